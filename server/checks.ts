@@ -85,6 +85,7 @@ export function openChecks(overrides: Partial<PoolOptions> = {}): OpenChecks {
 
 /** Throws unless the task was started and exceeded its limit of time or memory. */
 function throwIfRefused({ reason }: LimitError): undefined {
-  if (reason === 'queue') throw tooManyRequests('too many texts are being checked; try again in a second', 1)
+  if (reason === 'too-many')
+    throw tooManyRequests('too many texts are being checked; try again in a second', 1)
   if (reason === 'closed') throw unavailable('the server is stopping')
 }

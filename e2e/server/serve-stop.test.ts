@@ -70,7 +70,7 @@ describe('a server that receives a signal', timeout, () => {
           assert.equal(answer.status, 200)
           acknowledged.push(name)
           isOpen = answer.headers.get('connection') !== 'close'
-          if (!isOpen) assert.equal((await client.rest()).length, 0)
+          if (!isOpen) assert.equal((await client.remainingBytes()).length, 0)
         }
         client.close()
       }

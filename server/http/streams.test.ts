@@ -191,7 +191,7 @@ describe('a stream', () => {
     const { port } = await openDoor({ documents, isTls: true })
     const client = await rawClient(port, true)
     client.send(`GET ${path} HTTP/1.1\r\nHost: door.test\r\n\r\n`)
-    assert.doesNotMatch(String(await client.rest()), /\r\n0\r\n/)
+    assert.doesNotMatch(String(await client.remainingBytes()), /\r\n0\r\n/)
     client.close()
   })
 

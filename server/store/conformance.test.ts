@@ -91,7 +91,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
     test('several statements see the snapshot of the first, whatever is written meanwhile', async () => {
       const counts = await store.read(function* () {
         const before = yield* countOf('meanwhile')
-        yield* testStore().elsewhere(put('meanwhile'))
+        yield* testStore().runElsewhere(put('meanwhile'))
         return [before, yield* countOf('meanwhile')]
       })
       assert.deepEqual(counts, [0, 0])
@@ -140,7 +140,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
     test('are invisible to others until they are complete', async () => {
       const seen = await store.write(function* () {
         yield put('half-1')
-        const rows = yield* testStore().elsewhere(sql`select count(*) from kept where key like 'half-%'`)
+        const rows = yield* testStore().runElsewhere(sql`select count(*) from kept where key like 'half-%'`)
         yield put('half-2')
         return rows
       })

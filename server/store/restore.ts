@@ -12,21 +12,21 @@ export type Restore = {
   migrations: readonly Migration[]
   lines: AsyncIterable<string>
   now: () => number
-  /** Called with the number of rows that have been written. */
+  /** Called with the number of rows written so far. */
   onProgress(count: number): void
 }
 
 const rowsPerWrite = 500
-/** In characters of JSON. */
-const sizePerWrite = 8 * 1024 * 1024
+const jsonCharactersPerWrite = 8 * 1024 * 1024
 
-/** Applies only the migrations that the backup has. Returns the number of rows. */
+/** Applies only the migrations that the backup names. Returns the number of restored rows. */
 export async function restoreLines(restore: Restore): Promise<number> {
   const writer = openRowWriter(restore)
   let [isBegun, isComplete] = [false, false]
   for await (const text of restore.lines) {
     const line = readBackupLine(text)
-    if (isComplete) throw new BackupError('the backup continues after its end')
+    if (isComplete)
+      throw new BackupError('the backup is damaged: it has further lines after the line that ends it')
     if ('stemma' in line === isBegun)
       throw new BackupError('the backup is damaged: its first line is missing or repeated')
     isBegun = true
@@ -45,11 +45,11 @@ export async function restoreLines(restore: Restore): Promise<number> {
   return writer.flush()
 }
 
-/** Collects rows and writes many at a time. */
+/** Collects rows and writes many of them in one transaction. */
 function openRowWriter({ store, onProgress }: Restore) {
   let table: { name: string; columns: string[] } | undefined
   let rows: Row[] = []
-  let [size, count] = [0, 0]
+  let [characters, count] = [0, 0]
 
   /** Returns the number of rows written so far. */
   async function flush(): Promise<number> {
@@ -57,7 +57,7 @@ function openRowWriter({ store, onProgress }: Restore) {
     const { name, columns } = table
     await store.write(() => insertRows(name, columns, rows))
     count += rows.length
-    size = 0
+    characters = 0
     rows = []
     onProgress(count)
     return count
@@ -69,13 +69,13 @@ function openRowWriter({ store, onProgress }: Restore) {
       await flush()
       table = { name, columns }
     },
-    async add(row: Row, length: number): Promise<void> {
+    async add(row: Row, lineLength: number): Promise<void> {
       if (!table) throw new BackupError('the backup has rows before the first table')
       if (row.length !== table.columns.length)
         throw new BackupError(`the backup is damaged: a row of ${table.name} has ${row.length} values`)
       rows.push(row)
-      size += length
-      if (rows.length >= rowsPerWrite || size > sizePerWrite) await flush()
+      characters += lineLength
+      if (rows.length >= rowsPerWrite || characters > jsonCharactersPerWrite) await flush()
     },
   }
 }
@@ -88,7 +88,9 @@ async function begin(
   const migrationsOfBackup = migrations.filter(({ name }) => applied.includes(name))
   const unknown = applied.filter((name) => !migrationsOfBackup.some((migration) => migration.name === name))
   if (unknown.length > 0)
-    throw new BackupError(`the backup is of a newer version of Stemma: it has ${unknown.join(', ')}`)
+    throw new BackupError(
+      `the backup is of a newer version of Stemma: it has the migrations ${unknown.join(', ')}`,
+    )
   if ((await store.migrate(migrationsOfBackup)).length !== migrationsOfBackup.length)
     throw new BackupError('the store is not empty: a backup can only be restored into an empty store')
   await store.write(function* () {

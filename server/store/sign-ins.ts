@@ -13,27 +13,28 @@ export function* endSignIn(id: string, now: number): Work<void> {
     on conflict (id) do nothing`
 }
 
-/** Makes a condition from the uid of a person, and the second and the id of a sign-in. */
+/** Makes the SQL condition that a sign-in is valid, from its fields (see `SignIn` in wire/caller.ts). */
 export type SignInCondition = (
   person: string | Placeholder,
-  second: number | Placeholder,
+  signedInAt: number | Placeholder,
   id: string | Placeholder,
 ) => Sql
 
 /**
- * The person was not signed out everywhere since the sign-in, and the sign-in itself was not ended. For a token of the
- * person: its query checks anyway that the person exists. Two look-ups by primary key: 1 µs on SQLite, 11 µs on
- * PostgreSQL.
+ * The person was not signed out everywhere since the sign-in, and the sign-in itself was not ended. This condition is
+ * for tokens of the person; their query already checks that the person exists. It makes two look-ups by primary key,
+ * which take 1 µs on SQLite and 11 µs on PostgreSQL.
  */
-export const isNotEnded: SignInCondition = (person, second, id) =>
-  sql`not exists (select 1 from sign_outs o where o.identity = ${person} and o.second >= ${second})
+export const isNotEnded: SignInCondition = (person, signedInAt, id) =>
+  sql`not exists (select 1 from sign_outs o where o.identity = ${person} and o.second >= ${signedInAt})
     and not exists (select 1 from ended_sign_ins e where e.id = ${id})`
 
 /**
- * Like `isNotEnded`, and the person was created before the sign-in. For a token of an identity that the person has
- * assumed. A row of `sign_outs` is newer than its person, so then only the second of the sign-out is compared.
+ * The same as `isNotEnded`, and the person exists and was created before the sign-in. This condition is for tokens of an
+ * identity that the person has assumed. A sign-out is always later than the creation of the person, so if there is a
+ * sign-out, only its time is compared with the sign-in.
  */
-export const hasPersonAndIsNotEnded: SignInCondition = (person, second, id) =>
+export const hasPersonAndIsNotEnded: SignInCondition = (person, signedInAt, id) =>
   sql`exists (select 1 from identities p left join sign_outs o on o.identity = p.uid
-    where p.uid = ${person} and coalesce(o.second, p.create_time / 1000 - 1) < ${second}
+    where p.uid = ${person} and coalesce(o.second, p.create_time / 1000 - 1) < ${signedInAt}
     and not exists (select 1 from ended_sign_ins e where e.id = ${id}))`

@@ -13,8 +13,8 @@ export type { Placeholder, Row, Sql, Value } from './statement/statement.ts'
 
 /** sql`select a from t where b = ${value}`; other Sql can be nested. */
 export function sql(strings: TemplateStringsArray, ...parts: (Value | Placeholder | Sql)[]): Sql {
-  // Without nested SQL, the array of strings is the template: it is the same array each time this place in the source
-  // runs.
+  // Without nested SQL, the array of strings is the template: JavaScript passes the same array each time it evaluates
+  // the same template literal.
   if (!parts.some(isSql)) return fill(strings, parts as Value[])
   const values: Value[] = []
   const fragments = parts.map((part) => {
@@ -68,8 +68,8 @@ function tupleTemplate(length: number): Template {
 }
 
 /**
- * A list for `in`, which must not be empty. The last value is repeated up to a power of two, so that lists of all
- * lengths make few different texts.
+ * A list for `in`, which must not be empty. The last value is repeated until the length is a power of two, so that
+ * lists of many lengths result in few different statements.
  */
 export function among(values: readonly Value[]): Sql {
   const length = 2 ** Math.ceil(Math.log2(values.length))

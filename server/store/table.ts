@@ -15,7 +15,9 @@ export type Table = {
   hasGroupUids: boolean
   /** Whether its rows are the parents of other resources. */
   hasChildren: boolean
-  /** Whether each order has an index by parent. Otherwise it has one by organization only, which makes writes cheaper. */
+  /**
+   * Whether each sort order has an index by parent. If not, it has one by organization only, which makes writes cheaper.
+   */
   isIndexedByParent: boolean
   /** The SQL expression, without values, of a row as it is sent. It may join fields from rows of other tables. */
   rendered(form: Form): Sql

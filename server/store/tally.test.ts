@@ -66,7 +66,7 @@ onEach(['SQLite', 'PostgreSQL'], 'the tally', (testStore) => {
       yield* insert(identities, newChild(leaf))
       yield* insert(identities, newChild(leaf))
     })
-    const [ofGroups, ofIdentities, inside] = await store.read(function* () {
+    const [ofGroups, ofIdentities, contents] = await store.read(function* () {
       const places = [root, team, leaf, other]
       return [
         yield* readTally('groups', places),
@@ -80,7 +80,7 @@ onEach(['SQLite', 'PostgreSQL'], 'the tally', (testStore) => {
     })
     assert.deepEqual(ofIdentities.get(root), { children: 0, subtree: 2 })
     assert.deepEqual(ofIdentities.get(leaf), { children: 2, subtree: 2 })
-    assert.deepEqual(inside, [{ kind: 'identities', count: 2 }])
+    assert.deepEqual(contents, [{ kind: 'identities', count: 2 }])
   })
 
   test('of a group is deleted with the group', async () => {
@@ -146,13 +146,13 @@ onEach(['SQLite', 'PostgreSQL'], 'the tally', (testStore) => {
         [gone]: nothing,
       }
       for (const isRepair of [false, true]) {
-        const found = await checkTally(store, kinds, isRepair)
+        const differences = await checkTally(store, kinds, isRepair)
         assert.deepEqual(
-          Object.fromEntries(found.map((difference) => [difference.group, difference.tallied])),
+          Object.fromEntries(differences.map(({ group, tallied: count }) => [group, count])),
           tallied,
         )
         assert.deepEqual(
-          Object.fromEntries(found.map((difference) => [difference.group, difference.counted])),
+          Object.fromEntries(differences.map(({ group, counted: count }) => [group, count])),
           counted,
         )
       }

@@ -28,7 +28,7 @@ export type TestStore = {
   /** Opens the store once more, as another process would. */
   open(): Store
   /** Runs a statement in a separate transaction, while the work that calls this is running. */
-  elsewhere(statement: Sql): Work<Row[]>
+  runElsewhere(statement: Sql): Work<Row[]>
   remove(): Promise<void>
 }
 
@@ -62,14 +62,14 @@ export async function openMigrated(testStore: TestStore): Promise<Store> {
 }
 
 async function makeTestStore(kind: StoreKind): Promise<TestStore> {
-  if (kind === 'SQLite') return makeFile()
+  if (kind === 'SQLite') return makeSqliteStore()
   const database = kind === 'PostgreSQL' ? await createDatabase(clusterUrl) : await createEnglishDatabase()
   const { opened, open } = trackOpened(() => openPostgres({ url: database.url }))
   const other = open()
   return {
     address: database.url,
     open,
-    *elsewhere(statement) {
+    *runElsewhere(statement) {
       let outcome: { rows: Row[] } | { error: unknown } | undefined
       other
         .write(() => all(statement))
@@ -81,6 +81,7 @@ async function makeTestStore(kind: StoreKind): Promise<TestStore> {
             outcome = { error }
           },
         )
+      // A work can wait only for the store, so it runs statements until the other transaction has ended.
       for (;;) {
         yield sql`select 1`
         if (outcome && 'error' in outcome) throw outcome.error
@@ -94,7 +95,7 @@ async function makeTestStore(kind: StoreKind): Promise<TestStore> {
   }
 }
 
-async function makeFile(): Promise<TestStore> {
+async function makeSqliteStore(): Promise<TestStore> {
   const folder = await mkdtemp(join(tmpdir(), 'stemma-store-'))
   const address = join(folder, 'stemma.db')
   const { opened, open } = trackOpened(() => openSqlite(address))
@@ -102,7 +103,7 @@ async function makeFile(): Promise<TestStore> {
     address,
     open,
     // biome-ignore lint/correctness/useYield: SQLite runs it synchronously
-    *elsewhere(sql) {
+    *runElsewhere(sql) {
       const { template, values } = contentOf(sql)
       const other = new DatabaseSync(address)
       const statement = other.prepare(template.join('?'))

@@ -69,9 +69,9 @@ function routeOf(method: DescMethod): RestRoute {
  */
 function transcode(route: RestRoute, request: JsonObject) {
   const { verb, bodyField, needsParent } = route
-  const isWholeRequest = bodyField === '*'
+  const isBodyWholeRequest = bodyField === '*'
   const remaining = structuredClone(request)
-  const body = isWholeRequest
+  const body = isBodyWholeRequest
     ? remaining
     : bodyField === ''
       ? undefined
@@ -81,10 +81,10 @@ function transcode(route: RestRoute, request: JsonObject) {
     const owner = first === toCamel(bodyField) ? { [first]: body ?? {} } : remaining
     return String(removeField(owner as JsonObject, [first, ...others].join('.')) ?? '')
   })
-  const query = isWholeRequest ? '' : queryOf(remaining).join('&')
+  const query = isBodyWholeRequest ? '' : queryOf(remaining).join('&')
   // An empty parent leaves a trailing slash. Only a call that needs no parent accepts the path without that slash.
-  const isRoot = verb === 'POST' && !needsParent
-  const target = (isRoot ? path.replace(/\/$/, '') : path) + (query === '' ? '' : `?${query}`)
+  const mayDropSlash = verb === 'POST' && !needsParent
+  const target = (mayDropSlash ? path.replace(/\/$/, '') : path) + (query === '' ? '' : `?${query}`)
   return { verb, target, body }
 }
 

@@ -31,12 +31,13 @@ export function headers(stream: number, block: Buffer, flag = 0): Buffer {
   for (let at = 0; at === 0 || at < block.length; at += maxFrameBytes) {
     const isLast = at + maxFrameBytes >= block.length
     const type = at === 0 ? frameTypes.headers : frameTypes.continuation
-    const flagged = (at === 0 ? flag : 0) | (isLast ? flags.endHeaders : 0)
-    parts.push(frame(type, flagged, stream, block.subarray(at, at + maxFrameBytes)))
+    const frameFlags = (at === 0 ? flag : 0) | (isLast ? flags.endHeaders : 0)
+    parts.push(frame(type, frameFlags, stream, block.subarray(at, at + maxFrameBytes)))
   }
   return Buffer.concat(parts)
 }
 
+/** The first byte of a header field, which selects its representation (RFC 7541 section 6). */
 const [literal, indexedLiteral, indexed] = [0x00, 0x40, 0x80]
 
 /** The header block of a gRPC call. */
@@ -55,13 +56,13 @@ export const callBlock = (path: string, ...extraFields: [string, string][]) =>
     ].map(([name = '', value = '']) => field(literal, name, value)),
   )
 
-/** A field that is stored in the dynamic table, where its index is then 62. */
+/** A field that the receiver stores in its dynamic table. The newest one has the index 62. */
 export const storedField = (name: string, value: string) => field(indexedLiteral, name, value)
 /** `count` references to the stored field, of one byte each. */
 export const references = (count: number) => Buffer.alloc(count, indexed | 62)
 
-const field = (kind: number, name: string, value: string) =>
-  Buffer.concat([Buffer.of(kind), text(name), text(value)])
+const field = (representation: number, name: string, value: string) =>
+  Buffer.concat([Buffer.of(representation), text(name), text(value)])
 
 function text(value: string): Buffer {
   const bytes = Buffer.from(value)
@@ -72,7 +73,7 @@ function text(value: string): Buffer {
 function integer(value: number): Buffer {
   if (value < 127) return Buffer.of(value)
   const bytes = [127]
-  let rest = value - 127
-  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 128)
-  return Buffer.from([...bytes, rest])
+  let remaining = value - 127
+  for (; remaining >= 128; remaining = Math.floor(remaining / 128)) bytes.push((remaining % 128) | 128)
+  return Buffer.from([...bytes, remaining])
 }

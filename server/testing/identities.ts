@@ -1,7 +1,8 @@
 // Organizations, identities and role bindings for tests, written directly to the store.
 //
-// Uids start with the time, and tests compare lists that are ordered by uid. To make that order the same in every run,
-// organizations get uids from a moment before the test's calls, and everything else here gets the highest possible time.
+// The last segment of a uid starts with the time, and tests compare lists that are ordered by uid. To make that order
+// the same in every run, the owner of a new organization and the owner's role binding get a time shortly before the
+// calls of the test. Everything else that is created here gets the latest possible time.
 import { randomBytes } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
@@ -25,15 +26,20 @@ import type { Store } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
 
-/** An identity, a token for it, and the group it is in ('' for a user). */
-export type TestIdentity = { organization: string; identity: string; token: string }
+export type TestIdentity = {
+  /** The uid of the group that the identity is in, usually an organization; empty for a user. */
+  organization: string
+  /** The uid of the identity. */
+  identity: string
+  token: string
+}
 
 export type CapabilityName = keyof typeof Capability
 
 export type TestIdentities = {
   /** A new organization; the identity is its owner. */
   addOrganization(name: string): Promise<TestIdentity>
-  /** A new identity in a group, bound to a built-in role in that group or in `roleGroup`. */
+  /** A new identity in a group. With `role`, it is bound to this built-in role, in the same group or in `roleGroup`. */
   addIdentity(group: string, role?: string, roleGroup?: string): Promise<TestIdentity>
   /** A new identity in a group, bound there to a custom role with exactly these capabilities. */
   addIdentityWith(group: string, capabilities: CapabilityName[]): Promise<TestIdentity & { role: string }>

@@ -18,7 +18,7 @@ export type Platform = TestIdentities & {
   engine: Engine
   app: App
   config: Config
-  /** The URL at which it listens. */
+  /** The URL at which the server listens. */
   url: string
   /** A second connection to the same store, as another process would have. */
   store: Store

@@ -4,7 +4,7 @@ import { Client } from 'pg'
 import { createDatabase } from './postgres.ts'
 
 const cluster = process.env.STEMMA_TEST_POSTGRES ?? ''
-const skip = cluster ? false : 'STEMMA_TEST_POSTGRES is unset, see the first lines of this output'
+const skip = cluster ? false : 'PostgreSQL is not running: STEMMA_TEST_POSTGRES is not set'
 
 test('creates a database on PostgreSQL 18 that can sort by bytes, and drops it', { skip }, async () => {
   const database = await createDatabase(cluster)

@@ -27,7 +27,7 @@ export async function startCluster({ fsync = false } = {}): Promise<Cluster> {
   const exited = once(supervisor, 'exit')
   const report: Report = await Promise.race([
     once(supervisor, 'message').then(([message]) => message),
-    exited.then(([code]) => ({ failure: `its supervisor exited with ${code}` })),
+    exited.then(([code]) => ({ failure: `the process that runs PostgreSQL exited with code ${code}` })),
   ])
   if ('failure' in report) throw new Error(report.failure)
 

@@ -22,7 +22,7 @@ export type RawClient = {
    */
   response(isHead?: boolean): Promise<RawResponse>
   /** The bytes after the last complete response, up to the end of the connection. */
-  rest(): Promise<Buffer>
+  remainingBytes(): Promise<Buffer>
   close(): void
 }
 
@@ -65,7 +65,7 @@ export async function rawClient(port: number, isTls = false): Promise<RawClient>
         await nextEvent()
       }
     },
-    async rest() {
+    async remainingBytes() {
       while (!isEnded) await nextEvent()
       return unread
     },

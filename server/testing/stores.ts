@@ -10,7 +10,7 @@ export type Engine = 'sqlite' | 'postgres'
 
 const clusterUrl = process.env.STEMMA_TEST_POSTGRES
 
-/** Declares the same tests for both engines. Those for PostgreSQL are skipped if no cluster is running. */
+/** Declares the same tests for both engines. The tests on PostgreSQL are skipped if no cluster is running. */
 export function onEachStore(name: string, tests: (engine: Engine) => void): void {
   describe(`${name} (SQLite)`, () => tests('sqlite'))
   const skip = clusterUrl ? false : 'PostgreSQL is not running: STEMMA_TEST_POSTGRES is not set'

@@ -39,6 +39,7 @@ export type TestDoorOptions = {
   hosts?: string[]
   port?: number
   timeoutsMs?: Partial<TimeoutsMs>
+  /** How long a response is kept open while unread parts of its request still arrive. */
   lingerMs?: number
   /** How long a gRPC call may take. */
   maxCallMs?: number

@@ -41,7 +41,7 @@ describe('a pool of threads', () => {
     assert.ok(new Set(ids).size <= 2)
   })
 
-  test('leaves the event loop free, and serves others, while a task runs forever', async () => {
+  test('leaves the event loop free, and runs tasks of other owners, while a task runs forever', async () => {
     const pool = open()
     let isOver = false
     const endless = pool.run('spin', 'mallory').finally(() => {
@@ -56,11 +56,11 @@ describe('a pool of threads', () => {
 
   test('ends a task that exceeds its time or its memory, and replaces the thread', async () => {
     const pool = open({ maxThreads: 1, timeLimitMs: 1 })
-    await assert.rejects(pool.run('spin', 'mallory'), isLimit('cost'))
-    const roomy = open({ maxThreads: 1 })
-    const first = await roomy.run('id', 'ada')
-    await assert.rejects(roomy.run('hoard', 'mallory'), isLimit('cost'))
-    assert.notEqual(await roomy.run('id', 'ada'), first)
+    await assert.rejects(pool.run('spin', 'mallory'), isLimit('exceeded'))
+    const withLongTimeLimit = open({ maxThreads: 1 })
+    const first = await withLongTimeLimit.run('id', 'ada')
+    await assert.rejects(withLongTimeLimit.run('hoard', 'mallory'), isLimit('exceeded'))
+    assert.notEqual(await withLongTimeLimit.run('id', 'ada'), first)
   })
 
   test('reports a thread that fails or exits, and replaces it', async () => {
@@ -70,12 +70,12 @@ describe('a pool of threads', () => {
     assert.ok(await pool.run('id', 'ada'))
   })
 
-  test('refuses tasks when too many wait, in total or of one owner', async () => {
+  test('refuses a task if too many tasks wait, or if its owner has too many', async () => {
     const pool = open({ maxThreads: 1, maxWaiting: 3, maxPerOwner: 2 })
     const tasks = [pool.run('never', 'mallory'), pool.run('never', 'mallory')]
-    await assert.rejects(pool.run('id', 'mallory'), isLimit('queue'))
+    await assert.rejects(pool.run('id', 'mallory'), isLimit('too-many'))
     tasks.push(pool.run('id', 'ada'), pool.run('id', 'bob'))
-    await assert.rejects(pool.run('id', 'carol'), isLimit('queue'))
+    await assert.rejects(pool.run('id', 'carol'), isLimit('too-many'))
     const results = Promise.allSettled(tasks)
     await pool.close()
     assert.deepEqual(

@@ -1,16 +1,16 @@
-// Threads for computations whose time can grow faster than their input, which comes from callers. On the event loop,
-// such a computation would delay all other calls. A thread that exceeds its limits is ended, so no input can occupy one
-// for long.
+// Threads for computations on input from callers, if their time can grow faster than the size of the input. On the
+// event loop, such a computation would delay all other calls. A thread that exceeds its limits is terminated, so no
+// input can occupy a thread for long.
 import { LimitError } from './limit-error.ts'
 import type { Job, Thread, ThreadOptions } from './thread.ts'
 import { openThread } from './thread.ts'
 
 export type PoolOptions = ThreadOptions & {
-  /** How many threads run at a time. They start with the first tasks. */
+  /** The maximum number of threads. A thread is started when there is a task for it. */
   maxThreads: number
   /** How many tasks may wait for a thread; further ones are refused. */
   maxWaiting: number
-  /** How many tasks of one owner may run or wait, so that nobody can fill the queue alone. */
+  /** How many tasks of one owner may run or wait, so that no owner can fill the queue alone. */
   maxPerOwner: number
 }
 
@@ -64,7 +64,7 @@ export function openPool(options: PoolOptions): Pool {
     async run(task, owner) {
       if (isClosed) throw new LimitError('closed')
       if (waiting.length >= maxWaiting || (countByOwner.get(owner) ?? 0) >= maxPerOwner)
-        throw new LimitError('queue')
+        throw new LimitError('too-many')
       addToOwner(owner, 1)
       try {
         return await new Promise((resolve, reject) => {

@@ -57,8 +57,8 @@ export function openThread(
     onIdle()
   })
   worker.on('error', (error: NodeJS.ErrnoException) => {
-    const isTooLarge = error.code === 'ERR_WORKER_OUT_OF_MEMORY'
-    finish(({ reject }) => reject(isTooLarge ? new LimitError('cost') : error))
+    const isOutOfMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+    finish(({ reject }) => reject(isOutOfMemory ? new LimitError('exceeded') : error))
   })
   worker.on('exit', () => {
     finish(({ reject }) => reject(new Error('a thread ended unexpectedly')))
@@ -69,7 +69,7 @@ export function openThread(
     perform(next) {
       job = next
       worker.ref()
-      timer = setTimeout(() => void end(new LimitError('cost')), timeLimitMs)
+      timer = setTimeout(() => void end(new LimitError('exceeded')), timeLimitMs)
       worker.postMessage(next.task)
     },
     end,

@@ -9,13 +9,13 @@ export type Caller = {
   limits?: TokenLimits
 }
 
-/** The sign-in of a person. A token that is exchanged for another one passes it on. */
+/** The sign-in of a person. If a token is exchanged for another one, the new token has the same sign-in. */
 export type SignIn = {
   /** The uid of the identity that signed in. */
   person: string
-  /** When the person signed in, in seconds since 1970. Later than each sign-out everywhere that came before. */
+  /** When the person signed in, in seconds since 1970. Always later than the person's previous sign-out everywhere. */
   signedInAt: number
-  /** The family of its refresh tokens, or its grant; empty if this sign-in cannot be ended alone. */
+  /** The id of its family of refresh tokens, or of its grant in oidc-provider. Empty if it cannot be ended alone. */
   id: string
 }
 

@@ -28,7 +28,7 @@ test('an IPv6 address has the same network however it is written', () => {
 
 test('other text is returned as it is', () => assert.equal(networkOf('an account'), 'an account'))
 
-test('a client is in three networks, which roughly belong to its provider, a customer and a household', () => {
+test('a client is in three networks: roughly those of its provider, of one customer and of one household', () => {
   assert.deepEqual(networksOf('192.0.2.1'), ['192.0', '192.0.2', '192.0.2.1'])
   assert.deepEqual(networksOf('::ffff:192.0.2.1'), ['192.0', '192.0.2', '192.0.2.1'])
   assert.deepEqual(networksOf('2001:db8:1:2::3'), ['2001:db8', '2001:db8:1', '2001:db8:1:2'])

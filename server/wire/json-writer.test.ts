@@ -51,8 +51,8 @@ const text = fc.oneof(fc.string(), fc.constantFrom('"', '\\', '\u2028', '\n\0\u0
 const key = fc.constantFrom('', 'a', 'clusters', '7', 'é', '😀', '__proto__', 'constructor')
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
 const uint64 = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })
-const { any } = fc.letrec<{ any: object }>((tie) => ({
-  any: fc.record(
+const { anySample } = fc.letrec<{ anySample: object }>((tie) => ({
+  anySample: fc.record(
     {
       text,
       flag: fc.boolean(),
@@ -63,7 +63,7 @@ const { any } = fc.letrec<{ any: object }>((tie) => ({
       ratio: fc.double(),
       data: fc.uint8Array({ maxLength: 10 }),
       color,
-      inner: fc.option(tie('any'), { nil: undefined, maxDepth: 2 }),
+      inner: fc.option(tie('anySample'), { nil: undefined, maxDepth: 2 }),
       maybe: text,
       maybeColor: color,
       texts: fc.array(text, { maxLength: 3 }),
@@ -71,7 +71,7 @@ const { any } = fc.letrec<{ any: object }>((tie) => ({
       colors: fc.array(color, { maxLength: 3 }),
       byText: fc.dictionary(key, fc.integer(), { maxKeys: 3 }),
       byFlag: fc.dictionary(fc.constantFrom('true', 'false'), color),
-      byNumber: fc.dictionary(fc.constantFrom('7', '-9'), tie('any'), {
+      byNumber: fc.dictionary(fc.constantFrom('7', '-9'), tie('anySample'), {
         maxKeys: 1,
         depthIdentifier: 'deep',
       }),
@@ -87,7 +87,7 @@ const { any } = fc.letrec<{ any: object }>((tie) => ({
 describe('the JSON writer', () => {
   test('writes any message as toJson does with alwaysEmitImplicit', () => {
     fc.assert(
-      fc.property(any, (init) => {
+      fc.property(anySample, (init) => {
         const message = create(sample, init as MessageInitShape<typeof sample>)
         const expected = toJson(sample, message, { alwaysEmitImplicit: true })
         assert.equal(writeJson(sample, message), JSON.stringify(expected))
@@ -98,7 +98,7 @@ describe('the JSON writer', () => {
 
   test('writes JSON that the library reads back to the same message', () => {
     fc.assert(
-      fc.property(any, (init) => {
+      fc.property(anySample, (init) => {
         const message = create(sample, init as MessageInitShape<typeof sample>)
         const again = fromJsonString(sample, writeJson(sample, message))
         assert.equal(writeJson(sample, again), writeJson(sample, message))

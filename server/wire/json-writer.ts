@@ -79,8 +79,8 @@ function fieldWriter(field: DescField): (message: Record<string, unknown>) => st
   const oneof = field.oneof
   if (oneof) {
     return (message) => {
-      const set = message[oneof.localName] as { case?: string; value?: unknown }
-      return set.case === name ? key + write(set.value) : ''
+      const member = message[oneof.localName] as { case?: string; value?: unknown }
+      return member.case === name ? key + write(member.value) : ''
     }
   }
   const { omitEmpty } = rulesOf(field)

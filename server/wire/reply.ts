@@ -18,7 +18,7 @@ export type Reply = {
   etag?: string
   /** The JSON in parts, in place of `json`: for a response that may be too large for memory. Must be read to its end. */
   parts?(): JsonParts
-  /** Called when the response is sent, or will never be. */
+  /** Called when the response was sent, or can no longer be sent. */
   onSent?(): void
 }
 

@@ -357,7 +357,7 @@ describe('floods', () => {
       closers.push(() => client.close())
       client.send(preface)
       client.send(bytes)
-      await client.rest()
+      await client.remainingBytes()
       const { headers } = await call(connectTo(door), getGroup)
       assert.equal(headers['grpc-status'], '0')
     })
@@ -463,7 +463,7 @@ describe('drain', () => {
     const drained = door.drain()
     client.send(preface)
     client.send(settings)
-    assert.ok((await client.rest()).includes(Buffer.from([frameTypes.goAway, 0, 0, 0, 0, 0])))
+    assert.ok((await client.remainingBytes()).includes(Buffer.from([frameTypes.goAway, 0, 0, 0, 0, 0])))
     client.close()
     await drained
   })

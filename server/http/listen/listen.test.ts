@@ -79,13 +79,13 @@ for (const isTls of [false, true]) {
 
     test('disconnects a client that sends nothing', async () => {
       const client = await connect(await openDoor({ isTls, timeoutsMs: { firstBytes: 100 } }), isTls)
-      assert.equal((await client.rest()).length, 0)
+      assert.equal((await client.remainingBytes()).length, 0)
     })
 
     test('disconnects a client that sends half of the HTTP/2 preface', async () => {
       const client = await connect(await openDoor({ isTls, timeoutsMs: { firstBytes: 100 } }), isTls)
       client.send('PRI * HTT')
-      assert.equal((await client.rest()).length, 0)
+      assert.equal((await client.remainingBytes()).length, 0)
     })
 
     test('releases the connection of a client that disconnects early', async () => {
@@ -94,7 +94,7 @@ for (const isTls of [false, true]) {
       clients.forEach((client, at) => {
         client.socket.end(['', 'PR', get('/healthz')][at] ?? '')
       })
-      await Promise.all(clients.map((client) => client.rest()))
+      await Promise.all(clients.map((client) => client.remainingBytes()))
       // Resolves when no connection is left.
       await door.drain()
     })
@@ -115,21 +115,21 @@ for (const isTls of [false, true]) {
       const client = await connect(await openDoor({ isTls, timeoutsMs }), isTls)
       client.send('GET /iam/v2beta1/groups HTTP/1.1\r\nHost: a\r\nX-Slow: ')
       assertError(await client.response(), 408, 4)
-      assert.equal((await client.rest()).length, 0)
+      assert.equal((await client.remainingBytes()).length, 0)
     })
 
     test('answers a slow body with 408 and closes the connection', async () => {
       const client = await connect(await openDoor({ isTls, timeoutsMs }), isTls)
       client.send(post(groups, '{"name":"a"}').slice(0, -5))
       assertError(await client.response(), 408, 4)
-      assert.equal((await client.rest()).length, 0)
+      assert.equal((await client.remainingBytes()).length, 0)
     })
 
     test('closes an idle connection', async () => {
       const client = await connect(await openDoor({ isTls, timeoutsMs: { keepAlive: 50 } }), isTls)
       client.send(get('/healthz'))
       assert.equal((await client.response()).status, 200)
-      assert.equal((await client.rest()).length, 0)
+      assert.equal((await client.remainingBytes()).length, 0)
     })
   })
 }
@@ -140,7 +140,7 @@ test('a client that closes its side after the request still gets the response', 
   client.socket.end(get(`${groups}/${uid}`))
   setTimeout(release.resolve, 50)
   assert.equal((await client.response()).status, 200)
-  assert.equal((await client.rest()).length, 0)
+  assert.equal((await client.remainingBytes()).length, 0)
 })
 
 test('an HTTP/2 preface that arrives byte by byte is answered with settings', async () => {
@@ -163,7 +163,7 @@ test('the connection of a client that disconnects during the TLS handshake is re
   for (const part of [0, 100]) {
     const client = await connect(door)
     client.socket.end(Buffer.from('160301020001', 'hex').subarray(0, part))
-    await client.rest()
+    await client.remainingBytes()
   }
   await door.drain()
 })
@@ -181,14 +181,14 @@ test('a client that reads none of its responses is disconnected', async () => {
 test('a client that never starts the TLS handshake is disconnected', async () => {
   const door = await openDoor({ isTls: true, timeoutsMs: { firstBytes: 100 } })
   const client = await connect(door)
-  await client.rest()
+  await client.remainingBytes()
 })
 
 test('input that is not TLS closes only its own connection', async () => {
   const door = await openDoor({ isTls: true })
   const plainClient = await connect(door)
   plainClient.send(get('/healthz'))
-  await plainClient.rest()
+  await plainClient.remainingBytes()
   const client = await connect(door, true)
   client.send(get('/healthz'))
   assert.equal((await client.response()).status, 200)
@@ -201,7 +201,7 @@ describe('limits', () => {
     const part = 'a'.repeat(64 * 1024)
     for (let sent = 0; sent < 16; sent++) client.send(part)
     assertError(await client.response(), 431, 8)
-    assert.equal((await client.rest()).length, 0)
+    assert.equal((await client.remainingBytes()).length, 0)
   })
 
   test('disconnects a client that never stops sending rejected headers', async () => {
@@ -267,7 +267,7 @@ describe('limits', () => {
     }
     client.socket.resume()
     assertError(await client.response(), 413, 8)
-    assert.equal((await client.rest()).length, 0)
+    assert.equal((await client.remainingBytes()).length, 0)
   })
 
   test('answers a POST request that announces no body, and the next request on the connection', async () => {
@@ -363,7 +363,7 @@ describe('Expect: 100-continue', () => {
     const client = await connect(await openDoor())
     client.send(head(10_000_000))
     assertError(await client.response(), 413, 8)
-    assert.equal((await client.rest()).length, 0)
+    assert.equal((await client.remainingBytes()).length, 0)
   })
 
   test('is answered without 100 if the body would not be read', async () => {
@@ -372,7 +372,7 @@ describe('Expect: 100-continue', () => {
     const response = await client.response()
     assertError(response, 404, 5)
     assert.equal(response.headers.get('connection'), 'close')
-    assert.equal((await client.rest()).length, 0)
+    assert.equal((await client.remainingBytes()).length, 0)
   })
 
   test('other expectations are ignored', async () => {
@@ -405,7 +405,7 @@ describe('pipelined requests', () => {
     setTimeout(release.resolve, 50)
     assert.equal((await client.response()).status, 200)
     assertError(await client.response(), 400, 3)
-    assert.equal((await client.rest()).length, 0)
+    assert.equal((await client.remainingBytes()).length, 0)
   })
 })
 
@@ -591,14 +591,14 @@ describe('drain', () => {
     busy.send(get(groups))
     await arrived.promise
     const drained = door.drain()
-    assert.equal((await idle.rest()).length, 0)
-    assert.equal((await silent.rest()).length, 0)
+    assert.equal((await idle.remainingBytes()).length, 0)
+    assert.equal((await silent.remainingBytes()).length, 0)
     await assert.rejects(rawClient(door.port), { code: 'ECONNREFUSED' })
     release.resolve()
     const response = await busy.response()
     assert.equal(response.status, 200)
     assert.equal(response.headers.get('connection'), 'close')
-    assert.equal((await busy.rest()).length, 0)
+    assert.equal((await busy.remainingBytes()).length, 0)
     await drained
   })
 

@@ -159,7 +159,7 @@ test('a connection with a thousand refusals in a row is closed after the next re
   for (let times = 0; times < 1000; times++)
     assert.notEqual((await client.response()).headers.get('connection'), 'close')
   assert.equal((await client.response()).headers.get('connection'), 'close')
-  assert.equal((await client.rest()).length, 0)
+  assert.equal((await client.remainingBytes()).length, 0)
 })
 
 for (const [what, headers, isSlowedDown] of [
@@ -173,7 +173,7 @@ for (const [what, headers, isSlowedDown] of [
     const client = await connect(door)
     client.send(`GET /nowhere HTTP/1.1\r\nHost: a\r\n${headers}\r\n${get('/nowhere').repeat(1000)}`)
     for (let times = 0; times < 1001; times++) await client.response()
-    assert.equal((await client.rest()).length, 0)
+    assert.equal((await client.remainingBytes()).length, 0)
     const next = await connect(door)
     next.send(get('/healthz'))
     const other = connectSocket({ port: door.port, host: '127.0.0.1', localAddress: '127.0.0.2' })

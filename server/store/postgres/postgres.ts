@@ -15,11 +15,13 @@ import { openStatementTexts } from './statement-text.ts'
 
 export type PostgresOptions = {
   url: string
+  /** The maximum number of connections. */
   connections?: number
   /** How long one statement may take. */
   statementTimeoutMs?: number
   /** How long to wait for a connection. */
   connectionTimeoutMs?: number
+  /** Called when a connection breaks while no call uses it. */
   onIdleError?: (error: unknown) => void
   clock?: Clock
 }
@@ -62,7 +64,7 @@ export function openPostgres(options: PostgresOptions): Store {
   }
 }
 
-/** Tracks running calls, so that a store that is being closed completes them. It accepts no further calls. */
+/** Tracks running calls. A store that is being closed rejects new calls and waits until the running ones are done. */
 function openTracker() {
   const running = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
@@ -87,14 +89,14 @@ async function* dumpPool(pool: pg.Pool) {
   try {
     yield* dump(client)
   } finally {
-    // The connection is closed, because the caller may have stopped before the end of the transaction.
+    // Closes the connection instead of returning it to the pool: if the caller stopped early, its transaction is open.
     client.release(true)
   }
 }
 
 /**
- * Adds to `begin`, in the same round trip, a timeout for every statement of the transaction: the time left until the
- * deadline. It also limits how long a statement waits for locks.
+ * If the time left until the deadline is shorter than the usual statement timeout, adds it to `begin` as the timeout
+ * for every statement of the transaction, in the same round trip. It also limits how long a statement waits for locks.
  */
 function withTimeout(begin: string, remainingMs: number, statementTimeoutMs: number): string {
   const timeoutMs = Math.max(1, Math.ceil(remainingMs))

@@ -21,11 +21,11 @@ function fakeClock() {
 }
 
 const conflict = Object.assign(new Error('conflict'), { code: '40001' })
-const lost = Object.assign(new Error('lost'), { code: 'ECONNRESET' })
+const connectionLost = Object.assign(new Error('lost'), { code: 'ECONNRESET' })
 const never = Number.POSITIVE_INFINITY
 
 describe('retry', () => {
-  test('waits twice as long after every attempt and stops after five', async () => {
+  test('waits twice as long after every attempt, and stops after five attempts', async () => {
     const { clock, sleeps } = fakeClock()
     const failing = retry(clock, never, () => Promise.reject(conflict))
     await assert.rejects(failing, isStoreError('unavailable'))
@@ -43,13 +43,13 @@ describe('retry', () => {
     const { clock, sleeps } = fakeClock()
     const committing = retry(clock, never, (state) => {
       state.isCommitting = true
-      return Promise.reject(lost)
+      return Promise.reject(connectionLost)
     })
     await assert.rejects(committing, isStoreError('unavailable'))
     assert.deepEqual(sleeps, [])
   })
 
-  test('retries once after a unique violation, and not after other errors of the store', async () => {
+  test('retries once after a unique violation, and not after a violated foreign key', async () => {
     for (const [kind, sleepCount] of [['unique', 1] as const, ['foreign-key', 0] as const]) {
       const { clock, sleeps } = fakeClock()
       const failing = retry(clock, never, () => Promise.reject(new StoreError(kind)))

@@ -20,6 +20,7 @@ export async function retry<T>(
       return await attempt(state)
     } catch (error) {
       if (attempts >= attemptLimit || !isRetryable(error, state, attempts)) throw translate(error)
+      // Up to 20, 40, 80 and 160 ms. Random, so that transactions that conflicted do not start together again.
       await clock.sleep(clock.random() * 10 * 2 ** attempts)
     }
   }
@@ -27,7 +28,7 @@ export async function retry<T>(
 
 function isRetryable(error: unknown, { isCommitting }: AttemptState, attempts: number): boolean {
   if (isConflict(error)) return true
-  // Another transaction may have inserted the row after the work looked for it. The second attempt finds it.
+  // Another transaction may have inserted the row after the work looked for it. The second attempt finds that row.
   if (error instanceof StoreError) return error.kind === 'unique' && attempts === 1
   return isConnectionLost(error) && !isCommitting
 }

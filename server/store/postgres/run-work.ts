@@ -1,4 +1,4 @@
-// Runs statements and works on a connection.
+// Runs a statement or a whole work on a connection.
 import type pg from 'pg'
 import type { Clock } from '../clock.ts'
 import type { Row, Sql, Value } from '../sql.ts'
@@ -11,7 +11,7 @@ import { abort } from '../work.ts'
 import { translateConstraint } from './errors.ts'
 import type { StatementTexts } from './statement-text.ts'
 
-/** A statement may have 65,535 values. Rows have at most about twenty. */
+/** PostgreSQL allows 65,535 values in a statement, and a row has at most about twenty. */
 const rowsPerInsert = 500
 
 export type Runner = { client: pg.PoolClient; texts: StatementTexts }

@@ -4,7 +4,7 @@ import type { Template } from '../statement/template.ts'
 
 export type NamedStatement = { text: string; name?: string }
 
-/** Returns the statement to send for a template. Each store has its own function. */
+/** Returns the statement to send for a template. It has a name if connections prepare it once and then reuse it. */
 export type StatementTexts = (template: Template) => NamedStatement
 
 /**

@@ -13,13 +13,13 @@ export const maxTerms = 5000
 const postingLimit = 50_000
 /** The maximum number of packs that one search reads. */
 const packLimit = 4096
-/** The number of packs that are counted first; then eight times as many, until the number of postings is certain. */
+/** The postings of this many packs are counted first. If there are more packs, eight times as many are counted next. */
 const firstCountedPacks = 64
 
 /** The maximum number of trigrams of a text that are considered. */
 const trigramLimit = 32
-/** The number of packs that are counted to estimate how rare a trigram is. */
-const estimatedPacks = 8
+/** The number of packs whose postings are counted to estimate how rare a trigram is. */
+const packsPerEstimate = 8
 /** A trigram with at most this many postings in its first packs is read without counting its other packs. */
 const rareTrigramPostings = 200
 /** Only this many trigrams are looked up, the rarest ones. Further trigrams exclude few documents. */
@@ -46,7 +46,7 @@ export function* findAny(
  * The numbers of the documents that have the rarest of the trigrams. If candidates are given, only candidates are
  * returned. Undefined if there are no trigrams or all of them are too common.
  */
-export function* findTrigrams(
+export function* findByTrigrams(
   index: PostingIndex,
   trigrams: readonly number[],
   candidates?: ReadonlySet<number>,
@@ -76,7 +76,7 @@ function* estimateCounts({ table }: PostingIndex, hashes: readonly number[]): Wo
     (hash, at) => sql`select coalesce(
       (select count from ${packs} where term = ${hash} and segment = ${totalSegment}),
       (select sum(count) from (select count from ${packs} where term = ${hash}
-        limit ${raw(String(estimatedPacks))}) t)) as count, ${raw(String(at))} as at`,
+        limit ${raw(String(packsPerEstimate))}) t)) as count, ${raw(String(at))} as at`,
   )
   const rows = yield* all(sql`${join(selects, ' union all ')} order by at`)
   return rows.map(([count]) => Number(count ?? 0))
@@ -90,9 +90,9 @@ function* haveTooManyPostings({ table }: PostingIndex, hashes: readonly number[]
   for (let packs = firstCountedPacks; packs <= packLimit; packs *= 8) {
     const rows = yield* all(sql`select sum(count), count(*) from (select count from ${raw(table)}
       where term in ${among(hashes)} and segment > ${totalSegment} limit ${packs}) t`)
-    const [postings, counted] = rows[0] as [number | null, number] // an aggregate has one row
+    const [postings, countedPacks] = rows[0] as [number | null, number] // an aggregate has one row
     if ((postings ?? 0) > postingLimit) return true
-    if (counted < packs) return false
+    if (countedPacks < packs) return false
   }
   return true
 }

@@ -1,8 +1,8 @@
-// The numbers of documents, segments and blocks. All of them are stored, so none may change.
+// The numbers of documents, segments and blocks. They are stored, so the way they are computed must not change.
 
 /**
- * The number of a document: 52 bits of the last segment of its uid, which a JavaScript number represents exactly. Two
- * documents rarely have the same number; a search then finds both and tests them.
+ * The number of a document: 52 bits of the last segment of its uid, which a JavaScript number represents exactly. If
+ * two documents have the same number, which is rare, a search finds both and tests them.
  */
 export const documentNumberOf = (uid: string) => Number.parseInt(uid.slice(-16, -3), 16)
 
@@ -22,7 +22,10 @@ export const totalSegment = -1
 /** The first segment of a block, which identifies the block. */
 export const blockOf = (segment: number) => segment - (segment % packsPerBlock)
 
-/** The first segment of a new block. Segments of single documents are smaller: they are the documents' own numbers. */
+/**
+ * The first segment of a new block. It is at least 2^52, so it differs from the segment of a document that was written
+ * alone, which is the number of the document.
+ */
 export const newBlock = (firstUid: string) => blockOf(documentNumberOf(firstUid)) + 2 ** 52
 
 /** Returns the segment for each batch of an import, given the uid of its first document. */

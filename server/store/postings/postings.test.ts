@@ -3,7 +3,7 @@ import { before, describe, test } from 'node:test'
 import type { Store } from '../db.ts'
 import { sql } from '../sql.ts'
 import { onEach, openMigrated } from '../test-stores.ts'
-import { findAny, findTrigrams } from './find.ts'
+import { findAny, findByTrigrams } from './find.ts'
 import { blockOf, documentNumberOf, newBlock, openSegments } from './numbering.ts'
 import { pack, unpack } from './pack.ts'
 import { addPostings, changePostings } from './postings.ts'
@@ -50,10 +50,10 @@ onEach(['SQLite', 'PostgreSQL'], 'a search index', (testStore) => {
     store = await openMigrated(testStore())
   })
 
-  let terms = 0
-  const newTerm = () => ++terms
-  let segments = 0
-  const newSegment = () => 2 ** 52 + ++segments * 256
+  let termCount = 0
+  const newTerm = () => ++termCount
+  let segmentCount = 0
+  const newSegment = () => 2 ** 52 + ++segmentCount * 256
   const add = (segment: number, numbers: number[], hashes: number[]) =>
     store.write(() =>
       addPostings(
@@ -63,8 +63,8 @@ onEach(['SQLite', 'PostgreSQL'], 'a search index', (testStore) => {
       ),
     )
   const find = async (hashes: number[], candidates?: Set<number>) => {
-    const found = await store.read(() => findAny(index, hashes, candidates))
-    return found && [...found].sort((a, b) => a - b)
+    const numbers = await store.read(() => findAny(index, hashes, candidates))
+    return numbers && [...numbers].sort((a, b) => a - b)
   }
   const rowsOf = (term: number) =>
     store.query(sql`select segment, count from advisory_postings where term = ${term} order by segment`)
@@ -91,22 +91,22 @@ onEach(['SQLite', 'PostgreSQL'], 'a search index', (testStore) => {
     assert.deepEqual(await find([term]), [...range(250), ...range(15, 1000)])
   })
 
-  test('finds documents that have any of the terms, among the candidates', async () => {
-    const [one, two] = [newTerm(), newTerm()]
-    await add(newSegment(), [1, 2], [one])
-    await add(newSegment(), [2, 3], [two])
-    assert.deepEqual(await find([one, two]), [1, 2, 3])
-    assert.deepEqual(await find([one, two], new Set([2, 3, 4])), [2, 3])
+  test('finds documents that have any of the terms, only candidates if these are given', async () => {
+    const [first, second] = [newTerm(), newTerm()]
+    await add(newSegment(), [1, 2], [first])
+    await add(newSegment(), [2, 3], [second])
+    assert.deepEqual(await find([first, second]), [1, 2, 3])
+    assert.deepEqual(await find([first, second], new Set([2, 3, 4])), [2, 3])
     assert.deepEqual(await find([newTerm()]), [])
     assert.deepEqual(await find([]), [])
   })
 
   test('returns undefined for terms with more than 50,000 postings', async () => {
-    const [term, rare] = [newTerm(), newTerm()]
-    for (const at of range(20)) await add(newSegment(), range(3000, at * 3000), [term])
+    const [common, rare] = [newTerm(), newTerm()]
+    for (const at of range(20)) await add(newSegment(), range(3000, at * 3000), [common])
     await add(newSegment(), [7], [rare])
-    assert.equal(await find([term]), undefined)
-    assert.equal(await find([term, rare]), undefined)
+    assert.equal(await find([common]), undefined)
+    assert.equal(await find([common, rare]), undefined)
     assert.deepEqual(await find([rare]), [7])
   })
 
@@ -115,7 +115,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a search index', (testStore) => {
     for (const at of range(20)) await add(newSegment(), range(3000, at * 3000), [common])
     await add(newSegment(), [3, 70_000], [rare])
     const search = (trigrams: number[], candidates?: Set<number>) =>
-      store.read(() => findTrigrams(index, trigrams, candidates))
+      store.read(() => findByTrigrams(index, trigrams, candidates))
     assert.deepEqual(await search([common, rare]), new Set([3, 70_000]))
     assert.deepEqual(await search([common, rare], new Set([3])), new Set([3]))
     assert.equal(await search([common]), undefined)

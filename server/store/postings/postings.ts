@@ -1,9 +1,9 @@
 // A search index in a table: for every term, the documents that have it.
 //
 // - term: something a document is found by, such as a field with its value, or three consecutive characters of a text
-//   (a trigram). The index knows only the 52-bit hash of a term and its scope, here an organization. Hashes may
-//   collide, so a search must also test the documents that it finds.
-// - document: a row of another table, known here by a number (numbering.ts).
+//   (a trigram). The index stores each term as a 52-bit hash of the term and its scope, which is an organization.
+//   Hashes may collide, so a search must also test the documents that it finds.
+// - document: a row of another table, identified here by a number (numbering.ts).
 // - posting: the number of a document that has a term.
 // - pack: a row of the index with up to 120 postings of one term, eight bytes each.
 // - segment: the packs of documents that were written together, such as a batch of an import or a single document.
@@ -29,8 +29,8 @@ export type PostingIndex = { table: string; numbersColumn: string }
 export type IndexedDocument = { number: number; hashes: Iterable<number> }
 
 /**
- * 960 bytes. With its key, such a pack fits into a page of a SQLite index without an overflow page (1,002 bytes at
- * most); SQLite reads whole entries when it compares keys, so larger packs slow down every search that passes them.
+ * A full pack has 960 bytes. With its key it is at most 1,002 bytes long, so SQLite needs no overflow page.
+ * SQLite reads a whole entry, with its overflow pages, when it compares keys, so larger packs would slow down searches.
  */
 const postingsPerPack = 120
 
@@ -60,12 +60,15 @@ export function* addPostings(
 function rowsOf(term: number, segment: number, numbers: readonly number[]): Value[][] {
   const count = numbers.length
   if (count < rarePostings) return [[term, blockOf(segment), count, pack(numbers)]]
-  const size = Math.max(postingsPerPack, Math.ceil(count / packsPerSegment))
-  const packs = chunks(numbers, size).map((part, at) => [term, segment + at, part.length, pack(part)])
+  const packSize = Math.max(postingsPerPack, Math.ceil(count / packsPerSegment))
+  const packs = chunks(numbers, packSize).map((part, at) => [term, segment + at, part.length, pack(part)])
   return [[term, totalSegment, count, pack([])], ...packs]
 }
 
-/** Inserts packs and totals, or appends to those that exist. */
+/**
+ * Inserts packs and totals, or appends to those that exist. The cast is to `blob` on SQLite, and to `bytea` on
+ * PostgreSQL, for which the end of that line becomes a comment.
+ */
 function appendRows({ table, numbersColumn }: PostingIndex, rows: readonly (readonly Value[])[]): Sql {
   const column = raw(numbersColumn)
   return bulkInsert(
@@ -77,7 +80,7 @@ function appendRows({ table, numbersColumn }: PostingIndex, rows: readonly (read
   )
 }
 
-/** Changes the terms of a document. */
+/** Changes the terms of a document. `before` and `after` are hashes of all its terms. */
 export function* changePostings(
   index: PostingIndex,
   segment: number,
@@ -88,7 +91,7 @@ export function* changePostings(
   const [removed, added] = [before.difference(after), after.difference(before)]
   const terms = [...removed, ...added].sort((a, b) => a - b)
   if (terms.length === 0) return
-  // Locks the packs, in an order that is the same for all transactions.
+  // Locks the packs, in the same order in all transactions, so that these do not deadlock.
   const block = blockOf(segment)
   const rows = yield* all(sql`select term, segment, ${raw(index.numbersColumn)} from ${raw(index.table)}
     where term in ${among(terms)} and segment >= ${block} and segment < ${segment + packsPerSegment}
@@ -98,7 +101,7 @@ export function* changePostings(
   yield* addPostings(index, segment, [{ number, hashes: added }])
 }
 
-/** Removes a number once, because two documents may have the same number. */
+/** Removes only one occurrence of the number, because two documents may have the same number. */
 function* removePosting(
   { table, numbersColumn: column }: PostingIndex,
   term: number,

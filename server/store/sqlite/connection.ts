@@ -64,8 +64,8 @@ function textOf(template: Template, texts: WeakMap<Template, string>): string {
 }
 
 /**
- * Runs one statement for each row. A statement that inserts several rows may fail after some of them, so SQLite copies
- * every page that it changes, which took ten times as long when measured.
+ * Runs one statement for each row. A statement that inserts several rows may fail after some of them. To be able to
+ * undo these, SQLite copies every page that the statement changes, which took ten times as long when measured.
  */
 function insertRows(
   prepare: Connection['prepare'],
@@ -99,9 +99,9 @@ function openDatabase(file: string, { isReadOnly, clock }: ConnectionOptions): D
 }
 
 /**
- * The WAL may grow to 64 MB (16,000 pages) before it is checkpointed, because most of its pages are written again and
- * again. `analyze` is never run: every statement is written for one index, and statistics could only make SQLite choose
- * another one.
+ * The WAL may grow to 64 MB (16,000 pages) before it is checkpointed: the same pages are written again and again, and
+ * a checkpoint copies only the last version of each. `analyze` is never run: every statement is written for one index,
+ * and statistics could only make SQLite choose another one.
  */
 function configure(db: DatabaseSync, isReadOnly: boolean): void {
   if (!isReadOnly)

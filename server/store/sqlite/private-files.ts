@@ -2,7 +2,7 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
-/** The folder is open to other users of the machine. Has a code, so that commands print the message without a stack. */
+/** The folder is open to other users of the machine. The error has a code, so commands print no stack trace. */
 export class PublicFolderError extends Error {
   readonly code = 'PUBLIC_FOLDER'
 }
@@ -15,7 +15,7 @@ const hasModes = process.platform !== 'win32'
  * it, its mode is corrected, and a message for the operator is returned. Throws if the mode cannot be changed.
  */
 export function makePrivate(folder: string, files: readonly string[]): string[] {
-  // Absolute, because Node never returns from this call for a relative path in a folder that was deleted.
+  // Absolute, because with a relative path this call never returns if the working directory was deleted.
   mkdirSync(resolve(folder), { recursive: true, mode: 0o700 })
   if (!hasModes) return []
   const present = files.map((name) => join(folder, name)).filter((file) => existsSync(file))
@@ -39,7 +39,7 @@ function restrict(path: string, mode: number): string[] {
   ]
 }
 
-/** SQLite gives its other files, such as the write-ahead log, the mode of this one. */
+/** Creates the database file. SQLite gives its other files, such as the write-ahead log, the same mode. */
 export function createPrivateFile(file: string): void {
   closeSync(openSync(file, 'a', 0o600))
 }

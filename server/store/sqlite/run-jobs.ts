@@ -12,7 +12,7 @@ export type Job = {
   /** Milliseconds since 1970. */
   deadline: number
   settle: (outcome: Outcome) => void
-  /** Whether the work also writes in other ways than by yielding statements. */
+  /** Whether the work also writes on the connection itself, as migrations do. */
   writesDirectly: boolean
 }
 
@@ -53,12 +53,12 @@ export function runJobs(
 ): Outcome[] {
   let outcomes: Outcome[] = []
   try {
-    const optimistic = runInTime(writer, jobs, now, runWithoutSavepoint)
-    if (!optimistic) {
+    const firstRun = runInTime(writer, jobs, now, runWithoutSavepoint)
+    if (!firstRun) {
       rollback(writer)
       if (!begin()) return []
     }
-    outcomes = optimistic ?? runInTime(writer, jobs, now, runInSavepoint) ?? []
+    outcomes = firstRun ?? runInTime(writer, jobs, now, runInSavepoint) ?? []
     execute(writer, 'commit')
     return outcomes
   } catch (error) {
@@ -90,7 +90,10 @@ function runInTime(
   return outcomes
 }
 
-/** Most jobs that fail do so before they write, because the caller lacks access. Undefined if the job fails later. */
+/**
+ * Most jobs that fail do so before they write, because the caller lacks access. Undefined if the job fails after it has
+ * written, or if the error has ended the transaction.
+ */
 function runWithoutSavepoint(writer: Connection, { work, writesDirectly }: Job): Outcome | undefined {
   let hasWritten = writesDirectly
   const onWrite = () => {
@@ -103,7 +106,7 @@ function runWithoutSavepoint(writer: Connection, { work, writesDirectly }: Job):
   }
 }
 
-/** Some errors, such as a full disk, end the whole transaction rather than the savepoint. */
+/** After some errors, such as a full disk, SQLite has rolled back the whole transaction, including the savepoint. */
 function runInSavepoint(writer: Connection, { work }: Job): Outcome {
   execute(writer, 'savepoint job')
   try {

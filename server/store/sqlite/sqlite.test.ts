@@ -118,16 +118,16 @@ test('processes that start together on a new file all open it, and one of them m
   assert.deepEqual(outputs.sort(), [0, 0, 0, (await loadMigrations()).length])
 })
 
-test('a full disk fails the writes of a commit, and none of them is stored', async () => {
+test('when the disk is full, the writes of a commit fail and none of them is stored', async () => {
   const limitPages = async (pages: number) => store.write(() => all(raw(`pragma max_page_count = ${pages}`)))
   const [used] = await store.query(raw('pragma page_count'))
   await limitPages((used?.[0] as number) + 4)
   const large = sql`insert into kept (key, a) values ('large', ${'x'.repeat(1_000_000)})`
-  const together = [store.write(put('full-1')), store.write(() => all(large)), store.write(put('full-2'))]
-  const outcomes = await Promise.allSettled(together)
+  const writes = [store.write(put('full-1')), store.write(() => all(large)), store.write(put('full-2'))]
+  const outcomes = await Promise.allSettled(writes)
   for (const [at, key] of ['full-1', 'large', 'full-2'].entries()) {
-    const isThere = await has(key)
-    assert.equal(outcomes[at]?.status, isThere ? 'fulfilled' : 'rejected', key)
+    const isStored = await has(key)
+    assert.equal(outcomes[at]?.status, isStored ? 'fulfilled' : 'rejected', key)
   }
   const [first, second] = outcomes
   assert.ok(first?.status === 'rejected' && isStoreError('unavailable')(first.reason))
@@ -183,15 +183,15 @@ test('a commit accepts no further writes after 20 ms, by the clock of the store'
       yield sql`insert into kept (key) values (${String(at)})`
     }),
   )
-  const count = () => {
+  const countTurn = () => {
     turn++
-    if (turn < 50) setImmediate(count)
+    if (turn < 50) setImmediate(countTurn)
   }
-  setImmediate(count)
+  setImmediate(countTurn)
   await Promise.all(writes)
-  const sizes = Map.groupBy(turns, (value) => value)
+  const writesByTurn = Map.groupBy(turns, (value) => value)
   assert.deepEqual(
-    [...sizes.values()].map(({ length }) => length),
+    [...writesByTurn.values()].map(({ length }) => length),
     [3, 3, 3, 1],
   )
   await clocked.close()

@@ -24,7 +24,10 @@ export function prepared<const Args extends readonly unknown[], Values extends r
   )
 }
 
-/** The same for keys that are not the arguments of a function. The first key identifies the statement. */
+/**
+ * Like `prepared`, but the text depends on `keys`, which are not passed to `build`. The first key identifies the
+ * statement.
+ */
 export function preparedByKeys(
   keys: readonly unknown[],
   values: readonly Value[],

@@ -10,7 +10,7 @@
 import type { ListAdvisoriesRequest } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { ListAdvisoriesRequestSchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { invalidField } from '../../../aip/errors.ts'
-import { findAny, findTrigrams, maxTerms } from '../../../store/postings/find.ts'
+import { findAny, findByTrigrams, maxTerms } from '../../../store/postings/find.ts'
 import { termHashes } from '../../../store/postings/term-hash.ts'
 import type { Sql } from '../../../store/sql.ts'
 import { among, join, raw, sql } from '../../../store/sql.ts'
@@ -138,7 +138,7 @@ function* findQuery(roots: readonly string[], query: string, candidates: Candida
   if (roots.length > maxQueriedRoots) return undefined
   const found = new Set<number>()
   for (const root of roots) {
-    const numbers = yield* findTrigrams(advisoryIndex, [...termHashes(root, [], [query])], candidates)
+    const numbers = yield* findByTrigrams(advisoryIndex, [...termHashes(root, [], [query])], candidates)
     if (!numbers) return undefined
     for (const number of numbers) found.add(number)
   }
