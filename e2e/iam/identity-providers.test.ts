@@ -47,7 +47,7 @@ examples('identity providers', {
     const { identityProviders } = await stage.succeed(listIdentityProviders, { name: 'sso' })
     assert.deepEqual(identityProviders, [provider])
     const sealed = await sealedOf(stage, uid as string)
-    const plain = stage.platform.secret.unwrap('identity provider', Buffer.from(sealed, 'base64url'))
+    const plain = stage.platform.secret.open('identity provider', Buffer.from(sealed, 'base64url'))
     assert.equal(plain.toString(), oidc.clientSecret)
   },
 

@@ -25,7 +25,7 @@ async function secretOf({ platform }: ExampleContext, id: unknown): Promise<stri
     sql`select client_secret from identity_providers where uid = ${id as string}`,
   )
   const sealed = Buffer.from(row?.[0] as string, 'base64url')
-  return platform.secret.unwrap('identity provider', sealed).toString()
+  return platform.secret.open('identity provider', sealed).toString()
 }
 
 examples('identity providers of v1', {

@@ -1,5 +1,5 @@
-// Splits patterns of URLs into scheme, host, port and path, which are matched separately. As one expression,
-// `https://.+\.example\.com` also matches `https://attacker.test/x.example.com`, because `.+` matches `/`.
+// Splits patterns of URLs into scheme, host, port and path, which are matched separately. Matched as one expression,
+// `https://.+\.example\.com` would accept `https://attacker.test/x.example.com`, because `.+` matches `/`.
 import type { Atom } from './pattern-atoms.ts'
 import { alternativesOf, atomsOf, someAtom, sourceOf } from './pattern-atoms.ts'
 
@@ -56,7 +56,7 @@ function splitSequence(atoms: Atom[]): PatternAlternative {
   const isClear =
     host.length > 0 &&
     !someAtom(afterScheme, ({ kind }) => kind === 'anchor') &&
-    !someAtom(host, ({ literal }) => '/@?#:'.includes(literal || ' '))
+    !someAtom(host, ({ literal }) => literal !== '' && '/@?#:'.includes(literal))
   if (!isClear) return 'unclear'
   const [port, path] = [afterScheme.slice(portAt, pathAt), afterScheme.slice(pathAt)]
   return { parts: { scheme, host: sourceOf(host), port: sourceOf(port), path: sourceOf(path) } }

@@ -23,26 +23,26 @@ export const backup: Command = {
     if (path === undefined || extra.length > 0) throw usageOf(backup)
     if (path !== '-' && existsSync(path)) throw new UsageError(`${path} already exists`)
     await withStore(config, async (store) => {
-      // The list of applied migrations is part of the backup, and a new store has none yet.
+      // A backup contains the list of applied migrations, which a new store does not have before it is migrated.
       await store.migrate(await loadMigrations())
-      if (path === '-') await pipeline(compressed(store), context.stdout)
+      if (path === '-') await pipeline(compressedBackup(store), context.stdout)
       else await writeFileAtomically(store, path)
     })
     const key = config.secretKey ? 'STEMMA_SECRET_KEY' : `secret.key in ${config.dataDir}`
     context.stderr.write(
-      `The backup is complete. Store ${key} in another place: the keys and secrets in the backup are encrypted with it.\n`,
+      `The backup is complete. Its keys and secrets are encrypted with the secret key (${key}), which the backup does not contain. Keep a copy of the secret key in another place.\n`,
     )
     return 0
   },
 }
 
-const compressed = (store: Store) => Readable.from(backupLines(store)).compose(createGzip())
+const compressedBackup = (store: Store) => Readable.from(backupLines(store)).compose(createGzip())
 
 /** The file gets its name only when it is complete and synced to disk. Only its owner may read it. */
 async function writeFileAtomically(store: Store, path: string): Promise<void> {
   const unfinished = `${path}.unfinished`
   try {
-    await pipeline(compressed(store), createWriteStream(unfinished, { mode: 0o600 }))
+    await pipeline(compressedBackup(store), createWriteStream(unfinished, { mode: 0o600 }))
     const file = await open(unfinished)
     await file.sync()
     await file.close()

@@ -63,7 +63,7 @@ async function bootstrapOrganization(
 
 type LinkDependencies = OrganizationDependencies & { secret: Secret }
 
-/** A link for an owner without a password. */
+/** A link with which the owner chooses a password; undefined if the owner has a password already. */
 function firstPasswordLink(deps: LinkDependencies, email: string): Promise<string | undefined> {
   return deps.store.write(function* () {
     const account = yield* findAccount(email)

@@ -27,8 +27,8 @@ export const check: Command = {
     for (const difference of differences) context.stdout.write(describe(difference))
     context.stdout.write(summarize(differences.length, shouldRepair))
     for (const pattern of unsafe) context.stdout.write(describePattern(pattern))
-    const isRight = differences.length === 0 || shouldRepair
-    return isRight && unsafe.length === 0 ? 0 : 1
+    const areTotalsCorrect = differences.length === 0 || shouldRepair
+    return areTotalsCorrect && unsafe.length === 0 ? 0 : 1
   },
 }
 
@@ -36,7 +36,7 @@ const describePattern = ({ identity, field, description }: UnsafePattern) =>
   `unsafe pattern of the identity ${identity}: ${field} ${description}\n`
 
 function describe({ kind, group, tallied, counted }: Difference): string {
-  return `${kind} in ${group}: the stored totals are ${tallied.children} directly in it and ${tallied.subtree} at all levels, the correct ones ${counted.children} and ${counted.subtree}\n`
+  return `${kind} in ${group}: the stored totals are ${tallied.children} directly in it and ${tallied.subtree} at all levels, the correct totals are ${counted.children} and ${counted.subtree}\n`
 }
 
 function summarize(count: number, shouldRepair: boolean): string {

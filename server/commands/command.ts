@@ -12,7 +12,7 @@ export type Command = {
   run(args: string[], context: CommandContext): Promise<number>
 }
 
-/** The parts of the process that a command uses. Tests pass others. */
+/** The parts of the process that a command uses. Tests pass substitutes. */
 export type CommandContext = {
   env: NodeJS.ProcessEnv
   now(): number

@@ -7,8 +7,8 @@ import { withPreparedStore } from './with-store.ts'
 export const keys: Command = {
   usage: 'keys rotate [--revoke]',
   summary: 'Creates new keys for signing tokens.',
-  details: `The new keys come into use after ten minutes, and tokens signed before stay valid until they expire. With --revoke,
-the new keys come into use at once and all tokens signed before are invalid.`,
+  details: `The new keys come into use after ten minutes, and tokens signed with the old keys stay valid until they expire.
+With --revoke, the new keys come into use at once and all tokens signed with the old keys are invalid.`,
   async run(args, context) {
     const { config, flags, positionals } = readConfig(context.env, args, { revoke: { type: 'boolean' } })
     if (positionals.join(' ') !== 'rotate') throw usageOf(keys)
@@ -18,8 +18,8 @@ the new keys come into use at once and all tokens signed before are invalid.`,
     )
     context.stdout.write(
       shouldRevoke
-        ? 'The new keys are in use. Tokens signed before are invalid; running servers notice within a minute.\n'
-        : 'The new keys are published and come into use in ten minutes. Tokens signed before stay valid until they expire.\n',
+        ? 'The new keys are in use. Tokens signed with the old keys are invalid; running servers refuse them within a minute.\n'
+        : 'The new keys are published and come into use in ten minutes. Tokens signed with the old keys stay valid until they expire.\n',
     )
     return 0
   },

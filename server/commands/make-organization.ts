@@ -22,7 +22,7 @@ export type OrganizationDependencies = {
 /** Uids of the organization and of its owner. */
 export type NewOrganization = { organization: string; identity: string }
 
-/** The owner is the person with this e-mail address, or a new identity in the organization. */
+/** The owner is the person with the address `email`. Without `email`, it is a new identity in the organization. */
 export function makeOrganization(
   deps: OrganizationDependencies,
   name: string,
@@ -41,7 +41,10 @@ export function makeOrganization(
   })
 }
 
-/** An identity in the organization, for which only our own issuer issues tokens. It may create further organizations. */
+/**
+ * Creates an identity in the organization. Only our own issuer issues tokens for it, and it may create further
+ * organizations.
+ */
 function* createOwner(
   { authUrl, now, random }: OrganizationDependencies,
   organization: string,

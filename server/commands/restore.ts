@@ -48,7 +48,7 @@ async function* decompressedLines(source: Readable): AsyncGenerator<string> {
   const failure = Promise.withResolvers<never>()
   const gunzip = createGunzip()
   for (const stream of [source, gunzip]) stream.once('error', failure.reject)
-  failure.promise.catch(() => {}) // the race below reports it
+  failure.promise.catch(() => {}) // prevents an unhandled rejection; the race below reports the error
   const lines = createInterface({ input: source.pipe(gunzip), crlfDelay: Number.POSITIVE_INFINITY })
   const iterator = lines[Symbol.asyncIterator]()
   for (;;) {

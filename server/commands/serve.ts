@@ -7,7 +7,7 @@ import type { Command } from './command.ts'
 export const serve: Command = {
   usage: 'serve',
   summary: 'Serves REST and gRPC on one port.',
-  details: `Stops on SIGTERM, SIGINT (Ctrl-C) or SIGHUP, after it has answered running calls. A second signal ends it at once.`,
+  details: `Stops on SIGTERM, SIGINT (Ctrl-C) or SIGHUP, after it has answered running calls. A second signal stops it at once.`,
   async run(args, context) {
     const { env } = context
     const { config } = readConfig(env, args)
@@ -29,7 +29,7 @@ export const serve: Command = {
 
 /**
  * A supervisor signals the launcher and this process, and the launcher forwards its signal, so one request to stop can
- * arrive as two signals. Only a signal that arrives later than this is a second request.
+ * arrive as two signals. A signal is a second request only if more than this time has passed since the first.
  */
 const duplicateSignalMs = 500
 
@@ -53,7 +53,7 @@ function greeting(config: Config, { port, metricsPort, setUpLink }: App): string
   const warnings = config.warnings.map((warning) => `Warning: ${warning}.\n`).join('')
   return `
 Stemma serves ${config.baseUrl} (on ${addresses.join(' and ')}), with ${store}.
-REST and gRPC share the port; /healthz, /readyz and /metrics${metricsPort === undefined ? '' : ` (on port ${metricsPort})`} report its state.
+REST and gRPC share the port; /healthz, /readyz and /metrics${metricsPort === undefined ? '' : ` (on port ${metricsPort})`} report the state of the server.
 ${warnings}${setUpLink === undefined ? '' : firstSteps(setUpLink)}
 Stop with Ctrl-C.
 `

@@ -20,7 +20,7 @@ export const token: Command = {
       if (rows.length === 0) throw new UsageError(`there is no identity ${uid}`)
       const { now, random } = context
       const signer = { keys, authUrl: config.authUrl, now, random }
-      // So that signing a person out everywhere also ends this token.
+      // A person's token states when they signed in, so that signing them out everywhere also ends this token.
       const signIn = await signInNow(store, uid, now()).catch((error: unknown) => {
         throw error instanceof StatusError ? new UsageError(textOf(error)) : error
       })

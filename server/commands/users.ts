@@ -132,7 +132,7 @@ async function printDisabled(store: Store, { stdout, stderr }: CommandContext): 
   const people = await store.read(() => listDisabled(maxListedPeople + 1))
   for (const { identity, name, since } of people.slice(0, maxListedPeople))
     stdout.write(`${identity}  ${new Date(since).toISOString()}  ${name}\n`)
-  if (people.length > maxListedPeople) stderr.write(`there are more than these ${maxListedPeople} people\n`)
+  if (people.length > maxListedPeople) stderr.write(`only the first ${maxListedPeople} people are listed\n`)
   return 0
 }
 
@@ -160,10 +160,7 @@ async function hashOf(
 
 const maxListedClaimants = 10
 
-/**
- * Finds the identity that signs in with an e-mail address. If several people have made accounts with the address, the
- * operator must name one of them by its uid.
- */
+/** Finds the identity of a person and the address with which they sign in. */
 function* requireLogin(person: string): Work<{ identity: string; address: LoginAddress }> {
   const identity = isUid(person) ? person : yield* identityOf(person)
   const address = yield* loginAddressOf(identity)
@@ -171,6 +168,7 @@ function* requireLogin(person: string): Work<{ identity: string; address: LoginA
   return { identity, address }
 }
 
+/** If several people have made accounts with the address, the operator must name one of them by uid instead. */
 function* identityOf(email: string): Work<string> {
   const account = yield* findAccount(email)
   if (account) return account.identity
@@ -179,12 +177,12 @@ function* identityOf(email: string): Work<string> {
     throw new UsageError(`no one signs in with ${email}; use stemmad users add ${email}`)
   if (others.length > 0)
     throw new UsageError(
-      `several people have made accounts with ${email}, which nobody has verified; name one by its uid: ${[claimant, ...others].join(', ')}`,
+      `several people have made accounts with ${email}, which nobody has verified; name one of them by uid: ${[claimant, ...others].join(', ')}`,
     )
   return claimant
 }
 
-/** Read from a file, because all users of the machine can see the arguments of a command. */
+/** The password is read from a file, because all users of the machine can see the arguments of a command. */
 async function readPassword(file: unknown, { stdin }: CommandContext): Promise<string | undefined> {
   if (file === undefined) return undefined
   const content = file === '-' ? await text(stdin) : await readFile(String(file), 'utf8').catch(cannotRead)

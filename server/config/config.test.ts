@@ -159,7 +159,7 @@ describe('faults in the settings', () => {
       )
   })
 
-  test('in one flag neither hide nor cause other faults', () => {
+  test('in one flag do not affect how the other flags are read', () => {
     const faults = faultsOf({ DATABASE_URL: database }, '--secret-key', secret, '--bogus')
     assert.deepEqual(faults, ['there is no flag --bogus'])
   })
@@ -402,7 +402,7 @@ describe('flags of a command', () => {
     assert.deepEqual(positionals, ['more', '--x'])
   })
 
-  test('are unknown to other commands, and switches take no value', () => {
+  test('are unknown to other commands, and boolean flags take no value', () => {
     assert.throws(() => readConfig({}, ['--json']), /there is no flag --json/)
     assert.throws(
       () => readConfig({}, ['--json=yes'], { json: { type: 'boolean' } }),

@@ -45,7 +45,7 @@ export type Config = {
   maxConnections: { perNetwork: number; total: number }
   tls: Tls | undefined
   logLevel: string
-  /** How long a stopping server still accepts calls, so that load balancers can remove it first; in milliseconds. */
+  /** How long a stopping server accepts calls, in milliseconds. Load balancers need this time to notice the stop. */
   drainDelayMs: number
   /** Settings that work but are probably mistakes. */
   warnings: string[]
@@ -119,7 +119,7 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
 const secretKeyRequired =
   'STEMMA_SECRET_KEY (--secret-key) is required with DATABASE_URL: at least 32 random characters, the same for every copy'
 
-/** Tokens are bound to the base URL, so clients on other machines need one that is not localhost. */
+/** Tokens are bound to the base URL, so clients on other machines need a base URL that is not localhost. */
 function warnOfLocalAudience(listenHosts: string[], baseUrl: string): string[] {
   const reachable = listenHosts.filter((host) => !/^(127\.|::1$|localhost$)/i.test(host))
   return reachable.map(

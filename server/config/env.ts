@@ -1,4 +1,4 @@
-// Reads the text of every setting from flags and environment, without validating it; config.ts does that.
+// Reads the text of every setting from flags and environment, without validating it; config.ts validates it.
 import { parseArgs } from 'node:util'
 import type { SettingKey } from './settings.ts'
 import { settings } from './settings.ts'

@@ -1,5 +1,5 @@
-// Each reader turns the text of a setting into its value. If the text is not valid, it throws an error whose message
-// follows the name of the setting, such as "must be …".
+// Each reader turns the text of a setting into its value. If the text is not valid, the reader throws an error. Its
+// message, such as "must be …", continues a sentence that begins with the name of the setting.
 import { isIP } from 'node:net'
 
 export type Reader<T> = (text: string) => T
@@ -105,7 +105,7 @@ export function networks(text: string): string[] {
   return list
 }
 
-/** Every service is registered under each prefix, so the number is limited. */
+/** Every service is registered under each prefix, so the number of prefixes is limited. */
 const maxPrefixes = 10
 
 export function packagePrefixes(text: string): string[] {

@@ -3,7 +3,7 @@ import { createSecureContext } from 'node:tls'
 
 export type Tls = { cert: string; key: string }
 
-/** Returns undefined if TLS is off. If the files are wrong, also adds a fault to `faults`. */
+/** Returns undefined if TLS is off. If the files cannot be used, adds a fault to `faults` and returns undefined too. */
 export function readTls(certFile: string, keyFile: string, faults: string[]): Tls | undefined {
   if (certFile === '' && keyFile === '') return undefined
   if (certFile === '' || keyFile === '') {

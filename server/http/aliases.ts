@@ -4,7 +4,7 @@
 const stable = 'v2'
 const beta = 'v2beta1'
 
-/** Every name of a gRPC service, its own first. */
+/** All names of a gRPC service: first its name in the contract, then the aliases. */
 export function serviceNames(name: string, vendorPrefixes: readonly string[]): string[] {
   const unprefixed = [...new Set([name, name.replace(`.${beta}.`, `.${stable}.`)])]
   return ['', ...vendorPrefixes].flatMap((prefix) => unprefixed.map((alias) => prefix + alias))

@@ -51,13 +51,13 @@ test('entries before one that is not an address are ignored, because they may be
     assert.equal(addressOf('10.1.2.3', header), expected, header)
 })
 
-test('a peer whose address is unknown is not believed, because it cannot be a trusted proxy', () => {
+test('X-Forwarded-For is ignored if the address of the peer is unknown', () => {
   const reported: string[] = []
   for (const trusted of [['10.0.0.0/8'], ['0.0.0.0/0', '::/0']]) {
     const addressOf = clientAddress(trusted, (peer) => reported.push(peer))
     assert.equal(addressOf(undefined, '203.0.113.7'), '')
     assert.equal(addressOf('', '203.0.113.7, 10.9.9.9'), '')
-    // The gRPC library calls such a peer so.
+    // grpc-js uses this text if it does not know the address of a peer.
     assert.equal(addressOf('unknown', '203.0.113.7'), 'unknown')
   }
   assert.deepEqual(reported, [])

@@ -3,7 +3,7 @@ import { BlockList, isIP, isIPv6 } from 'node:net'
 
 export type ClientAddress = (peer: string | undefined, forwardedFor: string | undefined) => string
 
-/** Whether an address is a trusted proxy. */
+/** Returns a function that tests whether an address is that of a trusted proxy. */
 export function proxyTest(trustedProxies: readonly string[]): (address: string) => boolean {
   const proxies = blockListOf(trustedProxies)
   return (address) => {
@@ -21,31 +21,32 @@ export function clientAddress(
   trustedProxies: readonly string[],
   onUntrusted: (peer: string) => void = () => {},
 ): ClientAddress {
-  let isReported = false
+  let hasReported = false
   function report(peer: string): void {
-    isReported = true
+    hasReported = true
     onUntrusted(peer)
   }
   if (trustedProxies.length === 0)
     return (peer = '', forwardedFor = '') => {
-      if (forwardedFor !== '' && !isReported) report(peer)
+      if (forwardedFor !== '' && !hasReported) report(peer)
       return peer
     }
   const isProxy = proxyTest(trustedProxies)
   return (peer = '', forwardedFor = '') => {
     const sender = bareAddress(peer)
     if (forwardedFor === '') return sender
-    // The address is unknown if the client has reset the connection. Then it cannot be a trusted proxy.
+    // The address is unknown if the client has reset the connection. An unknown address is not trusted as a proxy.
     if (!isIP(sender)) return sender
     if (isProxy(sender)) return forwardedClient(forwardedFor, sender, isProxy)
-    if (!isReported) report(peer)
+    if (!hasReported) report(peer)
     return sender
   }
 }
 
 /**
- * Each proxy appends the address that called it. Entries before the last untrusted address may be forged, and so may
- * those before an entry that is not an address, because nobody knows who called with it.
+ * Each proxy appends the address that called it, so the list is read from its end. The client is the first address that
+ * is not a trusted proxy, because it may have forged the entries before it. Entries before one that is not an address
+ * may be forged too, and are ignored.
  */
 function forwardedClient(
   forwardedFor: string,

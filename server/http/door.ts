@@ -16,7 +16,7 @@ export type DoorOptions = {
   errorDomain: string
   requestIds: RequestIds
   addressOf: ClientAddress
-  /** Whether clients use https, here or at a proxy. Browsers are then told to use nothing else (HSTS, RFC 6797). */
+  /** Whether clients use https, even if only to a proxy. If so, browsers are told not to use http (HSTS, RFC 6797). */
   isHttps: boolean
   onRejected: OnRejected
 }

@@ -43,7 +43,7 @@ export async function readKeys({ store, secret }: KeyDependencies): Promise<Stor
 
 function unwrap(secret: Secret, kid: string, wrapped: Uint8Array): Buffer {
   try {
-    return secret.unwrap(kid, wrapped)
+    return secret.open(kid, wrapped)
   } catch (cause) {
     throw new WrongSecretError(
       'the keys in the store cannot be decrypted: STEMMA_SECRET_KEY (or secret.key) is not the secret that encrypted them',
@@ -72,7 +72,7 @@ export async function makeKey({ secret, random }: KeyDependencies, purpose: KeyP
     purpose === 'page'
       ? { kid: newPageKid(random), plain: random(32) }
       : await makeSigningKey(purpose === 'sign' ? signingAlgorithm : idTokenAlgorithm)
-  return { kid, purpose, wrapped: secret.wrap(kid, plain) }
+  return { kid, purpose, wrapped: secret.seal(kid, plain) }
 }
 
 export const insertKey = ({ kid, purpose, wrapped }: NewKey, time: number): Sql =>

@@ -102,7 +102,7 @@ function* put(
   keys: StateKeys,
 ): Work<void> {
   const digest = digestFor(kind, id)
-  const sealed = secret.wrap(purposeOf(digest), Buffer.from(JSON.stringify(payload)))
+  const sealed = secret.seal(purposeOf(digest), Buffer.from(JSON.stringify(payload)))
   const digestIf = (keyKind: string, key: string | undefined) =>
     key === undefined ? null : digestFor(keyKind, key)
   const grant = keys.grant === undefined ? null : signInIdOf(keys.grant)
@@ -126,7 +126,7 @@ function* replacePayload(
   payload: Payload,
 ): Work<boolean> {
   const digest = digestFor(kind, id)
-  const sealed = secret.wrap(purposeOf(digest), Buffer.from(JSON.stringify(payload)))
+  const sealed = secret.seal(purposeOf(digest), Buffer.from(JSON.stringify(payload)))
   const rows = yield sql`update sign_in_states set sealed = ${sealed} where id = ${digest} returning id`
   return rows.length > 0
 }
@@ -147,7 +147,7 @@ function* findWhere({ secret, now }: StateDependencies, condition: Sql): Work<Ex
   if (!row) return undefined
   const [digest, sealed, identity, useTime, signedOutAt] = row as Columns
   return {
-    payload: JSON.parse(secret.unwrap(purposeOf(digest), sealed).toString()) as Payload,
+    payload: JSON.parse(secret.open(purposeOf(digest), sealed).toString()) as Payload,
     identity: identity ?? undefined,
     useTime: useTime ?? undefined,
     signedOutAt: signedOutAt ?? undefined,

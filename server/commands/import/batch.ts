@@ -17,7 +17,7 @@ export function openBatch(): Batch {
   let bySource = new Map<string, ImportRows>()
   let characters = 0
   return {
-    // If a source occurs twice, the later one wins, so the earlier one must be written first.
+    // If two items have the same source, the later item wins, so the earlier item must be written first.
     isClosedTo: ({ source }) =>
       bySource.size >= maxItems || characters >= maxCharacters || bySource.has(source),
     add(item) {

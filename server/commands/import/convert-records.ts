@@ -8,12 +8,12 @@ import { UsageError } from '../command.ts'
 /** `time` is used for records that contain no times. */
 export type Task = { group: string; path: string; time: number }
 
-/** The rows of some records. */
+/** A part of the records, converted to rows. */
 export type Chunk = {
   /** The number of records in all chunks, if it is known in advance. */
   total: number | undefined
   records: number
-  /** Records without a package. */
+  /** The number of records without a package. */
   empty: number
   items: ImportRows[]
   broken: { file: string; reason: string }[]

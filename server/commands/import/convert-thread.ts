@@ -19,10 +19,7 @@ const port = parentPort
 if (!port) throw new Error('convert-thread.ts runs only as a thread of stemmad import')
 const { group, path, time } = workerData as Task
 
-/**
- * The number of chunks that may be sent now. Each message of the main thread says that it has handled a chunk, and adds
- * one.
- */
+/** The number of chunks that may be sent now. The main thread sends a message for each chunk that it has handled. */
 let credits = chunksAhead
 let onCredit = () => {}
 port.on('message', () => {
@@ -71,17 +68,17 @@ async function send(chunk: Chunk): Promise<void> {
 /** If one package of a record is broken, the other packages of that record are still imported. */
 function convert({ file, text }: SourceText, chunk: Chunk): void {
   chunk.records++
-  reportingErrors(file, chunk, () => {
+  catchRecordErrors(file, chunk, () => {
     const advisories = readRecord(JSON.parse(text), file, time, text)
     if (advisories.length === 0) chunk.empty++
     for (const advisory of advisories) {
       const format = advisory.source.slice(0, advisory.source.indexOf(':'))
-      reportingErrors(file, chunk, () => chunk.items.push(importRowsOf(group, { ...advisory, format })))
+      catchRecordErrors(file, chunk, () => chunk.items.push(importRowsOf(group, { ...advisory, format })))
     }
   })
 }
 
-function reportingErrors(file: string, chunk: Chunk, action: () => void): void {
+function catchRecordErrors(file: string, chunk: Chunk, action: () => void): void {
   try {
     action()
   } catch (error) {

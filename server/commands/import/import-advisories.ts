@@ -14,7 +14,7 @@ import { exposeGarbageCollector } from './garbage-collector.ts'
 
 export type Summary = Record<Outcome, number> & {
   records: number
-  /** Records without a package. */
+  /** The number of records without a package. */
   empty: number
   /** The number of records that cannot be imported, plus the number of invalid packages in valid records. */
   broken: number

@@ -128,11 +128,11 @@ async function* readStandardInput(): AsyncGenerator<SourceText> {
 }
 
 async function* readLines(file: string, stream: AsyncIterable<Buffer>): AsyncGenerator<SourceText> {
-  let number = 1
+  let lineNumber = 1
   for await (const line of splitLines(file, stream)) {
     const text = line.toString().replace(/\r$/, '')
-    if (text.trim() !== '') yield { file: `${file}, line ${number}`, text }
-    number++
+    if (text.trim() !== '') yield { file: `${file}, line ${lineNumber}`, text }
+    lineNumber++
   }
 }
 

@@ -20,7 +20,7 @@ type StreamOptions = Pick<DoorOptions, 'errorDomain' | 'addressOf' | 'onRejected
 export type InterceptedStream = GuardedStream & {
   requestId: string
   forwardedFor: string | undefined
-  /** The deadline of the call has passed while its reply was being read. */
+  /** Whether the client got extra time, because the deadline passed while it was reading the reply. */
   hasExtraTime: boolean
   options: StreamOptions
   /** The methods of the stream before `interceptStream` replaced them. */
@@ -28,7 +28,7 @@ export type InterceptedStream = GuardedStream & {
   originalSendTrailers: ServerHttp2Stream['sendTrailers']
 }
 
-/** All streams share the same functions: a closure per stream would cost more, and most streams are short. */
+/** All streams share the same functions, which takes less time and memory than closures for each stream. */
 export function interceptStream(
   original: ServerHttp2Stream,
   requestId: string,
@@ -88,7 +88,7 @@ function reportRejected(stream: InterceptedStream, error: StatusError): void {
   options.onRejected(requestId, error, options.addressOf(session?.socket.remoteAddress, forwardedFor))
 }
 
-/** The messages of grpc-js for requests that it cannot read. Its codes for them are not INVALID_ARGUMENT. */
+/** Messages of grpc-js for requests that it cannot read. Its codes for these are replaced by INVALID_ARGUMENT. */
 const unreadableMessages = ['Failed to decompress message', 'Error deserializing request']
 
 function statusErrorOf(code: Code, encodedMessage: string): StatusError {

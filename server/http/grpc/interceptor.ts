@@ -56,7 +56,7 @@ type State = {
   isDraining: boolean
 }
 
-/** Open streams of a connection. Limited because these services need no access token. */
+/** Maximum number for each connection. Limited because the standard services need no access token. */
 const maxStandardStreams = 20
 
 const http2Settings = { maxConcurrentStreams: 100, maxHeaderListSize: maxHeaderBytes }

@@ -15,18 +15,19 @@ export type RequestState = {
   method: Method | undefined
   authorization: string | undefined
   isCompressed: boolean
-  /** Undefined for an uncompressed request to one of our own methods: its first chunks are not checked. */
+  /** Undefined for an uncompressed request to one of our own methods: its first chunks are not checked or counted. */
   messages: MessageCounter | undefined
   maxMessages: number
   /** A request is `trusted` once its access token is verified. */
-  kind: 'anonymous' | 'trusted'
+  trustLevel: 'anonymous' | 'trusted'
   /** While this is true, grpc-js gets nothing, so that it decompresses nothing for an unknown caller. */
   isCheckingToken: boolean
   /** The chunks that arrived while the token was checked. */
-  waiting: Buffer[] | undefined
+  waitingChunks: Buffer[] | undefined
   /** Whether the request ended while the token was checked. node:http2 can end a stream that is paused. */
   isEndWaiting: boolean
   isRefused: boolean
+  /** The bytes that have arrived. */
   bytes: number
   /**
    * The bytes that are counted against the limits for this request. Can be more than `bytes` if the request is
@@ -49,8 +50,8 @@ export type RequestHeaders = {
 }
 
 /**
- * The number of bytes at the start of each request that are not checked. For so few bytes, HTTP/2 does not extend the
- * flow-control window of the stream.
+ * The number of bytes at the start of each request that are not checked. So few bytes do not make HTTP/2 extend the
+ * flow-control window of the stream, so a client can send no more than the initial window before the check.
  */
 export const uncheckedBytes = 16 * 1024
 const noOwners: readonly string[] = []
@@ -71,9 +72,9 @@ export function limitStream(
     isCompressed,
     messages: isCompressed || !method ? openMessageCounter() : undefined,
     maxMessages: maxMessagesOf(method, path),
-    kind: 'anonymous',
+    trustLevel: 'anonymous',
     isCheckingToken: false,
-    waiting: undefined,
+    waitingChunks: undefined,
     isEndWaiting: false,
     isRefused: false,
     bytes: 0,
@@ -87,7 +88,7 @@ export function limitStream(
   stream.on = onEvent as typeof stream.on // `on` has an overload for each event
 }
 
-/** Replaces `on` of a stream until grpc-js listens to its chunks and then to its end. All streams share these functions. */
+/** Replaces `on` of a stream until grpc-js has added its listeners: first one for chunks, then one for the end. */
 function onEvent(this: LimitedStream, event: string, listener: Listener & (() => void)): LimitedStream {
   const { request } = this
   if (event === 'data') {
@@ -105,7 +106,7 @@ function onData(this: LimitedStream, chunk: Buffer): void {
   request.bytes += chunk.length
   if (request.bytes > uncheckedBytes || request.messages) request.check(this, chunk)
   if (request.isRefused) return
-  if (request.isCheckingToken) request.waiting = [...(request.waiting ?? []), chunk]
+  if (request.isCheckingToken) request.waitingChunks = [...(request.waitingChunks ?? []), chunk]
   else request.receive?.(chunk)
 }
 
@@ -117,8 +118,8 @@ function onEnd(this: LimitedStream): void {
 
 /** Passes to grpc-js what arrived while the token was checked. */
 export function receiveWaiting({ request }: LimitedStream): void {
-  const { waiting = [], receive, isEndWaiting, end } = request
-  request.waiting = undefined
-  for (const chunk of waiting) receive?.(chunk)
+  const { waitingChunks = [], receive, isEndWaiting, end } = request
+  request.waitingChunks = undefined
+  for (const chunk of waitingChunks) receive?.(chunk)
   if (isEndWaiting) end?.()
 }

@@ -8,7 +8,7 @@ export type MessageCounter = {
   begun: number
   /** Messages that have arrived completely. */
   complete: number
-  /** Takes the next bytes of the body. */
+  /** Counts the messages in the next bytes of the body. */
   add(chunk: Uint8Array): void
 }
 

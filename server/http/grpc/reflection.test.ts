@@ -22,8 +22,8 @@ test('reflection makes each reply only after the client has read the one before'
   const handlers = reflectionHandlers()
   assert.equal(handlers.length, 2)
   for (const handler of handlers) {
-    // One function for each reply, with which the test reads it. The stream has room for all replies, so only
-    // reflection itself can hold them back.
+    // One function for each reply that was written. The test calls it to read the reply. The stream has room for all
+    // replies, so only reflection itself can delay them.
     const readReply: (() => void)[] = []
     const call = new Duplex({
       ...{ objectMode: true, highWaterMark: 1000 },

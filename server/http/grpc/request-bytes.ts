@@ -30,9 +30,9 @@ export function openRequestBytes(isProxy: (address: string) => boolean): Request
   /** Owners without bytes have no entry. */
   const bytesOf = new Map<string, number>()
 
-  function add({ request: { kind, owners }, usage }: LimitedStream, bytes: number): void {
-    usage.requestBytes[kind] += bytes
-    totals[kind] += bytes
+  function add({ request: { trustLevel, owners }, usage }: LimitedStream, bytes: number): void {
+    usage.requestBytes[trustLevel] += bytes
+    totals[trustLevel] += bytes
     for (const owner of owners) {
       const sum = (bytesOf.get(owner) ?? 0) + bytes
       if (sum === 0) bytesOf.delete(owner)
@@ -51,20 +51,21 @@ export function openRequestBytes(isProxy: (address: string) => boolean): Request
   return {
     reserve(stream) {
       const { request, usage } = stream
-      const { kind } = request
-      if (request.owners.length === 0) request.owners = ownersOf(kind, addressOf(stream))
+      const { trustLevel } = request
+      if (request.owners.length === 0) request.owners = ownersOf(trustLevel, addressOf(stream))
       const size = sizeOf(request)
       add(stream, size - request.reserved)
       request.reserved = size
-      if (usage.requestBytes[kind] > maxConnectionBytes[kind] && !isProxy(peerOf(stream))) return 'connection'
+      if (usage.requestBytes[trustLevel] > maxConnectionBytes[trustLevel] && !isProxy(peerOf(stream)))
+        return 'connection'
       const isOver = (owner: string, index: number) =>
-        (bytesOf.get(owner) ?? 0) > (maxOwnerBytes[kind][index] ?? 0)
+        (bytesOf.get(owner) ?? 0) > (maxOwnerBytes[trustLevel][index] ?? 0)
       if (request.owners.some(isOver)) return 'owner'
-      return totals[kind] > maxTotalBytes[kind] ? 'total' : undefined
+      return totals[trustLevel] > maxTotalBytes[trustLevel] ? 'total' : undefined
     },
     trust(stream, identity) {
       release(stream)
-      stream.request.kind = 'trusted'
+      stream.request.trustLevel = 'trusted'
       stream.request.owners = ownersOf('trusted', addressOf(stream), identity)
     },
     release,
@@ -77,9 +78,9 @@ function sizeOf({ bytes, isCompressed, messages }: RequestState): number {
   return Math.max(bytes, Math.min(bytes * maxInflation, messages.complete * maxMessageBytes))
 }
 
-/** With the kind and the position, because an owner can have the same text as another one. */
-const ownersOf = (kind: RequestState['kind'], address: string, ...identity: string[]) =>
-  [...networksOf(address), ...identity].map((owner, index) => `${kind} ${index} ${owner}`)
+/** Each name contains the trust level and the position, because otherwise two owners could have the same name. */
+const ownersOf = (trustLevel: RequestState['trustLevel'], address: string, ...identity: string[]) =>
+  [...networksOf(address), ...identity].map((owner, index) => `${trustLevel} ${index} ${owner}`)
 
 const peerOf = ({ session }: LimitedStream) => session?.socket.remoteAddress ?? ''
 

@@ -1,6 +1,6 @@
 // Deadlines for calls that grpc-js and the corridor do not end: calls whose request is never completed, and calls whose
-// reply is never read. One interval serves all calls: a timer per call would cost more than the rest of the
-// interceptor.
+// reply is never read. One interval serves all calls: a timer per call would take more time than all other
+// work of the interceptor.
 
 /** The part of an HTTP/2 stream that is needed here. */
 type Incoming = { destroyed: boolean; readableEnded: boolean; headersSent: boolean }

@@ -5,7 +5,7 @@ import type { StatusError } from '../../aip/errors.ts'
 import { malformed, tooLarge } from '../../aip/errors.ts'
 import { isReflection } from './standard-services.ts'
 
-/** The maximum size of all messages of a request to a standard service together. These messages contain only names. */
+/** The maximum total size of the messages of a request to a standard service. These messages contain only names. */
 const maxStandardBytes = 64 * 1024
 const maxReflectionMessages = 1000
 
@@ -19,7 +19,7 @@ export function requestFault(
   messages: number,
   maxMessages: number,
 ): StatusError | undefined {
-  // grpc-js would decompress all messages of a chunk before it refuses the second.
+  // grpc-js would decompress all messages of a chunk before it refuses the second message.
   if (messages > maxMessages)
     return maxMessages === 1
       ? malformed('the request must be exactly one message')

@@ -1,7 +1,7 @@
 // Limits the requests that grpc-js keeps in memory: it collects a whole message before the corridor authenticates the
 // caller. The token of a large request is checked while the request arrives, and the bytes of all requests are limited
-// per connection, network and identity, and in total. Small requests, which are nearly all, cost one addition and a few
-// comparisons.
+// per connection, network and identity, and in total. Nearly all requests are small; for these, the limits take only
+// one addition and a few comparisons.
 import { constants } from 'node:http2'
 import type { Method } from '@stemma/api/method.ts'
 import type { StatusError } from '../../aip/errors.ts'
@@ -35,11 +35,11 @@ const pointsOfExcess = 20
 /** Penalty points of an invalid token: few, since the token of a harmless client may have expired. */
 const pointsOfInvalidToken = 2
 
-const tooLargeTogether = () =>
+const tooLargeForConnection = () =>
   tooManyRequests('the requests of this connection are too large; send them one by one')
 const tooLargeForOwner = () =>
   tooManyRequests('the requests of this identity or network are too large; send them one by one')
-const tooManyLarge = () => tooManyRequests('the server receives too many large requests; try again later')
+const tooLargeInTotal = () => tooManyRequests('the server receives too many large requests; try again later')
 
 export function openRequestLimits(
   { authenticate, isProxy }: RequestLimitOptions & Pick<SessionGuardOptions, 'isProxy'>,
@@ -47,7 +47,7 @@ export function openRequestLimits(
 ): RequestLimits {
   const requestBytes = openRequestBytes(isProxy)
 
-  /** Adds `points` to the penalty points of the connection. */
+  /** Rejects the call, and adds `points` to the penalty points of the connection. */
   function refuse(stream: LimitedStream, fault: StatusError, points: number): void {
     const { request } = stream
     if (request.isRefused || stream.destroyed) return
@@ -61,11 +61,11 @@ export function openRequestLimits(
 
   function reserve(stream: LimitedStream): void {
     const exceeded = requestBytes.reserve(stream)
-    const isAnonymous = stream.request.kind === 'anonymous'
-    if (exceeded === 'connection') refuse(stream, tooLargeTogether(), isAnonymous ? pointsOfExcess : 0)
-    // No points: other clients of the network may have caused it.
+    const isAnonymous = stream.request.trustLevel === 'anonymous'
+    if (exceeded === 'connection') refuse(stream, tooLargeForConnection(), isAnonymous ? pointsOfExcess : 0)
+    // No points: other clients of the network may have sent most of the bytes.
     else if (exceeded === 'owner') refuse(stream, tooLargeForOwner(), 0)
-    else if (exceeded === 'total') refuse(stream, tooManyLarge(), 0)
+    else if (exceeded === 'total') refuse(stream, tooLargeInTotal(), 0)
   }
 
   function trust(stream: LimitedStream, { identity }: Identified): void {
@@ -106,10 +106,10 @@ export function openRequestLimits(
     messages?.add(chunk)
     const fault = requestFault(method, bytes, messages?.begun ?? 1, request.maxMessages)
     if (fault) refuse(stream, fault, pointsOfExcess)
-    else if (method && !method.access?.open && request.kind === 'anonymous') {
+    else if (method && !method.access?.open && request.trustLevel === 'anonymous') {
       if (!request.isCheckingToken) checkToken(stream)
     }
-    // Health checks are smaller, so they are answered whatever other requests use.
+    // Health checks are smaller, so they are answered even if other requests have reached the limits.
     else if (bytes > uncheckedBytes || isCompressed) reserve(stream)
   }
 

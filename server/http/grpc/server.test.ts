@@ -153,7 +153,7 @@ describe('a call', () => {
     assertStatus(await call(session, getGroup), 3, /^Invalid argument: not: like “this”, 100 %$/)
   })
 
-  test('that fails with an internal error shows nothing of it', async () => {
+  test('that fails with an internal error does not reveal the error', async () => {
     const act = () => {
       throw new Error('a secret of the server')
     }
@@ -185,7 +185,7 @@ describe('a call', () => {
     for (const outcome of await Promise.all(outcomes)) assertStatus(outcome, 4)
   })
 
-  test('ends after its longest duration if its caller sends no deadline and its message never arrives', async () => {
+  test('ends after the maximum duration if its caller sends no deadline and its message never arrives', async () => {
     const session = connectTo(await openDoor({ maxCallMs: 50 }))
     const silent = start(session, getGroup)
     silent.write(frame(new Uint8Array(100)).subarray(0, 10))
@@ -195,7 +195,7 @@ describe('a call', () => {
     assert.equal((await call(session, getGroup)).headers['grpc-status'], '0')
   })
 
-  test('that finishes after it was rejected causes no error', async () => {
+  test('whose request arrives after the call was rejected causes no error', async () => {
     const session = connectTo(await openDoor({ maxCallMs: 50 }))
     const late = start(session, getGroup)
     const outcome = outcomeOf(late)

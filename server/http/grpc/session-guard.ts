@@ -36,10 +36,11 @@ export type SessionGuard = {
   penalize(stream: GuardedStream, points: number): void
 }
 
+/** A connection with more penalty points is closed. */
 const maxPoints = 200
 const pointsOfReset = 1
 const pointsOfLargeHeaders = 50
-/** Headers of all open calls of a connection. 100 calls with an access token have about 150 KiB. */
+/** For all open calls of a connection together. The headers of 100 calls with an access token take about 150 KiB. */
 const maxOpenHeaderBytes = 512 * 1024
 const checkIntervalMs = 1000
 /** Longer than the pauses of clients that call now and then. */
@@ -72,16 +73,16 @@ export function openSessionGuard({
    */
   function check(): void {
     const time = now()
-    let unsent = 0
+    let unsentBytes = 0
     for (const usage of usages.values()) {
       const { lastProcStreamID = 0 } = usage.session.state
-      const started = Math.ceil(lastProcStreamID / 2)
-      addPoints(usage, Math.max(0, started - usage.streams) * pointsOfReset)
-      usage.streams = started
-      unsent += usage.unsentBytes
+      const startedStreams = Math.ceil(lastProcStreamID / 2)
+      addPoints(usage, Math.max(0, startedStreams - usage.streams) * pointsOfReset)
+      usage.streams = startedStreams
+      unsentBytes += usage.unsentBytes
       if (usage.openStreams === 0 && time - usage.usedAt >= connectionIdleMs) usage.session.close()
     }
-    if (unsent > maxUnsentReplyBytes) closeLargest(usages.values(), maxUnsentReplyBytes)
+    if (unsentBytes > maxUnsentReplyBytes) closeLargest(usages.values(), maxUnsentReplyBytes)
   }
 
   const interval = setInterval(check, checkIntervalMs).unref()

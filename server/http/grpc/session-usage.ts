@@ -6,7 +6,7 @@ export type GuardedStream = ServerHttp2Stream & {
   usage: SessionUsage
   headerBytes: number
   replyBytes: number
-  /** Bytes of the reply that count as unsent. */
+  /** The size of a small reply, which is counted as unsent until the stream is closed; 0 for a large reply. */
   unsentBytes: number
 }
 
@@ -14,12 +14,16 @@ export type GuardedStream = ServerHttp2Stream & {
 export type SessionUsage = {
   session: Http2Session
   points: number
+  /** Bytes of the headers of open calls. */
   headerBytes: number
   /** Bytes of small replies that the client has not read. */
   unsentBytes: number
   /** Bytes of the requests of open calls. A call is `trusted` if its access token is verified. */
   requestBytes: { anonymous: number; trusted: number }
-  /** Number of streams that node:http2 has reported. It resets streams with too many headers without reporting them. */
+  /**
+   * Number of streams that were counted so far. Most are counted when node:http2 reports them. Streams with too many
+   * headers, which it resets without reporting them, are counted later by the check in session-guard.ts.
+   */
   streams: number
   openStreams: number
   /** Open streams of the standard services. */

@@ -38,18 +38,18 @@ export type StatusWriter = {
 type Rendered = { message: string; bytes: Buffer }
 
 export function openStatusWriter(errorDomain: string): StatusWriter {
-  const constants = new WeakMap<StatusError, Rendered>()
+  const renderedConstants = new WeakMap<StatusError, Rendered>()
 
   function render(error: StatusError): Rendered {
     const { code, message, details } = statusOf(error, errorDomain)
     const status = create(StatusSchema, { code: code as number, message, details: details.map(packDetail) })
     const rendered = { message, bytes: Buffer.from(toBinary(StatusSchema, status)) }
-    if (error.isConstant) constants.set(error, rendered)
+    if (error.isConstant) renderedConstants.set(error, rendered)
     return rendered
   }
 
   const renderedOf = (error: StatusError) =>
-    (error.isConstant ? constants.get(error) : undefined) ?? render(error)
+    (error.isConstant ? renderedConstants.get(error) : undefined) ?? render(error)
 
   return {
     trailers(error) {

@@ -42,7 +42,7 @@ describe('open connections', () => {
     assert.deepEqual(admitted, [true, true, true, false])
   })
 
-  test('of a network with many are closed to admit those of networks with few', async () => {
+  test('of a network that has many are closed to admit connections of networks that have few', async () => {
     const isProxy = (address: string) => address === '192.0.2.99'
     const counter = openConnectionCounter({ perNetwork: 4, total: 6, isProxy })
     const admit = (address: string) => {
@@ -88,7 +88,7 @@ describe('a client that has many networks', () => {
     ['an IPv4 /16', (count) => `198.51.${count % 256}.${count % 7}`],
   ]
 
-  /** Opens connections from the first addresses, and returns those that were admitted. */
+  /** Opens `length` connections from addressOf(0), addressOf(1) and so on, and returns those that were admitted. */
   const flood = (counter: ConnectionCounter, addressOf: (count: number) => string, length: number) =>
     Array.from({ length }, (_, count) => connection(addressOf(count))).filter(counter.admit)
 
@@ -103,7 +103,7 @@ describe('a client that has many networks', () => {
       assert.ok(attacking.filter(({ destroyed }) => destroyed).length >= others.length)
     })
 
-    test(`in ${where} closes no connection of a network with fewer connections`, () => {
+    test(`in ${where} does not displace the connections of networks that have fewer`, () => {
       const counter = openCounter()
       const shared = Array.from({ length: 30 }, () => connection('203.0.113.9'))
       const single = Array.from({ length: 10 }, (_, count) => connection(`192.0.${count}.1`))
