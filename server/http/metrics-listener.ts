@@ -1,4 +1,4 @@
-// Serves /metrics on a port of its own, which need not be reachable for the clients of the API.
+// Serves /metrics on a port of its own, which clients of the API need not be able to reach.
 import type { Server } from 'node:http'
 import { createServer } from 'node:http'
 import type { DoorOptions } from './door.ts'
@@ -14,7 +14,7 @@ export type MetricsOptions = Pick<DoorOptions, 'requestIds' | 'isHttps'> & {
   hosts: readonly string[]
 }
 
-/** Monitoring needs few connections. The limits prevent that idle clients occupy memory. */
+/** Monitoring needs few connections. The limits keep idle clients from occupying memory. */
 const maxConnections = 20
 const limits = {
   ...{

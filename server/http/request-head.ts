@@ -28,22 +28,26 @@ const separatorBytes = 4
 
 function headersFault({ rawHeaders, httpVersion, headers }: IncomingMessage): StatusError | undefined {
   let bytes = 0
-  let hosts = 0
+  let hostCount = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] as string // at is below the length
     bytes += name.length + (rawHeaders[at + 1] as string).length + separatorBytes
-    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
+    if (name.length === 4 && name.toLowerCase() === 'host') hostCount++
   }
   if (bytes > maxHeaderBytes) return largeHeaders
-  return hostFault(hosts, headers.host, httpVersion)
+  return hostFault(hostCount, headers.host, httpVersion)
 }
 
 /** A name, an IPv4 address or an IPv6 address in brackets, and optionally a port (RFC 3986 section 3.2.2). */
 const validHost = /^(?:[a-z0-9._~%!$&'()*+,;=-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i
 
-/** RFC 9112 section 3.2. If there were two hosts, two proxies could each use a different one. */
-function hostFault(hosts: number, host: string | undefined, httpVersion: string): StatusError | undefined {
-  if (hosts > 1) return twoHosts
+/** RFC 9112 section 3.2. If a request had two hosts, a proxy and this server could each use a different one. */
+function hostFault(
+  hostCount: number,
+  host: string | undefined,
+  httpVersion: string,
+): StatusError | undefined {
+  if (hostCount > 1) return twoHosts
   if (host === undefined) return httpVersion === '1.0' ? undefined : noHost
   return validHost.test(host) ? undefined : wrongHost
 }

@@ -6,10 +6,11 @@ import { openConnectionsByNetwork } from './connections-by-network.ts'
 
 export type ConnectionLimits = {
   /**
-   * Maximum from one IPv4 address or IPv6 /64. Does not apply to trusted proxies, which forward the calls of many
-   * clients.
+   * Maximum number of connections from one IPv4 address or IPv6 /64. Does not apply to trusted proxies, which forward
+   * the calls of many clients.
    */
   perNetwork: number
+  /** Maximum number of connections of all clients and proxies. */
   total: number
 }
 
@@ -23,12 +24,12 @@ export type ConnectionCounter = {
 export function openConnectionCounter({ perNetwork, total, isProxy }: CounterOptions): ConnectionCounter {
   const clients = openConnectionsByNetwork()
   const proxyCounts = new Map<string, number>()
-  let open = 0
+  let openCount = 0
 
-  /** If the total is reached, closes the connection that may be replaced. Returns false if there is none. */
-  function makeRoom(find: () => Connection | undefined): boolean {
-    if (open < total) return true
-    const replaced = find()
+  /** If `total` connections are open, closes the one that `findReplaceable` returns. Returns false if there is none. */
+  function makeRoom(findReplaceable: () => Connection | undefined): boolean {
+    if (openCount < total) return true
+    const replaced = findReplaceable()
     if (!replaced) return false
     forget(replaced)
     replaced.socket.destroy()
@@ -37,7 +38,7 @@ export function openConnectionCounter({ perNetwork, total, isProxy }: CounterOpt
 
   /** Called when a client's connection is replaced, and again when it is closed. */
   function forget(connection: Connection): void {
-    if (clients.remove(connection)) open--
+    if (clients.remove(connection)) openCount--
   }
 
   function admitClient(socket: Socket, address: string): boolean {
@@ -46,7 +47,7 @@ export function openConnectionCounter({ perNetwork, total, isProxy }: CounterOpt
     if (!makeRoom(() => clients.findReplaceable(networks))) return false
     const connection = { socket, networks }
     clients.add(connection)
-    open++
+    openCount++
     socket.once('close', () => forget(connection))
     return true
   }
@@ -54,13 +55,13 @@ export function openConnectionCounter({ perNetwork, total, isProxy }: CounterOpt
   /** Connections of proxies are never replaced. */
   function admitProxy(socket: Socket, address: string): boolean {
     const count = proxyCounts.get(address) ?? 0
-    if (!makeRoom(() => clients.findReplaceableFor(count))) return false
+    if (!makeRoom(() => clients.findReplaceableForProxy(count))) return false
     proxyCounts.set(address, count + 1)
-    open++
+    openCount++
     socket.once('close', () => {
-      open--
-      const left = (proxyCounts.get(address) ?? 0) - 1
-      if (left > 0) proxyCounts.set(address, left)
+      openCount--
+      const remaining = (proxyCounts.get(address) ?? 0) - 1
+      if (remaining > 0) proxyCounts.set(address, remaining)
       else proxyCounts.delete(address)
     })
     return true

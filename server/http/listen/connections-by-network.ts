@@ -14,20 +14,24 @@ export type ConnectionsByNetwork = {
   /** Returns false if the connection was removed before. */
   remove(connection: Connection): boolean
   /**
-   * A connection to close in favour of a new one: the oldest of a network that would still have as many as the network
-   * of the new connection. Wide networks are compared first. If none has enough, the middle networks in the wide network
-   * of the new connection are compared, and then the narrow ones. So nobody gains a place by using more networks.
+   * The connection to close so that a new one from `networks` can be accepted; undefined if the new one is refused. It
+   * is the oldest connection of the largest network, if this network then still has at least as many connections as the
+   * network of the new one.
+   *
+   * Wide networks are compared first. If none is large enough, the middle networks in the wide network of the new
+   * connection are compared, and then the narrow networks in its middle network. So a client that uses more networks
+   * does not get more connections.
    */
   findReplaceable(networks: Networks): Connection | undefined
-  /** The same for a proxy, which is in no network and has this many connections. */
-  findReplaceableFor(proxyCount: number): Connection | undefined
+  /** The same for a new connection of a proxy, which counts as a wide network with `proxyCount` connections. */
+  findReplaceableForProxy(proxyCount: number): Connection | undefined
 }
 
 type Network = {
   count: number
   parts: Map<string, Network>
   partsByCount: Ranking<Network>
-  /** Only narrow networks have any. The oldest is the first. */
+  /** Oldest first. Empty except in narrow networks. */
   connections: Set<Connection>
 }
 
@@ -60,44 +64,48 @@ export function openConnectionsByNetwork(): ConnectionsByNetwork {
     findReplaceable(networks) {
       let network = all
       for (const name of networks) {
-        const own = network.parts.get(name)
-        const larger = largerPart(network, own?.count ?? 0)
-        if (larger || !own) return larger && oldestOf(larger)
-        network = own
+        const ownPart = network.parts.get(name)
+        const larger = largerPart(network, ownPart?.count ?? 0)
+        if (larger || !ownPart) return larger && oldestOf(larger)
+        network = ownPart
       }
       return undefined
     },
-    findReplaceableFor(proxyCount) {
+    findReplaceableForProxy(proxyCount) {
       const larger = largerPart(all, proxyCount)
       return larger && oldestOf(larger)
     },
   }
 }
 
-/** Counts one more connection of a part of the network, and returns the part. */
+/** Adds one to the connections of a part of the network, and returns the part. */
 function grow({ parts, partsByCount }: Network, name: string): Network {
   const part = parts.get(name) ?? openNetwork()
   parts.set(name, part)
-  partsByCount.move(part, part.count, ++part.count)
+  partsByCount.resize(part, part.count, ++part.count)
   return part
 }
 
-/** Counts one connection less. A part without connections is forgotten. */
+/** Subtracts one from the connections of a part, and returns the part. A part without connections is removed. */
 function shrink({ parts, partsByCount }: Network, name: string): Network | undefined {
   const part = parts.get(name)
   if (!part) return undefined
-  partsByCount.move(part, part.count, --part.count)
+  partsByCount.resize(part, part.count, --part.count)
   if (part.count === 0) parts.delete(name)
   return part
 }
 
-/** The part with the most connections, if it would still have as many as the new connection's network after losing one. */
+/**
+ * The part with the most connections, if it has at least two more than `ownCount`, the number of connections in the
+ * network of the new connection. After the part has lost one and that network has gained one, the part is still not
+ * smaller.
+ */
 function largerPart({ partsByCount }: Network, ownCount: number): Network | undefined {
   const largest = partsByCount.largest()
   return largest && largest.count > ownCount + 1 ? largest : undefined
 }
 
-/** The oldest connection of the largest narrow network in the largest middle network, as far as these are inside. */
+/** The oldest connection of a narrow network; for other networks, the oldest connection of their largest part. */
 function oldestOf(network: Network): Connection | undefined {
   const largest = network.partsByCount.largest()
   if (largest) return oldestOf(largest)

@@ -16,6 +16,7 @@ export type Tls = { cert: string; key: string }
 export type Connections = {
   http1: HttpServer
   onHttp2(socket: Duplex): void
+  /** Time limit for the TLS handshake, and for the bytes that show the protocol. */
   firstBytesMs: number
   penalties: Penalties
   counter: ConnectionCounter
@@ -55,7 +56,8 @@ export function createSecureServer(connections: Connections, tls: Tls): Server {
     // HTTP/2 without ALPN is not allowed under TLS (RFC 9113 section 3.2), so it is rejected as malformed HTTP/1.1.
     else detectProtocol(connections, socket, passToHttp1)
   })
-  // Another server accepts the connections, so that those of a penalized network wait before the costly TLS handshake.
+  // A server without TLS accepts the connections first, so that those of a penalized network wait before the costly TLS
+  // handshake.
   return createServer((socket) => {
     accept(connections, socket, () => {
       connections.undetected.delete(socket)
@@ -85,20 +87,21 @@ function accept(connections: Connections, socket: Socket, start: () => void): vo
 }
 
 /**
- * Whether the client has reset the connection already. Linux still delivers what it sent before, but the address of the
- * client is lost, so its requests would count for nobody. Node.js remembers the address once it was read.
+ * Whether the client has already reset the connection. Linux still delivers the data that the client sent before, but
+ * its address is lost, so the limits per network could not be applied to its requests. If the client resets the
+ * connection after this check, the address stays known, because Node.js stores it when it is first read.
  */
 const isReset = ({ remoteAddress }: Socket) => remoteAddress === undefined
 
-type Pass = (connections: Connections, socket: Socket, firstBytes: Buffer) => void
+type PassToServer = (connections: Connections, socket: Socket, firstBytes: Buffer) => void
 
-function detectProtocol(connections: Connections, socket: Socket, onHttp2: Pass): void {
+function detectProtocol(connections: Connections, socket: Socket, passHttp2: PassToServer): void {
   const { undetected, firstBytesMs } = connections
   undetected.add(socket)
   socket.on('close', () => undetected.delete(socket))
   peek(socket, firstBytesMs, (isHttp2, firstBytes) => {
     undetected.delete(socket)
-    if (isHttp2) onHttp2(connections, socket, firstBytes)
+    if (isHttp2) passHttp2(connections, socket, firstBytes)
     else passToHttp1(connections, socket, firstBytes)
   })
 }

@@ -1,4 +1,4 @@
-// The HTTP/1.1 server. It gets its connections from listen.ts and never listens itself.
+// The HTTP/1.1 server. It gets its connections from connections.ts and never listens itself.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
@@ -27,7 +27,7 @@ export function openHttp1(options: Http1Options): Server {
     requestTimeout: timeoutsMs.request,
     keepAliveTimeout: timeoutsMs.keepAlive,
     connectionsCheckingInterval: timeoutsMs.checkInterval,
-    requireHostHeader: false, // answered by the door, with an error in our form
+    requireHostHeader: false, // the door rejects a request without Host, with an error in our format
     optimizeEmptyRequests: true,
   })
   const parseErrors = openParseErrors({ ...options, lingerMs: timeoutsMs.linger })
@@ -57,19 +57,19 @@ export function openHttp1(options: Http1Options): Server {
  */
 function isAdmitted(options: Http1Options, { socket }: IncomingMessage, response: ServerResponse): boolean {
   const state = options.stateOf(socket)
-  const { latest } = state
+  const { latestResponse: previous } = state
   if (state.isStopped) return false
-  state.latest = response
-  if (!latest) return true
-  countRefusal(state, latest)
+  state.latestResponse = response
+  if (!previous) return true
+  countIfRefusal(state, previous)
   if (state.refusals === maxRefusals) {
     response.shouldKeepAlive = false
     if (!state.isUsedByOtherSite) options.onAbuse(socket)
   }
-  return latest.closed || isPipeliningAdmitted(options, socket, state, response)
+  return previous.closed || isPipeliningAdmitted(options, socket, state, response)
 }
 
-function countRefusal(state: ConnectionState, response: ServerResponse): void {
+function countIfRefusal(state: ConnectionState, response: ServerResponse): void {
   if (isRefusal(response)) {
     state.refusals++
     state.isUsedByOtherSite ||= isFromOtherSite(response.req)
@@ -82,8 +82,8 @@ function countRefusal(state: ConnectionState, response: ServerResponse): void {
 const isRefusal = ({ statusCode }: ServerResponse) => statusCode >= 400 && statusCode < 500
 
 /**
- * Browsers state which site sends a request, and a page cannot change this header. A program can avoid the penalty with
- * it, as it can by sending a request that is not refused now and then.
+ * Browsers state in Sec-Fetch-Site which site sends a request, and a page cannot change this header. A program can set
+ * it to avoid the penalty, but could also avoid the penalty by sending a request that succeeds now and then.
  */
 function isFromOtherSite({ headers }: IncomingMessage): boolean {
   const site = headers['sec-fetch-site']
@@ -96,7 +96,7 @@ function isPipeliningAdmitted(
   state: ConnectionState,
   response: ServerResponse,
 ): boolean {
-  if (state.unsent >= maxUnsentResponses) {
+  if (state.unsentResponses >= maxUnsentResponses) {
     state.isStopped = true
     onRejected(
       requestIds.next(),
@@ -107,9 +107,9 @@ function isPipeliningAdmitted(
     socket.destroy()
     return false
   }
-  state.unsent++
-  response.once('close', () => state.unsent--)
-  // In the next tick, because the parser is still parsing the bytes that were read together with this request.
+  state.unsentResponses++
+  response.once('close', () => state.unsentResponses--)
+  // Pacing starts in the next tick, because the parser is still parsing the bytes that were read with this request.
   if (!state.isPaced) process.nextTick(() => state.isPaced || paceRequests(socket, state))
   return true
 }

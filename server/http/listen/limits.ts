@@ -1,16 +1,25 @@
-/** The longest path and query of a request. */
+/** Maximum size of the path and query of a request together. */
 export const maxUrlBytes = 8 * 1024
-/** The largest headers of a request: their lines over HTTP/1.1, and what RFC 9113 section 6.5.2 counts over HTTP/2. */
+/**
+ * Maximum size of the headers of a request: over HTTP/1.1 the bytes of their lines, over HTTP/2 the size that RFC 9113
+ * section 6.5.2 defines.
+ */
 export const maxHeaderBytes = 16 * 1024
 
-/** Responses of one connection that wait for the client. The connection of a client that sends more requests is closed. */
+/** Maximum number of unsent responses of a connection. If its client sends more requests, the connection is closed. */
 export const maxUnsentResponses = 100
-/** Requests in a row that are answered with a status 4xx. The connection is then closed. */
+/** After this many requests in a row that are answered with a status 4xx, the connection is closed. */
 export const maxRefusals = 1000
 
-/** The minimum rate at which a client must read a response, after some grace. 64 KiB then take at most 7 seconds. */
+/** The minimum rate at which a client must read, after a grace period. At this rate, 64 KiB take 7 seconds. */
 export const minBytesPerSecond = 10_000
-/** Unsent bytes of gRPC responses up to 64 KiB. Larger ones have a budget of their own (server/rpc/unsent-budget.ts). */
+/**
+ * Maximum number of unsent bytes of all small gRPC responses together. A response is small up to 64 KiB; larger ones
+ * have a budget of their own (server/rpc/unsent-budget.ts).
+ */
 export const maxUnsentReplyBytes = 256 * 1024 * 1024
-/** Unsent bytes of all HTTP/1.1 connections: the budget of large responses, plus the maximum of small ones over gRPC. */
+/**
+ * Maximum number of unsent bytes of all HTTP/1.1 connections together. The same as over gRPC: the budget of large
+ * responses, plus the maximum of small ones.
+ */
 export const maxUnsentBytes = 512 * 1024 * 1024 + maxUnsentReplyBytes

@@ -244,7 +244,7 @@ describe('limits', () => {
     })
   }
 
-  test('keeps the connection of a call that announces a body for a method without one', async () => {
+  test('keeps the connection open if a call announces a body although its method has none', async () => {
     const client = await connect(await openDoor())
     for (let times = 0; times < 2; times++) {
       client.send(`${get(groups, 'Transfer-Encoding: chunked')}0\r\n\r\n`)
@@ -254,7 +254,7 @@ describe('limits', () => {
     }
   })
 
-  test('does not reset a client that sends a whole rejected body before it reads', async () => {
+  test('lets a client send its whole rejected body and then read the error', async () => {
     const client = await connect(await openDoor({ lingerMs: 5000 }))
     client.socket.pause()
     const size = 8_000_000
@@ -635,7 +635,7 @@ describe('ports', () => {
     await openDoor({ port, hosts: ['127.0.0.1'] })
   })
 
-  test('skips a further address that this machine lacks', async () => {
+  test('skips an address that this machine does not have, unless it is the first', async () => {
     const door = await openDoor({ hosts: ['127.0.0.1', '203.0.113.1'] })
     const client = await connect(door)
     client.send(get('/healthz'))

@@ -76,7 +76,7 @@ async function drain(
   { http1, undetected }: Connections,
   firstBytesMs: number,
 ): Promise<void> {
-  // After the next poll of the event loop, all clients that have connected so far are accepted.
+  // Wait for the next poll of the event loop, which accepts all clients that have connected so far.
   await new Promise((resolve) => setImmediate(resolve))
   const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)))
   const closeInterval = setInterval(() => http1.closeIdleConnections(), drainIntervalMs)

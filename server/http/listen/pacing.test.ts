@@ -33,15 +33,15 @@ async function connect({ port }: TestDoor, isTls = false): Promise<RawClient> {
   return client
 }
 
-/** A door that holds each call until it is released. */
-async function holdingDoor(isTls = false) {
-  const held: (() => void)[] = []
+/** A door whose calls wait until the test calls their functions in `releases`. */
+async function openWaitingDoor(isTls = false) {
+  const releases: (() => void)[] = []
   const act = () =>
     new Promise<void>((resolve) => {
-      held.push(resolve)
+      releases.push(resolve)
     })
   const door = await openDoor({ act, isTls })
-  return { door, held }
+  return { door, releases }
 }
 
 /** Waits until another client has received responses. By then, everything that was sent before has arrived. */
@@ -57,37 +57,37 @@ async function settle(door: TestDoor, isTls = false): Promise<void> {
 for (const isTls of [false, true]) {
   describe(`pipelined requests ${isTls ? 'under TLS' : 'without TLS'}`, () => {
     test('start one after the other, each after the response to the one before', async () => {
-      const { door, held } = await holdingDoor(isTls)
+      const { door, releases } = await openWaitingDoor(isTls)
       const client = await connect(door, isTls)
       client.send(get(groups).repeat(50))
       for (let started = 1; started <= 50; started++) {
         await settle(door, isTls)
-        assert.equal(held.length, started)
-        held.at(-1)?.()
+        assert.equal(releases.length, started)
+        releases.at(-1)?.()
         assert.equal((await client.response()).status, 200)
       }
     })
 
-    test('start one after the other after a connection was used without pipelining', async () => {
-      const { door, held } = await holdingDoor(isTls)
+    test('start one after the other, even if the connection was used without pipelining before', async () => {
+      const { door, releases } = await openWaitingDoor(isTls)
       const client = await connect(door, isTls)
       for (let times = 0; times < 2; times++) {
         client.send(get(groups))
         await settle(door, isTls)
-        held.at(-1)?.()
+        releases.at(-1)?.()
         assert.equal((await client.response()).status, 200)
       }
-      // Pacing begins with the second of these requests, so those that were read together may start at once.
+      // Pacing begins with the second of these requests, so requests that were read together with it may start at once.
       client.send(get(groups).repeat(3))
       await settle(door, isTls)
-      const startedSoFar = held.length
+      const startedSoFar = releases.length
       assert.ok(startedSoFar <= 5)
       client.send(get(groups).repeat(50))
       await settle(door, isTls)
-      assert.equal(held.length, startedSoFar)
+      assert.equal(releases.length, startedSoFar)
       for (let answered = 2; answered < 55; answered++) {
-        while (held.length <= answered) await settle(door, isTls)
-        held[answered]?.()
+        while (releases.length <= answered) await settle(door, isTls)
+        releases[answered]?.()
         assert.equal((await client.response()).status, 200)
       }
     })
@@ -98,24 +98,24 @@ for (const isTls of [false, true]) {
         ...bodies.flatMap((body) => [post(body), chunked(body), chunked(body.slice(0, 7), body.slice(7))]),
         get(groups),
       ].join('')
-      const names = async (sizes: (length: number) => number) => {
-        const seen: unknown[] = []
+      const receivedNames = async (packetSize: (length: number) => number) => {
+        const names: unknown[] = []
         const act = ({ request }: { request: unknown }) =>
-          void seen.push((request as { group?: { name: string } }).group?.name ?? 'none')
+          void names.push((request as { group?: { name: string } }).group?.name ?? 'none')
         const client = await connect(await openDoor({ act, isTls }), isTls)
         const answered = (async () => {
           for (let times = 0; times < bodies.length * 3 + 1; times++)
             assert.equal((await client.response()).status, 200)
         })()
         for (let at = 0; at < bytes.length; ) {
-          const size = sizes(bytes.length)
+          const size = packetSize(bytes.length)
           client.send(bytes.slice(at, at + size))
           at += size
           await new Promise((resolve) => setImmediate(resolve))
         }
         await answered
         // A request that arrives together with the end of a chunked body may start before the request with that body.
-        return seen.sort()
+        return names.sort()
       }
       const expected = [...['a', 'b', 'c'.repeat(500)].flatMap((name) => [name, name, name]), 'none'].sort()
       let seed = 1
@@ -123,14 +123,14 @@ for (const isTls of [false, true]) {
         seed = (seed * 48271) % 0x7fffffff
         return seed
       }
-      assert.deepEqual(await names((length) => length), expected)
+      assert.deepEqual(await receivedNames((length) => length), expected)
       for (let round = 0; round < 20; round++)
-        assert.deepEqual(await names(() => 1 + (random() % 300)), expected)
+        assert.deepEqual(await receivedNames(() => 1 + (random() % 300)), expected)
     })
   })
 }
 
-test('a client that pipelines more requests than may wait is disconnected, and its address is slowed down', async () => {
+test('a client with too many unanswered requests is disconnected, and its address is slowed down', async () => {
   const timeoutsMs = { penaltyPause: 3_600_000 }
   const calls: string[] = []
   const door = await openDoor({ timeoutsMs, act: ({ method }) => calls.push(method) })

@@ -22,7 +22,7 @@ export function mayBePipelined(bytes: Buffer): boolean {
   return first >= 0 && bytes.includes(blankLine, first + blankLine.length)
 }
 
-/** Reads the bytes of a connection in place of node:http, and passes them to its parser slice by slice. */
+/** Reads the bytes of a connection in place of node:http, and passes them slice by slice to the parser of node:http. */
 export function paceRequests(socket: Socket, state: ConnectionState): void {
   const parse = parserOf(socket)
   let isWaiting = false
@@ -31,17 +31,17 @@ export function paceRequests(socket: Socket, state: ConnectionState): void {
   function onData(chunk: Buffer): void {
     let remaining = chunk
     while (remaining.length > 0 && !state.isStopped) {
-      if (isWaiting || isAwaitingResponse(state.latest)) break
+      if (isWaiting || isAwaitingResponse(state.latestResponse)) break
       const size = cutter.nextSize(remaining)
       parse(remaining.subarray(0, size))
       cutter.onParsed()
       remaining = remaining.subarray(size)
-      if (state.latest?.req.complete) break
+      if (state.latestResponse?.req.complete) break
     }
     if (remaining.length > 0 && !state.isStopped) putBack(remaining)
   }
 
-  /** Puts bytes back and pauses the socket. If node:http resumes it too early, `onData` puts them back again. */
+  /** Pauses the socket and puts bytes back. If node:http resumes it too early, `onData` puts the bytes back again. */
   function putBack(bytes: Buffer): void {
     socket.pause()
     socket.unshift(bytes)
@@ -52,7 +52,7 @@ export function paceRequests(socket: Socket, state: ConnectionState): void {
         isWaiting = false
         socket.resume()
       })
-    if (isUnsent(state.latest)) state.latest.once('close', wake)
+    if (isUnsent(state.latestResponse)) state.latestResponse.once('close', wake)
     else wake()
   }
 
@@ -69,40 +69,45 @@ function parserOf(socket: Socket): (bytes: Buffer) => void {
   return parse
 }
 
-const isUnsent = (latest: ServerResponse | undefined): latest is ServerResponse =>
-  latest !== undefined && !latest.writableFinished && !latest.closed
+const isUnsent = (response: ServerResponse | undefined): response is ServerResponse =>
+  response !== undefined && !response.writableFinished && !response.closed
 
-const isAwaitingResponse = (latest: ServerResponse | undefined) => isUnsent(latest) && latest.req.complete
+const isAwaitingResponse = (response: ServerResponse | undefined) =>
+  isUnsent(response) && response.req.complete
 
 /** Decides how many bytes are parsed at once: a head, or a part of a body. */
 function openCutter(state: ConnectionState) {
-  /** Bytes of the current body that are not parsed yet; 0 if their number is not known. */
-  let bodyBytes = 0
-  /** If the slice ends exactly after a head, the whole body is still unparsed. */
+  /** Number of bytes of the current body that are not parsed yet; 0 if it is not known. */
+  let unparsedBodyBytes = 0
+  /** Whether the slice ends exactly after a head, so that the whole body is still unparsed. */
   let sliceEndsAfterHead = false
-  let latestBefore: ServerResponse | undefined
+  /** The latest response before the slice was parsed. */
+  let responseBefore: ServerResponse | undefined
 
   return {
     nextSize(bytes: Buffer): number {
-      latestBefore = state.latest
-      const isInBody = latestBefore !== undefined && !latestBefore.req.complete
+      responseBefore = state.latestResponse
+      const isInBody = responseBefore !== undefined && !responseBefore.req.complete
       const end = endOfBlankLine(bytes, isInBody ? blankLinesPerSlice : 1)
       sliceEndsAfterHead = !isInBody && end !== undefined
-      const size = isInBody && bodyBytes > 0 ? Math.min(bodyBytes, bytes.length) : (end ?? bytes.length)
-      bodyBytes = Math.max(0, bodyBytes - size)
+      const size =
+        isInBody && unparsedBodyBytes > 0 ? Math.min(unparsedBodyBytes, bytes.length) : (end ?? bytes.length)
+      unparsedBodyBytes = Math.max(0, unparsedBodyBytes - size)
       return size
     },
     onParsed(): void {
-      if (state.latest === latestBefore) return
-      bodyBytes = sliceEndsAfterHead ? Number(state.latest?.req.headers['content-length'] ?? 0) : 0
+      if (state.latestResponse === responseBefore) return
+      unparsedBodyBytes = sliceEndsAfterHead
+        ? Number(state.latestResponse?.req.headers['content-length'] ?? 0)
+        : 0
     },
   }
 }
 
 /** The index after the nth blank line; undefined if there are fewer. */
-function endOfBlankLine(bytes: Buffer, count: number): number | undefined {
+function endOfBlankLine(bytes: Buffer, n: number): number | undefined {
   let end = 0
-  for (let found = 0; found < count; found++) {
+  for (let found = 0; found < n; found++) {
     const at = bytes.indexOf(blankLine, end)
     if (at < 0) return undefined
     end = at + blankLine.length

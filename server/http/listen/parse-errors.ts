@@ -14,6 +14,7 @@ export type ParseErrorOptions = RawErrorOptions & {
 
 export type ParseErrors = {
   onClientError(error: ParseError, socket: Duplex): void
+  /** Called for the method CONNECT, with which clients ask a proxy for a tunnel. */
   onConnect(request: IncomingMessage, socket: Duplex): void
 }
 
@@ -31,7 +32,7 @@ export function openParseErrors(options: ParseErrorOptions): ParseErrors {
         return
       }
       // The error must not be taken for the response to an earlier request.
-      const pending = state.latest
+      const pending = state.latestResponse
       const answer = () => sendRawError(socket, statusErrorOf(error), options)
       if (!pending || pending.writableFinished) answer()
       else if (pending.req.complete) pending.once('close', answer)
@@ -49,7 +50,7 @@ const notProxy = constant(new StatusError(Code.UNIMPLEMENTED, 'this server is no
 const tooLongUrl = constant(tooLarge('the URL is too long', 414))
 const largeHeaders = constant(tooLarge('the headers are too large', 431))
 const largeExtensions = constant(tooLarge('the chunk extensions are too large', 413))
-const slow = constant(
+const tooSlow = constant(
   new StatusError(Code.DEADLINE_EXCEEDED, 'the request took too long to arrive', { http: 408 }),
 )
 const notHttp = constant(malformed('this is not well-formed HTTP'))
@@ -61,7 +62,7 @@ function statusErrorOf({ code, rawPacket }: ParseError): StatusError {
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return largeExtensions
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return slow
+      return tooSlow
     default:
       return notHttp
   }

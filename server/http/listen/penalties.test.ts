@@ -44,13 +44,13 @@ describe('penalties', () => {
     mock.timers.tick(milliseconds)
   }
 
-  test('start connections of other addresses at once', () => {
+  test('do not delay connections of other addresses', () => {
     const { penalties, admit } = open()
     penalties.add('192.0.2.1')
     assert.ok(admit('192.0.2.2').isStarted)
   })
 
-  test('count all addresses of an IPv6 network as one, and an IPv4 address in both of its forms', () => {
+  test('apply to all addresses of an IPv6 network, and to both forms of an IPv4 address', () => {
     const { penalties, admit } = open()
     penalties.add('2001:db8:0:1::1')
     assert.ok(!admit('2001:db8:0:1:ffff:ffff:ffff:ffff').isStarted)
@@ -60,7 +60,7 @@ describe('penalties', () => {
     assert.ok(admit('::ffff:192.0.2.2').isStarted)
   })
 
-  test('start the connections of a penalized address one after the other', () => {
+  test('let the connections of a penalized address start one after the other', () => {
     const { penalties, admit } = open()
     penalties.add('192.0.2.1')
     const [first, second] = [admit('192.0.2.1'), admit('192.0.2.1')]
@@ -72,7 +72,7 @@ describe('penalties', () => {
     assert.deepEqual(isStarted(), [true, true])
   })
 
-  test('close a connection if a hundred of its address are waiting', () => {
+  test('close a connection if a hundred connections of its address are waiting', () => {
     const { penalties, admit } = open()
     penalties.add('192.0.2.1')
     const waiting = Array.from({ length: 100 }, () => admit('192.0.2.1'))

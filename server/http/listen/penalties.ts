@@ -1,5 +1,5 @@
 // Slows down the networks of abusive connections: for a while, their new connections are served one after the other,
-// with a pause between two. A client that keeps its connections notices nothing.
+// with a pause before each. Connections that are open already are not slowed down.
 import type { Socket } from 'node:net'
 import { BoundedMap } from '../../bounded-map.ts'
 import { networkOf } from '../../wire/client-network.ts'

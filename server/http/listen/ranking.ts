@@ -1,7 +1,7 @@
 /** Items with a size. Every operation takes the same time, however many items there are. */
 export type Ranking<Item> = {
-  /** Changes the size of an item by one. An item whose size is 0 is not in the ranking. */
-  move(item: Item, from: number, to: number): void
+  /** Increases or decreases the size of an item by one. An item whose size is 0 is not in the ranking. */
+  resize(item: Item, oldSize: number, newSize: number): void
   /** The item with the largest size: of several, the one that has had this size for the longest time. */
   largest(): Item | undefined
 }
@@ -23,11 +23,11 @@ export function openRanking<Item>(): Ranking<Item> {
   }
 
   return {
-    move(item, from, to) {
-      remove(item, from)
-      if (to > 0) add(item, to)
+    resize(item, oldSize, newSize) {
+      remove(item, oldSize)
+      if (newSize > 0) add(item, newSize)
       // If no item has the old maximum any more, this item had it, and its new size is the maximum.
-      if (to > maxSize || !itemsBySize.has(maxSize)) maxSize = to
+      if (newSize > maxSize || !itemsBySize.has(maxSize)) maxSize = newSize
     },
     largest() {
       const [item] = itemsBySize.get(maxSize) ?? []

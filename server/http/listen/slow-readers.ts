@@ -24,25 +24,25 @@ export type ReadingSocket = Pick<Socket, 'writableLength' | 'bytesWritten'> & {
   destroy(): unknown
 }
 
-/** The first `target` bytes that were written to the connection must be sent by `deadline`. */
-type Progress = { target: number; deadline: number }
+/** The first `bytes` of all bytes that were written to the connection must be sent by `deadline`. */
+type Goal = { bytes: number; deadline: number }
 
 export function openSlowReaders(options: SlowReaderOptions): SlowReaders {
   const { minBytesPerSecond, graceMs, maxUnsentBytes, now } = options
-  const connections = new Map<ReadingSocket, Progress | undefined>()
+  const connections = new Map<ReadingSocket, Goal | undefined>()
 
-  const progressOf = (socket: ReadingSocket): Progress => ({
-    target: socket.bytesWritten,
+  const nextGoalOf = (socket: ReadingSocket): Goal => ({
+    bytes: socket.bytesWritten,
     deadline: now() + graceMs + (socket.writableLength / minBytesPerSecond) * 1000,
   })
 
-  function isTooSlow(socket: ReadingSocket, progress: Progress | undefined): boolean {
+  function isTooSlow(socket: ReadingSocket, goal: Goal | undefined): boolean {
     const { writableLength: unsent } = socket
     if (unsent === 0) {
-      if (progress) connections.set(socket, undefined)
-    } else if (!progress || socket.bytesWritten - unsent >= progress.target) {
-      connections.set(socket, progressOf(socket))
-    } else return now() > progress.deadline
+      if (goal) connections.set(socket, undefined)
+    } else if (!goal || socket.bytesWritten - unsent >= goal.bytes) {
+      connections.set(socket, nextGoalOf(socket))
+    } else return now() > goal.deadline
     return false
   }
 
@@ -65,7 +65,7 @@ export function openSlowReaders(options: SlowReaderOptions): SlowReaders {
       socket.once('close', () => connections.delete(socket))
     },
     check() {
-      for (const [socket, progress] of connections) if (isTooSlow(socket, progress)) socket.destroy()
+      for (const [socket, goal] of connections) if (isTooSlow(socket, goal)) socket.destroy()
       closeLargest()
     },
   }

@@ -1,4 +1,4 @@
-// The request messages that are made from path, query and body; in particular the rules of PATCH.
+// Tests how request messages are made from path, query and body, in particular for PATCH.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { DescMessage, JsonObject } from '@bufbuild/protobuf'
@@ -92,14 +92,14 @@ describe('POST', () => {
     for (const body of ['', ' \r\n', '{}']) assert.deepEqual(create('/a', body), { parent: 'a', group: {} })
   })
 
-  test('ignores keys that are not fields, and null', () => {
+  test('ignores null and keys that are not fields', () => {
     assert.deepEqual(create('/a', '{"name":"n","nme":1,"description":null,"__proto__":{"name":"x"}}'), {
       parent: 'a',
       group: { name: 'n' },
     })
   })
 
-  test('reads nothing of the resource from the query', () => {
+  test('rejects query parameters for fields of the resource and for its parent', () => {
     for (const field of ['group.name', 'group.description', 'parent', 'name'])
       assertRejected(() => create(`/a?${field}=x`, '{"name":"n"}'), field, /which has no query parameters/)
   })
@@ -136,13 +136,13 @@ describe('PATCH', () => {
     bind('PATCH', `/iam/v2beta1/groups${target}`, body) as UpdateGroupRequest
   const maskOf = (target: string, body: string) => update(target, body).updateMask?.paths
 
-  test('prefers the path to a uid in the body', () => {
+  test('uses the uid in the path, not the one in the body', () => {
     const { group } = update('/a/b', '{"uid":"c","name":"n"}')
     assert.equal(group?.uid, 'a/b')
     assert.equal(group.name, 'n')
   })
 
-  test('without a mask changes the keys of the body, including empty and null ones', () => {
+  test('without a mask changes the fields in the body, including empty and null ones', () => {
     assert.deepEqual(maskOf('/a', '{"name":"n"}'), ['name'])
     assert.deepEqual(maskOf('/a', '{"description":""}'), ['description'])
     assert.deepEqual(maskOf('/a', '{"description":null,"verified":false}'), ['description', 'verified'])
@@ -164,7 +164,7 @@ describe('PATCH', () => {
       assert.deepEqual(maskOf(`/a?updateMask=${mask}`, '{"name":"n"}'), ['name'])
   })
 
-  test('does not read the mask from a parameter with another name', () => {
+  test('rejects a mask in a parameter with another name', () => {
     for (const name of ['updatemask', 'update_Mask', 'mask', 'update_mask.paths', 'x.update_mask']) {
       assertRejected(() => maskOf(`/a?${name}=description`, '{"name":"n"}'), name, /is not a parameter/)
     }

@@ -27,12 +27,12 @@ export function bindRequest(match: Match, query: string, body: string): Message 
       (bound) => bound !== '' && (path === bound || path.startsWith(`${bound}.`)),
     )
   }
-  const isRefused = (name: string) => isExchange(input) && resemblesLimit(name)
-  readQuery(request, query, { isBound, isStrict: isVersion2(input), isRefused })
-  const isWholeBody = bodyField === '*' || (bodyField === '' && route.binding.verb === 'POST')
+  const isStrictFor = (name: string) => isVersion2(input) || (isTokenExchange(input) && resemblesLimit(name))
+  readQuery(request, query, { isBound, isStrictFor })
+  const bodyIsWholeRequest = bodyField === '*' || (bodyField === '' && route.binding.verb === 'POST')
   // Published clients send the request of the token exchange as JSON, although its http rule has no body.
-  if (isExchange(input) && isWholeBody) readExchange(request, parse(body), spelling)
-  else if (isWholeBody)
+  if (isTokenExchange(input) && bodyIsWholeRequest) readTokenExchange(request, parse(body), spelling)
+  else if (bodyIsWholeRequest)
     readJson(request, parse(body), { ...ignoreAll, onProtoName: () => markProtoNames(spelling) })
   else if (bodyField !== '') readResource(request, route.binding, parse(body), spelling)
   for (const [path, value] of fields) setString(request, path, value)
@@ -43,13 +43,13 @@ function markProtoNames(spelling: CallerSpelling): void {
   spelling.bodyNames = 'proto'
 }
 
-/** A misspelt filter must not look like success. Version 1 has always ignored unknown parameters. */
+/** Version 2 rejects unknown parameters, so that a misspelt filter is noticed. Version 1 has always ignored them. */
 const isVersion2 = ({ typeName }: DescMessage) => typeName.includes('.v2beta1.')
 
-const isExchange = ({ typeName }: DescMessage) => typeName.startsWith('platform.oidc.')
+const isTokenExchange = ({ typeName }: DescMessage) => typeName.startsWith('platform.oidc.')
 
 /** A limit that is empty or misspelt must not lead to a token without a limit. */
-function readExchange(request: ReflectMessage, json: JsonValue, spelling: CallerSpelling): void {
+function readTokenExchange(request: ReflectMessage, json: JsonValue, spelling: CallerSpelling): void {
   const paths: string[] = []
   readJson(request, json, {
     onProtoName: () => markProtoNames(spelling),
@@ -100,7 +100,7 @@ function readResource(
     onProtoName,
     onPath: (path) => paths.push(path),
     onUnknown(path) {
-      // A typo must not look like success.
+      // If a misspelt field were ignored, the update would succeed without changing the field.
       if (needsMask) throw invalidField(path, 'is not a field of this resource')
     },
   })

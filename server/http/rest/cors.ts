@@ -1,4 +1,4 @@
-// Which web pages may call the API. Tokens are sent in a header and never in cookies, so
+// The CORS headers, which state which web pages may call the API. Tokens are sent in a header and never in cookies, so
 // `access-control-allow-credentials` is not sent.
 
 /** Published clients send the headers from `cgclientid` on: client id, request id and trace context. */

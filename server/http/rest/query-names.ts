@@ -7,6 +7,7 @@ import { isBranch, toCamel } from '../../aip/field-path.ts'
 
 /** The maximum number of parts of a suggested name. `uidp.children_of` has two; the contract has no deeper names. */
 const maxDepth = 3
+/** The maximum number of names in an error. */
 const maxNames = 200
 
 /** The error for a parameter that the call does not have. `name` comes from the caller and may be long. */

@@ -232,7 +232,7 @@ describe('a value', () => {
       assertRejected({ flag }, 'flag', /^must be true or false, not /)
   })
 
-  test('of an integer field is a whole number, or a string of one', () => {
+  test('of an integer field is a whole number, or a string that contains one', () => {
     for (const raw of ['100', '1.0e2', '100.0', '1e2', '"100"', '"1e2"', '"100.0"']) {
       assert.deepEqual(
         readAll(`{"small":${raw},"big":${raw},"bigs":[${raw}]}`).json,
@@ -274,7 +274,7 @@ describe('a value', () => {
     assertRejected({ big: '9223372036854775808' }, 'big')
   })
 
-  test('of a float field is a number, a string of one, or the name of a value that JSON lacks', () => {
+  test('of a float field is a number, a string that contains one, or a name such as -Infinity', () => {
     assert.deepEqual(read({ ratio: '1.5' }), { ratio: 1.5 })
     assert.deepEqual(read({ ratio: '-Infinity' }), { ratio: '-Infinity' })
     assertRejected({ raw: '{"ratio":1e400}' }, 'ratio', /not Infinity$/)
@@ -306,7 +306,7 @@ describe('a value', () => {
     for (const data of ['!', 'a', 1, []]) assertRejected({ data }, 'data', /^must be base64 text, not /)
   })
 
-  test('of a timestamp field has an offset', () => {
+  test('of a timestamp field has a UTC offset', () => {
     assert.deepEqual(read({ someTime: '2026-01-01T02:00:00.123456789+02:00' }), {
       someTime: '2026-01-01T00:00:00.123456789Z',
     })

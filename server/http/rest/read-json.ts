@@ -70,20 +70,20 @@ function readField(
     readJson(inner, json, innerOptions, innerPath, depth + 1)
     return inner
   }
-  // Values inside a list or a map have no path of their own.
-  const inElement = { ...options, onPath() {} }
+  // A list or a map counts as one path, so the paths inside its elements are not reported.
+  const elementOptions = { ...options, onPath() {} }
   if (isBranch(field)) target.set(field, readInside(field.message, value, path, options))
   else if (field.fieldKind === 'list' && field.listKind === 'message') {
     if (!Array.isArray(value)) throw invalidField(path, `must be a JSON array, not ${describe(value)}`)
     const list = target.get(field)
     for (const [at, element] of value.entries())
-      list.add(readInside(field.message, element, `${path}[${at}]`, inElement))
+      list.add(readInside(field.message, element, `${path}[${at}]`, elementOptions))
   } else if (field.fieldKind === 'map' && field.mapKind === 'message') {
     if (!isObject(value)) throw invalidField(path, `must be a JSON object, not ${describe(value)}`)
     const map = target.get(field)
     for (const [key, element] of Object.entries(value)) {
       const entryPath = `${path}[${printable(key)}]`
-      map.set(keyOf(field, key, entryPath), readInside(field.message, element, entryPath, inElement))
+      map.set(keyOf(field, key, entryPath), readInside(field.message, element, entryPath, elementOptions))
     }
   } else readLeaf(target, field, value, path)
 }

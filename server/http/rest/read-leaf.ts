@@ -36,7 +36,7 @@ export function readLeaf(
 function elementError(
   field: DescField,
   value: JsonValue,
-  path: (at: number) => string,
+  elementPath: (at: number) => string,
 ): StatusError | undefined {
   if (field.fieldKind !== 'list' || field.listKind === 'message' || !Array.isArray(value)) return undefined
   const isBad = (element: JsonValue) => {
@@ -51,7 +51,7 @@ function elementError(
   }
   const at = value.findIndex(isBad)
   if (at < 0) return undefined
-  return wrongValue(path(at), expectedElement(field), value[at] ?? null)
+  return wrongValue(elementPath(at), expectedElement(field), value[at] ?? null)
 }
 
 const isFieldMask = (field: DescField): field is DescField & { fieldKind: 'message' } =>

@@ -10,7 +10,7 @@ import { StatusError } from '../../aip/errors.ts'
 import { declareMessages } from '../../testing/declared-messages.ts'
 import { readQuery } from './read-query.ts'
 
-const find = declareMessages(
+const sample = declareMessages(
   {
     Sample: {
       text: 'string',
@@ -40,14 +40,14 @@ const find = declareMessages(
     Inner: { deep_text: 'string', deeper: 'Inner' },
   },
   { Color: { COLOR_UNSPECIFIED: 0, RED: 1, BLUE: 5 } },
-)
-const sample = find('Sample')
+)('Sample')
 
 const nothingBound = () => false
+const neverStrict = () => false
 
 function read(query: string, desc = sample, isBound: (path: string) => boolean = nothingBound): JsonValue {
   const message = reflect(desc, create(desc))
-  readQuery(message, query, { isBound, isStrict: false })
+  readQuery(message, query, { isBound, isStrictFor: neverStrict })
   return toJson(desc, message.message)
 }
 
@@ -94,13 +94,13 @@ describe('a parameter', () => {
     assertRejected('text=a&text=a', 'text', /one value/)
   })
 
-  test('is skipped if its field is set from the path or the body', () => {
+  test('is ignored if its field is set from the path or the body, unless the rules are strict', () => {
     const isBound = (path: string) => path === 'text' || path.startsWith('inner.')
     assert.deepEqual(read('text=a&inner.deep_text=b&small=1', sample, isBound), { small: 1 })
     assert.deepEqual(read('text=a&text=b&inner.deepText=%61', sample, isBound), {})
   })
 
-  test('that does not name a leaf field is ignored', () => {
+  test('that does not name a leaf field is ignored, unless the rules are strict', () => {
     const unknown = [
       'nothing=1',
       'text.x=1',
@@ -165,7 +165,7 @@ describe('a parameter', () => {
     assert.deepEqual(read('text=a%3Bb'), { text: 'a;b' })
   })
 
-  test('is one of at most 2000', () => {
+  test('is rejected if the query has more than 2000 parameters', () => {
     assert.deepEqual(read(Array(2000).fill('x=1').join('&')), {})
     assert.throws(() => read(Array(2001).fill('x=1').join('&')), malformed)
     assert.throws(() => read('&'.repeat(1_000_000)), malformed)
@@ -207,7 +207,7 @@ describe('a value', () => {
     assertRejected('maybe=', 'maybe')
   })
 
-  test('of a bool field is one of twelve words', () => {
+  test('of a bool field is true or false in one of twelve spellings', () => {
     for (const text of ['1', 't', 'T', 'true', 'TRUE', 'True'])
       assert.deepEqual(read(`flag=${text}`), { flag: true })
     for (const text of ['0', 'f', 'F', 'false', 'FALSE', 'False']) assert.deepEqual(read(`flag=${text}`), {})
@@ -290,7 +290,7 @@ describe('a value', () => {
     const message = reflect(sample, create(sample))
     readQuery(message, 'updateMask=some_time,someSpan,%20inner.deepText', {
       isBound: nothingBound,
-      isStrict: false,
+      isStrictFor: neverStrict,
     })
     const { updateMask } = message.message as unknown as { updateMask: { paths: string[] } }
     assert.deepEqual(updateMask.paths, ['some_time', 'someSpan', ' inner.deepText'])
@@ -306,7 +306,7 @@ describe('several parameters', () => {
     assertRejected('numbers=1,2', 'numbers')
   })
 
-  test('make a map, each with its key', () => {
+  test('make a map, in which each parameter sets one key', () => {
     assert.deepEqual(read('labels[a]=1&labels[b.c]=2&counts[x]=3'), {
       labels: { a: '1', 'b.c': '2' },
       counts: { x: 3 },
@@ -318,7 +318,7 @@ describe('several parameters', () => {
     assertRejected('counts[x]=a', 'counts')
   })
 
-  test('with keys are rejected for a field that is not a map', () => {
+  test('with keys in brackets are rejected for a field that is not a map', () => {
     for (const [query, field] of [
       ['text[a]=b', 'text'],
       ['texts[]=b', 'texts'],
@@ -365,7 +365,7 @@ test('any query is either read or rejected with a StatusError', () => {
       try {
         readQuery(reflect(sample, create(sample)), pairs.join('&'), {
           isBound: nothingBound,
-          isStrict: false,
+          isStrictFor: neverStrict,
         })
       } catch (error) {
         assert.ok(error instanceof StatusError && error.http === 400, String(error))

@@ -15,17 +15,11 @@ const maxParameters = 2000
 export type QueryRules = {
   /** Whether a field is set from the URL path or the body. Such a field is not set from the query. */
   isBound(path: string): boolean
-  /** Whether a name is an error if it is unknown or its field is bound. In v1 such names are ignored. */
-  isStrict: boolean
-  /** Whether such a name is an error even if `isStrict` is false. */
-  isRefused?(name: string): boolean
+  /** Whether a parameter with this name is an error if it cannot set a field. Otherwise it is ignored, as in v1. */
+  isStrictFor(name: string): boolean
 }
 
-export function readQuery(
-  target: ReflectMessage,
-  query: string,
-  { isBound, isStrict, isRefused }: QueryRules,
-): void {
+export function readQuery(target: ReflectMessage, query: string, { isBound, isStrictFor }: QueryRules): void {
   if (query === '') return
   const seen = new Set<string>()
   for (const [name, value] of parameters(query)) {
@@ -34,10 +28,10 @@ export function readQuery(
     const field = fields?.at(-1)
     const canonicalPath = fields ? pathOf(fields) : ''
     if (!fields || !field || isBranch(field) || isBound(canonicalPath)) {
-      if (isStrict || isRefused?.(name)) throw unknownParameter(target.desc, name, isBound)
+      if (isStrictFor(name)) throw unknownParameter(target.desc, name, isBound)
       continue
     }
-    if (value === '' && isNarrowing(field))
+    if (value === '' && restrictsResult(field))
       throw invalidField(canonicalPath, 'must not be empty; omit it if it should not restrict the call')
     const owner = openMessage(target, fields.slice(0, -1))
     if (field.fieldKind === 'map') addToMap(owner, field, key, value, canonicalPath)
@@ -53,20 +47,20 @@ export function readQuery(
   }
 }
 
-/** Parameters that do not restrict a list. Clients send them without a value, for the first page or the default. */
+/** Parameters that do not restrict a list. Clients send them empty for the first page or the default order. */
 const mayBeEmpty = new Set(['page_token', 'order_by'])
 
 /** Published clients send these parameters of the token exchange empty, which means the token's own identity. */
-const mayBeEmptyInExchange = new Set(['identity', 'identity_provider'])
+const mayBeEmptyInTokenExchange = new Set(['identity', 'identity_provider'])
 
 /**
- * Whether a field restricts the call to a part of its result. An empty value would restrict nothing, although a script
- * whose variable is empty by mistake means to restrict. Other types than strings have no empty value.
+ * Whether a field restricts the result of a call. Such a field must not be empty, because an empty value restricts
+ * nothing: a script whose variable is empty by mistake would get everything. Only strings can be empty.
  */
-const isNarrowing = ({ scalar, name, parent }: DescField) =>
+const restrictsResult = ({ scalar, name, parent }: DescField) =>
   scalar === ScalarType.STRING &&
   !mayBeEmpty.has(name) &&
-  !(mayBeEmptyInExchange.has(name) && parent.typeName === 'platform.oidc.ExchangeRequest')
+  !(mayBeEmptyInTokenExchange.has(name) && parent.typeName === 'platform.oidc.ExchangeRequest')
 
 export function* parameters(query: string): Generator<[string, string]> {
   if (query === '') return
@@ -139,7 +133,7 @@ function jsonOf(field: DescField, text: string, path: string): JsonValue {
     case undefined:
       return text
     default:
-      // Whole numbers may be 1e3 and 1.0 in JSON, but not in a query.
+      // Whole numbers may be written as 1e3 or 1.0 in JSON, but not in a query.
       if (!/^[+-]?\d+$/.test(text)) throw typeError(field, text, path)
       return text.replace(/^\+/, '')
   }
@@ -152,11 +146,11 @@ const booleans = new Map([
 
 const unitSeconds: Record<string, number> = { h: 3600, m: 60, s: 1, ms: 1e-3, us: 1e-6, µs: 1e-6, ns: 1e-9 }
 
-/** Go's notation, such as `1h30m`, is accepted besides the `5400s` of JSON. */
+/** Converts a duration in Go's notation, such as `1h30m`, to that of JSON, `5400s`. Returns other text unchanged. */
 function goDuration(text: string): string {
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(h|ms|us|µs|ns|m|s)/g)]
-  const isWhole = parts.map(([part]) => part).join('') === text.replace(/^-/, '')
-  if (parts.length === 0 || !isWhole) return text
+  const isComplete = parts.map(([part]) => part).join('') === text.replace(/^-/, '')
+  if (parts.length === 0 || !isComplete) return text
   const seconds = parts.reduce(
     (sum, [, amount, unit]) => sum + Number(amount) * (unitSeconds[unit ?? ''] ?? 0),
     0,

@@ -53,7 +53,7 @@ export function envelopeOf(
   request: IncomingMessage,
   requestId: string,
   addressOf: ClientAddress,
-  maxMs: number,
+  maxDurationMs: number,
 ): Envelope {
   const { headers } = request
   return {
@@ -61,7 +61,7 @@ export function envelopeOf(
     requestId,
     address: addressOf(request.socket.remoteAddress, forwardedFor(headers)),
     authorization: headers.authorization,
-    timeout: timeoutOf(headers['grpc-timeout'], maxMs),
+    timeout: timeoutOf(headers['grpc-timeout'], maxDurationMs),
     ifMatch: headers['if-match'],
   }
 }

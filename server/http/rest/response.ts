@@ -25,7 +25,7 @@ export function sendJson(
   writeHead(context, request, response, status, headers, hasUnreadBody)
   const body = request.method === 'HEAD' ? '' : text
   if (hasUnreadBody) endAfterRequest(request, response, body, context.lingerMs)
-  // ASCII has the same bytes in latin1, which is written without an encoding step.
+  // If the text is ASCII, its bytes are the same in latin1, which Node.js writes without an encoding step.
   else response.end(body, size === text.length ? 'latin1' : 'utf8')
 }
 

@@ -30,7 +30,7 @@ export type RestOptions<E extends Endpoint> = Omit<
 
 const empty = asJson('')
 
-/** The door answers a request with `fault` if there is one. */
+/** Returns a function that answers a request. `fault` is the error in the head of the request, if there is one. */
 export function openRest<E extends Endpoint>({ endpoints, ...options }: RestOptions<E>) {
   const context: RestContext<E> = {
     lingerMs: defaultTimeoutsMs.linger,

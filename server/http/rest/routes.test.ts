@@ -22,7 +22,7 @@ describe('the routes of groups', () => {
     assert.deepEqual(matchOf('GET', '/iam/v2beta1/groups/a/b'), ['GetGroup', { uid: 'a/b' }])
   })
 
-  test('distinguish a path with a trailing slash', () => {
+  test('do not ignore a trailing slash', () => {
     assert.deepEqual(matchOf('GET', '/iam/v2beta1/groups/'), ['GetGroup', { uid: '' }])
     assert.deepEqual(matchOf('GET', '/iam/v2beta1/groups/a/'), ['GetGroup', { uid: 'a/' }])
   })
@@ -117,7 +117,7 @@ describe('routes', () => {
     })
   }
 
-  test('whose first segments are not literals throw, because no lookup would find them', () => {
+  test('cannot be made for a path that does not start with literals, because no look-up would find it', () => {
     assert.throws(
       () => makeRoutes([endpoint('Odd', 'GET', '/iam/{version}/groups')]),
       /does not start with literals/,

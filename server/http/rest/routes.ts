@@ -14,7 +14,7 @@ export type Route = {
   template: Template
   /** Whether `**` may match no segment, as in the path of a call that creates an organization. */
   mayBeEmpty: boolean
-  /** The path without the names of its variables. All calls of one resource have the same. */
+  /** The path without the names of its variables. All calls of one resource have the same shape. */
   shape: string
 }
 
@@ -29,9 +29,9 @@ export type Match = {
 export type CallerSpelling = { query: string; bodyNames: 'json' | 'proto' | undefined }
 
 export type Routes = {
-  /** The route of a path for each HTTP method that it accepts. */
+  /** The matches of a path by HTTP method, one for each method that the path accepts. */
   find(segments: readonly string[]): Map<string, Match>
-  /** `verb` is the HTTP method. */
+  /** The match of a path for one HTTP method, `verb`. */
   match(verb: string, segments: readonly string[]): Match | undefined
   /** The error for an HTTP method that is not among `verbs`. */
   notAllowed(verbs: Iterable<string>): StatusError
