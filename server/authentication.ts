@@ -110,18 +110,19 @@ export function openAuthentication(
 /** The paths of sign-in below the auth URL. Their handler is opened at the first request. */
 function mountBelow(authUrl: string, open: () => Promise<Mount['handle']>): Mount {
   const prefix = prefixOf(authUrl)
-  // If the issuer has a path, RFC 8414, 3.1 puts the metadata before that path.
-  const metadata = paths.serverMetadata + prefix
-  const below = (path: string) => (path === metadata ? paths.serverMetadata : path.slice(prefix.length))
+  // If the issuer has a path, the path of its metadata precedes that path (RFC 8414, 3.1).
+  const metadataPath = paths.serverMetadata + prefix
+  const withoutPrefix = (path: string) =>
+    path === metadataPath ? paths.serverMetadata : path.slice(prefix.length)
   let opened: Promise<Mount['handle']> | undefined
   return {
-    isFor: (path) => path === metadata || (path.startsWith(prefix) && isSignInPath(below(path))),
+    isFor: (path) => path === metadataPath || (path.startsWith(prefix) && isSignInPath(withoutPrefix(path))),
     async handle(request, response, { path, ...rest }) {
       opened ??= open().catch((error: unknown) => {
         opened = undefined
         throw error
       })
-      await (await opened)(request, response, { path: below(path), ...rest })
+      await (await opened)(request, response, { path: withoutPrefix(path), ...rest })
     },
   }
 }

@@ -4,10 +4,10 @@
  */
 export class BoundedMap<K, V> {
   readonly #entries = new Map<K, V>()
-  readonly #limit: number
+  readonly #maxEntries: number
 
-  constructor(limit: number) {
-    this.#limit = limit
+  constructor(maxEntries: number) {
+    this.#maxEntries = maxEntries
   }
 
   get size(): number {
@@ -25,7 +25,7 @@ export class BoundedMap<K, V> {
   /** Adds an entry, or replaces one and makes it the newest. */
   set(key: K, value: V): void {
     this.#entries.delete(key)
-    if (this.#entries.size >= this.#limit) {
+    if (this.#entries.size >= this.#maxEntries) {
       for (const oldest of this.#entries.keys()) {
         this.#entries.delete(oldest)
         break

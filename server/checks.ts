@@ -17,7 +17,7 @@ export type CheckTask =
   | MatchTask
   | TrustTask
 
-/** From the thread: the result, or the stack of an unexpected error. */
+/** The answer of a thread: the result of a check, or the stack of an unexpected error. */
 export type CheckAnswer = { result: unknown } | { error: string }
 
 /** The extension is `.ts` in the sources and `.js` in the published package. */
@@ -26,8 +26,7 @@ const program = new URL(`./checks-thread${extname(import.meta.filename)}`, impor
 /**
  * Two threads: while a costly task occupies one, the other performs the remaining tasks. The time limit is far above
  * the time that any valid input needs (a readme of 64 KB: 0.3 s), because a thread may get little CPU time on a busy
- * machine. Callers need no authorization to have a token matched, so matching has its own pool: tokens cannot fill the
- * queue that the calls of authorized callers use.
+ * machine.
  */
 const limits: PoolOptions = {
   program,
@@ -42,6 +41,8 @@ export type OpenChecks = Checks & { match: RunMatch; close(): Promise<void> }
 
 export function openChecks(overrides: Partial<PoolOptions> = {}): OpenChecks {
   const checkPool = openPool({ ...limits, ...overrides })
+  // Anyone can have a token matched, without authorization. With a pool of its own, matching cannot fill the queue of
+  // the checks that authorized callers need.
   const matchPool = openPool({ ...limits, ...overrides })
 
   /** Undefined if the task exceeded its limit of time or memory. */

@@ -1,5 +1,5 @@
-// Signing out everywhere. The store keeps the second of the last sign-out; every session, code and token of a
-// sign-in in that second or before is invalid, including those that were being issued at that moment.
+// Signing out everywhere. The store contains the time of the last sign-out, in whole seconds since 1970. Every session,
+// code and token whose sign-in was in that second or earlier is invalid, even if it was issued after the sign-out.
 import { Code } from '../aip/code.ts'
 import { StatusError } from '../aip/errors.ts'
 import { parentOf } from '../aip/uid.ts'
@@ -20,12 +20,12 @@ export function* signOutEverywhere(identity: string, now: number): Work<void> {
   yield sql`delete from refresh_tokens where identity = ${identity}`
 }
 
-/** The second of the last sign-out of a disabled person, later than every sign-in: the end of the year 9999. */
+/** The stored sign-out time of a disabled person: the end of the year 9999, which is later than every sign-in. */
 const endOfTime = 253_402_300_799
 
 /**
- * Signs a person out everywhere and refuses new sign-ins until `enablePerson`. Calls need no further check: the second of
- * the sign-out, which they compare anyway, is later than every sign-in.
+ * Signs a person out everywhere and refuses new sign-ins until `enablePerson`. Calls need no check of their own: each
+ * call compares its sign-in with the time of the last sign-out, and `endOfTime` is later than every sign-in.
  */
 export function* disablePerson(identity: string, now: number): Work<void> {
   yield* signOutEverywhere(identity, now)
@@ -42,13 +42,13 @@ export function* enablePerson(identity: string, now: number): Work<void> {
 
 export type DisabledPerson = { identity: string; name: string; since: number }
 
-/** People who are disabled, the latest first. `since` is in milliseconds. */
+/** At most `limit` disabled people, the latest first. `since` is in milliseconds since 1970. */
 export function* listDisabled(limit: number): Work<DisabledPerson[]> {
   const rows = yield* all(sql`select o.identity, i.name, o.disabled_second
     from sign_outs o join identities i on i.uid = o.identity
     where o.disabled_second is not null order by o.disabled_second desc, o.identity limit ${limit}`)
-  return rows.map(([identity, name, second]) => ({
-    ...{ identity: identity as string, name: name as string, since: (second as number) * 1000 },
+  return rows.map(([identity, name, disabledAt]) => ({
+    ...{ identity: identity as string, name: name as string, since: (disabledAt as number) * 1000 },
   }))
 }
 
@@ -70,23 +70,23 @@ export function* endOneSignIn(id: string, now: number): Work<void> {
 }
 
 /**
- * The second to record for a sign-in at this moment: later than the last sign-out, so that the sign-in is valid. Throws
- * if the person is disabled.
+ * The time to record for a sign-in at this moment, in seconds since 1970: later than the last sign-out, so that the
+ * sign-in is valid. Throws if the person is disabled.
  */
-export function* signInSecond(identity: string, now: number): Work<number> {
+export function* newSignInTime(identity: string, now: number): Work<number> {
   const row = yield* first(sql`select second, disabled_second from sign_outs where identity = ${identity}`)
-  const [second, disabledSecond] = (row ?? [-1, null]) as [number, number | null]
-  if (disabledSecond !== null) throw accountDisabled()
-  return Math.max(secondOf(now), second + 1)
+  const [signedOutAt, disabledAt] = (row ?? [-1, null]) as [number, number | null]
+  if (disabledAt !== null) throw accountDisabled()
+  return Math.max(secondOf(now), signedOutAt + 1)
 }
 
 /**
- * A sign-in at this moment. Only signing out everywhere ends it. Undefined for a workload: only people sign in. Throws if
- * the person is disabled.
+ * A sign-in at this moment, which only signing out everywhere ends. Undefined for a workload, because only people sign
+ * in. Throws if the person is disabled.
  */
 export async function signInNow(store: Store, identity: string, now: number): Promise<SignIn | undefined> {
   if (parentOf(identity) !== '') return undefined
-  return { person: identity, signedInAt: await store.read(() => signInSecond(identity, now)), id: '' }
+  return { person: identity, signedInAt: await store.read(() => newSignInTime(identity, now)), id: '' }
 }
 
 const secondOf = (time: number) => Math.floor(time / 1000)

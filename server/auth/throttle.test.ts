@@ -50,7 +50,7 @@ describe('throttle', () => {
     for (const throttle of throttles) throttle.require('a')
   })
 
-  test('counts an attempt in none of several throttles if the last one refuses it', () => {
+  test('does not count an attempt in any throttle if one of several refuses it', () => {
     const throttles = [openThrottle(1, 1000, () => 0), openThrottle(1, 1000, () => 0)]
     throttles[1]?.fail('a')
     assert.throws(() => attemptAll(throttles.map((throttle) => [throttle, 'a'])), tooMany)

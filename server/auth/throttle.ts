@@ -24,15 +24,15 @@ type Failures = { count: number; since: number }
  * fail with 10,000 other keys within the period. The limit of 50 failures for each address allows this only from 200
  * IPv4 addresses or IPv6 /64s.
  */
-const keyLimit = 10_000
+const maxKeys = 10_000
 
-/** `period` is in milliseconds and starts with the first failure of a key. */
-export function openThrottle(maxFailures: number, period: number, now: () => number): Throttle {
-  const failuresByKey = new BoundedMap<string, Failures>(keyLimit)
+/** The period starts with the first failure of a key. */
+export function openThrottle(maxFailures: number, periodMs: number, now: () => number): Throttle {
+  const failuresByKey = new BoundedMap<string, Failures>(maxKeys)
 
   function recentFailures(key: string): Failures | undefined {
     const failures = failuresByKey.get(key)
-    if (!failures || now() - failures.since < period) return failures
+    if (!failures || now() - failures.since < periodMs) return failures
     failuresByKey.delete(key)
     return undefined
   }
@@ -40,7 +40,7 @@ export function openThrottle(maxFailures: number, period: number, now: () => num
   function require(key: string): void {
     const failures = recentFailures(networkOf(key))
     if (!failures || failures.count < maxFailures) return
-    const waitSeconds = Math.ceil((failures.since + period - now()) / 1000)
+    const waitSeconds = Math.ceil((failures.since + periodMs - now()) / 1000)
     throw tooManyRequests('too many attempts have failed; try again later', waitSeconds)
   }
 

@@ -1,9 +1,9 @@
 /**
- * Whether any object in this JSON has two members of the same name. JSON parsers keep the last one silently, so two
- * readers of one token could see different claims. The JSON must be well-formed.
+ * Whether any object in this JSON has two members of the same name. Some parsers silently keep the first of these and
+ * others the last, so two readers of one token could see different claims. The JSON must be well-formed.
  */
 export function hasDuplicateMembers(json: string): boolean {
-  /** The names in each object that is open; undefined for an open array. */
+  /** The names so far in each object around the current token, outermost first; undefined for an array. */
   const openNames: (Set<string> | undefined)[] = []
   for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"(?:\s*:)?|[{}[\]]/g)) {
     if (token === '{') openNames.push(new Set())

@@ -1,4 +1,5 @@
-// Patterns of issuers. Keys are fetched from every issuer that matches, so a pattern must fix the domain of its host.
+// Patterns of issuers. Keys are fetched from every issuer that matches, so a pattern must name the domain of
+// its hosts in full.
 
 import type { Patterns, ValueOrPattern } from './pattern.ts'
 import { matchesParts, patternFault } from './pattern.ts'
@@ -46,7 +47,7 @@ function hasFixedEnd(atoms: Atom[], budget: { left: number }): boolean {
   if (--budget.left < 0) return false
   const at = atoms.findLastIndex(({ kind, isRepeated }) => kind !== 'literal' || isRepeated)
   const end = atoms.slice(at + 1)
-  if (at < 0 || isDomain(end.map(({ literal }) => literal).join(''))) return true
+  if (at < 0 || isDotAndDomain(end.map(({ literal }) => literal).join(''))) return true
   const { kind, isRepeated, body } = atoms[at] as Atom // `at` is an index of `atoms`
   if (kind !== 'group' || isRepeated) return false
   const start = atoms.slice(0, at)
@@ -60,7 +61,7 @@ const privateDomains = new Set(['test', 'example', 'invalid', 'localhost', 'loca
  * Whether a text is a dot and a domain, such as `.example.com`. Without the dot, `attackerexample.com` would also
  * match.
  */
-function isDomain(end: string): boolean {
+function isDotAndDomain(end: string): boolean {
   const [before, ...labels] = end.split('.')
   if (before !== '' || labels.includes('')) return false
   return labels.length > 1 || privateDomains.has(labels[0] ?? '')

@@ -13,7 +13,7 @@ export function acceptsIssuer(patterns: Patterns, { relationship }: Identity, is
   return matchesIssuer(patterns, relationship.value.iss, issuer)
 }
 
-/** The name of the first claim that does not match; `ownAudiences` apply where the identity names no audience. */
+/** The name of the first claim that does not match; `ownAudiences` are accepted if the identity names no audience. */
 export function mismatchedClaim(
   patterns: Patterns,
   { relationship }: Identity,

@@ -20,12 +20,12 @@ export type MatchTask =
 export type RunMatch = (task: MatchTask, owner: string) => Promise<unknown>
 
 /**
- * The highest cost of a match on the event loop, which takes 3 ms at worst. The cost is the sum over all patterns of
- * their size times the length of their text. A pattern such as `repo:acme/.+:ref:refs/heads/main` has a size below 50,
- * and its text has fewer than 100 characters.
+ * The maximum cost of a match on the event loop; a match of this cost takes at most 3 ms. The cost is the sum, over all
+ * patterns, of the size of the pattern (`expandedLength`) times the length of its text. A pattern such as
+ * `repo:acme/.+:ref:refs/heads/main` has a size below 50, and its text has fewer than 100 characters.
  */
 const maxCheapCost = 15_000
-/** The largest size of all patterns together. Limited too: compiling takes longer than matching a short text. */
+/** The maximum size of all patterns together: compiling a pattern takes longer than matching a short text. */
 const maxCheapSize = 300
 
 /** In characters: the same limit as in the rules of `claim_match.issuer`. */
@@ -40,6 +40,7 @@ export type Matcher = {
 
 export function openMatcher(run: RunMatch, audiences: readonly string[]): Matcher {
   const patterns = openPatterns()
+  // In the thread, `performMatch` calls the same function as the event loop does here, so the casts below are correct.
   const inThread = (identity: Identity, task: MatchTask) => run(task, identity.uid)
   return {
     acceptsIssuer(identity, issuer) {
@@ -47,19 +48,18 @@ export function openMatcher(run: RunMatch, audiences: readonly string[]): Matche
       if (issuer.length > maxIssuerLength) return false
       if (isCheap(claimPairs(identity, { iss: issuer }))) return acceptsIssuer(patterns, identity, issuer)
       const bytes = toBinary(IdentitySchema, identity)
-      // The thread answers with the result of the same function.
       return inThread(identity, { kind: 'issuer', identity: bytes, issuer }) as Promise<boolean>
     },
     mismatchedClaim(identity, claims) {
       if (isCheap(claimPairs(identity, claims))) return mismatchedClaim(patterns, identity, claims, audiences)
       const bytes = toBinary(IdentitySchema, identity)
       const task = { kind: 'claims', identity: bytes, claims, audiences } as const
-      return inThread(identity, task) as Promise<string | undefined> // also the result of the same function
+      return inThread(identity, task) as Promise<string | undefined>
     },
     matchesAws(identity, caller) {
       if (isCheap(awsPairs(identity, caller))) return matchesAws(patterns, identity, caller)
       const bytes = toBinary(IdentitySchema, identity)
-      return inThread(identity, { kind: 'aws', identity: bytes, caller }) as Promise<boolean> // also the result of the same function
+      return inThread(identity, { kind: 'aws', identity: bytes, caller }) as Promise<boolean>
     },
   }
 }

@@ -18,7 +18,7 @@ export function patternFault(pattern: string): string | undefined {
     return `must have at most ${maxExpandedLength} characters with its repeats written out, and each class such as [a-z] or \\pL counted as ${classLength} more`
   const compiled = tryCompile(pattern)
   if (typeof compiled === 'string') return `must be an RE2 regular expression: ${compiled}`
-  if (compiled.matches('')) return 'must not match the empty string; use .+ to match any other'
+  if (compiled.matches('')) return 'must not match the empty string; use .+ to match every other string'
   return splitUrlPattern(pattern)?.includes('unclear')
     ? 'must consist of the scheme, host and path of a URL, and must repeat them in each alternative'
     : undefined
@@ -28,8 +28,8 @@ export function patternFault(pattern: string): string | undefined {
 const impossibleAudiences = ['https://nobody.invalid', 'https://nobody.invalid/', 'nobody.invalid']
 
 /**
- * As `patternFault`. A pattern that matches every audience would accept the tokens that a workload sends to other
- * services, and so let these services assume the identity.
+ * Describes what is wrong with a pattern of audiences, which must not match every audience. Otherwise the identity
+ * would accept tokens that a workload sends to other services, so these services could assume the identity.
  */
 export function audiencePatternFault(pattern: string): string | undefined {
   const fault = patternFault(pattern)

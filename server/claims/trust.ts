@@ -47,7 +47,7 @@ function matchCost({ case: field, value = '' }: ValueOrPattern): (text: string) 
   if (!field?.endsWith('Pattern')) return () => 0
   const size = expandedLength(value)
   // A URL pattern is first split into scheme, host, port and path. This parses the text in parentheses again at each
-  // level of nesting, so it can take the square of the length.
+  // level of nesting, so the time can grow with the square of the length.
   const splitCost = value.includes(':') ? value.length ** 2 : 0
   return (text) => size * (compileLength + text.length) + splitCost
 }

@@ -2,7 +2,7 @@
 
 import { unverifiable } from '../foreign-tokens/unverifiable.ts'
 import { OutboundError } from '../outbound/outbound.ts'
-import { tokenLifetime } from '../tokens/mint.ts'
+import { tokenLifetimeSeconds } from '../tokens/mint.ts'
 import type { AssumeDependencies, AssumedIdentity } from './assumed-identity.ts'
 import { loadIdentity, refused } from './assumed-identity.ts'
 import { awsRequestFault, readAwsRequest } from './aws-request.ts'
@@ -25,6 +25,6 @@ export async function assumeByAws(
   return {
     ...{ identity: uid, email: undefined, limits: {}, signIn: undefined },
     act: { iss: 'https://sts.amazonaws.com', sub: caller.arn, aud: authUrl },
-    expires: Math.floor(now() / 1000) + tokenLifetime,
+    expires: Math.floor(now() / 1000) + tokenLifetimeSeconds,
   }
 }

@@ -8,7 +8,7 @@ import { readUnverified } from '../foreign-tokens/read.ts'
 import { throwUnverifiable } from '../foreign-tokens/unverifiable.ts'
 import { verifyByDiscovery, verifyForeign } from '../foreign-tokens/verify.ts'
 import { signInNow } from '../sign-outs.ts'
-import { tokenLifetime } from '../tokens/mint.ts'
+import { tokenLifetimeSeconds } from '../tokens/mint.ts'
 import { signInOf } from '../tokens/sign-in-claim.ts'
 import { limitsOf } from '../tokens/token-limits.ts'
 import type { AssumeDependencies, AssumedIdentity } from './assumed-identity.ts'
@@ -31,7 +31,7 @@ export async function assumeByToken(
     throw refused(`${identity.uid} does not accept tokens of ${unverified.iss.slice(0, 200)}`)
   const claims = await verify(deps, token, identity, unverified)
   if (!isSelf) await requireMatch(deps, identity, claims)
-  const inAnHour = Math.floor(now() / 1000) + tokenLifetime
+  const inAnHour = Math.floor(now() / 1000) + tokenLifetimeSeconds
   return {
     identity: identity.uid,
     email: identity.email,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limitConcurrency } from './limit-concurrency.ts'
 
-test('runs a limited number of calls at a time, lets some wait and refuses the rest', async () => {
+test('runs two calls at a time, lets three more wait, and refuses further calls', async () => {
   let running = 0
   let mostRunning = 0
   const limited = limitConcurrency(

@@ -1,6 +1,6 @@
 export type ConcurrencyLimits = { maxRunning: number; maxWaiting: number; refusal: () => Error }
 
-/** Runs a limited number of calls at a time. A limited number of further calls wait; the rest are refused. */
+/** Runs at most `maxRunning` calls at a time. Up to `maxWaiting` further calls wait; all others are refused. */
 export function limitConcurrency<Args extends unknown[], T>(
   action: (...args: Args) => Promise<T>,
   { maxRunning, maxWaiting, refusal }: ConcurrencyLimits,

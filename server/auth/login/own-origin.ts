@@ -1,5 +1,6 @@
-// Forms must be sent from our own pages, and another site may begin a sign-in only by navigating to it. Browsers state
-// in `Origin` and `Sec-Fetch-*` which site sends a request and how, and a site cannot change these headers.
+// Forms must be sent from our own pages, and another site may begin a sign-in only by navigating the browser to our
+// page. Browsers state in `Origin` and `Sec-Fetch-*` which site sends a request and how; a site cannot change these
+// headers.
 import type { IncomingMessage } from 'node:http'
 import { Code } from '../../aip/code.ts'
 import { StatusError } from '../../aip/errors.ts'
@@ -14,18 +15,21 @@ const pathsForOtherOrigins: readonly string[] = [
   ...[paths.authorization, paths.logout],
 ]
 
-/** The policy of our pages. With `no-referrer`, browsers send `Origin: null` with a form (Fetch, section 3.2). */
+/**
+ * The referrer policy of our pages. With `no-referrer`, browsers would send `Origin: null` with our forms (Fetch,
+ * section 3.2), and `requireOwnOrigin` would refuse these.
+ */
 export const pageReferrerPolicy = 'same-origin'
 
-/** Requests to these paths make a state without an identity: the cookies of a sign-in, or a stored device code. */
+/** Paths that create state for a visitor who has not signed in: the cookies of a sign-in, or a stored device code. */
 const anonymousStatePaths: readonly string[] = [
   ...[paths.authorization, paths.deviceAuthorization, paths.published, paths.logout],
 ]
 
 /**
- * Another site must not begin sign-ins in the background. Device codes are limited for each network, so the site could
- * use up the limit of its visitor's network, and it could fill the browser with cookies. Programs do not send
- * `Sec-Fetch-*`, so requests without these headers are accepted.
+ * Refuses sign-ins that another site begins in the background. These could fill the browser with cookies, or use up the
+ * limit on device codes of the visitor's network. Programs do not send `Sec-Fetch-*`, so requests without these headers
+ * are accepted.
  */
 export function requireNavigation({ headers }: Pick<IncomingMessage, 'headers'>, path: string): void {
   const site = headers['sec-fetch-site']

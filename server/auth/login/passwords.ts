@@ -11,14 +11,14 @@ export type PasswordCost = { N: number; r: number; p: number }
 /** Equivalent to N=2^17, r=8, p=1 according to OWASP, with a quarter of its memory (32 MiB). */
 const defaultCost: PasswordCost = { N: 2 ** 15, r: 8, p: 3 }
 /**
- * Default costs of earlier versions. If the default changes, the old one must be added: accounts that claim an address
- * are found by their hash, so they are looked up with each of these costs.
+ * Default costs of earlier versions. If the default changes, the old one must be added here: an account with an
+ * unverified address is found by its hash (claimed-accounts.ts), so the hash is computed with each of these costs.
  */
 const earlierDefaultCosts: readonly PasswordCost[] = []
 const maxMemory = 64 * 1024 * 1024
 const hashSize = 32
 export const saltSize = 16
-/** Hashing takes much memory and time of a thread, so few hashes are computed at a time. */
+/** A hash takes much memory and occupies a thread, so few are computed at a time. */
 const limits = {
   maxRunning: 2,
   maxWaiting: 64,
@@ -49,7 +49,7 @@ export type Passwords = {
   hash(password: string, salt?: Buffer): Promise<string>
   /** The hashes that a password may be stored as, with the cost of new hashes first. */
   possibleHashes(password: string, salt: Buffer): Promise<[string, ...string[]]>
-  /** Takes the same time if `storedHash` is undefined, so that the time does not reveal whether an account exists. */
+  /** Takes as long without a stored hash as with one, so that the time does not reveal whether an account exists. */
   verify(password: string, storedHash: string | undefined): Promise<boolean>
 }
 
@@ -92,7 +92,7 @@ function parseHash(text: string): { cost: PasswordCost; salt: Buffer; hash: Buff
   }
 }
 
-/** Keyboards compose accented characters differently; NFC makes them the same password. */
+/** Keyboards encode accented characters differently. In NFC, all these encodings are the same password. */
 function deriveKey(password: string, salt: Buffer, cost: PasswordCost): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     scrypt(password.normalize('NFC'), salt, hashSize, { ...cost, maxmem: maxMemory }, (error, key) =>

@@ -8,7 +8,7 @@ export type Profile = { name: string; email: string | undefined }
 /** A person who may accept an invite. Some invites are limited to one address, which the verified `email` must equal. */
 export type Guest = { identity: string; email: string | undefined }
 
-/** Passed in, since this room must not import resources. */
+/** Functions of resources that sign-in uses. They are passed in, because this room must not import resources. */
 export type People = {
   /** The uid of a person's identity, which is created if it does not exist. */
   ensure(person: Person): Work<string>

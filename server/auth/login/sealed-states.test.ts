@@ -47,7 +47,7 @@ describe('the state of a visitor', () => {
     assert.equal(statesOf(`stemma_visit0=1.${seal(large)}`).states.find(kind, id), undefined)
   })
 
-  test('is not accepted if it names a person, although it decrypts', () => {
+  test('is refused if it names a person, even if the server encrypted it', () => {
     const find = (payload: Record<string, unknown>) =>
       statesOf(`stemma_visit0=1.${seal(payload)}`).states.find(kind, id)
     assert.deepEqual(find({ uid: 'x' }), { uid: 'x' })

@@ -29,14 +29,17 @@ export type SealedStateDependencies = {
   currentPage(): PageRequest
 }
 
-/** Sessions and interactions of oidc-provider. States of other kinds are not needed before somebody has signed in. */
+/**
+ * Sessions and interactions of oidc-provider. The only other state before a sign-in is a device code. It is stored,
+ * because the device and the browser both need it.
+ */
 export const isSealedKind = (kind: string) => kind === 'Session' || kind === 'Interaction'
 
 /** Maximum length of the value of a cookie. Browsers accept 4096 characters for name and value together. */
 const maxCookieLength = 3500
 /** Some proxies accept only 8 KB for all cookies together. */
 const maxCookies = 2
-/** Lower than for sign-ins: browsers send the cookie of a session to every path, for a day. */
+/** Lower than the limit of an interaction: browsers send the cookie of a session to every path, for a day. */
 const maxSessionLength = 1000
 
 const maxLengthOf = (kind: string) => (kind === 'Session' ? maxSessionLength : maxCookies * maxCookieLength)
@@ -48,7 +51,8 @@ export function openSealedStates(deps: SealedStateDependencies): SealedStates {
     if (sealed === undefined || sealed.length > maxLengthOf(kind)) return undefined
     try {
       const state = JSON.parse(openText(sealer, purposeOf(kind, id), sealed)) as SealedState
-      // The state of a person is stored, so that it can be used once and ended. It is never accepted from a cookie.
+      // The state of a signed-in person is never accepted from a cookie. It is in the store, where it can be ended and
+      // marked as used.
       const isOfVisitor = identityOf(state.payload) === undefined
       return isOfVisitor && state.expires > now() ? state.payload : undefined
     } catch {
@@ -79,7 +83,7 @@ export function openSealedStates(deps: SealedStateDependencies): SealedStates {
   }
 }
 
-/** `expires` is in milliseconds. */
+/** `expires` is in milliseconds since 1970. */
 type SealedState = { payload: Payload; expires: number }
 
 /** Encrypted states are bound to this text, so changing it would break sign-ins that are under way. */

@@ -12,8 +12,8 @@ function openAttempts() {
   return (address: string, account?: string) => attemptAll(attemptsOf(throttles, account, address))
 }
 
-/** How many of 200 attempts are not refused. */
-function allowed(attempt: (count: number) => unknown): number {
+/** How many of 200 attempts are allowed. */
+function countAllowed(attempt: (count: number) => unknown): number {
   let count = 0
   for (let at = 0; at < 200; at++)
     try {
@@ -37,7 +37,7 @@ describe('wrong passwords and device codes', () => {
     test(`for one account from ${where} do not lock out its owner elsewhere`, () => {
       const attempt = openAttempts()
       assert.equal(
-        allowed((count) => attempt(addressOf(count), 'ada')),
+        countAllowed((count) => attempt(addressOf(count), 'ada')),
         expected,
       )
       attempt('203.0.113.9', 'ada')
@@ -46,16 +46,16 @@ describe('wrong passwords and device codes', () => {
   test('are limited for an account, wherever they come from', () => {
     const attempt = openAttempts()
     assert.equal(
-      allowed((count) => attempt(`10.${count}.0.1`, 'ada')),
+      countAllowed((count) => attempt(`10.${count}.0.1`, 'ada')),
       100,
     )
     attempt('203.0.113.9', 'bob')
   })
 
-  test('are limited for an address without an account', () => {
+  test('are limited for an address if nobody is signed in', () => {
     const attempt = openAttempts()
     assert.equal(
-      allowed(() => attempt('192.0.2.1')),
+      countAllowed(() => attempt('192.0.2.1')),
       50,
     )
   })
@@ -67,7 +67,7 @@ describe('wrong passwords and device codes', () => {
     for (let count = 0; count < 100; count++) attempt(`10.${count}.0.1`)
     time = 4 * 60_000
     for (let count = 0; count < 70; count++) assert.throws(() => attempt('203.0.113.9'), tooMany)
-    // Now the attacker's failures are forgotten, but those of the last minutes are not.
+    // Now the attacker's failures are forgotten. The refused attempts, two minutes ago, would still count.
     time = 6 * 60_000
     for (let count = 0; count < 10; count++) attempt('203.0.113.9')
     assert.throws(() => attempt('203.0.113.9'), tooMany)

@@ -1,4 +1,4 @@
-// Limits of wrong passwords and device codes.
+// Limits on wrong passwords and wrong device codes.
 import { networksOf } from '../../wire/client-network.ts'
 import type { Attempt, Throttle } from '../throttle.ts'
 import { openThrottle } from '../throttle.ts'
@@ -6,14 +6,14 @@ import { openThrottle } from '../throttle.ts'
 export type SignInThrottles = {
   perAddress: Throttle
   perAccount: Throttle
-  /** One account from one network. The same order as `networksOf`. */
+  /** Failures for one account from one network, in the order of `networksOf`. */
   perAccountAndNetwork: readonly [wide: Throttle, middle: Throttle, narrow: Throttle]
 }
 
 /**
- * How many attempts may fail within the period. Then further ones are refused. The limits that depend on the network
- * are lower than the limit of an account, so that a guesser is locked out before the owner of the account is, also if
- * the guesser has many addresses of one provider.
+ * How many attempts may fail within the period before further attempts are refused. The limits for one account from one
+ * network are lower than the limit of the account: a guesser, even with many addresses of one provider, is locked out
+ * before the owner of the account is.
  */
 const maxFailures = {
   perAddress: 50,
@@ -32,7 +32,10 @@ export function openSignInThrottles(now: () => number): SignInThrottles {
   }
 }
 
-/** Everything that an attempt counts for. `account` is undefined if nobody is signed in. */
+/**
+ * The throttles that an attempt counts in, each with its key. `account` is undefined if a device code is entered while
+ * nobody is signed in.
+ */
 export function attemptsOf(
   throttles: SignInThrottles,
   account: string | undefined,

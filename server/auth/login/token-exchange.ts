@@ -75,12 +75,12 @@ function capabilitiesOf(scope: string | null): string[] {
 
 const limitParameters = new Set(['scope', 'scopes', 'cap'])
 
-/** A misspelt limit is refused. If it were ignored, as in RFC 6749 section 3.2, the token would be unlimited. */
+/** A misspelt limit is refused. If it were ignored, as RFC 6749 section 3.2 requires, the token would be unlimited. */
 function requireNoMisspeltLimit(form: URLSearchParams): void {
   for (const name of form.keys())
     if (!limitParameters.has(name) && resemblesLimit(name))
       throw malformed(
-        `${JSON.stringify(name.slice(0, 40))} is not a parameter; limits are scope, cap (capabilities) and scopes (groups)`,
+        `${JSON.stringify(name.slice(0, 40))} is not a parameter; limits are scope and cap (capabilities), and scopes (groups)`,
       )
 }
 
@@ -109,7 +109,7 @@ export function oauthError(error: StatusError): PageResponse {
   }
 }
 
-/** Clients repeat a request that failed with `temporarily_unavailable`, so a request that is too large must not get it. */
+/** Clients repeat a request after `temporarily_unavailable`, so a request that is too large gets another error code. */
 function errorCodeOf({ code, http, violations: [violation] }: StatusError): string {
   if (http === 429 || code === Code.UNAVAILABLE) return 'temporarily_unavailable'
   if (http >= 500) return 'server_error'

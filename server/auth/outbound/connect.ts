@@ -24,7 +24,8 @@ export function connect(
     const request = url.protocol === 'https:' ? requestHttps(options, resolve) : requestHttp(options, resolve)
     request.on('error', reject)
     request.on('upgrade', (_, socket) => socket.destroy())
-    // Without a response, for example after an upgrade, the request has failed. After a response, this has no effect.
+    // Rejects if the connection closes without a response, for example after an upgrade. After a response, the promise
+    // is resolved already, so this has no effect.
     request.on('close', () => reject(new Error('it closed the connection')))
     request.end(body)
   })

@@ -1,7 +1,7 @@
 import type { Outbound } from './outbound.ts'
 import { OutboundError } from './outbound.ts'
 
-/** Fetches a JSON document. `isTrusted` as for `Outbound`. */
+/** Fetches a JSON document. `isTrusted` has the same meaning as for `Outbound`. */
 export type FetchJson = (url: string, isTrusted: boolean) => Promise<unknown>
 
 export const fetchJsonBy =

@@ -28,7 +28,7 @@ export type OutboundOptions = {
   resolve?: (hostname: string) => Promise<LookupAddress[]>
 }
 
-/** A failure of the other side. The log shows it, callers do not see it. */
+/** A failure of the other host. It is logged; callers of the API do not see it. */
 export class OutboundError extends Error {}
 
 const maxAddresses = 8

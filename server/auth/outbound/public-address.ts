@@ -1,5 +1,5 @@
-// Which addresses are on the public internet. Requests to hosts that the operator does not trust go nowhere else: not
-// to this machine, its network, or the metadata service of a cloud.
+// Decides whether an address is on the public internet. Requests to hosts that the operator does not trust are sent
+// only to such addresses: never to this machine, its network, or the metadata service of a cloud.
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
 /** The special-purpose address registry of IANA, and multicast. */

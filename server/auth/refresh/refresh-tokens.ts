@@ -6,19 +6,20 @@ import type { Work } from '../../store/work.ts'
 import type { SignIn, TokenLimits } from '../../wire/caller.ts'
 import type { IssuedToken } from '../exchange/exchange.ts'
 import type { MintDependencies } from '../tokens/mint.ts'
-import { issuableAudiences, mintToken, tokenLifetime } from '../tokens/mint.ts'
+import { issuableAudiences, mintToken, tokenLifetimeSeconds } from '../tokens/mint.ts'
 import { endFamily, findRow, insertRow, markUsed } from './rows.ts'
 import type { TokenContent } from './token-format.ts'
 import { decodeToken, encodeToken, newTokenId, newTokenSecret } from './token-format.ts'
 
 export type RefreshTokens = {
   /**
-   * Starts a family. Its access tokens name the returned sign-in, whose id is that of the family. `signedInAt` is
-   * in seconds since 1970.
+   * Starts a family. Its access tokens name the returned sign-in, whose id is the id of the family. `signedInAt` is in
+   * seconds since 1970.
    */
   start(identity: string, signedInAt: number): SignIn
   /** Issues the first token of a family. */
   issue(signIn: SignIn, audience: string): Promise<IssuedToken>
+  /** Exchanges a token for its successor and for an access token with these limits. */
   use(
     token: string,
     audiences: readonly string[],
@@ -30,8 +31,8 @@ export type RefreshTokens = {
 
 export type RefreshDependencies = MintDependencies & { store: Store; baseUrl: string }
 
-/** The lifetime of a family from its sign-in, in milliseconds. */
-const lifetime = 30 * 24 * 60 * 60 * 1000
+/** The lifetime of a family, from its sign-in. */
+const familyLifetimeMs = 30 * 24 * 60 * 60 * 1000
 
 const refused = (cause: string) =>
   unauthenticated('the refresh token is not valid; sign in again', 'error="invalid_token"', new Error(cause))
@@ -40,7 +41,7 @@ export function openRefreshTokens(deps: RefreshDependencies): RefreshTokens {
   return {
     start: (identity, signedInAt) => ({ person: identity, signedInAt, id: newTokenId(deps.random) }),
     issue: ({ person, signedInAt, id }, audience) => {
-      const claims = { identity: person, audience, expires: signedInAt * 1000 + lifetime }
+      const claims = { identity: person, audience, expires: signedInAt * 1000 + familyLifetimeMs }
       return deps.store.write(() => insertToken(deps, claims, id, id))
     },
     use: (token, audiences, limits) => use(deps, token, audiences, limits),
@@ -80,14 +81,14 @@ async function use(
   const successor = await deps.store.write(() => replace(deps, content, audiences))
   if (typeof successor === 'string') throw refused(successor)
   const { signIn, audience, refresh } = successor
-  const expires = secondsOf(deps.now()) + tokenLifetime
+  const expires = secondsOf(deps.now()) + tokenLifetimeSeconds
   const access = await mintToken(deps, { identity: signIn.person, audience, limits, signIn, expires })
   return { access: { token: access, expiry: expires * 1000 }, refresh }
 }
 
 type Successor = { signIn: SignIn; audience: string; refresh: IssuedToken }
 
-/** Returns the reason of a refusal, because throwing an error would roll back the deletion of the family. */
+/** A refusal is returned as text with its reason: throwing an error would roll back the deletion of the family. */
 function* replace(
   deps: RefreshDependencies,
   content: TokenContent,
@@ -96,7 +97,7 @@ function* replace(
   const stored = yield* findRow(content)
   if (typeof stored === 'string') return stored
   const { family, identity, expires, isUsed, signedOutAt } = stored
-  const signedInAt = (expires - lifetime) / 1000
+  const signedInAt = (expires - familyLifetimeMs) / 1000
   if (isUsed || expires <= deps.now() || signedInAt <= signedOutAt) {
     yield* endFamily(family, deps.now())
     return isUsed ? 'it was used before' : 'it has expired, or its identity was signed out everywhere'

@@ -24,7 +24,7 @@ export type Authenticate = (authorization: string | undefined) => MaybePromise<C
 
 type Verified = { authorization: string; caller: Caller; expires: number; kid: string }
 
-/** Verifying a signature costs more than the rest of a call, so verified headers are cached until they expire. */
+/** Verifying a signature takes longer than the rest of a call, so verified headers are cached until they expire. */
 export function openAuthenticator(keys: KeyRing, parties: TokenParties, now: () => number): Authenticate {
   const verified = new BoundedMap<string, Verified>(maxCachedHeaders)
   const findKey = openKeyFinder(keys, now)

@@ -6,8 +6,7 @@ import type { KeyRing } from '../keys/key-ring.ts'
 import { signingAlgorithm } from '../keys/signing-key.ts'
 import { signInClaim } from './sign-in-claim.ts'
 
-/** In seconds. */
-export const tokenLifetime = 3600
+export const tokenLifetimeSeconds = 3600
 export const tokenType = 'at+jwt'
 
 /** The audiences that a token can be issued for: the API, the issuer, and the registry, which is named by its host. */
@@ -21,7 +20,7 @@ export type NewToken = {
   /** The uid of the identity that the token is for. */
   identity: string
   audience: string | string[]
-  /** The token that was presented in the exchange (RFC 8693, 4.1). */
+  /** The claim `act` (RFC 8693, 4.1): issuer, subject and audience of the token that was presented in the exchange. */
   act?: { iss: string; sub: string; aud: string }
   email?: string
   limits?: TokenLimits
@@ -53,7 +52,7 @@ export async function mintToken(
     .setSubject(identity)
     .setIssuedAt(issued)
     .setNotBefore(issued)
-    .setExpirationTime(expires ?? issued + tokenLifetime)
+    .setExpirationTime(expires ?? issued + tokenLifetimeSeconds)
     .setJti(random(16).toString('base64url'))
     .sign(privateKey)
 }

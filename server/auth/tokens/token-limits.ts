@@ -50,7 +50,7 @@ export function intersect(a: TokenLimits, b: TokenLimits): TokenLimits {
   return { ...(scopes && { scopes }), ...(capabilities && { capabilities }) }
 }
 
-/** Of each pair of groups, the lower one if it is at or below the other. */
+/** The lower group of each pair in which one group is at or below the other. */
 function intersectScopes(a: readonly string[], b: readonly string[]): string[] {
   const lower = (x: string, y: string) => (isAtOrBelow(x, y) ? [x] : isAtOrBelow(y, x) ? [y] : [])
   return [...new Set(a.flatMap((x) => b.flatMap((y) => lower(x, y))))]

@@ -46,7 +46,7 @@ export function openVerifyOwn({ store, keys, authUrl, audiences, now }: VerifyOw
     const [row] = await store.query(
       sql`select create_time from identities where uid = ${payload.sub ?? ''} and ${signInCondition}`,
     )
-    // An identity that was deleted and created again under the same uid does not accept its old tokens.
+    // If an identity was deleted and created again with the same uid, tokens from before are refused.
     if (!row || Math.floor((row[0] as number) / 1000) > (payload.iat ?? 0))
       return throwUnverifiable('its identity was deleted, or its sign-in was ended')
     return payload as Claims // iss, sub and aud were required above

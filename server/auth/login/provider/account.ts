@@ -20,7 +20,8 @@ export const accountConfiguration = ({
     if (!('accountId' in token)) return undefined
     const { accountId: person, grantId = '' } = token
     const { AuthorizationCode, DeviceCode, RefreshToken } = entities
-    // If the time of the sign-in is unknown, it is 0: any sign-out everywhere of the person then ends the token.
+    // If the time of the sign-in is unknown, 0 is used. The token is then not valid if the person has ever signed out
+    // everywhere.
     const signedInAt = (AuthorizationCode ?? DeviceCode ?? RefreshToken)?.authTime ?? 0
     const email = (await findPerson(person))?.email
     return {

@@ -18,8 +18,8 @@ import { identityOf, loginOf } from '../state-identity.ts'
 /** The lifetime of states that oidc-provider stores without one: that of a refresh token, which is valid longest. */
 const defaultLifetimeSeconds = 30 * 24 * 60 * 60
 
-/** The maximum size of a device code, in characters of JSON. Anyone can make us store one. */
-const maxAnonymousSize = 4096
+/** The maximum length of the state of a device code, in characters of JSON. Anyone can make the server store one. */
+const maxDeviceCodeLength = 4096
 
 export type AdapterDependencies = BrowserDependencies & {
   store: Store
@@ -33,19 +33,19 @@ export function adapterOf(deps: AdapterDependencies): AdapterFactory {
   const { store, states, sealedStates, currentPage } = deps
   return (kind): Adapter => {
     const find = async (work: () => Work<ExpiringState | undefined>) => payloadOf(await store.read(work))
-    // Every step of a sign-in must come from the browser that began it. oidc-provider finds the sign-in at each step.
-    const isBound = kind === 'Interaction'
+    // Every step of a sign-in must come from the browser that began it. oidc-provider calls `find` at each step.
+    const isBoundToBrowser = kind === 'Interaction'
     const removeSealed = (id: string) => isSealedKind(kind) && sealedStates.remove(kind, id)
     return {
       async upsert(id, payload, seconds = defaultLifetimeSeconds) {
         const keys = keysOf(kind, id, payload)
         const state = {
           ...payload,
-          ...(isBound && { browser: rememberBrowser(deps, currentPage()) }),
+          ...(isBoundToBrowser && { browser: rememberBrowser(deps, currentPage()) }),
         } as Payload
         if (keys.identity === undefined) {
           if (isSealedKind(kind)) return sealedStates.put(kind, id, state, seconds)
-          requireSmall(payload)
+          requireFit(payload)
           keys.networks = networksOf(currentPage().address)
         }
         await store
@@ -56,7 +56,8 @@ export function adapterOf(deps: AdapterDependencies): AdapterFactory {
       async find(id) {
         const sealed = isSealedKind(kind) ? sealedStates.find(kind, id) : undefined
         const payload = (sealed as AdapterPayload | undefined) ?? (await find(() => states.find(kind, id)))
-        const isOfOtherBrowser = isBound && !isSameBrowser(deps.authUrl, currentPage(), payload?.browser)
+        const isOfOtherBrowser =
+          isBoundToBrowser && !isSameBrowser(deps.authUrl, currentPage(), payload?.browser)
         return isOfOtherBrowser ? undefined : payload
       },
       findByUserCode: (userCode) => find(() => states.findByUserCode(kind, userCode)),
@@ -83,9 +84,9 @@ function throwForClient(error: unknown, { response }: PageRequest): never {
   throw Object.assign(refusal, { status: error.http, statusCode: error.http })
 }
 
-function requireSmall(payload: AdapterPayload): void {
-  if (JSON.stringify(payload).length > maxAnonymousSize)
-    throw new errors.InvalidRequest(`the parameters are too large: at most ${maxAnonymousSize} characters`)
+function requireFit(payload: AdapterPayload): void {
+  if (JSON.stringify(payload).length > maxDeviceCodeLength)
+    throw new errors.InvalidRequest(`the parameters are too large: at most ${maxDeviceCodeLength} characters`)
 }
 
 function keysOf(kind: string, id: string, payload: AdapterPayload): StateKeys {

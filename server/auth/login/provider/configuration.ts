@@ -1,6 +1,6 @@
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider'
 import { idTokenAlgorithm } from '../../keys/signing-key.ts'
-import { tokenLifetime } from '../../tokens/mint.ts'
+import { tokenLifetimeSeconds } from '../../tokens/mint.ts'
 import { cookieNamesOf } from '../cookies.ts'
 import { paths, prefixOf } from '../paths.ts'
 import { accountConfiguration } from './account.ts'
@@ -74,7 +74,7 @@ const routes: Configuration['routes'] = {
 /** In seconds. */
 const ttl: Configuration['ttl'] = {
   AuthorizationCode: minute,
-  AccessToken: tokenLifetime,
+  AccessToken: tokenLifetimeSeconds,
   IdToken: hour,
   DeviceCode: 15 * minute,
   Interaction: hour,

@@ -1,7 +1,7 @@
 import type { Configuration } from 'oidc-provider'
 import { errors } from 'oidc-provider'
 import { signingAlgorithm } from '../../keys/signing-key.ts'
-import { tokenLifetime } from '../../tokens/mint.ts'
+import { tokenLifetimeSeconds } from '../../tokens/mint.ts'
 import type { ProviderDependencies } from './dependencies.ts'
 import { signedOutSource, signOutSource } from './pages.ts'
 
@@ -34,7 +34,7 @@ export function featuresOf({ keys, baseUrl, devicePages }: ProviderDependencies)
         return {
           scope: '',
           audience: baseUrl,
-          accessTokenTTL: tokenLifetime,
+          accessTokenTTL: tokenLifetimeSeconds,
           accessTokenFormat: 'jwt',
           jwt: { sign: { alg: signingAlgorithm, kid } },
         }

@@ -1,5 +1,6 @@
 // The OpenID Provider, implemented by the library oidc-provider: authorization code with PKCE, device flow, refresh,
-// revocation and logout. Its access tokens have the same format as our own (tokens/mint.ts), and its state is in our store.
+// revocation and logout. Its access tokens have the same format as our own (tokens/mint.ts). Its state is kept by
+// adapter.ts.
 import type { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { Provider } from 'oidc-provider'
@@ -42,7 +43,7 @@ type KoaContext = { req: IncomingMessage }
 /** `expose`: the client caused the error, and receives its message. */
 type KoaError = Error & { expose?: boolean; error_description?: string }
 
-/** Anyone can disconnect and send wrong requests, in any number, so these are not logged as errors of the server. */
+/** Anyone can cause any number of disconnects and invalid requests, so these are not logged as errors of the server. */
 function reportError(deps: ProviderDependencies, error: KoaError, { socket }: IncomingMessage): void {
   if (socket.errored === error) deps.onDisconnect(error)
   else if (!error.expose) deps.onError(error)

@@ -25,7 +25,7 @@ export type ClientRequest = {
   expires: number
 }
 
-/** Part of the encryption, so it cannot change without breaking sign-ins that are under way. */
+/** Encrypted requests are bound to this text, so changing it would break sign-ins that are under way. */
 const purpose = 'sign-in of a published client'
 export const requestLifetimeMs = 60 * 60_000
 

@@ -10,7 +10,7 @@ export type PublishedDependencies = MintDependencies & {
   provider(): Provider
   store: Store
   states: ExpiringStates
-  /** Encrypts what the browser carries. */
+  /** Encrypts the request that the browser carries (client-request.ts). */
   sealer: Sealer
   exchange: Exchange
   refreshTokens: RefreshTokens

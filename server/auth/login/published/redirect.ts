@@ -11,7 +11,7 @@ export function requireLoopbackRedirect(exit: string | null, redirect: string): 
     throw invalidField('redirect', 'must be an http loopback address, such as http://localhost:8085/callback')
 }
 
-/** Adds the result to the query of the address. It replaces the placeholders that clients put there. */
+/** Adds the result to the query of the address, in place of the placeholders that clients put there. */
 export function redirectWith(redirect: string, result: Record<string, string>): string {
   const url = new URL(redirect)
   for (const name of ['token', 'refresh_token', 'error', 'status_code']) url.searchParams.delete(name)

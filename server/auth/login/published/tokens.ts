@@ -19,10 +19,10 @@ export async function issueTokens(
   const groups = await Promise.all(scopes.map((scope) => findGroup(store, scope, identity)))
   const limits = requestedLimits({ scopes: groups, cap: [] }, () => true)
   // A refresh token has no limits, and is issued only for the person's own identity.
-  const isOwn = requested === '' || requested === identity
-  const hasRefreshToken = isRefreshed && isOwn && groups.length === 0
-  // An access token that is issued with a refresh token stays valid when the browser's session ends. Revoking the
-  // refresh token ends it.
+  const isOwnIdentity = requested === '' || requested === identity
+  const hasRefreshToken = isRefreshed && isOwnIdentity && groups.length === 0
+  // An access token that is issued with a refresh token has the sign-in of the refresh token. It therefore stays valid
+  // when the browser's session ends, and stops working when the refresh token is revoked.
   const signIn = hasRefreshToken ? refreshTokens.start(identity, signedInAt) : codeSignIn
   const ownToken = await mintToken(deps, { identity, audience: authUrl, signIn })
   const { token } = await exchange(ownToken, { identity: requested, audiences, limits })

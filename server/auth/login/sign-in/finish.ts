@@ -1,7 +1,7 @@
 // The last step of every sign-in.
 import { StoreError } from '../../../store/store-error.ts'
 import type { Work } from '../../../store/work.ts'
-import { signInSecond } from '../../sign-outs.ts'
+import { newSignInTime } from '../../sign-outs.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import type { Guest } from '../people.ts'
 import type { SignInDependencies } from './dependencies.ts'
@@ -9,8 +9,8 @@ import type { Interaction } from './interaction.ts'
 import { parameterOf } from './interaction.ts'
 
 /**
- * Signs a person in. `person` may be work that creates the person. It runs in the transaction that also accepts the
- * invite, so either both happen or neither. `by` is the authentication method (RFC 8176).
+ * Signs a person in. `person` may be work that creates the person. It runs in the transaction that accepts the invite,
+ * so the person is not created if the invite is refused. `by` is the authentication method (RFC 8176).
  */
 export async function finishSignIn(
   deps: SignInDependencies,
@@ -21,20 +21,20 @@ export async function finishSignIn(
 ): Promise<PageResponse> {
   const { people, provider, now } = deps
   const invite = parameterOf(interaction, 'invite')
-  const { identity, second } = await writeWithRetry(deps, function* () {
+  const { identity, signedInAt } = await writeWithRetry(deps, function* () {
     const guest = typeof person === 'function' ? yield* person() : person
     if (invite !== '') yield* people.acceptInvite(invite, guest)
-    return { identity: guest.identity, second: yield* signInSecond(guest.identity, now()) }
+    return { identity: guest.identity, signedInAt: yield* newSignInTime(guest.identity, now()) }
   })
-  const result = { login: { accountId: identity, amr: [by], ts: second }, consent: {} }
+  const result = { login: { accountId: identity, amr: [by], ts: signedInAt }, consent: {} }
   const location = await provider().interactionResult(request.request, request.response, result)
-  await endSessionOfOther(deps, interaction, identity)
+  await endSessionOfOtherPerson(deps, interaction, identity)
   deps.onSeen(identity)
   deps.onSignIn({ identity, by, address: request.address })
   return { location }
 }
 
-/** Of two concurrent first sign-ins of one person, one fails to create the identity; its retry finds the identity. */
+/** Two concurrent first sign-ins of a person both create the identity. One fails, and its retry finds the identity. */
 async function writeWithRetry<T>({ store }: SignInDependencies, work: () => Work<T>): Promise<T> {
   try {
     return await store.write(work)
@@ -45,7 +45,7 @@ async function writeWithRetry<T>({ store }: SignInDependencies, work: () => Work
 }
 
 /** Ends the session of another person in this browser, which the sign-in replaces. */
-async function endSessionOfOther(
+async function endSessionOfOtherPerson(
   { provider }: SignInDependencies,
   { session }: Interaction,
   identity: string,

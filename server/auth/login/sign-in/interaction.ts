@@ -1,4 +1,4 @@
-// A sign-in under way, which oidc-provider calls an interaction. The browser has its cookie.
+// A sign-in under way, which oidc-provider calls an interaction. A cookie of the browser identifies it.
 import type { Provider } from 'oidc-provider'
 import { errors } from 'oidc-provider'
 import type { SignInContext } from '../../../pages/sign-in/context.ts'
@@ -9,7 +9,7 @@ import type { SignInDependencies } from './dependencies.ts'
 
 export type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>
 
-/** The sign-in that a request belongs to by both its path and its cookie. */
+/** The sign-in that a request belongs to. The path and the cookie of the request must both name it. */
 export async function requireInteraction(
   { provider }: SignInDependencies,
   { request, response, path }: PageRequest,

@@ -5,7 +5,10 @@ import { pageContextOf, parameterOf, requireInteraction } from './interaction.ts
 import { showLoginForm } from './login-form.ts'
 import { confirmOrganization } from './organization.ts'
 
-/** The first page of a sign-in. With `?other`, it is the form even if there is a session or a provider was requested. */
+/**
+ * The first page of a sign-in. With `?other`, it is the login form, even if there is a session or a provider was
+ * requested.
+ */
 export async function showSignIn(deps: SignInDependencies, request: PageRequest): Promise<PageResponse> {
   const interaction = await requireInteraction(deps, request)
   if (request.query.has('other')) return showLoginForm(deps, interaction)

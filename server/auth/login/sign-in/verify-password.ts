@@ -7,12 +7,12 @@ import { attemptsOf } from '../sign-in-throttles.ts'
 import type { SignInDependencies } from './dependencies.ts'
 
 /**
- * If the password is right, the person, with the e-mail address if the operator vouches for it. If the password is
- * wrong, its hash for a new account that claims the address.
+ * `person` is set if the password is right; its `email` is set only if the operator vouches for the address.
+ * `claimHash` is set if the password is wrong: it is the hash to store if a new account is created with this address.
  */
 export type Verification = { person: Guest } | { person?: undefined; claimHash: string }
 
-/** Finds the account with this address and password, and counts a wrong password. `email` is canonical. */
+/** Finds the account with this address and password. A wrong password is throttled. `email` is canonical. */
 export async function verifyPassword(
   deps: SignInDependencies,
   email: string,

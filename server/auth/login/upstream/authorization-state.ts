@@ -16,7 +16,7 @@ export type AuthorizationState = {
   nonce: string
   /** The PKCE code verifier. */
   verifier: string
-  /** In milliseconds. */
+  /** In milliseconds since 1970. */
   expires: number
 }
 

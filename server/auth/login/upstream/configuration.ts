@@ -1,4 +1,4 @@
-// The client configuration for a provider, from its discovery document. Cached for ten minutes.
+// The client configuration for a provider, from its discovery document. It is cached for ten minutes.
 import * as oidc from 'openid-client'
 import { issuerFault, isTrustedIssuer } from '../../../claims/issuer.ts'
 import { openText } from '../../../crypto/secret.ts'
@@ -38,10 +38,11 @@ async function discover(upstream: Upstream, provider: KnownProvider): Promise<oi
     timeout: timeoutSeconds,
     ...(isTrusted && { execute: [oidc.allowInsecureRequests] }),
   })
-  // The issuer is compared byte by byte, as that of a token is; openid-client ignores some differences.
+  // The issuer must be the same byte for byte, as in tokens. openid-client alone would ignore some differences.
   if (configuration.serverMetadata().issuer !== issuer)
     throw new Error('the discovery document names another issuer')
-  // Id tokens are trusted for their signature, not because they came over TLS from the token endpoint.
+  // Verifies the signature of id tokens. By default, openid-client trusts id tokens from the token endpoint, because
+  // they arrive over TLS.
   oidc.enableNonRepudiationChecks(configuration)
   return configuration
 }

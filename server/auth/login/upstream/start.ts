@@ -10,7 +10,7 @@ import type { Upstream } from './upstream.ts'
 import { requireProvider } from './upstream.ts'
 
 /**
- * The URL at which the browser signs in at a provider. `reference` is the uid of the provider or the domain of its
+ * The URL at which a person signs in at a provider. `reference` is the uid of the provider or the domain of its
  * organization, `interaction` the sign-in to return to.
  */
 export async function startUpstream(

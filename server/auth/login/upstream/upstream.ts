@@ -15,7 +15,7 @@ import { findProviderByDomain, findProviderByUid } from './known-providers.ts'
 export type UpstreamDependencies = {
   store: Store
   secret: Secret
-  /** Encrypts what the browser carries. */
+  /** Encrypts the state that the browser carries (authorization-state.ts). */
   sealer: Sealer
   /** Sends every request to a provider. */
   outbound: Outbound
@@ -32,7 +32,7 @@ export type CachedConfiguration = {
   configuration: Promise<oidc.Configuration>
 }
 
-/** The dependencies, with the cache of provider configurations that belongs to them. */
+/** The dependencies, and a cache of the configurations of providers. */
 export type Upstream = UpstreamDependencies & { configurations: BoundedMap<string, CachedConfiguration> }
 
 const maxConfigurations = 200
