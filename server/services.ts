@@ -64,9 +64,11 @@ function serve<Deps>({ service, methods }: AnyService<Deps>, deps: Deps): Endpoi
  * It is not reported, because the v1 call is.
  */
 function openCallV2(endpoints: readonly Endpoint[], deadlines: Deadlines): CallV2 {
-  const served = new Map<DescMethod, Endpoint>(endpoints.map((endpoint) => [endpoint.method.desc, endpoint]))
+  const byMethod = new Map<DescMethod, Endpoint>(
+    endpoints.map((endpoint) => [endpoint.method.desc, endpoint]),
+  )
   return async ({ demand, deadline, authorization, address, ifMatch }, method, request) => {
-    const endpoint = served.get(method)
+    const endpoint = byMethod.get(method)
     if (!endpoint) throw new Error(`${method.parent.typeName}.${method.name} is not served`)
     const corridor = openCorridor({
       authenticate: () => demand.caller,

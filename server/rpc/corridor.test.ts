@@ -17,11 +17,8 @@ const caller = { identity: 'someone', issuedAt: 0 }
 const method = describeMethod(GroupsService.method.listGroups)
 const maxBytes = 200_000
 
-/**
- * A corridor with a method that returns this reply. `isFree(bytes)`: whether the caller's budget of unsent bytes has
- * room for them.
- */
-async function callOf(reply: Reply) {
+/** A corridor with a method that returns this reply. `hasRoomFor` tests the caller's budget of unsent bytes. */
+async function openTestCorridor(reply: Reply) {
   const unsent = openUnsentBudget({ perCaller: maxBytes, total: maxBytes })
   const reported: (StatusError | undefined)[] = []
   const corridor = openCorridor({
@@ -37,7 +34,7 @@ async function callOf(reply: Reply) {
     corridor({ method, handler: () => reply }, { ...envelope, ifMatch: undefined }, () =>
       create(ListGroupsRequestSchema),
     )
-  const isFree = (bytes: number) => {
+  const hasRoomFor = (bytes: number) => {
     try {
       unsent.reserve(caller.identity, bytes)()
       return true
@@ -45,7 +42,7 @@ async function callOf(reply: Reply) {
       return false
     }
   }
-  return { answer, reported, isFree }
+  return { answer, reported, hasRoomFor }
 }
 
 const bytes = () => new Uint8Array()
@@ -59,30 +56,32 @@ const inParts = (parts: string[]): Reply => ({
 
 describe('a large reply', () => {
   test('counts as unsent until the door has sent it', async () => {
-    const { answer, isFree } = await callOf({ json: () => asJson('x'.repeat(150_000)), bytes })
+    const { answer, hasRoomFor } = await openTestCorridor({ json: () => asJson('x'.repeat(150_000)), bytes })
     const { onSent } = await answer()
-    assert.ok(!isFree(60_000))
+    assert.ok(!hasRoomFor(60_000))
     await assert.rejects(answer, { code: Code.RESOURCE_EXHAUSTED })
     onSent?.()
-    assert.ok(isFree(maxBytes))
+    assert.ok(hasRoomFor(maxBytes))
   })
 
-  test('in parts counts one part at a time, and is reported at its end', async () => {
-    const { answer, reported, isFree } = await callOf(inParts(['x'.repeat(150_000), 'y'.repeat(150_000)]))
+  test('in parts counts only the current part as unsent, and is reported when it is complete', async () => {
+    const { answer, reported, hasRoomFor } = await openTestCorridor(
+      inParts(['x'.repeat(150_000), 'y'.repeat(150_000)]),
+    )
     const parts = (await answer()).parts?.()
     assert.ok(parts)
-    for (let taken = 0; taken < 2; taken++) {
+    for (let part = 0; part < 2; part++) {
       await parts.next()
-      assert.ok(!isFree(60_000))
+      assert.ok(!hasRoomFor(60_000))
       assert.deepEqual(reported, [])
     }
     await parts.next()
-    assert.ok(isFree(maxBytes))
+    assert.ok(hasRoomFor(maxBytes))
     assert.deepEqual(reported, [undefined])
   })
 
   test('in parts is reported as cancelled if its client disconnects', async () => {
-    const { answer, reported, isFree } = await callOf(inParts(['x'.repeat(150_000), 'y']))
+    const { answer, reported, hasRoomFor } = await openTestCorridor(inParts(['x'.repeat(150_000), 'y']))
     const parts = (await answer()).parts?.()
     await parts?.next()
     await assert.rejects(async () => parts?.throw(cancelled()), { code: Code.CANCELLED })
@@ -90,6 +89,6 @@ describe('a large reply', () => {
       reported.map((error) => error?.code),
       [Code.CANCELLED],
     )
-    assert.ok(isFree(maxBytes))
+    assert.ok(hasRoomFor(maxBytes))
   })
 })

@@ -1,5 +1,5 @@
-// The corridor: what happens to every call, whichever door it came through. Authenticate, read the request, compute
-// what it demands, run the handler, report.
+// The corridor, which every call passes, whichever door it came through: authenticate the caller, read the request,
+// compute its demand, run the handler, report the call.
 import type { Message } from '@bufbuild/protobuf'
 import type { Method } from '@stemma/api/method.ts'
 import type { StatusError } from '../aip/errors.ts'
@@ -52,6 +52,7 @@ export function openCorridor({
     function run(request: Message): MaybePromise<Reply> {
       const demand = demandOf(method, request, caller ?? anonymous, parseGrants)
       const call = callOf(method, request, demand, deadline, envelope)
+      // Handlers of other methods throw the fault themselves, after they have authorized the caller.
       if (isOpen && call.demand.fault) throw call.demand.fault
       // Not a StreamHandler: doors pass methods with a stream to the stream corridor.
       const reply = (handler as Handler)(call as Call<never>)
@@ -80,7 +81,7 @@ export function openCorridor({
   }
 }
 
-/** Responses up to this size do not count as unsent: each connection has few of them. */
+/** Responses up to this size do not count as unsent, because the calls that a connection has at a time are limited. */
 const maxUncountedBytes = 64 * 1024
 
 /** Counts each part as unsent until the next one is asked for, and reports the call when its response is complete. */

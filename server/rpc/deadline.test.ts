@@ -26,7 +26,7 @@ describe('deadlines', () => {
       [120, ['past', 'first', 'middle', 'last']],
     ] as const) {
       time = at
-      // This loop also keeps the process alive, which the interval that checks the deadlines does not.
+      // These timers also keep the process alive. The interval that checks the deadlines does not.
       while (rejected.length < expected.length) await pause(5)
       assert.deepEqual(rejected, expected)
     }

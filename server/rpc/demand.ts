@@ -1,5 +1,5 @@
-// Reads from the contract what a request demands of its caller, and what is wrong with its values. Nothing is decided
-// here: grants are read in the transaction of the handler.
+// Computes the demand of a request: the capabilities that the contract requires, and the error if the request breaks
+// the rules of the contract. Whether the caller has the capabilities is decided later, in the handler's transaction.
 import type { DescField, Message } from '@bufbuild/protobuf'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import type { Method } from '@stemma/api/method.ts'
@@ -27,8 +27,8 @@ export function demandOf(method: Method, request: Message, caller: Caller, parse
 }
 
 /**
- * Violations in the resource have paths relative to it. The resource of an update is checked later, after it is merged
- * with the stored one.
+ * The error that lists all violations of the request. Field paths in its resource are relative to the resource. The
+ * resource of an update is checked later, after it is merged with the stored one.
  */
 function faultOf({ desc, resource }: Method, request: Message): StatusError | undefined {
   const violations = violationsOf(desc.input, request, resource)

@@ -25,7 +25,7 @@ describe('the log of refusals', () => {
     code = 'NOT_FOUND',
   ) => addresses.filter((address) => refusals.admit(address, code)).length
 
-  test('has a limited number of lines for each network in a period, and one line that counts its other refusals', () => {
+  test('limits the lines for each network in a period, and counts its further refusals in one line', () => {
     const refusals = open()
     assert.equal(countAdmitted(refusals, Array(5).fill('192.0.2.1')), 2)
     assert.equal(countAdmitted(refusals, Array(2).fill('192.0.2.1'), 'UNAUTHENTICATED'), 0)
@@ -45,7 +45,7 @@ describe('the log of refusals', () => {
     assert.equal(countAdmitted(refusals, ['2001:db8:0:1::1']), 1)
   })
 
-  test('has a limited number of lines for any number of networks, and counts every refusal without a line', () => {
+  test('limits the lines for all networks together, and counts every refusal without a line', () => {
     const refusals = open({ maxTotalLines: 50 })
     const addresses = Array.from({ length: 5000 }, (_, at) => `10.0.${at >> 8}.${at & 255}`)
     assert.equal(countAdmitted(refusals, addresses), 50)

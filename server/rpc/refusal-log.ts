@@ -1,15 +1,15 @@
-// Limits the log lines for refused requests of unknown callers. If a network causes many refusals, one line per period
-// contains their counts, so that a flood of requests does not cause a flood of lines.
+// Limits the log lines for refused requests of unknown callers, so that a flood of requests does not cause a flood of
+// lines. When a network has reached the limit, its further refusals are counted; one line per period has the counts.
 import type { Log } from '../log.ts'
 import { networkOf } from '../wire/client-network.ts'
 
 export type RefusalLog = {
   /**
-   * Returns whether to write a line for this refusal; if not, the refusal is counted. `kind` is the name of its status
-   * code, or the text of its line.
+   * Returns whether to write a line for this refusal; if not, the refusal is counted. `category` is the name of its
+   * status code, or the text of its line.
    */
-  admit(address: string, kind: string): boolean
-  /** Writes the counts that no line contains yet. */
+  admit(address: string, category: string): boolean
+  /** Writes the counts now, before the end of the period. */
   flush(): void
 }
 
@@ -26,7 +26,7 @@ const defaults: RefusalLogOptions = { maxLines: 100, maxTotalLines: 10_000, peri
 const maxNetworks = 1000
 const otherNetworks = 'others'
 
-/** `lines` is the number of lines for a network in this period. `counts` are its refusals without a line, by kind. */
+/** `lines`: the number of lines for a network in this period. `counts`: its refusals without a line, by category. */
 type NetworkRefusals = { lines: number; counts: Map<string, number> | undefined }
 
 export function openRefusalLog(log: Log, overrides: Partial<RefusalLogOptions> = {}): RefusalLog {
@@ -54,7 +54,7 @@ export function openRefusalLog(log: Log, overrides: Partial<RefusalLogOptions> =
 
   return {
     flush,
-    admit(address, kind) {
+    admit(address, category) {
       timer ??= setTimeout(flush, periodMs).unref()
       const refusals = refusalsOf(networkOf(address))
       if (refusals.lines < maxLines && totalLines < maxTotalLines) {
@@ -63,7 +63,7 @@ export function openRefusalLog(log: Log, overrides: Partial<RefusalLogOptions> =
         return true
       }
       refusals.counts ??= new Map()
-      refusals.counts.set(kind, (refusals.counts.get(kind) ?? 0) + 1)
+      refusals.counts.set(category, (refusals.counts.get(category) ?? 0) + 1)
       return false
     },
   }

@@ -1,4 +1,5 @@
-// Logs and measures each call. Each has a log line, except that refusals of unknown callers are limited (refusal-log.ts).
+// Logs and measures each call. Every call has a log line, but the lines for refusals of unknown callers are limited
+// (refusal-log.ts).
 // Internal errors are logged with their cause, which callers never see.
 import type { Method } from '@stemma/api/method.ts'
 import type { Registry } from 'prom-client'
@@ -54,7 +55,7 @@ export function openReport(log: Log, refusals: RefusalLog): { report: Report; re
       log.line(`"requestId":"${requestId}",${fields}${caller.identity}","ms":${ms},"msg":"call"`)
       return
     }
-    // Anyone can cause any number of refusals without a known caller, so their lines are limited.
+    // Anyone can send requests without valid credentials, so the log lines for their refusals are limited.
     if (error && !caller?.identity && !isServerError(error) && !refusals.admit(address, code)) return
     const line = { requestId, door, method: method.name, code, caller: caller?.identity, ms }
     if (!error) log.info(line, 'call')

@@ -8,7 +8,7 @@ import type { CorridorOptions } from './corridor.ts'
 import { anonymous, callOf, renderFor } from './corridor.ts'
 import { demandOf } from './demand.ts'
 
-/** Each stream keeps a page of rows in memory while its client reads, so their number is limited. */
+/** Each stream keeps a page of rows in memory while its client reads, so the number of streams is limited. */
 const maxStreamsPerCaller = 10
 
 /** How long a handler may take for the next reply. */
@@ -56,15 +56,17 @@ export function openStreamCorridor({
 }
 
 /**
- * Limits the streams of each caller. The result is called when a stream starts, and throws if the caller has too many.
- * It returns the function to call when the stream ends.
+ * Limits the streams of each caller. Returns a function to call when a stream starts, which throws if the caller has
+ * too many streams. That function returns another one, to call when the stream ends.
  */
 function openStreamCounter(): (caller: Caller) => () => void {
   const running = new Map<string, number>()
   return ({ identity }) => {
     const before = running.get(identity) ?? 0
     if (before >= maxStreamsPerCaller)
-      throw tooManyRequests(`at most ${maxStreamsPerCaller} streams at a time; let one of yours end first`)
+      throw tooManyRequests(
+        `you can have at most ${maxStreamsPerCaller} streams at a time; close one of them first`,
+      )
     running.set(identity, before + 1)
     return () => {
       const remaining = (running.get(identity) ?? 1) - 1

@@ -29,7 +29,7 @@ describe('the budget of unsent bytes', () => {
     reserve('d', 100)
   })
 
-  test('counts a reservation once, however often it is released', () => {
+  test('subtracts a reservation only once, even if it is released again', () => {
     const { reserve } = openUnsentBudget(limits)
     const release = reserve('a', 50)
     reserve('a', 50)

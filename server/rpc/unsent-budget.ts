@@ -1,5 +1,5 @@
-// Limits the bytes of large responses that wait for their clients, for each caller and in total. Without a limit, a few
-// clients that ask for long lists and do not read them would take all memory.
+// Limits the bytes of large responses that wait until their clients read them, for each caller and in total. Without a
+// limit, a few clients that ask for long lists and do not read them would use up the memory.
 import { tooManyRequests } from '../aip/errors.ts'
 
 export type UnsentBudget = {

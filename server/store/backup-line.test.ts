@@ -12,7 +12,7 @@ test('reads every kind of line', () => {
     assert.deepEqual(readBackupLine(JSON.stringify(line)), line)
 })
 
-test('refuses everything else with an error that commands print as one line', () => {
+test('refuses any other line with a BackupError', () => {
   const lines = [
     ...['', 'text', 'null', 'true', '1', '"text"', '{}', '[[]]', '[true]', '[{}]', '[{"base64":1}]'],
     ...[

@@ -1,4 +1,5 @@
-// The lines of a backup. A damaged or forged file may contain any JSON, so each line is checked.
+// The lines of a backup; backup.ts describes their order. A damaged or forged file may contain any JSON, so each line
+// is checked.
 import type { Value } from './sql.ts'
 
 export type BackupLine =
@@ -44,7 +45,7 @@ const isObject = (value: unknown): value is Members =>
 const isHeader = (line: unknown): line is Extract<BackupLine, { stemma: string }> =>
   isObject(line) && line.stemma === 'backup' && isListOf(line.migrations, isText)
 
-/** Names become part of SQL, so they must be names and nothing else. */
+/** The names of tables and columns become part of SQL, so only identifiers are accepted. */
 const isTable = (line: unknown) => isObject(line) && isName(line.table) && isListOf(line.columns, isName)
 
 const isEnd = (line: unknown) => isObject(line) && typeof line.end === 'number'

@@ -12,14 +12,14 @@ export type Difference = { kind: string; group: string; tallied: Count; counted:
 /** Small, because writers wait for each of these transactions. */
 const repairsPerTransaction = 100
 
-/** Returns the differences; with `isRepair`, those that were repaired. */
+/** Returns the differences or, if `shouldRepair`, the differences that it repaired. */
 export async function checkTally(
   store: Store,
   kinds: readonly string[],
-  isRepair: boolean,
+  shouldRepair: boolean,
 ): Promise<Difference[]> {
   const differences = await store.read(() => findDifferences(kinds))
-  if (!isRepair) return differences
+  if (!shouldRepair) return differences
   const repaired: Difference[] = []
   for (let at = 0; at < differences.length; at += repairsPerTransaction) {
     const batch = differences.slice(at, at + repairsPerTransaction)

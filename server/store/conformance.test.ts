@@ -52,8 +52,8 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
     })
 
     test('bytes are read as they were written, also if they are part of a larger buffer', async () => {
-      const every = Uint8Array.from({ length: 256 }, (_, at) => at)
-      for (const bytes of [every, every.subarray(7, 200), new Uint8Array()]) {
+      const allBytes = Uint8Array.from({ length: 256 }, (_, at) => at)
+      for (const bytes of [allBytes, allBytes.subarray(7, 200), new Uint8Array()]) {
         assert.deepEqual([...((await roundTrip(null, bytes, null))[1] as Uint8Array)], [...bytes])
       }
     })
@@ -116,7 +116,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
       assert.equal(await has('from a read'), false)
     })
 
-    test('pass on an error of the work, and the store continues', async () => {
+    test('pass on an error of the work, and the store remains usable', async () => {
       const thrown = new Error('thrown by the work')
       const fail = async () =>
         store.read(function* () {
@@ -158,7 +158,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
       assert.equal(await has('undone'), false)
     })
 
-    test('do not affect others if they fail before they write anything', async () => {
+    test('do not affect other writes if they fail before they write anything', async () => {
       const outcomes = await Promise.allSettled(
         Array.from({ length: 60 }, (_, at) =>
           store.write(function* () {
@@ -174,7 +174,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
       }
     })
 
-    test('do not affect others if they fail', async () => {
+    test('do not affect other writes if they fail', async () => {
       await store.write(() => all(put('taken')))
       const outcomes = await Promise.allSettled(
         Array.from({ length: 60 }, (_, at) =>
@@ -196,7 +196,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
       }
     })
 
-    test('receive the error of a violated constraint and may throw another', async () => {
+    test('receive the error of a violated constraint and may throw another error', async () => {
       await store.write(() => all(put('present')))
       const translating = (statement: Sql) =>
         store.write(function* () {
@@ -211,7 +211,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
       await assert.rejects(translating(orphan), { message: 'translated: foreign-key' })
     })
 
-    test('cannot delete a row that others refer to', async () => {
+    test('cannot delete a row that other rows refer to', async () => {
       await store.write(function* () {
         yield put('owner')
         yield sql`insert into owned (key, owner) values ('its', 'owner')`
@@ -234,7 +234,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
       assert.equal((await has('before the error')) || (await has('after the error')), false)
     })
 
-    test('that insert a row if it is missing insert it only once, even if several start together', async () => {
+    test('that insert a missing row insert it only once, even if several start together', async () => {
       const stores = Array.from({ length: 8 }, () => testStore().open())
       const insertCounts = await Promise.all(
         stores.map((other, at) =>
@@ -288,7 +288,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
       assert.deepEqual(await store.migrate([one, two]), [])
     })
 
-    test('of a newer version stop an older program', async () => {
+    test('of a newer version make an older program refuse the store', async () => {
       await assert.rejects(store.migrate([one]), {
         message: /newer version of Stemma: it has 0002-two; start that version instead/,
       })

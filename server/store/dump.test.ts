@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openPortion } from './dump.ts'
 
-test('a portion is full by its number of rows or by its size', () => {
+test('a portion is full if it has 500 rows, or a size of 1 MiB', () => {
   const portion = openPortion()
   for (let at = 0; at < 499; at++) portion.add(['x', at, null])
   assert.equal(portion.isFull(), false)

@@ -145,8 +145,8 @@ onEach(['SQLite', 'PostgreSQL'], 'the tally', (testStore) => {
         [team]: { children: 1, subtree: 1 },
         [gone]: nothing,
       }
-      for (const isRepair of [false, true]) {
-        const differences = await checkTally(store, kinds, isRepair)
+      for (const shouldRepair of [false, true]) {
+        const differences = await checkTally(store, kinds, shouldRepair)
         assert.deepEqual(
           Object.fromEntries(differences.map(({ group, tallied: count }) => [group, count])),
           tallied,

@@ -31,7 +31,8 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
   let store: Store
   before(async () => {
     store = await openMigrated(testStore())
-    // With statistics, PostgreSQL would consider all indexes of this small table equally good.
+    // Without autovacuum, there are no statistics. With statistics, PostgreSQL would consider all indexes of this small
+    // table equally good.
     await store.write(() => all(raw('/*pg alter table groups set (autovacuum_enabled = off) -- */ select 1')))
     await store.write(insertTree)
   })
@@ -47,9 +48,9 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
     const form = { kind: 'json', shape: '' } as const
     const listing = { regions, order, filters: [], after: undefined, skip: 0, size: 5, form, ...changes }
     await store.read(() => recordStatements(read(groups, listing), statements))
-    const last = statements.at(-1) as Sql // reading a page takes at least one statement
+    const lastStatement = statements.at(-1) as Sql // reading a page takes at least one statement
     const command = store.engine === 'sqlite' ? 'explain query plan' : 'explain (costs off)'
-    const rows = await store.query(sql`${raw(command)} ${last}`)
+    const rows = await store.query(sql`${raw(command)} ${lastStatement}`)
     return rows.map((row) => String(row.at(-1)).trim()).join('\n')
   }
 
@@ -103,20 +104,20 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
     }
   })
 
-  test('a page that SQL joins to one text uses the index of its order and those of the total', async () => {
+  test('a page that SQL joins to one text uses the index of its order and the indexes for its total', async () => {
     const tally = store.engine === 'sqlite' ? 'sqlite_autoindex_tally_1' : 'tally_pkey'
     for (const descending of [false, true]) {
       for (const column of ['name', 'create_time', 'update_time']) {
         const order = [column, 'uid'].map((name) => ({ column: name, descending }))
         for (const after of [undefined, [column === 'name' ? 'group-5' : 5, `${large}/0`]]) {
-          const joined = async (region: Region) => {
+          const explainJoined = async (region: Region) => {
             const plan = await explain([region], order, { after, size: 10 })
             assertOrdered(plan)
             return plan
           }
-          assertUsesOnly(await joined(tree(root)), `groups_by_root_${column}`, tally, primaryKey())
-          assertUsesOnly(await joined(below(root)), `groups_by_root_${column}`, tally)
-          assertUsesOnly(await joined(children(large)), `groups_by_parent_${column}`, tally)
+          assertUsesOnly(await explainJoined(tree(root)), `groups_by_root_${column}`, tally, primaryKey())
+          assertUsesOnly(await explainJoined(below(root)), `groups_by_root_${column}`, tally)
+          assertUsesOnly(await explainJoined(children(large)), `groups_by_parent_${column}`, tally)
         }
       }
       for (const after of [undefined, [`${large}/0000000000000010`]]) {

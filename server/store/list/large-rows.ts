@@ -1,5 +1,5 @@
-// Limits the bytes of a page. The statement of a page selects null in place of a large row. Only if it has done so, the
-// lengths of the rows are added up, and the large rows that still fit are read. So a page of small rows needs only one
+// Limits the bytes of a page. The statement of a page selects null in place of each large row. If there are such rows,
+// further statements read their lengths and then the large rows that still fit. A page of small rows needs only one
 // comparison for each row.
 import type { Row, Sql } from '../sql.ts'
 import { among, raw, sql } from '../sql.ts'
@@ -12,7 +12,7 @@ import { limitOf } from './plan.ts'
 /** Clients of gRPC accept messages of 4 MiB. 64 KiB are left for tags, commas and the other fields of a response. */
 export const maxPageBytes = 4 * 1024 * 1024 - 64 * 1024
 
-/** The length up to which a row is small: if all rows that a statement reads are small, they fit into a page. */
+/** The maximum length of a small row: if all rows that a statement reads are small, they fit into a page. */
 const maxSmallBytes = (size: number): number => Math.floor(maxPageBytes / limitOf(size))
 
 /** The length of a row as it is stored, which the engines know without reading the value. */
@@ -37,10 +37,10 @@ export function* renderPage(table: Table, listing: Listing, rows: readonly Row[]
   if (missing.length === 0) return rows.map((row) => row[0] as Rendered) // none is null
   const lengths = yield* readLengths(table, listing.form, missing)
   const page = rows.slice(0, countFitting(rows, lengths))
-  const inPage = uidsOfMissing(page)
-  const large = inPage.filter((uid) => (lengths.get(uid) ?? 0) > maxSmallBytes(listing.size))
+  const missingInPage = uidsOfMissing(page)
+  const large = missingInPage.filter((uid) => (lengths.get(uid) ?? 0) > maxSmallBytes(listing.size))
   const rendered = yield* readRendered(table, listing.form, large)
-  const stale = inPage.filter((uid) => !rendered.has(uid))
+  const stale = missingInPage.filter((uid) => !rendered.has(uid))
   const bytes = yield* readBytes(table, stale)
   return page.map((row) => (row[0] ?? rendered.get(uidOf(row)) ?? bytes.get(uidOf(row))) as Rendered) // same snapshot: none is missing
 }
@@ -53,7 +53,8 @@ const uidsOfMissing = (rows: readonly Row[]) => rows.filter((row) => row[0] === 
 function countFitting(rows: readonly Row[], lengths: ReadonlyMap<string, number>): number {
   let bytes = 0
   const end = rows.findIndex((row) => {
-    bytes += lengths.get(uidOf(row)) ?? Buffer.byteLength(row[0] as Rendered) // `lengths` has it if row[0] is null
+    // If row[0] is null, `lengths` has the row.
+    bytes += lengths.get(uidOf(row)) ?? Buffer.byteLength(row[0] as Rendered)
     return bytes > maxPageBytes
   })
   return end < 0 ? rows.length : Math.max(end, 1)

@@ -20,7 +20,9 @@ export type Listing = {
   order: readonly Term[]
   /** The cursor: the values of the order's columns in the last row of the previous page. */
   after: readonly Value[] | undefined
+  /** The number of rows to skip before the page. */
   skip: number
+  /** The maximum number of rows in the page. */
   size: number
   form: Form
   /**

@@ -46,7 +46,7 @@ describe('the plan of a list', () => {
         assert.equal(planOf(listing([region], { order })).kind, 'joined')
   })
 
-  test('is not joined with filters, skipped rows, unusual page sizes, three columns or bytes', () => {
+  test('is not joined with filters, skipped rows, unusual page sizes, orders of three columns, or binary rows', () => {
     const changes: Partial<Listing>[] = [
       { filters: [sql`name = ${'x'}`] },
       { skip: 1 },
@@ -83,7 +83,7 @@ describe('the plan of a list', () => {
       const plan = planOf(listing([below(team)], { order: byName }), tally)
       return plan.kind === 'merged' ? plan.scans[0]?.access : plan.kind === 'indexed' && plan.scan.access
     }
-    // 8 × 798² < 51 × 100,000 < 8 × 799²
+    // A group is sorted if 8 × rows² <= 51 × 100,000, and 8 × 798² < 51 × 100,000 < 8 × 799².
     assert.equal(accessOf(798), 'sort')
     assert.equal(accessOf(799), 'organization-index')
   })
@@ -105,7 +105,7 @@ describe('the plan of a list', () => {
     )
     const filled = many.filter((_, at) => at % 10 === 0)
     const tally = filled.map(({ uid }) => [uid, 1, 50])
-    // The tally is read with one statement for 512 groups.
+    // One statement reads the tally of up to 512 groups, so two statements are needed.
     const planMany = (changes: Partial<Listing>) => {
       const work = planList(groups, listing(many, changes))
       work.next()

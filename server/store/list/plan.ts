@@ -31,7 +31,7 @@ export type RowsPlan = { total: Total } & (
   | { kind: 'empty' }
   /** One index yields the rows in order. */
   | { kind: 'indexed'; scan: Scan }
-  /** The rows are named by uid and ordered by it. */
+  /** The rows are selected by a list of uids, and ordered by uid. */
   | { kind: 'points'; scan: Scan }
   /** One statement merges, sorts and skips the keys of the scans, then reads only the rows of the page. */
   | { kind: 'merged'; scans: readonly Scan[] }
@@ -53,8 +53,8 @@ export type Total =
 type Counts = ReadonlyMap<string, Count>
 
 /**
- * The page sizes that limits are rounded up to. A limit is part of the SQL text, because both engines plan badly for a
- * limit parameter, and few page sizes mean few distinct texts.
+ * The page sizes to which the limits of statements are rounded up. A limit is part of the SQL text, because both
+ * engines plan badly if it is a parameter. Rounding keeps the number of distinct texts small.
  */
 export const pageSizes = [10, 50, 100, 200]
 
@@ -81,8 +81,8 @@ function planJoined(table: Table, listing: Listing, regions: readonly ScanRegion
 }
 
 function* planRowsOf(table: Table, listing: Listing, regions: readonly ScanRegion[]): Work<RowsPlan> {
-  const isTallied = listing.filters.length === 0 || regions.length > scansPerStatement
-  const counts = isTallied ? yield* readTally(table.name, talliedGroups(table, regions)) : new Map()
+  const needsTally = listing.filters.length === 0 || regions.length > scansPerStatement
+  const counts = needsTally ? yield* readTally(table.name, talliedGroups(table, regions)) : new Map()
   return chooseRowsPlan(table, listing, regions, counts)
 }
 
@@ -127,17 +127,17 @@ export function chooseRowsPlan(
 }
 
 /**
- * Below this number of rows, reading a subtree together with others costs less than a scan of its own, which takes as
+ * Up to this number of rows, reading a subtree together with others costs less than a scan of its own, which takes as
  * long as reading about 50 rows. Measured on SQLite.
  */
-const smallSubtree = 50
+const maxSmallSubtreeRows = 50
 const subtreesPerScan = 512
 
 /**
- * Fewer scans for the same rows: a caller with many bindings has many regions, of which most are small or empty. Regions
- * that the tally shows to be empty are left out, and small ones are read together and sorted. In a list by uid
- * without filters or skipped rows, small regions are scanned separately: the regions follow each other, and only the
- * first ones are read.
+ * Reduces the number of scans, because a caller with many bindings has many regions, of which most are small or empty.
+ * Regions that the tally shows to be empty are left out, and small regions are read together and sorted. A list by uid
+ * without filters or skipped rows reads one region after the other and stops when the page is full, so its small
+ * regions are scanned separately.
  */
 function combined(
   table: Table,
@@ -145,15 +145,15 @@ function combined(
   regions: readonly ScanRegion[],
   counts: Counts,
 ): ScanRegion[] {
-  const filled = regions.filter((region) => rowsIn(table, region, counts) > 0)
-  if (isByUid(order) && filters.length === 0 && skip === 0) return filled
+  const nonEmpty = regions.filter((region) => rowsIn(table, region, counts) > 0)
+  if (isByUid(order) && filters.length === 0 && skip === 0) return nonEmpty
   const isSmall = (region: ScanRegion): region is SubtreeRegion =>
-    isSubtree(region) && rowsIn(table, region, counts) <= smallSubtree
-  const small = filled.filter(isSmall)
-  const sets = chunks(small, subtreesPerScan).map(
+    isSubtree(region) && rowsIn(table, region, counts) <= maxSmallSubtreeRows
+  const small = nonEmpty.filter(isSmall)
+  const subtreeSets = chunks(small, subtreesPerScan).map(
     (subtrees): ScanRegion => ({ kind: 'subtrees', table: table.name, subtrees }),
   )
-  return [...filled.filter((region) => !isSmall(region)), ...sets]
+  return [...nonEmpty.filter((region) => !isSmall(region)), ...subtreeSets]
 }
 
 /** The number of rows in a region; infinity if it is not in the tally. */
@@ -180,8 +180,8 @@ function talliedTotal(table: Table, regions: readonly ScanRegion[], counts: Coun
 /** The access path, if it can be chosen without counts. */
 function fixedAccess(table: Table, region: ScanRegion, { order, filters }: Listing): AccessPath | undefined {
   if (!usesOrganizationIndex(region, table) || isByUid(order)) return 'own-index'
-  const isWhole = isSubtree(region) && isRoot(region.uid)
-  return filters.length > 0 || isWhole ? 'organization-index' : undefined
+  const isWholeOrganization = isSubtree(region) && isRoot(region.uid)
+  return filters.length > 0 || isWholeOrganization ? 'organization-index' : undefined
 }
 
 /**
@@ -194,14 +194,14 @@ function accessOf(table: Table, region: ScanRegion, listing: Listing, counts: Co
   if (fixed) return fixed
   const { uid } = region as GroupRegion // the access of points is fixed
   const { children = 0, subtree = 0 } = counts.get(uid) ?? {}
-  const inside = isSubtree(region) ? subtree : children
+  const inRegion = isSubtree(region) ? subtree : children
   const inOrganization = counts.get(rootOf(uid))?.subtree ?? 0
-  const wanted = limitOf(listing.size) + listing.skip
-  return sortCost * inside * inside <= wanted * inOrganization ? 'sort' : 'organization-index'
+  const rowsNeeded = limitOf(listing.size) + listing.skip
+  return sortCost * inRegion * inRegion <= rowsNeeded * inOrganization ? 'sort' : 'organization-index'
 }
 
 /** Reading and sorting one row costs as much as skipping this many index entries. Measured on both engines. */
 const sortCost = 8
 
-/** At least one row more than the page, which shows whether there is a next page. */
-export const limitOf = (size: number): number => (pageSizes.find((usual) => usual >= size) ?? size) + 1
+/** The number of rows to read for a page: at least one more than its size, to find out whether there is a next page. */
+export const limitOf = (size: number): number => (pageSizes.find((pageSize) => pageSize >= size) ?? size) + 1

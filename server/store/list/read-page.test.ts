@@ -26,7 +26,7 @@ type Node = { uid: string; name: string; create_time: number; update_time: numbe
 type Column = keyof Node
 
 const maxDepth = 6
-/** Few, so that many rows have equal names; bytes, UTF-16 units and locales order them differently. */
+/** Few, so that many rows have equal names. Orders by bytes, by UTF-16 units and by locale differ for these names. */
 const names = ['a', 'B', 'a b', 'a-b', 'aa', 'é', 'z', 'ß', '\u{ffff}', '\u{10000}', '']
 const nodeSeed = fc.record({
   parent: fc.nat(),
@@ -46,7 +46,7 @@ const tree = fc
     const nodes: Node[] = [{ uid: top, name: 'a', create_time: 3, update_time: 3 }]
     for (const { parent, segment, ...fields } of seeds) {
       const parents = nodes.filter(({ uid }) => uid.split('/').length < maxDepth)
-      const { uid } = parents[parent % parents.length] as Node // the root is always one
+      const { uid } = parents[parent % parents.length] as Node // the root is always a possible parent
       const child = `${uid}/${segment.toString(16).padStart(16, '0')}`
       if (!nodes.some((node) => node.uid === child)) nodes.push({ uid: child, ...fields })
     }
@@ -77,15 +77,16 @@ const randomQuery = fc.record({
   ),
   name: fc.option(fc.constantFrom(...names), { nil: undefined, freq: 3 }),
   order,
-  /** Only pages of 10 can be joined. */
+  /** Of these page sizes, only 10 allows a joined plan. */
   size: fc.oneof(fc.integer({ min: 1, max: 7 }), fc.constant(10)),
   skip: fc.oneof(fc.constant(0), fc.nat({ max: 12 })),
+  /** The number of rows to skip before each page but the first. */
   skipLater: fc.nat({ max: 3 }),
 })
 
 onEach(['SQLite', 'PostgreSQL', 'PostgreSQL in English order'], 'lists', (testStore) => {
   let store: Store
-  const texts = new Set<string>()
+  const sqlTexts = new Set<string>()
   before(async () => {
     store = await openMigrated(testStore())
   })
@@ -98,7 +99,7 @@ onEach(['SQLite', 'PostgreSQL', 'PostgreSQL in English order'], 'lists', (testSt
         async (nodes, queries) => {
           await insertTree(store, nodes)
           for (const query of queries) {
-            await compare(store, nodes, { ...query, regions: disjoint(nodes, query.regions) }, texts)
+            await compare(store, nodes, { ...query, regions: disjoint(nodes, query.regions) }, sqlTexts)
           }
         },
       ),
@@ -106,32 +107,32 @@ onEach(['SQLite', 'PostgreSQL', 'PostgreSQL in English order'], 'lists', (testSt
     )
   })
 
-  test('returns the same pages below a group by every kind of plan', async () => {
+  test('returns the same pages as the naive implementation with every kind of plan', async () => {
     const nodes = twoGroups()
     await insertTree(store, nodes)
     const [{ uid: root }, large, small] = nodes as [Node, Node, Node]
     const leaves = nodes.slice(3).map(({ uid }): Region => ({ kind: 'tree', uid }))
     const bothGroups: Region[] = [large, small].map(({ uid }) => ({ kind: 'below', uid }))
-    for (const order of ordersOfTwo) {
+    for (const order of twoColumnOrders) {
       for (const regions of [...bothGroups.map((region) => [region]), bothGroups]) {
-        await compare(store, nodes, { regions, order, size: 7 }, texts)
+        await compare(store, nodes, { regions, order, size: 7 }, sqlTexts)
       }
     }
-    const [byName = []] = ordersOfTwo
-    await compare(store, nodes, { regions: leaves, order: byName, size: 7 }, texts)
-    await compare(store, nodes, { regions: [{ kind: 'tree', uid: root }], order: byName, size: 10 }, texts)
+    const [byName = []] = twoColumnOrders
+    await compare(store, nodes, { regions: leaves, order: byName, size: 7 }, sqlTexts)
+    await compare(store, nodes, { regions: [{ kind: 'tree', uid: root }], order: byName, size: 10 }, sqlTexts)
     const groups = manyGroups()
     await insertTree(store, groups)
     const regionsOf = (kind: Region['kind']) => groups.slice(1, 46).map(({ uid }): Region => ({ kind, uid }))
     for (const kind of ['children', 'tree', 'below'] as const) {
       for (const order of [byName, [{ column: 'uid', descending: true }]]) {
-        await compare(store, groups, { regions: regionsOf(kind), order, size: 60, skipLater: 3 }, texts)
-        await compare(store, groups, { regions: regionsOf(kind), order, size: 60, name: 'a' }, texts)
+        await compare(store, groups, { regions: regionsOf(kind), order, size: 60, skipLater: 3 }, sqlTexts)
+        await compare(store, groups, { regions: regionsOf(kind), order, size: 60, name: 'a' }, sqlTexts)
       }
     }
     for (const [kind, pattern] of Object.entries(statementKinds)) {
       assert.ok(
-        [...texts].some((text) => pattern.test(text)),
+        [...sqlTexts].some((text) => pattern.test(text)),
         `no statement was ${kind}`,
       )
     }
@@ -145,7 +146,7 @@ onEach(['SQLite', 'PostgreSQL', 'PostgreSQL in English order'], 'lists', (testSt
     const order = [{ column: 'uid', descending: true }]
     const options = { filters: [], order, after: undefined, skip: 10, size: 5, form }
     for (const kind of ['tree', 'point'] as const) {
-      const page = await read(store, { ...options, regions: uids.map((uid) => ({ kind, uid })) }, texts)
+      const page = await read(store, { ...options, regions: uids.map((uid) => ({ kind, uid })) }, sqlTexts)
       assert.equal(page.total, 1500)
       assert.deepEqual(uidsOf(page), uids.toReversed().slice(10, 15))
     }
@@ -154,11 +155,12 @@ onEach(['SQLite', 'PostgreSQL', 'PostgreSQL in English order'], 'lists', (testSt
   test('ends a page of large and stale rows before it exceeds the maximum number of bytes', async () => {
     const root = '9'.repeat(40)
     const uids = Array.from({ length: 40 }, (_, at) => `${root}/${at.toString(16).padStart(16, '0')}`)
+    // `insertTree` makes rows with the update time 37 stale.
     await insertTree(store, [
       { uid: root, name: 'a', create_time: 1, update_time: 1 },
       ...uids.map((uid, at) => ({ uid, name: 'a', create_time: 1, update_time: at % 5 === 0 ? 37 : 1 })),
     ])
-    // Every third row and some of the stale ones are large.
+    // Every third row is large, including some of the stale rows.
     const large = uids.filter((_, at) => at % 3 === 0)
     const fill = raw(store.engine === 'sqlite' ? "printf('%.*c', 900000, 'x')" : "repeat('x', 900000)")
     for (const uid of large)
@@ -236,7 +238,7 @@ function twoGroups(): Node[] {
   return [root, large, small, ...below].map(nodeOf)
 }
 
-const ordersOfTwo = (['name', 'create_time', 'update_time'] as const).flatMap((column) =>
+const twoColumnOrders = (['name', 'create_time', 'update_time'] as const).flatMap((column) =>
   [false, true].flatMap((descending): Term[][] => [
     [
       { column, descending },
@@ -257,7 +259,7 @@ type Query = Pick<Listing, 'regions' | 'order' | 'size'> & {
   skipLater?: number
 }
 
-async function compare(store: Store, nodes: Node[], query: Query, texts: Set<string>): Promise<void> {
+async function compare(store: Store, nodes: Node[], query: Query, sqlTexts: Set<string>): Promise<void> {
   const { regions, order, name, size, skipLater = 0 } = query
   const matching = nodes
     .filter((node) => regions.some((region) => contains(region, node.uid)))
@@ -268,7 +270,7 @@ async function compare(store: Store, nodes: Node[], query: Query, texts: Set<str
   let after: Value[] | undefined
   let seen = 0
   do {
-    const page = await read(store, { regions, filters, order, after, skip, size, form }, texts)
+    const page = await read(store, { regions, filters, order, after, skip, size, form }, sqlTexts)
     seen += skip
     const expected = matching.slice(seen, seen + size)
     assert.deepEqual(
@@ -330,9 +332,9 @@ function uidsOf({ rows }: UncountedPage): string[] {
   return text === '' ? [] : text.replaceAll(multibyte, '').split(',')
 }
 
-/** Also reads the page without its total and without the indexes of groups, which must not change its rows. */
-async function read(store: Store, listing: Listing, texts: Set<string>): Promise<Page> {
-  const page = await store.read(() => recordTexts(readPage(groups, listing), texts))
+/** Reads the page also without its total, and without the indexes by parent: the rows must be the same. */
+async function read(store: Store, listing: Listing, sqlTexts: Set<string>): Promise<Page> {
+  const page = await store.read(() => recordTexts(readPage(groups, listing), sqlTexts))
   const uncounted = await store.read(() => readUncountedPage(groups, listing))
   assert.deepEqual([uidsOf(uncounted), uncounted.next], [uidsOf(page), page.next])
   const table = { ...groups, isIndexedByParent: false }
@@ -341,11 +343,11 @@ async function read(store: Store, listing: Listing, texts: Set<string>): Promise
   return page
 }
 
-function* recordTexts<T>(work: Work<T>, texts: Set<string>): Work<T> {
+function* recordTexts<T>(work: Work<T>, sqlTexts: Set<string>): Work<T> {
   let step = work.next()
   while (!step.done) {
     const statement: Sql = step.value
-    texts.add(contentOf(statement).template.join('?').replaceAll(/\s+/g, ' '))
+    sqlTexts.add(contentOf(statement).template.join('?').replaceAll(/\s+/g, ' '))
     step = work.next(yield statement)
   }
   return step.value

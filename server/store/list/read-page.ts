@@ -17,11 +17,11 @@ export function* readPage(table: Table, listing: Listing): Work<Page> {
   const plan = yield* planList(table, listing)
   if (plan.kind !== 'joined') return yield* readRowsPage(table, listing, plan)
   const page = joinedPage(yield selectJoined(table, listing, plan))
-  // Large rows and stale JSON are read row by row.
+  // A page with large or stale rows is read row by row.
   return page ?? (yield* readRowsPage(table, listing, yield* planRows(table, listing)))
 }
 
-/** A page without its total, which with filters would be counted for every page. */
+/** A page without its total, for callers that do not need one: with filters, it would be counted for every page. */
 export function* readUncountedPage(table: Table, listing: Listing): Work<UncountedPage> {
   const inOrder = { ...listing, scansInOrder: true }
   return yield* readRows(table, inOrder, yield* planRows(table, inOrder))

@@ -31,7 +31,7 @@ export const isGroupRegion = (region: Region | ScanRegion): region is GroupRegio
 export const isSubtree = (region: ScanRegion): region is SubtreeRegion =>
   region.kind === 'tree' || region.kind === 'below'
 
-/** Whether the region has no index of its own for orders other than by uid, only that of its organization. */
+/** Whether, for orders other than by uid, the only index is that of the whole organization. */
 export const usesOrganizationIndex = (region: ScanRegion, table: Table): region is GroupRegion =>
   isSubtree(region) || (region.kind === 'children' && !table.isIndexedByParent)
 

@@ -20,7 +20,7 @@ const systemCodes = ['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'ENOTFO
 const serverCodes = /^(08...|57P0[1235]|25P0[34])$/
 const driverMessages =
   /^Connection terminated|^Query read timeout|^Client (has encountered a connection error|was closed)/
-const noConnection = /^timeout exceeded when trying to connect/
+const connectionTimeoutMessage = /^timeout exceeded when trying to connect/
 
 /** Whether the connection was lost, so that another connection may succeed. */
 export const isConnectionLost = (error: unknown) =>
@@ -46,4 +46,4 @@ const isUnavailable = (error: unknown) =>
   isConnectionLost(error) ||
   isConflict(error) ||
   codeOf(error).startsWith('53') ||
-  noConnection.test((error as Error).message)
+  connectionTimeoutMessage.test((error as Error).message)

@@ -4,7 +4,7 @@ import { StoreError } from '../store-error.ts'
 import { isConnectionLost } from './errors.ts'
 
 /** The maximum number of calls that wait for a connection. */
-const waitingLimit = 10_000
+const maxWaitingCalls = 10_000
 /** How much longer than the statement timeout the driver waits for the server to report that timeout. */
 const replyMarginMs = 5_000
 
@@ -26,7 +26,7 @@ export function openPool(options: PoolOptions): pg.Pool {
     query_timeout: options.statementTimeoutMs + replyMarginMs,
     idle_in_transaction_session_timeout: 60_000,
     application_name: 'stemma',
-    options: planning.map((setting) => `-c ${setting}`).join(' '),
+    options: plannerSettings.map((setting) => `-c ${setting}`).join(' '),
     types: { getTypeParser: (oid, format) => parsers[oid] ?? pg.types.getTypeParser(oid, format) },
   })
   // A connection that breaks while idle is replaced at the next use.
@@ -38,13 +38,14 @@ export function openPool(options: PoolOptions): pg.Pool {
  * Every statement is written for one index. With these settings the planner chooses that index in a table of any size,
  * with or without statistics: it makes no plan for particular values, and no bitmap scan, which loses the order.
  */
-const planning = [
+const plannerSettings = [
   'plan_cache_mode=force_generic_plan',
   'enable_seqscan=off',
   'enable_bitmapscan=off',
   'jit=off',
 ]
 
+// Object ids (OIDs) of PostgreSQL types.
 const int8 = 20
 const numeric = 1700
 const parsers: Record<number, (text: string) => number> = { [int8]: Number, [numeric]: Number }
@@ -54,7 +55,7 @@ export async function withConnection<T>(
   pool: pg.Pool,
   use: (client: pg.PoolClient) => Promise<T>,
 ): Promise<T> {
-  if (pool.waitingCount >= waitingLimit) throw new StoreError('unavailable')
+  if (pool.waitingCount >= maxWaitingCalls) throw new StoreError('unavailable')
   const client = await pool.connect()
   let isBroken = false
   const onError = () => {

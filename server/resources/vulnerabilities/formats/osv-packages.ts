@@ -6,7 +6,7 @@ import { RecordError } from './record-error.ts'
 
 const maxRecordBytes = 2 * 1024 * 1024
 const maxPackages = 5000
-/** The total length of the copies of one record that are stored, one for each package. */
+/** The maximum total length of the copies of one record. One copy is stored for each package. */
 const maxStoredCharacters = 64 * 1024 * 1024
 
 /** A package with all its entries in `affected`. */
@@ -17,7 +17,7 @@ export type AffectedPackage = {
   entries: { entry: Fields; path: string }[]
 }
 
-/** Entries without a package, such as those about commits only, are skipped. */
+/** The packages in `affected`. Skips entries that name no package, such as entries about commits only. */
 export function packagesIn(record: Fields): AffectedPackage[] {
   const packages = new Map<string, AffectedPackage>()
   listIn(record, 'affected', '').forEach((item, at) => {
@@ -38,8 +38,9 @@ export function packagesIn(record: Fields): AffectedPackage[] {
 }
 
 /**
- * The record as stored for each package, without the entries about other packages: the total size of complete copies
- * would grow with the square of the number of packages. `text` is the JSON that `record` was parsed from, if available.
+ * The record as stored for each package, without the entries about other packages, because the total size of complete
+ * copies would grow with the square of the number of packages. `text` is the JSON that `record` was parsed from, if
+ * available.
  */
 export function storedRecords(
   record: Fields,

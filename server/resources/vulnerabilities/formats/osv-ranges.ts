@@ -17,7 +17,7 @@ export type Affected = {
 export function fixesOf({ entries }: AffectedPackage): string[] {
   const [versions, commits] = [new Set<string>(), new Set<string>()]
   for (const { entry, path } of entries) {
-    listIn(entry, 'versions', path) // only checks the type, on which exports rely
+    listIn(entry, 'versions', path) // only checks that it is a list, because exports rely on this
     listIn(entry, 'ranges', path).forEach((item, at) => {
       const rangePath = `${path}ranges[${at}]`
       const range = fieldsOf(item, rangePath)
@@ -29,7 +29,7 @@ export function fixesOf({ entries }: AffectedPackage): string[] {
   return [...(versions.size > 0 ? versions : commits)]
 }
 
-/** The events of a range are listed in order of version. */
+/** The highest fixed version, which is the last one: a range lists its events in order of version. */
 function lastFix(range: Fields, path: string): string | undefined {
   let fix: string | undefined
   listIn(range, 'events', path).forEach((item, at) => {
@@ -45,31 +45,33 @@ export const rangeUpTo = (fix: string): Range => ({
   events: [{ introduced: '0' }, ...(fix === '' ? [] : [{ fixed: fix }])],
 })
 
-/** The entry without affected versions. */
-export function notAffected(entry: Affected): Affected {
+/** The entry without ranges and versions, which means that no version is affected. */
+export function withoutVersions(entry: Affected): Affected {
   const { ranges: _ranges, versions: _versions, ...otherFields } = entry
   return otherFields
 }
 
 const fixedIn = (range: Range) => range.events.flatMap(({ fixed }) => fixed ?? [])
 
-/** Adds a fix that was found later to the entries of a package. */
+/**
+ * Adds a fixed version to the entries of a package, unless one of their ranges has it already. It is added to the last
+ * range of versions without a fix or, if all have fixes, to the last one. Without ranges of versions, a new range is
+ * added; ranges of commits are not changed.
+ */
 export function withFix(entries: readonly Affected[], fix: string): readonly Affected[] {
-  const ranges = entries.flatMap((entry) => entry.ranges ?? [])
-  if (fix === '' || ranges.some((range) => fixedIn(range).includes(fix))) return entries
-  const versioned = ranges.filter(({ type }) => type !== 'GIT')
-  const openRange = versioned.findLast((range) => fixedIn(range).length === 0) ?? versioned.at(-1)
+  const allRanges = entries.flatMap((entry) => entry.ranges ?? [])
+  if (fix === '' || allRanges.some((range) => fixedIn(range).includes(fix))) return entries
+  const versionRanges = allRanges.filter(({ type }) => type !== 'GIT')
+  const rangeToFix = versionRanges.findLast((range) => fixedIn(range).length === 0) ?? versionRanges.at(-1)
   return entries.map((entry, at) => {
-    const fixedRanges = (entry.ranges ?? []).map((range) =>
-      range === openRange ? addFix(range, fix) : range,
-    )
-    const added = !openRange && at === entries.length - 1 ? [rangeUpTo(fix)] : []
+    const ranges = (entry.ranges ?? []).map((range) => (range === rangeToFix ? addFix(range, fix) : range))
+    const newRanges = !rangeToFix && at === entries.length - 1 ? [rangeUpTo(fix)] : []
     const versions = entry.versions?.filter((version) => version !== fix)
-    return { ...entry, ranges: [...fixedRanges, ...added], ...(versions && { versions }) }
+    return { ...entry, ranges: [...ranges, ...newRanges], ...(versions && { versions }) }
   })
 }
 
-/** Removes the last affected version, because the schema does not allow it in a range with fixes. */
+/** Removes `last_affected`, which the schema does not allow in a range that has `fixed`. */
 const addFix = (range: Range, fix: string): Range => ({
   ...range,
   events: [...range.events.filter((event) => event.last_affected === undefined), { fixed: fix }],

@@ -4,15 +4,15 @@ import fc from 'fast-check'
 import { parsePurl, purlOf } from './purl.ts'
 
 describe('purls', () => {
-  test('contain the names that ecosystems use', () => {
-    const named: [string, string, string][] = [
+  test('contain the name of a package in the form of its purl type', () => {
+    const examples: [string, string, string][] = [
       ['npm', '@scope/name', 'pkg:npm/%40scope/name'],
       ['go', 'example.com/a/b', 'pkg:golang/example.com/a/b'],
       ['maven', 'org.example:core', 'pkg:maven/org.example/core'],
       ['debian', 'libstdc++6', 'pkg:deb/debian/libstdc%2B%2B6'],
       ['cargo', 'serde', 'pkg:cargo/serde'],
     ]
-    for (const [type, name, purl] of named) {
+    for (const [type, name, purl] of examples) {
       assert.equal(purlOf(type, name), purl)
       assert.deepEqual(parsePurl(purl), { type, name, version: '', origin: '' })
     }
@@ -28,7 +28,7 @@ describe('purls', () => {
     assert.equal(parsePurl('pkg:npm/@scope/name@1.0')?.name, '@scope/name')
   })
 
-  test('are not parsed from other texts', () => {
+  test('are not parsed from invalid texts', () => {
     for (const text of ['', 'npm/a', 'pkg:', 'pkg:npm', 'pkg:npm/', 'pkg:npm/%zz', 'pkg:npm/a@%'])
       assert.equal(parsePurl(text), undefined, text)
   })

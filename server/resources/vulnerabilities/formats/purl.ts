@@ -42,6 +42,7 @@ function artifactOf(type: string, namespace: string[], name: string): { type: st
   return { type: typeOfPurl(type) ?? type, name: [...namespace, name].join(separator) }
 }
 
+/** Removes empty parts, except the first. Undefined if the percent-encoding is invalid. */
 function decoded(parts: string[]): string[] | undefined {
   try {
     return parts.map(decodeURIComponent).filter((part, at) => part !== '' || at === 0)
@@ -50,9 +51,9 @@ function decoded(parts: string[]): string[] | undefined {
   }
 }
 
-/** Undefined if purls have no type for the artifact. */
+/** Undefined if there is no purl type for this type of artifact, or the name has only slashes. */
 export function purlOf(type: string, name: string, version = ''): string | undefined {
-  const start = ecosystemOf(type)?.purl
+  const start = ecosystemOf(type)?.purl // such as `npm` or `deb/debian`
   return start ? buildPurl(start, purlName(start, name), version) : undefined
 }
 

@@ -18,9 +18,9 @@ const sample = (name: string) =>
 
 /** The only advisory, or that of the named artifact. It must be valid by the rules of the contract. */
 function only(imported: ImportedAdvisory[], artifactName?: string): ImportedAdvisory {
-  const found = imported.filter(({ draft }) => !artifactName || draft.artifactName === artifactName)
-  assert.equal(found.length, 1)
-  const [advisory] = found as [ImportedAdvisory] // as asserted
+  const matching = imported.filter(({ draft }) => !artifactName || draft.artifactName === artifactName)
+  assert.equal(matching.length, 1)
+  const [advisory] = matching as [ImportedAdvisory] // as asserted
   assert.deepEqual(violationsOf(AdvisorySchema, advisory.draft), [])
   return advisory
 }
@@ -119,7 +119,7 @@ describe('readOsv', () => {
     )
   })
 
-  test('stores the JSON text unchanged if it is compact, and only the entries of the package', () => {
+  test('stores the record as compact JSON, without the entries about other packages', () => {
     const record = sample('pypi')
     const text = JSON.stringify(record)
     assert.equal(only(readOsv(record, `${text}\n`)).record, text)
@@ -211,7 +211,7 @@ describe('readOsv', () => {
       )
     })
 
-  test('rejects a text that is too large before it reads the record', () => {
+  test('rejects a text that is too large without reading the record', () => {
     assert.throws(() => readOsv({}, 'a'.repeat(2 ** 21 + 1)), RecordError)
   })
 

@@ -70,19 +70,19 @@ function eventsOf(
   updateTime: number,
 ): AdvisoryEvent[] {
   const detection = approvedEvent(author, createTime, manualDetection)
-  const fixes = fixesOf(affected).slice(1 - maxEvents)
+  const fixes = fixesOf(affected).slice(1 - maxEvents) // the detection is an event too
   if (fixes.length === 0)
     return [detection, approvedEvent(author, createTime, { case: 'truePositiveDetermination', value: {} })]
-  const fixed = fixes.map((fixedVersion) =>
+  const fixedEvents = fixes.map((fixedVersion) =>
     approvedEvent(author, updateTime, { case: 'fixed', value: { fixedVersion } }),
   )
-  return [detection, ...fixed]
+  return [detection, ...fixedEvents]
 }
 
 /** The severities of the package or, if it has none, those of the record. */
-function severitiesOf({ entries }: AffectedPackage, ofRecord: Vector[]): Vector[] {
-  const ofPackage = entries.flatMap(({ entry, path }) => vectorsIn(entry, path))
-  return (ofPackage.length > 0 ? ofPackage : ofRecord).slice(0, maxSeverities)
+function severitiesOf({ entries }: AffectedPackage, recordVectors: Vector[]): Vector[] {
+  const packageVectors = entries.flatMap(({ entry, path }) => vectorsIn(entry, path))
+  return (packageVectors.length > 0 ? packageVectors : recordVectors).slice(0, maxSeverities)
 }
 
 /** The CVSS vectors in `severity`, without duplicates. */

@@ -35,7 +35,7 @@ describe('readRecord', () => {
       )
   })
 
-  test('reads a modified record or throws a RecordError', () => {
+  test('reads a record with a random change, or throws a RecordError', () => {
     const paths = (value: unknown): (string | number)[][] =>
       typeof value === 'object' && value !== null
         ? Object.entries(value).flatMap(([key, inner]) => [

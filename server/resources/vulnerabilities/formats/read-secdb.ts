@@ -75,9 +75,9 @@ function fixesOf(secfixes: Fields, path: string): Map<string, string[]> {
   for (const version of Object.keys(secfixes)) {
     const fault = labelFault(version, maxLength.version)
     if (fault) throw new RecordError(`${path}: a version ${fault}`)
-    listIn(secfixes, version, `${path}.`).forEach((ids, index) => {
-      if (typeof ids !== 'string') throw new RecordError(`${path}.${version}[${index}] must be a string`)
-      for (const id of ids.split(' ')) {
+    listIn(secfixes, version, `${path}.`).forEach((entry, index) => {
+      if (typeof entry !== 'string') throw new RecordError(`${path}.${version}[${index}] must be a string`)
+      for (const id of entry.split(' ')) {
         const versions = fixes.get(id)
         if (versions && !versions.includes(version)) versions.push(version)
         else if (!versions && isVulnerabilityId(id)) fixes.set(id, [version])

@@ -78,12 +78,12 @@ const score = fc.constantFrom(
   'CVSS:4.0/AV:N/AC:L/AT:N/PR:N/UI:N/VC:H/VI:N/VA:N/SC:N/SI:N/SA:N',
 )
 
-const letter = fc.constantFrom(...'23456789cfghjmpqrvwx')
-const fourLetters = fc.string({ unit: letter, minLength: 4, maxLength: 4 })
+const idCharacter = fc.constantFrom(...'23456789cfghjmpqrvwx')
+const idPart = fc.string({ unit: idCharacter, minLength: 4, maxLength: 4 })
 
 const advisory: fc.Arbitrary<Advisory> = fc
   .record({
-    advisoryId: fc.tuple(fourLetters, fourLetters, fourLetters).map((parts) => `CGA-${parts.join('-')}`),
+    advisoryId: fc.tuple(idPart, idPart, idPart).map((parts) => `CGA-${parts.join('-')}`),
     author: word,
     artifactName: word,
     artifactType: type,

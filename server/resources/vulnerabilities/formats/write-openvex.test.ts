@@ -28,11 +28,11 @@ describe('writeOpenVex', () => {
       vulnerability: _,
       products: __,
       timestamp: ___,
-      ...rest
+      ...content
     } = { timestamp: '', ...statement } as Statement & {
       timestamp: string
     }
-    return rest
+    return content
   }
 
   test('returns a statement for each alias, or for the advisory id if there are no aliases', () => {

@@ -5,6 +5,7 @@ import { openVexContext, statusOf } from './openvex-status.ts'
 import { purlOf, purlOrGeneric } from './purl.ts'
 import { formatTime, millisecondsOf } from './times.ts'
 
+/** `timestamp` is in milliseconds since 1970. */
 export type DocumentHead = { id: string; author: string; timestamp: number; version: number }
 
 /** There must be at least one advisory, because a document needs a statement. */

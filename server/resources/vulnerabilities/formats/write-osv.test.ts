@@ -19,11 +19,11 @@ const sample = (name: string) =>
   JSON.parse(readFileSync(join(import.meta.dirname, 'samples', `${name}.json`), 'utf8'))
 
 function importSample(name: string, artifactName?: string): ImportedAdvisory {
-  const found = readOsv(sample(name)).filter(
+  const matching = readOsv(sample(name)).filter(
     ({ draft }) => !artifactName || draft.artifactName === artifactName,
   )
-  assert.equal(found.length, 1)
-  return found[0] as ImportedAdvisory // as asserted
+  assert.equal(matching.length, 1)
+  return matching[0] as ImportedAdvisory // as asserted
 }
 
 /** The advisory as an import stores it. */

@@ -6,7 +6,7 @@ import { latestApproved } from '../event-type.ts'
 import { osvSeverities } from './cvss.ts'
 import { ecosystemOf, typeOfEcosystem } from './ecosystems.ts'
 import type { Affected } from './osv-ranges.ts'
-import { notAffected, rangeUpTo, withFix } from './osv-ranges.ts'
+import { rangeUpTo, withFix, withoutVersions } from './osv-ranges.ts'
 import { purlOf } from './purl.ts'
 import { formatTime, millisecondsOf } from './times.ts'
 
@@ -56,7 +56,7 @@ function affectedFrom(recordEntries: readonly Affected[], advisory: Advisory): r
       entry.package?.name === artifactName && typeOfEcosystem(entry.package.ecosystem) === artifactType,
   )
   if (entries.length === 0) return [newEntry(advisory)]
-  return isNotAffected(advisory) ? entries.map(notAffected) : withFix(entries, fixedVersionOf(advisory))
+  return isNotAffected(advisory) ? entries.map(withoutVersions) : withFix(entries, fixedVersionOf(advisory))
 }
 
 const isNotAffected = (advisory: Advisory) =>
