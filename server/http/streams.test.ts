@@ -1,4 +1,4 @@
-// Streams through both doors: what clients receive, also if they are slow or disconnect or the server stops.
+// Tests streams through both doors, also with clients that are slow or disconnect, and with a server that stops.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { ClientRequest, IncomingMessage } from 'node:http'
@@ -6,7 +6,7 @@ import { request } from 'node:http'
 import type { ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2'
 import { connect, constants } from 'node:http2'
 import { afterEach, describe, test } from 'node:test'
-import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { fromJson, toBinary } from '@bufbuild/protobuf'
 import { StructSchema } from '@bufbuild/protobuf/wkt'
 import type { ClientReadableStream, ServiceError } from '@grpc/grpc-js'
@@ -43,8 +43,8 @@ const documentReply = (document: { [name: string]: string | number }): Reply => 
   bytes: () => toBinary(StructSchema, fromJson(StructSchema, document)),
 })
 
-const size = 256 * 1024
-const large = documentReply({ text: 'x'.repeat(size) })
+const largeSize = 256 * 1024
+const largeReply = documentReply({ text: 'x'.repeat(largeSize) })
 
 /** A stream that never ends by itself, with the number of documents requested from it and the error that ended it. */
 function endless() {
@@ -54,8 +54,8 @@ function endless() {
     try {
       for (;;) {
         flow.requested++
-        await turn()
-        yield large
+        await nextTurn()
+        yield largeReply
       }
     } catch (error) {
       resolve(error)
@@ -67,7 +67,7 @@ function endless() {
   return { flow, documents }
 }
 
-/** The count, once it has grown and then stayed the same for a while. */
+/** Waits until the count is not 0 and has not changed for 150 ms, and returns it. */
 async function settled(count: () => number): Promise<number> {
   for (let before = -1; before !== count() || before === 0; await pause(150)) before = count()
   return count()
@@ -85,11 +85,11 @@ async function get(
   return { sent, response }
 }
 
-function callGrpc(port: number, deadline?: number): ClientReadableStream<Buffer> {
+function callGrpc(port: number, timeoutMs?: number): ClientReadableStream<Buffer> {
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
   closers.push(() => client.close())
   const asIs = (value: Buffer) => value
-  const options = deadline === undefined ? {} : { deadline: Date.now() + deadline }
+  const options = timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs }
   const call = client.makeServerStreamRequest(grpcPath, asIs, asIs, Buffer.alloc(0), new Metadata(), options)
   call.on('error', () => {})
   return call
@@ -99,12 +99,15 @@ function callGrpc(port: number, deadline?: number): ClientReadableStream<Buffer>
  * Makes a call and reads only the headers of its response. Uses plain HTTP/2, because the client of grpc-js would read
  * ahead.
  */
-async function callAndPause(port: number, extra: OutgoingHttpHeaders = {}): Promise<ClientHttp2Stream> {
+async function callAndPause(
+  port: number,
+  extraHeaders: OutgoingHttpHeaders = {},
+): Promise<ClientHttp2Stream> {
   const session = connect(`http://127.0.0.1:${port}`)
   session.on('error', () => {})
   closers.push(() => session.destroy())
   const headers = { ':method': 'POST', ':path': grpcPath, 'content-type': 'application/grpc', te: 'trailers' }
-  const stream = session.request({ ...headers, ...extra })
+  const stream = session.request({ ...headers, ...extraHeaders })
   stream.on('error', () => {})
   stream.end(Buffer.alloc(5))
   await once(stream, 'response')
@@ -121,12 +124,12 @@ const codeOf = async (call: ClientReadableStream<Buffer>) => {
 const isCancelled = (error: unknown) => error instanceof StatusError && error.code === Code.CANCELLED
 
 describe('a stream', () => {
-  async function* three(): AsyncGenerator<Reply, void, void> {
+  async function* threeReplies(): AsyncGenerator<Reply, void, void> {
     for (const number of [1, 2, 3]) yield documentReply({ number })
   }
 
   test('is sent as lines over REST and as messages over gRPC', async () => {
-    const { port } = await openDoor({ documents: three })
+    const { port } = await openDoor({ documents: threeReplies })
     const { response } = await get(port)
     assert.equal(response.statusCode, 200)
     assert.equal(response.headers['content-type'], 'application/jsonl')
@@ -147,13 +150,14 @@ describe('a stream', () => {
     const { flow, documents } = endless()
     const { port } = await openDoor({ documents })
     const client = await rawClient(port)
-    const ask = (verb: string, at: string) => client.send(`${verb} ${at} HTTP/1.1\r\nHost: door.test\r\n\r\n`)
-    ask('HEAD', path)
+    const send = (verb: string, target: string) =>
+      client.send(`${verb} ${target} HTTP/1.1\r\nHost: door.test\r\n\r\n`)
+    send('HEAD', path)
     const head = await client.response(true)
     assert.equal(head.status, 200)
     assert.equal(head.headers.get('content-type'), 'application/jsonl')
     assert.equal(await flow.ended, undefined, 'the generator ended without an error')
-    ask('GET', '/healthz')
+    send('GET', '/healthz')
     assert.equal((await client.response()).body, 'ok\n')
     client.close()
   })
@@ -171,7 +175,7 @@ describe('a stream', () => {
     assert.equal(await codeOf(callGrpc(port).resume()), 7)
   })
 
-  test('that fails later never looks complete', async () => {
+  test('that fails after its first document never looks complete', async () => {
     async function* documents(): AsyncGenerator<Reply, void, void> {
       yield documentReply({ number: 1 })
       throw malformed('no more')
@@ -183,7 +187,7 @@ describe('a stream', () => {
     assert.equal(await codeOf(call.resume()), 3)
   })
 
-  test('that fails later never looks complete under TLS', async () => {
+  test('that fails after its first document never looks complete under TLS', async () => {
     async function* documents(): AsyncGenerator<Reply, void, void> {
       yield documentReply({ number: 1 })
       throw malformed('no more')
@@ -196,7 +200,7 @@ describe('a stream', () => {
   })
 
   test('is rejected over HTTP/1.0, where an incomplete response looks complete', async () => {
-    const { port } = await openDoor({ documents: three })
+    const { port } = await openDoor({ documents: threeReplies })
     const client = await rawClient(port)
     client.send(`GET ${path} HTTP/1.0\r\nHost: door.test\r\n\r\n`)
     const response = await client.response()
@@ -205,7 +209,7 @@ describe('a stream', () => {
     client.close()
   })
 
-  test('has the deadline that its caller sets, and one hour by default', async () => {
+  test('times out at the deadline that its caller sets, and after one hour by default', async () => {
     const timeouts: number[] = []
     async function* documents({ envelope }: { envelope: Envelope }): AsyncGenerator<Reply, void, void> {
       timeouts.push(envelope.timeout)
@@ -223,7 +227,7 @@ describe('a stream', () => {
 })
 
 describe('a slow client', () => {
-  test('is sent a document only when it has read the one before', async () => {
+  test('is sent a document only after it has read the previous one', async () => {
     const { flow, documents } = endless()
     const streams = openStreams<undefined>(documents, Date.now)
     const envelope = { timeout: 60_000 } as Envelope
@@ -244,7 +248,7 @@ describe('a slow client', () => {
     }
     const running = streams.run(client, undefined, envelope, () => Promise.reject())
     for (let written = 1; written <= 5; written++) {
-      for (let turns = 0; turns < 20; turns++) await turn()
+      for (let turns = 0; turns < 20; turns++) await nextTurn()
       assert.equal(flow.requested, written)
       if (written < 5) finishWrite()
     }
@@ -255,31 +259,31 @@ describe('a slow client', () => {
     assert.deepEqual(events, ['open', ...Array(5).fill('write'), 'fail 1'])
   })
 
-  test('over REST fills only the socket buffers, and ends the stream when it disconnects', async () => {
+  test('over REST gets only what fits in the socket buffers, and ends the stream by disconnecting', async () => {
     const { flow, documents } = endless()
     const { port } = await openDoor({ documents })
     const { response } = await get(port)
     response.pause()
     const requested = await settled(() => flow.requested)
     // The socket buffers of the operating system grow with the connection.
-    assert.ok(requested * size < 64 * 1024 * 1024, `${requested} documents were requested`)
+    assert.ok(requested * largeSize < 64 * 1024 * 1024, `${requested} documents were requested`)
     response.destroy()
     assert.ok(isCancelled(await flow.ended))
     assert.ok(flow.requested <= requested + 1)
   })
 
-  test('over gRPC fills only its window, and ends the stream when it disconnects', async () => {
+  test('over gRPC gets only what fits in its flow-control window, and ends the stream by disconnecting', async () => {
     const { flow, documents } = endless()
     const { port } = await openDoor({ documents })
     const stream = await callAndPause(port)
-    // The window is smaller than a document.
+    // The window is smaller than a document, so the first write does not finish.
     assert.equal(await settled(() => flow.requested), 1)
     stream.close(constants.NGHTTP2_CANCEL)
     assert.ok(isCancelled(await flow.ended))
     assert.equal(flow.requested, 1)
   })
 
-  test('that reads nothing is disconnected', async () => {
+  test('that reads nothing is disconnected after the idle timeout', async () => {
     for (const start of [async (port: number) => (await get(port)).response.pause(), callAndPause]) {
       const { flow, documents } = endless()
       const { port } = await openDoor({ documents, timeoutsMs: { idle: 500 } })

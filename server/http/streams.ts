@@ -1,5 +1,5 @@
 // Responses that are streams. Each reply is written when the client has read the previous one, so no replies collect in
-// memory for a slow client. When the client disconnects, the work ends.
+// memory for a slow client. When the client disconnects, the call is aborted.
 import type { StatusError } from '../aip/errors.ts'
 import { asStatusError, cancelled, deadlineExceeded, unavailable } from '../aip/errors.ts'
 import type { StreamCorridor } from '../wire/envelope.ts'
@@ -7,7 +7,7 @@ import type { Reply } from '../wire/reply.ts'
 
 /** The reader of a stream, implemented by each door. */
 export type StreamClient = {
-  /** Begins the response. False if the client wants only its headers (HEAD). */
+  /** Begins the response. Returns false if the client has asked only for the headers (HEAD). */
   open(): boolean
   write(reply: Reply, onWritten: () => void): void
   end(): void

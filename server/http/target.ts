@@ -1,4 +1,4 @@
-/** The path and query of a request line, which a proxy may send in absolute form. */
+/** The path and query of the target in a request line. A proxy may send the target as an absolute URL. */
 export function splitTarget(url: string): { path: string; query: string } {
   const relative = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '') || '/'
   const at = relative.indexOf('?')

@@ -5,7 +5,7 @@ import { html } from './html.ts'
 
 type DeviceForm = { action: string; formSecret: string }
 
-/** `code` is filled in, for the person to compare and send. */
+/** `code` is the initial value of the field: the address may contain the code, which the person then only confirms. */
 export const deviceCodePage = (
   { action, formSecret }: DeviceForm,
   code: string,

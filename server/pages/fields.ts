@@ -11,16 +11,16 @@ export const alert = (message: string | undefined): Html | undefined =>
 
 /**
  * The attributes of a form field: focus, and references to its error and to the element with the id `rule`, which
- * explains the field. The field with the error gets the focus; if there is no error, the field `first` does.
+ * explains the field. The field with the error gets the focus; if there is no error, `firstField` does.
  */
 export function fieldAttributes(
   field: string,
-  first: string,
+  firstField: string,
   error: FieldError | undefined,
   rule?: string,
 ): Html {
   const isWrong = error?.field === field
-  const hasFocus = field === (error?.field ?? first)
+  const hasFocus = field === (error?.field ?? firstField)
   const descriptions = [isWrong && 'problem', rule].filter(Boolean).join(' ')
   return html`${hasFocus && html`autofocus `}${isWrong && html`aria-invalid="true" `}${
     descriptions !== '' && html`aria-describedby="${descriptions}"`

@@ -12,7 +12,7 @@ export const palette = `:root { color-scheme: light dark; --ink: #1c1f23; --quie
 /** The Content-Security-Policy source that allows one inline style or script. */
 export const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
-/** Pages load nothing from other hosts, have no scripts, and can be read without styles. */
+/** Inline in every page, because pages load nothing from other hosts. Pages can be read without it. */
 export const style = `
 ${palette}* { box-sizing: border-box }
 body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding: 1.5rem;

@@ -48,9 +48,9 @@ ${newPasswordField(fieldAttributes('password', 'password', error, 'password-rule
   }
 }
 
-/** Shows how to sign in from a terminal. The command contains the URL `api` unless it is the default of the client. */
-export function readyPage(title: string, email: string, api: string): Page {
-  const apiFlag = api === 'http://localhost:8080' ? undefined : html` <span>--api ${api}</span>`
+/** Shows how to sign in from a terminal. The command names the URL of the API unless `stemma` uses it by default. */
+export function readyPage(title: string, email: string, apiUrl: string): Page {
+  const apiFlag = apiUrl === 'http://localhost:8080' ? undefined : html` <span>--api ${apiUrl}</span>`
   return {
     title,
     body: html`<p>Sign in as <strong>${email}</strong> from a terminal:</p>

@@ -36,7 +36,7 @@ export function* admitToRead(demand: Demand): Work<Grants> {
   return grants
 }
 
-/** The grants of an authorized caller. They are also the proof that functions which write require. */
+/** The grants of an authorized caller. Functions that write require them as the proof of authorization. */
 export type WriteGrants = Grants & WriteAccess
 
 /** Locks the grants until the transaction ends, so that a concurrent revocation waits. */

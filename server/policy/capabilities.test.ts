@@ -4,9 +4,9 @@ import { describe, test } from 'node:test'
 import { CapabilitySchema } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import { allCapabilities, capabilityNamed, capabilityOf, nameOf } from './capabilities.ts'
 
-/** Numbers above this one are our own. */
-const lastPublished = 10_000
-const published = allCapabilities.filter(({ number }) => number <= lastPublished)
+/** Capabilities with greater numbers are our own. */
+const lastPublishedNumber = 10_000
+const published = allCapabilities.filter(({ number }) => number <= lastPublishedNumber)
 
 describe('capabilities', () => {
   test('include all 216 that published clients know', () => assert.equal(published.length, 216))
@@ -52,7 +52,7 @@ describe('capabilities', () => {
     }
   })
 
-  test('are not found by another number or name', () => {
+  test('are not found by an unknown number or name', () => {
     for (const number of [0, -1, 0.5, Number.NaN, 2 ** 31]) assert.equal(capabilityOf(number), undefined)
     for (const name of ['', 'iam.groups.list', 'Groups.list', '__proto__', 'constructor']) {
       assert.equal(capabilityNamed(name), undefined)

@@ -6,6 +6,7 @@ import { CapabilitySchema, info } from '@stemma/api/gen/capabilities/capability_
 export type CapabilityInfo = {
   number: Capability
   name: string
+  /** The position in the bit set that tokens and roles contain (bits.ts). */
   bit: number
   internalOnly: boolean
   /** The smallest built-in roles that contain the capability. Larger roles include these (built-in-roles.ts). */
@@ -16,7 +17,8 @@ const capabilities: CapabilityInfo[] = CapabilitySchema.values
   .filter(({ number }) => number !== 0)
   .map((value) => {
     const { name, bit, internalOnly, roles } = getOption(value, info)
-    return { number: value.number as Capability, name, bit, internalOnly, roles } // a number of this enum
+    const number = value.number as Capability // the descriptor types it as a plain number
+    return { number, name, bit, internalOnly, roles }
   })
 
 const byNumber = new Map<number, CapabilityInfo>(

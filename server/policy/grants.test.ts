@@ -51,13 +51,13 @@ describe('grants', () => {
     )
   })
 
-  test('make up regions that contain exactly the uids at which they apply, each once', () => {
+  test('are converted to disjoint regions that contain exactly the uids at which they apply', () => {
     fc.assert(
       fc.property(anyGrants, demanded, (grants, capabilities) => {
         const regions = grantedRegions(grants, capabilities)
         for (const uid of smallTree) {
-          const times = regions.filter((region) => contains(region, uid)).length
-          assert.equal(times, isHeld(grants, capabilities, uid) ? 1 : 0)
+          const containing = regions.filter((region) => contains(region, uid))
+          assert.equal(containing.length, isHeld(grants, capabilities, uid) ? 1 : 0)
         }
         const uids = regions.map(({ uid }) => uid)
         assert.deepEqual(uids, uids.toSorted())
@@ -65,7 +65,7 @@ describe('grants', () => {
     )
   })
 
-  test('lack a bit if no applicable binding has it, and the first such bit is returned', () => {
+  test('lack a bit that no binding at the uid or above it has, and report the first of these bits', () => {
     fc.assert(
       fc.property(anyGrants, uidInSmallTree, (grants, uid) => {
         const bits = decodeBits(encodeBits([list, create]))
@@ -120,7 +120,8 @@ describe('parsing grants', () => {
 onEachStore('reading grants', (engine) => {
   let platform: Platform
   let viewer: TestIdentity
-  let below: string
+  /** A uid below the organization at which no group exists. */
+  let absentGroup: string
   const callerOf = (identity: string, issuedAt = Math.floor(Date.now() / 1000)): Caller => ({
     identity,
     issuedAt,
@@ -140,7 +141,7 @@ onEachStore('reading grants', (engine) => {
   before(async () => {
     platform = await startPlatform(engine)
     viewer = await platform.addIdentity(platform.owner.organization, 'viewer')
-    below = newChildUid(platform.owner.organization, 0, (size) => Buffer.alloc(size, 7))
+    absentGroup = newChildUid(platform.owner.organization, 0, (size) => Buffer.alloc(size, 7))
   })
   after(() => platform.stop())
 
@@ -150,8 +151,8 @@ onEachStore('reading grants', (engine) => {
       grants.list.map(({ group }) => group),
       [platform.owner.organization],
     )
-    assert.equal(holds(grants, [list], below), true)
-    assert.equal(holds(grants, [list, create], below), false)
+    assert.equal(holds(grants, [list], absentGroup), true)
+    assert.equal(holds(grants, [list, create], absentGroup), false)
   })
 
   test('returns the same grants in a read, in a write and together with a row', async () => {
@@ -159,7 +160,7 @@ onEachStore('reading grants', (engine) => {
     const caller = callerOf(viewer.identity)
     const expected = await read(caller)
     assert.deepEqual(await read(caller, organization), expected)
-    assert.deepEqual(await read(caller, below, true), expected)
+    assert.deepEqual(await read(caller, absentGroup, true), expected)
     const { grants, row } = await readRow(caller, organization)
     assert.deepEqual(grants, expected)
     assert.equal(JSON.parse(row?.rendered as string).uid, organization)
@@ -176,9 +177,9 @@ onEachStore('reading grants', (engine) => {
   })
 
   test('returns no row if there is none', async () => {
-    const { grants, row } = await readRow(callerOf(viewer.identity), below)
+    const { grants, row } = await readRow(callerOf(viewer.identity), absentGroup)
     assert.equal(row, undefined)
-    assert.equal(holds(grants, [list], below), true)
+    assert.equal(holds(grants, [list], absentGroup), true)
   })
 
   test('returns only grants that apply to the scope', async () => {
@@ -207,11 +208,11 @@ onEachStore('reading grants', (engine) => {
 
   test('rejects a caller whose sign-in was ended, also for an identity that they have assumed', async () => {
     const { identity: person } = await platform.addIdentity('', 'viewer', platform.owner.organization)
-    const second = Math.floor(Date.now() / 1000)
+    const nowInSeconds = Math.floor(Date.now() / 1000)
     const { organization } = platform.owner
     for (const identity of [person, viewer.identity]) {
       const callers = ['one', 'other'].map((id): Caller => {
-        const signIn = { person, signedInAt: second, id: `${id} of ${identity}` }
+        const signIn = { person, signedInAt: nowInSeconds, id: `${id} of ${identity}` }
         return { ...callerOf(identity), signIn }
       }) as [Caller, Caller]
       const [ended, other] = callers
@@ -228,26 +229,26 @@ onEachStore('reading grants', (engine) => {
         assert.equal((await reader(other)).list.length, 1)
       }
     }
-    const later = { person, signedInAt: second + 2, id: '' }
-    await platform.store.write(() => signOutEverywhere(person, (second + 1) * 1000))
+    const laterSignIn = { person, signedInAt: nowInSeconds + 2, id: '' }
+    await platform.store.write(() => signOutEverywhere(person, (nowInSeconds + 1) * 1000))
     for (const identity of [person, viewer.identity]) {
-      const signIn = { person, signedInAt: second + 1, id: '' }
+      const signIn = { person, signedInAt: nowInSeconds + 1, id: '' }
       await assert.rejects(read({ ...callerOf(identity), signIn }), isUnauthenticated)
-      assert.equal((await read({ ...callerOf(identity), signIn: later })).list.length, 1)
+      assert.equal((await read({ ...callerOf(identity), signIn: laterSignIn })).list.length, 1)
     }
     await platform.deleteIdentity(person)
-    await assert.rejects(read({ ...callerOf(viewer.identity), signIn: later }), isUnauthenticated)
+    await assert.rejects(read({ ...callerOf(viewer.identity), signIn: laterSignIn }), isUnauthenticated)
   })
 
-  test('rejects a token that was issued before its identity was created, to the second', async () => {
+  test('rejects a token that was issued in an earlier second than its identity was created', async () => {
     const [row] = await platform.store.query(
       sql`select create_time from identities where uid = ${viewer.identity}`,
     )
-    const second = Math.floor((row?.[0] as number) / 1000)
-    assert.equal((await read(callerOf(viewer.identity, second))).list.length, 1)
-    await assert.rejects(read(callerOf(viewer.identity, second - 1)), isUnauthenticated)
+    const createdAt = Math.floor((row?.[0] as number) / 1000)
+    assert.equal((await read(callerOf(viewer.identity, createdAt))).list.length, 1)
+    await assert.rejects(read(callerOf(viewer.identity, createdAt - 1)), isUnauthenticated)
     await assert.rejects(
-      readRow(callerOf(viewer.identity, second - 1), platform.owner.organization),
+      readRow(callerOf(viewer.identity, createdAt - 1), platform.owner.organization),
       isUnauthenticated,
     )
   })

@@ -22,8 +22,8 @@ export type ParseGrants = (text: string) => readonly Grant[]
 export const parseGrants: ParseGrants = (text) => parseWith(text, decodeBits)
 
 const maxCachedTexts = 1000
-/** Longer texts, of callers with many bindings, are parsed in every call: a thousand of them would fill the memory. */
-const maxCachedLength = 16_384
+/** Longer texts, of callers with many bindings, are not cached: a thousand of them would fill the memory. */
+const maxCachedTextLength = 16_384
 const maxCachedBits = 1000
 
 /** A parser with a cache: most callers have the same grants in every call, and decoding bits takes microseconds. */
@@ -32,7 +32,7 @@ export function openGrantParser(): ParseGrants {
   const decoded = new BoundedMap<string, Bits>(maxCachedBits)
   const decode = (bits: string) => decoded.getOrMake(bits, () => decodeBits(bits))
   return (text) => {
-    if (text.length > maxCachedLength) return parseWith(text, decode)
+    if (text.length > maxCachedTextLength) return parseWith(text, decode)
     let list = parsed.get(text)
     if (!list) {
       list = parseWith(text, decode)
@@ -103,6 +103,6 @@ export function grantedRegions(grants: Grants, capabilities: readonly number[]):
 
 function regionsOf(grants: Grants, capability: number): Region[] {
   const bit = capabilityOf(capability)?.bit
-  const applicable = grants.list.filter(({ bits }) => bit !== undefined && bits.has(bit))
-  return disjoint(applicable.map(({ group }): Region => ({ kind: 'tree', uid: group })))
+  const granting = grants.list.filter(({ bits }) => bit !== undefined && bits.has(bit))
+  return disjoint(granting.map(({ group }): Region => ({ kind: 'tree', uid: group })))
 }

@@ -45,6 +45,7 @@ function selectIdentity({ identity, signIn }: Caller): Sql {
   return sql`${statement} and ${conditionFor(identity, person)(person, signedInAt, id)}`
 }
 
+/** For an assumed identity, the statement does not read the person, so the condition checks that the person exists. */
 const conditionFor = (identity: string, person: string): SignInCondition =>
   identity === person ? isNotEnded : hasPersonAndIsNotEnded
 
@@ -85,7 +86,7 @@ function validGrantsIn(
 }
 
 const splitSignIn = (values: readonly Placeholder[]) =>
-  [values.slice(0, -3), values.slice(-3) as unknown as Placeholders<SignInValues>] as const // three values
+  [values.slice(0, -3), values.slice(-3) as unknown as Placeholders<SignInValues>] as const // three sign-in values
 
 /** All grants of an identity as one text: one value is read faster than many rows. */
 const aggregatedGrants = (groups: readonly Placeholder[] | undefined) =>
@@ -96,8 +97,8 @@ const grantText = (groups: readonly unknown[] | undefined) =>
   raw(`${groups ? 'g.position' : 'b.parent'} || ' ' || r.bits`)
 
 /**
- * Written so that SQLite makes one index lookup for each group. The groups are rows of a derived table, because for
- * `in` it would build a temporary table. Cross joins fix the join order, because in another order it would read all
+ * Written so that SQLite makes one index look-up for each group. The groups are rows of a derived table, because SQLite
+ * would build a temporary table for `in`. Cross joins fix the join order: in another order, SQLite would read all
  * bindings of the caller.
  */
 const bindingsIn = (groups: readonly (string | Placeholder)[] | undefined) =>

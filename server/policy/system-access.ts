@@ -1,4 +1,5 @@
-// Proofs for writes without a caller. `restricted` in scripts/rooms.ts lists the rooms that may import them.
+// Proofs of authorization for writes that no caller requests. `restricted` in scripts/rooms.ts lists the rooms that may
+// import them.
 import type { WriteAccess } from '../store/write-access.ts'
 
 /** For the commands of `stemmad`, which run with access to the store itself. */

@@ -100,6 +100,7 @@ function rowList(rows: Row[]): Html {
   )}</dl>`
 }
 
+/** Links the name of the type in the text to the section of the type. */
 function linked(text: string, typeName: string | undefined): Html {
   if (typeName === undefined) return html`${text}`
   const name = localName(typeName)
@@ -111,7 +112,7 @@ function linked(text: string, typeName: string | undefined): Html {
 const prose = (text: string) =>
   text === '' ? html`` : html`${text.split('\n\n').map((paragraph) => html`<p>${inline(paragraph)}</p>`)}`
 
-/** The Markdown that comments contain: code and strong text. */
+/** Renders the Markdown that comments of protos may contain: code and strong text. */
 function inline(text: string): Html {
   const parts = text.split(/(`[^`]+`|\*\*[^*]+\*\*)/)
   return html`${parts.map((part, at) => {

@@ -1,5 +1,5 @@
-// The API reference: pages at /docs and OpenAPI at /openapi.json. Each is made at its first request, because most servers
-// are never asked for it and the descriptions take memory.
+// The API reference: pages at /docs and OpenAPI at /openapi.json. Each response is made at its first request: most
+// servers never need it, and the comments of the protos would take memory.
 import { createHash } from 'node:crypto'
 import type { DescService } from '@bufbuild/protobuf'
 import { slugOf } from '@stemma/api/reference/service-names.ts'
@@ -17,8 +17,8 @@ type ReferenceResponse = {
 /** In seconds. Short, because an update of the server may change the reference; 304 responses make requests cheap. */
 const cacheFor = 300
 
-const json = 'application/json'
-const page = 'text/html; charset=utf-8'
+const jsonType = 'application/json'
+const htmlType = 'text/html; charset=utf-8'
 
 /** The responses by path. */
 export function referencePaths(
@@ -27,11 +27,11 @@ export function referencePaths(
 ): Record<string, () => Promise<ReferenceResponse>> {
   const slugs = [...new Set(services)].map(slugOf)
   return {
-    '/openapi.json': once(json, async () => {
+    '/openapi.json': once(jsonType, async () => {
       const { makeOpenApi } = await import('@stemma/api/reference/openapi.ts')
       return { body: JSON.stringify(makeOpenApi(baseUrl)) }
     }),
-    '/docs': once(page, async () => {
+    '/docs': once(htmlType, async () => {
       const { indexPage, policy } = await import('./pages.ts')
       return { body: indexPage(), policy }
     }),
@@ -40,7 +40,7 @@ export function referencePaths(
 }
 
 const serviceResponse = (slug: string) =>
-  once(page, async () => {
+  once(htmlType, async () => {
     const { policy, servicePage } = await import('./pages.ts')
     return { body: servicePage(slug), policy }
   })

@@ -38,20 +38,23 @@ search { margin-bottom: 1rem }
 [hidden] { display: none }
 `
 
-/** Hides calls that do not contain every word, and sections without a visible call. */
+/**
+ * Shows only calls that contain every word of the search, and all calls of a section whose heading contains every word.
+ * Hides sections without a visible call.
+ */
 export const script = `
-const field = document.querySelector('search')
+const search = document.querySelector('search')
 const sections = [...document.querySelectorAll('section.service')]
-field.hidden = false
-field.querySelector('input').addEventListener('input', ({ target }) => {
+search.hidden = false
+search.querySelector('input').addEventListener('input', ({ target }) => {
   const words = target.value.toLowerCase().split(/\\s+/).filter(Boolean)
   const matches = (element) => words.every((word) => element.textContent.toLowerCase().includes(word))
   let total = 0
   for (const section of sections) {
-    const isNamed = matches(section.querySelector('h2'))
+    const isHeadingMatch = matches(section.querySelector('h2'))
     let shown = 0
     for (const item of section.querySelectorAll('li')) {
-      item.hidden = !isNamed && !matches(item)
+      item.hidden = !isHeadingMatch && !matches(item)
       shown += item.hidden ? 0 : 1
     }
     section.hidden = shown === 0

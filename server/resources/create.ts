@@ -29,7 +29,7 @@ type Resource = Message & { uid: string; name?: string } & Times
 export type CreateContext = { grants: Grants; uid: string; time: number }
 
 export type CreateOptions<D extends DescMessage, X extends ExtraColumns> = BeforeCreate<D, X> & {
-  /** A new uid below the parent by default. */
+  /** By default, a new uid below the parent. */
   uid?: string
   /** The error message if a unique constraint is violated, such as that on the name. */
   conflict?(draft: MessageShape<D>): string

@@ -19,7 +19,7 @@ export type Dependencies = {
 }
 
 /**
- * Checks that can take far longer than the length of their text suggests. They run in threads, with a time limit.
+ * Checks of texts, some of which take very long even if the text is short. They run in threads, with a time limit.
  * `caller` is the uid of an identity; only a few checks of one caller run at a time.
  */
 export type Checks = {
@@ -30,7 +30,7 @@ export type Checks = {
   trust(task: Omit<TrustTask, 'kind'>, caller: string): Promise<boolean[] | undefined>
 }
 
-/** For functions that write on behalf of a caller, the operator or sign-in alike. */
+/** For functions that write, whether on behalf of a caller, the operator or sign-in. */
 export type WriteContext = Pick<Dependencies, 'now' | 'random'> & { access: WriteAccess }
 
 export type Settings = {

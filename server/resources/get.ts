@@ -11,7 +11,7 @@ import type { Kind } from './kind.ts'
 import { redactionFor } from './kind.ts'
 import { rowReply } from './reply.ts'
 
-/** Reads grants and row with one statement. A second one reads the bytes if the JSON is stale or must be redacted. */
+/** One statement reads grants and row. A second one reads the bytes if the JSON is stale or must be redacted. */
 export function getResource(store: Store, kind: Kind<DescMessage>, call: Call): MaybePromise<Reply> {
   const { scope } = call.demand
   const { statement, authorize } = admitToRow(call.demand, kind.table, kind.forms[call.form])
@@ -24,7 +24,7 @@ export function getResource(store: Store, kind: Kind<DescMessage>, call: Call): 
       store.read(() => readBytes(kind.table, [scope])),
       (bytesByUid) => {
         const bytes = bytesByUid.get(scope)
-        // Deleted between the two statements.
+        // The row was deleted between the two statements.
         if (!bytes) throw notFound(kind.desc.typeName, scope)
         return rowReply(kind, redaction?.apply(grants, bytes) ?? bytes, row.updateTime)
       },

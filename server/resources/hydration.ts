@@ -53,7 +53,7 @@ export function hydrated(name: string, fields: readonly JoinedField[]): (form: F
     const parts = fields.map((field) =>
       joinField(name, field, raw(`case when shape = '${field.from.shape}' then ',' || ${field.json} end`)),
     )
-    // Without the closing brace, which follows the joined fields.
+    // The JSON of the row without its closing brace, which follows the joined fields.
     const ownJson = `substr(${name}.json, 1, length(${name}.json) - 1)`
     const isCurrent = `${name}.shape = '${form.shape}'`
     return sql`${join([raw(`case when ${isCurrent} then ${ownJson} end`), ...parts], ' || ')} || '}'`

@@ -20,7 +20,7 @@ export function spellingOf({ route, spelling }: Match): (path: string) => string
 
 type Input = Match['route']['endpoint']['method']['desc']['input']
 
-/** The parameters of a query by the canonical paths of their fields. */
+/** Maps the canonical path of a field to the name of the query parameter that sets the field. */
 function sentNames(input: Input, query: string): Map<string, string> {
   const names = new Map<string, string>()
   try {

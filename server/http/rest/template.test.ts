@@ -46,7 +46,7 @@ describe('a template', () => {
     assert.deepEqual(match('/groups/{uid=**}', '/groups//a'), { uid: '/a' })
   })
 
-  test('may continue after **', () => {
+  test('may have literal segments after **', () => {
     assert.deepEqual(match('/repos/{uid=**}/readme', '/repos/a/b/readme'), { uid: 'a/b' })
     assert.deepEqual(match('/repos/{uid=**}/readme', '/repos/readme'), { uid: '' })
     assert.deepEqual(match('/repos/{uid=**}/readme', '/repos/readme/readme'), { uid: 'readme' })

@@ -47,10 +47,10 @@ export function matchTemplate(
   { tokens, manyIndex, verb, ending, variables }: Template,
   segments: readonly string[],
 ): Map<string, string> | undefined {
+  // With `**`, -1 is possible: `**` is one token but may match no segment.
   const extra = segments.length - tokens.length
   if (manyIndex < 0 ? extra !== 0 : extra < -1) return undefined
-  const hasVerb = verb === '' || (segments.at(-1) ?? '').endsWith(ending)
-  if (!hasVerb) return undefined
+  if (verb !== '' && !(segments.at(-1) ?? '').endsWith(ending)) return undefined
   const path = verb === '' ? segments : withoutEnding(segments, ending.length)
   const positionOf = (token: number) => (manyIndex >= 0 && token > manyIndex ? token + extra : token)
   for (let index = 0; index < tokens.length; index++) {

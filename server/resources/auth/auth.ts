@@ -53,9 +53,9 @@ export function authMethods({ store }: Dependencies) {
       store.write(function* () {
         const access = yield* admitToWrite(call.demand)
         const { caller } = access
-        // Only people, only their own account, and not with a limited token.
-        const isSelf = caller.identity === call.request.id && parentOf(call.request.id) === ''
-        if (!isSelf || caller.limits) throw permissionDenied('identity.delete', call.request.id)
+        // People may delete their own account, but not with a limited token. Workloads may not delete themselves.
+        const isOwnAccount = caller.identity === call.request.id && parentOf(call.request.id) === ''
+        if (!isOwnAccount || caller.limits) throw permissionDenied('identity.delete', call.request.id)
         yield* removeAllOf(access, roleBindings, caller.identity)
         yield* removeAllOf(access, groupAccessRequests, caller.identity)
         yield* removeEntry(access, identities, caller.identity)
@@ -91,11 +91,12 @@ function* boundRoles(identity: string): Work<WhoAmI_Capability[]> {
   })
 }
 
-const listGroups = new Set([capabilityOf(Capability.CAP_IAM_GROUPS_LIST)?.bit ?? -1]) // every capability has a bit
+const listGroupsBits = new Set([capabilityOf(Capability.CAP_IAM_GROUPS_LIST)?.bit ?? -1]) // every capability has a bit
 
 /**
- * The capabilities that remain within the limits of the token (`scopes`, `cap`), by group. A caller may have no role in
- * a group of `scopes` itself, so fields other than its uid are shown only with the capability to list groups there.
+ * The capabilities that remain within the limits of the token (`scopes`, `cap`), by group. The role of the caller in
+ * a group of `scopes` may come from a binding above that group. Therefore only the uid of a group is shown, unless the
+ * caller may list groups there.
  */
 function* limitedCapabilities(grants: Grants): Work<WhoAmI_Capability[]> {
   const { list } = grants
@@ -110,7 +111,7 @@ function* limitedCapabilities(grants: Grants): Work<WhoAmI_Capability[]> {
     sql`select uid, proto from groups where uid in ${among([...byGroup.keys()])} order by uid`,
   )
   const missing = indexGrants(grants)
-  const canList = (uid: string) => missing(listGroups, uid) === undefined
+  const canList = (uid: string) => missing(listGroupsBits, uid) === undefined
   return (rows as [string, Uint8Array][]).map(([uid, proto]) =>
     create(WhoAmI_CapabilitySchema, {
       group: canList(uid) ? groupOf(proto) : { id: uid },

@@ -1,5 +1,6 @@
-// Binds roles without the check of delegation.ts that the caller holds their capabilities: at sign-in, when an invite
-// is accepted, and for the owner of a new organization. Limits how many role bindings an identity can have.
+// Binds roles at sign-in, when an invite is accepted, and for the owner of a new organization. These bindings skip the
+// check of delegation.ts that the caller holds the capabilities of the role. Also limits how many role bindings an
+// identity can have.
 import { create } from '@bufbuild/protobuf'
 import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { failedPrecondition } from '../../aip/errors.ts'
@@ -11,12 +12,13 @@ import { createEntry } from '../create.ts'
 import type { WriteContext } from '../dependencies.ts'
 import { roleBindings } from './role-bindings/table.ts'
 
-/** A list reads all grants of its caller and scans the region of each, so their number bounds the work of a call. */
+/** A list reads all grants of its caller and scans the region of each, so this limit bounds the time of a list. */
 const maxBindings = 1000
 
 /** Requires that an identity can get one more role binding. */
 export function* requireBelowBindingLimit(identity: string): Work<void> {
-  // On PostgreSQL, this lock makes calls that bind the same identity wait for each other, so that none is miscounted.
+  // On PostgreSQL, this lock makes calls that bind the same identity wait for each other, so that each counts the
+  // bindings of the others.
   yield sql`select uid from identities where uid = ${identity} /*pg for no key update */`
   const row = yield* first(sql`select count(*) from
     (select uid from role_bindings where identity = ${identity} ${raw(`limit ${maxBindings}`)}) b`)

@@ -22,7 +22,10 @@ export function requireHeld(grants: Grants, bits: Bits, group: string): void {
   if (missing !== undefined) throw cannotDelegate(nameOfBit(missing), group)
 }
 
-/** Requires a role that is built in, or is in the group or an ancestor, and grants no more than the caller holds. */
+/**
+ * Requires a role that is built in, or belongs to the group or a group above it. The caller must hold all capabilities
+ * of the role in the group.
+ */
 export function* requireDelegable(grants: Grants, group: string, role: string, field: string): Work<void> {
   const isUsable = parentOf(role) === '' || isAtOrBelow(group, parentOf(role))
   const row =
@@ -33,9 +36,9 @@ export function* requireDelegable(grants: Grants, group: string, role: string, f
 }
 
 /**
- * Requires an identity of the same organization, or another that the caller may see. The error is the same whether an
- * identity does not exist or may not be bound. Otherwise callers could find out who has an account, because the uid of
- * a person can be computed from their e-mail address.
+ * Requires an identity of the organization of the group, or another one that the caller may see. The error is the same
+ * whether the identity does not exist or may not be bound. Otherwise callers could find out who has an account, because
+ * the uid of a person can be computed from their e-mail address.
  */
 export function* requireBindable(grants: Grants, group: string, identity: string, field: string): Work<void> {
   const row = yield* first(sql`select uid from identities where uid = ${identity} /*pg for key share */`)
@@ -77,10 +80,9 @@ function* isVisible({ caller }: Grants, identity: string): Work<boolean> {
 
 /**
  * Requires that the caller holds everything that these identities hold in the organization `root`. If an identity of
- * `root` also has roles in other organizations, these cannot be compared with the grants of the caller, who must
- * instead be allowed to update every identity of `root`. Roles that identities of other organizations have outside
- * `root` are ignored: anybody can create an identity that trusts one of `root`, which must not block the administrators
- * of `root`.
+ * `root` also has roles in other organizations, the caller need not hold these, but must be allowed to update every
+ * identity of `root`. Roles that identities of other organizations have outside `root` are ignored. Otherwise anybody
+ * could block the administrators of `root`, by creating an identity that trusts an identity of `root`.
  */
 export function* requireAllGrantsOf(
   { caller }: Grants,

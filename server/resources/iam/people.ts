@@ -29,17 +29,17 @@ export function* ensurePerson({ access, now }: WriteContext, person: Person): Wo
 }
 
 /**
- * Stores an e-mail address that the issuer has verified. Marks the stored address as unverified if the issuer no longer
- * names it.
+ * Stores an e-mail address that the issuer has verified. If the stored address belongs to the domain that the issuer
+ * verifies, and the issuer no longer names it, it is marked as unverified.
  */
 function* updateEmail(access: WriteAccess, person: Person, stored: Identity, updateTime: number): Work<void> {
-  const { emailUnverified, email: verified, ...otherFields } = stored
+  const { emailUnverified, email: storedEmail, ...otherFields } = stored
   const { verifiesDomain } = person
   const isOfIssuerDomain =
-    verifiesDomain !== undefined && verified?.toLowerCase().endsWith(`@${verifiesDomain}`)
-  const email = person.email ?? (isOfIssuerDomain ? undefined : verified)
-  if (email === verified) return
-  const addresses = email === undefined ? { emailUnverified: verified ?? emailUnverified } : { email }
+    verifiesDomain !== undefined && storedEmail?.toLowerCase().endsWith(`@${verifiesDomain}`)
+  const email = person.email ?? (isOfIssuerDomain ? undefined : storedEmail)
+  if (email === storedEmail) return
+  const addresses = email === undefined ? { emailUnverified: storedEmail ?? emailUnverified } : { email }
   const changed = create(IdentitySchema, {
     ...otherFields,
     ...(addresses as { email: string }), // or `emailUnverified`, the other field of the oneof

@@ -89,10 +89,10 @@ function* requireBindableIdentities(
     yield* requireBindable(grants, group, uid, entryPath('chainguard.service_bindings', service))
 }
 
-const clouds: { [type: number]: { name: string; account: 'google' | 'amazon' | 'azure' } } = {
-  [AccountProviderType.GOOGLE]: { name: 'Google Cloud', account: 'google' },
-  [AccountProviderType.AMAZON]: { name: 'AWS', account: 'amazon' },
-  [AccountProviderType.AZURE]: { name: 'Azure', account: 'azure' },
+const clouds: { [type: number]: { name: string; field: 'google' | 'amazon' | 'azure' } } = {
+  [AccountProviderType.GOOGLE]: { name: 'Google Cloud', field: 'google' },
+  [AccountProviderType.AMAZON]: { name: 'AWS', field: 'amazon' },
+  [AccountProviderType.AZURE]: { name: 'Azure', field: 'azure' },
 }
 
 /** The server cannot call clouds yet, so no account is ever ready. The reason names the first obstacle. */
@@ -102,8 +102,8 @@ function check(
 ): { reason: string; message: string } {
   const cloud = clouds[type]
   if (!cloud) throw invalidField('provider_type', 'must be one of the account provider types')
-  const { name, account } = cloud
-  if (!association[account])
+  const { name, field } = cloud
+  if (!association[field])
     return { reason: 'NOT_ASSOCIATED', message: `the association names no ${name} account` }
   return { reason: 'CLOUD_NOT_REACHABLE', message: `this server has no way to reach ${name}` }
 }

@@ -40,7 +40,7 @@ function groupAccessRequestsMethods(deps: Dependencies) {
         const { uid, roleUid } = call.request
         const row = yield* readForDelete(groupAccessRequests.table, uid, ['identity'])
         if (!row) throw notFound(GroupAccessRequestSchema.typeName, uid)
-        const identity = row.columns.identity as string // not null
+        const identity = row.columns.identity as string // the column is not null
         const group = parentOf(uid)
         yield* requireDelegable(grants, group, roleUid, 'role_uid')
         yield* requireBelowBindingLimit(identity)

@@ -21,7 +21,7 @@ export type Guest = {
 
 export type Accepted = { group: string; role: string }
 
-/** The same error for every code that does not work, so that guessing reveals nothing. */
+/** Every code that does not work gets the same error, so that guessing reveals nothing. */
 const unusable = () =>
   invalidField(
     'code',
@@ -30,8 +30,8 @@ const unusable = () =>
 
 type Invite = { uid: string; roleUid: string; singleUse: boolean }
 
-/** Finds the invite of a code, if a person with this verified address can accept it. */
-function* findInvite(now: number, code: string, address: string | undefined): Work<Invite> {
+/** Returns the invite of a code. Throws unless a person with this verified address can accept the invite. */
+function* findInvite(now: number, code: string, verifiedEmail: string | undefined): Work<Invite> {
   const keyId = keyIdOf(code)
   const row =
     keyId !== undefined &&
@@ -43,11 +43,14 @@ function* findInvite(now: number, code: string, address: string | undefined): Wo
   const { roleUid, email, expirationTime, singleUse } = messageOf(groupInvites, proto)
   if (!equalInConstantTime(digestOf(code), digest) || !expirationTime || timestampMs(expirationTime) <= now)
     throw unusable()
-  if (email !== '' && email.toLowerCase() !== address?.toLowerCase()) throw unusable()
+  if (email !== '' && email.toLowerCase() !== verifiedEmail?.toLowerCase()) throw unusable()
   return { uid, roleUid, singleUse }
 }
 
-/** Binds the guest to the role of the invite, and deletes a single-use invite. Accepting twice has no further effect. */
+/**
+ * Binds the guest to the role of the invite, and deletes a single-use invite. A guest who accepts an invite again keeps
+ * the binding that they have.
+ */
 export function* acceptInvite(context: WriteContext, code: string, guest: Guest): Work<Accepted> {
   const { uid, roleUid, singleUse } = yield* findInvite(context.now(), code, guest.email)
   const group = parentOf(uid)

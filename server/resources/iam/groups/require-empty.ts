@@ -21,8 +21,9 @@ export function* requireEmpty(access: WriteAccess, uid: string, caller: string):
   if (association) contents.push({ kind: accountAssociations.table.name, count: 1 })
   if (contents.length === 0) return
   const callerBindings = parentOf(uid) === '' ? yield* bindingsOf(caller, uid) : []
-  const [only, ...others] = contents
-  if (only?.kind === roleBindings.table.name && only.count === callerBindings.length && others.length === 0) {
+  const [entry, ...otherEntries] = contents
+  const hasOnlyBindings = entry?.kind === roleBindings.table.name && otherEntries.length === 0
+  if (hasOnlyBindings && entry.count === callerBindings.length) {
     for (const binding of callerBindings) yield* removeEntry(access, roleBindings, binding)
     return
   }

@@ -15,7 +15,7 @@ const bindingGroup = ({ uid, name, description }: Group) =>
 export const groups = kindOf(GroupSchema, 'groups', {
   hasChildren: true,
   columns: {
-    /** The domain of the e-mail addresses in a verified organization. */
+    /** A verified organization is named after the domain of its people's e-mail addresses. */
     domain: ({ verified, name }) => (verified ? name : null),
     binding_json: (group) => fieldAsJson(bindingField, bindingGroup(group)),
     binding_bytes: (group) => fieldAsBytes(bindingField, bindingGroup(group)),

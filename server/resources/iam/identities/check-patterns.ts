@@ -8,7 +8,7 @@ import type { Dependencies } from '../../dependencies.ts'
 import { readResource } from '../../stored-resource.ts'
 import { identities } from './table.ts'
 
-/** More than the patterns that an identity may have. Further ones need no check: their number is refused anyway. */
+/** More patterns than an identity may have. A request with more is refused anyway, so the others need no check. */
 const maxRules = 30
 
 export type CheckedPatterns = {
@@ -18,7 +18,7 @@ export type CheckedPatterns = {
 
 /**
  * Compiling patterns is expensive, so the caller is authorized first. An update merges the request with the stored
- * identity, whose patterns are checked as well, because they may be older than a rule.
+ * identity, whose patterns are checked as well, because they may be older than a rule that they break.
  */
 export async function checkPatterns(
   { store, checks }: Dependencies,
@@ -48,10 +48,11 @@ export async function checkPatterns(
 
 const keyOf = (kind: PatternKind, pattern: string) => `${kind} ${pattern}`
 
-type Field = { case: string | undefined; value?: string | undefined }
+/** A field of a oneof: an exact value or a pattern. */
+type ValueOrPattern = { case: string | undefined; value?: string | undefined }
 
 export function patternRulesOf({ relationship }: Identity): PatternRule[] {
-  const rule = (kind: PatternKind, { case: field, value = '' }: Field): PatternRule[] =>
+  const rule = (kind: PatternKind, { case: field, value = '' }: ValueOrPattern): PatternRule[] =>
     field?.endsWith('Pattern') ? [{ kind, pattern: value }] : []
   if (relationship.case === 'awsIdentity') {
     const { awsArn, awsUserId } = relationship.value

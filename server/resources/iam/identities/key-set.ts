@@ -10,7 +10,7 @@ const maxRsaBits = 8192
 
 type Jwk = Record<string, unknown>
 
-/** Describes what is wrong with a set of public keys, without quoting it: it may contain a private key. */
+/** Describes what is wrong with a set of public keys. Never quotes the set, which may contain a private key. */
 export function keySetFault(text: string): string | undefined {
   const keys = keysOf(text)
   if (!keys) return 'must be a JSON Web Key Set: {"keys":[…]}'

@@ -30,14 +30,14 @@ onEachStore('the last-seen time of an identity', (engine) => {
 
   test('changes at most once a minute and keeps the update time', async () => {
     const { identity } = platform.owner
-    const before = await read(identity)
+    const initial = await read(identity)
     const minute = 60_000
-    await record(identity, before.seen + minute - 1)
-    assert.deepEqual(await read(identity), before)
-    await record(identity, before.seen + minute)
-    assert.deepEqual(await read(identity), { ...before, seen: before.seen + minute })
-    await record(identity, before.seen)
-    assert.deepEqual(await read(identity), { ...before, seen: before.seen + minute })
+    await record(identity, initial.seen + minute - 1)
+    assert.deepEqual(await read(identity), initial)
+    await record(identity, initial.seen + minute)
+    assert.deepEqual(await read(identity), { ...initial, seen: initial.seen + minute })
+    await record(identity, initial.seen)
+    assert.deepEqual(await read(identity), { ...initial, seen: initial.seen + minute })
   })
 
   test('is written once for many calls within a minute, without blocking them', async () => {
@@ -62,7 +62,7 @@ onEachStore('the last-seen time of an identity', (engine) => {
     while ((await read(identity)).seen !== now) await pause(5)
   })
 
-  test('of a deleted identity is ignored', async () => {
+  test('is ignored without an error if the identity was deleted', async () => {
     const errors: unknown[] = []
     const recordSeen = openLastSeen({
       ...{ store: platform.store, access: signInAccess, now: Date.now },

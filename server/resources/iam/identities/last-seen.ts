@@ -35,9 +35,9 @@ export function* writeLastSeen(access: WriteAccess, uid: string, time: number): 
   const stored = yield* lockResource(identities, uid)
   if (!stored) return
   const { resource: identity, updateTime } = stored
-  const before = identity.lastSeenTime ? timestampMs(identity.lastSeenTime) : 0
+  const lastSeenMs = identity.lastSeenTime ? timestampMs(identity.lastSeenTime) : 0
   // Another copy of the server may have recorded a use within the interval.
-  if (time - before < intervalMs) return
+  if (time - lastSeenMs < intervalMs) return
   identity.lastSeenTime = timestampFromMs(time)
   yield* replaceResource(access, identities, identity, { uid, updateTime })
 }

@@ -1,4 +1,4 @@
-// Checks those rules about how an identity is recognised that the contract cannot express.
+// Checks how an identity is recognised, by the rules that the contract cannot express.
 import type { MessageShape } from '@bufbuild/protobuf'
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type {
@@ -19,7 +19,7 @@ import { patternRuleFault } from '../../../claims/pattern-rule.ts'
 import { keySetFault } from './key-set.ts'
 
 const maxFaults = 20
-/** The total size of an identity's patterns in characters, which bounds the time to match a token. */
+/** The maximum length of all patterns of an identity together, in characters. It bounds the time to match a token. */
 const maxPatternSize = 2000
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -58,22 +58,22 @@ function relationshipFaults({ relationship }: Identity, rules: RelationshipRules
   }
   switch (relationship.case) {
     case 'claimMatch':
-      checkClaims(relationship.value, rules, (field, ...fault) => check(`claim_match.${field}`, ...fault))
+      checkClaims(relationship.value, rules, (field, ...details) => check(`claim_match.${field}`, ...details))
       break
     case 'staticKeys': {
       const { issuer, issuerKeys, expirationTime, audiences } = relationship.value
       check('static_keys.issuer', issuerFault(issuer, issuerRule))
       check('static_keys.issuer_keys', keySetFault(issuerKeys))
-      const expires = expirationTime ? timestampMs(expirationTime) : now
-      if (expires <= now || expires > now + maxKeyLifetimeMs)
+      const expiresMs = expirationTime ? timestampMs(expirationTime) : now
+      if (expiresMs <= now || expiresMs > now + maxKeyLifetimeMs)
         check('static_keys.expiration_time', 'must be in the future, at most 365 days from now')
       if (audiences.length > 1) check('static_keys.audiences', 'must contain at most one audience')
       if (audiences.includes('')) check('static_keys.audiences', 'must not contain an empty audience')
       break
     }
     case 'awsIdentity':
-      checkAws(relationship.value, patternFaultOf, (field, ...fault) =>
-        check(`aws_identity.${field}`, ...fault),
+      checkAws(relationship.value, patternFaultOf, (field, ...details) =>
+        check(`aws_identity.${field}`, ...details),
       )
       break
     case 'servicePrincipal':
@@ -111,7 +111,7 @@ function checkClaims(
   if (patterns.reduce((sum, pattern = '') => sum + expandedLength(pattern), 0) > maxPatternSize)
     check(
       'claim_patterns',
-      `must not expand to more than ${maxPatternSize} characters together, with all repeats written out`,
+      `must have at most ${maxPatternSize} characters together with the other patterns, with all repeats written out`,
     )
   for (const [name, pattern] of Object.entries(claimPatterns)) {
     const isInClaims = Object.hasOwn(claims, name)

@@ -43,8 +43,7 @@ import { withTrustDecisions } from './trust-decisions.ts'
 
 function identitiesMethods(deps: Dependencies) {
   const { store, settings } = deps
-  const { issuerRule } = settings
-  const { authUrl } = settings
+  const { issuerRule, authUrl } = settings
   const trust = { authUrl, patterns: openPatterns(), checks: deps.checks }
   return {
     /** People may read themselves. They are in no group, so no grant applies to them. */
@@ -74,7 +73,7 @@ function identitiesMethods(deps: Dependencies) {
         createResource(deps, identities, call, {
           ...chosen,
           *beforeCreate(draft, { grants, uid, time }) {
-            chosen = { uid } // if the transaction runs again, it needs this uid, which the decisions are about
+            chosen = { uid } // the decisions are about this uid, so the transaction keeps it if it runs again
             draft.lastSeenTime = timestampFromMs(time)
             setExpiry(draft, time)
             requireValidRelationship(draft, { issuerRule, patternFaultOf: checked.faultOf, now: time })

@@ -14,13 +14,10 @@ import type { TrustDecisions } from './trust-decisions.ts'
 
 export type TakeoverDependencies = { authUrl: string; decisions: TrustDecisions }
 
-/** The maximum number of identities to which trust is followed. */
+/** The maximum number of identities that the search may find. */
 const maxIdentities = 50
-/**
- * The maximum number of identities with patterns that are read. Each of their
- * patterns is matched with every uid that the search reaches.
- */
-const maxPatterns = 100
+/** The maximum number of identities with patterns to read. Each pattern is matched with every uid that is found. */
+const maxCandidates = 100
 
 /** Requires that the caller may act as an identity whose recognition they change. */
 export function* requireMayTakeOver(deps: TakeoverDependencies, grants: Grants, uid: string): Work<void> {
@@ -45,40 +42,41 @@ export function* requireMayCreate(deps: TakeoverDependencies, grants: Grants, ui
 
 /**
  * Finds the identities that can be assumed with tokens of an identity, directly or through other identities. Undefined
- * if there are too many. The conditions select identities whose patterns may match. Identities that `first`
- * selects are matched with `uid` and with every identity that is found; those that `later` selects only with the
- * identities that are found.
+ * if there are too many. The conditions select candidates: identities whose patterns may match. Candidates of
+ * `conditionsAtStart` are matched with `uid` and with every identity that is found. Candidates of `conditionsLater` are
+ * matched only with identities that are found.
  */
 function* findTrusting(
   deps: TakeoverDependencies,
   uid: string,
-  first: readonly Sql[],
-  later: readonly Sql[] = [],
+  conditionsAtStart: readonly Sql[],
+  conditionsLater: readonly Sql[] = [],
 ): Work<string[] | undefined> {
   const found = new Set([uid])
   const candidates: Identity[] = []
   const roots = new Set([rootOf(uid)])
-  let conditions = first
+  let conditions = conditionsAtStart
   for (let reached = [uid]; reached.length > 0; ) {
-    for (const condition of conditions) candidates.push(...(yield* select(condition, maxPatterns)))
+    for (const condition of conditions) candidates.push(...(yield* select(condition, maxCandidates)))
     const hashes = reached.map((subject) => userUid(deps.authUrl, subject))
-    // The index is partial: both engines use it only if the condition contains that of the index.
-    const exact = yield* select(sql`known_by in ${among(hashes)} and known_by <> ''`, maxIdentities)
-    if (candidates.length > maxPatterns) return undefined
-    const all = [...exact, ...candidates].filter((identity) => !found.has(identity.uid))
-    reached = [...new Set(deps.decisions.trusting(all, reached).map((identity) => identity.uid))]
-    for (const each of reached) found.add(each)
+    // The index is partial: both engines use it only if the statement repeats the condition of the index.
+    const exactMatches = yield* select(sql`known_by in ${among(hashes)} and known_by <> ''`, maxIdentities)
+    if (candidates.length > maxCandidates) return undefined
+    const notYetFound = [...exactMatches, ...candidates].filter((identity) => !found.has(identity.uid))
+    reached = [...new Set(deps.decisions.trusting(notYetFound, reached).map((identity) => identity.uid))]
+    const isFirstRound = found.size === 1
+    for (const identity of reached) found.add(identity)
     if (found.size > maxIdentities) return undefined
     const newRoots = [...new Set(reached.map(rootOf))].filter((root) => !roots.has(root))
     for (const root of newRoots) roots.add(root)
     conditions = newRoots.flatMap((root) => candidatesFor(deps, root))
-    if (found.size === reached.length + 1) conditions = [...later, ...conditions]
+    if (isFirstRound) conditions = [...conditionsLater, ...conditions]
   }
   found.delete(uid)
   return [...found]
 }
 
-/** Reads at most one identity more than `limit`, which shows that the limit is exceeded. */
+/** Reads at most `limit` + 1 identities: one more than `limit` shows that the limit is exceeded. */
 function* select(condition: Sql, limit: number): Work<Identity[]> {
   const rows: Row[] = yield sql`select proto from identities where ${condition} ${raw(`limit ${limit + 1}`)}`
   return rows.map(([proto]) => messageOf(identities, proto as Uint8Array))

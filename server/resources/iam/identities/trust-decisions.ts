@@ -1,6 +1,6 @@
-// Decides which identities trust which, for takeover.ts. Their patterns are written by tenants and can be expensive, so
-// a transaction, which runs on the event loop, matches only a small number of cheap ones. A thread matches the others
-// after the transaction is rolled back, and then the transaction runs again.
+// Decides which identities trust which other identities, for takeover.ts. Tenants write the patterns, which can be
+// expensive to match. A transaction runs on the event loop, so it matches patterns only up to a small total cost. A
+// thread matches the others after the transaction is rolled back, and then the transaction runs again.
 import { toBinary } from '@bufbuild/protobuf'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
@@ -74,7 +74,7 @@ function askThread({ authUrl: issuer, checks }: TrustDependencies, questions: Qu
 function openDecisions(
   { authUrl, patterns }: TrustDependencies,
   decided: ReadonlyMap<string, boolean>,
-  canAsk: boolean,
+  canAskThread: boolean,
 ): TrustDecisions {
   let budget = maxCostOnLoop
   const costs = new Map<Identity, ReturnType<typeof trustCost>>()
@@ -96,11 +96,11 @@ function openDecisions(
         return true
       }
       // Tries every subject, even after one is trusted, so that one round decides this link of all chains.
-      const found = identities.filter(
+      const trusting = identities.filter(
         (identity) => subjects.filter((s) => isTrusting(identity, s)).length > 0,
       )
-      if (undecided.length > 0 && canAsk) throw new Undecided(undecided)
-      return found
+      if (undecided.length > 0 && canAskThread) throw new Undecided(undecided)
+      return trusting
     },
   }
 }

@@ -33,7 +33,7 @@ import { identityProviders } from './table.ts'
 
 function identityProvidersMethods(deps: Dependencies) {
   const { store, settings } = deps
-  const rule = settings.issuerRule
+  const { issuerRule } = settings
   const seal = (secret: string) => (secret === '' ? '' : settings.sealSecret(secret))
 
   return {
@@ -49,7 +49,12 @@ function identityProvidersMethods(deps: Dependencies) {
         *beforeCreate(draft, { grants }) {
           const oidc = oidcOf(draft)
           const secret = oidc?.clientSecret ?? ''
-          yield* requireUsable(draft, { rule, grants, group: call.demand.scope, hasSecret: secret !== '' })
+          yield* requireUsable(draft, {
+            issuerRule,
+            grants,
+            group: call.demand.scope,
+            hasSecret: secret !== '',
+          })
           if (oidc?.correlationRule === CorrelationRule.UNSPECIFIED)
             oidc.correlationRule = CorrelationRule.SUB_EQUALS_EXTERNAL_ID
           return { client_secret: seal(secret) }
@@ -60,11 +65,12 @@ function identityProvidersMethods(deps: Dependencies) {
       updateResource(deps, identityProviders, call, {
         *beforeUpdate({ columns: { client_secret: stored }, current, merged, mask, grants }) {
           const sent = oidcOf(merged)?.clientSecret ?? ''
-          // Replies never contain the secret, so an update without a secret keeps it, unless the mask names the field.
+          // Replies never contain the secret, so an update without a secret keeps the stored one, unless the mask names
+          // the field.
           const isKept = sent === '' && !isNamed(mask, 'oidc.client_secret')
           const secret = isKept ? stored : seal(sent)
           const group = parentOf(call.demand.scope)
-          yield* requireUsable(merged, { rule, grants, group, hasSecret: secret !== '' })
+          yield* requireUsable(merged, { issuerRule, grants, group, hasSecret: secret !== '' })
           if (isKept && stored !== '' && oidcOf(current)?.issuer !== oidcOf(merged)?.issuer)
             throw invalidField('oidc.client_secret', 'must be sent again if the issuer changes')
           return { client_secret: secret }
@@ -81,7 +87,7 @@ export const identityProvidersResource = defineResource({
   methods: identityProvidersMethods,
 })
 
-type CheckContext = { rule: IssuerRule; grants: Grants; group: string; hasSecret: boolean }
+type CheckContext = { issuerRule: IssuerRule; grants: Grants; group: string; hasSecret: boolean }
 
 /**
  * Requires a configuration with which people can sign in, and a default role that the caller may delegate. The provider
@@ -90,14 +96,14 @@ type CheckContext = { rule: IssuerRule; grants: Grants; group: string; hasSecret
  */
 function* requireUsable(
   provider: IdentityProvider,
-  { rule, grants, group, hasSecret }: CheckContext,
+  { issuerRule, grants, group, hasSecret }: CheckContext,
 ): Work<void> {
   yield* requireDelegable(grants, group, provider.defaultRole, 'default_role')
   const organization = parentOf(group) === '' ? yield* readResource(groups, group) : undefined
   if (organization?.verified) yield* requireOwner(grants, group)
   const oidc = oidcOf(provider)
   if (!oidc) throw invalidField('oidc', 'is required')
-  const fault = issuerFault(oidc.issuer, rule)
+  const fault = issuerFault(oidc.issuer, issuerRule)
   if (fault) throw invalidField('oidc.issuer', fault)
   if (!hasSecret && !oidc.pkceEnabled)
     throw invalidField('oidc.client_secret', 'is required unless pkce_enabled is true', ['pkce_enabled'])
