@@ -65,20 +65,20 @@ async function runBlocks(
   blocks: Block[],
   isDatabaseMissing: boolean,
 ): Promise<void> {
-  let isBroken = false
+  let hasFailed = false
   for (const block of blocks) {
-    const skip = reasonToSkip(block, isBroken, isDatabaseMissing)
+    const skip = reasonToSkip(block, hasFailed, isDatabaseMissing)
     await t.test(`${name}:${block.line}`, { skip }, async () => {
-      isBroken = true
+      hasFailed = true // remains true if the block throws
       await runBlock(shell, name, block)
-      isBroken = false
+      hasFailed = false
     })
   }
 }
 
-function reasonToSkip({ needs, source }: Block, isBroken: boolean, isDatabaseMissing: boolean) {
+function reasonToSkip({ needs, source }: Block, hasFailed: boolean, isDatabaseMissing: boolean) {
   if (needs) return `needs ${needs}`
-  if (isBroken) return 'a block before it failed'
+  if (hasFailed) return 'an earlier block of the page failed'
   return isDatabaseMissing && source.includes('@db.example.com') ? 'PostgreSQL is not running' : false
 }
 
@@ -97,19 +97,19 @@ async function runBlock(shell: Shell, name: string, block: Block): Promise<void>
     answers.push(...outcome.answers)
   }
   const errors = answers.filter(isError).sort()
-  const message = `${name}:${block.line} got other errors than its comment \`answers\` lists; its output is\n${output}`
+  const message = `${name}:${block.line} got errors other than those in the comment \`answers\` before it:\n${output}`
   assert.deepEqual(errors, block.answers.map(String).sort(), message)
 }
 
 const isError = (answer: string) => !/^[23]\d\d$/.test(answer)
 
-/** The calls have no token: a served path returns 401, an unknown one 404. */
+/** Checks that the server has a route for each call. Most calls are refused, because they have no token. */
 async function tryCalls(shell: Shell, name: string, blocks: Block[]): Promise<void> {
   for (const { line, source, needs } of blocks) {
     if (needs) continue
-    const names = new Set([...source.matchAll(/\$\{?([A-Z_]+)/g)].map(([, variable]) => variable))
-    const values = [...names].map((variable) => `${variable}=${'0'.repeat(40)}; `).join('')
-    const outcome: Outcome = await shell.run(values + source, line)
+    const variables = new Set([...source.matchAll(/\$\{?([A-Z_]+)/g)].map(([, variable]) => variable))
+    const assignments = [...variables].map((variable) => `${variable}=${'0'.repeat(40)}; `).join('')
+    const outcome: Outcome = await shell.run(assignments + source, line)
     const text = `${name}:${line} answers ${outcome.answers}:\n${outcome.output}`
     assert.ok(outcome.isSuccess && outcome.answers.length > 0, text)
     assert.ok(

@@ -41,7 +41,8 @@ describe('links', () => {
 })
 
 describe('file paths', () => {
-  // Each starts with a slash: a path in a page exists if a file ends with `/` and this path, whatever folder it is in.
+  // Each starts with a slash, because `exists` compares whole folder names: `store/sql.ts` in a page is found as
+  // `/server/store/sql.ts`, and `re/sql.ts` is not found.
   const files = globSync('**/*', { cwd: root, exclude: ['**/node_modules', '.git', 'dist'] }).map(
     (file) => `/${file}`,
   )
@@ -114,7 +115,7 @@ describe('references to the specification', () => {
     assert.deepEqual(wrong, [])
   })
 
-  test('give its path, and do not call it SPEC', () => {
+  test('contain its path, not the name SPEC', () => {
     assert.deepEqual(
       sources.filter((file) => /\bSPEC\b/.test(read(file))),
       [],

@@ -224,22 +224,30 @@ describe('a server', () => {
     const { createRepo } = ReposService.method
     const { organization: parent, token } = platform.owner
     const stranger = await platform.addOrganization('elsewhere')
-    const full = await makeGroup()
-    await make(createRepo, { parent: full, repo: { name: 'static' } })
-    const unknown = `${parent}/${'0'.repeat(16)}`
+    const nonEmptyGroup = await makeGroup()
+    await make(createRepo, { parent: nonEmptyGroup, repo: { name: 'static' } })
+    const unknownUid = `${parent}/${'0'.repeat(16)}`
     const actual = {
       'an invalid field': await door.call(createGroup, { parent, group: {} }, token),
-      'a group that is not empty': await door.call(deleteGroup, { uid: full }, token),
-      'no token': await door.call(getGroup, { uid: full }),
-      'a missing capability': await door.call(getGroup, { uid: full }, stranger.token),
-      'an unknown uid': await door.call(getGroup, { uid: unknown }, token),
-      'a name that exists': await door.call(createRepo, { parent: full, repo: { name: 'static' } }, token),
-      'an old ETag': await ifMatch('"old"').call(updateGroup, { group: { uid: full, name: 'new' } }, token),
+      'a group that is not empty': await door.call(deleteGroup, { uid: nonEmptyGroup }, token),
+      'no token': await door.call(getGroup, { uid: nonEmptyGroup }),
+      'a missing capability': await door.call(getGroup, { uid: nonEmptyGroup }, stranger.token),
+      'an unknown uid': await door.call(getGroup, { uid: unknownUid }, token),
+      'a name that exists': await door.call(
+        createRepo,
+        { parent: nonEmptyGroup, repo: { name: 'static' } },
+        token,
+      ),
+      'an old ETag': await ifMatch('"old"').call(
+        updateGroup,
+        { group: { uid: nonEmptyGroup, name: 'new' } },
+        token,
+      ),
     }
     const documented = Object.assign({}, ...Object.values(errorResponses).map(({ examples }) => examples))
     assert.deepEqual(Object.keys(actual).sort(), Object.keys(documented).sort())
     for (const [name, { error }] of Object.entries(actual)) {
-      const text = JSON.stringify(error).replaceAll(full, groupUid).replaceAll(unknown, groupUid)
+      const text = JSON.stringify(error).replaceAll(nonEmptyGroup, groupUid).replaceAll(unknownUid, groupUid)
       assert.deepEqual(JSON.parse(text), documented[name], name)
     }
   })

@@ -10,7 +10,7 @@ import { remove, temporaryFolder } from '../server/stemmad.ts'
 import { inBackground } from './pages.ts'
 
 const root = join(import.meta.dirname, '../..')
-/** For one block or command. */
+/** The time limit for a block, or for each command of a console block. */
 const timeoutMs = 60_000
 
 const missingTool = ['bash', 'curl'].find((tool) => spawnSync(tool, ['--version']).error)
@@ -21,7 +21,7 @@ export type Outcome = {
   /** Whether every command succeeded. */
   isSuccess: boolean
   output: string
-  /** The HTTP status of each call by curl, or curl's exit code. */
+  /** For each call by curl, the HTTP status, or `curl ended with` and the exit code. */
   answers: string[]
 }
 
@@ -31,8 +31,8 @@ export type Shell = {
   close(): Promise<void>
 }
 
-/** The shell replaces database URLs at db.example.com by `database`, and the ports 8080 to 8089 by free ports. */
-export async function openShell(page: string, database: string | undefined): Promise<Shell> {
+/** The shell replaces database URLs at db.example.com by `databaseUrl`, and the ports 8080 to 8089 by free ports. */
+export async function openShell(page: string, databaseUrl: string | undefined): Promise<Shell> {
   const folder = await temporaryFolder()
   const [home, state] = [join(folder, 'stemma'), join(folder, 'state')]
   await mkdir(home)
@@ -46,7 +46,7 @@ export async function openShell(page: string, database: string | undefined): Pro
   const adapt = (source: string) =>
     source
       .replace(/\b808\d\b/g, (port) => String(ports.get(port) ?? port))
-      .replace(/postgres:\/\/[^\s'"]*@db\.example\.com[^\s'"]*/g, database ?? '$&')
+      .replace(/postgres:\/\/[^\s'"]*@db\.example\.com[^\s'"]*/g, databaseUrl ?? '$&')
 
   const child = spawn('bash', ['--noprofile', '--norc', join(import.meta.dirname, 'page-shell.sh')], {
     cwd: home,
@@ -74,11 +74,11 @@ export async function openShell(page: string, database: string | undefined): Pro
       // The process has ended already.
     }
   }
-  let count = 0
+  let blockCount = 0
 
   return {
     async run(source, line) {
-      const file = join(state, `block-${count++}`)
+      const file = join(state, `block-${blockCount++}`)
       // Empty lines first, so that error messages have the line numbers of the page.
       await writeFile(file, `${'\n'.repeat(line - 1)}${inBackground(adapt(source))}\n`)
       blockFiles.write(`${file}\n`)

@@ -60,7 +60,7 @@ describe('the blocks of a page', () => {
     assert.ok(!isExpected('a.c', 'abc'))
   })
 
-  test('start servers in the background and keep their line numbers', () => {
+  test('start servers in the background, and the line numbers of commands stay the same', () => {
     const source = `# npm start, later\nnpm ci && npm start   # serves\nPORT=8081 A='b c' \\\n  npx @stemma/server serve\nls`
     assert.equal(
       inBackground(source),

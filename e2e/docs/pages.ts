@@ -6,9 +6,9 @@ export type Block = {
   source: string
   /** Whether lines with `$` are commands and the others their output. */
   isConsole: boolean
-  /** Something that the tests do not have, such as docker. The block is not run. */
+  /** Something that the tests do not have, such as docker. If it is set, the block is not run. */
   needs: string | undefined
-  /** The error statuses that its calls are expected to get. */
+  /** The HTTP statuses of the errors that its calls are expected to get. */
   answers: number[]
 }
 
@@ -72,7 +72,7 @@ export function isExpected(expected: string, output: string): boolean {
   return new RegExp(`^${pattern}$`).test(output.trim())
 }
 
-// A command that starts a server, which the reader runs in a second terminal.
+// A command that starts a server. The reader of a page runs it in a second terminal.
 const serverCommand =
   /^(?!\s*#)((?:[^\n]*\\\n)*[^\n]*(?:\bnpm start|@stemma\/server serve)\b(?:[^\n]*\\\n)*[^\n]*?)(?:\s+#[^\n]*)?$/gm
 
@@ -80,6 +80,6 @@ const serverCommand =
 export const inBackground = (source: string) =>
   source.replace(serverCommand, (_, command: string) => {
     const port = /(?:\bPORT=|--port[ =])(\d+)/.exec(command)?.[1] ?? '"$PORT"'
-    // Packages are installed already; installing again would delete those that the tests are using.
+    // `npm ci` is left out, because it would delete the packages that the tests are using.
     return `in_background ${port} <<< '${command.replace(/\bnpm ci && /g, '').replaceAll("'", "'\\''")}'`
   })

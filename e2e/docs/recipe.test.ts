@@ -50,7 +50,7 @@ describe('the recipe for a resource', () => {
     await copy.run('--test', 'server/policy/capabilities.test.ts', 'server/policy/built-in-roles.test.ts')
   })
 
-  onEachStore('gives a resource', (engine) => {
+  onEachStore('adds a resource', (engine) => {
     let platform: Platform
     let method: LabelModule['LabelsService']['method']
     before(async () => {

@@ -28,8 +28,8 @@ export async function applyStep(root: string, { isNew, path, code }: Step): Prom
 async function numberMigration(root: string, path: string): Promise<string> {
   if (!path.includes('NNNN')) return path
   const files = await readdir(join(root, dirname(path)))
-  const last = Math.max(...files.map((file) => Number.parseInt(file, 10)).filter(Number.isFinite))
-  return path.replace('NNNN', String(last + 1).padStart(4, '0'))
+  const lastNumber = Math.max(...files.map((file) => Number.parseInt(file, 10)).filter(Number.isFinite))
+  return path.replace('NNNN', String(lastNumber + 1).padStart(4, '0'))
 }
 
 /** Imports go before the first import, other lines before the last line, which closes the list or enum. */
@@ -37,10 +37,17 @@ function insertCode(text: string, code: string): string {
   const lines = code.trimEnd().split('\n')
   const imports = lines.filter((line) => line.startsWith('import '))
   const others = lines.filter((line) => !line.startsWith('import '))
-  const old = text.trimEnd().split('\n')
-  const first = Math.max(
+  const oldLines = text.trimEnd().split('\n')
+  const firstImport = Math.max(
     0,
-    old.findIndex((line) => line.startsWith('import ')),
+    oldLines.findIndex((line) => line.startsWith('import ')),
   )
-  return [...old.slice(0, first), ...imports, ...old.slice(first, -1), ...others, old.at(-1), ''].join('\n')
+  return [
+    ...oldLines.slice(0, firstImport),
+    ...imports,
+    ...oldLines.slice(firstImport, -1),
+    ...others,
+    oldLines.at(-1),
+    '',
+  ].join('\n')
 }

@@ -1,5 +1,5 @@
-// A copy of the repository that can be changed and run. Its node_modules contains links: workspaces to the folders of
-// the copy, other packages to those of the original.
+// A copy of the repository that can be changed and run. Its node_modules contains symbolic links: those of our
+// workspaces lead to the folders of the copy, all others to the packages of the original.
 import { execFile } from 'node:child_process'
 import { cp, mkdir, readdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -47,7 +47,7 @@ examples('subscriptions', {
     assert.equal(first.totalCount, '3')
   },
 
-  async 'accept only https URLs'({ fail, owner }) {
+  async 'accept only https URLs without a password, of at most 2048 characters'({ fail, owner }) {
     const sinks = [
       '',
       'hooks.test',

@@ -64,7 +64,7 @@ onEachStore('an import whose generated ids somebody else has taken', (engine) =>
     const query = sql`select source from advisory_sources where advisory = ${imported.uid as string}`
     const source = (await platform.store.read(() => first(query)))?.[0] as string
     const random = seededBytes(`${group}\0${source}`)
-    random(8 * (1 + (imported.events as unknown[]).length))
+    random(8 * (1 + (imported.events as unknown[]).length)) // the bytes for the uids of the advisory and its events
     return { id: newAdvisoryId(random), source }
   }
 
@@ -74,12 +74,12 @@ onEachStore('an import whose generated ids somebody else has taken', (engine) =>
     const file = join(folder, 'records.jsonl')
     await writeFile(file, [1, 2, 3].map((number) => JSON.stringify(record(number))).join('\n'))
     await runImport(attacker.organization, file)
-    const [first, second] = (await list(attacker)) as [JsonObject, JsonObject]
-    const predicted = await predict(victim.organization, first)
-    const secondPrediction = await predict(victim.organization, second)
+    const [firstAdvisory, secondAdvisory] = (await list(attacker)) as [JsonObject, JsonObject]
+    const firstPrediction = await predict(victim.organization, firstAdvisory)
+    const secondPrediction = await predict(victim.organization, secondAdvisory)
     const rows = { source: secondPrediction.source } as ImportRows // otherIds reads no other field
-    const others = otherIds(victim.organization, rows, 1, 6)
-    const taken = [predicted.id, secondPrediction.id, ...others]
+    const firstSixOtherIds = otherIds(victim.organization, rows, 1, 6)
+    const taken = [firstPrediction.id, secondPrediction.id, ...firstSixOtherIds]
     for (const id of taken) {
       const advisory = { advisoryId: id, artifactName: 'x', artifactType: 'apk' }
       const request = { parentId: attacker.organization, advisory }
@@ -90,7 +90,8 @@ onEachStore('an import whose generated ids somebody else has taken', (engine) =>
     const imported = await list(victim)
     const ids = imported.map(({ advisoryId }) => advisoryId as string)
     assert.equal(new Set([...ids, ...taken]).size, 3 + taken.length)
-    assert.ok(ids.includes(otherIds(victim.organization, rows, 7, 1)[0] ?? ''), 'the first free id')
+    const [firstFreeId = ''] = otherIds(victim.organization, rows, 7, 1)
+    assert.ok(ids.includes(firstFreeId))
     for (const { aliases } of imported) assert.ok(!taken.some((id) => (aliases as string[]).includes(id)))
     assert.equal((await runImport(victim.organization, file)).same, 3)
     assert.deepEqual(await list(victim), imported)

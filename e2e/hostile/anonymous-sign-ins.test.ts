@@ -1,5 +1,5 @@
 // Callers without an account who begin sign-ins and never finish them. The server stores nothing for a sign-in that is
-// under way, and refuses device codes beyond a limit, so nobody can push out the sign-ins and device codes of others.
+// under way, and refuses device codes beyond a limit, so nobody can displace the sign-ins and device codes of others.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Configuration, DeviceAuthorizationResponse } from 'openid-client'
@@ -133,18 +133,18 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
     assert.equal(await anonymousRows(), rowsBefore)
   })
 
-  test('cannot fill the cookies of a person who opens a link to the sign-out', async () => {
+  test('cannot prevent a sign-in by a link to the sign-out that sets large cookies', async () => {
     const link = `/oauth/logout?state=${'x'.repeat(4800)}`
     const visitor = new Visitor(platform.url)
     assert.equal((await visitor.open(link)).status, 200)
     assert.ok(visitor.cookie('stemma_visit0'), 'the browser has a session without a person')
-    const everywhere = visitor.copyCookies().filter(({ path }) => path === '/')
-    const length = everywhere.reduce((sum, { name, value }) => sum + name.length + value.length, 0)
+    const sentWithEveryRequest = visitor.copyCookies().filter(({ path }) => path === '/')
+    const length = sentWithEveryRequest.reduce((sum, { name, value }) => sum + name.length + value.length, 0)
     assert.ok(length < 1500, `${length} characters`)
     assert.ok((await signIn(platform, ada, {}, visitor)).tokens.access_token)
   })
 
-  test('cannot prevent a person who opens such a link from changing the account', async () => {
+  test('cannot prevent a person who opens such a link from signing in with another account', async () => {
     await addAccount(platform, 'eve@example.com')
     const { visitor } = await signIn(platform, ada)
     await visitor.open(`/oauth/logout?state=${'x'.repeat(4800)}`)
@@ -152,11 +152,6 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
     const page = await visitor.open(`${(await visitor.open(begun.url)).url}?other`)
     const end = await visitor.submit(page, { email: 'eve@example.com', password })
     assert.ok((await redeem(party, begun, end)).access_token)
-  })
-
-  test('signs in with parameters that need two cookies', async () => {
-    const { tokens } = await signIn(platform, ada, { skip_registration: 'x'.repeat(3500) })
-    assert.ok(tokens.access_token)
   })
 })
 
@@ -173,23 +168,28 @@ onEachStore('the cookies of a sign-in that is under way', (engine) => {
 
   const cookieName = 'stemma_unfinished0'
 
+  test('can contain parameters that are too long for one cookie', async () => {
+    const { tokens } = await signIn(platform, ada, { skip_registration: 'x'.repeat(3500) })
+    assert.ok(tokens.access_token)
+  })
+
   test('are useless for another sign-in, when they are changed, and after an hour', async () => {
     const visitor = new Visitor(platform.url)
     const first = await visitor.open((await begin(party)).url)
     const second = await visitor.open((await begin(party)).url)
-    const isOpen = async (page: Page) => (await visitor.open(page.url)).status === 200
-    assert.ok(await isOpen(first))
+    const isAccepted = async (page: Page) => (await visitor.open(page.url)).status === 200
+    assert.ok(await isAccepted(first))
     const [ofFirst, ofSecond] = [first, second].map(({ url }) => visitor.cookieFor(cookieName, url))
     assert.ok(ofFirst && ofSecond && ofFirst.value !== ofSecond.value)
     const { value } = ofFirst
     ofFirst.value = ofSecond.value
-    assert.ok(!(await isOpen(first)), 'the state of another sign-in')
+    assert.ok(!(await isAccepted(first)), 'the cookie of another sign-in is accepted')
     ofFirst.value = `${value.slice(0, -2)}${value.endsWith('AA') ? 'BB' : 'AA'}`
-    assert.ok(!(await isOpen(first)), 'a changed state')
+    assert.ok(!(await isAccepted(first)), 'a changed cookie is accepted')
     ofFirst.value = value
-    assert.ok(await isOpen(first))
+    assert.ok(await isAccepted(first))
     time += 60 * 60_000 + 1000
-    assert.ok(!(await isOpen(first)), 'an expired state')
+    assert.ok(!(await isAccepted(first)), 'an expired cookie is accepted')
   })
 
   test('reveal nothing, and do not finish a sign-in a second time', async () => {
@@ -209,7 +209,7 @@ onEachStore('the cookies of a sign-in that is under way', (engine) => {
     }
   })
 
-  test('are not encrypted with the key of stored secrets, and neither is the request of a published client', async () => {
+  test('are encrypted with another key than stored secrets, and so is the request of a published client', async () => {
     const sealer = platform.secret.sealerFor('sign-ins under way')
     const visitor = new Visitor(platform.url)
     const page = await visitor.open((await begin(party)).url)
@@ -228,7 +228,7 @@ onEachStore('the cookies of a sign-in that is under way', (engine) => {
     }
   })
 
-  test('suffice to report to the program that the person cancelled, and no row is stored', async () => {
+  test('suffice to report to the program that the person cancelled, without a stored row', async () => {
     const rows = () => platform.store.query(sql`select id from sign_in_states`)
     const rowsBefore = await rows()
     const visitor = new Visitor(platform.url)

@@ -57,7 +57,7 @@ onEachStore('refusals', (engine) => {
       }
     })
 
-    test('do not hide the methods of a resource', async () => {
+    test('do not apply to a resource of the collection, which has other methods', async () => {
       const { headers } = await attacked.rest({
         verb: 'OPTIONS',
         target: `/iam/v2beta1/groups/${attacked.group}`,
@@ -127,7 +127,7 @@ onEachStore('refusals', (engine) => {
       assert.match(snake.message, /^Invalid argument: claim_match\.issuer_pattern: /)
     })
 
-    test('also in descriptions', async () => {
+    test('of a body in that spelling in descriptions too', async () => {
       const camel = await post({ name: 'a', claimMatch: { subject: 'x' } })
       assert.match(camel.message, /claimMatch\.issuer: is required, or issuerPattern in its place/)
       const snake = await post({ name: 'a', claim_match: { subject: 'x' } })
@@ -137,8 +137,8 @@ onEachStore('refusals', (engine) => {
     })
 
     test('of a query in the spelling of the query', async () => {
-      const fieldOf = async (target: string, more = {}) =>
-        restRefusal(await attacked.rest({ target, ...more })).fields
+      const fieldOf = async (target: string, options = {}) =>
+        restRefusal(await attacked.rest({ target, ...options })).fields
       const groups = '/iam/v2beta1/groups'
       assert.deepEqual(await fieldOf(`${groups}?pageSize=-1`), ['pageSize'])
       assert.deepEqual(await fieldOf(`${groups}?page_size=-1`), ['page_size'])

@@ -1,5 +1,5 @@
-// Attacks by fan-out: each list reads all grants of its caller, so the calls of an identity with very many role
-// bindings could slow down the server for everybody.
+// Attacks by fan-out: each call of a list method reads all grants of its caller, so the calls of an identity with very
+// many role bindings could slow down the server for everybody.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -47,21 +47,21 @@ onEachStore('an identity with as many role bindings as allowed', (engine) => {
   let admin: TestIdentity
   let person: TestIdentity
   /** A group in which the person has every built-in role. */
-  let full: string
+  let groupWithAllRoles: string
   before(async () => {
     platform = await startPlatform(engine)
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
     admin = await platform.addOrganization('fan.example')
     await verifyOrganization(platform.store, admin.organization, { isVerified: true, now: Date.now() })
     person = await platform.addUser('ada@fan.example')
-    full = await fillUp(person.identity)
+    groupWithAllRoles = await fillUp(person.identity)
   })
   after(async () => {
     for (const door of doors) door.close()
     await platform.stop()
   })
 
-  /** Binds an identity as often as allowed, in new groups of the organization. Returns the last group. */
+  /** Binds an identity to every built-in role in each of 125 new groups: 1000 bindings. Returns the last group. */
   async function fillUp(identity: string): Promise<string> {
     const now = Date.now()
     let last = ''
@@ -82,19 +82,19 @@ onEachStore('an identity with as many role bindings as allowed', (engine) => {
     return last
   }
 
-  const countOf = async (identity: string) => {
+  const bindingCountOf = async (identity: string) => {
     const [row] = await platform.store.query(
       sql`select count(*) from role_bindings where identity = ${identity}`,
     )
     return row?.[0]
   }
 
-  async function refused(method: DescMethod, request: JsonObject, token = admin.token): Promise<void> {
+  async function assertRefused(method: DescMethod, request: JsonObject, token = admin.token): Promise<void> {
     for (const door of doors) {
       const { error } = await door.call(method, request, token)
       assert.equal(error?.code, 9, `${method.name}: ${error?.message}`)
       assert.match(error?.message ?? '', /at most 1000 role bindings/)
-      assert.equal(await countOf(person.identity), maxBindings)
+      assert.equal(await bindingCountOf(person.identity), maxBindings)
     }
   }
 
@@ -107,9 +107,9 @@ onEachStore('an identity with as many role bindings as allowed', (engine) => {
   test('gets no further binding by a call that creates or changes a binding', async () => {
     const parent = admin.organization
     const roleBinding = { identityUid: person.identity, roleUid: viewer }
-    await refused(createRoleBinding, { parent, roleBinding })
-    await refused(batchCreateRoleBindings, { parent, requests: [{ roleBinding }] })
-    await refused(RoleBindings.method.create, {
+    await assertRefused(createRoleBinding, { parent, roleBinding })
+    await assertRefused(batchCreateRoleBindings, { parent, requests: [{ roleBinding }] })
+    await assertRefused(RoleBindings.method.create, {
       parent,
       roleBinding: { identity: person.identity, role: viewer },
     })
@@ -118,19 +118,19 @@ onEachStore('an identity with as many role bindings as allowed', (engine) => {
       parent,
       roleBinding: { identityUid: other.identity, roleUid: viewer },
     })
-    await refused(updateRoleBinding, {
+    await assertRefused(updateRoleBinding, {
       roleBinding: { uid: uid as string, identityUid: person.identity },
     })
   })
 
   test('gets no further binding by creating an organization', async () => {
-    await refused(createGroup, { group: { name: 'mine' } }, person.token)
+    await assertRefused(createGroup, { group: { name: 'mine' } }, person.token)
   })
 
   test('gets no further binding by an invite, which stays usable', async () => {
     const groupInvite = { roleUid: viewer, ttl: '600s', singleUse: true }
     const { code } = await succeed(createGroupInvite, { parent: admin.organization, groupInvite })
-    await refused(Auth.method.register, { code: code as string }, person.token)
+    await assertRefused(Auth.method.register, { code: code as string }, person.token)
     const guest = await platform.addUser('bob@fan.example')
     await succeed(Auth.method.register, { code: code as string }, guest.token)
   })
@@ -139,7 +139,7 @@ onEachStore('an identity with as many role bindings as allowed', (engine) => {
     await succeed(requestGroupAccess, { groupUid: admin.organization }, person.token)
     const { groupAccessRequests } = await succeed(listGroupAccessRequests, {})
     const [request] = groupAccessRequests as JsonObject[]
-    await refused(approveGroupAccessRequest, { uid: request?.uid as string, roleUid: viewer })
+    await assertRefused(approveGroupAccessRequest, { uid: request?.uid as string, roleUid: viewer })
   })
 
   test('gets no further binding by the default role of a provider', async () => {
@@ -152,19 +152,19 @@ onEachStore('an identity with as many role bindings as allowed', (engine) => {
 
   test('can change its roles, and can get a new binding after one was deleted', async () => {
     const [binding] = await platform.store.query(sql`select uid from role_bindings
-      where identity = ${person.identity} and parent = ${full} and role = ${owner}`)
+      where identity = ${person.identity} and parent = ${groupWithAllRoles} and role = ${owner}`)
     const uid = binding?.[0] as string
     await succeed(deleteRoleBinding, { uid })
-    const group = await succeed(createGroup, { parent: full, group: { name: 'below' } })
+    const group = await succeed(createGroup, { parent: groupWithAllRoles, group: { name: 'below' } })
     const roleBinding = { identityUid: person.identity, roleUid: viewer }
     const made = await succeed(createRoleBinding, { parent: group.uid as string, roleBinding })
     await succeed(updateRoleBinding, { roleBinding: { uid: made.uid as string, roleUid: owner } })
-    assert.equal(await countOf(person.identity), maxBindings)
+    assert.equal(await bindingCountOf(person.identity), maxBindings)
   })
 
   test('gets no more bindings than allowed by concurrent calls', async () => {
     const [binding] = await platform.store.query(
-      sql`select uid from role_bindings where identity = ${person.identity} and parent = ${full} limit 1`,
+      sql`select uid from role_bindings where identity = ${person.identity} and parent = ${groupWithAllRoles} limit 1`,
     )
     await succeed(deleteRoleBinding, { uid: binding?.[0] as string })
     const roleBinding = { identityUid: person.identity, roleUid: viewer }
@@ -183,7 +183,7 @@ onEachStore('an identity with as many role bindings as allowed', (engine) => {
       ),
     )
     assert.equal(answers.filter(({ body }) => body).length, 1)
-    assert.equal(await countOf(person.identity), maxBindings)
+    assert.equal(await bindingCountOf(person.identity), maxBindings)
   })
 
   test('still lists everything that it may see, in every order', async () => {

@@ -26,13 +26,13 @@ const nobody = userUid('http://stemma.test', 'nobody@victim.example')
 const addVictim = ({ platform }: ExampleContext) => platform.addUser('ada@victim.example')
 
 /** Every call that binds an identity, by name. */
-function attemptsOf({ fail, owner }: ExampleContext, existing: string, token?: string) {
+function attemptsOf({ fail, owner }: ExampleContext, existingBinding: string, token?: string) {
   const parent = owner.organization
   return {
     create: (identityUid: string) =>
       fail(createRoleBinding, { parent, roleBinding: { identityUid, roleUid: viewer } }, token),
     update: (identityUid: string) =>
-      fail(updateRoleBinding, { roleBinding: { uid: existing, identityUid } }, token),
+      fail(updateRoleBinding, { roleBinding: { uid: existingBinding, identityUid } }, token),
     batch: (identityUid: string) =>
       fail(
         batchCreateRoleBindings,
@@ -47,7 +47,7 @@ function attemptsOf({ fail, owner }: ExampleContext, existing: string, token?: s
 const assertRevealsNothing = (value: unknown) =>
   assert.doesNotMatch(JSON.stringify(value), /victim\.example|Ada/)
 
-/** The identity of the only binding in a response. */
+/** The identity of the binding in a response, or of the first binding if the response is a list. */
 const identityIn = (body: JsonObject) =>
   (((body.roleBindings as JsonObject[] | undefined)?.[0] ?? body).identity as JsonObject) ?? {}
 
@@ -56,11 +56,11 @@ examples('a caller who computes the uid of a person', {
     const { platform, owner } = stage
     const victim = await addVictim(stage)
     const workload = await platform.addIdentity(owner.organization)
-    const existing = await make(stage, createRoleBinding, {
+    const existingBinding = await make(stage, createRoleBinding, {
       parent: owner.organization,
       roleBinding: { identityUid: workload.identity, roleUid: viewer },
     })
-    for (const [call, attempt] of Object.entries(attemptsOf(stage, existing))) {
+    for (const [call, attempt] of Object.entries(attemptsOf(stage, existingBinding))) {
       const refused = await attempt(victim.identity)
       assert.equal(refused.code, 3, call)
       assert.deepEqual(refused, await attempt(nobody))
@@ -159,7 +159,7 @@ examples('a caller who computes the uid of a person', {
     assertRevealsNothing(await succeed(listRoleBindings, {}, token as string))
   },
 
-  async 'still sees themselves'(stage) {
+  async 'still sees their own e-mail address'(stage) {
     const { platform, owner } = stage
     const reader = await platform.addUser('reader@example.com')
     await platform.bind(reader.identity, 'viewer', owner.organization)

@@ -12,8 +12,8 @@ import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 
 /**
- * Requests of version 1 are not checked here. They are converted to requests of version 2, whose rules apply, and the
- * advisories that they contain are checked when they are written.
+ * Requests of version 1 are not checked here. They are converted to requests of version 2, whose rules apply.
+ * Advisories in requests of version 1 are checked when they are stored.
  */
 const isVersion1 = ({ file }: DescMessage) =>
   /^platform\.(iam|registry|events|vulnerabilities\.v1)$/.test(file.proto.package)
@@ -27,7 +27,7 @@ function faultsOf(field: DescField): string[] {
   const isCollection = field.fieldKind === 'list' || field.fieldKind === 'map'
   const isText =
     field.scalar === ScalarType.STRING || field.scalar === ScalarType.BYTES || hasTextInMap(field)
-  // A scope is always checked to be a uid, whose length is limited.
+  // A scope is refused unless it is a uid, and uids have a maximum length.
   const isBounded = maxLength > 0 || uid || isScope(field) || (pattern !== '' && !isUnbounded(pattern))
   const name = `${field.parent.typeName}.${field.name}`
   return [

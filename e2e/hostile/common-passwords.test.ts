@@ -27,8 +27,8 @@ onEachStore('a common password', (engine) => {
 
   function operate(...args: string[]) {
     const { dataDir, baseUrl, databaseUrl, secretKey } = platform.config
-    const store = databaseUrl ? ['--database-url', databaseUrl, '--secret-key', secretKey ?? ''] : []
-    return runStemmadInline([...args, '--data-dir', dataDir, '--base-url', baseUrl, ...store])
+    const storeFlags = databaseUrl ? ['--database-url', databaseUrl, '--secret-key', secretKey ?? ''] : []
+    return runStemmadInline([...args, '--data-dir', dataDir, '--base-url', baseUrl, ...storeFlags])
   }
 
   test('is refused on the page for choosing a password', async () => {

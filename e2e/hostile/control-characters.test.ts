@@ -1,5 +1,5 @@
-// Control characters in names and in the keys of maps. Each takes six bytes of JSON, and can forge lines in logs and on
-// terminals.
+// Control characters in names and in the keys of maps. Most take six bytes in JSON, and some can forge lines in logs
+// and on terminals.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'

@@ -1,5 +1,5 @@
-// A person whom the operator has disabled. All of their tokens stop working with the next call, on every copy of the
-// server, and no way of signing in works until the operator enables them.
+// When the operator disables a person, all tokens of the person stop working with the next call, on every copy of the
+// server. The person cannot sign in until the operator enables them.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
@@ -64,8 +64,8 @@ onEachStore('a disabled person', (engine) => {
 
   function operate(...args: string[]) {
     const { dataDir, baseUrl, databaseUrl, secretKey } = platform.config
-    const store = databaseUrl ? ['--database-url', databaseUrl, '--secret-key', secretKey ?? ''] : []
-    return runStemmadInline([...args, '--data-dir', dataDir, '--base-url', baseUrl, ...store])
+    const storeFlags = databaseUrl ? ['--database-url', databaseUrl, '--secret-key', secretKey ?? ''] : []
+    return runStemmadInline([...args, '--data-dir', dataDir, '--base-url', baseUrl, ...storeFlags])
   }
 
   async function change(action: 'disable' | 'enable', person: string): Promise<void> {

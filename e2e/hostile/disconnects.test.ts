@@ -1,4 +1,5 @@
-// A request whose client disconnects before its end is logged as cancelled, never as an error of the server.
+// A request whose client disconnects before it has sent the whole body is logged as cancelled, never as an error of the
+// server.
 import assert from 'node:assert/strict'
 import { connect, constants } from 'node:http2'
 import { after, before, beforeEach, test } from 'node:test'
@@ -13,7 +14,7 @@ import { captureLog } from '../server/captured-log.ts'
 
 type Line = { level: number; method?: string; code?: string; msg: string }
 
-const warning = 40
+const warningLevel = 40
 
 onEachStore('a client that disconnects in the middle of a body', (engine) => {
   let platform: Platform
@@ -79,7 +80,7 @@ onEachStore('a client that disconnects in the middle of a body', (engine) => {
         disconnect(client)
         assert.equal(await loggedCode('CreateGroup'), 'CANCELLED')
         assert.deepEqual(
-          lines().filter(({ level }) => level >= warning),
+          lines().filter(({ level }) => level >= warningLevel),
           [],
         )
         client.close()
@@ -96,7 +97,7 @@ onEachStore('a client that disconnects in the middle of a body', (engine) => {
     }
     assert.equal(await loggedCode('Exchange'), 'CANCELLED')
     assert.deepEqual(
-      lines().filter(({ level }) => level >= warning),
+      lines().filter(({ level }) => level >= warningLevel),
       [],
     )
   })
@@ -115,12 +116,12 @@ onEachStore('a client that disconnects in the middle of a body', (engine) => {
     await new Promise((resolve) => stream.write(Buffer.from([0, 0, 0, 0, messageLength, 1, 2]), resolve))
     stream.close(constants.NGHTTP2_CANCEL)
     await new Promise((resolve) => stream.once('close', resolve))
-    // The ping is answered only after the server has received the cancellation, which is on the same connection.
+    // The ping is answered only after the server has received the cancellation, which was sent before it.
     await new Promise<void>((resolve) => session.ping(() => resolve()))
     session.destroy()
     await fetch(`${platform.url}/healthz`)
     assert.deepEqual(
-      lines().filter(({ level }) => level >= warning),
+      lines().filter(({ level }) => level >= warningLevel),
       [],
     )
   })

@@ -1,5 +1,5 @@
-// An empty value of a parameter that restricts a call is refused. Otherwise a script whose variable is empty would get
-// everything instead of a part, and nobody would notice. A misspelt parameter is refused for the same reason.
+// An empty value of a limit (a parameter that restricts a call) is refused. Otherwise a script whose variable is empty
+// would get everything instead of a part, and nobody would notice. A misspelt limit is refused for the same reason.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
@@ -21,7 +21,7 @@ onEachStore('empty and misspelt limits', (engine) => {
   })
   after(() => setUp.stop())
 
-  const get = (path: string, bearer = setUp.platform.owner.token, init: RequestInit = {}) =>
+  const send = (path: string, bearer = setUp.platform.owner.token, init: RequestInit = {}) =>
     fetch(setUp.platform.url + path, { headers: { authorization: `Bearer ${bearer}` }, ...init })
 
   async function assertRefused(answer: Response, field: string, description = /must not be empty/) {
@@ -34,17 +34,17 @@ onEachStore('empty and misspelt limits', (engine) => {
 
   test('the exchange refuses an empty limit in the query and in a form', async () => {
     const target = `/sts/exchange?identity=${identity}`
-    assert.equal((await get(target, token)).status, 200)
+    assert.equal((await send(target, token)).status, 200)
     for (const limit of ['scopes', 'scope', 'cap']) {
-      for (const value of [`${limit}`, `${limit}=`, `${limit}=%20`.replace(/^cap=%20$/, 'cap=')])
-        assert.equal((await get(`${target}&${value}`, token)).status, 400, value)
-      await assertRefused(await get(`${target}&${limit}=`, token), limit)
+      for (const parameter of [limit, `${limit}=`, `${limit}=%20`])
+        assert.equal((await send(`${target}&${parameter}`, token)).status, 400, parameter)
+      await assertRefused(await send(`${target}&${limit}=`, token), limit)
       const form = { method: 'POST', body: new URLSearchParams({ identity, [limit]: '' }) }
-      await assertRefused(await get('/sts/exchange', token, { ...authorized(token), ...form }), limit)
+      await assertRefused(await send('/sts/exchange', token, { ...authorized(token), ...form }), limit)
     }
-    assert.equal((await get(`${target}&scopes=${'0'.repeat(40)}&scopes=`, token)).status, 400)
+    assert.equal((await send(`${target}&scopes=${'0'.repeat(40)}&scopes=`, token)).status, 400)
     assert.equal(
-      (await get(`/sts/exchange_refresh_token?scopes=`, token, { ...authorized(token), method: 'POST' }))
+      (await send(`/sts/exchange_refresh_token?scopes=`, token, { ...authorized(token), method: 'POST' }))
         .status,
       400,
     )
@@ -52,7 +52,7 @@ onEachStore('empty and misspelt limits', (engine) => {
 
   test('the exchange refuses an empty limit in JSON', async () => {
     const post = (path: string, body: object) =>
-      get(path, token, {
+      send(path, token, {
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
         ...{ method: 'POST', body: JSON.stringify(body) },
       })
@@ -73,12 +73,12 @@ onEachStore('empty and misspelt limits', (engine) => {
     const misspelt = ['caps', 'Cap', 'capabilities', 'capability', 'Scopes', 'scops', 'socpes', 'x_scope']
     for (const name of misspelt) {
       const query = new URLSearchParams({ identity, [name]: 'groups.list' })
-      await assertRefused(await get(`/sts/exchange?${query}`, token), name, /is not a parameter/)
+      await assertRefused(await send(`/sts/exchange?${query}`, token), name, /is not a parameter/)
       const form = { method: 'POST', body: query, ...authorized(token) }
-      await assertRefused(await get('/sts/exchange', token, form), name, /is not a parameter/)
+      await assertRefused(await send('/sts/exchange', token, form), name, /is not a parameter/)
     }
     for (const name of ['zzz', 'client', 'prompt', 'state'])
-      assert.equal((await get(`/sts/exchange?identity=${identity}&${name}=1`, token)).status, 200, name)
+      assert.equal((await send(`/sts/exchange?identity=${identity}&${name}=1`, token)).status, 200, name)
   })
 
   const authorized = (bearer: string) => ({ headers: { authorization: `Bearer ${bearer}` } })
@@ -104,7 +104,7 @@ onEachStore('empty and misspelt limits', (engine) => {
       identity,
     }
     const post = (body: object) =>
-      get('/oauth/token', token, { method: 'POST', headers: {}, body: new URLSearchParams({ ...body }) })
+      send('/oauth/token', token, { method: 'POST', headers: {}, body: new URLSearchParams({ ...body }) })
     assert.equal((await post(form)).status, 200)
     for (const limit of ['scopes', 'scope', 'cap']) {
       const answer = await post({ ...form, [limit]: '' })
@@ -129,16 +129,16 @@ onEachStore('empty and misspelt limits', (engine) => {
     ]
     for (const filter of [...filters, 'name'])
       for (const query of [`${filter}=`, filter, `page_size=1&${filter}=`]) {
-        await assertRefused(await get(`/iam/v2beta1/groups?${query}`), filter)
+        await assertRefused(await send(`/iam/v2beta1/groups?${query}`), filter)
       }
-    const others = [
+    const paths = [
       ...['iam/v2beta1/roleBindings?identity=', 'iam/v2beta1/roleBindings?role=', 'iam/v1/rolebindings?id='],
       ...['vulnerabilities/v2beta1/advisories?aliases=', 'registry/v2beta1/tags?digest='],
     ]
-    for (const path of others) assert.equal((await get(`/${path}`)).status, 400, path)
-    await assertRefused(await get('/iam/v1/groups?uidp.descendants_of='), 'uidp.descendants_of')
+    for (const path of paths) assert.equal((await send(`/${path}`)).status, 400, path)
+    await assertRefused(await send('/iam/v1/groups?uidp.descendants_of='), 'uidp.descendants_of')
     assert.equal(
-      (await get('/iam/v2beta1/groups?page_token=&order_by=')).status,
+      (await send('/iam/v2beta1/groups?page_token=&order_by=')).status,
       200,
       'these parameters restrict nothing',
     )
@@ -170,8 +170,8 @@ onEachStore('empty and misspelt limits', (engine) => {
       [`${groups}?${'x'.repeat(7000)}=1`, 'x'.repeat(100), /is not a parameter/],
     ]
     for (const [target, field, description] of cases)
-      await assertRefused(await get(target), field, description)
-    const patch = await get(`${groups}/${organization}?mask=name`, undefined, {
+      await assertRefused(await send(target), field, description)
+    const patch = await send(`${groups}/${organization}?mask=name`, undefined, {
       ...authorized(setUp.platform.owner.token),
       ...{ method: 'PATCH', body: new Blob(['{"name":"changed"}'], { type: 'application/json' }) },
     })
@@ -185,7 +185,7 @@ onEachStore('empty and misspelt limits', (engine) => {
   })
 
   test('v1 ignores unknown parameters', async () => {
-    assert.equal((await get('/iam/v1/groups?zzz=1&pageSize=3')).status, 200)
-    assert.equal((await get(`/sts/exchange?identity=${identity}&zzz=1`, token)).status, 200)
+    assert.equal((await send('/iam/v1/groups?zzz=1&pageSize=3')).status, 200)
+    assert.equal((await send(`/sts/exchange?identity=${identity}&zzz=1`, token)).status, 200)
   })
 })

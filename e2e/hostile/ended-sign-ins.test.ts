@@ -1,5 +1,5 @@
-// Access tokens of a sign-in that was ended. They stop working with the next call, on every copy of the server, and so
-// do the tokens that they were exchanged for.
+// When a sign-in ends, its access tokens stop working with the next call, on every copy of the server, and so do the
+// tokens that they were exchanged for.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
@@ -56,17 +56,17 @@ onEachStore('after a sign-in was ended', (engine) => {
     const { organization, token } = platform.owner
     const claimMatch = { issuer: platform.config.authUrl, subjectPattern: '[0-9a-f]{40}(/[0-9a-f]{16})*' }
     const request = { parent: organization, identity: { name: 'everybody', claimMatch } }
-    const { body, error } = await first().call(IdentitiesService.method.createIdentity, request, token)
+    const { body, error } = await firstDoor().call(IdentitiesService.method.createIdentity, request, token)
     assert.ok(body, error?.message)
     await platform.bind(String(body.uid), 'owner', organization)
     return String(body.uid)
   }
 
-  const first = () => doors[0] as Door
+  const firstDoor = () => doors[0] as Door
 
   /**
-   * The distinct codes that calls with a token return through all doors: calls that read a row, lists and all grants,
-   * a write, and a call of v1.
+   * The distinct codes of calls with a token through all doors. The calls read a row, two lists and all grants, and
+   * create a row. One call of v1 is made as well.
    */
   async function codesOf(token: string): Promise<number[]> {
     const uid = platform.owner.organization
@@ -84,7 +84,7 @@ onEachStore('after a sign-in was ended', (engine) => {
   }
 
   async function exchanged(token: string, identity: string): Promise<string> {
-    const { body, error } = await first().call(exchange, { identity }, token)
+    const { body, error } = await firstDoor().call(exchange, { identity }, token)
     assert.ok(body, error?.message)
     return String(body.token)
   }
@@ -93,7 +93,7 @@ onEachStore('after a sign-in was ended', (engine) => {
    * The token itself and tokens that it was exchanged for: one of the same identity, one of another identity, and one
    * that was exchanged twice.
    */
-  async function descendantsOf(token: string): Promise<string[]> {
+  async function withDescendants(token: string): Promise<string[]> {
     const other = await exchanged(token, assumable)
     return [token, await exchanged(token, ''), other, await exchanged(other, '')]
   }
@@ -119,6 +119,7 @@ onEachStore('after a sign-in was ended', (engine) => {
     return identity
   }
 
+  /** Sets the same password again, which ends all sign-ins of the person. */
   async function signOutEverywhere(identity: string): Promise<void> {
     const hash = await openPasswords(randomBytes, passwordCost).hash(password)
     await platform.store.write(() => setPassword(identity, hash, Date.now()))
@@ -127,18 +128,20 @@ onEachStore('after a sign-in was ended', (engine) => {
   /** The sign-in of a published client. */
   async function signInPublished(
     email: string,
-    more: Record<string, string> = {},
+    parameters: Record<string, string> = {},
     visitor = new Visitor(platform.url),
   ) {
     const redirect = 'http://localhost:8085/callback'
-    const page = await visitor.open(`/oauth?${new URLSearchParams({ exit: 'redirect', redirect, ...more })}`)
+    const page = await visitor.open(
+      `/oauth?${new URLSearchParams({ exit: 'redirect', redirect, ...parameters })}`,
+    )
     const end = await visitor.submit(page, { email, password })
     const { token = '', refresh_token: refreshToken = '' } = Object.fromEntries(new URL(end.url).searchParams)
     return { token, refreshToken, visitor }
   }
 
   const refreshed = async (refreshToken: string) => {
-    const { body, error } = await first().call(exchangeRefreshToken, {}, refreshToken)
+    const { body, error } = await firstDoor().call(exchangeRefreshToken, {}, refreshToken)
     return error ?? (body as { token: { token: string }; refreshToken: { token: string } })
   }
 
@@ -157,15 +160,15 @@ onEachStore('after a sign-in was ended', (engine) => {
       const pair = await refreshed(published.refreshToken)
       assert.ok('token' in pair)
       const issued = [
-        ...(await descendantsOf(tokens.access_token)),
-        ...(await descendantsOf(renewed.access_token)),
+        ...(await withDescendants(tokens.access_token)),
+        ...(await withDescendants(renewed.access_token)),
         ...[published.token, pair.token.token, await platform.tokenOf(identity)],
       ]
       await assertWorking(issued)
       await signOutEverywhere(identity)
       await assertEnded(issued)
       const { tokens: later } = await signIn(platform, 'ada@example.com')
-      await assertWorking([...(await descendantsOf(later.access_token)), platform.owner.token])
+      await assertWorking([...(await withDescendants(later.access_token)), platform.owner.token])
     })
 
     test('a token of a device stops working', async () => {
@@ -177,7 +180,7 @@ onEachStore('after a sign-in was ended', (engine) => {
       const confirm = await visitor.submit(page, { user_code: device.user_code })
       await visitor.submitTo(await visitor.submit(confirm, { confirm: 'yes' }), '/continue')
       const tokens = await oidc.pollDeviceAuthorizationGrant(party, device)
-      const issued = await descendantsOf(tokens.access_token)
+      const issued = await withDescendants(tokens.access_token)
       await assertWorking(issued)
       await signOutEverywhere(identity)
       await assertEnded(issued)
@@ -192,7 +195,7 @@ onEachStore('after a sign-in was ended', (engine) => {
         await signIn(platform, 'cyd@example.com'),
       ]
       const renewed = await oidc.refreshTokenGrant(revoked.party, revoked.tokens.refresh_token ?? '')
-      const issued = [...(await descendantsOf(revoked.tokens.access_token)), renewed.access_token]
+      const issued = [...(await withDescendants(revoked.tokens.access_token)), renewed.access_token]
       await assertWorking(issued)
       await revoke(renewed.refresh_token ?? '')
       await assertEnded(issued)
@@ -202,11 +205,11 @@ onEachStore('after a sign-in was ended', (engine) => {
       await assertEnded([other.tokens.access_token, next.access_token])
     })
 
-    test('the same holds for the refresh tokens of published clients', async () => {
+    test('access tokens of a published client stop working, and those of other sign-ins work', async () => {
       await addPerson('dan@example.com')
       const signInDan = () => signInPublished('dan@example.com', { create_refresh_token: 'true' })
       const [revoked, reused, other] = [await signInDan(), await signInDan(), await signInDan()]
-      const issued = await descendantsOf(revoked.token)
+      const issued = await withDescendants(revoked.token)
       await assertWorking(issued)
       await revoke(revoked.refreshToken)
       await assertEnded(issued)
@@ -217,18 +220,6 @@ onEachStore('after a sign-in was ended', (engine) => {
       await assertEnded([reused.token, pair.token.token])
       await assertWorking([other.token])
     })
-
-    test('a code that is redeemed twice ends its sign-in', async () => {
-      await addPerson('eve@example.com')
-      const party = await relyingParty(platform.url)
-      const begun = await begin(party)
-      const visitor = new Visitor(platform.url)
-      const end = await visitor.submit(await visitor.open(begun.url), { email: 'eve@example.com', password })
-      const tokens = await redeem(party, begun, end)
-      await assertWorking([tokens.access_token])
-      await assert.rejects(redeem(party, begun, end))
-      await assertEnded([tokens.access_token])
-    })
   })
 
   describe('by revoking one of its access tokens', () => {
@@ -236,25 +227,25 @@ onEachStore('after a sign-in was ended', (engine) => {
 
     test('all of its tokens stop working, and those of other sign-ins work', async () => {
       await addPerson('hal@example.com')
-      const [one, other] = [
+      const [revoked, other] = [
         await signIn(platform, 'hal@example.com'),
         await signIn(platform, 'hal@example.com'),
       ]
-      const issued = await descendantsOf(one.tokens.access_token)
+      const issued = await withDescendants(revoked.tokens.access_token)
       await assertWorking(issued)
-      assert.equal((await revoke(one.tokens.access_token)).status, 200)
+      assert.equal((await revoke(revoked.tokens.access_token)).status, 200)
       await assertEnded(issued)
-      await assert.rejects(oidc.refreshTokenGrant(one.party, one.tokens.refresh_token ?? ''))
+      await assert.rejects(oidc.refreshTokenGrant(revoked.party, revoked.tokens.refresh_token ?? ''))
       await assertWorking([other.tokens.access_token])
       assert.ok((await oidc.refreshTokenGrant(other.party, other.tokens.refresh_token ?? '')).access_token)
       assert.equal(
-        (await revoke(one.tokens.access_token)).status,
+        (await revoke(revoked.tokens.access_token)).status,
         200,
         'a revoked token can be revoked again',
       )
     })
 
-    test('the tokens of a published client stop working as well, and so do those for the registry', async () => {
+    test('the refresh token of a published client stops working, also if the access token is for the registry', async () => {
       await addPerson('ida@example.com')
       const audience = new URL(platform.config.baseUrl).host
       for (const parameters of [{}, { audience }]) {
@@ -267,11 +258,11 @@ onEachStore('after a sign-in was ended', (engine) => {
       }
     })
 
-    test('a limited token, a token of an assumed identity and a token without a sign-in are refused, and end nothing', async () => {
+    test('a limited token, a token of an assumed identity and a token without a sign-in are refused, and no sign-in ends', async () => {
       const identity = await addPerson('jan@example.com')
       const { tokens } = await signIn(platform, 'jan@example.com')
       const scopes = [platform.owner.organization]
-      const limited = await first().call(exchange, { identity: '', scopes }, tokens.access_token)
+      const limited = await firstDoor().call(exchange, { identity: '', scopes }, tokens.access_token)
       const others = [
         ...[String(limited.body?.token), await exchanged(tokens.access_token, assumable)],
         ...[await platform.tokenOf(assumable), await platform.tokenOf(identity)],
@@ -284,7 +275,7 @@ onEachStore('after a sign-in was ended', (engine) => {
       await assertWorking([tokens.access_token, ...others])
     })
 
-    test('an invalid token ends nothing, and is accepted without an error', async () => {
+    test('an invalid token is accepted without an error, and no sign-in ends', async () => {
       await addPerson('kim@example.com')
       const { tokens } = await signIn(platform, 'kim@example.com')
       const [head, body = ''] = tokens.access_token.split('.')
@@ -292,6 +283,18 @@ onEachStore('after a sign-in was ended', (engine) => {
         assert.equal((await revoke(forged)).status, 200)
       await assertWorking([tokens.access_token])
     })
+  })
+
+  test('by redeeming its code twice, its access token stops working', async () => {
+    await addPerson('eve@example.com')
+    const party = await relyingParty(platform.url)
+    const begun = await begin(party)
+    const visitor = new Visitor(platform.url)
+    const end = await visitor.submit(await visitor.open(begun.url), { email: 'eve@example.com', password })
+    const tokens = await redeem(party, begun, end)
+    await assertWorking([tokens.access_token])
+    await assert.rejects(redeem(party, begun, end))
+    await assertEnded([tokens.access_token])
   })
 
   test('by signing out in the browser, tokens that were not issued for offline use stop working', async () => {
@@ -312,7 +315,7 @@ onEachStore('after a sign-in was ended', (engine) => {
   test('by deleting the person, tokens of identities that they assumed stop working', async () => {
     const identity = await addPerson('gil@example.com')
     const { tokens } = await signIn(platform, 'gil@example.com')
-    const issued = await descendantsOf(tokens.access_token)
+    const issued = await withDescendants(tokens.access_token)
     await assertWorking(issued)
     await platform.deleteIdentity(identity)
     await assertEnded(issued)

@@ -183,7 +183,7 @@ onEachStore('hostile exchanges', (engine) => {
       }
     })
 
-    test('with claims that cause catastrophic backtracking in other engines', async () => {
+    test('with claims that cause catastrophic backtracking in other regular expression engines', async () => {
       const claimPatterns = { text: '(a+)+b|([a-z]+)*1' }
       const claimMatch = { issuer: issuer.issuer, subject: 'robot', claimPatterns }
       const { uid } = await setUp.createIdentity({ claimMatch })
@@ -216,8 +216,8 @@ onEachStore('hostile exchanges', (engine) => {
     const json = (response: ServerResponse, value: unknown) =>
       response.setHeader('content-type', 'application/json').end(JSON.stringify(value))
 
-    test('whose key set is endless, slow, redirected or missing', async () => {
-      const spoiled: ((response: ServerResponse, hostile: ForeignIssuer) => void)[] = [
+    test('whose key set is too large, slow, redirected, missing or malformed', async () => {
+      const badResponses: ((response: ServerResponse, hostile: ForeignIssuer) => void)[] = [
         (response) => response.end(`{"keys":["${'x'.repeat(10_000_000)}"]}`),
         (response) => void response.write('{"keys":['),
         (response, hostile) => response.writeHead(302, { location: `${hostile.issuer}/other` }).end(),
@@ -230,7 +230,7 @@ onEachStore('hostile exchanges', (engine) => {
         (response) => response.destroy(),
         (response) => response.writeHead(101, { upgrade: 'other', connection: 'upgrade' }).end(),
       ]
-      for (const [at, respond] of spoiled.entries())
+      for (const [at, respond] of badResponses.entries())
         assert.equal(await codeWithResponse(keysPath, respond), 16, `keys ${at}`)
     })
 

@@ -68,13 +68,13 @@ onEachStore('floods of requests', (engine) => {
         socket.resume()
         socket.write(get(path).repeat(1000))
       }
-      // In the time of one call of another client, each flooder gets a few responses, not all of its thousand.
+      // While another client makes one call, each flooder gets a few responses, not all of its thousand.
       const received = () => flooders.reduce((bytes, { bytesRead }) => bytes + bytesRead, 0)
-      let before = received()
+      let previous = received()
       await assertOthersAreAnswered(20, () => {
-        const since = received() - before
-        before = received()
-        assert.ok(since <= 500_000, `${since} bytes were answered before the call of another client`)
+        const newBytes = received() - previous
+        previous = received()
+        assert.ok(newBytes <= 500_000, `${newBytes} bytes were received before another client was answered`)
       })
       await until(() => received() > 2_000_000)
     })
@@ -85,16 +85,16 @@ onEachStore('floods of requests', (engine) => {
     const flood = await flooder()
     const sent = 1500
     flood.write(get('/iam/v2beta1/roles', token).repeat(sent))
-    const flooded = () => captured.written.filter((line) => line.includes('ListRoles')).length
+    const answeredCount = () => captured.written.filter((line) => line.includes('ListRoles')).length
     let count = -1
     await until(() => {
-      const isStable = count === flooded()
-      count = flooded()
+      const isStable = count === answeredCount()
+      count = answeredCount()
       return isStable
     })
     assert.ok(count < sent, `all ${sent} requests were answered into memory`)
     flood.resume()
-    await until(() => flooded() === sent)
+    await until(() => answeredCount() === sent)
   })
 
   test('a client that sends thousands of requests at once after its first response is disconnected', async () => {
@@ -120,7 +120,7 @@ onEachStore('floods of requests', (engine) => {
 })
 
 onEachStore('the log of a flood', (engine) => {
-  test('has a limited number of lines for refused unknown callers, and one line that counts the others', async () => {
+  test('has a limited number of lines for refusals of unknown callers, and one line with the number of further refusals', async () => {
     const captured = captureLog('info')
     const platform = await startPlatform(
       engine,
@@ -130,10 +130,10 @@ onEachStore('the log of a flood', (engine) => {
     )
     const { token } = platform.owner
     const requests = ['/nope', groups, '/iam/v2beta1/groups/nope'].map((path) => get(path))
-    const known = get('/iam/v2beta1/groups/nope', `Authorization: Bearer ${token}`)
+    const requestOfKnownCaller = get('/iam/v2beta1/groups/nope', `Authorization: Bearer ${token}`)
     const client = await rawClient(platform.app.port)
     for (let round = 0; round < 20; round++) {
-      for (const request of [...requests, known]) client.send(request)
+      for (const request of [...requests, requestOfKnownCaller]) client.send(request)
       for (let count = 0; count < 4; count++) await client.response()
     }
     client.close()
@@ -148,7 +148,7 @@ onEachStore('the log of a flood', (engine) => {
     assert.equal(counts.NOT_FOUND + counts.UNAUTHENTICATED, 60 - 10)
     assert.equal(summaries.length, 1)
     assert.equal(summaries[0].network, '127.0.0.1')
-    // A caller who is known keeps a line for each call.
+    // The limit does not apply to a known caller: each refusal has a line.
     assert.equal(lines.filter(({ caller, code }) => caller !== undefined && code === 'NOT_FOUND').length, 20)
   })
 })

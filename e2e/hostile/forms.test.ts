@@ -69,9 +69,9 @@ onEachStore('forms', (engine) => {
         assert.match(text, /must be sent from a page of http:/)
         assert.equal(answer.headers.get('set-cookie'), null)
       }
-      const own = await post(platform.url + path, { origin })
-      await own.arrayBuffer()
-      assert.notEqual(own.status, 403, path)
+      const fromOurPage = await post(platform.url + path, { origin })
+      await fromOurPage.arrayBuffer()
+      assert.notEqual(fromOurPage.status, 403, path)
     }
   })
 
@@ -83,7 +83,7 @@ onEachStore('forms', (engine) => {
     }
   })
 
-  test('of programs may have any origin', async () => {
+  test('that programs send may have any origin', async () => {
     for (const path of ['/oauth/token', '/oauth/revoke', '/oauth/device']) {
       const answer = await post(platform.url + path, { origin: 'https://other.test' })
       assert.notEqual(answer.status, 403, path)
@@ -128,7 +128,7 @@ onEachStore('a server behind a proxy that terminates TLS', (engine) => {
     }
   }
 
-  test('sets cookies that only this host can set, over TLS', async () => {
+  test('sets cookies that browsers accept only from this host and only over TLS', async () => {
     const { setCookies, go } = openBrowser()
     const start = await go('/oauth?exit=redirect&redirect=http://localhost:8085/callback')
     const page = await go(start.location)
@@ -166,7 +166,7 @@ onEachStore('a server behind a proxy that terminates TLS', (engine) => {
     assert.equal(await finish(`stemma_browser=${secret}`), 400)
   })
 
-  test('tells browsers to use TLS only, with every response', async () => {
+  test('sends Strict-Transport-Security with every response', async () => {
     const { port } = platform.app
     for (const path of ['/healthz', '/iam/v2beta1/groups', '/nowhere', '/device', '/docs']) {
       const answer = await fetch(platform.url + path)
@@ -180,7 +180,7 @@ onEachStore('a server behind a proxy that terminates TLS', (engine) => {
 })
 
 describe('a server whose clients use http', () => {
-  test('does not tell browsers to use TLS', async () => {
+  test('does not send Strict-Transport-Security', async () => {
     const platform = await startSignIn('sqlite')
     for (const path of ['/healthz', '/iam/v2beta1/groups', '/device']) {
       const answer = await fetch(platform.url + path)

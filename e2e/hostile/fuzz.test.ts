@@ -162,7 +162,7 @@ onEachStore('random input causes no internal error', (engine) => {
       runs,
     ))
 
-  test('bytes as a message', () =>
+  test('bytes as a gRPC message', () =>
     property(
       asyncProperty(
         tuple(

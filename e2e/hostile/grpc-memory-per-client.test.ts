@@ -1,5 +1,6 @@
 // Clients that try to use up the memory that the gRPC door has for large and compressed requests, so that calls of others
-// are refused. Assertions compare numbers of calls, never durations.
+// are refused. Each network and each identity may use only a part (server/http/grpc/request-bytes.ts). Assertions compare
+// numbers of calls, never durations.
 import assert from 'node:assert/strict'
 import type {
   ClientHttp2Session,
@@ -32,6 +33,7 @@ function framed(message: Uint8Array, isCompressed: boolean, size = message.lengt
 }
 /** About 4 KB that decompress to nearly 4 MiB. */
 const bomb = framed(gzipSync(Buffer.alloc(4 * mib - 10)), true)
+/** About 4 KB of a compressed message that claims to have 100,000 bytes. */
 const unfinishedBomb = framed(Buffer.alloc(4065), true, 100_000)
 /** Not a message of any of our methods, so a call that reads it fails with INVALID_ARGUMENT. */
 const unreadable = Buffer.from([255])
@@ -68,7 +70,7 @@ async function statusOf(...call: Parameters<typeof start>): Promise<Code> {
   return Number(answer['grpc-status']) as Code // compared with codes only
 }
 
-/** When a later call on the same connection is answered, everything that was sent before has arrived. */
+/** Makes further calls on the connection. When these are answered, everything that was sent on it before has arrived. */
 async function settle(session: ClientHttp2Session): Promise<void> {
   for (let times = 0; times < 3; times++)
     assert.equal(await statusOf(session, healthCheck, framed(Buffer.alloc(0), false)), Code.OK)
@@ -81,7 +83,7 @@ function countWaiting(calls: readonly Call[]): number {
   return calls.length - statuses.length
 }
 
-onEachStore('shares of the memory of the gRPC door', (engine) => {
+onEachStore('limits of the memory of the gRPC door', (engine) => {
   let platform: Platform
   const sessions: ClientHttp2Session[] = []
   const attacks: Call[] = []
@@ -145,14 +147,14 @@ onEachStore('shares of the memory of the gRPC door', (engine) => {
       assert.equal(await statusOf(open(address), createGroup, bytes, headers), Code.INVALID_ARGUMENT)
   }
 
-  /** Verifies the token once, so that the server knows it in later calls. */
+  /** The token of a new identity. The server has verified it once, so it knows the token in later calls. */
   async function newToken(): Promise<string> {
     const { token } = await platform.addIdentity(platform.owner.organization)
     await statusOf(open('127.0.0.1'), createGroup, compressed, bearer(token))
     return token
   }
 
-  test('compressed requests that are not complete count with the bytes that were sent', async () => {
+  test('an incomplete compressed request counts only with the bytes that were sent', async () => {
     const addresses = Array<string>(50).fill('127.1.1.1')
     const calls = await attack(addresses, publicMethod, unfinishedBomb)
     assert.equal(countWaiting(calls), 50)
@@ -163,13 +165,13 @@ onEachStore('shares of the memory of the gRPC door', (engine) => {
     await assertTrustedAreRead('127.1.1.1', token)
   })
 
-  test('a network without a token uses a quarter of the memory, and others are answered', async () => {
+  test('callers without a token in one network use at most a quarter of the memory, and others are answered', async () => {
     const calls = await attack(Array<string>(12).fill('127.1.1.1'), publicMethod, bomb)
     assert.equal(countWaiting(calls), 2)
     await assertAnonymousAreRead('127.1.1.2')
   })
 
-  test('the addresses of a /24 and of a /16 share a part of the memory', async () => {
+  test('all addresses of a /24 together use at most three eighths of the memory, and all of a /16 at most half', async () => {
     const near = await attack(
       Array.from({ length: 12 }, (_, index) => `127.1.1.${index + 1}`),
       publicMethod,
@@ -197,7 +199,7 @@ onEachStore('shares of the memory of the gRPC door', (engine) => {
     assert.equal(await other, Code.RESOURCE_EXHAUSTED)
   })
 
-  test('an identity uses a part of the memory, from whatever networks', async () => {
+  test('an identity uses at most three eighths of the memory, even if it calls from many networks', async () => {
     const [token, other] = [await newToken(), await newToken()]
     const addresses = Array.from({ length: 12 }, (_, index) => `127.${index + 1}.1.1`)
     const calls = await attack(addresses, createGroup, bomb, () => bearer(token))
@@ -206,7 +208,7 @@ onEachStore('shares of the memory of the gRPC door', (engine) => {
     await assertAnonymousAreRead('127.1.1.1')
   })
 
-  test('a network uses half of the memory, with however many identities', async () => {
+  test('the identities in one network together use at most half of the memory', async () => {
     const tokens = await Promise.all(Array.from({ length: 12 }, newToken))
     const addresses = Array<string>(12).fill('127.1.1.1')
     const calls = await attack(addresses, createGroup, bomb, (index) => bearer(tokens[index] ?? ''))
@@ -214,7 +216,7 @@ onEachStore('shares of the memory of the gRPC door', (engine) => {
     await assertTrustedAreRead('127.1.1.2', platform.owner.token)
   })
 
-  test('the clients of a proxy that share a connection have shares of their own', async () => {
+  test('each client of a proxy has its own limit, even if they use the same connection', async () => {
     const session = open('127.99.0.1')
     const from = (client: string) => ({ ...gzip, 'x-forwarded-for': client })
     const calls = Array.from({ length: 12 }, () => start(session, publicMethod, bomb, from('192.0.2.1')))
