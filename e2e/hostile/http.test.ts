@@ -1,4 +1,5 @@
-// HTTP messages that two programs could read differently are refused, on every path, and leave the store unchanged.
+// HTTP messages that a proxy and the server could parse differently (request smuggling) are refused, on every path, and
+// leave the store unchanged.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -20,7 +21,7 @@ onEachStore('hostile HTTP messages', (engine) => {
   })
   after(() => attacked.stop())
 
-  /** Sends the lines of a head, with a token. */
+  /** Sends a request whose head has these lines and the token of the owner. */
   async function sendHead(lines: string[], body = '') {
     const { app, owner } = attacked.platform
     const client = await rawClient(app.port)
@@ -56,7 +57,7 @@ onEachStore('hostile HTTP messages', (engine) => {
       'a list': ['Host: stemma.test, elsewhere.test x'],
       'with a character outside ASCII': ['Host: st\u00e4mma.test'],
       'with a quote': ['Host: "stemma.test"'],
-      'an open bracket': ['Host: [::1'],
+      'with a bracket that is not closed': ['Host: [::1'],
     }
     for (const path of paths)
       for (const [what, lines] of Object.entries(hosts))
@@ -94,7 +95,7 @@ onEachStore('hostile HTTP messages', (engine) => {
     await assertHeadRefused('1.0', [...head, 'Transfer-Encoding: chunked'], '2\r\n{}\r\n0\r\n\r\n')
   })
 
-  test('an encoded body is refused with 415, and the response names the accepted encoding', async () => {
+  test('a body with a content encoding other than identity is refused with 415, and the response names the accepted encoding', async () => {
     const body = gzipSync(JSON.stringify({ name: 'compressed' }))
     const target = `${groups}/${attacked.platform.owner.organization}`
     for (const encoding of ['gzip', 'GZIP', 'br', 'identity, gzip', 'gzip, identity', 'mine']) {
@@ -109,15 +110,15 @@ onEachStore('hostile HTTP messages', (engine) => {
     await attacked.assertUnchanged()
   })
 
-  test('a body with the encoding identity is accepted', async () => {
+  test('a body with the content encoding identity is accepted', async () => {
     const headers = { 'content-encoding': 'identity' }
     const target = `${groups}/${attacked.group}`
     const answer = await attacked.rest({ verb: 'PATCH', target, headers, body: '{}' })
     assert.equal(answer.status, 200, answer.body)
   })
 
-  test('headers of 16 KiB are accepted and longer ones are refused, whatever the URL is', async () => {
-    // Version 1 ignores unknown parameters.
+  test('headers of 16 KiB in total are accepted and longer ones are refused, whatever the length of the URL', async () => {
+    // v1 ignores unknown parameters, so its URL can be made long.
     for (const path of [groups, '/iam/v1/groups?unknown='.padEnd(8 * kibibyte, 'a')]) {
       const head = [`GET ${path} HTTP/1.1`, 'Host: stemma.test']
       const authorization = `Authorization: Bearer ${attacked.platform.owner.token}`

@@ -1,5 +1,5 @@
-// Clients that keep HTTP/2 connections and calls open without using them. The tests move the clock of the door
-// forward.
+// Clients that keep HTTP/2 connections and calls open without using them. The tests set the time of the door
+// themselves, and move it forward.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2'
@@ -12,7 +12,9 @@ const minute = 60_000
 const getGroup = '/platform.iam.v2beta1.GroupsService/GetGroup'
 const healthWatch = '/grpc.health.v1.Health/Watch'
 const reflection = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo'
+/** gRPC messages: a flag, four bytes for the length, and the message. */
 const emptyMessage = Buffer.alloc(5)
+/** Asks reflection for all services: field 7 with the text `*`. */
 const listServices = Buffer.from([0, 0, 0, 0, 3, 58, 1, 42])
 
 describe('clients that keep HTTP/2 connections open', () => {
@@ -29,14 +31,14 @@ describe('clients that keep HTTP/2 connections open', () => {
     door.close()
   })
 
-  function open(settings = {}): ClientHttp2Session {
+  function openSession(settings = {}): ClientHttp2Session {
     const session = connect(`http://127.0.0.1:${door.port}`, { settings })
     session.on('error', () => {})
     sessions.push(session)
     return session
   }
 
-  function start(session: ClientHttp2Session, path: string, message?: Buffer): ClientHttp2Stream {
+  function startCall(session: ClientHttp2Session, path: string, message?: Buffer): ClientHttp2Stream {
     const stream = session.request({
       ...{ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' },
     })
@@ -52,15 +54,15 @@ describe('clients that keep HTTP/2 connections open', () => {
     )
 
   async function completeCall(session: ClientHttp2Session): Promise<void> {
-    const stream = start(session, getGroup)
+    const stream = startCall(session, getGroup)
     stream.end(emptyMessage)
     await closed(stream)
   }
 
-  test('a connection without calls is closed after 15 minutes, and one with an open call stays open', async () => {
-    const [unused, used, watching] = [open(), open(), open()]
+  test('a connection without open calls is closed after 15 minutes, and one with an open call stays open', async () => {
+    const [unused, used, watching] = [openSession(), openSession(), openSession()]
     await Promise.all([once(unused, 'remoteSettings'), completeCall(used)])
-    const watch = start(watching, healthWatch)
+    const watch = startCall(watching, healthWatch)
     watch.end(emptyMessage)
     await once(watch, 'data')
     time += 16 * minute
@@ -70,8 +72,8 @@ describe('clients that keep HTTP/2 connections open', () => {
   })
 
   test('a health watch ends after an hour', async () => {
-    const session = open()
-    const watch = start(session, healthWatch)
+    const session = openSession()
+    const watch = startCall(session, healthWatch)
     watch.end(emptyMessage)
     await once(watch, 'data')
     time += 61 * minute
@@ -81,34 +83,34 @@ describe('clients that keep HTTP/2 connections open', () => {
 
   for (const [what, path, message] of [
     ['a reflection call', reflection, listServices],
-    ['a call', getGroup, emptyMessage],
+    ['a call of our own services', getGroup, emptyMessage],
   ] as const) {
-    test(`${what} whose reply is not read ends after its deadline`, async () => {
-      const session = open({ initialWindowSize: 0 })
-      const stream = start(session, path)
+    test(`${what} whose reply is not read ends after the deadline of the call`, async () => {
+      const session = openSession({ initialWindowSize: 0 })
+      const stream = startCall(session, path)
       stream.end(message)
       await once(stream, 'response')
       time += 2 * minute
       await closed(stream)
-      await completeCall(open())
+      await completeCall(openSession())
     })
   }
 
-  test('a reflection call that sends nothing more ends after a minute', async () => {
-    const session = open()
-    const stream = start(session, reflection, listServices)
+  test('a reflection call whose client sends no further message ends after a minute', async () => {
+    const session = openSession()
+    const stream = startCall(session, reflection, listServices)
     await once(stream, 'data')
     time += 2 * minute
     await closed(stream)
     await completeCall(session)
   })
 
-  test('a connection has at most 20 open calls of health and reflection, without effect on other connections', async () => {
-    const session = open()
-    const watches = Array.from({ length: 21 }, () => start(session, healthWatch))
+  test('a connection can have at most 20 open calls of health and reflection, and refused ones do not affect other calls', async () => {
+    const session = openSession()
+    const watches = Array.from({ length: 21 }, () => startCall(session, healthWatch))
     const [refused] = await Promise.race(watches.map((watch) => once(watch, 'response')))
     assert.equal(refused['grpc-status'], '8')
-    const other = start(open(), healthWatch)
+    const other = startCall(openSession(), healthWatch)
     other.end(emptyMessage)
     await once(other, 'data')
     await completeCall(session)

@@ -66,7 +66,7 @@ examples('attacks on IAM', {
     assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
   },
 
-  async 'bindings in other organizations are not revealed'(stage) {
+  async 'the error of a refused update does not reveal role bindings in other organizations'(stage) {
     const { platform, owner, fail } = stage
     const uid = await make(stage, createIdentity, {
       parent: owner.organization,
@@ -82,7 +82,9 @@ examples('attacks on IAM', {
     assert.ok(!JSON.stringify(error).includes(rival.organization))
   },
 
-  async 'an administrator of a sub-group cannot take over bindings in other organizations'(stage) {
+  async 'an administrator of a sub-group cannot take over an identity that is bound in another organization'(
+    stage,
+  ) {
     const { platform, owner, fail, succeed } = stage
     const team = await make(stage, createGroup, { parent: owner.organization, group: { name: 'team' } })
     const uid = await make(stage, createIdentity, { parent: team, identity: { name: 'robot', claimMatch } })
@@ -104,8 +106,8 @@ examples('attacks on IAM', {
       parent: stage.owner.organization,
       identityProvider: { name: 'sso', defaultRole: viewer, oidc },
     })
-    const changeIssuer = (more: JsonObject) => ({
-      identityProvider: { uid, oidc: { issuer: 'https://evil.test', ...more } },
+    const changeIssuer = (oidcFields: JsonObject) => ({
+      identityProvider: { uid, oidc: { issuer: 'https://evil.test', ...oidcFields } },
     })
     const error = await stage.fail(updateIdentityProvider, changeIssuer({}))
     assert.deepEqual(violations(error), ['oidc.clientSecret'])
@@ -140,11 +142,11 @@ examples('attacks on IAM', {
     assert.ok(JSON.stringify(error).length < 16_000)
     const serviceBindings = { [long(0)]: 'nobody' }
     const association = { name: 'long', chainguard: { serviceBindings } }
-    const other = await fail(createAccountAssociation, {
+    const associationError = await fail(createAccountAssociation, {
       parent: owner.organization,
       accountAssociation: association,
     })
-    assert.ok(JSON.stringify(other).length < 4000)
+    assert.ok(JSON.stringify(associationError).length < 4000)
     await succeed(listGroups, {})
   },
 
@@ -152,8 +154,8 @@ examples('attacks on IAM', {
     const claims = JSON.parse('{"__proto__":"x","constructor":"y","toString":"z"}')
     const identity = { name: 'odd', claimMatch: { ...claimMatch, claims } }
     const uid = await make(stage, createIdentity, { parent: stage.owner.organization, identity })
-    const { claimMatch: kept } = (await stage.succeed(getIdentity, { uid })) as { claimMatch: JsonObject }
-    assert.deepEqual(Object.entries(kept.claims as JsonObject), Object.entries(claims))
+    const { claimMatch: stored } = (await stage.succeed(getIdentity, { uid })) as { claimMatch: JsonObject }
+    assert.deepEqual(Object.entries(stored.claims as JsonObject), Object.entries(claims))
   },
 })
 
@@ -169,7 +171,7 @@ onEachStore('races in IAM', (engine) => {
     await platform.stop()
   })
 
-  test('an access request to an organization that is deleted at the same time fails cleanly', async () => {
+  test('if access to an organization is requested while it is deleted, exactly one of the two calls succeeds', async () => {
     const [rest, grpc] = doors as [Door, Door]
     for (let round = 0; round < 15; round++) {
       const domain = `${engine}${round}.example.com`
@@ -178,18 +180,19 @@ onEachStore('races in IAM', (engine) => {
       const uid = body?.uid as string
       await verifyOrganization(platform.store, uid, { isVerified: true, now: Date.now() })
       const guest = await platform.addUser(`guest@${domain}`)
-      const [deleted, asked] = await Promise.all([
+      const [deleted, requested] = await Promise.all([
         rest.call(deleteGroup, { uid }, founder.token),
         grpc.call(requestGroupAccess, { groupUid: uid }, guest.token),
       ])
-      const codes = [deleted.error?.code ?? 0, asked.error?.code ?? 0]
-      assert.ok(['0,5', '9,0'].includes(codes.join()), `${codes}: ${asked.error?.message}`)
+      const codes = [deleted.error?.code ?? 0, requested.error?.code ?? 0]
+      // Either the organization is gone (5), or it is not empty because it contains the request (9).
+      assert.ok(['0,5', '9,0'].includes(codes.join()), `${codes}: ${requested.error?.message}`)
     }
   })
 
   // SQLite has a single writer, so this race exists only on PostgreSQL.
   const testOnPostgres = engine === 'postgres' ? test : () => {}
-  testOnPostgres('a role is not narrowed until running calls that rely on it have ended', async () => {
+  testOnPostgres('a role keeps a capability until running calls that rely on it have ended', async () => {
     const [rest] = doors as [Door]
     const { organization, token } = platform.owner
     const maker = await platform.addIdentityWith(organization, [

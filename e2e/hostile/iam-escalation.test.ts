@@ -41,7 +41,7 @@ const capabilities = [
   ...['repo.list', 'repo.create', 'apk.list'].flatMap((name) => capabilityNamed(name) ?? []),
 ].map(({ name }) => name)
 
-// The state: who holds what.
+// The state: who holds which capabilities.
 
 /** Capabilities with the group where they are held, as `bit@uid`. */
 type Held = ReadonlySet<string>
@@ -58,14 +58,18 @@ type Snapshot = {
   bits: Map<string, ReadonlySet<number>>
   /** By uid of the identity, invite or identity provider. */
   held: Map<string, Held>
-  /** How each holder is recognised, by uid. If this changes, somebody else has the capabilities of the holder. */
+  /** How each holder is recognised, by uid. If this changes, somebody else gets the capabilities of the holder. */
   recognition: Map<string, string>
-  /** Roles that are granted outside their own group, where an editor of the role may hold nothing. */
+  /**
+   * Custom roles that are granted outside their own group, as `role in group`. Must be empty: callers who change a role
+   * need its capabilities only in the group of the role.
+   */
   misplaced: string[]
 }
 
 const nothing: Held = new Set()
 
+/** Whether the capability is held at this uid or above it. */
 const isCovered = (held: Held, bit: number, place: string) =>
   lineage(place).some((above) => held.has(`${bit}@${above}`))
 
@@ -127,8 +131,8 @@ function gainsOf(before: Snapshot, after: Snapshot): Gain[] {
 }
 
 /**
- * Only these capabilities count as gained when a holder is recognised in another way. To bind a foreign identity is to
- * trust the administrators of its organization, who may change how it is recognised.
+ * When a holder is recognised in another way, only its capabilities in its own organization count as gained. Other
+ * organizations that bind it trust the administrators of its organization, who may change how it is recognised.
  */
 const isInOwnOrganization = (holder: string, pair: string) =>
   isWithin(pair.slice(pair.indexOf('@') + 1), organizationOf(holder))
@@ -141,21 +145,22 @@ const anyWrite = fc.record({
   role: nth,
   somebody: nth,
   capabilities: fc.subarray(capabilities, { minLength: 1, maxLength: 4 }),
-  /** Whether to prefer a group where the caller may do this. */
-  isAtHome: oneIn(8).map((isAway) => !isAway),
-  /** Whether to grant only what the caller holds. */
-  isModest: fc.boolean(),
+  /** Whether to prefer resources on which the caller may call the method. */
+  prefersPermitted: oneIn(8).map((ignoresPermission) => !ignoresPermission),
+  /** Whether to prefer roles and capabilities that the caller holds. */
+  prefersHeld: fc.boolean(),
+  /** Whether the identity in the request is the caller. */
   isForSelf: fc.boolean(),
-  /** Which fields of a resource to change. */
-  part: fc.nat({ max: 2 }),
+  /** Which fields the request contains. The meaning of the number depends on the method. */
+  variant: fc.nat({ max: 2 }),
   /** Whether an update has the mask `*`. */
-  isWhole: oneIn(5),
+  hasFullMask: oneIn(5),
   isOverGrpc: oneIn(4),
 })
 
 type Draw = Drawn<typeof anyWrite>
 
-type Choices = Pick<Draw, 'part'> & {
+type Choices = Pick<Draw, 'variant'> & {
   name: string
   target(table: TableName): string
   roleIn(place: string): string
@@ -203,19 +208,22 @@ const writes: Write[] = [
   },
   {
     method: RoleBindingsService.method.batchCreateRoleBindings,
-    request({ target, roleIn, somebody, part }) {
+    request({ target, roleIn, somebody, variant }) {
       const parent = target('groups')
       const roleUid = roleIn(parent)
-      const bindings = [{ identityUid: somebody() }, { identityUid: somebody(1), roleUid }].slice(0, part + 1)
+      const bindings = [{ identityUid: somebody() }, { identityUid: somebody(1), roleUid }].slice(
+        0,
+        variant + 1,
+      )
       return { parent, roleUid, requests: bindings.map((roleBinding) => ({ roleBinding })) }
     },
   },
   {
     method: RoleBindingsService.method.updateRoleBinding,
-    request({ target, roleIn, somebody, part }) {
+    request({ target, roleIn, somebody, variant }) {
       const uid = target('role_bindings')
-      const role = part === 0 ? {} : { roleUid: roleIn(groupOf(uid)) }
-      const identity = part === 1 ? {} : { identityUid: somebody() }
+      const role = variant === 0 ? {} : { roleUid: roleIn(groupOf(uid)) }
+      const identity = variant === 1 ? {} : { identityUid: somebody() }
       return { roleBinding: { uid, ...role, ...identity } }
     },
   },
@@ -225,21 +233,21 @@ const writes: Write[] = [
   },
   {
     method: GroupInvitesService.method.createGroupInvite,
-    request({ target, roleIn, part }) {
+    request({ target, roleIn, variant }) {
       const parent = target('groups')
-      const email = part === 0 ? { email: guestAddress } : {}
+      const email = variant === 0 ? { email: guestAddress } : {}
       return {
         parent,
-        groupInvite: { roleUid: roleIn(parent), ttl: '3600s', singleUse: part === 1, ...email },
+        groupInvite: { roleUid: roleIn(parent), ttl: '3600s', singleUse: variant === 1, ...email },
       }
     },
   },
   {
     method: GroupInvitesService.method.updateGroupInvite,
-    request({ target, roleIn, part }) {
+    request({ target, roleIn, variant }) {
       const uid = target('group_invites')
-      const role = part === 0 ? { roleUid: roleIn(groupOf(uid)) } : {}
-      const change = part === 1 ? { email: guestAddress } : { ttl: '7200s' }
+      const role = variant === 0 ? { roleUid: roleIn(groupOf(uid)) } : {}
+      const change = variant === 1 ? { email: guestAddress } : { ttl: '7200s' }
       return { groupInvite: { uid, ...role, ...change } }
     },
   },
@@ -256,10 +264,10 @@ const writes: Write[] = [
   },
   {
     method: IdentityProvidersService.method.updateIdentityProvider,
-    request({ name, target, roleIn, part }) {
+    request({ name, target, roleIn, variant }) {
       const uid = target('identity_providers')
-      const role = part === 0 ? {} : { defaultRole: roleIn(groupOf(uid)) }
-      const configuration = part === 1 ? {} : { oidc: { issuer: `https://${name}.test` } }
+      const role = variant === 0 ? {} : { defaultRole: roleIn(groupOf(uid)) }
+      const configuration = variant === 1 ? {} : { oidc: { issuer: `https://${name}.test` } }
       return { identityProvider: { uid, ...role, ...configuration } }
     },
   },
@@ -276,11 +284,11 @@ const writes: Write[] = [
   },
   {
     method: IdentitiesService.method.updateIdentity,
-    request({ name, target, part }) {
+    request({ name, target, variant }) {
       const change =
-        part === 0
+        variant === 0
           ? { description: 'somebody' }
-          : part === 1
+          : variant === 1
             ? { claimMatch: claimMatch(name) }
             : { servicePrincipal: 'SERVICE_PRINCIPAL_COSIGNED' }
       return { identity: { uid: target('identities'), ...change } }
@@ -292,7 +300,10 @@ const writes: Write[] = [
   },
   {
     method: GroupsService.method.createGroup,
-    request: ({ name, target, part }) => ({ parent: part === 0 ? '' : target('groups'), group: { name } }),
+    request: ({ name, target, variant }) => ({
+      parent: variant === 0 ? '' : target('groups'),
+      group: { name },
+    }),
   },
   {
     method: GroupsService.method.updateGroup,
@@ -355,23 +366,23 @@ function choose(
     return pick(allowed.length > 0 ? allowed : all, index) ?? absent
   }
   return {
-    part: draw.part,
+    variant: draw.variant,
     name: `made-${at}`,
     target: (table) =>
-      among(uids[table], draw.target, draw.isAtHome, (uid) =>
+      among(uids[table], draw.target, draw.prefersPermitted, (uid) =>
         demanded.every((bit) => isCovered(heldByCaller, bit, uid)),
       ),
     roleIn(place) {
       const bindable = uids.roles.filter((uid) => groupOf(uid) === '' || isWithin(place, groupOf(uid)))
-      return among(draw.isAtHome ? bindable : uids.roles, draw.role, draw.isModest, (uid) =>
+      return among(draw.prefersPermitted ? bindable : uids.roles, draw.role, draw.prefersHeld, (uid) =>
         [...(bits.get(uid) ?? [])].every((bit) => isCovered(heldByCaller, bit, place)),
       )
     },
     capabilitiesIn(place) {
       const isAllowed = (name: string) => isCovered(heldByCaller, bitOf(capabilityNamed(name)?.number), place)
-      const allowed = draw.isModest ? capabilities.filter(isAllowed) : []
-      const three = [0, 1, 2].map((offset) => pick(allowed, draw.role + offset) ?? '')
-      const names = allowed.length > 0 ? three : draw.capabilities
+      const allowed = draw.prefersHeld ? capabilities.filter(isAllowed) : []
+      const threeAllowed = [0, 1, 2].map((offset) => pick(allowed, draw.role + offset) ?? '')
+      const names = allowed.length > 0 ? threeAllowed : draw.capabilities
       const numbers = names.flatMap((name) => capabilityNamed(name)?.number ?? [])
       return numbers.flatMap((number) => CapabilitySchema.value[number]?.name ?? [])
     },
@@ -404,11 +415,11 @@ onEachStore('a caller with few capabilities', (engine) => {
   })
   after(() => setUp.stop())
 
-  async function tryWrite(now: Snapshot, caller: string, draw: Draw, at: number) {
+  async function tryWrite(snapshot: Snapshot, caller: string, draw: Draw, at: number) {
     const write = pick(writes, draw.write) as Write // the list is not empty
-    const sent = write.request(choose(now, caller, write.method, draw, at))
+    const sent = write.request(choose(snapshot, caller, write.method, draw, at))
     const isUpdate = write.method.input.fields.some(({ name }) => name === 'update_mask')
-    const request: JsonObject = { ...sent, ...(isUpdate && draw.isWhole ? { updateMask: '*' } : {}) }
+    const request: JsonObject = { ...sent, ...(isUpdate && draw.hasFullMask ? { updateMask: '*' } : {}) }
     const door = draw.isOverGrpc ? setUp.grpc : setUp.rest
     const { body, error } = await door.call(write.method, request, await setUp.platform.tokenOf(caller))
     const what = `${write.method.name} ${JSON.stringify(request)} by ${caller}`
@@ -462,10 +473,10 @@ onEachStore('a caller with few capabilities', (engine) => {
 
         const invite = pick(codes, draw.target)
         if (!invite) continue
-        // Invites are checked on creation; the caller may have lost the role since.
+        // The caller needed these capabilities only to create the invite, and may have lost them since.
         const offered = before.held.get(invite.uid) ?? nothing
         const guest = draw.isForSelf ? caller : (pick(before.uids.identities, draw.somebody) ?? absent)
-        await tryAccept(invite.code, guest, draw.isModest ? guestAddress : undefined)
+        await tryAccept(invite.code, guest, draw.prefersHeld ? guestAddress : undefined)
         await checkGains(`${guest} accepts the invite ${invite.uid}`, ({ holder, bit, place }) => {
           return holder === guest && isCovered(offered, bit, place)
         })

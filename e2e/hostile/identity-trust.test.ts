@@ -47,13 +47,17 @@ const trusting: Record<string, (robot: string, team: string) => JsonObject> = {
   }),
   'two patterns': () => ({ issuerPattern: 'http://stemma\\.(test|example)', subjectPattern: '[0-9a-f/]+' }),
   'its uid and another audience': (robot) => ({ issuer, subject: robot, audience: issuer }),
-  'a claim that every token has': (robot) => ({ issuer, subject: robot, claims: { client_id: 'stemmad' } }),
+  'its uid and a claim that every token has': (robot) => ({
+    issuer,
+    subject: robot,
+    claims: { client_id: 'stemmad' },
+  }),
 }
 
 examples('an administrator of identities in a team', {
   ...Object.fromEntries(
     Object.entries(trusting).map(([way, claimMatchOf]) => [
-      `cannot take over an identity that trusts one of the team by ${way}`,
+      `cannot take over an identity that trusts an identity of the team by ${way}`,
       async (stage: ExampleContext) => {
         const { team, robot, admin } = await makeTeam(stage)
         const deployer = await makeIdentity(stage, stage.owner.organization, claimMatchOf(robot, team))
@@ -75,7 +79,7 @@ examples('an administrator of identities in a team', {
     ]),
   ),
 
-  async 'cannot take over an identity that trusts one of the team indirectly, through others'(stage) {
+  async 'cannot take over an identity that trusts an identity of the team through other identities'(stage) {
     const { platform, owner } = stage
     const { team, robot, admin } = await makeTeam(stage)
     const elsewhere = await platform.addOrganization('elsewhere')
@@ -100,7 +104,7 @@ examples('an administrator of identities in a team', {
     await stage.succeed(updateIdentity, { identity: { uid: robot, claimMatch: { issuer, subject: first } } })
   },
 
-  async 'is not hindered by strangers who trust an identity of the team'(stage) {
+  async 'can change an identity of the team that only identities of other organizations trust'(stage) {
     for (const way of ['its uid', 'a pattern for its team']) {
       const { team, robot, admin } = await makeTeam(stage)
       const stranger = await stage.platform.addOrganization('stranger')
@@ -142,11 +146,11 @@ examples('an administrator of identities in a team', {
     const error = await stage.fail(updateIdentity, change(robot), admin.token)
     assert.equal(error.code, 7)
     assert.ok(!JSON.stringify(error).includes(partner.organization))
-    const wide = await platform.addIdentityWith(owner.organization, ['CAP_IAM_IDENTITY_UPDATE'])
-    await stage.succeed(updateIdentity, change(robot), wide.token)
+    const organizationAdmin = await platform.addIdentityWith(owner.organization, ['CAP_IAM_IDENTITY_UPDATE'])
+    await stage.succeed(updateIdentity, change(robot), organizationAdmin.token)
   },
 
-  async 'cannot create an identity that a stronger one trusts by a pattern'(stage) {
+  async 'cannot create an identity that an identity with more capabilities trusts by a pattern'(stage) {
     const { team, admin } = await makeTeam(stage)
     const deployer = await makeIdentity(stage, stage.owner.organization, {
       issuer,
@@ -159,7 +163,9 @@ examples('an administrator of identities in a team', {
     await stage.succeed(createIdentity, { parent: team, identity })
   },
 
-  async 'is not hindered by identities that cannot be assumed with tokens of the team'(stage) {
+  async 'can change and create identities of the team with whose tokens no other identity can be assumed'(
+    stage,
+  ) {
     const { platform, owner } = stage
     const { team, robot, admin } = await makeTeam(stage)
     const others: JsonObject[] = [
@@ -180,7 +186,7 @@ examples('an administrator of identities in a team', {
     await stage.succeed(createIdentity, { parent: team, identity }, admin.token)
   },
 
-  async 'is refused, unlike an owner, if more identities trust one of the team than the server checks'(
+  async 'is refused if more identities may trust one of the team than the server checks, but an owner is not'(
     stage,
   ) {
     const { platform, owner } = stage

@@ -51,7 +51,8 @@ onEachStore('patterns of claims', (engine) => {
     return body.uid as string
   }
 
-  async function codeOf(identity: string, claims: Record<string, string>): Promise<number> {
+  /** The error code of exchanging a token with these claims for the identity, through both doors; 0 for a success. */
+  async function exchangeCode(identity: string, claims: Record<string, string>): Promise<number> {
     const token = await attacker.sign(claims)
     const answers = await Promise.all(
       doors.map((door) => door.call(SecurityTokenService.method.exchange, { identity }, token)),
@@ -60,9 +61,9 @@ onEachStore('patterns of claims', (engine) => {
     return answers[0]?.error?.code ?? 0
   }
 
-  test('of issuers do not match a host in the path of another host, and nothing is fetched from it', async () => {
+  test('of issuers do not match a host name in the path of a URL, and the server fetches nothing from that URL', async () => {
     const identity = await identityWith({ issuerPattern: 'http://.+\\.example\\.com', subjectPattern: '.+' })
-    assert.equal(await codeOf(identity, { iss: pwned }), 7)
+    assert.equal(await exchangeCode(identity, { iss: pwned }), 7)
     assert.equal(attacker.requestCounts.get(`/pwn.example.com${discoveryPath}`), undefined)
     const escapedIssuer = attacker.issuer.replaceAll('.', '\\.')
     const attackersIdentity = await identityWith({
@@ -70,14 +71,14 @@ onEachStore('patterns of claims', (engine) => {
       subjectPattern: '.+',
     })
     assert.equal(
-      await codeOf(attackersIdentity, { iss: pwned }),
+      await exchangeCode(attackersIdentity, { iss: pwned }),
       0,
       'a pattern for the host of the attacker accepts this issuer',
     )
-    assert.equal(await codeOf(attackersIdentity, { iss: attacker.issuer }), 0)
+    assert.equal(await exchangeCode(attackersIdentity, { iss: attacker.issuer }), 0)
   })
 
-  test('of audiences and other claims do not match a host in the path of another host', async () => {
+  test('of audiences and other claims do not match a host name in the path or query of a URL', async () => {
     const issuer = attacker.issuer
     const pattern = 'https://.+\\.example\\.com'
     const rules = [
@@ -87,9 +88,9 @@ onEachStore('patterns of claims', (engine) => {
     ] as const
     for (const [rule, claim] of rules) {
       const identity = await identityWith({ issuer, ...rule })
-      assert.equal(await codeOf(identity, { [claim]: 'https://a.example.com' }), 0, claim)
+      assert.equal(await exchangeCode(identity, { [claim]: 'https://a.example.com' }), 0, claim)
       for (const value of ['https://evil.test/a.example.com', 'https://evil.test?a.example.com'])
-        assert.equal(await codeOf(identity, { [claim]: value }), 7, value)
+        assert.equal(await exchangeCode(identity, { [claim]: value }), 7, value)
     }
   })
 
@@ -119,7 +120,7 @@ onEachStore('patterns of claims', (engine) => {
       }
   })
 
-  describe('that were stored before the rule existed', () => {
+  describe('that were stored before the server refused unsafe patterns', () => {
     let uid: string
     before(async () => {
       const iss = { case: 'issuerPattern', value: 'http://127.0.0.1:.+' } as const
@@ -137,8 +138,8 @@ onEachStore('patterns of claims', (engine) => {
     })
 
     test('never match across the parts of a URL', async () => {
-      assert.equal(await codeOf(uid, { iss: pwned }), 7)
-      assert.equal(await codeOf(uid, { iss: attacker.issuer }), 0)
+      assert.equal(await exchangeCode(uid, { iss: pwned }), 7)
+      assert.equal(await exchangeCode(uid, { iss: attacker.issuer }), 0)
     })
 
     test('are reported by stemmad check', async () => {

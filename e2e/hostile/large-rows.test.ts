@@ -1,4 +1,4 @@
-// Each resource is limited in size, and so is each page of a list, whatever it contains.
+// The size of each resource, and of each page of a list, is limited.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
@@ -35,7 +35,10 @@ function installations(apps: number): JsonObject {
 const large = installations(8)
 const resourceCount = 12
 
-/** 1.04 MB as sent, 1.06 MB as stored: the stored JSON has each installation id in quotes. */
+/**
+ * Within the limit of 1,048,576 bytes as sent (1.04 MB), and beyond it as stored (1.06 MB): the stored JSON has each
+ * installation id in quotes.
+ */
 const tooLarge = Object.fromEntries(
   Array.from({ length: 10 }, (_, at) => [
     at + 1,
@@ -75,22 +78,22 @@ onEachStore('a resource that is too large', (engine) => {
     for (const door of doors) {
       const creation = { parent: organization, accountAssociation: association }
       assertRefused(await door.call(createAccountAssociation, creation, token), `${door.name} v2`, 'github')
-      const old = { group: organization, ...association }
-      assertRefused(await door.call(createV1, old, token), `${door.name} v1`, 'github')
+      const v1Request = { group: organization, ...association }
+      assertRefused(await door.call(createV1, v1Request, token), `${door.name} v1`, 'github')
     }
     const small = { parent: organization, accountAssociation: { name: 'accounts' } }
     const { body: created } = await doors[0].call(createAccountAssociation, small, token)
     for (const door of doors) {
       const request = { accountAssociation: { uid: organization, ...association } }
       assertRefused(await door.call(updateAccountAssociation, request, token), `${door.name} v2`, 'github')
-      const old = { group: organization, ...association }
-      assertRefused(await door.call(updateV1, old, token), `${door.name} v1`, 'github')
+      const v1Request = { group: organization, ...association }
+      assertRefused(await door.call(updateV1, v1Request, token), `${door.name} v1`, 'github')
       const { body } = await door.call(getAccountAssociation, { uid: organization }, token)
       assert.deepEqual(body, created)
     }
   })
 
-  test('is not created as an advisory either, even if only its JSON is too large', async () => {
+  test('is not created as an advisory, even if only its JSON is too large and its binary form is not', async () => {
     const event = {
       ...{ author: 'ada', reviewState: ReviewState.APPROVED },
       type: { case: 'fixed', value: { fixedVersion: '1', note: '\u0001'.repeat(8000) } } as const,
@@ -116,7 +119,7 @@ onEachStore('lists of large resources', (engine) => {
     const { organization, token } = platform.owner
     for (let at = 0; at < resourceCount; at++) {
       const group = await call(createGroup, { parent: organization, group: { name: `team-${at % 3}` } })
-      // Small rows are between large ones.
+      // Every fourth association is small.
       const github = at % 4 === 3 ? {} : { github: { appInstallations: large } }
       const accountAssociation = { name: `team-${at % 3}`, ...github }
       const { uid } = await call(createAccountAssociation, {
@@ -136,13 +139,13 @@ onEachStore('lists of large resources', (engine) => {
     await platform.stop()
   })
 
-  /** Returns the uids of each page. Checks the size and the total of each page. */
+  /** Returns the uids on each page. Checks the size of each page and the total that it reports. */
   async function pagesOf(door: Door, request: JsonObject, total: number): Promise<string[][]> {
     const pages: string[][] = []
     let pageToken = ''
     do {
-      const { skip = 0, ...rest } = request
-      const sent = { ...rest, pageToken, skip: pageToken === '' ? skip : 0 }
+      const { skip = 0, ...query } = request
+      const sent = { ...query, pageToken, skip: pageToken === '' ? skip : 0 }
       const { body, error } = await door.call(listAccountAssociations, sent, platform.owner.token)
       assert.ok(body, error?.message)
       assert.equal(body.totalCount, String(total))
@@ -154,28 +157,32 @@ onEachStore('lists of large resources', (engine) => {
     return pages
   }
 
-  const queries: [what: string, request: () => JsonObject, total?: number, expected?: number][] = [
-    ['by uid', () => ({ pageSize: 200 })],
-    ['in pages of the usual size', () => ({})],
-    ['in pages of an unusual size', () => ({ pageSize: 11 })],
-    ['by name', () => ({ pageSize: 200, orderBy: 'name desc' })],
-    ['by two fields', () => ({ pageSize: 100, orderBy: 'name, create_time desc' })],
-    ['with rows to skip', () => ({ pageSize: 200, skip: 1 }), resourceCount, resourceCount - 1],
-    ['by uids', () => ({ pageSize: 200, uidp: { ids: uids } })],
-    ['by uids in another order', () => ({ pageSize: 10, orderBy: 'create_time', uidp: { ids: uids } })],
-    ['with a filter', () => ({ pageSize: 200, name: 'team-1' }), 4],
+  const queries: [what: string, request: () => JsonObject, total?: number, listedCount?: number][] = [
+    ['ordered by uid', () => ({ pageSize: 200 })],
+    ['with the default page size', () => ({})],
+    ['with a page size of 11', () => ({ pageSize: 11 })],
+    ['ordered by name', () => ({ pageSize: 200, orderBy: 'name desc' })],
+    ['ordered by two fields', () => ({ pageSize: 100, orderBy: 'name, create_time desc' })],
+    ['with a row to skip', () => ({ pageSize: 200, skip: 1 }), resourceCount, resourceCount - 1],
+    ['filtered by uids', () => ({ pageSize: 200, uidp: { ids: uids } })],
+    [
+      'filtered by uids and ordered by creation time',
+      () => ({ pageSize: 10, orderBy: 'create_time', uidp: { ids: uids } }),
+    ],
+    ['filtered by name', () => ({ pageSize: 200, name: 'team-1' }), 4],
   ]
-  for (const [what, request, total = resourceCount, expected = total] of queries)
-    test(`${what} have small pages, which contain every resource once`, async () => {
-      const found: string[][] = []
+  for (const [what, request, total = resourceCount, listedCount = total] of queries)
+    test(`${what} have pages of limited size, which omit and repeat no resource`, async () => {
+      const uidsByDoor: string[][] = []
       for (const door of doors) {
         const pages = await pagesOf(door, request(), total)
-        if (expected > 6) assert.ok(pages.length > 1, `${door.name} has one page`)
-        found.push(pages.flat())
-        assert.equal(new Set(pages.flat()).size, expected)
-        assert.equal(pages.flat().length, expected)
+        // The four resources of the list filtered by name fit into one page.
+        if (listedCount > 4) assert.ok(pages.length > 1, `${door.name} has one page`)
+        uidsByDoor.push(pages.flat())
+        assert.equal(new Set(pages.flat()).size, listedCount)
+        assert.equal(pages.flat().length, listedCount)
       }
-      assert.deepEqual(found[0], found[1])
+      assert.deepEqual(uidsByDoor[0], uidsByDoor[1])
     })
 
   describe('of v1', () => {

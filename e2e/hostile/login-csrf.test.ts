@@ -1,5 +1,6 @@
-// Another host of the domain can set the cookies of a sign-in that are limited to a path. So it can put a sign-in that the
-// attacker has begun into the browser of a person, but no step of that sign-in may succeed there.
+// Login CSRF: the attacker begins a sign-in, and another host of the domain sets the cookies of that sign-in in the
+// browser of a person. That host can set only the cookies that are limited to a path. No step of the sign-in may succeed
+// in that browser.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Platform } from '@stemma/server/testing/platform.ts'
@@ -20,12 +21,12 @@ onEachStore('a sign-in that another host puts into the browser of a person', (en
   })
   after(() => platform.stop())
 
-  /** Over https, cookies for all paths have the prefix `__Host-` (forms.test.ts), so another host can set only the rest. */
-  const plant = (victim: Visitor, attacker: Visitor) =>
+  /** Over https, cookies for all paths have the prefix `__Host-` (forms.test.ts), so another host cannot set them. */
+  const plantCookies = (victim: Visitor, attacker: Visitor) =>
     victim.useCookies([...victim.copyCookies(), ...attacker.copyCookies().filter(({ path }) => path !== '/')])
 
   const victims: Record<string, () => Promise<Visitor>> = {
-    'a person who has never been here': async () => new Visitor(platform.url),
+    'a person who has never opened the sign-in': async () => new Visitor(platform.url),
     'a person who has begun to sign in': async () => {
       const visitor = new Visitor(platform.url)
       await visitor.open((await begin(party)).url)
@@ -40,16 +41,20 @@ onEachStore('a sign-in that another host puts into the browser of a person', (en
       const page = await attacker.open((await begin(party)).url)
       const resume = await attacker.submitOnly(page, '', { email: mallory, password })
       const titleBefore = (await victim.open((await begin(party)).url)).title
-      plant(victim, attacker)
+      plantCookies(victim, attacker)
       assert.doesNotMatch(await victim.redirectOf(resume), /[?&]code=/)
       assert.equal((await victim.open((await begin(party)).url)).title, titleBefore)
-      assert.match(await attacker.redirectOf(resume), /[?&]code=/, 'the browser that began it finishes it')
+      assert.match(
+        await attacker.redirectOf(resume),
+        /[?&]code=/,
+        'the browser that began the sign-in can finish it',
+      )
     })
 
     test(`does not sign in the attacker as ${who}`, async () => {
       const [attacker, victim] = [new Visitor(platform.url), await openVictim()]
       const page = await attacker.open((await begin(party)).url)
-      plant(victim, attacker)
+      plantCookies(victim, attacker)
       const shown = await victim.open(page.url)
       assert.equal(shown.status, 400)
       assert.match(shown.text, /begun in another browser/)
@@ -67,7 +72,7 @@ onEachStore('a sign-in that another host puts into the browser of a person', (en
     const confirm = await attacker.submit(await attacker.open('/device'), { user_code })
     const page = await attacker.submit(confirm, { confirm: 'yes' })
     const resume = await attacker.submitOnly(page, '', { email: mallory, password })
-    plant(victim, attacker)
+    plantCookies(victim, attacker)
     assert.notEqual((await victim.open(resume)).title, 'Your device is signed in')
     assert.equal((await victim.open((await begin(party)).url)).title, 'Sign in')
     assert.equal((await attacker.open(resume)).title, 'Your device is signed in')

@@ -1,4 +1,5 @@
-// Access by other users of the machine and by other containers: files, metrics, forwarded addresses.
+// Attacks by other users of the machine and by other containers: they try to read files and metrics, and to forge the
+// address of a client.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -65,7 +66,7 @@ describe('the files of the embedded store', { skip: process.platform === 'win32'
     assert.match(stderr, removedFolder)
   })
 
-  test('are not created in a working folder that was deleted: reading the secret file fails with a message, too', async () => {
+  test('are not created in a working folder that was deleted: reading the secret file fails with a message', async () => {
     const module = new URL('../../server/crypto/secret-file.ts', import.meta.url)
     const call = `readSecretFile('data', (size) => Buffer.alloc(size))`
     const script = `import { readSecretFile } from '${module.href}'; ${call}`
@@ -98,8 +99,10 @@ describe('the files of the embedded store', { skip: process.platform === 'win32'
     assert.equal((await runStemmad(folder, ['migrate'])).stderr, '')
   })
 
-  const notRoot = process.getuid?.() !== 0 && 'only root can create a folder of another user'
-  test('are refused in an open folder of another user', { skip: notRoot }, async () => {
+  const skipReason = process.getuid?.() !== 0 && 'only root can create a folder of another user'
+  test('are refused in a folder that belongs to another user and is open to everyone', {
+    skip: skipReason,
+  }, async () => {
     const data = join(folder, 'foreign')
     await mkdir(data)
     await chmod(folder, 0o755)
@@ -123,23 +126,23 @@ describe('the files of the embedded store', { skip: process.platform === 'win32'
 })
 
 onEachStore('metrics', (engine) => {
-  const statusOf = async (url: string, init?: RequestInit) => {
+  const statusAndBodyOf = async (url: string, init?: RequestInit) => {
     const answer = await fetch(url, init)
     return [answer.status, await answer.text()] as const
   }
 
-  test('are served on a port of their own, and there only', async () => {
+  test('are served only on the metrics port if one is set', async () => {
     const platform: Platform = await startPlatform(engine, ['--metrics-port', '0'])
     try {
       const metricsServer = `http://127.0.0.1:${platform.app.metricsPort}`
-      assert.equal((await statusOf(`${platform.url}/metrics`))[0], 404)
-      assert.equal((await statusOf(`${platform.url}/healthz`))[0], 200)
-      const [status, body] = await statusOf(`${metricsServer}/metrics?x=y`)
+      assert.equal((await statusAndBodyOf(`${platform.url}/metrics`))[0], 404)
+      assert.equal((await statusAndBodyOf(`${platform.url}/healthz`))[0], 200)
+      const [status, body] = await statusAndBodyOf(`${metricsServer}/metrics?x=y`)
       assert.equal(status, 200)
       assert.match(body, /stemma_calls_total/)
       for (const path of ['/', '/healthz', '/iam/v2beta1/groups', '/__proto__', '/metrics/'])
-        assert.equal((await statusOf(metricsServer + path))[0], 404, path)
-      assert.equal((await statusOf(`${metricsServer}/metrics`, { method: 'POST', body: 'x' }))[0], 405)
+        assert.equal((await statusAndBodyOf(metricsServer + path))[0], 404, path)
+      assert.equal((await statusAndBodyOf(`${metricsServer}/metrics`, { method: 'POST', body: 'x' }))[0], 405)
       await platform.app.stop(true)
       await assert.rejects(fetch(`${metricsServer}/metrics`))
     } finally {
@@ -147,15 +150,15 @@ onEachStore('metrics', (engine) => {
     }
   })
 
-  test('are served on the main port if no other is set', async () => {
+  test('are served on the main port if no metrics port is set', async () => {
     const platform = await startPlatform(engine)
-    assert.equal((await statusOf(`${platform.url}/metrics`))[0], 200)
+    assert.equal((await statusAndBodyOf(`${platform.url}/metrics`))[0], 200)
     assert.equal(platform.app.metricsPort, undefined)
     await platform.stop()
   })
 })
 
-test('the port of metrics must not be the main port', () => {
+test('the metrics port must be a number and differ from the main port', () => {
   assert.throws(() => readConfig({ PORT: '8080', STEMMA_METRICS_PORT: '8080' }, []), /must differ from PORT/)
   assert.throws(() => readConfig({ STEMMA_METRICS_PORT: 'x' }, []), /STEMMA_METRICS_PORT .*whole number/)
 })
@@ -174,7 +177,7 @@ test('compose.yaml trusts only the address of its balancer', () => {
     assert.equal(ports, undefined)
     assert.deepEqual(readConfig({ STEMMA_TRUSTED_PROXIES: address }, []).config.trustedProxies, [address])
   }
-  // The database cannot reach the balancer, nor the balancer the database.
+  // The database and the balancer cannot reach each other.
   assert.deepEqual([db.networks, Object.keys(balancer.networks)], [['data'], ['front']])
   assert.ok(address.startsWith(compose.networks.front.ipam.config[0].subnet.split('.0/')[0]))
 })

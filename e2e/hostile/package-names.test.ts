@@ -1,18 +1,18 @@
-// Commands that pages, docs and messages recommend. `npx NAME` installs a package of that name if the folder has none,
-// so every name must be one that a stranger cannot register: one of our packages, a dependency that we pin,
-// or a package that we checked.
+// Commands that pages, docs and messages recommend must not install the package of an attacker. `npx NAME` downloads
+// the package NAME if it is not installed, so every name must be one that nobody else can register: one of our packages,
+// a dependency that we pin, or a package that we checked.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { test } from 'node:test'
 
 const root = join(import.meta.dirname, '../..')
-const skipped = new Set(['node_modules', '.git', 'dist', 'data', 'e2e'])
+const skippedNames = new Set(['node_modules', '.git', 'dist', 'data', 'e2e'])
 const isText = /\.(?:md|ts|mjs|proto|ya?ml|json|sh|html|cfg)$|^Dockerfile$/
 
 function* textFiles(folder: string): Generator<string> {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    if (skipped.has(entry.name) || entry.name === 'package-lock.json') continue
+    if (skippedNames.has(entry.name) || entry.name === 'package-lock.json') continue
     const path = join(folder, entry.name)
     if (entry.isDirectory()) yield* textFiles(path)
     else if (isText.test(entry.name)) yield path
@@ -26,27 +26,27 @@ const { workspaces, devDependencies } = manifestOf('.')
 /** Published packages of others that the docs recommend for generated clients. */
 const recommendedNames = ['openapi-fetch', 'openapi-typescript']
 
-/** Also the names of our packages, and those of the packages that the lock file pins for the repository itself. */
+/** The recommended packages, our packages, and the development dependencies, which the lock file pins. */
 const allowedNames = new Set<string>([
   ...recommendedNames,
   ...workspaces.map((folder: string) => manifestOf(folder).name),
   ...Object.keys(devDependencies),
 ])
 
-/** Commands that install a package of the registry if it is missing, up to the first word that is no flag. */
+/** Matches commands that install a missing package from the registry. The groups are the flags and the package name. */
 const installers =
   /\b(?:npx|npm (?:exec|install|i|add|create|init)|pnpm (?:dlx|add)|yarn (?:dlx|add)|bunx)((?: +-[^\s`]+)*)((?: +@?[\w.-]+(?:\/[\w.-]+)?)?)/g
 
 const namesIn = (text: string) =>
   [...text.matchAll(installers)].map(([, , name = '']) => name.trim()).filter((name) => name !== '')
 
-test('every package that a page, a message or the docs name is ours, a pinned dependency or one that we checked', () => {
-  const found = [...textFiles(root)].flatMap((file) =>
+test('every package that a recommended command installs is ours, a pinned dependency or one that we checked', () => {
+  const uses = [...textFiles(root)].flatMap((file) =>
     namesIn(readFileSync(file, 'utf8')).map((name) => ({ file: relative(root, file), name })),
   )
-  const foreign = found.filter(({ name }) => !allowedNames.has(name))
+  const foreign = uses.filter(({ name }) => !allowedNames.has(name))
   assert.deepEqual(foreign, [])
-  const files = new Set(found.map(({ file }) => file))
+  const files = new Set(uses.map(({ file }) => file))
   for (const file of ['README.md', 'cli/README.md', 'server/pages/set-up.ts', 'server/commands/serve.ts'])
     assert.ok(files.has(file), `${file} names no package: the pattern of this test is wrong`)
 })

@@ -55,8 +55,8 @@ onEachStore('the provider of a sub-group of a verified organization', (engine) =
     await issuer.close()
   })
 
-  const addProvider = (issuerUrl: string, group: string, more: JsonObject = {}) =>
-    addIdentityProvider(platform, owner, { issuer: issuerUrl, pkceEnabled: true, ...more }, group)
+  const addProvider = (issuerUrl: string, group: string, oidcFields: JsonObject = {}) =>
+    addIdentityProvider(platform, owner, { issuer: issuerUrl, pkceEnabled: true, ...oidcFields }, group)
 
   const newVisitor = () => new Visitor(platform.url, honest.issuer, evil.issuer)
 
@@ -78,7 +78,7 @@ onEachStore('the provider of a sub-group of a verified organization', (engine) =
     return { email, emailUnverified }
   }
 
-  test('cannot assert a verified address of its domain', async () => {
+  test('cannot assert a verified address in the domain of the organization', async () => {
     assert.deepEqual(await addressesOf(await signIn(evilUid)), {
       email: undefined,
       emailUnverified: boss.email,
@@ -95,14 +95,14 @@ onEachStore('the provider of a sub-group of a verified organization', (engine) =
     assert.doesNotMatch((await openProvider(honestUid)).page.text, warning)
   })
 
-  test('is not found by the domain', async () => {
+  test('is not found by the domain of the organization', async () => {
     await callRest('DELETE', `${platform.url}/iam/v2beta1/identityProviders/${honestUid}`, owner.token)
     const response = await fetch(`${platform.url}/orgcheck?name=acme.example`)
     assert.equal(await response.json(), false)
     honestUid = await addProvider(honest.issuer, owner.organization)
   })
 
-  test('cannot verify an address by a registration with one of its tokens', async () => {
+  test('cannot verify an address: a registration with one of its tokens stores the address as unverified', async () => {
     await addProvider(issuer.issuer, team, { clientId: 'stemma-at-team' })
     for (const [at, door] of [restDoor(platform.url), grpcDoor(platform.url)].entries()) {
       for (const [sub, aud] of [
@@ -126,8 +126,8 @@ onEachStore('the provider of a sub-group of a verified organization', (engine) =
     }
   })
 
-  test('gets no code of another provider of the organization (mix-up attack)', async () => {
-    // The attacker knows the client of the honest provider, from the URL of any sign-in there.
+  test('gets no authorization code of another provider of the organization (mix-up attack)', async () => {
+    // The attacker knows the client id at the honest provider: it is in the URL of every sign-in there.
     const honestSignIn = await openProvider(honestUid)
     const honestUrl = new URL(await honestSignIn.visitor.submitOnly(honestSignIn.page, '/organization'))
     // The old redirect URI, which names no provider, may still be registered at the honest provider.
@@ -147,7 +147,7 @@ onEachStore('the provider of a sub-group of a verified organization', (engine) =
     evil.divert(undefined)
   })
 
-  test('gets no response of another provider: each is accepted only at the callback of its own provider', async () => {
+  test('gets no response of another provider: a response is accepted only at the callback of the provider that sent it', async () => {
     const { visitor, page } = await openProvider(honestUid)
     const response = new URL(
       (await new Visitor(honest.issuer).open(await visitor.submitOnly(page, '/organization'))).url,

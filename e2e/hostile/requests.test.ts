@@ -7,7 +7,7 @@ import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { Code } from '../../server/aip/code.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { AttackedPlatform, RestCase, RestRequest } from './hostile.ts'
-import { assertAllRefused as assertRefused, startAttackedPlatform } from './hostile.ts'
+import { assertAllRefused as assertAllRefusedBy, startAttackedPlatform } from './hostile.ts'
 
 const groups = '/iam/v2beta1/groups'
 const invalid = Code.INVALID_ARGUMENT
@@ -21,7 +21,7 @@ onEachStore('hostile REST requests are refused', (engine) => {
   })
   after(() => attacked.stop())
 
-  const assertAllRefused = (cases: RestCase[]) => assertRefused(attacked, cases)
+  const assertAllRefused = (cases: RestCase[]) => assertAllRefusedBy(attacked, cases)
   const post = (body: string | Uint8Array, headers = {}): RestRequest => ({
     verb: 'POST',
     target: `${groups}/${attacked.platform.owner.organization}`,

@@ -1,5 +1,6 @@
 // Clients that send a request and reset the connection before the server accepts it. Linux still delivers the request,
-// but no longer tells the address of the client. Such a client must not be able to choose its address.
+// but no longer reports the address of the client. Such a client must not be able to choose its address with the header
+// X-Forwarded-For.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,27 +18,27 @@ import {
 } from '../../server/testing/http2-frames.ts'
 import { openTestDoor } from '../../server/testing/test-door.ts'
 
-const forged = '203.0.113.7'
-const overRest = Buffer.from(
-  `GET /iam/v2beta1/groups/a HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: ${forged}\r\n\r\n`,
+const forgedAddress = '203.0.113.7'
+const restRequest = Buffer.from(
+  `GET /iam/v2beta1/groups/a HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: ${forgedAddress}\r\n\r\n`,
 )
-const overGrpc = Buffer.concat([
+const grpcRequest = Buffer.concat([
   preface,
   settings,
-  headers(1, callBlock('/platform.iam.v2beta1.GroupsService/GetGroup', ['x-forwarded-for', forged])),
+  headers(1, callBlock('/platform.iam.v2beta1.GroupsService/GetGroup', ['x-forwarded-for', forgedAddress])),
   frame(frameTypes.data, flags.endStream, 1, Buffer.alloc(5)),
 ])
 
-const attacks = 20
+const attackCount = 20
 const attackScript = `
   const [port, request] = process.argv.slice(1)
-  for (let count = 0; count < ${attacks}; count++) {
+  for (let count = 0; count < ${attackCount}; count++) {
     const socket = require('node:net').connect(Number(port), '127.0.0.1')
     socket.on('error', () => {})
     socket.on('connect', () => socket.write(Buffer.from(request, 'base64'), () => socket.resetAndDestroy()))
   }`
 
-/** Blocks the event loop until the clients have gone, so the server accepts their connections only afterwards. */
+/** Blocks the event loop until the clients have exited, so the server accepts their connections only afterwards. */
 function sendAndReset(port: number, request: Buffer): void {
   const args = ['-e', attackScript, String(port), request.toString('base64')]
   const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
@@ -45,10 +46,10 @@ function sendAndReset(port: number, request: Buffer): void {
 }
 
 for (const [door, request] of [
-  ['REST', overRest],
-  ['gRPC', overGrpc],
+  ['REST', restRequest],
+  ['gRPC', grpcRequest],
 ] as const)
-  test(`a request over ${door} whose client is gone before it is accepted is not executed`, async () => {
+  test(`a request over ${door} is not executed if its client resets the connection before the server accepts it`, async () => {
     const addresses: string[] = []
     const { port, close } = await openTestDoor({
       trustedProxies: ['10.0.0.0/8'],
@@ -59,7 +60,7 @@ for (const [door, request] of [
       // The server accepts connections in their order, so it has read the attacks when it answers this client.
       for (let count = 0; count < 3; count++) {
         const answer = await fetch(`http://127.0.0.1:${port}/iam/v2beta1/groups/a`, {
-          headers: { 'x-forwarded-for': forged, connection: 'close' },
+          headers: { 'x-forwarded-for': forgedAddress, connection: 'close' },
         })
         assert.equal(answer.status, 200)
       }
@@ -84,8 +85,9 @@ const tlsAttackScript = `
     Atomics.notify(signals, 1)
   })`
 
-/** Blocks the event loop from the handshake until the client has sent its request and gone. */
+/** After the handshake, blocks the event loop until the client has sent its request and reset the connection. */
 async function sendAndResetOverTls(port: number, request: Buffer): Promise<void> {
+  // The first value becomes 1 when the client may send, the second when its connection is closed.
   const signals = new Int32Array(new SharedArrayBuffer(8))
   const worker = new Worker(tlsAttackScript, { eval: true, workerData: { port, request, signals } })
   await once(worker, 'message')
@@ -94,7 +96,7 @@ async function sendAndResetOverTls(port: number, request: Buffer): Promise<void>
   Atomics.wait(signals, 1, 0)
 }
 
-test('a client over TLS that is gone before its request is read cannot choose its address', async () => {
+test('a TLS client that resets the connection before its request is read cannot choose its address', async () => {
   const addresses: string[] = []
   const { port, close } = await openTestDoor({
     isTls: true,
@@ -102,9 +104,9 @@ test('a client over TLS that is gone before its request is read cannot choose it
     act: ({ envelope }) => void addresses.push(envelope.address),
   })
   try {
-    for (let count = 0; count < attacks; count++) await sendAndResetOverTls(port, overRest)
+    for (let count = 0; count < attackCount; count++) await sendAndResetOverTls(port, restRequest)
     const client = connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
-    client.write(overRest)
+    client.write(restRequest)
     await once(client, 'data')
     client.destroy()
     assert.ok(addresses.length > 0)

@@ -57,8 +57,8 @@ onEachStore('nothing reveals', (engine) => {
     return new Promise((resolve) => {
       const path = `/${method.parent.typeName}/${method.name}`
       client.makeUnaryRequest(path, asIs, asIs, bytes, metadata, (error, reply = Buffer.alloc(0)) => {
-        const problem = error ? `${error.details} ${JSON.stringify(error.metadata.getMap())}` : ''
-        seen.push(problem, reply.toString('latin1'))
+        const errorText = error ? `${error.details} ${JSON.stringify(error.metadata.getMap())}` : ''
+        seen.push(errorText, reply.toString('latin1'))
         resolve(reply)
       })
     })
@@ -95,7 +95,7 @@ onEachStore('nothing reveals', (engine) => {
     await overRest('PATCH', `identityProviders/${uid}`, { oidc: { clientSecret: secret } })
     await overGrpc(updateIdentityProvider, { identityProvider: { uid, oidc: { clientSecret: secret } } })
     // Errors about the secret do not contain it.
-    const bad: unknown[] = [
+    const invalidBodies: unknown[] = [
       { ...identityProvider, oidc: { ...oidc, clientSecret: [secret] } },
       { ...identityProvider, oidc: { ...oidc, clientSecret: { value: secret } } },
       { ...identityProvider, oidc: { ...oidc, clientSecret: secret.repeat(1000) } },
@@ -104,7 +104,7 @@ onEachStore('nothing reveals', (engine) => {
       { ...identityProvider, name: 'NOT A NAME', oidc },
       JSON.stringify({ ...identityProvider, oidc }).slice(0, -1),
     ]
-    for (const body of bad) {
+    for (const body of invalidBodies) {
       const { code } = await overRest('POST', `identityProviders/${parent}`, body)
       assert.equal(code, 3)
     }

@@ -51,7 +51,7 @@ onEachStore('an attacker at sign-in', (engine) => {
     addIdentityProvider(platform, owner, { issuer, pkceEnabled: true })
 
   const newVisitor = () => new Visitor(platform.url, honest.issuer, evil.issuer)
-  const rolesOf = (identity: string) =>
+  const bindingsOf = (identity: string) =>
     platform.store.query(sql`select uid from role_bindings where identity = ${identity}`)
 
   describe('cannot, with a prepared link,', () => {
@@ -79,7 +79,7 @@ onEachStore('an attacker at sign-in', (engine) => {
     })
   })
 
-  test('cannot have a code of an honest provider sent to their own (mix-up attack)', async () => {
+  test('cannot make the server send a code of an honest provider to their own provider (mix-up attack)', async () => {
     // The attacker starts a sign-in at the honest provider and keeps its URL, which contains their nonce and challenge.
     const attacker = new Visitor(platform.url)
     const begun = await begin(party, { idp_id: honestUid })
@@ -98,21 +98,21 @@ onEachStore('an attacker at sign-in', (engine) => {
     evil.divert(undefined)
   })
 
-  test('cannot get a code by replacing the provider during a sign-in', async () => {
+  test('cannot get a code by changing the issuer of a provider during a sign-in', async () => {
     const uid = await addProvider(attackers, honest.issuer)
     const visitor = new Visitor(platform.url)
     const page = await visitor.open((await begin(party, { idp_id: uid })).url)
-    const back = await new Visitor(honest.issuer).open(await visitor.submitOnly(page, '/organization'))
+    const callback = await new Visitor(honest.issuer).open(await visitor.submitOnly(page, '/organization'))
     await callRest('PATCH', `${platform.url}/iam/v2beta1/identityProviders/${uid}`, attackers.token, {
       oidc: { issuer: evil.issuer, clientSecret },
     })
-    const end = await visitor.open(back.url)
+    const end = await visitor.open(callback.url)
     assert.equal(end.status, 401)
     assert.deepEqual(evil.tokenRequests, [])
   })
 
   describe('who knows the password', () => {
-    const reset = async (identity: string) => {
+    const changePassword = async (identity: string) => {
       const hash = await openPasswords(randomBytes, passwordCost).hash('an entirely new password')
       await platform.store.write(() => setPassword(identity, hash, Date.now()))
     }
@@ -127,7 +127,7 @@ onEachStore('an attacker at sign-in', (engine) => {
         password,
       })
       assert.match(onward, /\/oauth\/authorize\//)
-      await reset(identity)
+      await changePassword(identity)
       const end = await visitor.open(onward)
       assert.equal(end.status, 400)
     })
@@ -135,12 +135,12 @@ onEachStore('an attacker at sign-in', (engine) => {
     test('cannot keep a session by sending requests while the password is changed', async () => {
       const identity = await addAccount(platform, 'cyd@example.com')
       const { visitor, tokens } = await signIn(platform, 'cyd@example.com')
-      let isOver = false
+      let isPasswordChanged = false
       const busy = Array.from({ length: 8 }, async () => {
-        while (!isOver) await visitor.open((await begin(party)).url).catch(() => undefined)
+        while (!isPasswordChanged) await visitor.open((await begin(party)).url).catch(() => undefined)
       })
-      await reset(identity)
-      isOver = true
+      await changePassword(identity)
+      isPasswordChanged = true
       await Promise.all(busy)
       assert.equal((await visitor.open((await begin(party)).url)).title, 'Sign in')
       await assert.rejects(oidc.refreshTokenGrant(party, tokens.refresh_token ?? ''))
@@ -154,7 +154,7 @@ onEachStore('an attacker at sign-in', (engine) => {
       const page = await visitor.open(`/oauth?${query}`)
       const end = await visitor.submit(page, { email: 'dan@example.com', password })
       let refresh = new URL(end.url).searchParams.get('refresh_token') ?? ''
-      let [isOver, isRefused] = [false, false]
+      let [isPasswordChanged, isRefused] = [false, false]
       const refreshOnce = async () => {
         const answer = await fetch(`${platform.url}/sts/exchange_refresh_token`, {
           method: 'POST',
@@ -165,10 +165,10 @@ onEachStore('an attacker at sign-in', (engine) => {
         return true
       }
       const chain = (async () => {
-        while (!isOver && !isRefused) isRefused = !(await refreshOnce())
+        while (!isPasswordChanged && !isRefused) isRefused = !(await refreshOnce())
       })()
-      await reset(identity)
-      isOver = true
+      await changePassword(identity)
+      isPasswordChanged = true
       await chain
       assert.equal(await refreshOnce(), false)
     })
@@ -183,16 +183,16 @@ onEachStore('an attacker at sign-in', (engine) => {
       return redeem(party, begun, end)
     }
     const { access_token: token } = await signInWithProvider(honestUid)
-    assert.equal((await rolesOf(uid)).length, 1)
+    assert.equal((await bindingsOf(uid)).length, 1)
     await platform.unbind(uid)
     await callRest('DELETE', `${platform.url}/auth/v1/delete/${uid}`, token)
     await signInWithProvider(honestUid)
-    assert.deepEqual(await rolesOf(uid), [])
+    assert.deepEqual(await bindingsOf(uid), [])
     await signInWithProvider(await addProvider(victims, honest.issuer))
-    assert.deepEqual(await rolesOf(uid), [])
+    assert.deepEqual(await bindingsOf(uid), [])
   })
 
-  test('an invalid invite does not reveal whether an account exists', async () => {
+  test('does not learn from an invalid invite whether an account exists', async () => {
     await addAccount(platform, 'eve@example.com')
     const answers = await Promise.all(
       ['eve@example.com', 'free@example.com'].map(async (email) => {
@@ -207,21 +207,22 @@ onEachStore('an attacker at sign-in', (engine) => {
 
   test('cannot redeem another person’s code in their own sign-in', async () => {
     const redirect = 'http://localhost:8085/callback?token=true'
-    const address = `/oauth?${new URLSearchParams({ exit: 'redirect', redirect })}`
-    const codeOf = async (visitor: Visitor) => {
-      const page = await visitor.open(address)
+    const path = `/oauth?${new URLSearchParams({ exit: 'redirect', redirect })}`
+    /** Signs in and returns the parameters of the callback, which contain a code. */
+    const callbackQueryOf = async (visitor: Visitor) => {
+      const page = await visitor.open(path)
       const onward = await visitor.submitOnly(page, page.forms[0]?.action ?? '', { email: ada, password })
       return new URL(await visitor.redirectOf(onward)).searchParams
     }
-    const victim = await codeOf(new Visitor(platform.url))
+    const victimsQuery = await callbackQueryOf(new Visitor(platform.url))
     const attacker = new Visitor(platform.url)
-    const own = await codeOf(attacker)
-    own.set('code', victim.get('code') ?? '')
-    const end = await attacker.open(`/oauth/finish?${own}`)
+    const attackersQuery = await callbackQueryOf(attacker)
+    attackersQuery.set('code', victimsQuery.get('code') ?? '')
+    const end = await attacker.open(`/oauth/finish?${attackersQuery}`)
     assert.ok(!end.url.includes('token=ey'), end.url)
   })
 
-  test('a foreign audience and control characters in names are refused with a clear error', async () => {
+  test('gets an error for a foreign audience and for control characters in names', async () => {
     const page = await new Visitor(platform.url).open(
       (await begin(party, { resource: 'https://evil.example' })).url,
     )
@@ -230,8 +231,8 @@ onEachStore('an attacker at sign-in', (engine) => {
     const form = await visitor.open((await begin(party)).url)
     assert.equal((await visitor.submit(form, { email: 'a\0b@example.com', password })).status, 401)
     assert.equal((await fetch(`${platform.url}/orgcheck?name=%00`)).status, 400)
-    const named = await visitor.open((await begin(party, { idp_id: 'a\0b' })).url)
-    assert.equal(named.status, 400)
+    const providerPage = await visitor.open((await begin(party, { idp_id: 'a\0b' })).url)
+    assert.equal(providerPage.status, 400)
   })
 
   test('an address verified by the operator stays with its owner when the base URL changes', async () => {

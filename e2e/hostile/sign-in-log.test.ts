@@ -12,7 +12,7 @@ import { Visitor } from '../sign-in/visitor.ts'
 
 type Line = { level: number; msg: string; reason?: string; counts?: Record<string, number> }
 
-const warning = 40
+const warningLevel = 40
 const maxLines = 10
 
 const linesOf = ({ written }: CapturedLog): Line[] =>
@@ -22,7 +22,7 @@ const linesOf = ({ written }: CapturedLog): Line[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line))
 
-const warningsOf = (captured: CapturedLog) => linesOf(captured).filter(({ level }) => level >= warning)
+const warningsOf = (captured: CapturedLog) => linesOf(captured).filter(({ level }) => level >= warningLevel)
 
 async function startLogged(engine: Parameters<typeof startPlatform>[0], captured: CapturedLog) {
   const url = `http://127.0.0.1:${await freePort()}`
@@ -31,7 +31,7 @@ async function startLogged(engine: Parameters<typeof startPlatform>[0], captured
 }
 
 onEachStore('the log of refused sign-ins', (engine) => {
-  test('has a limited number of lines for a network, and one line that counts the others', async () => {
+  test('has a limited number of lines for each network, and one line that counts the further refusals', async () => {
     const captured = captureLog('info')
     const platform = await startLogged(engine, captured)
     const form = {
@@ -92,14 +92,14 @@ onEachStore('the log of sign-in has no warning about', (engine) => {
     const party = await relyingParty(platform.url)
     const openWith = async (length: number) =>
       visitor.open((await begin(party, { skip_registration: 'x'.repeat(length) })).url)
-    // The largest parameter with which the sign-in page opens.
-    let [fits, isTooLarge] = [3500, 7000]
-    while (isTooLarge - fits > 1) {
-      const length = Math.floor((fits + isTooLarge) / 2)
-      if ((await openWith(length)).status === 200) fits = length
-      else isTooLarge = length
+    // Finds the longest parameter with which the sign-in page still opens.
+    let [accepted, tooLong] = [3500, 7000]
+    while (tooLong - accepted > 1) {
+      const length = Math.floor((accepted + tooLong) / 2)
+      if ((await openWith(length)).status === 200) accepted = length
+      else tooLong = length
     }
-    const end = await visitor.submitTo(await openWith(fits), '/cancel')
+    const end = await visitor.submitTo(await openWith(accepted), '/cancel')
     assert.equal(end.status, 400)
     assert.match(end.alert ?? end.text, /too large/)
     assert.deepEqual(warningsOf(captured), [])

@@ -1,4 +1,4 @@
-// Pages of sign-in that another web page opens in the browser of a person, and paths that resemble theirs.
+// Pages of sign-in that a hostile web page opens in the browser of a person, and paths that resemble those of pages.
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -16,7 +16,7 @@ onEachStore('pages of sign-in', (engine) => {
   })
   after(() => platform.stop())
 
-  test('do not issue a token because the person is holding a key down', async () => {
+  test('are not confirmed by a key that the person is holding down when the page opens', async () => {
     const { visitor } = await signIn(platform, ada)
     const code = String(generateKeyPairSync('x25519').publicKey.export({ format: 'jwk' }).x)
     const page = await visitor.open(`${platform.url}/oauth?headless_code=${code}`)

@@ -58,43 +58,43 @@ onEachStore('sign-in does not reveal', (engine) => {
   test('passwords, codes, cookies and tokens', async () => {
     const party = await relyingParty(platform.url)
     const visitor = new Visitor(platform.url)
-    const made = await fetch(`${platform.url}/iam/v2beta1/groupInvites/${platform.owner.organization}`, {
+    const answer = await fetch(`${platform.url}/iam/v2beta1/groupInvites/${platform.owner.organization}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${platform.owner.token}`, 'content-type': 'application/json' },
       body: JSON.stringify({ roleUid: builtInRole('viewer').uid, ttl: '600s' }),
     })
-    const { code: invite } = (await made.json()) as { code: string }
+    const { code: invite } = (await answer.json()) as { code: string }
     const begun = await begin(party, { invite })
     const page = await visitor.open(begun.url)
-    const wrong = 'a password that is wrong'
-    await visitor.submit(page, { email: ada, password: wrong })
+    const wrongPassword = 'a password that is wrong'
+    await visitor.submit(page, { email: ada, password: wrongPassword })
     const interaction = visitor.cookie('stemma_sign_in')
     const end = await visitor.submit(page, { email: ada, password })
     const code = new URL(end.url).searchParams.get('code') ?? ''
     const tokens = await redeem(party, begun, end)
-    const next = await oidc.refreshTokenGrant(party, tokens.refresh_token ?? '')
+    const refreshed = await oidc.refreshTokenGrant(party, tokens.refresh_token ?? '')
     const device = await oidc.initiateDeviceAuthorization(party, { scope: 'openid' })
     const redirect = 'http://localhost:8085/callback?token=true'
     const query = new URLSearchParams({ exit: 'redirect', redirect, create_refresh_token: 'true' })
-    const published = await visitor.submitTo(await visitor.open(`/oauth?${query}`), '/continue')
-    const { searchParams } = new URL(published.url)
-    const refresh = searchParams.get('refresh_token') ?? ''
+    const publishedClientPage = await visitor.submitTo(await visitor.open(`/oauth?${query}`), '/continue')
+    const { searchParams } = new URL(publishedClientPage.url)
+    const publishedRefresh = searchParams.get('refresh_token') ?? ''
     await assertUnseen({
-      ...{ password, wrong, invite, code, interaction, verifier: begun.verifier },
+      ...{ password, wrongPassword, invite, code, interaction, verifier: begun.verifier },
       session: visitor.cookie('stemma_session'),
       access: tokens.access_token,
       identity: tokens.id_token,
       refresh: tokens.refresh_token,
-      next: next.refresh_token,
+      refreshed: refreshed.refresh_token,
       device: device.device_code,
       published: searchParams.get('token') ?? '',
-      publishedRefresh: refresh,
-      publishedSecret: JSON.parse(Buffer.from(refresh, 'base64').toString()).secret,
+      publishedRefresh,
+      publishedSecret: JSON.parse(Buffer.from(publishedRefresh, 'base64').toString()).secret,
     })
-    const plain = device.user_code.replace('-', '')
+    const userCode = device.user_code.replace('-', '')
     for (const row of await platform.store.query(
       sql`select user_code from sign_in_states where user_code is not null`,
     ))
-      assert.ok(!String(row[0]).includes(plain))
+      assert.ok(!String(row[0]).includes(userCode))
   })
 })

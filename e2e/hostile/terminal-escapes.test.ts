@@ -1,4 +1,4 @@
-// A server, or a tenant whose text it returns, sends control characters to the terminal of `stemma`.
+// Control characters that a server, or a tenant whose text it returns, sends to the terminal of a user of `stemma`.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { Server } from 'node:http'
@@ -9,7 +9,7 @@ import type { Client } from '../cli/client.ts'
 import { openClient } from '../cli/client.ts'
 import { atTerminal, noTerminal } from '../cli/terminal.ts'
 
-/** Sets the title, copies to the clipboard and clears the screen, with one- and two-byte introducers. */
+/** Escape sequences that set the title, write to the clipboard and clear the screen twice: with `ESC [` and with 0x9b. */
 const attack = '\x1b]0;title\x07\x1b]52;c;aGk=\x07\x1b[2J\x9b2J'
 const uid = 'a'.repeat(40)
 
@@ -42,6 +42,7 @@ describe('control characters from a server', () => {
     await client.remove()
   })
 
+  /** Allows line breaks, and colours, which `stemma` itself adds. */
   const assertPlain = (text: string) => {
     assert.doesNotMatch(text.replace(/\x1b\[[\d;]*m/g, ''), /[\x00-\x09\x0b-\x1f\x7f-\x9f]/)
     assert.notEqual(text.trim(), '')
@@ -60,8 +61,8 @@ describe('control characters from a server', () => {
   })
 
   test('are not in the error about a response that is not JSON', async () => {
-    const wrong = { ...env, STEMMA_API: `${env.STEMMA_API}/not-json` }
-    const { code, stdout, stderr } = await client.run(['auth', 'status'], '', wrong)
+    const notJsonEnv = { ...env, STEMMA_API: `${env.STEMMA_API}/not-json` }
+    const { code, stdout, stderr } = await client.run(['auth', 'status'], '', notJsonEnv)
     assert.deepEqual([code, stdout], [7, ''])
     assertPlain(stderr)
   })

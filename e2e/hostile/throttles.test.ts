@@ -1,4 +1,5 @@
-// Limits of failed attempts. An attacker must not be able to use them against others, who may have the same address.
+// Limits on failed attempts. An attacker must not be able to lock out others by exceeding them, even others with the
+// same address.
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -31,6 +32,7 @@ onEachStore('an attacker whose exchanges fail', (engine) => {
   })
   after(() => setUp.stop())
 
+  /** Makes more attempts than are allowed. Returns each code that they got once, in order of appearance. */
   const codesOf = async (attempt: () => Promise<{ error?: { code: number } | undefined }>) => {
     const codes = new Set<number>()
     for (let count = 0; count < attemptCount; count++) codes.add((await attempt()).error?.code ?? 0)
@@ -64,7 +66,7 @@ onEachStore('an attacker whose exchanges fail', (engine) => {
     assert.equal((await door.call(getHeadlessSession, { code })).error?.code, Code.NOT_FOUND)
   })
 
-  test('is throttled separately for each issuer and identity, so that errors of other exchanges are still explained', async () => {
+  test('is throttled separately for each issuer and identity, so that a failure for another identity still gets its own error', async () => {
     const { doors } = setUp
     const [door] = doors
     const { uid: other } = await setUp.createIdentity()
@@ -134,8 +136,8 @@ onEachStore('an attacker who guesses a password from many networks', (engine) =>
     for (const email of ['bob@example.com', 'eve@example.com']) await addAccount(platform, email)
     const addresses = Array.from({ length: 101 }, (_, at) => `10.${at}.0.1`)
     assert.deepEqual(await guess('bob@example.com', addresses), [...Array(100).fill(401), 429])
-    const ownersAddress = Array<string>(60).fill('203.0.113.9')
-    assert.deepEqual(await guess('bob@example.com', ownersAddress), Array(60).fill(429))
+    const fromOwnersAddress = Array<string>(60).fill('203.0.113.9')
+    assert.deepEqual(await guess('bob@example.com', fromOwnersAddress), Array(60).fill(429))
     const owner = new Visitor(platform.url)
     owner.address = '203.0.113.9'
     await signIn(platform, 'eve@example.com', {}, owner)

@@ -121,13 +121,13 @@ onEachStore('hostile credentials are refused', (engine) => {
     const head = header()
     const payload = encode(claims())
     const { kid, publicJwk } = attacked.platform.keys.signing()
-    const ours = createPublicKey({ key: publicJwk as JsonWebKey, format: 'jwk' })
-    const pem = ours.export({ type: 'spki', format: 'pem' }).toString()
+    const publicKey = createPublicKey({ key: publicJwk as JsonWebKey, format: 'jwk' })
+    const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString()
     const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const byStranger = (text: string) =>
       sign('sha256', Buffer.from(text), { key: stranger.privateKey, dsaEncoding: 'ieee-p1363' })
     const jwk = stranger.publicKey.export({ format: 'jwk' })
-    const [ownHead, ownPayload, ownSignature] = attacked.platform.owner.token.split('.') as [
+    const [ownerHead, ownerPayload, ownerSignature] = attacked.platform.owner.token.split('.') as [
       string,
       string,
       string,
@@ -143,9 +143,9 @@ onEachStore('hostile credentials are refused', (engine) => {
     const tokens: Record<string, string> = {
       'alg none': `${encode({ ...head, alg: 'none' })}.${payload}.`,
       'alg None': `${encode({ ...head, alg: 'None' })}.${payload}.`,
-      'alg none with a signature': `${encode({ ...head, alg: 'none' })}.${payload}.${ownSignature}`,
-      'no signature': `${ownHead}.${ownPayload}.`,
-      'a signature of zeros': `${ownHead}.${ownPayload}.${Buffer.alloc(64).toString('base64url')}`,
+      'alg none with a signature': `${encode({ ...head, alg: 'none' })}.${payload}.${ownerSignature}`,
+      'no signature': `${ownerHead}.${ownerPayload}.`,
+      'a signature of zeros': `${ownerHead}.${ownerPayload}.${Buffer.alloc(64).toString('base64url')}`,
       'HS256 with the public key as JSON': hmacToken(JSON.stringify(publicJwk)),
       'HS256 with the public key as PEM': hmacToken(pem),
       'HS256 with the key id': hmacToken(kid),
@@ -164,12 +164,12 @@ onEachStore('hostile credentials are refused', (engine) => {
       'a key id with NUL': foreignToken({ kid: '\0' }),
       'a key id that is no text': foreignToken({ kid: { $ne: 1 } }),
       'a long key id': foreignToken({ kid: 'k'.repeat(5000) }),
-      'another payload': `${ownHead}.${payload}.${ownSignature}`,
-      'another header': `${encode({ ...head, more: 1 })}.${ownPayload}.${ownSignature}`,
+      'another payload': `${ownerHead}.${payload}.${ownerSignature}`,
+      'another header': `${encode({ ...head, more: 1 })}.${ownerPayload}.${ownerSignature}`,
       'a cut signature': attacked.platform.owner.token.slice(0, -4),
       'a longer signature': `${attacked.platform.owner.token}AAAA`,
-      'a header that is no object': `${encode(['ES256'])}.${payload}.${ownSignature}`,
-      'a header that is no JSON': `${Buffer.from('{').toString('base64url')}.${payload}.${ownSignature}`,
+      'a header that is no object': `${encode(['ES256'])}.${payload}.${ownerSignature}`,
+      'a header that is no JSON': `${Buffer.from('{').toString('base64url')}.${payload}.${ownerSignature}`,
     }
     for (const [what, token] of Object.entries(tokens)) await assertRefusedEverywhere(`Bearer ${token}`, what)
     await attacked.assertUnchanged()
@@ -193,12 +193,12 @@ onEachStore('hostile credentials are refused', (engine) => {
     }
     const hourMs = 3600_000
     const expired = await attacked.platform.tokenOf(identity, Date.now() - 2 * hourMs)
-    const early = await attacked.platform.tokenOf(identity, Date.now() + 2 * hourMs)
+    const fromFuture = await attacked.platform.tokenOf(identity, Date.now() + 2 * hourMs)
     for (const [what, token] of Object.entries(tokens)) await assertRefusedEverywhere(`Bearer ${token}`, what)
     for (const sub of ['a'.repeat(40), attacked.platform.owner.organization, attacked.group])
       await assertValidRequestsRefused(`Bearer ${await signed({ sub })}`, `identity ${sub}`)
     await assertRefusedEverywhere(`Bearer ${expired}`, 'expired')
-    await assertRefusedEverywhere(`Bearer ${early}`, 'from the future')
+    await assertRefusedEverywhere(`Bearer ${fromFuture}`, 'from the future')
     const headers = { authorization: `Bearer ${expired}` }
     assert.match((await attacked.rest({ target: groups, headers })).body, /expired/)
     await attacked.assertUnchanged()
@@ -211,13 +211,13 @@ onEachStore('hostile credentials are refused', (engine) => {
 
   test('a token is invalid as soon as its identity is deleted', async () => {
     const { platform } = attacked
-    const gone = await platform.addIdentity(platform.owner.organization)
-    const headers = { authorization: `Bearer ${gone.token}` }
+    const deleted = await platform.addIdentity(platform.owner.organization)
+    const headers = { authorization: `Bearer ${deleted.token}` }
     assert.equal((await attacked.rest({ target: groups, headers })).status, 200)
     await platform.store.write(function* () {
-      yield sql`delete from identities where uid = ${gone.identity}`
+      yield sql`delete from identities where uid = ${deleted.identity}`
     })
-    await assertValidRequestsRefused(`Bearer ${gone.token}`, 'deleted identity')
+    await assertValidRequestsRefused(`Bearer ${deleted.token}`, 'deleted identity')
   })
 
   test('a valid token still works', async () => {

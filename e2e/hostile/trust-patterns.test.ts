@@ -21,16 +21,16 @@ const { createIdentity, updateIdentity } = IdentitiesService.method
 const issuer = 'http://stemma.test'
 
 /** Takes 60 ms to match with a long uid. */
-const costly = '.*a.{0,160}b.{0,160}c.{0,160}d.{0,150}x'
+const costlyPattern = '.*a.{0,160}b.{0,160}c.{0,160}d.{0,150}x'
 
-/** A thread that accepts every new pattern, and never answers when it has to match patterns. */
-const stuck = new URL(
+/** Program of a thread that accepts every new pattern, and never answers when it has to match patterns. */
+const stuckProgram = new URL(
   `data:text/javascript,import{parentPort}from'node:worker_threads';
   parentPort.on('message',({kind,rules})=>{while(kind==='trust');parentPort.postMessage({result:rules.map(()=>undefined)})})`,
 )
 
-/** A thread that accepts every new pattern, and answers each match as if it had exceeded its limits. */
-const exceeding = new URL(
+/** Program of a thread that accepts every new pattern, and answers each match as if it had exceeded its limits. */
+const exceedingProgram = new URL(
   `data:text/javascript,import{parentPort}from'node:worker_threads';
   parentPort.on('message',({kind,rules})=>parentPort.postMessage({result:kind==='trust'?undefined:rules.map(()=>undefined)}))`,
 )
@@ -44,10 +44,12 @@ async function setUpTeam(setUp: ExchangePlatform) {
   const claimMatch = { issuer: setUp.issuer.issuer, subject: 'robot' }
   const robot = (await callAsOwner(createIdentity, { parent: team, identity: { name: 'x', claimMatch } })).uid
   const admin = await platform.addIdentityWith(team, ['CAP_IAM_IDENTITY_CREATE', 'CAP_IAM_IDENTITY_UPDATE'])
-  const { uid: deployer } = await setUp.createIdentity({ claimMatch: { issuer, subjectPattern: costly } })
+  const { uid: deployer } = await setUp.createIdentity({
+    claimMatch: { issuer, subjectPattern: costlyPattern },
+  })
   const change = (subject: string) => ({ identity: { uid: robot as string, claimMatch: { subject } } })
-  const added = { parent: team, identity: { name: 'new', claimMatch } }
-  return { change, added, admin, deployer }
+  const creation = { parent: team, identity: { name: 'new', claimMatch } }
+  return { change, creation, admin, deployer }
 }
 
 onEachStore('a change of an identity that an expensive pattern may trust', (engine) => {
@@ -58,24 +60,24 @@ onEachStore('a change of an identity that an expensive pattern may trust', (engi
   }
   afterEach(() => setUp.stop())
 
-  test('waits for a thread, while others are answered', async () => {
-    const { change, added, admin } = await start({ program: stuck, timeLimitMs: 600_000 })
-    let answered = 0
-    const busy = setUp.doors.flatMap((door) => [
-      door.call(updateIdentity, change(door.name), admin.token).finally(() => answered++),
-      door.call(createIdentity, added, admin.token).finally(() => answered++),
+  test('waits for a thread, while other calls are answered', async () => {
+    const { change, creation, admin } = await start({ program: stuckProgram, timeLimitMs: 600_000 })
+    let answeredCount = 0
+    const waitingCalls = setUp.doors.flatMap((door) => [
+      door.call(updateIdentity, change(door.name), admin.token).finally(() => answeredCount++),
+      door.call(createIdentity, creation, admin.token).finally(() => answeredCount++),
     ])
     for (const door of setUp.doors)
       for (let count = 0; count < 10; count++)
         assert.ok((await door.call(GroupsService.method.listGroups, {}, setUp.platform.owner.token)).body)
-    assert.equal(answered, 0)
-    const outcomes = Promise.all(busy)
+    assert.equal(answeredCount, 0)
+    const outcomes = Promise.all(waitingCalls)
     await setUp.stop()
     for (const { error } of await outcomes) assert.equal(error?.code, 14, error?.message)
   })
 
   test('requires the capabilities of the identity with the pattern if the match exceeds its limits', async () => {
-    const { change, added, admin, deployer } = await start({ program: exceeding })
+    const { change, creation, admin, deployer } = await start({ program: exceedingProgram })
     for (const door of setUp.doors) {
       const before = await door.call(updateIdentity, change(`${door.name}-1`), admin.token)
       assert.ok(before.body, before.error?.message)
@@ -83,19 +85,19 @@ onEachStore('a change of an identity that an expensive pattern may trust', (engi
     await setUp.platform.bind(deployer, 'editor', setUp.platform.owner.organization)
     for (const door of setUp.doors) {
       assert.equal((await door.call(updateIdentity, change('x'), admin.token)).error?.code, 7)
-      assert.equal((await door.call(createIdentity, added, admin.token)).error?.code, 7)
+      assert.equal((await door.call(createIdentity, creation, admin.token)).error?.code, 7)
       const byOwner = await door.call(updateIdentity, change(door.name), setUp.platform.owner.token)
       assert.ok(byOwner.body, byOwner.error?.message)
     }
   })
 
   test('succeeds if the thread finds that the pattern does not match', async () => {
-    const { change, added, admin, deployer } = await start({})
+    const { change, creation, admin, deployer } = await start({})
     await setUp.platform.bind(deployer, 'editor', setUp.platform.owner.organization)
     for (const door of setUp.doors) {
       const updated = await door.call(updateIdentity, change(door.name), admin.token)
       assert.ok(updated.body, updated.error?.message)
-      const created = await door.call(createIdentity, added, admin.token)
+      const created = await door.call(createIdentity, creation, admin.token)
       assert.ok(created.body, created.error?.message)
     }
   })
@@ -121,35 +123,35 @@ const longUids = Array.from(
 
 /**
  * Decides for every pair of an identity and a subject whether the identity trusts the subject. Also returns the tasks
- * that threads received, and the number of patterns that were compiled on the event loop.
+ * that threads received, the number of patterns compiled on the event loop, and the number of runs of the transaction.
  */
 async function decide(identities: Identity[], subjects: string[]) {
   const tasks: Omit<TrustTask, 'kind'>[] = []
-  const patterns = openPatterns()
-  const compiled = openPatterns()
+  const patternsInThread = openPatterns()
+  const patternsOnLoop = openPatterns()
   const checks = {
     async trust(task: Omit<TrustTask, 'kind'>) {
       tasks.push(task)
-      return performTrustCheck(patterns, { kind: 'trust', ...task })
+      return performTrustCheck(patternsInThread, { kind: 'trust', ...task })
     },
   }
   let runs = 0
-  const deps = { authUrl: issuer, patterns: compiled, checks }
+  const deps = { authUrl: issuer, patterns: patternsOnLoop, checks }
   const trusting = await withTrustDecisions(deps, 'caller', async (decisions) => {
     runs++
     return decisions.trusting(identities, subjects)
   })
-  return { tasks, runs, trusting, compiledOnLoop: compiled.size }
+  return { tasks, runs, trusting, compiledOnLoop: patternsOnLoop.size }
 }
 
-test('expensive patterns are never matched on the event loop, and only few in threads', async () => {
-  const identities = Array.from({ length: 100 }, (_, at) => identityWith(`${costly}${at}`, at))
+test('expensive patterns are never matched on the event loop, and only a few of them in threads', async () => {
+  const identities = Array.from({ length: 100 }, (_, at) => identityWith(`${costlyPattern}${at}`, at))
   const { tasks, runs, trusting, compiledOnLoop } = await decide(identities, longUids)
   assert.equal(compiledOnLoop, 0)
   assert.equal(runs, 2)
   assert.equal(tasks.length, 1)
-  const inThread = tasks[0]?.subjects.length ?? 0
-  assert.ok(inThread > 0 && inThread < 10, `${inThread} of 5000 matches`)
+  const matchesInThread = tasks[0]?.subjects.length ?? 0
+  assert.ok(matchesInThread > 0 && matchesInThread < 10, `${matchesInThread} of 5000 matches`)
   assert.equal(trusting.length, 100, 'pairs that were not matched count as trust')
 })
 
@@ -166,10 +168,10 @@ test('ordinary patterns are matched exactly, whatever their number', async () =>
   )
 })
 
-test('the cost of a match grows with the pattern, its repeats and the text', () => {
+test('the estimated cost of a match grows with the length of the pattern, its repeats and the length of the text', () => {
   const cost = (pattern: string, subject: string) => trustCost(identityWith(pattern, 0), issuer)(subject)
   assert.ok(cost('a.{0,100}', 'abc') > 10 * cost('a.', 'abc'))
-  assert.ok(cost(costly, 'a'.repeat(500)) > 5 * cost(costly, 'a'.repeat(10)))
+  assert.ok(cost(costlyPattern, 'a'.repeat(500)) > 5 * cost(costlyPattern, 'a'.repeat(10)))
   const nested = `${'('.repeat(300)}https://a\\.b/${')'.repeat(300)}`
-  assert.ok(cost(nested, 'a') > 300_000, 'nested groups are searched one by one')
+  assert.ok(cost(nested, 'a') > 300_000, 'each level of parentheses is parsed again')
 })

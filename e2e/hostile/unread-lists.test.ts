@@ -15,8 +15,10 @@ import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 
-/** Number of groups in the list: about 20 MB of JSON, more than fits into the buffers between server and client. */
-const copies = 10_000
+/** Copies of a group. Their list is about 20 MB of JSON, more than fits into the buffers between server and client. */
+const copyCount = 10_000
+/** The copies, the group that is copied, and the organization. */
+const groupCount = copyCount + 2
 
 onEachStore('long lists of v1', (engine) => {
   let platform: Platform
@@ -35,7 +37,7 @@ onEachStore('long lists of v1', (engine) => {
     const columns = raw('parent, root, name, create_time, update_time, proto, json, shape')
     const statement = sql`
       with recursive numbers (number) as (
-        select 1 union all select number + 1 from numbers where number < ${copies}
+        select 1 union all select number + 1 from numbers where number < ${copyCount}
       )
       insert into groups (uid, ${columns})
       select parent || '/' || substr(cast(10000000000000000 + number as text), 2), ${columns}
@@ -91,8 +93,8 @@ onEachStore('long lists of v1', (engine) => {
   }
 
   test('are sent completely, over REST and gRPC, as often as a caller asks', async () => {
-    assert.equal(await countItems(await startList()), copies + 2)
-    assert.equal(await countItems(await startList()), copies + 2)
+    assert.equal(await countItems(await startList()), groupCount)
+    assert.equal(await countItems(await startList()), groupCount)
     const head = await startList('HEAD')
     assert.equal(head.statusCode, 200)
     head.resume()
@@ -102,12 +104,12 @@ onEachStore('long lists of v1', (engine) => {
       const stream = startOverGrpc(session)
       const bytes = Buffer.concat(await stream.toArray())
       const list = fromBinary(GroupListSchema, bytes.subarray(5))
-      assert.equal(list.items.length, copies + 2)
+      assert.equal(list.items.length, groupCount)
     }
     session.destroy()
   })
 
-  test('wait in memory over gRPC only up to the number of unread bytes that a caller may have', async () => {
+  test('are refused over gRPC while the caller leaves too many bytes unread', async () => {
     // With this window, no byte of a message can be sent.
     const session = connect(platform.url, { settings: { initialWindowSize: 0 } })
     session.on('error', () => {})
@@ -116,9 +118,9 @@ onEachStore('long lists of v1', (engine) => {
     await assertOthersAreAnswered()
     session.destroy()
     // After the disconnect, the caller may have unread bytes again.
-    const next = connect(platform.url)
-    while ((await listOverGrpc(next)) === 'refused') await assertOthersAreAnswered()
-    next.destroy()
+    const nextSession = connect(platform.url)
+    while ((await listOverGrpc(nextSession)) === 'refused') await assertOthersAreAnswered()
+    nextSession.destroy()
   })
 
   test('are read from the store only as far as their clients read', async () => {
@@ -128,7 +130,7 @@ onEachStore('long lists of v1', (engine) => {
     await removeCopies()
     for (const response of waiting) {
       const count = await countItems(response)
-      assert.ok(count < copies, `${count} items were in memory`)
+      assert.ok(count < copyCount, `${count} items were in memory`)
     }
     await assertOthersAreAnswered()
   })

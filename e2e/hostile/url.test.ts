@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { Code } from '../../server/aip/code.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { AttackedPlatform, RestCase, RestRequest } from './hostile.ts'
-import { assertAllRefused as assertRefused, startAttackedPlatform } from './hostile.ts'
+import { assertAllRefused as assertAllRefusedBy, startAttackedPlatform } from './hostile.ts'
 
 const groups = '/iam/v2beta1/groups'
 const invalid = Code.INVALID_ARGUMENT
@@ -19,7 +19,7 @@ onEachStore('hostile URLs are refused', (engine) => {
   })
   after(() => attacked.stop())
 
-  const assertAllRefused = (cases: RestCase[]) => assertRefused(attacked, cases)
+  const assertAllRefused = (cases: RestCase[]) => assertAllRefusedBy(attacked, cases)
   const list = (query: string): RestRequest => ({ target: `${groups}?${query}` })
   const patch = (query: string): RestRequest => ({
     verb: 'PATCH',
@@ -106,7 +106,7 @@ onEachStore('hostile URLs are refused', (engine) => {
         ...bad.map((text): RestCase => [text, list(`page_token=${text}`), invalid, { field: 'page_token' }]),
         ['other filter', list(`page_token=${token}&name=x`), invalid, { field: 'page_token' }],
         [
-          'other place',
+          'other region',
           list(`page_token=${token}&uidp.children_of=${organization}`),
           invalid,
           { field: 'page_token' },
@@ -169,7 +169,8 @@ onEachStore('hostile URLs are refused', (engine) => {
         ),
       ))
 
-    test('too many ids, and too many parameters', () => {
+    test('too many ids, malformed ids and too many parameters', () => {
+      // Sent in a body, because a URL with so many parameters would be too long.
       const form = (body: string): RestRequest => ({
         verb: 'POST',
         target: groups,
@@ -288,7 +289,7 @@ onEachStore('hostile URLs are refused', (engine) => {
       ))
   })
 
-  test('large values within the limits are accepted', async () => {
+  test('unusual but valid values are accepted', async () => {
     for (const query of [
       'page_size=2147483647',
       'skip=2147483647',

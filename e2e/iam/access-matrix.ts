@@ -15,7 +15,7 @@ const viewer = builtInRole('viewer').uid
 const identityClaims = exampleOf(IdentitySchema, 'create').claimMatch as JsonObject
 
 const byUid = (resource: string) => async (scene: Scene) => ({ uid: await createIn(scene, resource) })
-const inList = (resource: string): MatrixRow => ({
+const exportRow = (resource: string): MatrixRow => ({
   request: async (scene) => ({ uidp: { ids: [await createIn(scene, resource)] } }),
   codes: anyToken,
   visible: [0, 0, 0, 1, 1, 1, 1],
@@ -24,13 +24,14 @@ const bindingOfV1 = async (scene: Scene) => ({ identity: await createIn(scene, '
 const accountsOfV1 = { name: 'accounts', amazon: { account: '123456789012' } }
 const associationGroup = async (scene: Scene) => ({ group: await createIn(scene, 'AccountAssociation') })
 
+/** Rows of the other methods, and of standard methods whose derived row would be wrong. */
 const exceptions: Record<string, MatrixRow> = {
   // The caller `owner here` has a role binding in the group, so the group is not empty.
   'platform.iam.v2beta1.GroupsService.DeleteGroup': {
     request: ({ here }) => ({ uid: here }),
     codes: [16, 16, 7, 7, 7, 9, 0],
   },
-  // None of the callers has an e-mail address.
+  // None of the callers has an e-mail address, by which an organization is found.
   'platform.iam.v2beta1.GroupsService.LookupGroup': { request: () => ({}), codes: [16, 16, 5, 5, 5, 5, 5] },
   'platform.iam.v2beta1.GroupsService.CheckEligibility': { request: () => ({}), codes: anyToken },
   'platform.iam.v2beta1.GroupsService.RequestGroupAccess': {
@@ -129,8 +130,8 @@ const exceptions: Record<string, MatrixRow> = {
     request: byUid('Advisory'),
     codes: readers,
   },
-  'platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOsv': inList('Advisory'),
-  'platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOpenVex': inList('Advisory'),
+  'platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOsv': exportRow('Advisory'),
+  'platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOpenVex': exportRow('Advisory'),
   // The example of the reference has an id, and ids are unique, so it cannot be created for every caller.
   'platform.vulnerabilities.v1.Advisories.Create': {
     request: ({ here }) => ({ parentId: here, advisory }),

@@ -40,7 +40,7 @@ onEachStore('access', (engine) => {
   }
 
   async function tokenOf(caller: (typeof callers)[number], here: string): Promise<string | undefined> {
-    const bound = async (role: string) =>
+    const tokenWithRole = async (role: string) =>
       (await platform.addIdentity(platform.owner.organization, role, here)).token
     switch (caller) {
       case 'no token':
@@ -52,11 +52,11 @@ onEachStore('access', (engine) => {
       case 'owner above':
         return platform.owner.token
       case 'viewer here':
-        return bound('viewer')
+        return tokenWithRole('viewer')
       case 'editor here':
-        return bound('editor')
+        return tokenWithRole('editor')
       case 'owner here':
-        return bound('owner')
+        return tokenWithRole('owner')
     }
   }
 
@@ -90,10 +90,10 @@ onEachStore('access', (engine) => {
     }
   })
 
-  test('errors do not reveal whether a uid outside the scope exists', async () => {
-    const there = await makeGroup()
+  test('errors do not reveal to callers of another organization whether a uid exists', async () => {
+    const group = await makeGroup()
     for (const door of doors) {
-      const answers = [there, `${platform.owner.organization}/${'0'.repeat(16)}`].map(async (uid) => {
+      const answers = [group, `${platform.owner.organization}/${'0'.repeat(16)}`].map(async (uid) => {
         const { error } = await door.call(getGroup, { uid }, other.token)
         return JSON.stringify(error).replaceAll(uid, 'uid')
       })
@@ -113,7 +113,7 @@ onEachStore('access', (engine) => {
     }
   })
 
-  test('a revoked binding takes effect on the next call', async () => {
+  test('the removal of a role binding takes effect with the next call', async () => {
     const here = await makeGroup()
     const viewer = await platform.addIdentity(platform.owner.organization, 'viewer', here)
     for (const door of doors) assert.ok((await door.call(getGroup, { uid: here }, viewer.token)).body)

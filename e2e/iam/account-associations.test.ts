@@ -25,12 +25,12 @@ const associate = (stage: ExampleContext, parent: string, fields: JsonObject = a
   stage.succeed(createAccountAssociation, { parent, accountAssociation: { name: 'accounts', ...fields } })
 
 examples('account associations', {
-  async 'an association has the uid of its group and keeps every kind of account'(stage) {
+  async 'an association has the uid of its group and stores accounts of every provider'(stage) {
     const group = await makeGroup(stage)
     const services = { chainguard: { serviceBindings: { INGESTER: stage.owner.identity } } }
     const association = await associate(stage, group, { ...accounts, ...services })
-    const { createTime, updateTime, ...rest } = association
-    assert.deepEqual(rest, { uid: group, name: 'accounts', description: '', ...accounts, ...services })
+    const { createTime, updateTime, ...fields } = association
+    assert.deepEqual(fields, { uid: group, name: 'accounts', description: '', ...accounts, ...services })
     assert.equal(updateTime, createTime)
     assert.deepEqual(await stage.succeed(getAccountAssociation, { uid: group }), association)
   },
@@ -70,14 +70,14 @@ examples('account associations', {
 
   async 'every account is validated'(stage) {
     const parent = await makeGroup(stage)
-    const refuse = async (more: JsonObject) =>
+    const violationsOf = async (fields: JsonObject) =>
       violations(
-        await stage.fail(createAccountAssociation, { parent, accountAssociation: { name: 'a', ...more } }),
+        await stage.fail(createAccountAssociation, { parent, accountAssociation: { name: 'a', ...fields } }),
       )
-    assert.deepEqual(await refuse({ amazon: { account: '12' } }), ['amazon.account'])
-    assert.deepEqual(await refuse({ google: {} }), ['google.projectId', 'google.projectNumber'])
-    assert.deepEqual(await refuse({ azure: { tenantId: 't' } }), ['azure.clientIds'])
-    assert.deepEqual(await refuse({ chainguard: { serviceBindings: { INGESTER: 'me' } } }), [
+    assert.deepEqual(await violationsOf({ amazon: { account: '12' } }), ['amazon.account'])
+    assert.deepEqual(await violationsOf({ google: {} }), ['google.projectId', 'google.projectNumber'])
+    assert.deepEqual(await violationsOf({ azure: { tenantId: 't' } }), ['azure.clientIds'])
+    assert.deepEqual(await violationsOf({ chainguard: { serviceBindings: { INGESTER: 'me' } } }), [
       'chainguard.serviceBindings[INGESTER]',
     ])
   },
