@@ -3,7 +3,7 @@
 import { join, posix } from 'node:path'
 import { findCycles } from './import-cycles.ts'
 import { type Import, listFiles, readImports } from './imports.ts'
-import { internal, mayImport, restricted, shared } from './rooms.ts'
+import { internalFolders, mayImport, restrictedFiles, sharedRooms } from './rooms.ts'
 
 const root = join(import.meta.dirname, '..')
 const imports = listFiles(root).flatMap((file) => readImports(root, file))
@@ -20,11 +20,11 @@ function isTest(file: string): boolean {
 function isAllowed({ file, target, isTypeOnly }: Import): boolean {
   const from = roomOf(file)
   const to = roomOf(target)
-  const allowed = [...(mayImport[from] ?? []), ...(from.startsWith('server/') ? shared : [])]
-  if (to !== from && internal.some((folder) => target.startsWith(folder))) return false
+  const allowed = [...(mayImport[from] ?? []), ...(from.startsWith('server/') ? sharedRooms : [])]
+  if (to !== from && internalFolders.some((folder) => target.startsWith(folder))) return false
   if (to === 'server/testing') return allowed.includes(to)
-  if (restricted[target] && !restricted[target].includes(from)) return false
-  if (from === 'server/resources' && to === from) return isNear(file, target) || isTable(target)
+  if (restrictedFiles[target] && !restrictedFiles[target].includes(from)) return false
+  if (from === 'server/resources' && to === from) return isInOwnFolderOrAbove(file, target) || isTable(target)
   if (to === from || allowed.includes(to) || allowed.includes('*')) return true
   if (isTable(target) && allowed.includes('tables')) return true
   return isTypeOnly && allowed.includes(`type ${to}`)
@@ -40,7 +40,7 @@ function isTable(path: string): boolean {
 }
 
 /** A resource may import its own folder and the files in the folders above it, such as resources/create.ts. */
-function isNear(file: string, target: string): boolean {
+function isInOwnFolderOrAbove(file: string, target: string): boolean {
   return `${posix.dirname(file)}/`.startsWith(`${posix.dirname(target)}/`)
 }
 

@@ -6,16 +6,16 @@ export interface Import {
   file: string
   line: number
   target: string
-  /** True for `import type` and `export type`, which Node removes (verbatimModuleSyntax). */
+  /** True for `import type`, `export type` and `typeof import(…)`, which Node removes. */
   isTypeOnly: boolean
 }
 
 const names = String.raw`(?:[\w$]+\s*,\s*)?(?:\{[^}]*\}|\*(?:\s+as\s+[\w$]+)?|[\w$]+)`
-const statement = new RegExp(
+const importStatement = new RegExp(
   String.raw`^(?:import|export)\s+(?<type>type\s+(?!from\b))?(?:${names}\s+from\s+)?['"](?<path>[^'"]+)['"]`,
   'gm',
 )
-const call = /(?<type>\btypeof\s+)?\bimport\(\s*['"](?<path>[^'"]+)['"]/g
+const importCall = /(?<type>\btypeof\s+)?\bimport\(\s*['"](?<path>[^'"]+)['"]/g
 
 /** All hand-written TypeScript files, as paths relative to the root. */
 export function listFiles(root: string): string[] {
@@ -29,7 +29,7 @@ export function listFiles(root: string): string[] {
 
 export function readImports(root: string, file: string): Import[] {
   const text = readFileSync(join(root, file), 'utf8')
-  const matches = [...text.matchAll(statement), ...text.matchAll(call)]
+  const matches = [...text.matchAll(importStatement), ...text.matchAll(importCall)]
   return matches.flatMap(({ index, groups }) => {
     const target = resolve(file, groups?.path ?? '')
     const line = text.slice(0, index).split('\n').length

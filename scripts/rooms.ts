@@ -1,8 +1,8 @@
 // The import table: which rooms each room may import. check-imports.ts enforces it, ARCHITECTURE.md shows it.
 
-// A room is a workspace or, in server, the first folder or file below it. `tables` are the table.ts of resources,
-// `type x` allows only `import type`, `*` is every room but server/testing. Every room of the server may also import
-// server/bounded-map and the types of server/log.
+// A room is a workspace; in server, every folder and file directly below it is a room. `tables` are the table.ts files
+// of resources, `type x` allows only `import type`, `*` is every room but server/testing. Every room of the server may
+// also import `sharedRooms`.
 export const mayImport: Record<string, string[]> = {
   api: [],
   cli: ['api'],
@@ -53,7 +53,7 @@ export const mayImport: Record<string, string[]> = {
 }
 
 // Files that only these rooms may import, even if other rooms may import the rest of the folder.
-export const restricted: Record<string, string[]> = {
+export const restrictedFiles: Record<string, string[]> = {
   'server/policy/system-access.ts': [
     'server/authentication',
     'server/commands',
@@ -64,7 +64,7 @@ export const restricted: Record<string, string[]> = {
 }
 
 /** Every room of the server may import these. */
-export const shared = ['server/bounded-map', 'type server/log']
+export const sharedRooms = ['server/bounded-map', 'type server/log']
 
 /** Folders that no other room may import, whatever the table says. */
-export const internal = ['server/store/statement/']
+export const internalFolders = ['server/store/statement/']

@@ -1,5 +1,5 @@
-// Writes the files of the published packages: JavaScript, since Node runs no TypeScript below node_modules, with
-// declarations, manifests and other files.
+// Writes the files of the published packages: JavaScript, type declarations, manifests and other files. The sources
+// are compiled, because Node runs no TypeScript below node_modules.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -42,7 +42,7 @@ function stage(name: string, folder: string): void {
   cpSync(join(root, 'LICENSE'), join(to, 'LICENSE'))
   const manifest = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8')) as Manifest
   for (const launcher of Object.values(manifest.bin ?? {})) stageLauncher(to, launcher)
-  writeFileSync(join(to, 'package.json'), `${JSON.stringify(published(manifest), undefined, 2)}\n`)
+  writeFileSync(join(to, 'package.json'), `${JSON.stringify(publishedManifest(manifest), undefined, 2)}\n`)
 }
 
 /** In the repository, a launcher starts TypeScript on the pinned Node; in a package, JavaScript on the installed Node. */
@@ -58,8 +58,11 @@ function stageLauncher(folder: string, launcher: string): void {
   cpSync(join(import.meta.dirname, 'pinned-node.mjs'), join(folder, 'bin/pinned-node.mjs'))
 }
 
-/** Removes `private`, a field that is in the sources only to prevent publishing them by mistake. Programs export only their manifest. */
-function published({ private: _, devDependencies: __, ...manifest }: Manifest) {
+/**
+ * Removes `private`, which only prevents publishing the sources by mistake, and the development dependencies. A
+ * package without `exports` is a program and exports only its manifest.
+ */
+function publishedManifest({ private: _, devDependencies: __, ...manifest }: Manifest) {
   const entries = Object.entries(manifest.exports ?? { './package.json': './package.json' })
   return {
     ...manifest,

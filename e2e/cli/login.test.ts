@@ -6,7 +6,7 @@ import { after, afterEach, before, beforeEach, test } from 'node:test'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
 import { decodeJwt } from 'jose'
-import { addAccount, freePort, password, startSignIn } from '../sign-in/sign-in.ts'
+import { addAccount, freePort, password, startSignInPlatform } from '../sign-in/sign-in.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 import type { Client, Running } from './client.ts'
 import { openClient } from './client.ts'
@@ -19,7 +19,7 @@ onEachStore('stemma auth login', (engine) => {
   let identity: string
   let client: Client
   before(async () => {
-    platform = await startSignIn(engine)
+    platform = await startSignInPlatform(engine)
     identity = await addAccount(platform, ada)
     await addAccount(platform, bob)
   })

@@ -8,7 +8,7 @@ import { pageOf } from '@stemma/api/reference/page.ts'
 import type { Browser } from 'playwright-core'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
-import { newVisitor, noChromium, openChromium } from '../sign-in/chromium.ts'
+import { newBrowserContext, noChromium, openChromium } from '../sign-in/chromium.ts'
 
 const docs = join(import.meta.dirname, '../../docs')
 const committedOpenApi = readFileSync(join(docs, 'openapi.json'), 'utf8')
@@ -124,11 +124,11 @@ describe('the reference', () => {
 
     for (const javaScriptEnabled of [true, false]) {
       test(`is readable on a small screen ${javaScriptEnabled ? 'with' : 'without'} scripts`, async () => {
-        const visitor = await newVisitor(browser, {
+        const context = await newBrowserContext(browser, {
           viewport: { width: 320, height: 640 },
           javaScriptEnabled,
         })
-        const page = await visitor.newPage()
+        const page = await context.newPage()
         const consoleMessages: string[] = []
         page.on('console', (message) => consoleMessages.push(message.text()))
         for (const path of [
@@ -141,20 +141,20 @@ describe('the reference', () => {
           assert.ok(width <= 320, `${path} is ${width} wide`)
         }
         assert.deepEqual(consoleMessages, [])
-        await visitor.close()
+        await context.close()
       })
     }
 
     test('filters calls by words', async () => {
-      const visitor = await newVisitor(browser, { javaScriptEnabled: true })
-      const page = await visitor.newPage()
+      const context = await newBrowserContext(browser, { javaScriptEnabled: true })
+      const page = await context.newPage()
       await page.goto(`${platform.url}/docs`)
       await page.getByLabel('Find a call').fill('post v2beta1/groups/')
       await page.getByText('2 calls', { exact: true }).waitFor()
       await page.getByRole('link', { name: 'POST /iam/v2beta1/groups/{parent}' }).click()
       await page.waitForURL('**/docs/iam-v2beta1-groups#creategroup')
       await page.getByRole('heading', { name: 'CreateGroup', exact: true }).first().waitFor()
-      await visitor.close()
+      await context.close()
     })
   })
 })

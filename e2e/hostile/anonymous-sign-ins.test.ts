@@ -9,7 +9,15 @@ import { raw, sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { StartedSignIn } from '../sign-in/sign-in.ts'
-import { addAccount, begin, password, redeem, relyingParty, signIn, startSignIn } from '../sign-in/sign-in.ts'
+import {
+  addAccount,
+  begin,
+  password,
+  redeem,
+  relyingParty,
+  signIn,
+  startSignInPlatform,
+} from '../sign-in/sign-in.ts'
 import type { Page } from '../sign-in/visitor.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
@@ -21,7 +29,7 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
   let platform: Platform
   let party: Configuration
   before(async () => {
-    platform = await startSignIn(engine, ['--trusted-proxies', '127.0.0.0/8'])
+    platform = await startSignInPlatform(engine, ['--trusted-proxies', '127.0.0.0/8'])
     party = await relyingParty(platform.url)
     await addAccount(platform, ada)
   })
@@ -160,7 +168,7 @@ onEachStore('the cookies of a sign-in that is under way', (engine) => {
   let party: Configuration
   let time = Date.now()
   before(async () => {
-    platform = await startSignIn(engine, [], { now: () => time })
+    platform = await startSignInPlatform(engine, [], { now: () => time })
     party = await relyingParty(platform.url)
     await addAccount(platform, ada)
   })

@@ -8,7 +8,7 @@ import { onEachStore } from '@stemma/server/testing/stores.ts'
 import { decodeJwt } from 'jose'
 import type { Client } from '../cli/client.ts'
 import { openClient } from '../cli/client.ts'
-import { addAccount, password, startSignIn } from '../sign-in/sign-in.ts'
+import { addAccount, password, startSignInPlatform } from '../sign-in/sign-in.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
 const [ada, bob] = ['ada@example.com', 'bob@example.com']
@@ -18,7 +18,7 @@ onEachStore('contexts of stemma', (engine) => {
   const identityOf: Record<string, string> = {}
   let client: Client
   before(async () => {
-    platform = await startSignIn(engine)
+    platform = await startSignInPlatform(engine)
     for (const email of [ada, bob]) identityOf[email] = await addAccount(platform, email)
   })
   after(() => platform.stop())

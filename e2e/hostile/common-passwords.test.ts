@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test'
 import type { Platform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { remove, runStemmadInline, temporaryFolder } from '../server/stemmad.ts'
-import { password, startSignIn } from '../sign-in/sign-in.ts'
+import { password, startSignInPlatform } from '../sign-in/sign-in.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
 const common = ['Password2026!', '123456789012', 'qwertyuiopas', 'P4$$w0rdP4$$w0rd', 'administrator']
@@ -17,7 +17,7 @@ onEachStore('a common password', (engine) => {
   let platform: Platform
   let folder: string
   before(async () => {
-    platform = await startSignIn(engine)
+    platform = await startSignInPlatform(engine)
     folder = await temporaryFolder()
   })
   after(async () => {

@@ -29,7 +29,7 @@ import {
   password,
   relyingParty,
   signIn,
-  startSignIn,
+  startSignInPlatform,
 } from '../sign-in/sign-in.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
@@ -45,7 +45,7 @@ onEachStore('a disabled person', (engine) => {
   let party: oidc.Configuration
   before(async () => {
     issuer = await startIssuer()
-    platform = await startSignIn(engine, ['--trusted-issuers', issuer.issuer])
+    platform = await startSignInPlatform(engine, ['--trusted-issuers', issuer.issuer])
     copy = await startApp({ ...platform.config, port: await freePort() }, openLog('silent'))
     const urls = [platform.url, `http://127.0.0.1:${copy.port}`]
     doors = urls.flatMap((url) => [restDoor(url), grpcDoor(url)])

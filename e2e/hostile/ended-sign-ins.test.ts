@@ -27,7 +27,7 @@ import {
   redeem,
   relyingParty,
   signIn,
-  startSignIn,
+  startSignInPlatform,
 } from '../sign-in/sign-in.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
@@ -39,7 +39,7 @@ onEachStore('after a sign-in was ended', (engine) => {
   let doors: Door[]
   let assumable: string
   before(async () => {
-    platform = await startSignIn(engine)
+    platform = await startSignInPlatform(engine)
     copy = await startApp({ ...platform.config, port: await freePort() }, openLog('silent'))
     const urls = [platform.url, `http://127.0.0.1:${copy.port}`]
     doors = urls.flatMap((url) => [restDoor(url), grpcDoor(url)])

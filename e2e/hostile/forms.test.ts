@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Platform } from '../../server/testing/platform.ts'
 import { rawClient } from '../../server/testing/raw-http.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
-import { addAccount, password, startSignIn } from '../sign-in/sign-in.ts'
+import { addAccount, password, startSignInPlatform } from '../sign-in/sign-in.ts'
 
 const ada = 'ada@example.com'
 
@@ -31,7 +31,7 @@ const post = (url: string, headers: Record<string, string>, body = 'a=b') =>
 onEachStore('forms', (engine) => {
   let platform: Platform
   before(async () => {
-    platform = await startSignIn(engine)
+    platform = await startSignInPlatform(engine)
   })
   after(() => platform.stop())
 
@@ -95,7 +95,7 @@ onEachStore('forms', (engine) => {
 onEachStore('a server behind a proxy that terminates TLS', (engine) => {
   let platform: Platform
   before(async () => {
-    platform = await startSignIn(engine, ['--base-url', 'https://stemma.test'])
+    platform = await startSignInPlatform(engine, ['--base-url', 'https://stemma.test'])
     await addAccount(platform, ada)
   })
   after(() => platform.stop())
@@ -181,7 +181,7 @@ onEachStore('a server behind a proxy that terminates TLS', (engine) => {
 
 describe('a server whose clients use http', () => {
   test('does not send Strict-Transport-Security', async () => {
-    const platform = await startSignIn('sqlite')
+    const platform = await startSignInPlatform('sqlite')
     for (const path of ['/healthz', '/iam/v2beta1/groups', '/device']) {
       const answer = await fetch(platform.url + path)
       await answer.arrayBuffer()

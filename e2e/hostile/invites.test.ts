@@ -13,7 +13,15 @@ import type { TestIdentity } from '../../server/testing/identities.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { callRest } from '../sign-in/organizations.ts'
-import { addAccount, begin, password, redeem, relyingParty, signIn, startSignIn } from '../sign-in/sign-in.ts'
+import {
+  addAccount,
+  begin,
+  password,
+  redeem,
+  relyingParty,
+  signIn,
+  startSignInPlatform,
+} from '../sign-in/sign-in.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
 const attackerPassword = 'the password of an attacker'
@@ -27,7 +35,7 @@ onEachStore('an attacker with an invite', (engine) => {
   let attacker: TestIdentity
   let doors: Door[]
   before(async () => {
-    platform = await startSignIn(engine)
+    platform = await startSignInPlatform(engine)
     party = await relyingParty(platform.url)
     attacker = await platform.addOrganization('attackers')
     doors = [restDoor(platform.url), grpcDoor(platform.url)]

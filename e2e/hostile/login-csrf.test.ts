@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
 import type { Configuration } from 'openid-client'
-import { addAccount, begin, password, relyingParty, signIn, startSignIn } from '../sign-in/sign-in.ts'
+import { addAccount, begin, password, relyingParty, signIn, startSignInPlatform } from '../sign-in/sign-in.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
 const [ada, mallory] = ['ada@example.com', 'mallory@example.com']
@@ -15,7 +15,7 @@ onEachStore('a sign-in that another host puts into the browser of a person', (en
   let platform: Platform
   let party: Configuration
   before(async () => {
-    platform = await startSignIn(engine)
+    platform = await startSignInPlatform(engine)
     party = await relyingParty(platform.url)
     for (const email of [ada, mallory]) await addAccount(platform, email)
   })

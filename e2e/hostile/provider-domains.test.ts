@@ -14,7 +14,7 @@ import type * as oidc from 'openid-client'
 import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
 import { startIssuer } from '../sign-in/foreign-issuer.ts'
 import { addIdentityProvider, addVerifiedOrganization, callRest } from '../sign-in/organizations.ts'
-import { begin, redeem, relyingParty, startSignIn } from '../sign-in/sign-in.ts'
+import { begin, redeem, relyingParty, startSignInPlatform } from '../sign-in/sign-in.ts'
 import type { SilentProvider } from '../sign-in/silent-provider.ts'
 import { startSilentProvider } from '../sign-in/silent-provider.ts'
 import { Visitor } from '../sign-in/visitor.ts'
@@ -33,7 +33,7 @@ onEachStore('the provider of a sub-group of a verified organization', (engine) =
   let evilUid: string
   before(async () => {
     issuer = await startIssuer()
-    platform = await startSignIn(engine)
+    platform = await startSignInPlatform(engine)
     party = await relyingParty(platform.url)
     honest = await startSilentProvider('honest person', boss)
     evil = await startSilentProvider('impostor', boss)

@@ -15,7 +15,15 @@ import * as oidc from 'openid-client'
 import { operatorAccess } from '../../server/policy/system-access.ts'
 import { clientSecret } from '../sign-in/organization-provider.ts'
 import { addIdentityProvider, addVerifiedOrganization, callRest } from '../sign-in/organizations.ts'
-import { addAccount, begin, password, redeem, relyingParty, signIn, startSignIn } from '../sign-in/sign-in.ts'
+import {
+  addAccount,
+  begin,
+  password,
+  redeem,
+  relyingParty,
+  signIn,
+  startSignInPlatform,
+} from '../sign-in/sign-in.ts'
 import type { SilentProvider } from '../sign-in/silent-provider.ts'
 import { startSilentProvider } from '../sign-in/silent-provider.ts'
 import { Visitor } from '../sign-in/visitor.ts'
@@ -32,7 +40,7 @@ onEachStore('an attacker at sign-in', (engine) => {
   let honestUid: string
   let evilUid: string
   before(async () => {
-    platform = await startSignIn(engine)
+    platform = await startSignInPlatform(engine)
     party = await relyingParty(platform.url)
     honest = await startSilentProvider('victim')
     evil = await startSilentProvider('whoever')
@@ -251,7 +259,7 @@ onEachStore('an attacker at sign-in', (engine) => {
 
 onEachStore('behind a proxy', (engine) => {
   test('throttles count each client behind a trusted proxy separately', async () => {
-    const platform = await startSignIn(engine, ['--trusted-proxies', '127.0.0.0/8'])
+    const platform = await startSignInPlatform(engine, ['--trusted-proxies', '127.0.0.0/8'])
     try {
       const attempt = (address: string) =>
         fetch(`${platform.url}/sts/exchange`, {

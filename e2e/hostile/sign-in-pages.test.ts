@@ -4,14 +4,14 @@ import { generateKeyPairSync } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
-import { addAccount, signIn, startSignIn } from '../sign-in/sign-in.ts'
+import { addAccount, signIn, startSignInPlatform } from '../sign-in/sign-in.ts'
 
 const ada = 'ada@example.com'
 
 onEachStore('pages of sign-in', (engine) => {
   let platform: Platform
   before(async () => {
-    platform = await startSignIn(engine)
+    platform = await startSignInPlatform(engine)
     await addAccount(platform, ada)
   })
   after(() => platform.stop())

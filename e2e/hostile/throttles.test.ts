@@ -14,7 +14,7 @@ import type { ExchangePlatform } from '../sign-in/exchange-platform.ts'
 import { startExchangePlatform } from '../sign-in/exchange-platform.ts'
 import { startIssuer } from '../sign-in/foreign-issuer.ts'
 import { issueRefreshToken } from '../sign-in/refresh-token.ts'
-import { addAccount, begin, relyingParty, signIn, startSignIn } from '../sign-in/sign-in.ts'
+import { addAccount, begin, relyingParty, signIn, startSignInPlatform } from '../sign-in/sign-in.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
 const { exchange, exchangeRefreshToken } = SecurityTokenService.method
@@ -78,7 +78,7 @@ onEachStore('an attacker whose exchanges fail', (engine) => {
 
 onEachStore('an attacker who enters device codes', (engine) => {
   test('does not block the owner of the account, who has another address', async () => {
-    const platform = await startSignIn(engine, ['--trusted-proxies', '127.0.0.0/8'])
+    const platform = await startSignInPlatform(engine, ['--trusted-proxies', '127.0.0.0/8'])
     try {
       await addAccount(platform, 'ada@example.com')
       const { visitor: ada } = await signIn(platform, 'ada@example.com')
@@ -104,7 +104,7 @@ onEachStore('an attacker who enters device codes', (engine) => {
 onEachStore('an attacker who guesses a password from many networks', (engine) => {
   let platform: Platform
   before(async () => {
-    platform = await startSignIn(engine, ['--trusted-proxies', '127.0.0.0/8'])
+    platform = await startSignInPlatform(engine, ['--trusted-proxies', '127.0.0.0/8'])
   })
   after(() => platform.stop())
 

@@ -13,7 +13,7 @@ import { services } from '@stemma/api/gen/services.ts'
 import { build } from 'esbuild'
 import type { Bootstrapped, Program, RunningServer } from '../server/stemmad.ts'
 import { remove, runStemmad, serve } from '../server/stemmad.ts'
-import { newVisitor, noChromium, openChromium } from '../sign-in/chromium.ts'
+import { newBrowserContext, noChromium, openChromium } from '../sign-in/chromium.ts'
 import { installPackages, runNpm } from './installed.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -262,7 +262,7 @@ describe('the packages', { timeout: 240_000 }, () => {
       const browser = await openChromium()
       try {
         await withServer(['--cors-origins', origin], async ({ url: baseUrl }) => {
-          const page = await (await newVisitor(browser, { javaScriptEnabled: true })).newPage()
+          const page = await (await newBrowserContext(browser, { javaScriptEnabled: true })).newPage()
           await page.goto(origin)
           await page.waitForFunction('globalThis.createClient')
           const listNames = (options: object) =>

@@ -8,7 +8,7 @@ import type { Engine } from '../../server/testing/stores.ts'
 import { remove, temporaryFolder } from '../server/stemmad.ts'
 import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
 import { startIssuer } from '../sign-in/foreign-issuer.ts'
-import { startSignIn } from '../sign-in/sign-in.ts'
+import { startSignInPlatform } from '../sign-in/sign-in.ts'
 
 export type SdkPlatform = {
   issuer: ForeignIssuer
@@ -18,7 +18,7 @@ export type SdkPlatform = {
 
 export async function startSdkPlatform(engine: Engine): Promise<SdkPlatform> {
   const issuer = await startIssuer()
-  const platform = await startSignIn(engine, ['--trusted-issuers', issuer.issuer])
+  const platform = await startSignInPlatform(engine, ['--trusted-issuers', issuer.issuer])
   return {
     issuer,
     platform,

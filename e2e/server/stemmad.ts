@@ -26,12 +26,13 @@ export type ExitResult = { code: number; stdout: string; stderr: string }
 export type RunningServer = {
   port: number
   url: string
+  /** The standard output until the server was ready. */
   greeting: string
   /** The standard output so far. */
   output(): string
   /** The log lines so far. */
   log(): Record<string, unknown>[]
-  /** Signals the launcher, or its whole process group. */
+  /** Sends a signal to the launcher, or with `isToGroup` to its process group: the launcher and the server. */
   signal(signal: NodeJS.Signals, isToGroup?: boolean): void
   exited: Promise<ExitResult>
 }
@@ -71,7 +72,7 @@ export async function runStemmad(
 /** Runs a command of stemmad in this process, which is faster than starting a process. */
 export async function runStemmadInline(args: string[], input = ''): Promise<ExitResult> {
   const [stdin, stdout, stderr] = [Readable.from([input]), new PassThrough(), new PassThrough()]
-  // Commands use only properties that pipes have too.
+  // Commands use only those properties of the standard streams that these streams have too.
   const streams = { stdin, stdout, stderr } as unknown as CommandContext
   const ended = runCommand(args, { ...streams, env: {}, now: Date.now, random: randomBytes }).finally(() => {
     stdout.end()
@@ -94,7 +95,7 @@ export async function runAndKill(
     hasExited = true
   })
   while (!hasExited && !(await condition())) await pause(5)
-  // Kills the launcher and the server.
+  // A negative id kills the whole process group: the launcher and the server.
   if (!hasExited && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
   await exited
 }
@@ -109,10 +110,10 @@ function watch(child: ChildProcess) {
   return { exited, output: () => stdout }
 }
 
-/** Resolves when the server has printed its address. */
+/** Starts a server. Resolves when the server has printed its address. `args` can override the default arguments. */
 export async function serve(folder: string, args: string[] = [], program?: Program): Promise<RunningServer> {
-  const fixedArgs = ['serve', '--port', '0', '--base-url', 'http://stemma.test']
-  const child = start(folder, [...fixedArgs, ...args], {}, 'ignore', program)
+  const defaultArgs = ['serve', '--port', '0', '--base-url', 'http://stemma.test']
+  const child = start(folder, [...defaultArgs, ...args], {}, 'ignore', program)
   const { exited, output } = watch(child)
   const started = new Promise<void>((resolve) => {
     child.stdout?.on('data', () => {
@@ -146,8 +147,8 @@ export type Bootstrapped = {
 }
 
 export async function bootstrap(folder: string, ...args: string[]): Promise<Bootstrapped> {
-  const fixedArgs = ['--org', 'acme', '--json', '--base-url', 'http://stemma.test']
-  const { code, stdout, stderr } = await runStemmad(folder, ['bootstrap', ...fixedArgs, ...args])
+  const defaultArgs = ['--org', 'acme', '--json', '--base-url', 'http://stemma.test']
+  const { code, stdout, stderr } = await runStemmad(folder, ['bootstrap', ...defaultArgs, ...args])
   if (code !== 0) throw new Error(stderr)
   return JSON.parse(stdout)
 }

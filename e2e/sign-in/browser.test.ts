@@ -2,12 +2,12 @@
 // page is checked for accessibility.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import type { Client, Running } from '../cli/client.ts'
 import { openClient } from '../cli/client.ts'
 import type { RunningServer } from '../server/stemmad.ts'
 import { remove, serve, temporaryFolder } from '../server/stemmad.ts'
-import { newVisitor, noChromium, openChromium } from './chromium.ts'
+import { newBrowserContext, noChromium, openChromium } from './chromium.ts'
 import { callRest } from './organizations.ts'
 import { freePort, password } from './sign-in.ts'
 
@@ -20,12 +20,11 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
   let server: RunningServer
   let url: string
   let browser: Browser
-  let visitor: BrowserContext
   let page: Page
   /** Console messages, script errors and failed requests of the page. */
   let problems: string[] = []
   let client: Client
-  const running = new Set<Running>()
+  const runningCommands = new Set<Running>()
 
   before(async () => {
     folder = await temporaryFolder()
@@ -35,17 +34,17 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
     client = await openClient()
     server = await serve(folder, ['--port', String(port), '--base-url', url])
     browser = await openChromium()
-    visitor = await newVisitor(browser, { viewport: { width: 320, height: 640 } })
-    page = await visitor.newPage()
+    const context = await newBrowserContext(browser, { viewport: { width: 320, height: 640 } })
+    page = await context.newPage()
     page.on('console', (message) => problems.push(message.text()))
     page.on('pageerror', (error) => problems.push(error.message))
     page.on('requestfailed', (request) => problems.push(`${request.url()} ${request.failure()?.errorText}`))
   })
   after(async () => {
     await browser?.close()
-    for (const command of running) command.stop()
+    for (const command of runningCommands) command.stop()
     server?.signal('SIGINT')
-    await Promise.all([server?.exited, ...[...running].map(({ ended }) => ended)])
+    await Promise.all([server?.exited, ...[...runningCommands].map(({ ended }) => ended)])
     await client.remove()
     await remove(folder)
   })
@@ -59,7 +58,7 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
   const button = (name: string) => page.getByRole('button', { name, exact: true })
   const expectAlert = (problem: string) => page.getByRole('alert').filter({ hasText: problem }).waitFor()
 
-  /** Expects this page, and checks its accessibility. */
+  /** Expects the page with this title, and checks its accessibility. */
   async function expectPage(title: string): Promise<void> {
     await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
     assert.equal(await page.title(), `${title} · Stemma`)
@@ -72,13 +71,13 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
       assert.notEqual(await label.innerText(), '')
     }
     if (fields.length > 0) assert.equal(await page.locator('input:focus').count(), 1)
-    const excess = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
-    assert.equal(await page.evaluate(excess), 0, `${title} scrolls sideways`)
+    const overflowWidth = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+    assert.equal(await page.evaluate(overflowWidth), 0, `${title} scrolls sideways`)
   }
 
-  /** Types into the focused field and the fields after it, then presses Enter. */
-  async function typeAndEnter(...fields: string[]): Promise<void> {
-    for (const [at, text] of fields.entries()) {
+  /** Types the first text into the focused field and each other text into the next field, then presses Enter. */
+  async function typeAndEnter(...texts: string[]): Promise<void> {
+    for (const [at, text] of texts.entries()) {
       if (at > 0) await page.keyboard.press('Tab')
       await page.keyboard.type(text)
     }
@@ -87,11 +86,11 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
 
   function start(...args: string[]): Running {
     const command = client.start(['auth', ...args])
-    running.add(command)
+    runningCommands.add(command)
     const timer = setTimeout(command.stop, clientTimeoutMs)
     void command.ended.then(() => {
       clearTimeout(timer)
-      running.delete(command)
+      runningCommands.delete(command)
     })
     return command
   }
@@ -128,10 +127,10 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
     assert.doesNotMatch(stderr, /\n {4}at /)
   }
 
-  describe('the link of an empty server', () => {
+  describe('the link that an empty server prints', () => {
     const link = () => /\S+\/set-up\?code=\S+/.exec(server.greeting)?.[0] ?? ''
 
-    test('leads to a form that keeps the typed values except the password until all are valid', async () => {
+    test('leads to a form that keeps the typed values, except the password, if one of them is invalid', async () => {
       await page.goto(link())
       await expectPage('Set up this server')
       await typeAndEnter('acme', email, 'too short')
@@ -157,8 +156,8 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
     })
   })
 
-  describe('the client opens the sign-in page', () => {
-    test('signs in with a password after a wrong one, using only the keyboard', async () => {
+  describe('the sign-in page that the client opens', () => {
+    test('accepts a password after a wrong one, with the keyboard only', async () => {
       const login = await beginSignIn()
       await expectPage('Sign in')
       await typeAndEnter(email, `not ${password}`)
@@ -171,7 +170,7 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
       assert.deepEqual(await organizationsOfClient(), ['acme'])
     })
 
-    test('signs in again with one click', async () => {
+    test('needs only one click from a person who has a session', async () => {
       const login = await beginSignIn()
       await expectPage('Continue?')
       await page.getByText(`You are signed in as ${email}.`).waitFor()
@@ -193,7 +192,7 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
     })
   })
 
-  test('signs a device in by its code', async () => {
+  test('a person signs a device in by its code', async () => {
     const login = start('login', '--device', '--api', url)
     const [address = ''] = await login.stderrMatch(/http\S+\/device\b/)
     const [code = ''] = await login.stderrMatch(/\b[A-Z]{4}-[A-Z]{4}\b/)
@@ -215,14 +214,14 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
   })
 
   describe('the sign-out page', () => {
-    /** Starts a sign-in, expects this page and cancels. */
+    /** Starts a sign-in, expects the page with this title, and cancels. */
     const expectSignInPage = async (title: string) => {
       const login = await beginSignIn()
       await expectPage(title)
       await cancel(login)
     }
 
-    test('keeps the session if the person stays', async () => {
+    test('keeps the session if the person chooses to stay signed in', async () => {
       await page.goto(`${url}/oauth/logout`)
       await expectPage('Sign out?')
       await button('Stay signed in').click()
@@ -230,7 +229,7 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
       await expectSignInPage('Continue?')
     })
 
-    test('asks for the password again after signing out', async () => {
+    test('ends the session, so that the next sign-in asks for the password', async () => {
       await page.goto(`${url}/oauth/logout`)
       await button('Sign out').click()
       await expectPage('Signed out')

@@ -46,8 +46,11 @@ export async function openChromium(): Promise<Browser> {
   return browser.once('disconnected', removeFolder)
 }
 
-/** A browser context without cookies. */
-export async function newVisitor(browser: Browser, options: BrowserContextOptions): Promise<BrowserContext> {
+/** A browser context without cookies and, by default, without scripts. */
+export async function newBrowserContext(
+  browser: Browser,
+  options: BrowserContextOptions,
+): Promise<BrowserContext> {
   const context = await browser.newContext({ javaScriptEnabled: false, ...options })
   context.setDefaultTimeout(timeoutMs.step)
   return context

@@ -19,6 +19,7 @@ import { openStore, prepareStore } from '@stemma/server/storage.ts'
 import { sql } from '@stemma/server/store/sql.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { passwordCost } from '@stemma/server/testing/platform.ts'
+import type { TemporaryStore } from '@stemma/server/testing/stores.ts'
 import { onEachStore, temporaryStore } from '@stemma/server/testing/stores.ts'
 import { decodeProtectedHeader } from 'jose'
 import * as oidc from 'openid-client'
@@ -29,10 +30,10 @@ import { Visitor } from './visitor.ts'
 const ada = 'ada@example.com'
 
 onEachStore('sign-in', (engine) => {
-  let place: Awaited<ReturnType<typeof temporaryStore>>
+  let temporary: TemporaryStore
   let url: string
   before(async () => {
-    place = await temporaryStore(engine)
+    temporary = await temporaryStore(engine)
     url = `http://127.0.0.1:${await freePort()}`
     const { config } = settings(0)
     const store = openStore(config)
@@ -49,10 +50,10 @@ onEachStore('sign-in', (engine) => {
     })
     await store.close()
   })
-  after(() => place.remove())
+  after(() => temporary.remove())
 
   const settings = (port: number) =>
-    readConfig({}, [...place.settings, '--base-url', url, '--port', String(port), '--drain-delay', '0'])
+    readConfig({}, [...temporary.settings, '--base-url', url, '--port', String(port), '--drain-delay', '0'])
 
   const startServer = (port: number) => startApp(settings(port).config, openLog('silent'))
 
@@ -148,7 +149,7 @@ async function statusWith(url: string, token: string): Promise<number> {
   return (await fetch(`${url}/auth/v1/ok`, { headers: { authorization: `Bearer ${token}` } })).status
 }
 
-/** A balancer that sends each request to the next server. */
+/** A load balancer that sends each request to the next of these ports in turn. */
 async function startBalancer(ports: number[], balancerPort: number): Promise<Server> {
   let count = 0
   const server = createServer((request, response) => {

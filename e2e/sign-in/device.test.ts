@@ -5,7 +5,7 @@ import type { Platform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
 import type { Configuration, DeviceAuthorizationResponse } from 'openid-client'
 import * as oidc from 'openid-client'
-import { addAccount, password, relyingParty, signIn, startSignIn } from './sign-in.ts'
+import { addAccount, password, relyingParty, signIn, startSignInPlatform } from './sign-in.ts'
 import { Visitor } from './visitor.ts'
 
 const ada = 'ada@example.com'
@@ -15,7 +15,7 @@ onEachStore('the device flow', (engine) => {
   let identity: string
   let party: Configuration
   before(async () => {
-    platform = await startSignIn(engine)
+    platform = await startSignInPlatform(engine)
     identity = await addAccount(platform, ada)
     party = await relyingParty(platform.url)
   })
@@ -93,7 +93,7 @@ onEachStore('the device flow', (engine) => {
     assert.equal((await poll(device)).error, 'access_denied')
   })
 
-  test('refuses missing and unknown codes, and throttles wrong ones', async () => {
+  test('refuses missing and unknown codes, and every code after too many attempts', async () => {
     const visitor = new Visitor(platform.url)
     const page = await visitor.open(`${platform.url}/device`)
     const missing = await visitor.submit(page, { user_code: '' })
@@ -115,7 +115,7 @@ onEachStore('the device flow', (engine) => {
 
 onEachStore('a person who enters device codes', (engine) => {
   test('is throttled after ten wrong codes, and others are not', async () => {
-    const platform = await startSignIn(engine)
+    const platform = await startSignInPlatform(engine)
     try {
       await addAccount(platform, ada)
       const { visitor } = await signIn(platform, ada)

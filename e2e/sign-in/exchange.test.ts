@@ -23,22 +23,22 @@ const { createRoleBinding } = RoleBindingsService.method
 const { createGroup, getGroup, listGroups } = GroupsService.method
 
 onEachStore('the token exchange', (engine) => {
-  let setUp: ExchangePlatform
+  let exchangePlatform: ExchangePlatform
   let issuer: ForeignIssuer
   let platform: Platform
   let doors: Door[]
   let identity: string
   before(async () => {
-    setUp = await startExchangePlatform(engine)
-    ;({ issuer, platform, doors } = setUp)
+    exchangePlatform = await startExchangePlatform(engine)
+    ;({ issuer, platform, doors } = exchangePlatform)
     identity = await makeIdentity({ claimMatch: { issuer: issuer.issuer, subject: 'robot' } }, 'viewer')
   })
-  after(() => setUp.stop())
+  after(() => exchangePlatform.stop())
 
-  const asOwner = (method: DescMethod, request: JsonObject) => setUp.callAsOwner(method, request)
+  const asOwner = (method: DescMethod, request: JsonObject) => exchangePlatform.callAsOwner(method, request)
 
   async function makeIdentity(relationship: JsonObject, role?: string): Promise<string> {
-    const { uid } = await setUp.createIdentity(relationship)
+    const { uid } = await exchangePlatform.createIdentity(relationship)
     if (role) {
       const roleBinding = { identityUid: uid, roleUid: builtInRole(role).uid }
       await asOwner(createRoleBinding, { parent: platform.owner.organization, roleBinding })
@@ -46,7 +46,7 @@ onEachStore('the token exchange', (engine) => {
     return uid
   }
 
-  const list = async (token: string) =>
+  const countGroups = async (token: string) =>
     (await (doors[0] as Door).call(listGroups, {}, token)).body?.totalCount
 
   test('a workload gets a token for an hour, by query, by form, as JSON and over gRPC', async () => {
@@ -81,12 +81,12 @@ onEachStore('the token exchange', (engine) => {
         [decodeProtectedHeader(token).typ, decodeProtectedHeader(token).alg],
         ['at+jwt', 'ES256'],
       )
-      assert.equal(await list(token), '1')
+      assert.equal(await countGroups(token), '1')
     }
     for (const answer of answers) assert.equal(answer.headers.get('cache-control'), 'no-store')
   })
 
-  test('an exchange updates lastSeenTime at most once a minute, and does not change updateTime and ETag', async () => {
+  test('an exchange updates lastSeenTime at most once a minute, and changes neither updateTime nor ETag', async () => {
     let clockOffsetMs = 0
     const clocked = await startExchangePlatform(engine, { now: () => Date.now() + clockOffsetMs })
     const [door] = clocked.doors
@@ -183,20 +183,26 @@ onEachStore('the token exchange', (engine) => {
     })
 
     test('nothing for an unknown identity, issuer or subject, and returns the same error for each', async () => {
-      const stranger = await startIssuer()
-      const elsewhere = await makeIdentity({ claimMatch: { issuer: 'https://else.test', subject: 'robot' } })
+      const unknownIssuer = await startIssuer()
+      const identityOfOtherIssuer = await makeIdentity({
+        claimMatch: { issuer: 'https://else.test', subject: 'robot' },
+      })
       const errors = [
         await attempt(identity, { sub: 'else' }),
-        await attempt(elsewhere, {}),
+        await attempt(identityOfOtherIssuer, {}),
         await attempt(`${platform.owner.organization}/${'0'.repeat(16)}`, {}),
         await attempt('nobody', {}),
         await attempt('', {}),
-        (await (doors[0] as Door).call(exchange, { identity }, await stranger.sign())).error,
+        (await (doors[0] as Door).call(exchange, { identity }, await unknownIssuer.sign())).error,
       ]
       for (const error of errors) assert.deepEqual(error, errors[0])
       assert.equal(errors[0]?.code, 7)
-      assert.equal(stranger.requestCounts.size, 0, 'keys are fetched only from the issuer of the identity')
-      await stranger.close()
+      assert.equal(
+        unknownIssuer.requestCounts.size,
+        0,
+        'keys are fetched only from the issuer of the identity',
+      )
+      await unknownIssuer.close()
     })
   })
 
@@ -212,20 +218,20 @@ onEachStore('the token exchange', (engine) => {
     }
     const unlimited = await exchangeWith({})
     const inTeam = await exchangeWith({ scopes: [team] })
-    assert.ok(Number(await list(unlimited)) >= 3)
-    assert.equal(await list(inTeam), '2')
+    assert.ok(Number(await countGroups(unlimited)) >= 3)
+    assert.equal(await countGroups(inTeam), '2')
     assert.equal((await door.call(getGroup, { uid: organization }, inTeam)).error?.code, 7)
     const listOnly = await exchangeWith({ cap: ['groups.list'] })
-    assert.equal(await list(listOnly), await list(unlimited))
+    assert.equal(await countGroups(listOnly), await countGroups(unlimited))
     const create = { parent: team, group: { name: 'x' } }
     assert.equal((await door.call(createGroup, create, listOnly)).error?.code, 7)
     assert.ok((await door.call(createGroup, create, inTeam)).body)
     assert.equal((await door.call(createGroup, { group: { name: 'org' } }, inTeam)).error?.code, 7)
     // An exchange of a limited token can only add limits.
     const narrowed = await door.call(exchange, { identity: owner, cap: ['groups.create'] }, listOnly)
-    assert.equal(await list(narrowed.body?.token as string), '0')
+    assert.equal(await countGroups(narrowed.body?.token as string), '0')
     const unchanged = await door.call(exchange, { identity: owner }, inTeam)
-    assert.equal(await list(unchanged.body?.token as string), await list(inTeam))
+    assert.equal(await countGroups(unchanged.body?.token as string), await countGroups(inTeam))
     assert.ok((decodeJwt(unchanged.body?.token as string).exp ?? 0) <= (decodeJwt(inTeam).exp ?? 0))
     for (const bad of [{ cap: ['groups.fly'] }, { scopes: ['x'] }, { aud: ['https://else.test'] }]) {
       const token = await issuer.sign({ sub: 'owner' })
@@ -254,13 +260,13 @@ onEachStore('the token exchange', (engine) => {
     const user = await platform.addIdentity('')
     const assumed = await door.call(exchange, { identity: anyUser }, user.token)
     assert.equal(decodeJwt(assumed.body?.token as string).sub, anyUser)
-    assert.ok(Number(await list(assumed.body?.token as string)) > 0)
+    assert.ok(Number(await countGroups(assumed.body?.token as string)) > 0)
     assert.equal((await door.call(exchange, { identity: anyUser }, platform.owner.token)).error?.code, 7)
     await platform.deleteIdentity(user.identity)
     assert.equal((await door.call(exchange, { identity: anyUser }, user.token)).error?.code, 16)
   })
 
-  test('static keys cannot impersonate this server as an issuer', async () => {
+  test('a token signed with static keys is not accepted as a token of this server', async () => {
     const [door] = doors as [Door]
     const offline = await startIssuer('ES256')
     const issuerKeys = JSON.stringify({ keys: [offline.key().jwk] })

@@ -52,8 +52,8 @@ export async function startProvider(
     issuer,
     async signIn(visitor, firstPage, login) {
       // The page of stemmad asks for confirmation first.
-      const isOurs = !firstPage.url.startsWith(issuer)
-      const page = isOurs ? await visitor.submitTo(firstPage, '/organization') : firstPage
+      const isPageOfStemmad = !firstPage.url.startsWith(issuer)
+      const page = isPageOfStemmad ? await visitor.submitTo(firstPage, '/organization') : firstPage
       const consent = await visitor.submit(page, { login, password: 'any password' })
       return visitor.submit(consent, {})
     },

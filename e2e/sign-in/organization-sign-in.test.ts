@@ -15,7 +15,7 @@ import type { OrganizationProvider } from './organization-provider.ts'
 import { clientId, clientSecret, startProvider } from './organization-provider.ts'
 import { addIdentityProvider, addVerifiedOrganization, callRest } from './organizations.ts'
 import type { StartedSignIn } from './sign-in.ts'
-import { begin, redeem, relyingParty, startSignIn } from './sign-in.ts'
+import { begin, redeem, relyingParty, startSignInPlatform } from './sign-in.ts'
 import type { Page } from './visitor.ts'
 import { Visitor } from './visitor.ts'
 
@@ -34,13 +34,13 @@ onEachStore("sign-in by an organization's provider", (engine) => {
   let acme: OrganizationProvider
   let party: Configuration
   let owner: TestIdentity
-  let provider: string
+  let providerUid: string
   before(async () => {
-    platform = await startSignIn(engine)
+    platform = await startSignInPlatform(engine)
     party = await relyingParty(platform.url)
     acme = await startProvider(`${platform.url}/oauth/callback`, people)
     owner = await addVerifiedOrganization(platform, 'acme.example')
-    provider = await addProvider({})
+    providerUid = await addProvider({})
   })
   after(async () => {
     await platform.stop()
@@ -55,7 +55,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
 
   const newVisitor = () => new Visitor(platform.url, acme.issuer)
 
-  /** Signs in through the pages of both servers and returns the last page. */
+  /** Signs in through the pages of both servers. `end` is the last page. */
   async function signIn(login: string, parameters: Record<string, string>, visitor = newVisitor()) {
     const begun = await begin(party, parameters)
     const page = await visitor.open(begun.url)
@@ -79,7 +79,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
   }
 
   test('creates the person and grants the default role at the first sign-in', async () => {
-    const subject = await subjectOf(await signIn('ada-at-acme', { idp_id: provider }))
+    const subject = await subjectOf(await signIn('ada-at-acme', { idp_id: providerUid }))
     assert.equal(subject, userUid(acme.issuer, 'ada-at-acme'))
     assert.deepEqual(await rolesOf(subject), ['viewer'])
     const { name, email } = await identityOf(subject)
@@ -87,9 +87,9 @@ onEachStore("sign-in by an organization's provider", (engine) => {
   })
 
   test('does not grant a removed role again', async () => {
-    const subject = await subjectOf(await signIn('ada-at-acme', { idp_id: provider }))
+    const subject = await subjectOf(await signIn('ada-at-acme', { idp_id: providerUid }))
     await platform.unbind(subject)
-    assert.equal(await subjectOf(await signIn('ada-at-acme', { idp_id: provider })), subject)
+    assert.equal(await subjectOf(await signIn('ada-at-acme', { idp_id: providerUid })), subject)
     assert.deepEqual(await rolesOf(subject), [])
   })
 
@@ -109,7 +109,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
 
   test('trusts a provider only for addresses of its organization’s domain', async () => {
     for (const login of ['bob-at-acme', 'eve-at-acme', 'fay-at-acme'] as const) {
-      const identity = await identityOf(await subjectOf(await signIn(login, { idp_id: provider })))
+      const identity = await identityOf(await subjectOf(await signIn(login, { idp_id: providerUid })))
       assert.equal(identity.email, undefined)
       assert.equal(identity.emailUnverified, people[login].email)
     }
@@ -138,11 +138,11 @@ onEachStore("sign-in by an organization's provider", (engine) => {
       email: 'ada@acme.example',
     })
     const code = String(invite.code)
-    const otherPerson = await signIn('eve-at-acme', { idp_id: provider, invite: code })
+    const otherPerson = await signIn('eve-at-acme', { idp_id: providerUid, invite: code })
     assert.match(otherPerson.end.alert ?? '', /is not the code of an invite that you can accept/)
-    const subject = await subjectOf(await signIn('ada-at-acme', { idp_id: provider, invite: code }))
+    const subject = await subjectOf(await signIn('ada-at-acme', { idp_id: providerUid, invite: code }))
     assert.ok((await rolesOf(subject)).includes('editor'))
-    const wrong = await signIn('new-at-acme', { idp_id: provider, invite: 'no such code' })
+    const wrong = await signIn('new-at-acme', { idp_id: providerUid, invite: 'no such code' })
     assert.match(wrong.end.alert ?? '', /is not the code of an invite that you can accept/)
     assert.deepEqual(await identityOf(userUid(acme.issuer, 'new-at-acme')), {})
   })
@@ -184,12 +184,12 @@ onEachStore("sign-in by an organization's provider", (engine) => {
   describe('an attacker', () => {
     test('cannot complete their own sign-in in the browser of a victim (login CSRF)', async () => {
       const attacker = new Visitor(platform.url)
-      const begun = await begin(party, { idp_id: provider })
+      const begun = await begin(party, { idp_id: providerUid })
       const { url } = await attacker.submitTo(await attacker.open(begun.url), '/organization')
-      const stopped = new Visitor(acme.issuer)
-      // The attacker stops at the callback URL and makes the victim open it.
-      const back = await acme.signIn(stopped, await stopped.open(url), 'bob-at-acme')
-      assert.ok(back.url.startsWith(`${platform.url}/oauth/callback/${provider}?`), back.url)
+      // This visitor does not know stemmad, so it stops at the callback URL. The victim opens this URL.
+      const attackerAtAcme = new Visitor(acme.issuer)
+      const back = await acme.signIn(attackerAtAcme, await attackerAtAcme.open(url), 'bob-at-acme')
+      assert.ok(back.url.startsWith(`${platform.url}/oauth/callback/${providerUid}?`), back.url)
       const victim = await newVisitor().open(back.url)
       assert.equal(victim.status, 400)
       assert.match(victim.alert ?? '', /begun in another browser/)
@@ -197,10 +197,10 @@ onEachStore("sign-in by an organization's provider", (engine) => {
 
     test('cannot change the parameters of the callback', async () => {
       const visitor = newVisitor()
-      const begun = await begin(party, { idp_id: provider })
+      const begun = await begin(party, { idp_id: providerUid })
       await visitor.open(begun.url)
       for (const query of ['', 'state=x&code=y', `state=${'A'.repeat(200)}&code=y`, 'error=access_denied']) {
-        for (const path of ['/oauth/callback', `/oauth/callback/${provider}`]) {
+        for (const path of ['/oauth/callback', `/oauth/callback/${providerUid}`]) {
           const page = await visitor.open(`${path}?${query}`)
           assert.equal(page.status, 401)
           assert.match(page.alert ?? '', /did not work/)
@@ -209,7 +209,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
     })
   })
 
-  test('reports a provider that is unreachable or has another issuer', async () => {
+  test('reports a provider that is unreachable or is this server itself', async () => {
     for (const issuer of ['http://127.0.0.1:1', platform.config.authUrl]) {
       const broken = await addProvider({ issuer, clientId: 'x' })
       const visitor = newVisitor()

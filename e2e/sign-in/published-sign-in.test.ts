@@ -13,7 +13,7 @@ import { onEachStore } from '@stemma/server/testing/stores.ts'
 import { decodeJwt } from 'jose'
 import type { OrganizationProvider } from './organization-provider.ts'
 import { clientId, clientSecret, startProvider } from './organization-provider.ts'
-import { addAccount, password, startSignIn } from './sign-in.ts'
+import { addAccount, password, startSignInPlatform } from './sign-in.ts'
 import type { Page } from './visitor.ts'
 import { Visitor } from './visitor.ts'
 
@@ -26,7 +26,7 @@ onEachStore('sign-in of published clients', (engine) => {
   let acme: OrganizationProvider
   let doors: Door[]
   before(async () => {
-    platform = await startSignIn(engine)
+    platform = await startSignInPlatform(engine)
     identity = await addAccount(platform, ada)
     acme = await startProvider(`${platform.url}/oauth/callback`, {})
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
@@ -44,13 +44,14 @@ onEachStore('sign-in of published clients', (engine) => {
     return visitor.submit(page, { email: ada, password })
   }
 
-  const answerOf = (page: Page) => {
+  /** The query parameters with which the browser was redirected to the client. */
+  const callbackParameters = (page: Page) => {
     assert.ok(page.url.startsWith('http://localhost:8085/callback?'), `${page.url} ${page.text}`)
     return Object.fromEntries(new URL(page.url).searchParams)
   }
 
-  test('returns a token, and no refresh token unless asked for', async () => {
-    const answer = answerOf(await signIn({ exit: 'redirect', redirect }))
+  test('returns a token and, by default, no refresh token', async () => {
+    const answer = callbackParameters(await signIn({ exit: 'redirect', redirect }))
     assert.deepEqual(Object.keys(answer), ['token'])
     const claims = decodeJwt(answer.token ?? '')
     assert.equal(claims.sub, identity)
@@ -63,8 +64,10 @@ onEachStore('sign-in of published clients', (engine) => {
     assert.equal(whoami.status, 200)
   })
 
-  test('returns a refresh token that the exchange accepts, if asked for', async () => {
-    const answer = answerOf(await signIn({ exit: 'redirect', redirect, create_refresh_token: 'true' }))
+  test('returns a refresh token that the exchange accepts, if the client requests one', async () => {
+    const answer = callbackParameters(
+      await signIn({ exit: 'redirect', redirect, create_refresh_token: 'true' }),
+    )
     const content = JSON.parse(Buffer.from(answer.refresh_token ?? '', 'base64').toString())
     assert.ok(content.exp > Date.now() / 1000)
     let refresh = answer.refresh_token
@@ -95,14 +98,16 @@ onEachStore('sign-in of published clients', (engine) => {
     const { host } = new URL(platform.config.baseUrl)
     const audience = `${platform.config.baseUrl},${host}`
     for (const scope of [encodeURIComponent(group), 'acme']) {
-      const { token = '' } = answerOf(await signIn({ exit: 'redirect', redirect, audience, scope }))
+      const { token = '' } = callbackParameters(await signIn({ exit: 'redirect', redirect, audience, scope }))
       assert.deepEqual(decodeJwt(token).aud, [platform.config.baseUrl, host])
       assert.deepEqual(decodeJwt(token).scopes, [group])
     }
-    const foreign = answerOf(await signIn({ exit: 'redirect', redirect, audience: 'https://evil.example' }))
+    const foreign = callbackParameters(
+      await signIn({ exit: 'redirect', redirect, audience: 'https://evil.example' }),
+    )
     assert.equal(foreign.status_code, '400')
     assert.equal(foreign.token, undefined)
-    const unknown = answerOf(await signIn({ exit: 'redirect', redirect, scope: 'no-such-group' }))
+    const unknown = callbackParameters(await signIn({ exit: 'redirect', redirect, scope: 'no-such-group' }))
     assert.match(unknown.error ?? '', /must be the uid of a group/)
   })
 
@@ -117,10 +122,10 @@ onEachStore('sign-in of published clients', (engine) => {
     })
     const { uid } = (await made.json()) as { uid: string }
     const query = { exit: 'redirect', redirect, identity: uid, create_refresh_token: 'true' }
-    const answer = answerOf(await signIn(query))
+    const answer = callbackParameters(await signIn(query))
     assert.equal(decodeJwt(answer.token ?? '').sub, uid)
     assert.equal(answer.refresh_token, undefined, 'only a person gets a refresh token')
-    const other = answerOf(await signIn({ ...query, identity: platform.owner.identity }))
+    const other = callbackParameters(await signIn({ ...query, identity: platform.owner.identity }))
     assert.deepEqual([other.token, other.status_code], [undefined, '403'])
   })
 
@@ -129,9 +134,12 @@ onEachStore('sign-in of published clients', (engine) => {
     await signIn({ exit: 'redirect', redirect }, visitor)
     const page = await visitor.open(signInPath({ exit: 'redirect', redirect }))
     assert.equal(page.title, 'Continue?')
-    assert.equal(decodeJwt(answerOf(await visitor.submitTo(page, '/continue')).token ?? '').sub, identity)
+    assert.equal(
+      decodeJwt(callbackParameters(await visitor.submitTo(page, '/continue')).token ?? '').sub,
+      identity,
+    )
     const again = await visitor.open(signInPath({ exit: 'redirect', redirect }))
-    const cancelled = answerOf(await visitor.submitTo(again, '/cancel'))
+    const cancelled = callbackParameters(await visitor.submitTo(again, '/cancel'))
     assert.deepEqual([cancelled.token, cancelled.status_code], [undefined, '403'])
     assert.ok(cancelled.error)
   })
@@ -167,7 +175,7 @@ onEachStore('sign-in of published clients', (engine) => {
   })
 
   describe('by the provider of an organization', () => {
-    let provider: string
+    let providerUid: string
     before(async () => {
       const { organization, token } = await platform.addOrganization('acme.example')
       const made = await fetch(`${platform.url}/iam/v2beta1/identityProviders/${organization}`, {
@@ -179,40 +187,39 @@ onEachStore('sign-in of published clients', (engine) => {
           oidc: { issuer: acme.issuer, clientId, clientSecret },
         }),
       })
-      ;({ uid: provider } = (await made.json()) as { uid: string })
-      assert.deepEqual(await check('acme.example'), [200, false], 'the organization is not verified yet')
+      ;({ uid: providerUid } = (await made.json()) as { uid: string })
+      assert.deepEqual(await orgCheck('acme.example'), [200, false], 'the organization is not verified yet')
       await verifyOrganization(platform.store, organization, { isVerified: true, now: Date.now() })
     })
 
-    async function check(name: string): Promise<[number, unknown]> {
+    async function orgCheck(name: string): Promise<[number, unknown]> {
       const answer = await fetch(`${platform.url}/orgcheck?name=${name}`)
       return [answer.status, answer.status === 200 ? await answer.json() : undefined]
     }
 
     test('is reported by /orgcheck if the organization is verified', async () => {
-      assert.deepEqual(await check('acme.example'), [200, true])
-      assert.deepEqual(await check('nobody.example'), [200, false])
-      assert.deepEqual(await check(''), [400, undefined])
+      assert.deepEqual(await orgCheck('acme.example'), [200, true])
+      assert.deepEqual(await orgCheck('nobody.example'), [200, false])
+      assert.deepEqual(await orgCheck(''), [400, undefined])
     })
 
     test('registers an unknown person unless skip_registration is set', async () => {
-      for (const idp_id of [provider, 'acme.example']) {
-        const visitor = new Visitor(platform.url, acme.issuer)
-        const query = { exit: 'redirect', redirect, idp_id }
-        const page = await visitor.open(signInPath({ ...query, skip_registration: 'true' }))
-        const refused = answerOf(await acme.signIn(visitor, page, `new-${idp_id.length}`))
+      for (const idp_id of [providerUid, 'acme.example']) {
+        const signInAtAcme = async (parameters: Record<string, string>) => {
+          const visitor = new Visitor(platform.url, acme.issuer)
+          const page = await visitor.open(signInPath({ exit: 'redirect', redirect, idp_id, ...parameters }))
+          return callbackParameters(await acme.signIn(visitor, page, `new-${idp_id.length}`))
+        }
+        const refused = await signInAtAcme({ skip_registration: 'true' })
         assert.deepEqual([refused.token, refused.status_code], [undefined, '404'])
-        const other = new Visitor(platform.url, acme.issuer)
-        const again = await other.open(signInPath(query))
-        assert.ok(answerOf(await acme.signIn(other, again, `new-${idp_id.length}`)).token)
-        const third = new Visitor(platform.url, acme.issuer)
-        const known = await third.open(signInPath({ ...query, skip_registration: 'true' }))
-        assert.ok(answerOf(await acme.signIn(third, known, `new-${idp_id.length}`)).token)
+        assert.ok((await signInAtAcme({})).token)
+        assert.ok((await signInAtAcme({ skip_registration: 'true' })).token, 'the person is registered now')
       }
     })
   })
 
   describe('a program on another machine', () => {
+    /** The code with which the program asks for a token is its public key. */
     const keyPair = () => {
       const { publicKey, privateKey } = generateKeyPairSync('x25519')
       return { privateKey, code: String(publicKey.export({ format: 'jwk' }).x) }

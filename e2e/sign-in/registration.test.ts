@@ -99,14 +99,14 @@ onEachStore('registration', (engine) => {
   })
 
   test('fetches nothing from an issuer that no organization uses', async () => {
-    const stranger = await startIssuer()
+    const unknownIssuer = await startIssuer()
     for (const door of doors) {
-      const { error } = await door.call(register, {}, await stranger.sign())
+      const { error } = await door.call(register, {}, await unknownIssuer.sign())
       assert.equal(error?.code, 7)
       assert.match(error?.message ?? '', /nobody can be registered with this token/)
     }
-    assert.equal(stranger.requestCounts.get(discoveryPath), undefined)
-    await stranger.close()
+    assert.equal(unknownIssuer.requestCounts.get(discoveryPath), undefined)
+    await unknownIssuer.close()
   })
 
   test('changes nothing if the invite is invalid or for another person', async () => {
@@ -136,12 +136,12 @@ onEachStore('registration', (engine) => {
   })
 
   test('refuses forged, expired and malformed tokens', async () => {
-    const stranger = await startIssuer()
+    const forger = await startIssuer()
     const past = Math.floor(Date.now() / 1000) - 4000
     for (const door of doors) {
       for (const token of [
         'nonsense',
-        await stranger.sign({ iss: issuer.issuer }),
+        await forger.sign({ iss: issuer.issuer }),
         await issuer.sign({ iat: past, exp: past + 60 }),
         await issuer.sign({}, { kid: 'unknown' }),
       ]) {
@@ -149,10 +149,10 @@ onEachStore('registration', (engine) => {
       }
       assert.equal((await door.call(register, {})).error?.code, 16)
     }
-    await stranger.close()
+    await forger.close()
   })
 
-  test('accepts an invite for an existing person with a token of this server that has no limits', async () => {
+  test('accepts an invite for an existing person who sends an unlimited token of this server', async () => {
     const ada = await platform.addUser('ada@example.com')
     for (const door of doors) {
       const { body } = await door.call(register, { code: await invite() }, ada.token)

@@ -21,25 +21,25 @@ import {
   redeem,
   relyingParty,
   signIn,
-  startSignIn,
+  startSignInPlatform,
 } from './sign-in.ts'
 import { Visitor } from './visitor.ts'
 
-const usedLink = /was used before, or has expired/
+const usedLinkAlert = /was used before, or has expired/
 
 onEachStore('an empty server', (engine) => {
   async function startEmpty(engine: Engine) {
-    const place = await temporaryStore(engine)
+    const temporary = await temporaryStore(engine)
     const port = await freePort()
     const url = `http://127.0.0.1:${port}`
-    const args = [...place.settings, '--port', String(port), '--base-url', url, '--log-level', 'silent']
-    const open = () => startApp(readConfig({}, [...args, '--drain-delay', '0']).config, openLog('silent'))
-    return { url, open, args, remove: place.remove }
+    const args = [...temporary.settings, '--port', String(port), '--base-url', url, '--log-level', 'silent']
+    const start = () => startApp(readConfig({}, [...args, '--drain-delay', '0']).config, openLog('silent'))
+    return { url, start, args, remove: temporary.remove }
   }
 
   test('is set up in a browser by the printed link, once', async () => {
-    const { url, open, remove } = await startEmpty(engine)
-    const app = await open()
+    const { url, start, remove } = await startEmpty(engine)
+    const app = await start()
     try {
       const link = app.setUpLink ?? ''
       assert.ok(link.startsWith(`${url}/set-up?code=`))
@@ -60,9 +60,9 @@ onEachStore('an empty server', (engine) => {
         if (field !== 'email') assert.equal(answer.forms[0]?.fields.email, 'Ada@Example.com')
       }
       assert.equal((await visitor.submit(page, { ...entries, code: 'another' })).status, 410)
-      const both = await Promise.all([1, 2].map(() => visitor.submit(page, entries)))
-      assert.deepEqual(both.map(({ status }) => status).sort(), [200, 410])
-      assert.match(both.find(({ status }) => status === 200)?.title ?? '', /acme is ready/)
+      const concurrentAnswers = await Promise.all([1, 2].map(() => visitor.submit(page, entries)))
+      assert.deepEqual(concurrentAnswers.map(({ status }) => status).sort(), [200, 410])
+      assert.match(concurrentAnswers.find(({ status }) => status === 200)?.title ?? '', /acme is ready/)
       assert.equal((await visitor.open(link)).status, 410)
 
       const { tokens } = await signIn({ url } as Platform, 'ada@example.com')
@@ -81,9 +81,9 @@ onEachStore('an empty server', (engine) => {
   })
 
   test('cannot be set up when an organization exists', async () => {
-    const { url, open, args, remove: removeStore } = await startEmpty(engine)
+    const { url, start, args, remove: removeStore } = await startEmpty(engine)
     const folder = await temporaryFolder()
-    const app = await open()
+    const app = await start()
     try {
       const ran = await runStemmad(folder, ['bootstrap', '--org', 'acme', '--json', ...args])
       assert.equal(ran.code, 0, ran.stderr)
@@ -98,10 +98,10 @@ onEachStore('an empty server', (engine) => {
   })
 
   test('accepts the links of earlier starts', async () => {
-    const { url, open, remove } = await startEmpty(engine)
-    const first = await open()
+    const { url, start, remove } = await startEmpty(engine)
+    const first = await start()
     await first.stop(true)
-    const second = await open()
+    const second = await start()
     try {
       const visitor = new Visitor(url)
       for (const link of [first.setUpLink, second.setUpLink])
@@ -118,7 +118,7 @@ onEachStore('local accounts', (engine) => {
   let folder: string
   let party: Configuration
   before(async () => {
-    platform = await startSignIn(engine)
+    platform = await startSignInPlatform(engine)
     folder = await temporaryFolder()
     party = await relyingParty(platform.url)
   })
@@ -127,6 +127,7 @@ onEachStore('local accounts', (engine) => {
     await remove(folder)
   })
 
+  /** Runs a command of stemmad on the store of the platform. */
   const operate = (...args: string[]) => {
     const { dataDir, baseUrl, databaseUrl, secretKey } = platform.config
     const store = databaseUrl ? ['--database-url', databaseUrl, '--secret-key', secretKey ?? ''] : []
@@ -150,7 +151,7 @@ onEachStore('local accounts', (engine) => {
     const link = linkIn(stdout)
     assert.equal((await choosePassword(link, 'short')).status, 400)
     assert.equal((await choosePassword(link)).title, 'Your password is set')
-    assert.match((await choosePassword(link)).alert ?? '', usedLink)
+    assert.match((await choosePassword(link)).alert ?? '', usedLinkAlert)
     assert.equal(await subjectOf('bob@example.com'), identity)
     const again = await operate('users', 'add', 'bob@example.com')
     assert.equal(again.code, 2)
@@ -163,7 +164,11 @@ onEachStore('local accounts', (engine) => {
     const { stdout } = await operate('users', 'reset', 'cyd@example.com')
     const first = linkIn(stdout)
     const { stdout: later } = await operate('users', 'reset', 'cyd@example.com')
-    assert.match((await choosePassword(first)).alert ?? '', usedLink, 'the newer link replaces the first')
+    assert.match(
+      (await choosePassword(first)).alert ?? '',
+      usedLinkAlert,
+      'the newer link replaces the first',
+    )
     assert.equal((await choosePassword(linkIn(later), 'an entirely new password')).status, 200)
     const { refreshTokenGrant } = await import('openid-client')
     await assert.rejects(refreshTokenGrant(party, tokens.refresh_token ?? ''), { error: 'invalid_grant' })
@@ -204,7 +209,7 @@ onEachStore('local accounts', (engine) => {
     assert.equal((await operate('users', 'add', 'fay@example.com', '--password-file', '/nowhere')).code, 2)
   })
 
-  test('are created with an organization by the operator', async () => {
+  test('are created by the operator together with an organization', async () => {
     const made = await operate('bootstrap', '--org', 'beta', '--owner', 'fred@example.com', '--json')
     const { identity, passwordLink } = JSON.parse(made.stdout)
     assert.equal((await choosePassword(passwordLink)).status, 200)
@@ -214,11 +219,11 @@ onEachStore('local accounts', (engine) => {
   })
 
   describe('created with an invite', () => {
-    async function invite(more: Record<string, unknown> = {}): Promise<string> {
+    async function invite(fields: Record<string, unknown> = {}): Promise<string> {
       const answer = await fetch(`${platform.url}/iam/v2beta1/groupInvites/${platform.owner.organization}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${platform.owner.token}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ roleUid: builtInRole('viewer').uid, ttl: '600s', ...more }),
+        body: JSON.stringify({ roleUid: builtInRole('viewer').uid, ttl: '600s', ...fields }),
       })
       assert.equal(answer.status, 200, await answer.clone().text())
       return ((await answer.json()) as { code: string }).code
@@ -239,7 +244,7 @@ onEachStore('local accounts', (engine) => {
       return rows.map(([parent]) => parent)
     }
 
-    test('are created when the invite is accepted, or not at all', async () => {
+    test('are created only if the invite is accepted', async () => {
       const { begun, end } = await accept(await invite({ singleUse: true }), 'gil@example.com')
       const identity = (await redeem(party, begun, end)).claims()?.sub ?? ''
       assert.deepEqual(await groupsOf(identity), [platform.owner.organization])
@@ -283,7 +288,7 @@ onEachStore('local accounts', (engine) => {
       assert.equal((await choosePassword(linkIn(again.stdout), 'yet another password')).status, 200)
     })
 
-    test('lose an unverified address to a person whom the operator adds with it', async () => {
+    test('lose their unverified address if the operator adds a person with this address', async () => {
       const { begun, end } = await accept(await invite(), 'boss@example.com', 'the password of a squatter')
       const squatter = (await redeem(party, begun, end)).claims()
       assert.equal(squatter?.email, undefined)
@@ -307,7 +312,7 @@ onEachStore('local accounts', (engine) => {
       assert.equal(identity, await subjectOf('gil@example.com'))
     })
 
-    test('are refused for a weak password or a missing invite', async () => {
+    test('are not created with a weak password or without an invite', async () => {
       const code = await invite()
       assert.equal((await accept(code, 'jon@example.com', 'short')).end.status, 400)
       const visitor = new Visitor(platform.url)
@@ -318,7 +323,7 @@ onEachStore('local accounts', (engine) => {
       assert.equal(end.status, 400)
     })
 
-    test('are not needed by an existing person, who accepts with password or session', async () => {
+    test('are not needed by a person with an account, who accepts the invite with password or session', async () => {
       const identity = await addAccount(platform, 'kay@example.com')
       const { end, visitor } = await signIn(platform, 'kay@example.com', { invite: await invite() })
       assert.match(end.url, /code=/)

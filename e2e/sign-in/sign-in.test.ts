@@ -6,7 +6,7 @@ import type { Platform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import * as oidc from 'openid-client'
-import { addAccount, begin, password, redeem, relyingParty, signIn, startSignIn } from './sign-in.ts'
+import { addAccount, begin, password, redeem, relyingParty, signIn, startSignInPlatform } from './sign-in.ts'
 import { Visitor } from './visitor.ts'
 
 const ada = 'ada@example.com'
@@ -17,7 +17,7 @@ onEachStore('sign-in with a password', (engine) => {
   let identity: string
   let party: oidc.Configuration
   before(async () => {
-    platform = await startSignIn(engine)
+    platform = await startSignInPlatform(engine)
     identity = await addAccount(platform, ada)
     party = await relyingParty(platform.url)
   })
@@ -70,7 +70,7 @@ onEachStore('sign-in with a password', (engine) => {
   })
 
   describe('the session of a browser', () => {
-    test('still needs a confirmation to sign a program in', async () => {
+    test('signs a program in only after a confirmation', async () => {
       const { visitor } = await signIn(platform, ada)
       const begun = await begin(party, { prompt: '' })
       const page = await visitor.open(begun.url)
@@ -105,7 +105,7 @@ onEachStore('sign-in with a password', (engine) => {
   })
 
   describe('a refresh token', () => {
-    const refused = (token: string) =>
+    const assertRefused = (token: string) =>
       assert.rejects(oidc.refreshTokenGrant(party, token), { error: 'invalid_grant' })
 
     test('works once and returns the next one; using it twice ends the sign-in', async () => {
@@ -114,8 +114,8 @@ onEachStore('sign-in with a password', (engine) => {
       const second = await oidc.refreshTokenGrant(party, first)
       assert.equal((await whoAmI(second.access_token)).subject, identity)
       assert.notEqual(second.refresh_token, first)
-      await refused(first)
-      await refused(second.refresh_token ?? '')
+      await assertRefused(first)
+      await assertRefused(second.refresh_token ?? '')
     })
 
     test('used concurrently works at most once, and ends the sign-in', async () => {
@@ -123,9 +123,9 @@ onEachStore('sign-in with a password', (engine) => {
       const attempts = await Promise.allSettled(
         Array.from({ length: 8 }, () => oidc.refreshTokenGrant(party, tokens.refresh_token ?? '')),
       )
-      const served = attempts.flatMap((attempt) => (attempt.status === 'fulfilled' ? [attempt.value] : []))
-      assert.ok(served.length <= 1)
-      for (const { refresh_token = '' } of served) await refused(refresh_token)
+      const succeeded = attempts.flatMap((attempt) => (attempt.status === 'fulfilled' ? [attempt.value] : []))
+      assert.ok(succeeded.length <= 1)
+      for (const { refresh_token = '' } of succeeded) await assertRefused(refresh_token)
     })
 
     test('expires thirty days after the sign-in, however often it is used', async () => {
@@ -144,7 +144,7 @@ onEachStore('sign-in with a password', (engine) => {
       const page = await first.visitor.open(begun.url)
       const other = await redeem(party, begun, await first.visitor.submitTo(page, '/continue'))
       await oidc.tokenRevocation(party, first.tokens.refresh_token ?? '')
-      await refused(first.tokens.refresh_token ?? '')
+      await assertRefused(first.tokens.refresh_token ?? '')
       assert.ok(await oidc.refreshTokenGrant(party, other.refresh_token ?? ''))
     })
 
@@ -152,7 +152,7 @@ onEachStore('sign-in with a password', (engine) => {
       const gone = await addAccount(platform, 'gone@example.com')
       const { tokens } = await signIn(platform, 'gone@example.com')
       await platform.deleteIdentity(gone)
-      await refused(tokens.refresh_token ?? '')
+      await assertRefused(tokens.refresh_token ?? '')
     })
   })
 
@@ -180,8 +180,8 @@ onEachStore('sign-in with a password', (engine) => {
       const visitor = new Visitor(platform.url)
       const begun = await begin(party)
       const end = await visitor.submit(await visitor.open(begun.url), { email: ada, password })
-      const stolen = { ...begun, verifier: oidc.randomPKCECodeVerifier() }
-      await assert.rejects(redeem(party, stolen, end), { error: 'invalid_grant' })
+      const withOtherVerifier = { ...begun, verifier: oidc.randomPKCECodeVerifier() }
+      await assert.rejects(redeem(party, withOtherVerifier, end), { error: 'invalid_grant' })
       const again = await begin(party)
       const second = await visitor.submitTo(await visitor.open(again.url), '/continue')
       const attempts = await Promise.allSettled([1, 2, 3, 4].map(() => redeem(party, again, second)))
@@ -204,13 +204,14 @@ onEachStore('sign-in with a password', (engine) => {
     assert.match(stranger.alert ?? '', /begun in another browser/)
   })
 
-  test('sends pages without scripts that cannot be framed', async () => {
+  test('sends pages that have no scripts and cannot be framed', async () => {
     const page = await new Visitor(platform.url).open((await begin(party)).url)
     const policy = page.headers.get('content-security-policy') ?? ''
     assert.match(policy, /default-src 'none'/)
     assert.match(policy, /frame-ancestors 'none'/)
     assert.equal(page.headers.get('cache-control'), 'no-store')
-    // Other sites get no referrer. With no-referrer, browsers would hide the origin of forms from us as well.
+    // With `same-origin`, other sites get no referrer. With `no-referrer`, browsers would also hide the origin of our
+    // own forms from the server.
     assert.equal(page.headers.get('referrer-policy'), 'same-origin')
     assert.ok(!/<script|\son\w+=/i.test(page.text))
   })
@@ -228,7 +229,7 @@ onEachStore('too many wrong passwords', (engine) => {
   let platform: Platform
   let time = Date.now()
   before(async () => {
-    platform = await startSignIn(engine, [], { now: () => time })
+    platform = await startSignInPlatform(engine, [], { now: () => time })
     await addAccount(platform, ada)
   })
   after(() => platform.stop())
@@ -239,15 +240,15 @@ onEachStore('too many wrong passwords', (engine) => {
     const visitor = new Visitor(platform.url)
     const page = await visitor.open((await begin(party)).url)
     const attempt = (email: string, typed: string) => visitor.submit(page, { email, password: typed })
-    // Concurrent, so that every attempt starts before another has failed.
+    // Concurrent, so that every attempt starts before any other has failed.
     const answers = await Promise.all(
       Array.from({ length: 14 }, (_, at) => attempt(ada, `guess number ${at}`)),
     )
     assert.equal(answers.filter(({ status }) => status === 401).length, 10)
-    const late = answers.filter(({ status }) => status === 429)
-    assert.equal(late.length, 4)
-    assert.match(late[0]?.headers.get('retry-after') ?? '', /^\d+$/)
-    assert.match(late[0]?.alert ?? '', /^Too many attempts/)
+    const throttled = answers.filter(({ status }) => status === 429)
+    assert.equal(throttled.length, 4)
+    assert.match(throttled[0]?.headers.get('retry-after') ?? '', /^\d+$/)
+    assert.match(throttled[0]?.alert ?? '', /^Too many attempts/)
     assert.equal((await attempt(ada, password)).status, 429, 'must not reveal that the password is right')
     assert.equal((await attempt('bob@example.com', 'wrong password here')).status, 401)
     time += 6 * 60_000

@@ -24,7 +24,7 @@ export function freePort(): Promise<number> {
   })
 }
 
-export async function startSignIn(
+export async function startSignInPlatform(
   engine: Engine,
   args: string[] = [],
   overrides: Parameters<typeof startPlatform>[2] = {},
@@ -58,6 +58,7 @@ export async function relyingParty(url: string): Promise<oidc.Configuration> {
   return oidc.discovery(new URL(url), 'stemma', {}, oidc.None(), { execute: [oidc.allowInsecureRequests] })
 }
 
+/** Starts a sign-in as a program does. The person opens `url` in a browser. */
 export async function begin(
   party: oidc.Configuration,
   parameters: Record<string, string> = {},
@@ -76,6 +77,7 @@ export async function begin(
   return { url: url.href, verifier, state, redirectUri }
 }
 
+/** Exchanges the authorization code in the URL of the page for tokens. */
 export const redeem = (party: oidc.Configuration, { verifier, state }: StartedSignIn, page: Page) =>
   oidc.authorizationCodeGrant(party, new URL(page.url), { pkceCodeVerifier: verifier, expectedState: state })
 

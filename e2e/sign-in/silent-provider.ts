@@ -1,5 +1,5 @@
 // An OpenID Provider whose only person is always signed in, so that it shows no page. Like many providers it sends no
-// `iss` parameter to the callback (RFC 9207). It can also redirect people elsewhere.
+// `iss` parameter to the callback (RFC 9207).
 import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -24,7 +24,7 @@ type AuthorizationRequest = { nonce: string; challenge: string; redirectUri: str
 export async function startSilentProvider(sub: string, claims: JWTPayload = {}): Promise<SilentProvider> {
   const { publicKey, privateKey } = await generateKeyPair('RS256')
   const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'RS256', use: 'sig' }
-  const requests = new Map<string, AuthorizationRequest>()
+  const requestsByCode = new Map<string, AuthorizationRequest>()
   const tokenRequests: URLSearchParams[] = []
   let divertedUrlOf: ((query: URLSearchParams) => string) | undefined
 
@@ -32,14 +32,14 @@ export async function startSilentProvider(sub: string, claims: JWTPayload = {}):
     if (divertedUrlOf) return divertedUrlOf(query)
     const [code, callback] = [randomUUID(), new URL(query.get('redirect_uri') ?? '')]
     const [nonce, challenge] = [query.get('nonce') ?? '', query.get('code_challenge') ?? '']
-    requests.set(code, { nonce, challenge, redirectUri: callback.href })
+    requestsByCode.set(code, { nonce, challenge, redirectUri: callback.href })
     callback.search = new URLSearchParams({ code, state: query.get('state') ?? '' }).toString()
     return callback.href
   }
 
   async function redeem(form: URLSearchParams, authorization: string) {
     tokenRequests.push(form)
-    const request = requests.get(form.get('code') ?? '')
+    const request = requestsByCode.get(form.get('code') ?? '')
     const computedChallenge = createHash('sha256')
       .update(form.get('code_verifier') ?? '')
       .digest('base64url')

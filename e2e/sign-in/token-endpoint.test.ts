@@ -8,10 +8,10 @@ import { decodeJwt } from 'jose'
 import * as oidc from 'openid-client'
 import type { ForeignIssuer } from './foreign-issuer.ts'
 import { startIssuer } from './foreign-issuer.ts'
-import { relyingParty, startSignIn } from './sign-in.ts'
+import { relyingParty, startSignInPlatform } from './sign-in.ts'
 
 const grantType = 'urn:ietf:params:oauth:grant-type:token-exchange'
-const typeOf = (name: string) => `urn:ietf:params:oauth:token-type:${name}`
+const tokenType = (name: string) => `urn:ietf:params:oauth:token-type:${name}`
 
 onEachStore('the token endpoint', (engine) => {
   let issuer: ForeignIssuer
@@ -19,7 +19,7 @@ onEachStore('the token endpoint', (engine) => {
   let identity: string
   before(async () => {
     issuer = await startIssuer()
-    platform = await startSignIn(engine)
+    platform = await startSignInPlatform(engine)
     const { organization, token } = platform.owner
     const made = await fetch(`${platform.url}/iam/v2beta1/identities/${organization}`, {
       method: 'POST',
@@ -36,8 +36,8 @@ onEachStore('the token endpoint', (engine) => {
 
   const sign = () => issuer.sign({ aud: platform.config.authUrl })
 
-  async function ask(parameters: Record<string, string | string[]>) {
-    const body = new URLSearchParams({ grant_type: grantType, subject_token_type: typeOf('jwt') })
+  async function requestToken(parameters: Record<string, string | string[]>) {
+    const body = new URLSearchParams({ grant_type: grantType, subject_token_type: tokenType('jwt') })
     for (const [name, values] of Object.entries(parameters)) {
       body.delete(name)
       for (const value of [values].flat()) body.append(name, value)
@@ -48,11 +48,11 @@ onEachStore('the token endpoint', (engine) => {
   }
 
   test('exchanges a token as RFC 8693 says', async () => {
-    const { status, headers, json } = await ask({ subject_token: await sign(), identity })
+    const { status, headers, json } = await requestToken({ subject_token: await sign(), identity })
     assert.equal(status, 200)
     assert.equal(headers.get('cache-control'), 'no-store')
     assert.deepEqual(Object.keys(json), ['access_token', 'issued_token_type', 'token_type', 'expires_in'])
-    assert.equal(json.issued_token_type, typeOf('access_token'))
+    assert.equal(json.issued_token_type, tokenType('access_token'))
     assert.equal(json.token_type, 'Bearer')
     assert.ok(Number(json.expires_in) > 3500 && Number(json.expires_in) <= 3600)
     const groups = await fetch(`${platform.url}/iam/v2beta1/groups`, {
@@ -65,7 +65,7 @@ onEachStore('the token endpoint', (engine) => {
     const party = await relyingParty(platform.url)
     assert.ok(party.serverMetadata().grant_types_supported?.includes(grantType))
     const answer = await oidc.genericGrantRequest(party, grantType, {
-      ...{ subject_token: await sign(), subject_token_type: typeOf('id_token'), identity },
+      ...{ subject_token: await sign(), subject_token_type: tokenType('id_token'), identity },
     })
     assert.equal(decodeJwt(answer.access_token).sub, identity)
   })
@@ -73,7 +73,7 @@ onEachStore('the token endpoint', (engine) => {
   test('limits the token to groups, capabilities and an audience', async () => {
     const { organization } = platform.owner
     const { host } = new URL(platform.config.baseUrl)
-    const { json } = await ask({
+    const { json } = await requestToken({
       ...{ subject_token: await sign(), identity, scopes: organization, scope: 'groups.list identity.list' },
       audience: [platform.config.baseUrl, host],
     })
@@ -88,8 +88,8 @@ onEachStore('the token endpoint', (engine) => {
     for (const [parameters, error] of [
       [{ subject_token: '' }, 'invalid_request'],
       [{ subject_token: 'nonsense' }, 'invalid_request'],
-      [{ subject_token_type: typeOf('saml2') }, 'invalid_request'],
-      [{ requested_token_type: typeOf('refresh_token') }, 'invalid_request'],
+      [{ subject_token_type: tokenType('saml2') }, 'invalid_request'],
+      [{ requested_token_type: tokenType('refresh_token') }, 'invalid_request'],
       [{ actor_token: 'x' }, 'invalid_request'],
       [{ identity: '0'.repeat(40) }, 'invalid_request'],
       [{ audience: 'https://evil.example' }, 'invalid_target'],
@@ -98,7 +98,7 @@ onEachStore('the token endpoint', (engine) => {
       [{ scopes: 'not a uid' }, 'invalid_scope'],
       [{ grant_type: 'password' }, 'unsupported_grant_type'],
     ] as const) {
-      const { status, json } = await ask({
+      const { status, json } = await requestToken({
         ...good,
         ...parameters,
         ...('grant_type' in parameters && { client_id: 'stemma' }),
@@ -131,16 +131,16 @@ onEachStore('the token endpoint', (engine) => {
   })
 
   test('says that a form is too large, and not that the server is unavailable', async () => {
-    const { status, json } = await ask({ subject_token: 'x'.repeat(17_000) })
+    const { status, json } = await requestToken({ subject_token: 'x'.repeat(17_000) })
     assert.equal(status, 413)
     assert.equal(json.error, 'invalid_request')
     assert.match(String(json.error_description), /at most 16384 bytes/)
   })
 
   test('throttles after too many failures', async () => {
-    let last = await ask({ subject_token: 'nonsense' })
+    let last = await requestToken({ subject_token: 'nonsense' })
     for (let count = 0; count < 320 && last.status !== 429; count++)
-      last = await ask({ subject_token: 'nonsense' })
+      last = await requestToken({ subject_token: 'nonsense' })
     assert.equal(last.status, 429)
     assert.match(last.headers.get('retry-after') ?? '', /^\d+$/)
     assert.equal(last.json.error, 'temporarily_unavailable')

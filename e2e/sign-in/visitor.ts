@@ -24,16 +24,17 @@ export class Visitor {
   readonly #home: string
   readonly #knownOrigins: Set<string>
   #cookies: Cookie[] = []
-  /** The address that a proxy between the browser and the server reports; empty without a proxy. */
+  /** The IP address of the browser that a proxy reports in X-Forwarded-For; empty without a proxy. */
   address = ''
 
+  /** Relative URLs are resolved against `home`. Only redirects to the servers of these URLs are followed. */
   constructor(home: string, ...others: string[]) {
     this.#home = new URL(home).origin
     this.#knownOrigins = new Set([home, ...others].map((url) => new URL(url).origin))
   }
 
   open(url: string): Promise<Page> {
-    return this.#go(new URL(url, this.#home).href, {})
+    return this.#load(new URL(url, this.#home).href, {})
   }
 
   /** Submits a form of a page with these values. */
@@ -44,9 +45,9 @@ export class Visitor {
     const action = new URL(form.action, page.url)
     if (form.method === 'get') {
       action.search = body.toString()
-      return this.#go(action.href, {})
+      return this.#load(action.href, {})
     }
-    return this.#go(action.href, { method: 'POST', body })
+    return this.#load(action.href, { method: 'POST', body })
   }
 
   /** Submits the form whose action ends with this path. */
@@ -55,7 +56,7 @@ export class Visitor {
     return this.submit(page, values, index)
   }
 
-  /** Submits a form and returns the URL that the response redirects to, without following it. */
+  /** Like `submitTo`, but returns the URL that the response redirects to, without following it. */
   async submitOnly(page: Page, ending: string, values: Record<string, string> = {}): Promise<string> {
     const form = page.forms.find(({ action }) => action.endsWith(ending))
     const body = new URLSearchParams({ ...form?.fields, ...values })
@@ -96,7 +97,7 @@ export class Visitor {
     )
   }
 
-  async #go(startUrl: string, init: RequestInit): Promise<Page> {
+  async #load(startUrl: string, init: RequestInit): Promise<Page> {
     let url = startUrl
     let next = init
     for (let count = 0; count < maxRedirects; count++) {

@@ -115,7 +115,7 @@ examples('lists of advisories of v1', {
     assert.deepEqual(await wrong({ pageSize: '-1' }), ['pageSize'])
     assert.deepEqual(await wrong({ id: 'nginx' }), ['id'])
     assert.deepEqual(await wrong({ eventAuthor: Array.from({ length: 101 }, () => 'x') }), ['eventAuthor'])
-    // The two doors word this error differently.
+    // `door.call`, because `fail` would compare the messages of the two doors, which differ here.
     for (const [field, value] of Object.entries({ orderBy: 99, eventStatuses: [77], eventTypes: [9] })) {
       const { error } = await door.call(list, { [field]: value }, owner.token)
       assert.ok(error && violations(error)[0]?.startsWith(field), error?.message)

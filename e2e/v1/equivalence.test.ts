@@ -1,5 +1,6 @@
 // Property test: the same random sequence of calls runs in two organizations. Each call uses v1 in one of them and v2
-// in the other. Both organizations must return equal status codes and end in equal states, in both versions.
+// in the other. The calls must return equal status codes and leave equal resources, and v1 and v2 must show the same
+// resources.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
@@ -31,7 +32,7 @@ type Kind = (typeof kinds)[number]
 const anyStep = fc.record({
   kind: fc.constantFrom(...kinds),
   verb: fc.constantFrom('create', 'create', 'update', 'delete'),
-  /** The version that the first organization uses; the second uses the other one. */
+  /** Whether the first organization uses v1 and the second v2, or the other way round. */
   isV1: fc.boolean(),
   door: fc.nat({ max: 1 }),
   /** Selects the resource to change, the parent of a new one, and the role of a binding. */
@@ -59,7 +60,7 @@ const collections = { group: 'groups', role: 'roles', identity: 'identities', bi
 
 const nobody = '0'.repeat(40)
 
-const placesOf = ({ organization, made }: Twin) => [organization, ...made.group]
+const possibleParentsOf = ({ organization, made }: Twin) => [organization, ...made.group]
 const targetOf = (twin: Twin, { kind, at }: Step) =>
   pick(twin.made[kind], at) ?? `${twin.organization}/${'0'.repeat(16)}`
 
@@ -91,7 +92,7 @@ function requestOf(twin: Twin, step: Step, isV1: boolean): { method: DescMethod;
   const method = methods[kind][isV1 ? 'v1' : 'v2'][isV1 ? verb : verb + nouns[kind]] as DescMethod
   const resource = resourceOf(twin, step, isV1)
   if (verb === 'create') {
-    const parent = pick(placesOf(twin), at) ?? ''
+    const parent = pick(possibleParentsOf(twin), at) ?? ''
     const hasParentId = isV1 && (kind === 'role' || kind === 'identity')
     return { method, request: { [hasParentId ? 'parentId' : 'parent']: parent, [fields[kind]]: resource } }
   }
@@ -126,19 +127,19 @@ onEachStore('v1 and v2', (engine) => {
     return error?.code ?? 0
   }
 
-  async function ask(method: DescMethod | undefined, request: JsonObject, token: string) {
+  async function succeed(method: DescMethod | undefined, request: JsonObject, token: string) {
     const [door] = doors as [Door]
     const { body, error } = await door.call(method as DescMethod, request, token)
     assert.ok(body, error?.message)
     return body
   }
 
-  /** Lists in small pages, so that most lists have several. */
+  /** Lists in small pages, so that most lists have several pages. */
   async function listV2({ organization, token }: Twin, kind: Kind): Promise<JsonObject[]> {
     const all: JsonObject[] = []
     for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
       const request = { uidp: { descendantsOf: organization }, pageSize: 3, pageToken }
-      const body = await ask(methods[kind].v2[`list${nouns[kind]}s`.replace('ys', 'ies')], request, token)
+      const body = await succeed(methods[kind].v2[`list${nouns[kind]}s`.replace('ys', 'ies')], request, token)
       all.push(...(body[collections[kind]] as JsonObject[]))
       pageToken = body.nextPageToken as string | undefined
     }
@@ -146,7 +147,11 @@ onEachStore('v1 and v2', (engine) => {
   }
 
   const listV1 = async ({ organization, token }: Twin, kind: Kind, filter?: JsonObject) => {
-    const body = await ask(methods[kind].v1.list, filter ?? { uidp: { descendantsOf: organization } }, token)
+    const body = await succeed(
+      methods[kind].v1.list,
+      filter ?? { uidp: { descendantsOf: organization } },
+      token,
+    )
     return body.items as JsonObject[]
   }
 
@@ -168,13 +173,17 @@ onEachStore('v1 and v2', (engine) => {
       .sort()
   }
 
+  /** Asserts that v1 and v2 show the same resources of this organization. */
   async function assertSameViews(twin: Twin): Promise<void> {
     for (const kind of kinds) {
-      const inV2 = (await listV2(twin, kind)).map(v2Briefs[kind])
-      const inV1 = (await listV1(twin, kind)).map(v1Briefs[kind])
+      const inV2 = (await listV2(twin, kind)).map(sharedFieldsInV2[kind])
+      const inV1 = (await listV1(twin, kind)).map(sharedFieldsInV1[kind])
       assert.deepEqual(inV1, inV2, kind)
       for (const [uid] of inV2)
-        assert.deepEqual((await listV1(twin, kind, { id: uid as string })).map(v1Briefs[kind])[0]?.[0], uid)
+        assert.deepEqual(
+          (await listV1(twin, kind, { id: uid as string })).map(sharedFieldsInV1[kind])[0]?.[0],
+          uid,
+        )
     }
   }
 
@@ -198,13 +207,13 @@ onEachStore('v1 and v2', (engine) => {
   })
 })
 
-type Brief = (resource: JsonObject) => unknown[]
+type FieldValues = (resource: JsonObject) => unknown[]
 const objectOf = (value: unknown) => (value ?? {}) as JsonObject
 const dottedNames = (names: unknown) =>
   ((names ?? []) as string[]).map((name) => name.replace('CAP_IAM_', '').toLowerCase().replace('_', '.'))
 
-/** The fields of a v2 resource that v1 has too, in the same order and spelling as in `v1Briefs`. */
-const v2Briefs: Record<Kind, Brief> = {
+/** The fields of a v2 resource that v1 has too, in the same order and spelling as in `sharedFieldsInV1`. */
+const sharedFieldsInV2: Record<Kind, FieldValues> = {
   group: ({ uid, name, description, verified }) => [uid, name, description, verified],
   role: ({ uid, name, description, capabilities }) => [uid, name, description, dottedNames(capabilities)],
   identity({ uid, name, description, claimMatch, createTime, updateTime }) {
@@ -218,7 +227,7 @@ const v2Briefs: Record<Kind, Brief> = {
   },
 }
 
-const v1Briefs: Record<Kind, Brief> = {
+const sharedFieldsInV1: Record<Kind, FieldValues> = {
   group: ({ id, name, description, verified }) => [id, name, description, verified],
   role: ({ id, name, description, capabilities }) => [id, name, description, capabilities],
   identity({ id, name, description, claimMatch, createdAt, updatedAt }) {

@@ -1,4 +1,4 @@
-// Invites through v1, whose create request has the fields of the invite itself.
+// Invites through v1, where the create request contains the fields of the invite directly, not in a nested message.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { GroupInvites } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'

@@ -114,7 +114,7 @@ examples('groups of v1', {
     assert.equal((await refusal(team.name as string, viewer.token))[0], 7)
   },
 
-  async 'the error for a group that is not empty has a message and no details'(stage) {
+  async 'deleting a group that is not empty fails with a message and without details'(stage) {
     const { succeed, fail, owner } = stage
     const { id } = await succeed(v1.create, { parent: owner.organization, group: { name: 'team' } })
     const role = { name: 'reader', capabilities: ['CAP_IAM_GROUPS_LIST'] }

@@ -14,8 +14,8 @@ import { jwks } from '../sign-in/key-sets.ts'
 const v1 = Identities.method
 const v2 = IdentitiesService.method
 
-const token = { issuer: 'https://issuer.test', subject: 'robot' }
-const robot = { name: 'robot', description: 'builds', claimMatch: token }
+const robotClaims = { issuer: 'https://issuer.test', subject: 'robot' }
+const robot = { name: 'robot', description: 'builds', claimMatch: robotClaims }
 
 const create = (stage: ExampleContext, identity: JsonObject = robot, parentId = stage.owner.organization) =>
   stage.succeed(v1.create, { parentId, identity })
@@ -24,17 +24,17 @@ const read = ({ succeed }: ExampleContext, id: unknown) => succeed(v2.getIdentit
 examples('identities of v1', {
   async 'an identity created by v1 is visible in v2'(stage) {
     const { id, createdAt, updatedAt, lastSeen, ...rest } = await create(stage)
-    assert.deepEqual(rest, { ...robot, claimMatch: { ...token, claims: {}, claimPatterns: {} } })
+    assert.deepEqual(rest, { ...robot, claimMatch: { ...robotClaims, claims: {}, claimPatterns: {} } })
     const stored = await read(stage, id)
     assert.deepEqual([stored.createTime, stored.updateTime], [createdAt, updatedAt])
     assert.equal(stored.lastSeenTime, lastSeen)
-    assert.deepEqual(stored.claimMatch, token)
+    assert.deepEqual(stored.claimMatch, robotClaims)
   },
 
   async 'every kind of relationship converts to v2 and back'(stage) {
     const relationships: [JsonObject, JsonObject][] = [
       [{ claimMatch: { issuerPattern: 'https://.+\\.test', subjectPattern: 'a.*', audience: 'b' } }, {}],
-      [{ static: { issuer: token.issuer, subject: 'x', issuerKeys: jwks, audiences: ['me'] } }, {}],
+      [{ static: { issuer: robotClaims.issuer, subject: 'x', issuerKeys: jwks, audiences: ['me'] } }, {}],
       [{ servicePrincipal: 'COSIGNED' }, { servicePrincipal: 'SERVICE_PRINCIPAL_COSIGNED' }],
       [{ awsIdentity: { awsAccount: '123456789012', arnPattern: 'arn:.*', userId: 'AROAX' } }, {}],
     ]
@@ -59,14 +59,14 @@ examples('identities of v1', {
   async 'errors name the fields of v1'({ fail, owner }) {
     const refuse = async (identity: JsonObject) =>
       violations(await fail(v1.create, { parentId: owner.organization, identity }))
-    const keys = { issuer: token.issuer, subject: 'x' }
+    const keys = { issuer: robotClaims.issuer, subject: 'x' }
     assert.deepEqual(await refuse({ name: 'a', static: keys }), ['static.issuerKeys'])
     const late = { ...keys, issuerKeys: jwks, expiration: '2199-01-01T00:00:00Z' }
     assert.deepEqual(await refuse({ name: 'a', static: late }), ['static.expiration'])
-    assert.deepEqual(await refuse({ name: 'a', claimMatch: { issuer: token.issuer } }), [
+    assert.deepEqual(await refuse({ name: 'a', claimMatch: { issuer: robotClaims.issuer } }), [
       'claimMatch.subject',
     ])
-    assert.deepEqual(await refuse({ claimMatch: token }), ['name'])
+    assert.deepEqual(await refuse({ claimMatch: robotClaims }), ['name'])
   },
 
   async 'an update replaces the fields of v1 and keeps the others'(stage) {
@@ -97,15 +97,15 @@ examples('identities of v1', {
 
   async 'the lookup finds an identity that the caller may see'(stage) {
     const { succeed, fail, platform } = stage
-    assert.equal((await fail(v1.lookup, token)).code, 5)
+    assert.equal((await fail(v1.lookup, robotClaims)).code, 5)
     const { id } = await create(stage)
-    assert.equal((await succeed(v1.lookup, token)).id, id)
-    assert.equal((await fail(v1.lookup, { ...token, subject: 'robo' })).code, 5)
-    assert.equal((await fail(v1.lookup, { ...token, issuer: `${token.issuer}/` })).code, 5)
-    assert.deepEqual(violations(await fail(v1.lookup, { issuer: token.issuer })), ['subject'])
+    assert.equal((await succeed(v1.lookup, robotClaims)).id, id)
+    assert.equal((await fail(v1.lookup, { ...robotClaims, subject: 'robo' })).code, 5)
+    assert.equal((await fail(v1.lookup, { ...robotClaims, issuer: `${robotClaims.issuer}/` })).code, 5)
+    assert.deepEqual(violations(await fail(v1.lookup, { issuer: robotClaims.issuer })), ['subject'])
     const stranger = await platform.addOrganization('other')
-    const hidden = await fail(v1.lookup, token, stranger.token)
-    const missing = await fail(v1.lookup, { ...token, subject: 'nobody' }, stranger.token)
+    const hidden = await fail(v1.lookup, robotClaims, stranger.token)
+    const missing = await fail(v1.lookup, { ...robotClaims, subject: 'nobody' }, stranger.token)
     assert.deepEqual(hidden, missing)
     assert.equal(hidden.code, 5)
     // Another organization may have an identity with the same issuer and subject.
@@ -114,13 +114,13 @@ examples('identities of v1', {
       { parentId: stranger.organization, identity: robot },
       stranger.token,
     )
-    assert.equal((await succeed(v1.lookup, token, stranger.token)).id, theirs)
-    assert.equal((await succeed(v1.lookup, token)).id, id)
+    assert.equal((await succeed(v1.lookup, robotClaims, stranger.token)).id, theirs)
+    assert.equal((await succeed(v1.lookup, robotClaims)).id, id)
     // An identity without bindings sees itself.
-    assert.equal((await succeed(v1.lookup, token, await platform.tokenOf(id as string))).id, id)
-    await succeed(v1.update, { id: id as string, ...robot, claimMatch: { ...token, subject: 'moved' } })
-    assert.equal((await fail(v1.lookup, token)).code, 5)
-    assert.equal((await succeed(v1.lookup, { ...token, subject: 'moved' })).id, id)
+    assert.equal((await succeed(v1.lookup, robotClaims, await platform.tokenOf(id as string))).id, id)
+    await succeed(v1.update, { id: id as string, ...robot, claimMatch: { ...robotClaims, subject: 'moved' } })
+    assert.equal((await fail(v1.lookup, robotClaims)).code, 5)
+    assert.equal((await succeed(v1.lookup, { ...robotClaims, subject: 'moved' })).id, id)
   },
 
   async 'the lookup finds a person only if that person is the caller'({ succeed, fail, platform }) {
@@ -134,10 +134,10 @@ examples('identities of v1', {
 
   async 'the lookup finds exact matches and static keys, not patterns'(stage) {
     const { succeed, fail } = stage
-    const keys = { issuer: token.issuer, subject: 'signed', issuerKeys: jwks }
+    const keys = { issuer: robotClaims.issuer, subject: 'signed', issuerKeys: jwks }
     const { id } = await create(stage, { name: 'keys', static: keys })
-    assert.equal((await succeed(v1.lookup, { issuer: token.issuer, subject: 'signed' })).id, id)
-    await create(stage, { name: 'any', claimMatch: { issuer: token.issuer, subjectPattern: 'any.*' } })
-    assert.equal((await fail(v1.lookup, { issuer: token.issuer, subject: 'any.*' })).code, 5)
+    assert.equal((await succeed(v1.lookup, { issuer: robotClaims.issuer, subject: 'signed' })).id, id)
+    await create(stage, { name: 'any', claimMatch: { issuer: robotClaims.issuer, subjectPattern: 'any.*' } })
+    assert.equal((await fail(v1.lookup, { issuer: robotClaims.issuer, subject: 'any.*' })).code, 5)
   },
 })

@@ -16,7 +16,7 @@ const digest = (character: string) => `sha256:${character.repeat(64)}`
 const itemsOf = (list: JsonObject) => list.items as JsonObject[]
 const namesIn = (list: JsonObject) => itemsOf(list).map(({ name }) => name)
 
-const full = {
+const fullRepo = {
   name: 'nginx',
   catalogTier: 'FIPS',
   bundles: ['base', 'fips'],
@@ -25,7 +25,7 @@ const full = {
   activeTags: ['latest'],
   description: 'serves pages',
 }
-const empty = {
+const emptyFields = {
   catalogTier: 'UNKNOWN',
   bundles: [],
   readme: '',
@@ -34,7 +34,7 @@ const empty = {
   description: '',
 }
 
-const makeRepo = ({ succeed, owner }: ExampleContext, repo: JsonObject = full) =>
+const makeRepo = ({ succeed, owner }: ExampleContext, repo: JsonObject = fullRepo) =>
   succeed(v1.createRepo, { parentId: owner.organization, repo })
 
 examples('repos of v1', {
@@ -42,12 +42,12 @@ examples('repos of v1', {
     const { succeed, owner } = stage
     const { id, createTime, ...rest } = await makeRepo(stage)
     const uid = id as string
-    assert.deepEqual(rest, full)
+    assert.deepEqual(rest, fullRepo)
     assert.ok(uid.startsWith(`${owner.organization}/`))
     const { catalogTier, description } = await succeed(v2.getRepo, { uid })
     assert.deepEqual([catalogTier, description], ['CATALOG_TIER_FIPS', 'serves pages'])
     assert.deepEqual(await succeed(v2.getRepoReadme, { uid }), { uid, content: '# nginx' })
-    assert.deepEqual(await succeed(v1.listRepos, { id: uid }), { items: [{ id, createTime, ...full }] })
+    assert.deepEqual(await succeed(v1.listRepos, { id: uid }), { items: [{ id, createTime, ...fullRepo }] })
     assert.deepEqual(await succeed(v1.deleteRepo, { id: uid }), {})
     assert.deepEqual(await succeed(v1.listRepos, { id: uid }), { items: [] })
     assert.deepEqual(await checkTally(stage.platform.store, talliedKinds, false), [])
@@ -64,7 +64,7 @@ examples('repos of v1', {
     for (const catalogTier of [1, 3, 10]) {
       const repo = { name: 'odd', catalogTier }
       const request = { parentId: stage.owner.organization, repo }
-      // The two doors word this error differently.
+      // `door.call`, because `fail` would compare the messages of the two doors, which differ here.
       const { error } = await stage.door.call(v1.createRepo, request, stage.owner.token)
       assert.match(error?.message ?? '', /^Invalid argument: catalog_?[tT]ier: must be one of/)
     }
@@ -74,7 +74,7 @@ examples('repos of v1', {
     const { succeed, fail } = stage
     const { id, createTime } = await makeRepo(stage)
     const update = { id: id as string, name: 'renamed' }
-    assert.deepEqual(await succeed(v1.updateRepo, update), { ...update, createTime, ...empty })
+    assert.deepEqual(await succeed(v1.updateRepo, update), { ...update, createTime, ...emptyFields })
     assert.equal((await succeed(v2.getRepoReadme, { uid: id as string })).content, '')
     assert.deepEqual(violations(await fail(v1.updateRepo, { id: id as string })), ['name'])
     const harmful = { ...update, readme: '<script>alert(1)</script>' }
@@ -144,7 +144,7 @@ examples('tags of v1', {
     assert.deepEqual(violations(await fail(v1.createTag, { tag })), ['repoId'])
   },
 
-  async 'an update replaces all fields and is recorded in the history'(stage) {
+  async 'an update replaces all fields, except an omitted digest, and is recorded in the history'(stage) {
     const { succeed, fail } = stage
     const repoId = (await makeRepo(stage)).id as string
     const tag = { name: 'latest', digest: digest('a'), deprecated: true, bundles: ['base'] }
@@ -165,7 +165,7 @@ examples('tags of v1', {
     assert.equal((await fail(v1.updateTag, { ...update, name: 'latest' })).code, 6)
   },
 
-  async 'keep their digest if a create of an existing tag omits it'(stage) {
+  async 'keep their digest if they are created again without one'(stage) {
     const { succeed, fail, owner, platform } = stage
     const repoId = (await makeRepo(stage)).id as string
     const request = { repoId, tag: { name: 'latest', bundles: ['base'] } }
@@ -180,7 +180,9 @@ examples('tags of v1', {
     assert.equal((await fail(v1.createTag, request, stranger.token)).code, 7)
   },
 
-  async 'are all listed, unless a filter excludes dates, epochs or referrers'(stage) {
+  async 'are all listed, unless a filter excludes tags with a date or build number, or tags of referrers'(
+    stage,
+  ) {
     const { succeed } = stage
     const repoId = (await makeRepo(stage)).id as string
     const names = ['1.2', '1.2-20260131', '1.2-r3', 'sha256-abc']

@@ -1,4 +1,4 @@
-// Role bindings through v1: the list contains details of identity, role and group; other calls return only their uids.
+// Role bindings through v1: the list shows the identity, role and group in detail; other calls return only uids.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { RoleBindings } from '@stemma/api/gen/platform/iam/role_binding_pb.ts'
@@ -39,9 +39,9 @@ examples('role bindings of v1', {
       roleBinding: { identity, role: viewer.uid, group: 'whatever' },
     })
     assert.deepEqual(rest, { identity, group: parent, role: viewer.uid })
-    const kept = await stage.succeed(v2.getRoleBinding, { uid: id as string })
-    assert.equal((kept.identity as JsonObject).uid, identity)
-    assert.equal((kept.role as JsonObject).name, 'viewer')
+    const stored = await stage.succeed(v2.getRoleBinding, { uid: id as string })
+    assert.equal((stored.identity as JsonObject).uid, identity)
+    assert.equal((stored.role as JsonObject).name, 'viewer')
   },
 
   async 'the list shows identity, role and group'(stage) {
@@ -77,8 +77,11 @@ examples('role bindings of v1', {
     const other = await makeRobot(stage)
     const changed = { id, identity: other, role: editor.uid }
     assert.deepEqual(await succeed(v1.update, changed), { ...changed, group: stage.owner.organization })
-    const kept = await succeed(v2.getRoleBinding, { uid: id })
-    assert.deepEqual([(kept.identity as JsonObject).uid, (kept.role as JsonObject).uid], [other, editor.uid])
+    const stored = await succeed(v2.getRoleBinding, { uid: id })
+    assert.deepEqual(
+      [(stored.identity as JsonObject).uid, (stored.role as JsonObject).uid],
+      [other, editor.uid],
+    )
     assert.deepEqual(violations(await fail(v1.update, { id, role: viewer.uid })), ['identity'])
     assert.deepEqual(violations(await fail(v1.update, { id, identity })), ['role'])
     assert.deepEqual(violations(await fail(v1.update, { id, identity, role: 'viewer' })), ['role'])

@@ -23,7 +23,11 @@ examples('roles of v1', {
     assert.deepEqual(itemsOf(await succeed(v1.list, { id: id as string })), [{ id, ...rest }])
   },
 
-  async 'an unknown capability is refused by name, after the access check'({ fail, platform, owner }) {
+  async 'the error for an unknown capability names it, and only a permitted caller gets this error'({
+    fail,
+    platform,
+    owner,
+  }) {
     const wrong = { name: 'a', capabilities: ['groups.list', 'groups.fly'] }
     const request = { parentId: owner.organization, role: wrong }
     const error = await fail(v1.create, request)
@@ -68,7 +72,8 @@ examples('roles of v1', {
     const builtIns = builtInRoles.map(({ name }) => name)
     assert.deepEqual((await namesOf({ parent: '/' })).sort(), [...builtIns].sort())
     assert.deepEqual(await namesOf({ parent: '/', name: 'viewer' }), ['viewer'])
-    // Not part of the comparison of the doors: the order depends on the uid of the group, which differs in each run.
+    // `door.call`, because `succeed` would compare the lists of the two doors. Their order depends on the uid of the
+    // group, which differs in each run.
     const { body } = await door.call(v1.list, {}, owner.token)
     assert.equal(itemsOf(body ?? {}).length, builtIns.length + 1)
     assert.deepEqual(await namesOf({ parent: '/', id: id as string }), [])

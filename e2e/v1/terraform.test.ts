@@ -1,5 +1,4 @@
-// The calls of infrastructure tools, which read with lists of v1. A token that was exchanged after the creation of an
-// organization can list it, and after a destroy every list is empty.
+// The calls of infrastructure tools such as Terraform, which write through v2 and read with the lists of v1.
 import assert from 'node:assert/strict'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
 import { GroupAccountAssociations } from '@stemma/api/gen/platform/iam/account_associations_pb.ts'
@@ -28,6 +27,7 @@ type Step = {
   request: JsonObject
   destroy: DescMethod
   list: DescMethod
+  /** The field of the list request that selects the resource by its uid. Default: `id`. */
   filter?: string
 }
 

@@ -1,4 +1,4 @@
-// Proofs of authorization for writes that no caller requests. `restricted` in scripts/rooms.ts lists the rooms that may
+// Proofs of authorization for writes that no caller requests. `restrictedFiles` in scripts/rooms.ts lists the rooms that may
 // import them.
 import type { WriteAccess } from '../store/write-access.ts'
 
