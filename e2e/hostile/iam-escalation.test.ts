@@ -31,7 +31,16 @@ import { raw, sql } from '../../server/store/sql.ts'
 import type { Work } from '../../server/store/work.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { Drawn } from '../iam/world.ts'
-import { anyBinding, anyPlan, groupOf, isWithin, nth, oneIn, organizationOf, pick } from '../iam/world.ts'
+import {
+  anyBinding,
+  anyIndex,
+  anyPlan,
+  groupOf,
+  isWithin,
+  oneIn,
+  organizationOf,
+  pick,
+} from '../iam/world.ts'
 import type { WorldPlatform } from '../iam/world-platform.ts'
 import { startWorldPlatform } from '../iam/world-platform.ts'
 
@@ -140,10 +149,10 @@ const isInOwnOrganization = (holder: string, pair: string) =>
 // The writes.
 
 const anyWrite = fc.record({
-  write: nth,
-  target: nth,
-  role: nth,
-  somebody: nth,
+  write: anyIndex,
+  target: anyIndex,
+  role: anyIndex,
+  somebody: anyIndex,
   capabilities: fc.subarray(capabilities, { minLength: 1, maxLength: 4 }),
   /** Whether to prefer resources on which the caller may call the method. */
   prefersPermitted: oneIn(8).map((ignoresPermission) => !ignoresPermission),
@@ -396,7 +405,7 @@ const bitOf = (number = 0) => capabilityOf(number)?.bit ?? -1
 const anyAttempt = fc
   .record({
     plan: anyPlan(capabilities),
-    caller: nth,
+    caller: anyIndex,
     callerBindings: fc.array(anyBinding(fc.constant(false)), { minLength: 2, maxLength: 5, size: 'max' }),
     writes: fc.array(anyWrite, { minLength: 1, maxLength: 60, size: 'max' }),
   })

@@ -4,25 +4,32 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { exampleOf } from '@stemma/api/reference/examples.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import type { MatrixContext } from './matrix-context.ts'
+import { advisory, advisoryEvent, createAdvisory, createIn } from './matrix-context.ts'
 import type { MatrixRow } from './matrix-row.ts'
 import { anyToken, editors, everyone, owners, readers } from './matrix-row.ts'
-import type { Scene } from './scene.ts'
-import { advisory, advisoryEvent, createAdvisory, createIn } from './scene.ts'
 import { standardRows } from './standard-rows.ts'
 
 const viewer = builtInRole('viewer').uid
 /** The claims of the identity that `createIn` creates. */
 const identityClaims = exampleOf(IdentitySchema, 'create').claimMatch as JsonObject
 
-const byUid = (resource: string) => async (scene: Scene) => ({ uid: await createIn(scene, resource) })
+const byUid = (resource: string) => async (context: MatrixContext) => ({
+  uid: await createIn(context, resource),
+})
 const exportRow = (resource: string): MatrixRow => ({
-  request: async (scene) => ({ uidp: { ids: [await createIn(scene, resource)] } }),
+  request: async (context) => ({ uidp: { ids: [await createIn(context, resource)] } }),
   codes: anyToken,
   visible: [0, 0, 0, 1, 1, 1, 1],
 })
-const bindingOfV1 = async (scene: Scene) => ({ identity: await createIn(scene, 'Identity'), role: viewer })
+const bindingOfV1 = async (context: MatrixContext) => ({
+  identity: await createIn(context, 'Identity'),
+  role: viewer,
+})
 const accountsOfV1 = { name: 'accounts', amazon: { account: '123456789012' } }
-const associationGroup = async (scene: Scene) => ({ group: await createIn(scene, 'AccountAssociation') })
+const associationGroup = async (context: MatrixContext) => ({
+  group: await createIn(context, 'AccountAssociation'),
+})
 
 /** Rows of the other methods, and of standard methods whose derived row would be wrong. */
 const exceptions: Record<string, MatrixRow> = {
@@ -47,7 +54,7 @@ const exceptions: Record<string, MatrixRow> = {
   },
 
   'platform.iam.v2beta1.GroupAccessRequestsService.ApproveGroupAccessRequest': {
-    request: async (scene) => ({ uid: await createIn(scene, 'GroupAccessRequest'), roleUid: viewer }),
+    request: async (context) => ({ uid: await createIn(context, 'GroupAccessRequest'), roleUid: viewer }),
     codes: owners,
   },
 
@@ -57,42 +64,42 @@ const exceptions: Record<string, MatrixRow> = {
   },
   // Callers that may list the identity find it.
   'platform.iam.Identities.Lookup': {
-    async request(scene) {
-      await createIn(scene, 'Identity')
+    async request(context) {
+      await createIn(context, 'Identity')
       return identityClaims
     },
     codes: [16, 16, 5, 0, 0, 0, 0],
   },
 
   'platform.iam.v2beta1.RoleBindingsService.UpdateRoleBinding': {
-    request: async (scene) => ({
-      roleBinding: { uid: await createIn(scene, 'RoleBinding'), roleUid: builtInRole('editor').uid },
+    request: async (context) => ({
+      roleBinding: { uid: await createIn(context, 'RoleBinding'), roleUid: builtInRole('editor').uid },
     }),
     codes: owners,
   },
   'platform.iam.v2beta1.RoleBindingsService.BatchCreateRoleBindings': {
-    request: async (scene) => ({
-      parent: scene.here,
-      requests: [{ roleBinding: { identityUid: await createIn(scene, 'Identity') } }],
+    request: async (context) => ({
+      parent: context.here,
+      requests: [{ roleBinding: { identityUid: await createIn(context, 'Identity') } }],
       roleUid: viewer,
     }),
     codes: owners,
   },
   'platform.iam.RoleBindings.Update': {
-    request: async (scene) => ({
-      id: await createIn(scene, 'RoleBinding'),
-      ...(await bindingOfV1(scene)),
+    request: async (context) => ({
+      id: await createIn(context, 'RoleBinding'),
+      ...(await bindingOfV1(context)),
     }),
     codes: owners,
   },
   'platform.iam.RoleBindings.CreateBatch': {
-    request: async (scene) => ({ parent: scene.here, roleBindings: [await bindingOfV1(scene)] }),
+    request: async (context) => ({ parent: context.here, roleBindings: [await bindingOfV1(context)] }),
     codes: owners,
   },
 
   'platform.iam.v2beta1.AccountAssociationsService.CheckAccountAssociation': {
-    request: async (scene) => ({
-      uid: await createIn(scene, 'AccountAssociation'),
+    request: async (context) => ({
+      uid: await createIn(context, 'AccountAssociation'),
       providerType: 'ACCOUNT_PROVIDER_TYPE_AMAZON',
     }),
     codes: readers,
@@ -102,7 +109,7 @@ const exceptions: Record<string, MatrixRow> = {
     codes: owners,
   },
   'platform.iam.GroupAccountAssociations.Update': {
-    request: async (scene) => ({ ...(await associationGroup(scene)), ...accountsOfV1 }),
+    request: async (context) => ({ ...(await associationGroup(context)), ...accountsOfV1 }),
     codes: owners,
   },
   'platform.iam.GroupAccountAssociations.List': {
@@ -114,11 +121,13 @@ const exceptions: Record<string, MatrixRow> = {
 
   'platform.registry.v2beta1.ReposService.GetRepoReadme': { request: byUid('Repo'), codes: readers },
   'platform.registry.v2beta1.ReposService.UpdateRepoReadme': {
-    request: async (scene) => ({ repoReadme: { uid: await createIn(scene, 'Repo'), content: '# changed' } }),
+    request: async (context) => ({
+      repoReadme: { uid: await createIn(context, 'Repo'), content: '# changed' },
+    }),
     codes: editors,
   },
   'platform.registry.Registry.ListTagHistory': {
-    request: async (scene) => ({ parentId: await createIn(scene, 'Tag') }),
+    request: async (context) => ({ parentId: await createIn(context, 'Tag') }),
     codes: readers,
   },
 
@@ -138,20 +147,20 @@ const exceptions: Record<string, MatrixRow> = {
     codes: owners,
   },
   'platform.vulnerabilities.v1.Advisories.Update': {
-    request: async (scene) => ({ id: await createIn(scene, 'Advisory'), ...advisory, aliases: [] }),
+    request: async (context) => ({ id: await createIn(context, 'Advisory'), ...advisory, aliases: [] }),
     codes: owners,
   },
   'platform.vulnerabilities.v1.Advisories.CreateAdvisoryEvent': {
-    request: async (scene) => ({ parentId: await createIn(scene, 'Advisory'), advisoryEvent }),
+    request: async (context) => ({ parentId: await createIn(context, 'Advisory'), advisoryEvent }),
     codes: owners,
   },
   'platform.vulnerabilities.v1.Advisories.ListAdvisoryEvents': {
-    request: async (scene) => ({ parentId: await createIn(scene, 'Advisory') }),
+    request: async (context) => ({ parentId: await createIn(context, 'Advisory') }),
     codes: readers,
   },
   'platform.vulnerabilities.v1.Advisories.UpdateAdvisoryEvent': {
-    request: async (scene) => ({
-      id: (await createAdvisory(scene)).event,
+    request: async (context) => ({
+      id: (await createAdvisory(context)).event,
       ...advisoryEvent,
       status: 'APPROVED',
     }),

@@ -68,14 +68,14 @@ onEachStore('access', (engine) => {
         // A read changes nothing, so both doors can read the same group.
         const isRead = endpoint.method.bindings[0]?.verb === 'GET'
         for (const [at, caller] of callers.entries()) {
-          for (const doorsOfScene of isRead ? [doors] : doors.map((door) => [door])) {
-            const [firstDoor] = doorsOfScene as [Door]
+          for (const doorsOfGroup of isRead ? [doors] : doors.map((door) => [door])) {
+            const [firstDoor] = doorsOfGroup as [Door]
             const { owner } = platform
             const { organization } = owner
             const here = await makeGroup()
             const token = await tokenOf(caller, here)
             const request = await row.request({ platform, organization, here, door: firstDoor, owner })
-            for (const door of doorsOfScene) {
+            for (const door of doorsOfGroup) {
               const answer = await door.call(endpoint.method.desc, request, token)
               assert.equal(
                 answer.error?.code ?? 0,

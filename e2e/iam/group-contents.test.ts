@@ -22,7 +22,8 @@ type Content = [
   kind: string,
   create: DescMethod,
   remove: DescMethod,
-  resource: (stage: ExampleContext) => JsonObject,
+  /** The field of the create request that contains the resource. */
+  resourceField: (stage: ExampleContext) => JsonObject,
 ]
 
 const contents: Content[] = [
@@ -85,27 +86,27 @@ const contents: Content[] = [
 ]
 
 examples('the contents of groups', {
-  async 'prevent deletion, for every kind'(stage) {
-    for (const [kind, create, remove, resource] of contents) {
+  async 'prevent the deletion of the group, whatever their kind'(stage) {
+    for (const [kind, create, remove, resourceField] of contents) {
       const uid = await make(stage, createGroup, {
         parent: stage.owner.organization,
         group: { name: 'team' },
       })
-      const inside = await make(stage, create, { parent: uid, ...resource(stage) })
+      const child = await make(stage, create, { parent: uid, ...resourceField(stage) })
       const error = await stage.fail(deleteGroup, { uid })
       assert.equal(error.code, 9)
       assert.deepEqual(detail(error, 'PreconditionFailure')?.violations, [
         { type: 'RESOURCE_NOT_EMPTY', description: `cannot delete group with child ${kind}` },
       ])
-      await stage.succeed(remove, { uid: inside })
+      await stage.succeed(remove, { uid: child })
       assert.deepEqual(await stage.succeed(deleteGroup, { uid }), {})
     }
   },
 
   async 'are all named in the error'(stage) {
     const uid = await make(stage, createGroup, { parent: stage.owner.organization, group: { name: 'team' } })
-    for (const [, create, , resource] of contents)
-      await make(stage, create, { parent: uid, ...resource(stage) })
+    for (const [, create, , resourceField] of contents)
+      await make(stage, create, { parent: uid, ...resourceField(stage) })
     const { message } = await stage.fail(deleteGroup, { uid })
     const kinds = contents.map(([kind]) => kind).sort()
     assert.equal(message, `Precondition failed: cannot delete group with child ${kinds.join(', ')}`)

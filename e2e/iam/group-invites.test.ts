@@ -22,10 +22,10 @@ const { createRole, deleteRole } = RolesService.method
 
 const roleUid = builtInRole('viewer').uid
 
-const invite = (stage: ExampleContext, more: JsonObject = {}) =>
+const invite = (stage: ExampleContext, fields: JsonObject = {}) =>
   stage.succeed(createGroupInvite, {
     parent: stage.owner.organization,
-    groupInvite: { roleUid, ttl: '3600s', ...more },
+    groupInvite: { roleUid, ttl: '3600s', ...fields },
   })
 
 /** Accepts an invite as sign-in does. Returns `accepted` or the error message. */
@@ -46,7 +46,7 @@ async function accept(
   }
 }
 
-const refused = /is not the code of an invite that you can accept/
+const refusalMessage = /is not the code of an invite that you can accept/
 
 examples('group invites', {
   async 'only the create response contains the code'(stage) {
@@ -113,7 +113,7 @@ examples('group invites', {
     )
   },
 
-  async 'an invite cannot grant more than the caller holds'({ succeed, fail, platform, owner }) {
+  async 'an invite cannot grant more capabilities than the caller has'({ succeed, fail, platform, owner }) {
     const host = await platform.addIdentityWith(owner.organization, [
       'CAP_IAM_GROUP_INVITES_CREATE',
       'CAP_IAM_ROLE_BINDINGS_CREATE',
@@ -127,9 +127,9 @@ examples('group invites', {
     const widen = { groupInvite: { uid, roleUid } }
     assert.equal((await fail(updateGroupInvite, widen, host.token)).code, 7)
     await succeed(updateGroupInvite, widen)
-    // The caller cannot change the address of an invite whose role exceeds what they hold.
-    const readdress = { groupInvite: { uid, email: 'me@example.com' } }
-    assert.equal((await fail(updateGroupInvite, readdress, host.token)).code, 7)
+    // Nor can the caller change the email address of an invite whose role has more capabilities than the caller.
+    const changeEmail = { groupInvite: { uid, email: 'me@example.com' } }
+    assert.equal((await fail(updateGroupInvite, changeEmail, host.token)).code, 7)
   },
 
   async 'accepting grants the role once, and accepting again succeeds'(stage) {
@@ -151,7 +151,7 @@ examples('group invites', {
       guests.map(({ identity }) => accept(stage, code, { identity, email: undefined })),
     )
     assert.deepEqual(answers.map((answer) => answer === 'accepted').sort(), [false, true])
-    assert.match(answers.find((answer) => answer !== 'accepted') ?? '', refused)
+    assert.match(answers.find((answer) => answer !== 'accepted') ?? '', refusalMessage)
     assert.equal(
       (await succeed(listRoleBindings, { group: owner.organization, role: roleUid })).totalCount,
       '1',
@@ -166,25 +166,26 @@ examples('group invites', {
       .toString()
       .replace(/"sec":"./, '"sec":"_')
     const guest = { identity, email: 'guest@example.com' }
+    const afterExpiration = Date.now() + 3_700_000
     const answers = [
       await accept(stage, code, { identity, email: undefined }),
       await accept(stage, code, { identity, email: 'else@example.com' }),
-      await accept(stage, code, guest, Date.now() + 3_700_000),
+      await accept(stage, code, guest, afterExpiration),
       await accept(stage, Buffer.from(altered).toString('base64'), guest),
       await accept(stage, 'no code', guest),
       await accept(stage, '', guest),
     ]
     for (const answer of answers) assert.equal(answer, answers[0])
-    assert.match(answers[0] ?? '', refused)
+    assert.match(answers[0] ?? '', refusalMessage)
     assert.equal(await accept(stage, code, { identity, email: 'Guest@Example.com' }), 'accepted')
   },
 
   async 'an invite remains after its role is deleted, and grants nothing'(stage) {
     const { owner, succeed } = stage
-    const role = { name: 'short', capabilities: ['CAP_IAM_GROUPS_LIST'] }
-    const short = await make(stage, createRole, { parent: owner.organization, role })
-    const { uid, code } = (await invite(stage, { roleUid: short })) as { uid: string; code: string }
-    await succeed(deleteRole, { uid: short })
+    const role = { name: 'short-lived', capabilities: ['CAP_IAM_GROUPS_LIST'] }
+    const shortLivedRole = await make(stage, createRole, { parent: owner.organization, role })
+    const { uid, code } = (await invite(stage, { roleUid: shortLivedRole })) as { uid: string; code: string }
+    await succeed(deleteRole, { uid: shortLivedRole })
     assert.ok(!('role' in (await succeed(getGroupInvite, { uid }))))
     const { identity } = await stage.platform.addIdentity('')
     assert.match(await accept(stage, code, { identity, email: undefined }), /was deleted/)

@@ -1,4 +1,4 @@
-// docs/specification.md, Groups.
+// Groups, as docs/specification.md describes them.
 import assert from 'node:assert/strict'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { detail, examples, violations } from '../contract/examples.ts'
@@ -104,6 +104,7 @@ examples('groups', {
       parent: owner.organization,
       group: { name: 'a', description },
     })
+    // The tree is one character, but two UTF-16 code units.
     const longest = `line one\n\tline two 🌳${'é'.repeat(512)}`.slice(0, 513)
     assert.equal([...longest].length, 512)
     assert.equal((await succeed(createGroup, create(longest))).description, longest)
@@ -130,7 +131,7 @@ examples('groups', {
     assert.deepEqual((await succeed(getGroup, { uid })).name, 'a')
   },
 
-  async 'groups can be nested 32 levels deep'({ succeed, fail, owner }) {
+  async 'groups can be nested at most 32 levels deep'({ succeed, fail, owner }) {
     let parent = owner.organization
     for (let depth = 2; depth <= 32; depth++) {
       parent = (await succeed(createGroup, { parent, group: { name: `level ${depth}` } })).uid as string
@@ -138,7 +139,7 @@ examples('groups', {
     assert.equal((await fail(createGroup, { parent, group: { name: 'too deep' } })).code, 9)
   },
 
-  async 'an unknown parent returns 404'({ fail, owner }) {
+  async 'a group cannot be created in a parent that does not exist'({ fail, owner }) {
     const parent = `${owner.organization}/${'0'.repeat(16)}`
     const error = await fail(createGroup, { parent, group: { name: 'a' } })
     assert.equal(error.code, 5)

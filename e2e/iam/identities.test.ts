@@ -40,7 +40,7 @@ examples('identities', {
     assert.deepEqual(await stage.succeed(getIdentity, { uid: uid as string }), identity)
   },
 
-  async 'every kind of relationship is stored unchanged'(stage) {
+  async 'every type of relationship is stored unchanged'(stage) {
     const relationships: JsonObject[] = [
       { claimMatch: { issuerPattern: 'https://.*\\.test', subjectPattern: 'repo:acme/.*' } },
       {
@@ -75,10 +75,10 @@ examples('identities', {
     const { expirationTime } = identity.staticKeys as { expirationTime: string }
     assert.equal(Date.parse(expirationTime), Date.parse(identity.createTime as string) + 365 * dayMs)
     const soon = new Date(Date.now() + dayMs).toISOString()
-    const short = await create(stage, {
+    const withExpiration = await create(stage, {
       staticKeys: { ...staticKeys, expirationTime: soon, audiences: ['x'] },
     })
-    assert.equal((short.staticKeys as JsonObject).expirationTime, soon)
+    assert.equal((withExpiration.staticKeys as JsonObject).expirationTime, soon)
     for (const days of [-1, 366]) {
       const expiry = new Date(Date.now() + days * dayMs).toISOString()
       assert.deepEqual(await refuse(stage, { staticKeys: { ...staticKeys, expirationTime: expiry } }), [
@@ -91,14 +91,21 @@ examples('identities', {
   },
 
   async 'unusable and private keys are refused'(stage) {
-    const sets = ['', '{}', 'no json', '{"keys":[]}', '{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}', privateJwks]
-    for (const issuerKeys of [...sets, '{"keys":[{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}]}']) {
+    const keySets = [
+      '',
+      '{}',
+      'no json',
+      '{"keys":[]}',
+      '{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}',
+      privateJwks,
+    ]
+    for (const issuerKeys of [...keySets, '{"keys":[{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}]}']) {
       const staticKeys = { issuer: 'https://offline.test', subject: 'ci', issuerKeys }
       assert.deepEqual(await refuse(stage, { staticKeys }), ['staticKeys.issuerKeys'], issuerKeys)
     }
   },
 
-  async 'exactly one relationship is required'(stage) {
+  async 'a complete relationship is required'(stage) {
     assert.deepEqual(await refuse(stage, {}), ['claimMatch'])
     assert.deepEqual(await refuse(stage, { claimMatch: {} }), ['claimMatch.issuer', 'claimMatch.subject'])
     assert.deepEqual(await refuse(stage, { awsIdentity: { awsAccount: '123456789012' } }), [
@@ -109,7 +116,7 @@ examples('identities', {
   },
 
   async 'issuers must be https URLs'(stage) {
-    const bad = [
+    const invalidIssuers = [
       '',
       'issuer',
       'http://plain.test',
@@ -117,7 +124,7 @@ examples('identities', {
       'https://u:p@x.test',
       'https://x.test?q',
     ]
-    for (const issuer of bad) {
+    for (const issuer of invalidIssuers) {
       assert.deepEqual(await refuse(stage, { claimMatch: { ...claimMatch, issuer } }), ['claimMatch.issuer'])
     }
     await create(stage, { claimMatch: { ...claimMatch, issuer: 'https://tenant.auth.test/' } })
@@ -138,7 +145,7 @@ examples('identities', {
     }
   },
 
-  async 'a claim can be named once, and iss, sub and aud only in their own fields'(stage) {
+  async 'a claim can be matched only once, and iss, sub and aud only by their own fields'(stage) {
     const claims = { env: 'prod' }
     assert.deepEqual(await refuse(stage, { claimMatch: { ...claimMatch, claims: { sub: 'x' } } }), [
       'claimMatch.claims[sub]',
@@ -165,7 +172,7 @@ examples('identities', {
     assert.deepEqual(await names(nameAndType), [])
   },
 
-  async 'an identity with a role cannot be deleted before its binding'(stage) {
+  async 'an identity with a role binding cannot be deleted'(stage) {
     const identityUid = (await create(stage, { claimMatch })).uid as string
     const binding = await make(stage, createRoleBinding, {
       parent: stage.owner.organization,
@@ -208,16 +215,16 @@ examples('identities', {
     assert.deepEqual(violations(await fail(lookupIdentity, { issuer: 'x' })), ['subject'])
   },
 
-  async 'changing the relationship requires every capability that the identity holds'(stage) {
+  async 'changing the relationship requires every capability that the identity has'(stage) {
     const { platform, owner } = stage
-    const strong = (await create(stage, { claimMatch })).uid as string
-    const roleBinding = { identityUid: strong, roleUid: builtInRole('owner').uid }
+    const identityWithOwnerRole = (await create(stage, { claimMatch })).uid as string
+    const roleBinding = { identityUid: identityWithOwnerRole, roleUid: builtInRole('owner').uid }
     await stage.succeed(createRoleBinding, { parent: owner.organization, roleBinding })
     const updater = await platform.addIdentityWith(owner.organization, ['CAP_IAM_IDENTITY_UPDATE'])
-    const takeOver = { identity: { uid: strong, claimMatch: { subject: 'mine' } } }
+    const takeOver = { identity: { uid: identityWithOwnerRole, claimMatch: { subject: 'mine' } } }
     const error = await stage.fail(updateIdentity, takeOver, updater.token)
     assert.equal(error.code, 7)
-    const harmless = { identity: { uid: strong, description: 'renamed' } }
+    const harmless = { identity: { uid: identityWithOwnerRole, description: 'renamed' } }
     assert.equal((await stage.succeed(updateIdentity, harmless, updater.token)).description, 'renamed')
     await stage.succeed(updateIdentity, takeOver)
   },

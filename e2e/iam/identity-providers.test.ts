@@ -30,7 +30,7 @@ const requestOf = ({ owner }: ExampleContext, identityProvider: JsonObject) => (
 })
 
 /** The encrypted client secret in the store. */
-const sealedOf = async ({ platform }: ExampleContext, uid: string) => {
+const encryptedSecretOf = async ({ platform }: ExampleContext, uid: string) => {
   const [row] = await platform.store.query(
     sql`select client_secret from identity_providers where uid = ${uid}`,
   )
@@ -46,8 +46,8 @@ examples('identity providers', {
     assert.deepEqual(await stage.succeed(getIdentityProvider, { uid: uid as string }), provider)
     const { identityProviders } = await stage.succeed(listIdentityProviders, { name: 'sso' })
     assert.deepEqual(identityProviders, [provider])
-    const sealed = await sealedOf(stage, uid as string)
-    const plain = stage.platform.secret.open('identity provider', Buffer.from(sealed, 'base64url'))
+    const encryptedSecret = await encryptedSecretOf(stage, uid as string)
+    const plain = stage.platform.secret.open('identity provider', Buffer.from(encryptedSecret, 'base64url'))
     assert.equal(plain.toString(), oidc.clientSecret)
   },
 
@@ -69,7 +69,7 @@ examples('identity providers', {
 
   async 'a secret is kept until it is replaced, or cleared by a mask that names it'(stage) {
     const uid = await make(stage, createIdentityProvider, requestOf(stage, { oidc }))
-    const before = await sealedOf(stage, uid)
+    const before = await encryptedSecretOf(stage, uid)
     const update = (change: JsonObject, updateMask?: string) =>
       stage.call(updateIdentityProvider, {
         identityProvider: { uid, ...change },
@@ -80,14 +80,14 @@ examples('identity providers', {
     await update({ oidc: { clientId: 'another' } })
     await update({ oidc: withoutSecret }, 'oidc')
     await update({ name: 'sso', defaultRole, oidc: withoutSecret }, '*')
-    assert.equal(await sealedOf(stage, uid), before)
+    assert.equal(await encryptedSecretOf(stage, uid), before)
     const { error } = await update({ oidc: {} }, 'oidc.clientSecret')
     assert.match(error?.message ?? '', /pkce/, 'neither a secret nor PKCE would be left')
     await update({ oidc: { pkceEnabled: true } })
     await update({ oidc: {} }, 'oidc.clientSecret')
-    assert.equal(await sealedOf(stage, uid), '')
+    assert.equal(await encryptedSecretOf(stage, uid), '')
     await update({ oidc: { clientSecret: 'another' } })
-    assert.notEqual(await sealedOf(stage, uid), '')
+    assert.notEqual(await encryptedSecretOf(stage, uid), '')
   },
 
   async 'the correlation rule cannot be changed'(stage) {
@@ -100,7 +100,7 @@ examples('identity providers', {
     assert.deepEqual(violations(error), ['oidc.correlationRule'])
   },
 
-  async 'the default role cannot exceed what the caller holds'(stage) {
+  async 'the default role cannot have more capabilities than the caller'(stage) {
     const { succeed, fail, platform, owner } = stage
     const admin = await platform.addIdentityWith(owner.organization, [
       'CAP_IAM_IDENTITY_PROVIDERS_CREATE',
@@ -108,12 +108,12 @@ examples('identity providers', {
       'CAP_IAM_ROLE_BINDINGS_CREATE',
     ])
     assert.equal((await fail(createIdentityProvider, requestOf(stage, { oidc }), admin.token)).code, 7)
-    const own = requestOf(stage, { oidc, defaultRole: admin.role })
-    const { uid } = (await succeed(createIdentityProvider, own, admin.token)) as { uid: string }
+    const withRoleOfCaller = requestOf(stage, { oidc, defaultRole: admin.role })
+    const { uid } = (await succeed(createIdentityProvider, withRoleOfCaller, admin.token)) as { uid: string }
     const widen = { identityProvider: { uid, defaultRole } }
     assert.equal((await fail(updateIdentityProvider, widen, admin.token)).code, 7)
     await succeed(updateIdentityProvider, widen)
-    // The issuer of a provider with a stronger role cannot be changed either.
+    // Nor can the caller change the issuer of a provider whose default role has more capabilities than the caller.
     const changeIssuer = { identityProvider: { uid, oidc: { issuer: 'https://mine.test' } } }
     assert.equal((await fail(updateIdentityProvider, changeIssuer, admin.token)).code, 7)
   },

@@ -2,7 +2,7 @@
 import type { JsonObject } from '@bufbuild/protobuf'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { nameOf } from '../../server/policy/capabilities.ts'
-import type { Scene } from './scene.ts'
+import type { MatrixContext } from './matrix-context.ts'
 
 /** `here` is the group that the call is about, and `above` is its organization. */
 export const callers = [
@@ -18,13 +18,14 @@ export const callers = [
 type PerCaller = readonly [number, number, number, number, number, number, number]
 
 export type MatrixRow = {
-  request(scene: Scene): JsonObject | Promise<JsonObject>
+  request(context: MatrixContext): JsonObject | Promise<JsonObject>
   /** gRPC status codes in the order of `callers`; 0 is success. */
   codes: PerCaller
   /** Number of results in a list, in the order of `callers`; 0 for callers that get an error. */
   visible?: PerCaller
 }
 
+// The codes of calls that only these callers may make.
 export const readers: PerCaller = [16, 16, 7, 0, 0, 0, 0]
 export const editors: PerCaller = [16, 16, 7, 7, 0, 0, 0]
 export const owners: PerCaller = [16, 16, 7, 7, 7, 0, 0]
@@ -34,7 +35,7 @@ export const anyToken: PerCaller = [16, 16, 0, 0, 0, 0, 0]
 /** The codes of a call that needs these capabilities in the group. */
 export function codesFor(capabilities: readonly number[]): PerCaller {
   const [viewer, editor, owner] = ['viewer', 'editor', 'owner'].map((role) =>
-    holdsAll(role, capabilities) ? 0 : 7,
+    hasAll(role, capabilities) ? 0 : 7,
   ) as [number, number, number] // one code for each role
   return [16, 16, 7, viewer, editor, owner, owner]
 }
@@ -46,5 +47,5 @@ export function visibleFor(capabilities: readonly number[]): PerCaller {
   return [0, 0, 0, count(viewer), count(editor), count(owner), count(owner)]
 }
 
-const holdsAll = (role: string, capabilities: readonly number[]) =>
+const hasAll = (role: string, capabilities: readonly number[]) =>
   capabilities.every((number) => builtInRole(role).capabilities.includes(nameOf(number)))

@@ -1,4 +1,4 @@
-// docs/specification.md, Roles and bindings.
+// Role bindings, as docs/specification.md describes them.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
@@ -79,7 +79,7 @@ examples('role bindings', {
       assert.equal((list.roleBindings as unknown[]).length, Number(list.totalCount))
       return Number(list.totalCount)
     }
-    assert.equal(await count({}), 4)
+    assert.equal(await count({}), 4, 'these three, and the binding of the owner')
     assert.equal(await count({ identity }), 3)
     assert.equal(await count({ group: b }), 2)
     assert.equal(await count({ role: viewer.uid }), 2)
@@ -110,7 +110,7 @@ examples('role bindings', {
     assert.deepEqual(await refuse({ identityUid, roleUid: '0'.repeat(40) }), ['roleUid'])
   },
 
-  async 'a role of a group can be bound in that group and below only'(stage) {
+  async 'a custom role can be bound only in its own group and below'(stage) {
     const [a, b] = [await makeGroup(stage, 'a'), await makeGroup(stage, 'b')]
     const identityUid = await makeIdentity(stage)
     const role = { name: 'own', capabilities: ['CAP_IAM_GROUPS_LIST'] }
@@ -124,7 +124,7 @@ examples('role bindings', {
     }
   },
 
-  async 'people and foreign identities can be bound only by callers who may see them'(stage) {
+  async 'people and identities of other organizations can be bound only by callers who may see them'(stage) {
     const { owner, platform, succeed, fail } = stage
     const parent = owner.organization
     const user = await platform.addIdentity('')
@@ -132,19 +132,19 @@ examples('role bindings', {
       parent,
       roleBinding: { identityUid, roleUid },
     })
-    const unknown = await fail(createRoleBinding, bind(user.identity))
-    assert.deepEqual(violations(unknown), ['identityUid'])
+    const personError = await fail(createRoleBinding, bind(user.identity))
+    assert.deepEqual(violations(personError), ['identityUid'])
     const stranger = await platform.addOrganization('stranger')
-    const unseen = await fail(createRoleBinding, bind(stranger.identity))
-    const missing = await fail(createRoleBinding, bind(`${stranger.organization}/${'0'.repeat(16)}`))
-    assert.deepEqual(unseen, missing)
+    const invisibleError = await fail(createRoleBinding, bind(stranger.identity))
+    const missingError = await fail(createRoleBinding, bind(`${stranger.organization}/${'0'.repeat(16)}`))
+    assert.deepEqual(invisibleError, missingError)
     await platform.bind(user.identity, 'viewer', stranger.organization)
-    assert.deepEqual(await fail(createRoleBinding, bind(user.identity)), unknown)
+    assert.deepEqual(await fail(createRoleBinding, bind(user.identity)), personError)
     // As a viewer of the other organization, the owner sees the identity and the person.
     await platform.bind(owner.identity, 'viewer', stranger.organization)
     await succeed(createRoleBinding, bind(stranger.identity))
     await succeed(createRoleBinding, bind(user.identity))
-    // The person belongs to this organization from now on.
+    // The person now has a role in this organization too, so the owner can give them another one.
     await platform.unbind(owner.identity, stranger.organization)
     await succeed(createRoleBinding, bind(user.identity, builtInRole('editor').uid))
   },
@@ -161,14 +161,14 @@ examples('role bindings', {
       const request = { parent, roleBinding: { identityUid, roleUid: builtInRole(role).uid } }
       assert.equal((await fail(createRoleBinding, request, binder.token)).code, 7)
     }
-    const own = { parent, roleBinding: { identityUid, roleUid: binder.role } }
-    const { uid } = (await succeed(createRoleBinding, own, binder.token)) as { uid: string }
+    const withRoleOfCaller = { parent, roleBinding: { identityUid, roleUid: binder.role } }
+    const { uid } = (await succeed(createRoleBinding, withRoleOfCaller, binder.token)) as { uid: string }
     const widen = { roleBinding: { uid, roleUid: viewer.uid } }
     assert.equal((await fail(updateRoleBinding, widen, binder.token)).code, 7)
-    // The identity of a binding with a stronger role cannot be replaced either.
+    // Nor can the caller replace the identity of a binding whose role has more capabilities than the caller.
     await succeed(updateRoleBinding, widen)
-    const swap = { roleBinding: { uid, identityUid: binder.identity } }
-    assert.equal((await fail(updateRoleBinding, swap, binder.token)).code, 7)
+    const replaceIdentity = { roleBinding: { uid, identityUid: binder.identity } }
+    assert.equal((await fail(updateRoleBinding, replaceIdentity, binder.token)).code, 7)
   },
 
   async 'an update changes identity or role and keeps the other'(stage) {
@@ -176,12 +176,12 @@ examples('role bindings', {
     const [first, second] = [await makeIdentity(stage, 'first'), await makeIdentity(stage, 'second')]
     const roleBinding = { identityUid: first, roleUid: viewer.uid }
     const uid = await make(stage, createRoleBinding, { parent, roleBinding })
-    const brief = ({ identity, role }: JsonObject) => [
+    const identityAndRole = ({ identity, role }: JsonObject) => [
       (identity as JsonObject).uid,
       (role as JsonObject).name,
     ]
     const update = async (change: JsonObject, updateMask?: string) =>
-      brief(
+      identityAndRole(
         await stage.succeed(updateRoleBinding, {
           roleBinding: { uid, ...change },
           ...(updateMask ? { updateMask } : {}),
@@ -219,7 +219,7 @@ examples('role bindings', {
     assert.equal((await fail(deleteRoleBinding, { uid }, stranger.token)).code, 7)
   },
 
-  async 'a batch creates all bindings in order'(stage) {
+  async 'a batch returns the new bindings in the order of its requests'(stage) {
     const parent = stage.owner.organization
     const identities = [
       await makeIdentity(stage, 'b'),
@@ -240,14 +240,14 @@ examples('role bindings', {
     const { owner, fail, succeed } = stage
     const parent = owner.organization
     const [first, second] = [await makeIdentity(stage, 'first'), await makeIdentity(stage, 'second')]
-    const request = (identityUid: string, more: JsonObject = {}) => ({
-      roleBinding: { identityUid, ...more },
+    const request = (identityUid: string, fields: JsonObject = {}) => ({
+      roleBinding: { identityUid, ...fields },
     })
     const refuse = async (requests: JsonObject[], code: number, roleUid = viewer.uid) => {
       const error = await fail(batchCreateRoleBindings, { parent, requests, roleUid })
       assert.equal(error.code, code)
       const list = await succeed(listRoleBindings, { group: parent })
-      assert.equal(list.totalCount, '1')
+      assert.equal(list.totalCount, '1', 'only the binding of the owner')
       return violations(error)
     }
     assert.deepEqual(await refuse([], 3), ['requests'])

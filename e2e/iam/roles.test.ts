@@ -1,4 +1,5 @@
-// Roles: built-in roles for everyone, and roles of a group, which cannot exceed what their creator holds.
+// Built-in roles, which every organization can use, and custom roles, which cannot have more capabilities than their
+// creator.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
@@ -74,7 +75,12 @@ examples('roles', {
     assert.equal((await succeed(getRole, { uid: uid as string })).name, 'else')
   },
 
-  async 'a role cannot exceed what the caller holds in the group'({ succeed, fail, platform, owner }) {
+  async 'a role cannot have more capabilities than the caller has in the group'({
+    succeed,
+    fail,
+    platform,
+    owner,
+  }) {
     const parent = owner.organization
     const maker = await platform.addIdentityWith(parent, [
       'CAP_IAM_ROLES_CREATE',

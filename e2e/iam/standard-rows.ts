@@ -1,16 +1,17 @@
-// Rows of the access matrix for the standard methods of every resource (AIP-131 to 135), derived from their options.
+// Rows of the access matrix for the standard methods of every resource (AIP-131 to 135), derived from the options of
+// these methods.
 import type { Method } from '@stemma/api/method.ts'
 import type { Operation } from '@stemma/api/reference/operations.ts'
+import { createIn, operations, parentFor, requestAt, resourceMessages } from './matrix-context.ts'
 import type { MatrixRow } from './matrix-row.ts'
 import { anyToken, codesFor, visibleFor } from './matrix-row.ts'
-import { createIn, operations, parentFor, requestAt, resourceMessages } from './scene.ts'
 
 export type StandardMethod = { verb: 'Get' | 'List' | 'Create' | 'Update' | 'Delete'; resource: string }
 
 /** The verb and the resource of a standard method: `Create` and `Group` of CreateGroup, or of Groups.Create in v1. */
 export function standardMethod({ desc }: Method): StandardMethod | undefined {
-  const [, verb, rest = ''] = /^(Get|List|Create|Update|Delete)(.*)$/.exec(desc.name) ?? []
-  const noun = rest || desc.parent.name.replace(/Service$/, '')
+  const [, verb, suffix = ''] = /^(Get|List|Create|Update|Delete)(.*)$/.exec(desc.name) ?? []
+  const noun = suffix || desc.parent.name.replace(/Service$/, '')
   const resource = [...resourceMessages.keys()].find((name) => noun === name || noun === pluralOf(name))
   return verb && resource ? { verb: verb as StandardMethod['verb'], resource } : undefined // matched by the pattern
 }
@@ -31,11 +32,11 @@ function rowOf(operation: Operation, { verb, resource }: StandardMethod): Matrix
   switch (verb) {
     case 'List': {
       // Lists of v1 filter by `id`, lists of v2beta1 by `uidp.ids`.
-      const hasId = desc.input.fields.some(({ name }) => name === 'id')
+      const filtersById = desc.input.fields.some(({ name }) => name === 'id')
       return {
-        async request(scene) {
-          const uid = await createIn(scene, resource)
-          return hasId ? { id: uid } : { uidp: { ids: [uid] } }
+        async request(context) {
+          const uid = await createIn(context, resource)
+          return filtersById ? { id: uid } : { uidp: { ids: [uid] } }
         },
         codes: anyToken,
         visible: visibleFor(capabilities),
@@ -43,10 +44,13 @@ function rowOf(operation: Operation, { verb, resource }: StandardMethod): Matrix
     }
     case 'Create':
       return {
-        request: async (scene) => requestAt(scene, operation, await parentFor(scene, resource)),
+        request: async (context) => requestAt(context, operation, await parentFor(context, resource)),
         codes,
       }
     default:
-      return { request: async (scene) => requestAt(scene, operation, await createIn(scene, resource)), codes }
+      return {
+        request: async (context) => requestAt(context, operation, await createIn(context, resource)),
+        codes,
+      }
   }
 }

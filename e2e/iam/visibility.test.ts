@@ -20,7 +20,7 @@ import { nameOf } from '../../server/policy/capabilities.ts'
 import type { CallResult, Door } from '../../server/testing/doors.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { Drawn, World } from './world.ts'
-import { anyPlan, groupOf, isWithin, nth, oneIn, pick, plainResources, uidGenerator } from './world.ts'
+import { anyIndex, anyPlan, groupOf, isWithin, oneIn, pick, plainResources, uidGenerator } from './world.ts'
 import type { WorldPlatform } from './world-platform.ts'
 import { startWorldPlatform } from './world-platform.ts'
 
@@ -71,7 +71,7 @@ const kinds: Kind[] = [
   {
     list: GroupAccessRequestsService.method.listGroupAccessRequests,
     get: GroupAccessRequestsService.method.getGroupAccessRequest,
-    uids: ({ requests }) => uidsOf(requests),
+    uids: ({ accessRequests }) => uidsOf(accessRequests),
   },
   { list: ReposService.method.listRepos, get: ReposService.method.getRepo, uids: ({ repos }) => repos },
   { list: TagsService.method.listTags, get: TagsService.method.getTag, uids: ({ tags }) => tags },
@@ -102,7 +102,7 @@ const demands = new Map(
   kinds.flatMap(({ list, get }) => [list, get]).map((method) => [method, capabilitiesOf(method)]),
 )
 
-/** Capabilities that decide the visible rows, and some that must not matter. */
+/** Capabilities of custom roles: those that lists require, and some that must not make anything visible. */
 const capabilities = [
   ...new Set(kinds.flatMap(({ list }) => capabilitiesOf(list))),
   ...['groups.create', 'roles.update', 'repo.update'],
@@ -116,27 +116,27 @@ type Filter = {
   ids?: string[]
 }
 
-// The rules.
+// The rules of the specification.
 
-function isHeld({ bindings }: World, caller: string, capability: string, uid: string): boolean {
+function hasCapability({ bindings }: World, caller: string, capability: string, uid: string): boolean {
   return bindings.some(
     ({ identity, role, group }) =>
       identity === caller && role.capabilities.has(capability) && isWithin(uid, group),
   )
 }
 
-const holdsAll = (world: World, caller: string, method: DescMethod, uid: string) =>
-  demands.get(method)?.every((capability) => isHeld(world, caller, capability, uid)) ?? false
+const mayCall = (world: World, caller: string, method: DescMethod, uid: string) =>
+  demands.get(method)?.every((capability) => hasCapability(world, caller, capability, uid)) ?? false
 
-const holdsAnywhere = (world: World, caller: string, method: DescMethod) =>
-  world.groups.some((group) => holdsAll(world, caller, method, group))
+const mayCallAnywhere = (world: World, caller: string, method: DescMethod) =>
+  world.groups.some((group) => mayCall(world, caller, method, group))
 
 /** Built-in roles are visible to callers who may list roles anywhere. A person is visible only to themselves. */
 function isVisible(world: World, caller: string, method: DescMethod, uid: string): boolean {
   const isAtRoot = groupOf(uid) === ''
-  if (isAtRoot && method.parent === RolesService) return holdsAnywhere(world, caller, method)
+  if (isAtRoot && method.parent === RolesService) return mayCallAnywhere(world, caller, method)
   if (isAtRoot && method.parent === IdentitiesService && uid === caller) return true
-  return holdsAll(world, caller, method, uid)
+  return mayCall(world, caller, method, uid)
 }
 
 function matchesFilter(
@@ -155,39 +155,43 @@ function expectedCode(world: World, caller: string, { get, uids }: Kind, uid: st
   return uids(world).includes(uid) ? ok : notFound
 }
 
-// The questions.
+// Random calls.
 
 const anyFilter = fc.oneof(
   fc.constant({}),
-  fc.record({ descendantsOf: nth }),
-  fc.record({ childrenOf: nth }),
-  fc.record({ ancestorsOf: nth }),
+  fc.record({ descendantsOf: anyIndex }),
+  fc.record({ childrenOf: anyIndex }),
+  fc.record({ ancestorsOf: anyIndex }),
   fc.constant({ inRoot: true }),
-  fc.record({ ids: fc.array(nth, { minLength: 1, maxLength: 20, size: 'max' }) }),
-  fc.record({ descendantsOf: nth, ids: fc.array(nth, { minLength: 1, maxLength: 40, size: 'max' }) }),
-  fc.record({ descendantsOf: nth, childrenOf: nth }),
+  fc.record({ ids: fc.array(anyIndex, { minLength: 1, maxLength: 20, size: 'max' }) }),
+  fc.record({
+    descendantsOf: anyIndex,
+    ids: fc.array(anyIndex, { minLength: 1, maxLength: 40, size: 'max' }),
+  }),
+  fc.record({ descendantsOf: anyIndex, childrenOf: anyIndex }),
 ) as fc.Arbitrary<DrawnFilter>
 
 type DrawnFilter = {
   [Field in keyof Filter]: Filter[Field] extends boolean | undefined ? boolean : number | number[]
 }
 
-const anyQuestion = fc.record({
+/** One list and some Gets of a kind. */
+const anyCalls = fc.record({
   filter: anyFilter,
   pageSize: fc.integer({ min: 3, max: 20 }),
   orderBy: fc.constantFrom('', 'uid desc', 'create_time', 'create_time desc'),
   isOverGrpc: oneIn(4),
   /** Resources of the kind to Get. */
-  own: fc.array(nth, { minLength: 1, maxLength: 3, size: 'max' }),
+  existing: fc.array(anyIndex, { minLength: 1, maxLength: 3, size: 'max' }),
   /** Other uids to Get. */
-  others: fc.array(nth, { minLength: 1, maxLength: 3, size: 'max' }),
+  others: fc.array(anyIndex, { minLength: 1, maxLength: 3, size: 'max' }),
 })
 
-type Question = Drawn<typeof anyQuestion>
+type DrawnCalls = Drawn<typeof anyCalls>
 type Caller = { identity: string; token: string }
 
-/** A caller with one question for each kind. */
-const anyCaller = fc.record({ identity: nth, questions: fc.tuple(...kinds.map(() => anyQuestion)) })
+/** A caller with calls for each kind. */
+const anyCaller = fc.record({ identity: anyIndex, callsByKind: fc.tuple(...kinds.map(() => anyCalls)) })
 
 /** Uids for filters and Gets: mostly of groups, and some that do not exist. */
 function targetsOf(world: World, salt: number): string[] {
@@ -200,11 +204,11 @@ function targetsOf(world: World, salt: number): string[] {
 }
 
 function filterOf(drawn: DrawnFilter, targets: string[]): Filter {
-  const draw = (at: number) => pick(targets, at) ?? ''
+  const uidAt = (index: number) => pick(targets, index) ?? ''
   return Object.fromEntries(
     Object.entries(drawn).map(([field, value]) => {
       if (typeof value === 'boolean') return [field, value]
-      return [field, Array.isArray(value) ? value.map(draw) : draw(value)]
+      return [field, Array.isArray(value) ? value.map(uidAt) : uidAt(value)]
     }),
   )
 }
@@ -218,7 +222,7 @@ onEachStore('what callers see of a random tree', (engine) => {
   })
   after(() => setUp.stop())
 
-  /** Reads all pages and collects inconsistencies. */
+  /** Reads all pages. `faults` describes errors and pages of the wrong size. */
   async function listAll(door: Door, method: DescMethod, request: JsonObject, token: string) {
     const uids: string[] = []
     const totals = new Set<number>()
@@ -240,7 +244,7 @@ onEachStore('what callers see of a random tree', (engine) => {
     return { uids, totals, faults }
   }
 
-  /** Reads the whole stream and collects inconsistencies. */
+  /** Reads the whole stream. `faults` describes the error, if there is one. */
   async function exportAll(door: Door, method: DescMethod, request: JsonObject, token: string) {
     const { body, error } = await door.call(method, request, token)
     const faults = body ? [] : [`failed with ${error?.code}: ${error?.message}`]
@@ -249,9 +253,9 @@ onEachStore('what callers see of a random tree', (engine) => {
     return { uids, faults }
   }
 
-  async function checkList(world: World, caller: Caller, kind: Kind, filter: Filter, question: Question) {
+  async function checkList(world: World, caller: Caller, kind: Kind, filter: Filter, calls: DrawnCalls) {
     const { identity, token } = caller
-    const { pageSize, orderBy, isOverGrpc } = question
+    const { pageSize, orderBy, isOverGrpc } = calls
     const door = isOverGrpc ? setUp.grpc : setUp.rest
     const request = { orderBy, ...(Object.keys(filter).length > 0 ? { uidp: filter } : {}) } as JsonObject
     const listed = await listAll(door, kind.list, { ...request, pageSize }, token)
@@ -290,16 +294,16 @@ onEachStore('what callers see of a random tree', (engine) => {
       async (plan, callers) => {
         const world = await setUp.load(plan)
         const targets = targetsOf(world, plan.salt)
-        const checks = callers.map(async ({ identity: nthIdentity, questions }) => {
-          const identity = pick([...world.users, ...world.workloads], nthIdentity) ?? ''
+        const checks = callers.map(async ({ identity: identityIndex, callsByKind }) => {
+          const identity = pick([...world.users, ...world.workloads], identityIndex) ?? ''
           const caller = { identity, token: await setUp.platform.tokenOf(identity) }
-          const checksOfCaller = questions.flatMap((question, at) => {
-            const kind = kinds[at] as Kind // there is a question for each kind
-            const own = question.own.flatMap((number) => pick(kind.uids(world), number) ?? [])
-            const others = question.others.flatMap((number) => pick(targets, number) ?? [])
+          const checksOfCaller = callsByKind.flatMap((calls, at) => {
+            const kind = kinds[at] as Kind // the tuple has an element for each kind
+            const existing = calls.existing.flatMap((index) => pick(kind.uids(world), index) ?? [])
+            const others = calls.others.flatMap((index) => pick(targets, index) ?? [])
             return [
-              checkList(world, caller, kind, filterOf(question.filter, targets), question),
-              ...[...own, ...others].map((uid) => checkGet(world, caller, kind, uid, question.isOverGrpc)),
+              checkList(world, caller, kind, filterOf(calls.filter, targets), calls),
+              ...[...existing, ...others].map((uid) => checkGet(world, caller, kind, uid, calls.isOverGrpc)),
             ]
           })
           return Promise.all(checksOfCaller)

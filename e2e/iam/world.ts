@@ -1,5 +1,6 @@
-// A random world for property tests: organizations, their identities, roles, bindings and other resources. It is
-// generated as numbers, so that fast-check can shrink it, and written directly into the store.
+// A random world for property tests: organizations, their identities, roles, bindings and other resources. fast-check
+// draws a plan of numbers, which it can shrink; `buildWorld` turns the plan into uids, and `writeWorld` writes the
+// resources directly into the store.
 import { createHash, randomBytes } from 'node:crypto'
 import type { DescMessage, Message } from '@bufbuild/protobuf'
 import { create, fromJson } from '@bufbuild/protobuf'
@@ -52,7 +53,7 @@ export type World = {
   /** Account associations have the uids of their groups. */
   associations: string[]
   invites: { uid: string; role: string }[]
-  requests: { uid: string; user: string }[]
+  accessRequests: { uid: string; user: string }[]
   repos: string[]
   /** Tags are in repos. */
   tags: string[]
@@ -73,7 +74,7 @@ export const plainResources = resources.filter(
 )
 
 /** An index that is reduced modulo the length of the list it selects from. */
-export const nth = fc.nat({ max: 9999 })
+export const anyIndex = fc.nat({ max: 9999 })
 
 /** True once in `n` draws on average. */
 export const oneIn = (n: number) => fc.nat({ max: n - 1 }).map((number) => number === 0)
@@ -81,43 +82,43 @@ export const oneIn = (n: number) => fc.nat({ max: n - 1 }).map((number) => numbe
 export const pick = <T>(from: readonly T[], at: number): T | undefined => from[at % from.length]
 
 /** Written out by hand, so that the test does not depend on the code it tests. */
-export const isWithin = (uid: string, place: string) => uid === place || uid.startsWith(`${place}/`)
+export const isWithin = (uid: string, ancestor: string) => uid === ancestor || uid.startsWith(`${ancestor}/`)
 
 export const organizationOf = (uid: string) => uid.split('/')[0] ?? ''
 
 export const groupOf = (uid: string) => uid.split('/').slice(0, -1).join('/')
 
-export const anyBinding = (isBuiltIn: fc.Arbitrary<boolean>) =>
-  fc.record({ identity: nth, group: nth, role: nth, isBuiltIn })
+export const anyBinding = (hasBuiltInRole: fc.Arbitrary<boolean>) =>
+  fc.record({ identity: anyIndex, group: anyIndex, role: anyIndex, hasBuiltInRole })
 
 /** Plans of worlds whose custom roles consist of these `capabilities`. */
 export const anyPlan = (capabilities: readonly string[]) =>
   fc.record({
     salt: fc.nat(),
-    groups: fc.array(fc.record({ isBelowLast: oneIn(3), parent: nth }), {
+    groups: fc.array(fc.record({ isBelowLast: oneIn(3), parent: anyIndex }), {
       minLength: 2,
       maxLength: 24,
       size: 'max',
     }),
     roles: fc.array(
-      fc.record({ group: nth, isAtTop: fc.boolean(), capabilities: anyCapabilities(capabilities) }),
+      fc.record({ group: anyIndex, isAtTop: fc.boolean(), capabilities: anyCapabilities(capabilities) }),
       { minLength: 1, maxLength: 16, size: 'max' },
     ),
     // Few, so that each has several roles in several groups.
     users: fc.integer({ min: 1, max: 3 }),
-    workloads: fc.array(nth, { minLength: 1, maxLength: 8, size: 'max' }),
+    workloads: fc.array(anyIndex, { minLength: 1, maxLength: 8, size: 'max' }),
     bindings: fc.array(anyBinding(oneIn(4)), {
       maxLength: 60,
       size: 'max',
     }),
-    providers: fc.array(fc.record({ group: nth, role: nth }), { maxLength: 10, size: 'max' }),
-    associations: fc.array(nth, { maxLength: 12, size: 'max' }),
-    invites: fc.array(fc.record({ group: nth, role: nth }), { maxLength: 10, size: 'max' }),
-    requests: fc.array(fc.record({ group: nth, user: nth }), { maxLength: 10, size: 'max' }),
-    repos: fc.array(nth, { maxLength: 10, size: 'max' }),
-    tags: fc.array(nth, { maxLength: 15, size: 'max' }),
-    advisories: fc.array(nth, { maxLength: 12, size: 'max' }),
-    plain: fc.array(fc.record({ resource: nth, group: nth }), {
+    providers: fc.array(fc.record({ group: anyIndex, role: anyIndex }), { maxLength: 10, size: 'max' }),
+    associations: fc.array(anyIndex, { maxLength: 12, size: 'max' }),
+    invites: fc.array(fc.record({ group: anyIndex, role: anyIndex }), { maxLength: 10, size: 'max' }),
+    accessRequests: fc.array(fc.record({ group: anyIndex, user: anyIndex }), { maxLength: 10, size: 'max' }),
+    repos: fc.array(anyIndex, { maxLength: 10, size: 'max' }),
+    tags: fc.array(anyIndex, { maxLength: 15, size: 'max' }),
+    advisories: fc.array(anyIndex, { maxLength: 12, size: 'max' }),
+    plain: fc.array(fc.record({ resource: anyIndex, group: anyIndex }), {
       maxLength: 10 * plainResources.length,
       size: 'max',
     }),
@@ -127,7 +128,7 @@ export type Drawn<A> = A extends fc.Arbitrary<infer Value> ? Value : never
 
 export type Plan = Drawn<ReturnType<typeof anyPlan>>
 
-/** Many callers can grant a role with few capabilities; the holder of one with many capabilities can grant other roles. */
+/** Few capabilities, so that many callers can grant the role, or many, so that its holders can grant other roles. */
 const anyCapabilities = (among: readonly string[]) =>
   fc.oneof(
     fc.subarray([...among], { minLength: 1, maxLength: 3 }),
@@ -140,44 +141,44 @@ export function buildWorld(plan: Plan): World {
   const { newRoot, newChild } = uidGenerator(plan.salt)
   const groupUids: string[] = []
   for (const [at, { isBelowLast, parent }] of plan.groups.entries()) {
-    // The first two groups are organizations, so that there is always a foreign one.
-    const above =
+    // The first two groups are organizations, so that access across organizations is always tested.
+    const parentUid =
       at < 2 ? undefined : isBelowLast ? groupUids.at(-1) : pick([...groupUids, undefined], parent)
-    const isTooDeep = above !== undefined && above.split('/').length >= maxDepth
-    groupUids.push(above === undefined ? newRoot() : newChild(isTooDeep ? groupOf(above) : above))
+    const isTooDeep = parentUid !== undefined && parentUid.split('/').length >= maxDepth
+    groupUids.push(parentUid === undefined ? newRoot() : newChild(isTooDeep ? groupOf(parentUid) : parentUid))
   }
   const groupAt = (at: number) => pick(groupUids, at) ?? ''
   const builtIns = builtInRoles.map(({ uid, capabilities }) => ({ uid, capabilities: new Set(capabilities) }))
-  const customs = plan.roles.map(({ group, isAtTop, capabilities }) => ({
+  const customRoles = plan.roles.map(({ group, isAtTop, capabilities }) => ({
     uid: newChild(isAtTop ? organizationOf(groupAt(group)) : groupAt(group)),
     capabilities: new Set(capabilities),
   }))
   /** The custom roles that can be bound in a group: those of the group and of the groups above it. */
-  const bindableIn = (group: string) => customs.filter(({ uid }) => isWithin(group, groupOf(uid)))
+  const bindableIn = (group: string) => customRoles.filter(({ uid }) => isWithin(group, groupOf(uid)))
   const withRole = ({ group, role }: { group: number; role: number }) => ({
     uid: newChild(groupAt(group)),
     role: pick([...bindableIn(groupAt(group)), ...builtIns], role)?.uid ?? '',
   })
   const users = Array.from({ length: plan.users }, newRoot)
   const workloads = plan.workloads.map((group) => newChild(groupAt(group)))
-  const bindings = plan.bindings.flatMap(({ identity, group, role, isBuiltIn }) => {
-    const place = groupAt(group)
-    const bound = pick(isBuiltIn ? builtIns : bindableIn(place), role)
+  const bindings = plan.bindings.flatMap(({ identity, group, role, hasBuiltInRole }) => {
+    const groupUid = groupAt(group)
+    const boundRole = pick(hasBuiltInRole ? builtIns : bindableIn(groupUid), role)
     const holder = pick([...users, ...workloads], identity) ?? ''
-    return bound ? [{ uid: newChild(place), identity: holder, role: bound, group: place }] : []
+    return boundRole ? [{ uid: newChild(groupUid), identity: holder, role: boundRole, group: groupUid }] : []
   })
-  const requests = plan.requests.map(({ group, user }) => ({
+  const accessRequests = plan.accessRequests.map(({ group, user }) => ({
     uid: newChild(groupAt(group)),
     user: pick(users, user) ?? '',
   }))
   const repoUids = plan.repos.map((group) => newChild(groupAt(group)))
   return {
-    ...{ groups: groupUids, roles: [...builtIns, ...customs], users, workloads },
+    ...{ groups: groupUids, roles: [...builtIns, ...customRoles], users, workloads },
     bindings: distinct(bindings, ({ identity, role, group }) => `${identity} ${role.uid} ${group}`),
     providers: plan.providers.map(withRole),
     associations: [...new Set(plan.associations.map(groupAt))],
     invites: plan.invites.map(withRole),
-    requests: distinct(requests, ({ uid, user }) => `${user} ${groupOf(uid)}`),
+    accessRequests: distinct(accessRequests, ({ uid, user }) => `${user} ${groupOf(uid)}`),
     repos: repoUids,
     tags: repoUids.length === 0 ? [] : plan.tags.map((repo) => newChild(pick(repoUids, repo) ?? '')),
     advisories: plan.advisories.map((group) => newChild(groupAt(group))),
@@ -245,7 +246,7 @@ export function writeWorld(store: Store, world: World): Promise<void> {
       })
       yield* createEntry(operatorAccess, groupInvites, invite, { ...facts(uid), columns: { digest: '' } })
     }
-    for (const { uid, user } of world.requests) {
+    for (const { uid, user } of world.accessRequests) {
       yield* createEntry(operatorAccess, groupAccessRequests, create(GroupAccessRequestSchema), {
         ...facts(uid),
         columns: { identity: user },
@@ -304,8 +305,8 @@ const provider = (defaultRole: string) =>
     },
   })
 
-/** The tables to clear, in an order that deletes references before the rows they refer to. */
-const tablesToClear = [
+/** Operands of `delete from`, in an order that deletes references before the rows they refer to. */
+const rowsToDelete = [
   ...plainResources.map(({ kind }) => kind.table.name),
   ...['tags', 'repos', 'advisories'],
   ...['role_bindings', 'group_access_requests', 'group_invites', 'identity_providers'],
@@ -315,6 +316,6 @@ const tablesToClear = [
 /** Deletes everything but built-in roles, so that the next world can use the same uids. */
 export function clearWorld(store: Store): Promise<void> {
   return store.write(function* () {
-    for (const rows of tablesToClear) yield sql`delete from ${raw(rows)}`
+    for (const rows of rowsToDelete) yield sql`delete from ${raw(rows)}`
   })
 }

@@ -17,6 +17,7 @@ const { listTagHistory } = Registry.method
 const { createGroup, deleteGroup } = GroupsService.method
 
 const digest = (character: string) => `sha256:${character.repeat(64)}`
+const parentOf = (uid: unknown) => String(uid).replace(/\/[0-9a-f]{16}$/, '')
 const names = (list: JsonObject, key: string) => (list[key] as { name: string }[]).map(({ name }) => name)
 
 async function makeRepo({ succeed, owner }: ExampleContext, name = 'static', parent = owner.organization) {
@@ -35,11 +36,11 @@ examples('repos', {
     const { uid, createTime, updateTime } = repo
     assert.deepEqual(repo, { uid, name: 'tools/static', createTime, updateTime })
     assert.equal(updateTime, createTime)
-    assert.equal(String(uid).slice(0, -17), owner.organization)
+    assert.equal(parentOf(uid), owner.organization)
     assert.deepEqual(await succeed(getRepo, { uid: uid as string }), repo)
   },
 
-  async 'a repo keeps every field'({ succeed, owner }) {
+  async 'every field of a repo is stored, and can be changed or cleared by itself'({ succeed, owner }) {
     const fields = {
       name: 'nginx',
       description: 'serves',
@@ -68,7 +69,11 @@ examples('repos', {
     ])
   },
 
-  async 'repo names follow the OCI specification'({ fail, succeed, owner }) {
+  async 'repo names follow the OCI specification, and the other fields are validated too'({
+    fail,
+    succeed,
+    owner,
+  }) {
     const parent = owner.organization
     for (const name of ['Nginx', 'a b', '-a', 'a-', 'a..b', 'a/', '/a', 'a___b', 'ä', '', 'x'.repeat(256)])
       assert.deepEqual(violations(await fail(createRepo, { parent, repo: { name } })), ['name'], name)
@@ -207,15 +212,15 @@ examples('tags', {
     assert.deepEqual(tag, {
       ...{ uid, name: 'latest', digest: digest('a'), updateTime, deprecated: false, bundles: [], createTime },
     })
-    assert.equal(String(uid).slice(0, -17), repo)
+    assert.equal(parentOf(uid), repo)
     assert.deepEqual(await makeTag(stage, repo, 'latest', 'a'), tag, 'nothing has changed')
     const moved = await makeTag(stage, repo, 'latest', 'b')
     assert.deepEqual({ ...moved, updateTime }, { ...tag, digest: digest('b') })
     assert.ok(String(moved.updateTime) > String(updateTime))
     await succeed(createTag, { parent: repo, tag: { name: 'latest', digest: digest('b'), deprecated: true } })
-    const digests = async (more: JsonObject = {}) =>
+    const digests = async (period: JsonObject = {}) =>
       (
-        (await succeed(listTagHistory, { parentId: uid as string, ...more })).items as { digest: string }[]
+        (await succeed(listTagHistory, { parentId: uid as string, ...period })).items as { digest: string }[]
       ).map((item) => item.digest)
     assert.deepEqual(await digests(), [digest('b'), digest('a')])
     assert.deepEqual(await digests({ end: moved.updateTime as string }), [digest('a')])
@@ -242,7 +247,7 @@ examples('tags', {
     assert.deepEqual(violations(await fail(updateTag, { tag: { uid, digest: 'x' } })), ['digest'])
   },
 
-  async 'lists leave out referrer, date and epoch tags unless asked for'(stage) {
+  async 'lists leave out referrer, date and epoch tags unless the request includes them'(stage) {
     const { succeed } = stage
     const repo = await makeRepo(stage)
     const ordinary = ['latest', '1.2', '1.2-rc1', 'v1-r', '1-20261301', 'sha256x']
@@ -250,8 +255,8 @@ examples('tags', {
     const dates = ['1.2-20260131', 'latest-20251231']
     const epochs = ['1.2-r3', 'latest-r0']
     for (const name of [...ordinary, ...referrers, ...dates, ...epochs]) await makeTag(stage, repo, name)
-    const shown = async (more: JsonObject) => {
-      const list = await succeed(listTags, { orderBy: 'name', ...more })
+    const shown = async (request: JsonObject) => {
+      const list = await succeed(listTags, { orderBy: 'name', ...request })
       assert.equal(list.totalCount, String(names(list, 'tags').length))
       return names(list, 'tags').sort()
     }
@@ -273,8 +278,8 @@ examples('tags', {
     await makeTag(stage, one, 'a', 'a')
     const middle = await makeTag(stage, one, 'b', 'b')
     await makeTag(stage, two, 'a', 'b')
-    const namesOf = async (more: JsonObject) =>
-      names(await succeed(listTags, { orderBy: 'create_time', ...more }), 'tags')
+    const namesOf = async (filter: JsonObject) =>
+      names(await succeed(listTags, { orderBy: 'create_time', ...filter }), 'tags')
     assert.deepEqual(await namesOf({ uidp: { childrenOf: one } }), ['a', 'b'])
     assert.deepEqual(await namesOf({ uidp: { descendantsOf: owner.organization } }), ['a', 'b', 'a'])
     assert.deepEqual(await namesOf({ uidp: { childrenOf: owner.organization } }), [])

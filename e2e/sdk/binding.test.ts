@@ -37,8 +37,8 @@ const entryPoints: Record<string, EntryPoint> = {
   },
   'with JSON': {
     async makeClient(service, options) {
-      const { [service.name]: routes } = await import(`@stemma/api/json/${service.file.name}`)
-      return createJsonClient(routes, options)
+      const { [service.name]: serviceRoutes } = await import(`@stemma/api/json/${service.file.name}`)
+      return createJsonClient(serviceRoutes, options)
     },
     requestOf: (_, json) => json,
   },
@@ -101,7 +101,7 @@ function anyRequest(method: DescMethod): fc.Arbitrary<JsonObject> {
   return anyMessage(method.input, requiredNames, (path) => variables.get(path))
 }
 
-/** The maximum number of segments of a path variable. */
+/** The maximum number of segments of a path variable; undefined for other fields. */
 type SegmentsOf = (path: string) => number | undefined
 
 function anyMessage(
@@ -110,6 +110,7 @@ function anyMessage(
   segmentsOf: SegmentsOf,
   prefix = '',
 ): fc.Arbitrary<JsonObject> {
+  // Only one field of a oneof can be set: here, the first.
   const fields = desc.fields.filter(({ oneof, name }) => !oneof || oneof.fields[0]?.name === name)
   const values = Object.fromEntries(
     fields.map((field) => [field.jsonName, anyValue(field, segmentsOf, prefix + field.name)]),
@@ -135,6 +136,7 @@ function anyValue(field: DescField, segmentsOf: SegmentsOf, path: string): fc.Ar
   return field.fieldKind === 'list' ? fc.array(single, { maxLength: 3 }) : single
 }
 
+/** Never the default value, because `toJson` omits it. */
 function anySingleValue(field: DescField, segmentsOf: SegmentsOf, path: string): fc.Arbitrary<JsonValue> {
   if (field.enum) return fc.constantFrom(...field.enum.values.slice(1).map(({ name }) => name))
   if (field.message)

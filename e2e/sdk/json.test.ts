@@ -53,7 +53,7 @@ onEachStore('the SDK with JSON', (engine) => {
     const made: GroupJson = await groups.createGroup({ parent, group: { name: 'team', description: 'a' } })
     assert.match(made.createTime ?? '', /^\d{4}-\d\d-\d\dT/)
     assert.deepEqual(await groups.getGroup({ uid: made.uid }), made)
-    // Every field in the body changes, also an empty one.
+    // An update without a mask changes every field in the body, even to an empty value.
     const cleared = await groups.updateGroup({ group: { uid: made.uid, description: '' } })
     assert.deepEqual([cleared.name, cleared.description], ['team', ''])
     const group = { uid: made.uid, name: 'crew', description: 'no' }
@@ -65,20 +65,21 @@ onEachStore('the SDK with JSON', (engine) => {
 
   test('has types that reject unknown fields, values and methods', async () => {
     // @ts-expect-error no such field
-    const grup = () => groups.createGroup({ parent, grup: { name: 'a' } })
-    // @ts-expect-error no such field inside
-    const nam = () => groups.createGroup({ parent, group: { nam: 'a' } })
+    const unknownField = () => groups.createGroup({ parent, grup: { name: 'a' } })
+    // @ts-expect-error no such field in a group
+    const unknownNestedField = () => groups.createGroup({ parent, group: { nam: 'a' } })
     // @ts-expect-error a name is not a number
-    const seven = () => groups.createGroup({ parent, group: { name: 7 } })
-    // @ts-expect-error a mask is a string in JSON
-    const mask = () => groups.updateGroup({ group: { uid: 'f'.repeat(40) }, updateMask: { paths: ['name'] } })
+    const numberAsName = () => groups.createGroup({ parent, group: { name: 7 } })
+    const objectAsMask = () =>
+      // @ts-expect-error a mask is a string in JSON
+      groups.updateGroup({ group: { uid: 'f'.repeat(40) }, updateMask: { paths: ['name'] } })
     // @ts-expect-error no such call
     const unknownCall = () => groups.makeGroup({})
     // A caller without type checks gets these errors.
-    await assert.rejects(grup, isError(Code.INVALID_ARGUMENT, 'grup.name'))
-    await assert.rejects(nam, isError(Code.INVALID_ARGUMENT, 'name'))
-    await assert.rejects(seven, isError(Code.INVALID_ARGUMENT, 'name'))
-    await assert.rejects(mask, isError(Code.INVALID_ARGUMENT, 'updateMask.paths'))
+    await assert.rejects(unknownField, isError(Code.INVALID_ARGUMENT, 'grup.name'))
+    await assert.rejects(unknownNestedField, isError(Code.INVALID_ARGUMENT, 'name'))
+    await assert.rejects(numberAsName, isError(Code.INVALID_ARGUMENT, 'name'))
+    await assert.rejects(objectAsMask, isError(Code.INVALID_ARGUMENT, 'updateMask.paths'))
     assert.throws(unknownCall, TypeError)
     await assert.rejects(list(groups.getGroup, { uid: parent }).next(), /is not a list/)
   })

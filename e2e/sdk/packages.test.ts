@@ -1,4 +1,4 @@
-// The published packages work where they are installed: server, client and SDK, in Node and in a browser.
+// The packages work after an installation with npm: server, command line and SDK, in Node and in a browser.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,7 +14,7 @@ import { build } from 'esbuild'
 import type { Bootstrapped, Program, RunningServer } from '../server/stemmad.ts'
 import { remove, runStemmad, serve } from '../server/stemmad.ts'
 import { newBrowserContext, noChromium, openChromium } from '../sign-in/chromium.ts'
-import { installPackages, runNpm } from './installed.ts'
+import { installPackages, runNpm } from './install-packages.ts'
 
 const root = join(import.meta.dirname, '../..')
 const { execPath: node } = process
@@ -97,13 +97,13 @@ describe('the packages', { timeout: 240_000 }, () => {
   })
 
   test('refuse a Node that is too old with a clear message', async () => {
-    // The launcher reads only the version, which can be overridden here.
-    const older = `data:text/javascript,Object.defineProperty(process, 'versions', { value: { node: '22.1.0' } })`
+    // The launcher looks only at `process.versions.node`, so an override is enough.
+    const versionOverride = `data:text/javascript,Object.defineProperty(process, 'versions', { value: { node: '22.1.0' } })`
     for (const launcher of [stemmad.launcher, join(folder, 'node_modules/@stemma/cli/bin/stemma.mjs')]) {
       const { code, stderr } = await runStemmad(
         folder,
         ['--version'],
-        { NODE_OPTIONS: `--import "${older}"` },
+        { NODE_OPTIONS: `--import "${versionOverride}"` },
         undefined,
         { node, launcher },
       )
@@ -113,7 +113,7 @@ describe('the packages', { timeout: 240_000 }, () => {
     assert.equal((await manifestOf('server')).engines.node, '>=24')
   })
 
-  test('check readmes in a thread, and refuse common passwords', async () => {
+  test('check readmes in a worker thread, and refuse common passwords', async () => {
     const { token, organization } = await bootstrap()
     await withServer([], async ({ url }) => {
       const send = async (method: string, path: string, body: object) => {
@@ -156,7 +156,7 @@ describe('the packages', { timeout: 240_000 }, () => {
     })
   })
 
-  test('have types for every call, and the examples of the readme compile', async () => {
+  test('have types that reject wrong calls, and the examples of the readme compile', async () => {
     const readme = await readFile(join(folder, 'node_modules/@stemma/api/README.md'), 'utf8')
     const blocks = Array.from(readme.matchAll(/^```ts\n(.*?)^```/gms), ([, block = '']) => block)
     const { json = [], messages = [] } = Object.groupBy(blocks, (block) =>
@@ -168,9 +168,9 @@ describe('the packages', { timeout: 240_000 }, () => {
       lib: ['es2022', 'dom', 'dom.asynciterable'],
     }
     const programs = {
-      ...{ 'use.ts': typedUse, 'use-json.ts': typedUseOfJson },
-      'readme.ts': [...messages, assumedByReadme].join('\n'),
-      'readme-json.ts': [...json, assumedByReadme].join('\n'),
+      ...{ 'use.ts': programWithMessages, 'use-json.ts': programWithJson },
+      'readme.ts': [...messages, declarationsForReadme].join('\n'),
+      'readme-json.ts': [...json, declarationsForReadme].join('\n'),
     }
     await writeFile(
       join(folder, 'tsconfig.json'),
@@ -184,7 +184,7 @@ describe('the packages', { timeout: 240_000 }, () => {
   })
 
   describe('in a bundle', () => {
-    /** Bundles the installed packages for browsers. */
+    /** Bundles the installed packages for browsers. All sizes are in kB. */
     async function bundle(contents: string) {
       const { outputFiles, metafile } = await build({
         stdin: { contents, resolveDir: folder },
@@ -200,19 +200,19 @@ describe('the packages', { timeout: 240_000 }, () => {
       }
       return {
         text,
-        own: sizeOf(/@stemma\/api\/(?!gen\/)/),
-        runtime: sizeOf(/@bufbuild/),
+        client: sizeOf(/@stemma\/api\/(?!gen\/)/),
+        protobufRuntime: sizeOf(/@bufbuild/),
         minified: kilobytes(bytes.length),
         zipped: kilobytes(gzipSync(bytes, { level: 9 }).length),
       }
     }
 
-    const importOne = (entry: string) => `
+    const importOneService = (entry: string) => `
       import { createClient, list } from '${entry}'
       import { GroupsService } from '${entry}/platform/iam/v2beta1/group'
       Object.assign(globalThis, { createClient, list, GroupsService })`
 
-    const importAll = (entry: string, files: Set<string>) =>
+    const importAllServices = (entry: string, files: Set<string>) =>
       [
         `export * from '${entry}'`,
         ...Array.from(
@@ -225,22 +225,22 @@ describe('the packages', { timeout: 240_000 }, () => {
       const files = new Set(services.map(({ file }) => file.name))
       const calls = services.flatMap(({ methods }) => methods).length
       const measure = async (entry: string) => {
-        const one = await bundle(importOne(entry))
-        const all = await bundle(importAll(entry, files))
-        const report = (content: string, { own, minified, zipped }: typeof one) =>
+        const one = await bundle(importOneService(entry))
+        const all = await bundle(importAllServices(entry, files))
+        const report = (content: string, { client, minified, zipped }: typeof one) =>
           context.diagnostic(
-            `${entry} with ${content}: ${minified} kB minified, ${zipped} kB zipped, of which the client is ${own} kB`,
+            `${entry} with ${content}: ${minified} kB minified, of which the client is ${client} kB; ${zipped} kB zipped`,
           )
         report('one service', one)
         report(`all ${files.size} files of services`, all)
-        assert.ok(one.own < 15)
+        assert.ok(one.client < 15)
         assert.doesNotMatch(one.text, /advisories/i)
         return { one, all }
       }
       const json = await measure('@stemma/api/json')
       assert.ok(json.one.minified < 15)
       assert.ok(json.all.minified < 60)
-      assert.equal(json.all.runtime, 0)
+      assert.equal(json.all.protobufRuntime, 0)
       assert.equal(json.all.text.match(/\bverb:"/g)?.length, calls)
       const messages = await measure('@stemma/api')
       assert.ok(messages.one.zipped < 50)
@@ -248,7 +248,7 @@ describe('the packages', { timeout: 240_000 }, () => {
     })
 
     test('the SDK lists groups in a browser', { skip: noChromium ?? false }, async () => {
-      const { text } = await bundle(importOne('@stemma/api/json'))
+      const { text } = await bundle(importOneService('@stemma/api/json'))
       const pages = createServer((request, response) => {
         if (request.url === '/sdk.js') response.setHeader('content-type', 'text/javascript').end(text)
         else
@@ -294,7 +294,7 @@ function packagesIn(text: string): string[] {
   return others.map((path) => /^(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? path)
 }
 
-const typedUse = `
+const programWithMessages = `
 import { Code, createClient, list, StemmaError } from '@stemma/api'
 import type { Group } from '@stemma/api/platform/iam/v2beta1/group'
 import { GroupsService } from '@stemma/api/platform/iam/v2beta1/group'
@@ -311,7 +311,7 @@ export async function use(signal: AbortSignal): Promise<Group[]> {
   await groups.createGroup({ parent: 'a', grup: { name: 'b' } })
   // @ts-expect-error no such call
   await groups.makeGroup({})
-  // @ts-expect-error no list
+  // @ts-expect-error no such call
   list(groups.exportAll, {})
   for await (const document of createClient(AdvisoriesService, options).exportAdvisoriesOsv({})) document['id']
   await groups.getGroup({ uid: made.uid }).catch((error: unknown) => {
@@ -322,7 +322,7 @@ export async function use(signal: AbortSignal): Promise<Group[]> {
 }
 `
 
-const typedUseOfJson = `
+const programWithJson = `
 import { Code, createClient, exchangeTokenSource, list, StemmaError } from '@stemma/api/json'
 import type { GroupJson } from '@stemma/api/json/platform/iam/v2beta1/group'
 import { GroupsService } from '@stemma/api/json/platform/iam/v2beta1/group'
@@ -338,7 +338,7 @@ export async function use(signal: AbortSignal): Promise<GroupJson[]> {
   const made: GroupJson = await groups.createGroup({ parent: 'a', group: { name: 'b' } })
   // @ts-expect-error no such field
   await groups.createGroup({ parent: 'a', grup: { name: 'b' } })
-  // @ts-expect-error no such field inside
+  // @ts-expect-error no such field in a group
   await groups.createGroup({ parent: 'a', group: { nam: 'b' } })
   // @ts-expect-error no such field in the answer
   made.nam
@@ -353,7 +353,8 @@ export async function use(signal: AbortSignal): Promise<GroupJson[]> {
 }
 `
 
-const assumedByReadme = `
+/** Declares the names that the examples of the readme use without defining them. */
+const declarationsForReadme = `
 declare const process: { env: Record<string, string | undefined> }
 declare function readIdToken(): Promise<string>
 declare function readAccessToken(): Promise<string>

@@ -43,7 +43,7 @@ onEachStore('the published Go SDK', (engine) => {
     return body.uid as string
   }
 
-  /** Opens the URL that the client prints, signs in, and ends at the client's callback. */
+  /** Opens the URL that the client printed, signs in, and follows the redirect to the client. */
   async function openAndSignIn(address: string): Promise<void> {
     const visitor = new Visitor(platform.url)
     const page = await visitor.submit(await visitor.open(address), { email: ada, password })

@@ -72,12 +72,12 @@ onEachStore('the SDK', (engine) => {
     assert.deepEqual(afterSkip, names.toReversed().slice(3))
 
     let requests = 0
-    const counting: typeof fetch = (...args) => {
+    const countingFetch: typeof fetch = (...args) => {
       requests += 1
       return fetch(...args)
     }
-    const counted = createClient(GroupsService, { ...options, fetch: counting })
-    for await (const { name } of list(counted.listGroups, request)) if (name === 'g4') break
+    const countingClient = createClient(GroupsService, { ...options, fetch: countingFetch })
+    for await (const { name } of list(countingClient.listGroups, request)) if (name === 'g4') break
     assert.equal(requests, 2)
   })
 
@@ -93,10 +93,10 @@ onEachStore('the SDK', (engine) => {
 
     const full = await groups.createGroup({ parent, group: { name: 'full' } })
     await groups.createGroup({ parent: full.uid, group: { name: 'inside' } })
-    const inUse = await failure(groups.deleteGroup({ uid: full.uid }))
-    assert.equal(inUse.code, Code.FAILED_PRECONDITION)
+    const notEmpty = await failure(groups.deleteGroup({ uid: full.uid }))
+    assert.equal(notEmpty.code, Code.FAILED_PRECONDITION)
     assert.deepEqual(
-      inUse.preconditionViolations.map(({ type }) => type),
+      notEmpty.preconditionViolations.map(({ type }) => type),
       ['RESOURCE_NOT_EMPTY'],
     )
 
@@ -175,8 +175,8 @@ onEachStore('the SDK', (engine) => {
         subject: await issuer.sign({ sub: 'x' }),
         identity: identity.uid,
       })
-      const strangeClient = createClient(GroupsService, { baseUrl: platform.url, token: stranger })
-      assert.equal((await failure(strangeClient.getGroup({ uid: parent }))).code, Code.PERMISSION_DENIED)
+      const strangerClient = createClient(GroupsService, { baseUrl: platform.url, token: stranger })
+      assert.equal((await failure(strangerClient.getGroup({ uid: parent }))).code, Code.PERMISSION_DENIED)
     })
 
     test('by a refresh token of the exchange, and reports the new refresh token', async () => {
@@ -191,7 +191,7 @@ onEachStore('the SDK', (engine) => {
       await assertRefreshes({ issuer: { baseUrl: platform.url }, refreshToken, clientId: 'stemma' })
     })
 
-    /** Checks that five concurrent calls use the refresh token only once. */
+    /** Checks that five concurrent calls use the refresh token only once, and that it cannot be used again. */
     async function assertRefreshes(options: Parameters<typeof refreshTokenSource>[0]): Promise<void> {
       const newTokens: string[] = []
       const token = refreshTokenSource({ ...options, onRefreshToken: (next) => newTokens.push(next) })
@@ -199,7 +199,7 @@ onEachStore('the SDK', (engine) => {
       await Promise.all(Array.from({ length: 5 }, () => client.listGroups({})))
       assert.equal(newTokens.length, 1)
       assert.notEqual(newTokens[0], options.refreshToken)
-      // Reusing a refresh token ends the sign-in, and the client reports it.
+      // Reusing a refresh token ends the sign-in, so this call fails.
       const late = createClient(GroupsService, { baseUrl: platform.url, token: refreshTokenSource(options) })
       assert.equal((await failure(late.listGroups({}))).code, Code.UNAUTHENTICATED)
     }

@@ -68,19 +68,22 @@ onEachStore('a backup', (engine) => {
   const textOf = (row: Portion['rows'][number]) =>
     JSON.stringify(row.map((value) => (value instanceof Uint8Array ? [...value] : value)))
 
-  async function withEmptyStore(other: Engine, use: (settings: string[]) => Promise<void>): Promise<void> {
-    const place = await temporaryStore(other)
+  async function withEmptyStore(
+    target: Engine,
+    use: (targetSettings: string[]) => Promise<void>,
+  ): Promise<void> {
+    const store = await temporaryStore(target)
     try {
-      // Without the secret key of the new store, since `run` passes that of the backup.
-      await use(place.settings.slice(0, other === 'sqlite' ? 2 : 4))
+      // Without the secret key of the new store, because `run` adds that of the backup.
+      await use(store.settings.slice(0, target === 'sqlite' ? 2 : 4))
     } finally {
-      await place.remove()
+      await store.remove()
     }
   }
 
   /** Checks the totals of a restored store and returns its content. */
-  async function contentIn(place: string[]): Promise<Map<string, string[]>> {
-    const { config } = readConfig({}, [...place, '--secret-key', key])
+  async function contentIn(targetSettings: string[]): Promise<Map<string, string[]>> {
+    const { config } = readConfig({}, [...targetSettings, '--secret-key', key])
     const store = openStore(config)
     try {
       await prepareStore(config, store)
@@ -91,18 +94,18 @@ onEachStore('a backup', (engine) => {
     }
   }
 
-  for (const other of ['sqlite', 'postgres'] as const) {
-    test(`can be restored into ${other === 'sqlite' ? 'SQLite' : 'PostgreSQL'}`, async (t) => {
-      if (other === 'postgres' && !process.env.STEMMA_TEST_POSTGRES)
+  for (const target of ['sqlite', 'postgres'] as const) {
+    test(`can be restored into ${target === 'sqlite' ? 'SQLite' : 'PostgreSQL'}`, async (t) => {
+      if (target === 'postgres' && !process.env.STEMMA_TEST_POSTGRES)
         return t.skip('PostgreSQL is not running')
-      const file = await backUp(`to-${other}`)
+      const file = await backUp(`to-${target}`)
       assert.equal((await stat(file)).mode & 0o777, 0o600)
-      await withEmptyStore(other, async (place) => {
-        const { code, stdout, stderr } = await run('restore', file, ...place)
+      await withEmptyStore(target, async (targetSettings) => {
+        const { code, stdout, stderr } = await run('restore', file, ...targetSettings)
         assert.equal(code, 0, stderr)
         assert.match(stdout, /^Restored [\d,]+ rows\.$/m)
-        assert.deepEqual(await contentIn(place), await contentOf(platform.store))
-        const again = await run('restore', file, ...place)
+        assert.deepEqual(await contentIn(targetSettings), await contentOf(platform.store))
+        const again = await run('restore', file, ...targetSettings)
         assert.equal(again.code, 1)
         assert.match(again.stderr, /the store is not empty/)
       })
@@ -111,9 +114,9 @@ onEachStore('a backup', (engine) => {
 
   test('is a consistent snapshot during writes', async () => {
     const { organization } = platform.owner
-    let isOver = false
+    let isBackedUp = false
     const writing = (async () => {
-      for (let at = 0; !isOver; at++) {
+      for (let at = 0; !isBackedUp; at++) {
         const uid = `${organization}/${at.toString(16).padStart(16, '0')}`
         await platform.store.write(() =>
           createEntry(operatorAccess, groups, create(GroupSchema, { name: `g${at}` }), {
@@ -124,17 +127,17 @@ onEachStore('a backup', (engine) => {
       }
     })()
     const file = await backUp('busy').finally(() => {
-      isOver = true
+      isBackedUp = true
     })
     await writing
-    await withEmptyStore('sqlite', async (place) => {
-      assert.equal((await run('restore', file, ...place)).code, 0)
+    await withEmptyStore('sqlite', async (targetSettings) => {
+      assert.equal((await run('restore', file, ...targetSettings)).code, 0)
       // Fails if the tally differs from the number of groups in the snapshot.
-      await contentIn(place)
+      await contentIn(targetSettings)
     })
   })
 
-  test('is refused if it is damaged or incomplete, and no server starts on the partly restored store', async () => {
+  test('is refused if it is damaged or incomplete, and a partly restored store cannot be used', async () => {
     const file = await backUp('whole')
     const lines = gunzipSync(await readFile(file))
       .toString()
@@ -155,26 +158,32 @@ onEachStore('a backup', (engine) => {
     for (const [name, bytes, message] of broken) {
       const path = join(folder, name)
       await writeFile(path, bytes)
-      await withEmptyStore('sqlite', async (place) => {
-        const { code, stderr } = await run('restore', path, ...place)
+      await withEmptyStore('sqlite', async (targetSettings) => {
+        const { code, stderr } = await run('restore', path, ...targetSettings)
         assert.equal(code, 1, name)
         assert.match(stderr, message)
         assert.doesNotMatch(stderr, /\n +at /)
         if (name !== 'short') return
-        const started = await run('migrate', ...place)
-        assert.equal(started.code, 1)
-        assert.match(started.stderr, /a restore into this store was interrupted/)
+        const migrated = await run('migrate', ...targetSettings)
+        assert.equal(migrated.code, 1)
+        assert.match(migrated.stderr, /a restore into this store was interrupted/)
       })
     }
   })
 
   test('needs the secret key of the original store', async () => {
     const file = await backUp('secret')
-    await withEmptyStore('sqlite', async (place) => {
-      const without = await runStemmad(folder, ['restore', file, ...place])
+    await withEmptyStore('sqlite', async (targetSettings) => {
+      const without = await runStemmad(folder, ['restore', file, ...targetSettings])
       assert.equal(without.code, 2)
       assert.match(without.stderr, /put the secret key of the server that made the backup/)
-      const wrong = await runStemmad(folder, ['restore', file, ...place, '--secret-key', 'x'.repeat(40)])
+      const wrong = await runStemmad(folder, [
+        'restore',
+        file,
+        ...targetSettings,
+        '--secret-key',
+        'x'.repeat(40),
+      ])
       assert.equal(wrong.code, 1)
       assert.match(wrong.stderr, /^stemmad: .*cannot be decrypted: STEMMA_SECRET_KEY.*\n$/)
     })

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream'
 import type { Log } from '../../server/log.ts'
 import { logTo } from '../../server/log.ts'
 
-/** `written` contains each write, of one or more lines. */
+/** Each element of `written` has one or more lines. */
 export type CapturedLog = { log: Log; written: string[] }
 
 export function captureLog(level: string): CapturedLog {

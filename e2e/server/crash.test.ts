@@ -24,9 +24,9 @@ const main = fileURLToPath(new URL('../../server/main.ts', import.meta.url))
 
 type Owner = { organization: { uid: string }; token: string }
 
-/** The groups that the server has acknowledged to one writer, and the writer's request that has no response yet. */
+/** The groups of one writer, as the responses of the server describe them, and its request that has no response yet. */
 type Ledger = {
-  /** The names of its groups, by uid. */
+  /** The names of the groups, by uid. */
   names: Map<string, string>
   pending: { action: 'create' | 'update' | 'delete'; uid?: string; name: string } | undefined
 }
@@ -81,6 +81,7 @@ onEachStore('a server that is killed', (engine) => {
           answerCount++
         }),
       )
+      // A writer that fails ends the wait below, and `Promise.all` at the end throws its error.
       const writersEnded = Promise.all(writing).finally(() => {
         answerCount = Number.POSITIVE_INFINITY
       })
@@ -107,7 +108,7 @@ onEachStore('a server that is killed', (engine) => {
     const store = openStore(readConfig({}, settings).config)
     try {
       const rows = await store.write(function* () {
-        // PostgreSQL may finish a commit after the server that sent it was killed.
+        // PostgreSQL may still be committing for the server that was killed. The lock waits for that commit.
         yield raw('/*pg lock table groups in share mode -- */ select 1')
         return yield* all(sql`select uid, name from groups where parent = ${owner.organization.uid}`)
       })
@@ -143,6 +144,7 @@ async function writeUntilKilled(
   onAnswer: () => void,
 ): Promise<void> {
   for (let count = 0; ; count++) {
+    // One of the three newest groups.
     const [uid] = [...ledger.names.keys()].slice(-1 - (count % 3))
     const action = count % 4 === 1 && uid ? 'update' : count % 4 === 3 && uid ? 'delete' : 'create'
     const name = `group-${label}-${count}`

@@ -25,7 +25,7 @@ type Run = { code: number; stdout: string; stderr: string }
 
 /** buf curl: a gRPC client that reads the contract by reflection. */
 function bufCurl(...args: string[]): Promise<Run> {
-  // Outside the checkout, so that it cannot read our proto files.
+  // Outside the checkout, so that buf cannot read our proto files.
   const options = { cwd: tmpdir(), env: { ...process.env, BUF_CACHE_DIR: join(tmpdir(), 'stemma-buf') } }
   return new Promise((resolve) => {
     execFile(process.execPath, [buf, 'curl', ...args], options, (error, stdout, stderr) => {
@@ -77,30 +77,35 @@ for (const isTls of [false, true]) {
     })
 
     // Without --http2-prior-knowledge, buf offers HTTP/1.1 as well, and the server would choose it.
-    const call = ['--protocol', 'grpc', '--http2-prior-knowledge', ...(isTls ? ['--cacert', certFile] : [])]
+    const flags = ['--protocol', 'grpc', '--http2-prior-knowledge', ...(isTls ? ['--cacert', certFile] : [])]
 
     test('lists its services to buf curl', async () => {
-      const services = await bufCurl(...call, '--list-services', platform.url)
+      const services = await bufCurl(...flags, '--list-services', platform.url)
       assert.equal(services.code, 0, services.stderr)
       assert.ok(services.stdout.trim().split('\n').includes(service))
       assert.doesNotMatch(services.stdout, /chainguard|\.v2\./, 'an alternative name is listed')
-      const methods = await bufCurl(...call, '--list-methods', platform.url)
+      const methods = await bufCurl(...flags, '--list-methods', platform.url)
       assert.match(methods.stdout, /GroupsService\/ListGroups/)
     })
 
     test('answers buf curl', async () => {
-      const data = [
+      const dataFlag = [
         '-d',
         JSON.stringify({ parent: platform.owner.organization, group: { name: 'from-buf' } }),
       ]
-      const token = ['-H', `Authorization: Bearer ${platform.owner.token}`]
-      const made = await bufCurl(...call, ...data, ...token, `${platform.url}/${service}/CreateGroup`)
+      const tokenFlag = ['-H', `Authorization: Bearer ${platform.owner.token}`]
+      const made = await bufCurl(
+        ...flags,
+        ...dataFlag,
+        ...tokenFlag,
+        `${platform.url}/${service}/CreateGroup`,
+      )
       assert.equal(made.code, 0, made.stderr)
       assert.equal(JSON.parse(made.stdout).name, 'from-buf')
     })
 
     test('returns errors with details to buf curl', async () => {
-      const refused = await bufCurl(...call, `${platform.url}/${service}/ListGroups`)
+      const refused = await bufCurl(...flags, `${platform.url}/${service}/ListGroups`)
       // The exit code of buf curl is the gRPC code times eight.
       const unauthenticated = 16
       assert.equal(refused.code, unauthenticated << 3, refused.stderr)

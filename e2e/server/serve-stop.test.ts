@@ -152,7 +152,7 @@ describe('a server that receives a signal', timeout, () => {
       server = await serve(folder, ['--drain-delay', '600'])
       server.signal(first)
       await until(async () => (await readiness()) === 503)
-      // Signals in quick succession count as one, so the second is repeated until the server exits.
+      // The server treats signals in quick succession as one, so the second is repeated until the server exits.
       const repeating = setInterval(() => server.signal(second), 100)
       const { code } = await server.exited
       clearInterval(repeating)
@@ -200,9 +200,9 @@ function startCall(session: ClientHttp2Session, token: string) {
         CreateGroupRequestSchema,
         create(CreateGroupRequestSchema, { parent, group: { name } }),
       )
-      const head = Buffer.alloc(5)
-      head.writeUInt32BE(message.length, 1)
-      stream.end(Buffer.concat([head, message]))
+      const frameHeader = Buffer.alloc(5)
+      frameHeader.writeUInt32BE(message.length, 1)
+      stream.end(Buffer.concat([frameHeader, message]))
     },
   }
 }

@@ -54,31 +54,31 @@ describe('a server and its administration commands', timeout, () => {
     const notDomain = await run(first.organization.uid)
     assert.equal(notDomain.code, 2)
     assert.match(notDomain.stderr, /such as example\.com; this one is "acme"/)
-    const [one, other] = [
+    const [original, namesake] = [
       await bootstrap(folder, '--org', 'acme.example.com'),
       await bootstrap(folder, '--org', 'acme.example.com'),
     ]
     const domain = 'acme.example.com'
-    const unnamed = await run(one.organization.uid)
-    assert.equal(unnamed.code, 2)
-    assert.match(unnamed.stderr, /the organization is named acme\.example\.com; if it owns this domain/)
-    const renamed = await run(one.organization.uid, 'bigbank.example.com')
-    assert.equal(renamed.code, 2)
-    assert.match(renamed.stderr, /is named "acme\.example\.com", not bigbank\.example\.com/)
-    const verified = await run(one.organization.uid, domain, '--kind', 'customer')
+    const withoutDomain = await run(original.organization.uid)
+    assert.equal(withoutDomain.code, 2)
+    assert.match(withoutDomain.stderr, /the organization is named acme\.example\.com; if it owns this domain/)
+    const wrongDomain = await run(original.organization.uid, 'bigbank.example.com')
+    assert.equal(wrongDomain.code, 2)
+    assert.match(wrongDomain.stderr, /is named "acme\.example\.com", not bigbank\.example\.com/)
+    const verified = await run(original.organization.uid, domain, '--kind', 'customer')
     assert.equal(verified.stdout, 'acme.example.com is verified.\n')
-    const taken = await run(other.organization.uid, domain)
+    const taken = await run(namesake.organization.uid, domain)
     assert.deepEqual([taken.code, taken.stderr], [2, 'another organization with this name is verified\n'])
-    const path = `${server.url}/iam/v2beta1/groups/${one.organization.uid}`
-    const answer = await fetch(path, { headers: { authorization: `Bearer ${one.token}` } })
+    const path = `${server.url}/iam/v2beta1/groups/${original.organization.uid}`
+    const answer = await fetch(path, { headers: { authorization: `Bearer ${original.token}` } })
     const group = (await answer.json()) as { verified: boolean; kind: string }
     assert.deepEqual([group.verified, group.kind], [true, 'ORG_KIND_CUSTOMER'])
     assert.equal(
-      (await run(one.organization.uid, '--undo')).stdout,
+      (await run(original.organization.uid, '--undo')).stdout,
       'acme.example.com is no longer verified.\n',
     )
-    assert.equal((await run(other.organization.uid, domain)).code, 0)
-    for (const args of [[], ['x'], ['0'.repeat(40)], [one.organization.uid, domain, '--kind', 'huge']])
+    assert.equal((await run(namesake.organization.uid, domain)).code, 0)
+    for (const args of [[], ['x'], ['0'.repeat(40)], [original.organization.uid, domain, '--kind', 'huge']])
       assert.equal((await run(...args)).code, 2, args.join(' '))
   })
 
@@ -122,7 +122,7 @@ describe('a server and its administration commands', timeout, () => {
     }
   })
 
-  test('migrate and check find nothing to do', async () => {
+  test('migrate and check report that nothing needs to be done', async () => {
     const migrated = await runStemmad(folder, ['migrate'])
     assert.deepEqual([migrated.code, migrated.stdout], [0, 'The store is up to date.\n'])
     const checked = await runStemmad(folder, ['check'])
@@ -163,7 +163,7 @@ describe('wrong settings and arguments', timeout, () => {
   })
   after(() => remove(folder))
 
-  test('every wrong setting is named, and nothing is created', async () => {
+  test('every wrong setting is named in the error, and nothing is created', async () => {
     const env = {
       PORT: 'eighty',
       STEMMA_LOG_LEVEL: 'loud',
@@ -180,7 +180,7 @@ describe('wrong settings and arguments', timeout, () => {
     assert.deepEqual(await readdir(folder), [])
   })
 
-  test('an unknown flag is named', async () => {
+  test('an unknown flag is named in the error', async () => {
     const { code, stderr } = await runStemmad(folder, ['serve', '--prot', '1'])
     assert.equal(code, 2)
     assert.match(stderr, /--prot/)
@@ -213,7 +213,7 @@ describe('wrong settings and arguments', timeout, () => {
     }
   })
 
-  test('an unknown command lists the commands', async () => {
+  test('an unknown command is refused with a list of the commands', async () => {
     const results = await Promise.all(
       ['sreve', '__proto__', 'constructor'].map((command) => runStemmad(folder, [command])),
     )

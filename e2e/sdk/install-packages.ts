@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { temporaryFolder } from '../server/stemmad.ts'
 
 const root = join(import.meta.dirname, '../..')
-/** The Node that runs the tests, with the npm that started them. */
+/** The Node that runs the tests, and the npm that started them. */
 const { execPath } = process
 const npm = process.env.npm_execpath
 const timeoutMs = 300_000

@@ -19,7 +19,7 @@ import type { TestIdentity } from '../../server/testing/identities.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 
 /** `here` is a group of the organization, created anew for each call. */
-export type Scene = {
+export type MatrixContext = {
   platform: Platform
   door: Door
   owner: TestIdentity
@@ -27,7 +27,10 @@ export type Scene = {
   here: string
 }
 
-/** Every call of the contract by the name of its method, with its first HTTP binding. */
+/**
+ * Every call of the contract by the name of its method, with its first HTTP binding. The order is reversed, so that the
+ * first binding overwrites the others in the map.
+ */
 export const operations: ReadonlyMap<string, Operation> = new Map(
   describeServices()
     .flatMap((service) => service.operations)
@@ -44,35 +47,35 @@ export const resourceMessages: ReadonlyMap<string, DescMessage> = new Map(
 )
 
 /** Functions for resources that cannot be created by a v2beta1 call with the example of the reference. */
-const creators: Record<string, (scene: Scene) => Promise<string>> = {
+const creators: Record<string, (context: MatrixContext) => Promise<string>> = {
   Group: async ({ here }) => here,
   GroupAccessRequest: createAccessRequest,
-  Advisory: async (scene) => (await createAdvisory(scene)).id,
+  Advisory: async (context) => (await createAdvisory(context)).id,
 }
 
 /** Creates a resource in the group, or in a new parent there, and returns its uid. */
-export async function createIn(scene: Scene, name: string): Promise<string> {
+export async function createIn(context: MatrixContext, name: string): Promise<string> {
   const creator = creators[name]
-  if (creator) return creator(scene)
+  if (creator) return creator(context)
   const operation = [...operations.values()].find(
     ({ method: { desc } }) => desc.name === `Create${name}` && resourceMessages.get(name) === desc.output,
   )
   if (!operation) throw new Error(`no method creates a ${name}`)
-  const request = await requestAt(scene, operation, await parentFor(scene, name))
-  const { body, error } = await scene.door.call(operation.method.desc, request, scene.owner.token)
+  const request = await requestAt(context, operation, await parentFor(context, name))
+  const { body, error } = await context.door.call(operation.method.desc, request, context.owner.token)
   if (!body) throw new Error(`${operation.method.name} failed: ${error?.message}`)
   return body.uid as string
 }
 
-/** Returns the uid of a parent for such a resource: the group itself, or a new repo for a tag. */
-export function parentFor(scene: Scene, name: string): Promise<string> {
+/** Returns the uid of a parent for a new resource: the group itself, or a new repo for a tag. */
+export function parentFor(context: MatrixContext, name: string): Promise<string> {
   const message = resourceMessages.get(name)
-  return createIn(scene, message ? (resourceOptions(message).parent.split('.').at(-1) ?? '') : 'Group')
+  return createIn(context, message ? (resourceOptions(message).parent.split('.').at(-1) ?? '') : 'Group')
 }
 
-/** The request of a call at a uid, with the example of the reference as its body. */
-export async function requestAt(scene: Scene, { method, body, variables }: Operation, uid: string) {
-  const sample = body ? await withIdentity(scene, bodyExample(body)) : {}
+/** The request of a call for the resource or parent with this uid. Its body is the example of the reference. */
+export async function requestAt(context: MatrixContext, { method, body, variables }: Operation, uid: string) {
+  const sample = body ? await withIdentity(context, bodyExample(body)) : {}
   const request = (body?.isMessage ? { [method.resource?.jsonName ?? '']: sample } : sample) as JsonObject
   const path =
     method.scope.length > 0
@@ -86,8 +89,8 @@ function withValue(object: JsonObject, [first = '', ...rest]: string[], value: s
   return { ...object, [first]: rest.length === 0 ? value : withValue(inner, rest, value) }
 }
 
-/** Replaces the identity in an example of the reference by a new identity, because the former does not exist. */
-async function withIdentity(scene: Scene, sample: JsonValue): Promise<JsonValue> {
+/** Replaces the identity in an example of the reference, which does not exist, by a new identity. */
+async function withIdentity(context: MatrixContext, sample: JsonValue): Promise<JsonValue> {
   const isIdentity = (key: string, value: unknown) =>
     /^identity(?:Uid)?$/.test(key) && typeof value === 'string'
   let hasIdentity = false
@@ -96,12 +99,12 @@ async function withIdentity(scene: Scene, sample: JsonValue): Promise<JsonValue>
     return value
   })
   if (!hasIdentity) return sample
-  const uid = await createIn(scene, 'Identity')
+  const uid = await createIn(context, 'Identity')
   return JSON.parse(JSON.stringify(sample, (key, value) => (isIdentity(key, value) ? uid : value)))
 }
 
 /** Writes directly into the store, because a call can request access only to a verified organization. */
-async function createAccessRequest({ platform, here }: Scene): Promise<string> {
+async function createAccessRequest({ platform, here }: MatrixContext): Promise<string> {
   const user = await platform.addIdentity('')
   const uid = newChildUid(here, Date.now(), randomBytes)
   const facts = { uid, now: Date.now(), columns: { identity: user.identity } }
@@ -115,7 +118,11 @@ export const advisory = { artifactName: 'static', artifactType: 'apk', aliases: 
 export const advisoryEvent = { pendingUpstreamFix: { note: 'reported' } }
 
 /** Creates an advisory with one event and returns the uids of both. Only v1 can create advisories. */
-export async function createAdvisory({ door, owner, here }: Scene): Promise<{ id: string; event: string }> {
+export async function createAdvisory({
+  door,
+  owner,
+  here,
+}: MatrixContext): Promise<{ id: string; event: string }> {
   const request = { parentId: here, advisory: { ...advisory, events: [advisoryEvent] } }
   const { body, error } = await door.call(Advisories.method.create, request, owner.token)
   if (!body) throw new Error(`Create failed: ${error?.message}`)
