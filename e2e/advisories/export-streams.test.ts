@@ -243,7 +243,7 @@ onEachStore('an export from a server that stops', (engine) => {
   }
 })
 
-describe('a server that is stopped during an export', { timeout: 60_000 }, () => {
+describe('a server that is stopped during an export', { timeout: 600_000 }, () => {
   let folder: string
   let owner: Bootstrapped
   before(async () => {

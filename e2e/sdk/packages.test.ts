@@ -19,7 +19,7 @@ import { installPackages, runNpm } from './install-packages.ts'
 const root = join(import.meta.dirname, '../..')
 const { execPath: node } = process
 
-describe('the packages', { timeout: 240_000 }, () => {
+describe('the packages', { timeout: 900_000 }, () => {
   let folder: string
   let stemmad: Program
   before(async () => {

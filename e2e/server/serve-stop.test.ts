@@ -13,7 +13,7 @@ import type { Bootstrapped, RunningServer } from './stemmad.ts'
 import { bootstrap, pause, remove, serve, statusOf, temporaryFolder, until } from './stemmad.ts'
 
 const service = '/platform.iam.v2beta1.GroupsService'
-const timeout = { timeout: 60_000 }
+const timeout = { timeout: 600_000 }
 
 describe('a server that receives a signal', timeout, () => {
   let folder: string

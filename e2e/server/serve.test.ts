@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Bootstrapped, RunningServer } from './stemmad.ts'
 import { bootstrap, remove, runStemmad, serve, statusOf, temporaryFolder } from './stemmad.ts'
 
-const timeout = { timeout: 60_000 }
+const timeout = { timeout: 600_000 }
 
 describe('a server and its administration commands', timeout, () => {
   let folder: string

@@ -15,7 +15,7 @@ const email = 'ada@example.com'
 /** A client that runs longer is stopped, which fails its test. */
 const clientTimeoutMs = 30_000
 
-describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => {
+describe('in a browser', { timeout: 900_000, skip: noChromium ?? false }, () => {
   let folder: string
   let server: RunningServer
   let url: string

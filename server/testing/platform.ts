@@ -12,7 +12,7 @@ import type { Store } from '../store/db.ts'
 import type { TestIdentities, TestIdentity } from './identities.ts'
 import { openTestIdentities } from './identities.ts'
 import type { Engine } from './stores.ts'
-import { temporaryStore } from './stores.ts'
+import { preparedStore } from './templates.ts'
 
 export type Platform = TestIdentities & {
   engine: Engine
@@ -43,7 +43,7 @@ export async function startPlatform(
   overrides: Overrides = {},
   log?: Log,
 ): Promise<Platform> {
-  const temporary = await temporaryStore(engine)
+  const temporary = await preparedStore(engine)
   const { config } = readConfig({}, [...temporary.settings, ...testSettings, ...args])
   const app = await startApp(config, log ?? openLog(config.logLevel), { passwordCost, ...overrides })
   const store = openStore(config)

@@ -43,10 +43,10 @@ export async function startCluster({ fsync = false } = {}): Promise<Cluster> {
   }
 }
 
-/** A new, empty database in the cluster. */
-export async function createDatabase(clusterUrl: string): Promise<Database> {
+/** A new database in the cluster: a copy of `template`, or an empty one. */
+export async function createDatabase(clusterUrl: string, template = 'template1'): Promise<Database> {
   const name = `stemma_test_${randomBytes(8).toString('hex')}`
-  await execute(clusterUrl, `create database ${name}`)
+  await execute(clusterUrl, `create database ${name} template ${template}`)
   const url = new URL(clusterUrl)
   url.pathname = name
   return {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe } from 'node:test'
 import { memoryFolderOr } from './memory-folder.ts'
+import type { Database } from './postgres.ts'
 import { createDatabase } from './postgres.ts'
 
 export type Engine = 'sqlite' | 'postgres'
@@ -20,17 +21,27 @@ export function onEachStore(name: string, tests: (engine: Engine) => void): void
 /** `settings` are the flags of stemmad that select the store. */
 export type TemporaryStore = { settings: string[]; remove(): Promise<void> }
 
+/** An empty store. */
 export async function temporaryStore(engine: Engine): Promise<TemporaryStore> {
-  const folder = await mkdtemp(join(memoryFolderOr(tmpdir()), 'stemma-test-'))
-  const removeFolder = () => rm(folder, { recursive: true, force: true })
-  if (engine === 'sqlite') return { settings: ['--data-dir', folder], remove: removeFolder }
-  const database = await createDatabase(clusterUrl ?? '')
-  const secret = 'a secret key that is only used in tests'
-  return {
-    settings: ['--data-dir', folder, '--database-url', database.url, '--secret-key', secret],
-    async remove() {
-      await database.drop()
-      await removeFolder()
-    },
-  }
+  const folder = await temporaryFolder()
+  return engine === 'sqlite'
+    ? storeInFolder(folder)
+    : storeInDatabase(folder, await createDatabase(clusterUrl ?? ''))
 }
+
+export const temporaryFolder = () => mkdtemp(join(memoryFolderOr(tmpdir()), 'stemma-test-'))
+
+export const storeInFolder = (folder: string): TemporaryStore => ({
+  settings: ['--data-dir', folder],
+  remove: () => rm(folder, { recursive: true, force: true }),
+})
+
+const secretKey = 'a secret key that is only used in tests'
+
+export const storeInDatabase = (folder: string, database: Database): TemporaryStore => ({
+  settings: ['--data-dir', folder, '--database-url', database.url, '--secret-key', secretKey],
+  async remove() {
+    await database.drop()
+    await rm(folder, { recursive: true, force: true })
+  },
+})
