@@ -8,6 +8,7 @@ import type { FieldRules } from './gen/platform/common/rules_pb.ts'
 import { FieldRulesSchema, rules } from './gen/platform/common/rules_pb.ts'
 import type { HttpBinding } from './http-binding.ts'
 import { bindingsOf } from './http-binding.ts'
+import { isCreateMethod } from './is-create.ts'
 import { scopeKindOf } from './scope-kind.ts'
 
 export type Method = {
@@ -26,6 +27,8 @@ export type Method = {
   resource: DescField | undefined
   /** Whether the response is a stream of messages. */
   isStream: boolean
+  /** Whether the method creates something, so that it accepts an idempotency key. */
+  isCreate: boolean
 }
 
 export function describeMethods(service: DescService): Method[] {
@@ -46,6 +49,7 @@ export function describeMethod(desc: DescMethod): Method {
     scopeKind: scopeKindOf(desc, scope),
     resource: desc.input.fields.find((field) => field.name === body),
     isStream: desc.methodKind === 'server_streaming',
+    isCreate: isCreateMethod(desc),
   }
 }
 

@@ -25,6 +25,7 @@ import { openStreams } from './http/streams.ts'
 import type { Log } from './log.ts'
 import { openGrantParser } from './policy/grants.ts'
 import { referencePaths } from './reference/reference.ts'
+import { openIdempotency } from './resources/idempotency/idempotency.ts'
 import { withStatusErrors } from './resources/store-errors.ts'
 import type { Endpoint } from './rpc/call.ts'
 import type { CorridorOptions } from './rpc/corridor.ts'
@@ -91,7 +92,8 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
   const pages = openPageSeals(keys.page, now, random)
   const checks = openChecks(overrides.checkLimits)
   const settings = settingsOf(config, secret)
-  const deps = { store: withStatusErrors(store), pages, now, random, settings, checks }
+  const idempotency = openIdempotency({ secret, now })
+  const deps = { store: withStatusErrors(store), pages, now, random, settings, checks, idempotency }
   const refusals = openRefusalLog(log, overrides.refusalLog)
   const { sts, registration, login, states } = openAuthentication(
     { config, store: deps.store, keys, secret, log, refusals, now, random, runMatch: checks.match },

@@ -151,13 +151,13 @@ async function findPerson(store: Store, uid: string): Promise<Profile | undefine
 
 const sweepIntervalMs = 60_000
 
-/** Deletes expired sign-in states and refresh tokens every minute. Returns a function that stops it. */
+/** Deletes expired sign-in states, tokens and idempotency keys every minute. Returns a function that stops it. */
 export function sweepExpiredStates(store: Store, now: () => number, log: Log): () => void {
   const sweep = async () => {
     while (await store.write(() => deleteExpired(now())));
   }
   const timer = setInterval(() => {
-    sweep().catch((err) => log.warn({ err }, 'expired sign-in states could not be deleted'))
+    sweep().catch((err) => log.warn({ err }, 'expired rows could not be deleted'))
   }, sweepIntervalMs).unref()
   return () => clearInterval(timer)
 }

@@ -14,7 +14,7 @@ import { reposMethods } from './resources/registry/repos/resource.ts'
 import type { AnyService } from './resources/resource.ts'
 import { defineService } from './resources/resource.ts'
 import type { CallV2 } from './resources/v1/call-v2.ts'
-import type { Endpoint } from './rpc/call.ts'
+import type { Call, Endpoint, Handler, Idempotency } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
 import type { Deadlines } from './rpc/deadline.ts'
 import type { UnsentBudget } from './rpc/unsent-budget.ts'
@@ -59,6 +59,14 @@ function serve<Deps>({ service, methods }: AnyService<Deps>, deps: Deps): Endpoi
   })
 }
 
+/** The endpoint as v1 calls it: the key that was sent with the v1 call belongs to the request of the v1 call. */
+function withIdempotency(endpoint: Endpoint, idempotency: Idempotency | undefined): Endpoint {
+  const { method } = endpoint
+  if (!idempotency || !method.isCreate) return endpoint
+  const handler = endpoint.handler as Handler // creates have no streams
+  return { method, handler: (call: Call) => handler({ ...call, idempotency } as Call<never>) }
+}
+
 /**
  * A call from v1 to v2 goes through the corridor as a separate call, for the caller that the v1 call has authenticated.
  * It is not reported, because the v1 call is.
@@ -67,7 +75,8 @@ function openCallV2(endpoints: readonly Endpoint[], deadlines: Deadlines): CallV
   const byMethod = new Map<DescMethod, Endpoint>(
     endpoints.map((endpoint) => [endpoint.method.desc, endpoint]),
   )
-  return async ({ demand, deadline, authorization, address, ifMatch }, method, request) => {
+  return async (call, method, request) => {
+    const { demand, deadline, authorization, address, ifMatch, idempotency } = call
     const endpoint = byMethod.get(method)
     if (!endpoint) throw new Error(`${method.parent.typeName}.${method.name} is not served`)
     const corridor = openCorridor({
@@ -79,8 +88,12 @@ function openCallV2(endpoints: readonly Endpoint[], deadlines: Deadlines): CallV
       unsent: { reserve: () => () => {} }, // not sent: v1 converts the reply at once
     })
     const timeout = deadlines.msUntil(deadline)
-    const envelope = { door: 'grpc', requestId: '', timeout, authorization, address, ifMatch } as const
-    const reply = await corridor(endpoint, envelope, () => create(method.input, request))
-    return { message: fromBinary(method.output, reply.bytes()), etag: reply.etag }
+    const headers = { authorization, ifMatch, idempotencyKey: undefined }
+    const envelope = { door: 'grpc', requestId: '', timeout, address, ...headers } as const
+    const reply = await corridor(withIdempotency(endpoint, idempotency), envelope, () =>
+      create(method.input, request),
+    )
+    const { etag, isReplayed } = reply
+    return { message: fromBinary(method.output, reply.bytes()), etag, isReplayed }
   }
 }

@@ -30,6 +30,8 @@ const bodyOf = (
 
 const nameViolation = 'is required and must match "^[a-z0-9 ._-]{1,}$"'
 const notEmptyMessage = 'cannot delete group with child repos'
+const keyReusedMessage =
+  'another request was sent with this Idempotency-Key; send each new request with a new key'
 
 export const errorResponses = {
   invalidRequest: {
@@ -101,7 +103,7 @@ export const errorResponses = {
     status: 409,
     name: 'Conflict',
     description:
-      'The resource exists already (code 6), or was changed at the same time; try again (code 10).',
+      'The resource exists already (code 6), or was changed at the same time, or a request with the same `Idempotency-Key` is still running; try again (code 10).',
     examples: {
       'a name that exists': bodyOf(
         6,
@@ -135,6 +137,24 @@ export const errorResponses = {
       'The type of the body is not supported (code 3). Supported are JSON and, for some calls, forms.',
     examples: {},
   },
+  keyReused: {
+    status: 422,
+    name: 'KeyReused',
+    description: 'Another request was sent with this `Idempotency-Key` (code 9).',
+    examples: {
+      'a key of another request': bodyOf(
+        9,
+        'FAILED_PRECONDITION',
+        `Precondition failed: ${keyReusedMessage}`,
+        [
+          {
+            '@type': `${typePrefix}PreconditionFailure`,
+            violations: [{ type: 'IDEMPOTENCY_KEY_REUSED', description: keyReusedMessage }],
+          },
+        ],
+      ),
+    },
+  },
   tooManyRequests: {
     status: 429,
     name: 'TooManyRequests',
@@ -159,6 +179,7 @@ export function errorResponsesOf(operation: Operation): ErrorResponse[] {
     ...(body?.type === 'application/json' ? [errorResponses.conflict] : []),
     ...(acceptsIfMatch ? [errorResponses.changed] : []),
     ...(body ? [errorResponses.tooLarge, errorResponses.unsupportedType] : []),
+    ...(method.isCreate ? [errorResponses.keyReused] : []),
     ...(method.isStream || access?.open ? [errorResponses.tooManyRequests] : []),
   ]
 }

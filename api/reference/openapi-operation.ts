@@ -61,6 +61,7 @@ function parametersOf(schemas: Schemas, operation: Operation, path: string): Sch
     })),
     ...operation.query.map((parameter) => queryParameterObject(schemas, parameter, operation)),
     ...(operation.acceptsIfMatch ? [{ $ref: '#/components/parameters/IfMatch' }] : []),
+    ...(operation.method.isCreate ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
   ]
 }
 
@@ -172,9 +173,11 @@ function successResponse(schemas: Schemas, { method }: Operation): Schema {
     }
   const example = exampleOf(output, 'response')
   const isResource = output.fields.some(({ name }) => name === 'update_time')
+  const headers = [...(isResource ? ['ETag'] : []), ...(method.isCreate ? ['Idempotent-Replayed'] : [])]
+  const refs = headers.map((name) => [name, { $ref: `#/components/headers/${name}` }])
   return {
     description: isResource ? 'The resource.' : 'The response.',
-    ...(isResource ? { headers: { ETag: { $ref: '#/components/headers/ETag' } } } : {}),
+    ...(headers.length > 0 ? { headers: Object.fromEntries(refs) } : {}),
     content: { 'application/json': { schema, ...(Object.keys(example).length > 0 ? { example } : {}) } },
   }
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import manifest from '../package.json' with { type: 'json' }
 import type { ErrorResponse } from './error-responses.ts'
 import { errorResponses } from './error-responses.ts'
-import { introduction } from './introduction.ts'
+import { idempotencyKeyDescription, introduction } from './introduction.ts'
 import { operationObject, otherError, tagOf } from './openapi-operation.ts'
 import type { Operation, Service } from './operations.ts'
 import { describeServices } from './operations.ts'
@@ -50,11 +50,19 @@ const componentsOf = (schemas: Schemas): Schema => ({
       description: 'Identifies this version of the resource. Send it as `If-Match` with an update or delete.',
       schema: { type: 'string' },
     },
+    'Idempotent-Replayed': {
+      description: 'Present if this is the stored response of an earlier request with the same key.',
+      schema: { type: 'string', enum: ['true'] },
+    },
   },
   parameters: {
     IfMatch: {
       ...{ name: 'If-Match', in: 'header', schema: { type: 'string' } },
       description: 'The call fails unless this is the current ETag of the resource.',
+    },
+    IdempotencyKey: {
+      ...{ name: 'Idempotency-Key', in: 'header', schema: { type: 'string', minLength: 1, maxLength: 512 } },
+      description: idempotencyKeyDescription,
     },
   },
   responses: Object.fromEntries(

@@ -6,6 +6,7 @@ import { commentOf, enumValueComment } from './comments.ts'
 import { curlOf } from './curl.ts'
 import type { ErrorResponse } from './error-responses.ts'
 import { errorResponsesOf } from './error-responses.ts'
+import { idempotencyKeyDescription } from './introduction.ts'
 import type { Operation, Service } from './operations.ts'
 import type { Purpose } from './schema.ts'
 import { fieldDescription, fieldsOf } from './schema.ts'
@@ -65,6 +66,7 @@ function operationPart(operation: Operation, types: Map<string, DescMessage | De
       ...variables.map(({ name, field }) => ({ ...rowOf(field, 'create', name), notes: ['in the path'] })),
       ...query.map(({ name, field }) => rowOf(field, 'create', name)),
       ...(acceptsIfMatch ? [ifMatch] : []),
+      ...(method.isCreate ? [idempotencyKey] : []),
     ],
     body: body && {
       type: body.type,
@@ -88,6 +90,11 @@ function operationPart(operation: Operation, types: Map<string, DescMessage | De
 const ifMatch: Row = {
   ...{ name: 'If-Match', type: 'string', typeName: undefined, notes: ['header'] },
   description: 'The call fails unless this is the current ETag of the resource.',
+}
+
+const idempotencyKey: Row = {
+  ...{ name: 'Idempotency-Key', type: 'string', typeName: undefined, notes: ['header'] },
+  description: idempotencyKeyDescription,
 }
 
 function responseDescription({ method }: Operation): string {

@@ -9,6 +9,7 @@ import { openChecks } from '../../server/checks.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { openGrantParser } from '../../server/policy/grants.ts'
 import { groupsResource } from '../../server/resources/iam/groups/resource.ts'
+import { openIdempotency } from '../../server/resources/idempotency/idempotency.ts'
 import { withStatusErrors } from '../../server/resources/store-errors.ts'
 import { openCorridor } from '../../server/rpc/corridor.ts'
 import { openDeadlines } from '../../server/rpc/deadline.ts'
@@ -35,6 +36,7 @@ export async function openLister({ settings, identity }: HugeStore): Promise<Lis
     random: randomBytes,
     settings: settingsOf(config, secret),
     checks: openChecks(),
+    idempotency: openIdempotency({ secret, now: Date.now }),
   }
   const { listGroups } = groupsResource.methods(deps)
   const endpoint = { method: describeMethod(GroupsService.method.listGroups), handler: listGroups }
@@ -47,7 +49,7 @@ export async function openLister({ settings, identity }: HugeStore): Promise<Lis
     clock: () => performance.now(),
     unsent: { reserve: () => () => {} }, // nothing is sent
   })
-  const noHeaders = { authorization: undefined, ifMatch: undefined }
+  const noHeaders = { authorization: undefined, ifMatch: undefined, idempotencyKey: undefined }
   const envelope = { door: 'rest', requestId: 'bench', timeout: 60_000, address: '', ...noHeaders } as const
   return {
     async list(request) {

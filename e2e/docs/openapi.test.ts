@@ -238,6 +238,7 @@ describe('a server', () => {
         { parent: nonEmptyGroup, repo: { name: 'static' } },
         token,
       ),
+      'a key of another request': await reuseKey(parent, token),
       'an old ETag': await ifMatch('"old"').call(
         updateGroup,
         { group: { uid: nonEmptyGroup, name: 'new' } },
@@ -251,6 +252,17 @@ describe('a server', () => {
       assert.deepEqual(JSON.parse(text), documented[name], name)
     }
   })
+
+  async function reuseKey(parent: string, token: string) {
+    const create = (name: string) =>
+      door.send(GroupsService.method.createGroup, { parent, group: { name } }, token, {
+        'idempotency-key': '"the same"',
+      })
+    await create('first')
+    const reused = await create('second')
+    assert.equal(reused.http, 422)
+    return reused.result
+  }
 
   /** A door that updates a group with If-Match and expects 412. */
   const ifMatch = (etag: string): Pick<Door, 'call'> => ({

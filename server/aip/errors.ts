@@ -149,8 +149,9 @@ export const methodNotAllowed = (allow: string) =>
     headers: { allow },
   })
 
-export function failedPrecondition(type: string, description: string): StatusError {
+export function failedPrecondition(type: string, description: string, http = 400): StatusError {
   return new StatusError(Code.FAILED_PRECONDITION, description, {
+    http,
     details: [{ type: 'PreconditionFailure', fields: { violations: [{ type, description }] } }],
   })
 }
@@ -179,6 +180,31 @@ export const tooManyRequests = (text: string, wait?: number) =>
 
 export const aborted = (text: string, http?: number) =>
   new StatusError(Code.ABORTED, text, http ? { http } : {})
+
+/** Marks a response that was stored for an idempotency key, and is sent again. */
+export const replayedHeader = 'idempotent-replayed'
+
+/**
+ * Not INVALID_ARGUMENT, because the same request is valid with another key. The status is that of
+ * draft-ietf-httpapi-idempotency-key-header (Error Scenarios).
+ */
+export const keyReused = () =>
+  failedPrecondition(
+    'IDEMPOTENCY_KEY_REUSED',
+    'another request was sent with this Idempotency-Key; send each new request with a new key',
+    422,
+  )
+
+/** The status is that of draft-ietf-httpapi-idempotency-key-header (Error Scenarios). */
+export const keyInUse = () =>
+  new StatusError(
+    Code.ABORTED,
+    'the first request with this Idempotency-Key is still running; repeat the request later',
+    {
+      details: [{ type: 'RetryInfo', fields: { retryDelay: '1s' } }],
+      headers: { 'retry-after': '1' },
+    },
+  )
 
 export const cancelled = () => new StatusError(Code.CANCELLED, 'the client disconnected')
 

@@ -8,7 +8,6 @@ import { isOutputOnly, rulesOf } from '@stemma/api/method.ts'
 import { alreadyExists, notFound, operatorOnly } from '../aip/errors.ts'
 import { isBranch } from '../aip/field-path.ts'
 import { lineage, newChildUid, parentOf } from '../aip/uid.ts'
-import { admitToWrite } from '../policy/admit.ts'
 import type { Grants } from '../policy/grants.ts'
 import type { Call } from '../rpc/call.ts'
 import { StoreError } from '../store/store-error.ts'
@@ -16,6 +15,7 @@ import { insertEntry } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import type { WriteAccess } from '../store/write-access.ts'
 import type { Reply } from '../wire/reply.ts'
+import { createOnce } from './create-once.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { ExtraColumns, ExtraValues, Kind } from './kind.ts'
 import { entryOf } from './kind.ts'
@@ -33,6 +33,8 @@ export type CreateOptions<D extends DescMessage, X extends ExtraColumns> = Befor
   uid?: string
   /** The error message if a unique constraint is violated, such as that on the name. */
   conflict?(draft: MessageShape<D>): string
+  /** Adds fields to the reply that are not stored in the resource. */
+  complete?(reply: Reply): Reply
 }
 
 /**
@@ -55,14 +57,14 @@ const isWork = <T>(result: HookResult<T>): result is Work<T> =>
 
 /** Creates a resource in the parent that the call names. */
 export function createResource<D extends DescMessage, X extends ExtraColumns>(
-  { store, now, random }: Dependencies,
+  deps: Dependencies,
   kind: Kind<D, X>,
   call: Call,
   options: CreateOptions<D, X> = {} as CreateOptions<D, X>, // an insert throws if extra columns are missing
 ): Promise<Reply> {
-  const { beforeCreate, conflict } = options
-  return store.write(function* () {
-    const grants = yield* admitToWrite(call.demand)
+  const { now, random } = deps
+  const { beforeCreate, conflict, complete } = options
+  return createOnce(deps, call, function* (grants) {
     const parent = call.demand.scope
     const draft = draftOf(kind.desc, resourceIn(kind, call))
     const time = now()
@@ -70,8 +72,9 @@ export function createResource<D extends DescMessage, X extends ExtraColumns>(
     const columns = yield* resultOf(beforeCreate?.(draft, { grants, uid, time }))
     const entry = { uid, now: time, columns }
     yield* createIn(grants, parent, kind, draft, entry as NewEntry<X>, conflict?.(draft)) // `BeforeCreate` returns the columns
-    return yield* readReply(kind, uid, call.form, grants)
-  }, call.deadline)
+    const reply = yield* readReply(kind, uid, call.form, grants)
+    return complete ? complete(reply) : reply
+  })
 }
 
 /** Writes a new resource. A missing parent and a conflict become errors for the caller. */

@@ -5,8 +5,12 @@ import type { IssuerRule } from '../claims/issuer.ts'
 import type { PatternRule } from '../claims/pattern-rule.ts'
 import type { TrustTask } from '../claims/trust.ts'
 import type { RandomBytes } from '../crypto/random.ts'
+import type { WriteGrants } from '../policy/admit.ts'
+import type { Call, Idempotency as SentKey } from '../rpc/call.ts'
 import type { Store } from '../store/db.ts'
+import type { Work } from '../store/work.ts'
 import type { WriteAccess } from '../store/write-access.ts'
+import type { Reply } from '../wire/reply.ts'
 
 /** Passed to the methods of every resource. */
 export type Dependencies = {
@@ -16,6 +20,19 @@ export type Dependencies = {
   random: RandomBytes
   settings: Settings
   checks: Checks
+  idempotency: Idempotency
+}
+
+/** The two steps of a create. A repeated call only passes the first one, so it gets no response without access. */
+export type Creation = {
+  admit(): Work<WriteGrants>
+  create(grants: WriteGrants): Work<Reply>
+}
+
+/** Implemented in the folder idempotency. */
+export type Idempotency = {
+  /** Runs the creation, or returns the stored response of the first call with the same key. */
+  run(store: Store, call: Call, sent: SentKey, creation: Creation): Promise<Reply>
 }
 
 /**

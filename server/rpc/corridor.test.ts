@@ -29,11 +29,10 @@ async function openTestCorridor(reply: Reply) {
     clock: () => 0,
     unsent,
   })
-  const envelope = { door: 'rest', requestId: '', authorization: '', address: '', timeout: 1000 } as const
+  const noHeaders = { authorization: '', ifMatch: undefined, idempotencyKey: undefined }
+  const envelope = { door: 'rest', requestId: '', address: '', timeout: 1000, ...noHeaders } as const
   const answer = async () =>
-    corridor({ method, handler: () => reply }, { ...envelope, ifMatch: undefined }, () =>
-      create(ListGroupsRequestSchema),
-    )
+    corridor({ method, handler: () => reply }, envelope, () => create(ListGroupsRequestSchema))
   const hasRoomFor = (bytes: number) => {
     try {
       unsent.reserve(caller.identity, bytes)()

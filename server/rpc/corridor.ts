@@ -118,9 +118,13 @@ export function callOf(
   request: Message,
   demand: Demand,
   deadline: number,
-  { door, ifMatch, authorization, address }: Envelope,
+  { door, ifMatch, authorization, address, idempotencyKey }: Envelope,
 ): Call {
-  return { method, request, deadline, ifMatch, authorization, address, form: formOf[door], demand }
+  const idempotency =
+    idempotencyKey === undefined || !method.isCreate ? undefined : { header: idempotencyKey, method, request }
+  // The response is stored as bytes: a repeated call may come through the other door.
+  const form = idempotency ? 'bytes' : formOf[door]
+  return { method, request, deadline, ifMatch, authorization, address, form, demand, idempotency }
 }
 
 /** Renders the form that the door will ask for, so that an error in rendering is reported too. */

@@ -15,9 +15,16 @@ export type ErrorBody = { code: number; message: string; details: ({ '@type': st
 /** The body or the error of a call. The body of a complete stream is `{ documents: […] }`. */
 export type CallResult = { body: JsonObject; error?: undefined } | { body?: undefined; error: ErrorBody }
 
+/** A result with the HTTP status (over REST), and the headers of the response or the trailing metadata (over gRPC). */
+export type FullResult = { result: CallResult; http?: number; header(name: string): string | undefined }
+
+export type SentHeaders = Record<string, string>
+
 export type Door = {
   name: 'REST' | 'gRPC'
   call(method: DescMethod, request: JsonObject, token?: string): Promise<CallResult>
+  /** Makes a call of a method without a stream, with further headers. */
+  send(method: DescMethod, request: JsonObject, token: string, headers: SentHeaders): Promise<FullResult>
   close(): void
 }
 
@@ -26,24 +33,37 @@ type Rename = (name: string) => string
 
 export function restDoor(url: string, rename: Rename = keepName): Door {
   const routes = new Map<DescMethod, RestRoute>()
+
+  async function send(method: DescMethod, request: JsonObject, headers: SentHeaders): Promise<FullResult> {
+    const route = routes.get(method) ?? routeOf(method)
+    routes.set(method, route)
+    const { verb, target, body } = transcode(route, request)
+    const init = body === undefined ? {} : { body: JSON.stringify(body) }
+    const response = await fetch(url + rename(target), {
+      method: verb,
+      headers: { 'content-type': 'application/json', ...headers },
+      ...init,
+    })
+    const result = restResult(method, response.ok, await response.text())
+    return { result, http: response.status, header: (name) => response.headers.get(name) ?? undefined }
+  }
+
   return {
     name: 'REST',
-    async call(method, request, token) {
-      const route = routes.get(method) ?? routeOf(method)
-      routes.set(method, route)
-      const { verb, target, body } = transcode(route, request)
-      const headers: Record<string, string> = { 'content-type': 'application/json' }
-      if (token !== undefined) headers.authorization = `Bearer ${token}`
-      const init = body === undefined ? {} : { body: JSON.stringify(body) }
-      const response = await fetch(url + rename(target), { method: verb, headers, ...init })
-      const text = await response.text()
-      if (response.ok && method.methodKind === 'server_streaming')
-        return { body: { documents: linesOf(text) } }
-      const json = text === '' ? {} : JSON.parse(text)
-      return response.ok ? { body: json } : { error: json }
-    },
+    call: async (method, request, token) => (await send(method, request, authorizationOf(token))).result,
+    send: (method, request, token, headers) =>
+      send(method, request, { ...authorizationOf(token), ...headers }),
     close() {},
   }
+}
+
+const authorizationOf = (token: string | undefined): SentHeaders =>
+  token === undefined ? {} : { authorization: `Bearer ${token}` }
+
+function restResult(method: DescMethod, isOk: boolean, text: string): CallResult {
+  if (isOk && method.methodKind === 'server_streaming') return { body: { documents: linesOf(text) } }
+  const json = text === '' ? {} : JSON.parse(text)
+  return isOk ? { body: json } : { error: json }
 }
 
 const keepName: Rename = (name) => name
@@ -108,16 +128,25 @@ function queryOf(values: JsonObject, prefix = ''): string[] {
 
 export function grpcDoor(url: string, rename: Rename = keepName): Door {
   const client = new Client(new URL(url).host, credentials.createInsecure())
+
+  function requestOf(method: DescMethod, json: JsonObject, headers: SentHeaders): GrpcRequest {
+    const metadata = new Metadata()
+    for (const [name, value] of Object.entries(headers)) metadata.set(name, value)
+    const bytes = Buffer.from(toBinary(method.input, fromJson(method.input, json)))
+    const path = `/${rename(method.parent.typeName)}/${method.name}`
+    return { client, path, bytes, metadata, output: method.output }
+  }
+
   return {
     name: 'gRPC',
-    call(method, json, token) {
-      const metadata = new Metadata()
-      if (token !== undefined) metadata.set('authorization', `Bearer ${token}`)
-      const bytes = Buffer.from(toBinary(method.input, fromJson(method.input, json)))
-      const path = `/${rename(method.parent.typeName)}/${method.name}`
-      const request = { client, path, bytes, metadata, output: method.output }
-      return method.methodKind === 'server_streaming' ? callStream(request) : callUnary(request)
+    async call(method, json, token) {
+      const request = requestOf(method, json, authorizationOf(token))
+      return method.methodKind === 'server_streaming'
+        ? callStream(request)
+        : (await callUnary(request)).result
     },
+    send: (method, json, token, headers) =>
+      callUnary(requestOf(method, json, { ...authorizationOf(token), ...headers })),
     close: () => client.close(),
   }
 }
@@ -127,11 +156,16 @@ type GrpcRequest = { client: Client; path: string; bytes: Buffer; metadata: Meta
 const asIs = (value: Buffer) => value
 
 const callUnary = ({ client, path, bytes, metadata, output }: GrpcRequest) =>
-  new Promise<CallResult>((resolve) => {
-    client.makeUnaryRequest(path, asIs, asIs, bytes, metadata, (error, reply) => {
-      if (error) resolve({ error: errorOf(error) })
-      else resolve({ body: bodyOf(output, reply ?? Buffer.alloc(0)) })
-    })
+  new Promise<FullResult>((resolve) => {
+    let result: CallResult
+    client
+      .makeUnaryRequest(path, asIs, asIs, bytes, metadata, (error, reply) => {
+        result = error ? { error: errorOf(error) } : { body: bodyOf(output, reply ?? Buffer.alloc(0)) }
+      })
+      // Follows the callback.
+      .on('status', (status) => {
+        resolve({ result, header: (name) => status.metadata.get(name)[0]?.toString() })
+      })
   })
 
 const callStream = ({ client, path, bytes, metadata, output }: GrpcRequest) =>

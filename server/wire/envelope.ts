@@ -14,6 +14,8 @@ export type Envelope = {
   timeout: number
   /** The `If-Match` header (RFC 9110). */
   ifMatch: string | undefined
+  /** The `Idempotency-Key` header. */
+  idempotencyKey: string | undefined
 }
 
 /** Answers one call. It authenticates the caller before it calls `readRequest`. */

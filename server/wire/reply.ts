@@ -16,6 +16,8 @@ export type Reply = {
   bytes(): Uint8Array
   /** The entity tag, if the response is a resource. */
   etag?: string
+  /** Whether this is the stored response of an earlier call with the same idempotency key. */
+  isReplayed?: boolean
   /** The JSON in parts, in place of `json`: for a response that may be too large for memory. Must be read to its end. */
   parts?(): JsonParts
   /** Called when the response was sent, or can no longer be sent. */

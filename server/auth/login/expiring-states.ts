@@ -154,10 +154,10 @@ function* findWhere({ secret, now }: StateDependencies, condition: Sql): Work<Ex
   }
 }
 
-/** Deletes a batch of expired states, refresh tokens and ended sign-ins. Returns whether there may be more. */
+/** Deletes a batch of expired states, refresh tokens, ended sign-ins and idempotency keys. Returns whether there may be more. */
 export function* deleteExpired(now: number): Work<boolean> {
   let mayBeMore = false
-  for (const table of ['sign_in_states', 'refresh_tokens', 'ended_sign_ins']) {
+  for (const table of ['sign_in_states', 'refresh_tokens', 'ended_sign_ins', 'idempotency_keys']) {
     const rows = yield sql`delete from ${raw(table)} where id in
       (select id from ${raw(table)} where expire_time < ${now} limit ${deletionBatchSize}) returning id`
     mayBeMore ||= rows.length === deletionBatchSize

@@ -12,7 +12,7 @@ import type {
 } from '@grpc/grpc-js'
 import { Metadata } from '@grpc/grpc-js'
 import type { Method } from '@stemma/api/method.ts'
-import { malformed } from '../../aip/errors.ts'
+import { malformed, replayedHeader } from '../../aip/errors.ts'
 import type { Corridor, Envelope } from '../../wire/envelope.ts'
 import { andThen, recover } from '../../wire/maybe-promise.ts'
 import type { Reply } from '../../wire/reply.ts'
@@ -49,7 +49,7 @@ export function unaryHandler<E extends Endpoint>(
           const stream = streamOf(call)
           countReply(stream, bytes.length, reply.onSent !== undefined)
           if (reply.onSent) watchLargeReply(stream, reply.onSent)
-          callback(null, bytes, etagTrailer(reply))
+          callback(null, bytes, trailerOf(reply))
         }),
       (thrown) => callback(statuses.serviceError(thrown)),
     )
@@ -97,12 +97,17 @@ function decode({ desc }: Method, bytes: Uint8Array): Message {
   }
 }
 
-function etagTrailer({ etag }: Reply): Metadata | undefined {
-  if (etag === undefined) return undefined
+function trailerOf({ etag, isReplayed }: Reply): Metadata | undefined {
+  if (etag === undefined && !isReplayed) return undefined
   const trailer = new Metadata()
-  trailer.set('etag', etag)
+  if (etag !== undefined) trailer.set('etag', etag)
+  if (isReplayed) trailer.set(replayedHeader, 'true')
   return trailer
 }
+
+/** Several values are joined as HTTP/1.1 does, which is no valid key. */
+const onlyValue = (values: readonly (string | Buffer)[]) =>
+  values.length === 0 ? undefined : values.join(', ')
 
 /** The interceptor has set the request id, and limited the deadline if the client sent one. */
 function envelopeOf<E extends Endpoint>(
@@ -118,5 +123,6 @@ function envelopeOf<E extends Endpoint>(
     authorization: metadata.get('authorization')[0]?.toString(),
     timeout: Math.min(maxDuration(method), Math.max(0, Number(call.getDeadline()) - now())),
     ifMatch: metadata.get('if-match')[0]?.toString(),
+    idempotencyKey: onlyValue(metadata.get('idempotency-key')),
   }
 }

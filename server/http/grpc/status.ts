@@ -14,7 +14,7 @@ import {
 } from '@stemma/api/gen/google/rpc/error_details_pb.ts'
 import { StatusSchema } from '@stemma/api/gen/google/rpc/status_pb.ts'
 import type { Detail, StatusError } from '../../aip/errors.ts'
-import { asStatusError, statusOf } from '../../aip/errors.ts'
+import { asStatusError, replayedHeader, statusOf } from '../../aip/errors.ts'
 
 const detailSchemas: Record<string, DescMessage> = Object.fromEntries(
   [
@@ -65,6 +65,8 @@ export function openStatusWriter(errorDomain: string): StatusWriter {
       const { message, bytes } = renderedOf(error)
       const metadata = new Metadata()
       metadata.set('grpc-status-details-bin', bytes)
+      const replayed = error.headers[replayedHeader]
+      if (replayed !== undefined) metadata.set(replayedHeader, replayed)
       return { code: error.code as number, details: message, metadata }
     },
   }

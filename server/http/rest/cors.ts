@@ -3,8 +3,21 @@
 
 /** Published clients send the headers from `cgclientid` on: client id, request id and trace context. */
 const requestHeaders = [
-  ...['authorization', 'content-type', 'if-match', 'user-agent', 'x-request-id', 'cgclientid', 'cgrequestid'],
+  ...[
+    'authorization',
+    'content-type',
+    'if-match',
+    'idempotency-key',
+    'user-agent',
+    'x-request-id',
+    'cgclientid',
+    'cgrequestid',
+  ],
   ...['traceparent', 'tracestate', 'baggage'],
+]
+
+const responseHeaders = [
+  ...['etag', 'idempotent-replayed', 'retry-after', 'x-request-id', 'ratelimit', 'ratelimit-policy'],
 ]
 
 const preflightHeaders = [
@@ -17,7 +30,7 @@ export function corsHeaders(allowed: readonly string[], origin: string, isPrefli
   if (!allowed.includes(origin)) return ['vary', 'Origin']
   return [
     ...['vary', 'Origin', 'access-control-allow-origin', origin],
-    ...['access-control-expose-headers', 'etag, retry-after, x-request-id, ratelimit, ratelimit-policy'],
+    ...['access-control-expose-headers', responseHeaders.join(', ')],
     ...(isPreflight ? preflightHeaders : []),
   ]
 }

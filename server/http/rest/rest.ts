@@ -1,9 +1,10 @@
 // The REST door: finds the route of an HTTP/1.1 request, passes the call to the corridor and writes its reply.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { StatusError } from '../../aip/errors.ts'
-import { noSuchPath } from '../../aip/errors.ts'
+import { noSuchPath, replayedHeader } from '../../aip/errors.ts'
 import type { MaybePromise } from '../../wire/maybe-promise.ts'
 import { andThen, recover } from '../../wire/maybe-promise.ts'
+import type { Reply } from '../../wire/reply.ts'
 import { asJson } from '../../wire/reply.ts'
 import { canonicalSegments } from '../aliases.ts'
 import type { Endpoint } from '../door.ts'
@@ -82,8 +83,14 @@ function answerCall<E extends Endpoint>(context: RestContext<E>, exchange: Excha
   return andThen(context.corridor(endpoint, envelope, read), (reply) => {
     if (reply.parts) return sendParts(context, exchange, reply.parts())
     if (reply.onSent) onClosed(response, reply.onSent)
-    return sendJson(context, exchange, 200, reply.json(), reply.etag ? ['etag', reply.etag] : [])
+    return sendJson(context, exchange, 200, reply.json(), headersOf(reply))
   })
+}
+
+function headersOf({ etag, isReplayed }: Reply): string[] {
+  const headers = etag ? ['etag', etag] : []
+  if (isReplayed) headers.push(replayedHeader, 'true')
+  return headers
 }
 
 function onClosed(response: ServerResponse, listener: () => void): void {

@@ -11,4 +11,8 @@ export type CallV2 = <I extends DescMessage, O extends DescMessage>(
   request: MessageInitShape<I>,
 ) => Promise<V2Reply<O>>
 
-export type V2Reply<O extends DescMessage> = { message: MessageShape<O>; etag: string | undefined }
+export type V2Reply<O extends DescMessage> = {
+  message: MessageShape<O>
+  etag: string | undefined
+  isReplayed: boolean | undefined
+}

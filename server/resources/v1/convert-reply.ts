@@ -12,8 +12,12 @@ export async function convertReply<O extends DescMessage, D extends DescMessage>
   desc: D,
   convert: (message: MessageShape<O>) => MessageShape<D>,
 ): Promise<Reply> {
-  const { message, etag } = await reply
-  return { ...messageReply(desc, convert(message)), ...(etag !== undefined && { etag }) }
+  const { message, etag, isReplayed } = await reply
+  return {
+    ...messageReply(desc, convert(message)),
+    ...(etag !== undefined && { etag }),
+    ...(isReplayed && { isReplayed }),
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 // Errors of v2 calls name fields of the v2 request; v1 callers get the names of their own request.
 import { Code } from '../../aip/code.ts'
-import { alreadyExists, invalidArgument, StatusError, textOf } from '../../aip/errors.ts'
+import { StatusError, textOf } from '../../aip/errors.ts'
 
 /** A pattern in a v2 field path, and the text that replaces it in v1. */
 export type FieldRename = readonly [v2: RegExp, v1: string]
@@ -10,11 +10,14 @@ const rename = (renames: readonly FieldRename[], path: string) =>
 
 /** The same error with renamed fields in its violations. */
 export function renameViolations(renames: readonly FieldRename[], error: StatusError): StatusError {
-  const [first, ...others] = error.violations.map(({ field, ...rest }) => ({
+  const violations = error.violations.map(({ field, ...rest }) => ({
     field: rename(renames, field),
     ...rest,
   }))
-  return first ? invalidArgument(first, ...others) : error
+  const [first] = violations
+  if (!first) return error
+  const { headers } = error
+  return new StatusError(error.code, `${first.field}: ${first.description}`, { violations, headers })
 }
 
 /** Resolves or rejects as `reply` does, with renamed fields if it rejects. */
@@ -24,7 +27,8 @@ export async function renameErrorFields<T>(renames: readonly FieldRename[], repl
   } catch (error) {
     if (!(error instanceof StatusError)) throw error
     // In a batch, the message names the field of the item that already exists.
-    if (error.code === Code.ALREADY_EXISTS) throw alreadyExists(rename(renames, textOf(error)))
+    if (error.code === Code.ALREADY_EXISTS)
+      throw new StatusError(error.code, rename(renames, textOf(error)), { headers: error.headers })
     throw renameViolations(renames, error)
   }
 }

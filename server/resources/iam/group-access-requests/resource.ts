@@ -11,10 +11,10 @@ import {
 import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { notFound } from '../../../aip/errors.ts'
 import { newChildUid, parentOf } from '../../../aip/uid.ts'
-import { admitToWrite } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { readForDelete } from '../../../store/table.ts'
 import { createIn } from '../../create.ts'
+import { createOnce } from '../../create-once.ts'
 import { deleteResource, removeEntry } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
@@ -35,8 +35,7 @@ function groupAccessRequestsMethods(deps: Dependencies) {
       listResources(deps, groupAccessRequests, call),
 
     approveGroupAccessRequest: (call: Call<ApproveGroupAccessRequestRequest>) =>
-      store.write(function* () {
-        const grants = yield* admitToWrite(call.demand)
+      createOnce(deps, call, function* (grants) {
         const { uid, roleUid } = call.request
         const row = yield* readForDelete(groupAccessRequests.table, uid, ['identity'])
         if (!row) throw notFound(GroupAccessRequestSchema.typeName, uid)
@@ -54,7 +53,7 @@ function groupAccessRequestsMethods(deps: Dependencies) {
         yield* createIn(grants, group, roleBindings, create(RoleBindingSchema), entry, conflict)
         yield* removeEntry(grants, groupAccessRequests, uid)
         return yield* readReply(roleBindings, entry.uid, call.form, grants)
-      }, call.deadline),
+      }),
 
     deleteGroupAccessRequest: (call: Call) =>
       deleteResource(deps, groupAccessRequests, call, { isIdempotent: true }),

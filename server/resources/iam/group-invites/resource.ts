@@ -44,10 +44,10 @@ function groupInvitesMethods(deps: Dependencies) {
         filters: equalTo(raw('key_id'), call.request.keyId),
       }),
 
-    async createGroupInvite(call: Call<CreateGroupInviteRequest>) {
+    createGroupInvite(call: Call<CreateGroupInviteRequest>) {
       const group = call.demand.scope
       const { code, keyId } = makeCode(group, random)
-      const reply = await createResource(deps, groupInvites, call, {
+      return createResource(deps, groupInvites, call, {
         *beforeCreate(draft, { grants, time }) {
           if (!draft.ttl) throw invalidField('ttl', 'is required, such as 3600s')
           setExpiry(draft, draft.ttl, time)
@@ -55,8 +55,8 @@ function groupInvitesMethods(deps: Dependencies) {
           yield* requireDelegable(grants, group, draft.roleUid, 'role_uid')
           return { digest: digestOf(code) }
         },
+        complete: (reply) => withCode(reply, code),
       })
-      return withCode(reply, code)
     },
 
     updateGroupInvite: (call: Call<UpdateGroupInviteRequest>) =>

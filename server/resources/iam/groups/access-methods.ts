@@ -9,12 +9,14 @@ import {
 } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { noOrganization, tooManyRequests } from '../../../aip/errors.ts'
 import { newChildUid } from '../../../aip/uid.ts'
+import type { WriteGrants } from '../../../policy/admit.ts'
 import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { StoreError } from '../../../store/store-error.ts'
 import type { Work } from '../../../store/work.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import { createEntry } from '../../create.ts'
+import { createOnce } from '../../create-once.ts'
 import type { Dependencies, WriteContext } from '../../dependencies.ts'
 import { readResource } from '../../stored-resource.ts'
 import { groupAccessRequests } from '../group-access-requests/table.ts'
@@ -41,16 +43,26 @@ export function accessMethods(deps: Dependencies) {
         return messageReply(CheckEligibilityResponseSchema, response)
       }),
 
-    requestGroupAccess: ({ demand, request, deadline }: Call<RequestGroupAccessRequest>) =>
-      store.write(function* () {
-        const access = yield* admitToWrite(demand)
-        const { identity, limits } = demand.caller
-        const organization = yield* requireOrganization(identity)
-        if (organization !== request.groupUid || limits) throw noOrganization()
-        yield* createAccessRequest({ ...deps, access }, organization, identity)
-        return messageReply(RequestGroupAccessResponseSchema, create(RequestGroupAccessResponseSchema))
-      }, deadline),
+    requestGroupAccess: (call: Call<RequestGroupAccessRequest>) =>
+      createOnce(
+        deps,
+        call,
+        function* (access) {
+          const { groupUid } = call.request
+          yield* createAccessRequest({ ...deps, access }, groupUid, access.caller.identity)
+          return messageReply(RequestGroupAccessResponseSchema, create(RequestGroupAccessResponseSchema))
+        },
+        () => admitToRequest(call),
+      ),
   }
+}
+
+/** Only people whose e-mail domain belongs to the organization may ask for access to it. */
+function* admitToRequest({ demand, request }: Call<RequestGroupAccessRequest>): Work<WriteGrants> {
+  const grants = yield* admitToWrite(demand)
+  const organization = yield* requireOrganization(demand.caller.identity)
+  if (organization !== request.groupUid || demand.caller.limits) throw noOrganization()
+  return grants
 }
 
 function* requireOrganization(identity: string): Work<string> {

@@ -3,6 +3,7 @@ import type { CreateGroupRequest } from '@stemma/api/gen/platform/iam/v2beta1/gr
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { failedPrecondition, permissionDenied } from '../../../aip/errors.ts'
 import { depthOf, newChildUid, newRootUid } from '../../../aip/uid.ts'
+import type { WriteGrants } from '../../../policy/admit.ts'
 import { admitToWrite } from '../../../policy/admit.ts'
 import { nameOf } from '../../../policy/capabilities.ts'
 import type { Call } from '../../../rpc/call.ts'
@@ -18,25 +19,34 @@ import { groups } from './table.ts'
 
 const maxDepth = 32
 
-/** Creates an organization if the request names no parent. */
-export function* createGroup(deps: Dependencies, call: Call<CreateGroupRequest>): Work<Reply> {
-  const access = yield* admitToWrite(call.demand)
-  const uid =
-    call.request.parent === ''
-      ? yield* createRoot(deps, access, call)
-      : yield* createChild(deps, access, call)
-  return yield* readReply(groups, uid, call.form, access)
-}
-
-/** The caller becomes the owner. */
-function* createRoot(deps: Dependencies, access: WriteAccess, call: Call<CreateGroupRequest>): Work<string> {
+/** A request without a parent creates an organization, which needs no capability but has other conditions. */
+export function* admitToCreate(deps: Dependencies, call: Call<CreateGroupRequest>): Work<WriteGrants> {
+  const grants = yield* admitToWrite(call.demand)
+  if (call.request.parent !== '') return grants
   const { identity, limits: tokenLimits } = call.demand.caller
   if (deps.settings.organizationCreation === 'nobody' || tokenLimits)
     throw permissionDenied(nameOf(Capability.CAP_IAM_GROUPS_CREATE), '')
   yield* requireFounder(identity)
+  return grants
+}
+
+export function* createGroup(
+  deps: Dependencies,
+  call: Call<CreateGroupRequest>,
+  grants: WriteGrants,
+): Work<Reply> {
+  const uid =
+    call.request.parent === ''
+      ? yield* createRoot(deps, grants, call)
+      : yield* createChild(deps, grants, call)
+  return yield* readReply(groups, uid, call.form, grants)
+}
+
+/** The caller becomes the owner. */
+function* createRoot(deps: Dependencies, access: WriteAccess, call: Call<CreateGroupRequest>): Work<string> {
   const uid = newRootUid(deps.random)
   yield* createEntry(access, groups, draftIn(call), { uid, now: deps.now() })
-  yield* bindOwner({ ...deps, access }, uid, identity)
+  yield* bindOwner({ ...deps, access }, uid, call.demand.caller.identity)
   return uid
 }
 

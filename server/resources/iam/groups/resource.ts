@@ -8,6 +8,7 @@ import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { operatorOnly } from '../../../aip/errors.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { raw } from '../../../store/sql.ts'
+import { createOnce } from '../../create-once.ts'
 import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
@@ -15,7 +16,7 @@ import { equalTo, listResources } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { accessMethods } from './access-methods.ts'
-import { createGroup } from './create-group.ts'
+import { admitToCreate, createGroup } from './create-group.ts'
 import { requireEmpty } from './require-empty.ts'
 import { groups } from './table.ts'
 
@@ -26,7 +27,12 @@ const groupsMethods = (deps: Dependencies) => ({
     listResources(deps, groups, call, { filters: equalTo(raw('name'), call.request.name) }),
 
   createGroup: (call: Call<CreateGroupRequest>) =>
-    deps.store.write(() => createGroup(deps, call), call.deadline),
+    createOnce(
+      deps,
+      call,
+      (grants) => createGroup(deps, call, grants),
+      () => admitToCreate(deps, call),
+    ),
 
   updateGroup: (call: Call<UpdateGroupRequest>) =>
     updateResource(deps, groups, call, {

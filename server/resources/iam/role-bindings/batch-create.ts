@@ -9,7 +9,7 @@ import {
 } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { invalidField } from '../../../aip/errors.ts'
 import { newChildUid } from '../../../aip/uid.ts'
-import { admitToWrite } from '../../../policy/admit.ts'
+import type { WriteGrants } from '../../../policy/admit.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { among, raw, sql } from '../../../store/sql.ts'
@@ -28,8 +28,8 @@ import { roleBindings } from './table.ts'
 export function* batchCreate(
   { now, random }: Dependencies,
   call: Call<BatchCreateRoleBindingsRequest>,
+  grants: WriteGrants,
 ): Work<Reply> {
-  const grants = yield* admitToWrite(call.demand)
   const { parent } = call.request
   const time = now()
   const uids: string[] = []

@@ -9,6 +9,7 @@ import { parentOf } from '../../../aip/uid.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { raw } from '../../../store/sql.ts'
 import { createResource } from '../../create.ts'
+import { createOnce } from '../../create-once.ts'
 import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
@@ -40,7 +41,7 @@ function roleBindingsMethods(deps: Dependencies) {
       }),
 
     batchCreateRoleBindings: (call: Call<BatchCreateRoleBindingsRequest>) =>
-      store.write(() => batchCreate(deps, call), call.deadline),
+      createOnce(deps, call, (grants) => batchCreate(deps, call, grants)),
 
     updateRoleBinding: (call: Call<UpdateRoleBindingRequest>) =>
       updateResource(deps, roleBindings, call, {

@@ -5,11 +5,11 @@ import type {
   UpdateTagRequest,
 } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { TagSchema, TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
-import { admitToWrite } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import type { Sql } from '../../../store/sql.ts'
 import { among, raw, sql } from '../../../store/sql.ts'
 import { draftOf } from '../../create.ts'
+import { createOnce } from '../../create-once.ts'
 import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
@@ -32,12 +32,11 @@ function tagsMethods(deps: Dependencies) {
       listResources(deps, tags, call, { filters: filtersOf(call.request) }),
 
     createTag: (call: Call<CreateTagRequest>) =>
-      store.write(function* () {
-        const access = yield* admitToWrite(call.demand)
+      createOnce(deps, call, function* (access) {
         const draft = draftOf(TagSchema, resourceIn(tags, call))
         const uid = yield* createOrMove({ ...deps, access }, call.demand.scope, draft)
         return yield* readReply(tags, uid, call.form, access)
-      }, call.deadline),
+      }),
 
     updateTag: (call: Call<UpdateTagRequest>) =>
       updateResource(deps, tags, call, {

@@ -16,6 +16,7 @@ import { admitToRead } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
+import { createOnce } from '../../create-once.ts'
 import { advisories, withdrawnAdvisories } from '../../vulnerabilities/advisories/table.ts'
 import type { V1Dependencies } from '../dependencies.ts'
 import { admittedWrite } from './admitted-write.ts'
@@ -24,9 +25,9 @@ import { pathStart, withV1ErrorFields } from './error-fields.ts'
 import { readAdvisory } from './read-advisory.ts'
 import { applyReviewRules } from './review.ts'
 
-export const eventMethods = ({ store, advisoryWrites }: V1Dependencies) => ({
+export const eventMethods = ({ store, idempotency, advisoryWrites }: V1Dependencies) => ({
   createAdvisoryEvent: (call: Call<CreateAdvisoryEventRequest>) =>
-    admittedWrite(store, call, function* (grants) {
+    createOnce({ store, idempotency }, call, function* (grants) {
       const { parentId, advisoryEvent } = call.request
       const event = eventFromV1(advisoryEvent ?? create(V1EventSchema))
       applyReviewRules(grants, parentId, event)

@@ -14,6 +14,7 @@ import type { Call } from '../../../rpc/call.ts'
 import { readForDelete } from '../../../store/table.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
+import { createOnce } from '../../create-once.ts'
 import { emptyReply } from '../../reply.ts'
 import { advisories } from '../../vulnerabilities/advisories/table.ts'
 import type { V1Dependencies } from '../dependencies.ts'
@@ -23,9 +24,9 @@ import { pathStart, withV1ErrorFields } from './error-fields.ts'
 import { readAdvisory } from './read-advisory.ts'
 import { applyReviewRules } from './review.ts'
 
-export const writeMethods = ({ store, advisoryWrites }: V1Dependencies) => ({
+export const writeMethods = ({ store, idempotency, advisoryWrites }: V1Dependencies) => ({
   create: (call: Call<CreateAdvisoryRequest>) =>
-    admittedWrite(store, call, function* (grants) {
+    createOnce({ store, idempotency }, call, function* (grants) {
       const { scope } = call.demand
       // Converted inside the transaction: the write modifies the draft, and a retry needs a new one.
       const draft = advisoryFromV1(call.request.advisory ?? create(V1AdvisorySchema))

@@ -1,0 +1,21 @@
+import type { DescEnumValue, DescMethod } from '@bufbuild/protobuf'
+import { getOption, hasOption } from '@bufbuild/protobuf'
+import type { Capability } from './gen/capabilities/capability_pb.ts'
+import { CapabilitySchema } from './gen/capabilities/capability_pb.ts'
+import { access } from './gen/platform/common/access_pb.ts'
+import { bindingsOf } from './http-binding.ts'
+
+/**
+ * Whether a method creates something, so that it accepts an idempotency key: a POST for which the caller needs an access
+ * token and, if it needs capabilities, one to create. Other POSTs are sign-in, and checks that change nothing.
+ */
+export function isCreateMethod(method: DescMethod): boolean {
+  const [binding] = bindingsOf(method)
+  if (binding?.verb !== 'POST' || !hasOption(method, access)) return false
+  const { open, capabilities } = getOption(method, access)
+  return !open && (capabilities.length === 0 || capabilities.some(isToCreate))
+}
+
+const isToCreate = (capability: Capability) =>
+  // Undefined for a capability that this version does not know.
+  (CapabilitySchema.value[capability] as DescEnumValue | undefined)?.name.endsWith('_CREATE') ?? false
