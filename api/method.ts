@@ -65,7 +65,7 @@ export function scopeOf(method: Method, request: Message): string {
   let value: unknown = request
   for (const { localName } of method.scope)
     value = (value as Record<string, unknown> | undefined)?.[localName]
-  // The cast is safe: a test checks that all scope fields are strings.
+  // The cast is safe: e2e/contract/contract.test.ts checks that all scope fields are strings.
   return (value as string | undefined) ?? ''
 }
 

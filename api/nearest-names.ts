@@ -1,17 +1,17 @@
 // Suggests names for a misspelt word.
 
-/** In characters. A longer word is not a typing error, and comparing it would take time. */
+/** In characters. A longer word is not a typing error, and comparing it with the names would be slow. */
 const maxWordLength = 100
 const maxSuggestions = 3
 
 /** Up to three names that are similar to a word, the most similar first. */
 export function nearestNames(word: string, names: readonly string[]): string[] {
   if (word.length > maxWordLength) return []
-  const containsWord = (name: string) =>
+  const startsOrEndsWithWord = (name: string) =>
     name.endsWith(`.${word}`) || (word.length > 2 && name.startsWith(word))
   return names
     .map((name) => ({ name, distance: editDistance(word, name) }))
-    .filter(({ name, distance }) => distance <= 2 || containsWord(name))
+    .filter(({ name, distance }) => distance <= 2 || startsOrEndsWithWord(name))
     .sort((a, b) => a.distance - b.distance)
     .slice(0, maxSuggestions)
     .map(({ name }) => name)

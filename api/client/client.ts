@@ -20,7 +20,8 @@ import type { Transport } from './transport.ts'
 import { createTransport } from './transport.ts'
 
 /**
- * The type of a response. Documents of other formats, such as OSV, are plain JSON in place of a `Struct` message.
+ * The type in which a client returns a response message. A `Struct` contains a document of another format, such as
+ * OSV, and is returned as plain JSON.
  *
  * @example
  * ```ts
@@ -33,7 +34,7 @@ import { createTransport } from './transport.ts'
 export type ResponseOf<O extends DescMessage> = MessageShape<O> extends Struct ? JsonObject : MessageShape<O>
 
 /**
- * A method of a client with one response.
+ * A client method that returns one response.
  *
  * @example
  * ```ts
@@ -52,7 +53,7 @@ export type UnaryCall<I extends DescMessage, O extends DescMessage> = {
 }
 
 /**
- * A method of a client that streams its responses. Leave the loop to end the stream.
+ * A client method that streams its responses. Leave the `for await` loop to end the stream.
  *
  * @example
  * ```ts

@@ -41,8 +41,8 @@ export type JsonUnaryCall<Request, Response> = {
 }
 
 /**
- * A client method that streams its responses. Leave the loop to end the stream. `@stemma/api/json` exports it as
- * `StreamCall`.
+ * A client method that streams its responses. Leave the `for await` loop to end the stream. `@stemma/api/json` exports
+ * it as `StreamCall`.
  *
  * @example
  * ```ts

@@ -3,12 +3,12 @@ import { Code } from '../gen/google/rpc/code_pb.ts'
 import { parseObject } from './json-object.ts'
 import { StemmaError } from './stemma-error.ts'
 
-/** In UTF-16 code units. Limits the memory for an invalid response; no document of the server is this long. */
+/** In UTF-16 code units. Limits the memory that an invalid response can use. Valid documents are shorter. */
 const maxLineLength = 2 ** 26
 
 /**
- * Reads JSON objects from a stream with one object per line (https://jsonlines.org). Every line, also the last, must
- * end with a newline: if it does not, the response was cut off, which is an error.
+ * Reads JSON objects from a stream with one object per line (https://jsonlines.org). Every line must end with a
+ * newline. If the last line does not, the response was cut off, and the function throws an error.
  *
  * @example
  * ```ts

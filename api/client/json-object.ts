@@ -13,7 +13,7 @@ export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * Parses a JSON object. Returns undefined for anything else, also for text that is not JSON.
+ * Parses a JSON object. Returns undefined for other JSON values and for text that is not JSON.
  *
  * @example
  * ```ts

@@ -24,7 +24,7 @@ describe('list', () => {
     assert.equal(requests.length, 2)
   })
 
-  test('requests pages of 200 by default and sends skip only with the first request', async () => {
+  test('requests 200 items per page by default and sends skip only with the first request', async () => {
     const page = sendJson({ groups: [{ name: 'a' }], nextPageToken: 'b' })
     const { url, requests } = await start(page, sendJson({ groups: [{ name: 'b' }] }))
     const names = await Array.fromAsync(list(groupsAt(url).listGroups, { skip: 3 }), ({ name }) => name)

@@ -4,7 +4,7 @@ import type { Route } from './route.ts'
 import { StemmaError } from './stemma-error.ts'
 
 /**
- * A list method of a client, with messages or with JSON.
+ * A client method that returns one page of a list, as a message or as JSON.
  *
  * @example
  * ```ts
@@ -44,8 +44,8 @@ export type Item<Page> = {
   ? Items[keyof Items]
   : never
 
-/** The page size if the request sets none: the largest that the server returns, so that few requests are needed. */
-const maxPageSize = 200
+/** In items. It is the largest page that the server returns, so that few requests are needed. */
+const defaultPageSize = 200
 
 /**
  * Iterates over all items of a list. Requests a page when its first item is needed. `pageSize` in the request is the
@@ -70,10 +70,10 @@ export async function* list<Request extends object, Page>(
   const { path, items, isPaged } = call.route
   if (items === undefined) throw new TypeError(`${path} is not a list`)
   let pageRequest = fieldsOf(request)
-  if (isPaged) pageRequest = { ...pageRequest, pageSize: pageRequest.pageSize || maxPageSize }
+  if (isPaged) pageRequest = { ...pageRequest, pageSize: pageRequest.pageSize || defaultPageSize }
   for (let pageToken = ''; ; ) {
     const page = (await call(pageRequest as Request, options)) as Record<string, unknown>
-    // An array of items, as the type of the page says.
+    // The cast is safe: `items` names the field of the page that contains the items.
     yield* (page[items] ?? []) as Iterable<Item<Page>>
     const { nextPageToken = '' } = page as { nextPageToken?: string }
     if (nextPageToken === '') return

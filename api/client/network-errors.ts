@@ -2,8 +2,8 @@ import { Code } from '../gen/google/rpc/code_pb.ts'
 import { StemmaError } from './stemma-error.ts'
 
 /**
- * Converts a failure of the network to a `StemmaError` with the code `UNAVAILABLE`. If the signal is aborted, throws its
- * reason instead.
+ * Calls `send`. If `send` fails, throws a `StemmaError` with the code `UNAVAILABLE` or, if the signal is aborted, the
+ * reason of the signal.
  *
  * @example
  * ```ts

@@ -27,8 +27,8 @@ export type ConnectionOptions = {
   /** Access token, or a source of tokens. Without one, calls are sent without credentials. */
   token?: string | TokenSource | undefined
   /**
-   * Time limit in milliseconds. For a call with one response: for all attempts together. For a stream: for each wait
-   * for the server. Default: 60,000.
+   * Time limit in milliseconds. For a call with one response, it includes all retries. For a stream, it applies to each
+   * wait for data from the server. Default: 60,000.
    */
   timeoutMs?: number | undefined
   retry?: Partial<RetryOptions> | undefined
@@ -60,7 +60,7 @@ export type ConnectionOptions = {
  *     },
  *   },
  * )
- * // Fails with `ABORTED` if the group has changed since.
+ * // Fails with `ABORTED` if the group has changed since it was read.
  * await groups.deleteGroup({ uid }, { headers: { 'if-match': etag } })
  * ```
  */

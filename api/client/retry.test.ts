@@ -36,8 +36,8 @@ describe('retries of a read', () => {
     const { url, requests } = await start(sendUnavailable())
     await assert.rejects(groupsAt(url).getGroup({ uid: 'x' }), isStemmaError(Code.UNAVAILABLE, /busy/))
     assert.equal(requests.length, 4)
-    const once = groupsAt(url, { retry: { ...quickRetry, maxAttempts: 1 } })
-    await assert.rejects(once.getGroup({ uid: 'x' }), isStemmaError(Code.UNAVAILABLE))
+    const withoutRetries = groupsAt(url, { retry: { ...quickRetry, maxAttempts: 1 } })
+    await assert.rejects(withoutRetries.getGroup({ uid: 'x' }), isStemmaError(Code.UNAVAILABLE))
     assert.equal(requests.length, 5)
   })
 

@@ -19,6 +19,7 @@ export function routeOf(method: DescMethod): Route {
   if (!binding) throw new Error(`${method.parent.typeName}.${method.name} has no http rule`)
   const { verb, path, body } = binding
   const bodyField = input.fields.find(({ name }) => name === body)
+  // The first field of a list response contains the items (AIP-158).
   const [firstField] = output.fields
   const isList = verb === 'GET' && firstField?.fieldKind === 'list' && firstField.message !== undefined
   const items = isList ? firstField.jsonName : undefined

@@ -8,7 +8,7 @@ import type { TokenSource } from './token-source.ts'
 import { cachedTokenSource } from './token-source.ts'
 
 /**
- * Options of a refresh.
+ * Options of `refreshTokenSource`.
  *
  * @example
  * ```ts

@@ -30,7 +30,7 @@ export type TokenSource = {
  */
 export type AccessToken = { token: string; expiry: number }
 
-/** How long before its expiry a token is replaced. If a tenth of its lifetime is shorter, that time is used instead. */
+/** A token is replaced this long before it expires, or a tenth of its lifetime before, whichever is shorter. */
 const maxMarginMs = 60_000
 
 /**

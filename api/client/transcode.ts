@@ -3,7 +3,7 @@ import type { Route } from './route.ts'
 import { invalidArgument } from './stemma-error.ts'
 
 /**
- * An HTTP request with a JSON body or none.
+ * An HTTP request, with or without a JSON body.
  *
  * @example
  * ```ts

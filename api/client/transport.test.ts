@@ -61,11 +61,11 @@ describe('a call', () => {
 
   test('fails with DEADLINE_EXCEEDED after its timeout, which includes all attempts', async () => {
     const { url } = await start(neverAnswer)
-    const late = groupsAt(url, { timeoutMs: 50 }).getGroup({ uid: 'x' })
-    await assert.rejects(late, isStemmaError(Code.DEADLINE_EXCEEDED, /50 ms/))
-    const { url: busy } = await start(sendUnavailable({ 'retry-after': '5' }))
+    const slowCall = groupsAt(url, { timeoutMs: 50 }).getGroup({ uid: 'x' })
+    await assert.rejects(slowCall, isStemmaError(Code.DEADLINE_EXCEEDED, /50 ms/))
+    const { url: busyUrl } = await start(sendUnavailable({ 'retry-after': '5' }))
     await assert.rejects(
-      groupsAt(busy).getGroup({ uid: 'x' }, { timeoutMs: 60 }),
+      groupsAt(busyUrl).getGroup({ uid: 'x' }, { timeoutMs: 60 }),
       isStemmaError(Code.DEADLINE_EXCEEDED),
     )
   })
@@ -116,8 +116,8 @@ describe('a call', () => {
     await groups.getGroup({ uid: 'x' })
     await assert.rejects(groups.getGroup({ uid: 'x' }), isStemmaError(Code.UNAUTHENTICATED))
     await groups.getGroup({ uid: 'x' })
-    const sent = requests.map(({ headers }) => headers.authorization)
-    assert.deepEqual(sent, ['Bearer token-1', 'Bearer token-1', 'Bearer token-2'])
+    const sentTokens = requests.map(({ headers }) => headers.authorization)
+    assert.deepEqual(sentTokens, ['Bearer token-1', 'Bearer token-1', 'Bearer token-2'])
   })
 
   test('never quotes a token in an error', async () => {
@@ -183,7 +183,7 @@ describe('a stream', () => {
     assert.equal(received.length, 2)
   })
 
-  test('ends when its signal is aborted', async () => {
+  test('fails with the reason of its signal when the signal is aborted', async () => {
     const { url } = await start(sendBeginning('{"id":"a"}\n'))
     const controller = new AbortController()
     const stream = advisoriesAt(url).exportAdvisoriesOsv({}, { signal: controller.signal })

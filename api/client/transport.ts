@@ -44,8 +44,10 @@ export type Transport = {
 export function createTransport(options: ConnectionOptions): Transport {
   const connection = withDefaults(options)
   return {
-    call: (route, request, options = {}) => sendUnary(connection, { route, request, options }),
-    stream: (route, request, options = {}) => sendStream(connection, { route, request, options }),
+    call: (route, request, callOptions = {}) =>
+      sendUnary(connection, { route, request, options: callOptions }),
+    stream: (route, request, callOptions = {}) =>
+      sendStream(connection, { route, request, options: callOptions }),
   }
 }
 
@@ -116,7 +118,7 @@ async function send<T>(
     async () => read(await sendOnce(connection, httpRequest.target, init, options)),
     (error) => isIdempotent || wasNotSent(error),
   ).catch((error: unknown) => {
-    invalidateRejected(connection, token, error)
+    invalidateIfRejected(connection, token, error)
     throw error
   })
 }
@@ -138,8 +140,8 @@ async function sendOnce(
 
 const currentToken = async ({ token }: ResolvedOptions) => (typeof token === 'function' ? token() : token)
 
-/** Invalidates a token that the server rejected, so that the next call gets another one from the token source. */
-function invalidateRejected(
+/** Invalidates the token if the server rejected it, so that the next call gets another one from the token source. */
+function invalidateIfRejected(
   { token: source }: ResolvedOptions,
   token: string | undefined,
   error: unknown,

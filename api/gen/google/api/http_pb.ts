@@ -72,7 +72,7 @@ export type HttpRule = Message<"google.api.HttpRule"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * The request field that the body carries; `*` for every field that the path does not bind; empty for no body.
+   * The request field that is sent as the body; `*` for all fields that are not in the path; empty for no body.
    *
    * @generated from field: string body = 7;
    */
@@ -137,7 +137,7 @@ export type HttpRuleJson = {
   custom?: CustomHttpPatternJson;
 
   /**
-   * The request field that the body carries; `*` for every field that the path does not bind; empty for no body.
+   * The request field that is sent as the body; `*` for all fields that are not in the path; empty for no body.
    *
    * @generated from field: string body = 7;
    */
@@ -166,7 +166,7 @@ export const HttpRuleSchema: GenMessage<HttpRule, {jsonType: HttpRuleJson}> = /*
   messageDesc(file_google_api_http, 0);
 
 /**
- * An HTTP method other than the usual five.
+ * An HTTP method other than GET, PUT, POST, DELETE and PATCH.
  *
  * @generated from message google.api.CustomHttpPattern
  */
@@ -187,7 +187,7 @@ export type CustomHttpPattern = Message<"google.api.CustomHttpPattern"> & {
 };
 
 /**
- * An HTTP method other than the usual five.
+ * An HTTP method other than GET, PUT, POST, DELETE and PATCH.
  *
  * @generated from message google.api.CustomHttpPattern
  */

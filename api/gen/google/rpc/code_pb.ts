@@ -13,7 +13,7 @@ export const file_google_rpc_code: GenFile = /*@__PURE__*/
   fileDesc("ChVnb29nbGUvcnBjL2NvZGUucHJvdG8SCmdvb2dsZS5ycGMqtwIKBENvZGUSBgoCT0sQABINCglDQU5DRUxMRUQQARILCgdVTktOT1dOEAISFAoQSU5WQUxJRF9BUkdVTUVOVBADEhUKEURFQURMSU5FX0VYQ0VFREVEEAQSDQoJTk9UX0ZPVU5EEAUSEgoOQUxSRUFEWV9FWElTVFMQBhIVChFQRVJNSVNTSU9OX0RFTklFRBAHEhYKElJFU09VUkNFX0VYSEFVU1RFRBAIEhcKE0ZBSUxFRF9QUkVDT05ESVRJT04QCRILCgdBQk9SVEVEEAoSEAoMT1VUX09GX1JBTkdFEAsSEQoNVU5JTVBMRU1FTlRFRBAMEgwKCElOVEVSTkFMEA0SDwoLVU5BVkFJTEFCTEUQDhINCglEQVRBX0xPU1MQDxITCg9VTkFVVEhFTlRJQ0FURUQQEGIGcHJvdG8z");
 
 /**
- * The codes of gRPC, which REST errors carry as well.
+ * Status codes of gRPC. REST errors contain them too.
  *
  * @generated from enum google.rpc.Code
  */
@@ -33,7 +33,7 @@ export const Code = {
   CANCELLED: 1,
 
   /**
-   * An error without a known code.
+   * An error that no other code describes.
    *
    * @generated from enum value: UNKNOWN = 2;
    */
@@ -47,7 +47,7 @@ export const Code = {
   INVALID_ARGUMENT: 3,
 
   /**
-   * The call took longer than the caller waits.
+   * The call took longer than its time limit.
    *
    * @generated from enum value: DEADLINE_EXCEEDED = 4;
    */
@@ -89,7 +89,7 @@ export const Code = {
   FAILED_PRECONDITION: 9,
 
   /**
-   * The call lost against a concurrent change.
+   * The call conflicts with a concurrent change.
    *
    * @generated from enum value: ABORTED = 10;
    */
@@ -139,14 +139,14 @@ export const Code = {
 } as const;
 
 /**
- * The codes of gRPC, which REST errors carry as well.
+ * Status codes of gRPC. REST errors contain them too.
  *
  * @generated from enum google.rpc.Code
  */
 export type Code = (typeof Code)[keyof typeof Code] | UnknownEnum;
 
 /**
- * The codes of gRPC, which REST errors carry as well.
+ * Status codes of gRPC. REST errors contain them too.
  *
  * @generated from enum google.rpc.Code
  */

@@ -2,7 +2,7 @@
 // @generated from file google/rpc/error_details.proto (package google.rpc, syntax proto3)
 /* eslint-disable */
 
-// The typed details that errors of this service carry.
+// Typed details of the errors of this service.
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
@@ -156,7 +156,7 @@ export const QuotaFailureSchema: GenMessage<QuotaFailure, {jsonType: QuotaFailur
  */
 export type QuotaFailure_Violation = Message<"google.rpc.QuotaFailure.Violation"> & {
   /**
-   * Subject of the limit, such as a group or an address.
+   * Subject of the limit, such as a group or an IP address.
    *
    * @generated from field: string subject = 1;
    */
@@ -219,7 +219,7 @@ export type QuotaFailure_Violation = Message<"google.rpc.QuotaFailure.Violation"
  */
 export type QuotaFailure_ViolationJson = {
   /**
-   * Subject of the limit, such as a group or an address.
+   * Subject of the limit, such as a group or an IP address.
    *
    * @generated from field: string subject = 1;
    */
@@ -338,7 +338,7 @@ export type PreconditionFailure_Violation = Message<"google.rpc.PreconditionFail
   subject: string;
 
   /**
-   * Description of how to meet the condition.
+   * Why the condition is not met, as a text for people.
    *
    * @generated from field: string description = 3;
    */
@@ -366,7 +366,7 @@ export type PreconditionFailure_ViolationJson = {
   subject?: string;
 
   /**
-   * Description of how to meet the condition.
+   * Why the condition is not met, as a text for people.
    *
    * @generated from field: string description = 3;
    */
@@ -436,7 +436,7 @@ export type BadRequest_FieldViolation = Message<"google.rpc.BadRequest.FieldViol
   description: string;
 
   /**
-   * Constant that names the rule.
+   * Constant that names the rule that the value violates.
    *
    * @generated from field: string reason = 3;
    */
@@ -471,7 +471,7 @@ export type BadRequest_FieldViolationJson = {
   description?: string;
 
   /**
-   * Constant that names the rule.
+   * Constant that names the rule that the value violates.
    *
    * @generated from field: string reason = 3;
    */

@@ -15,7 +15,7 @@ export const file_google_rpc_status: GenFile = /*@__PURE__*/
   fileDesc("Chdnb29nbGUvcnBjL3N0YXR1cy5wcm90bxIKZ29vZ2xlLnJwYyJOCgZTdGF0dXMSDAoEY29kZRgBIAEoBRIPCgdtZXNzYWdlGAIgASgJEiUKB2RldGFpbHMYAyADKAsyFC5nb29nbGUucHJvdG9idWYuQW55YgZwcm90bzM", [file_google_protobuf_any]);
 
 /**
- * An error, as gRPC trailers and REST bodies carry it (AIP-193).
+ * An error, in gRPC trailers or in the body of a REST response (AIP-193).
  *
  * @generated from message google.rpc.Status
  */
@@ -43,7 +43,7 @@ export type Status = Message<"google.rpc.Status"> & {
 };
 
 /**
- * An error, as gRPC trailers and REST bodies carry it (AIP-193).
+ * An error, in gRPC trailers or in the body of a REST response (AIP-193).
  *
  * @generated from message google.rpc.Status
  */

@@ -255,7 +255,7 @@ export type WhoAmI = Message<"platform.auth.WhoAmI"> & {
   issuer: string;
 
   /**
-   * Uid of the identity.
+   * Uid of the caller's identity.
    *
    * @generated from field: string subject = 2;
    */
@@ -290,14 +290,14 @@ export type WhoAmI = Message<"platform.auth.WhoAmI"> & {
   capabilities: WhoAmI_Capability[];
 
   /**
-   * Verified e-mail address of a person.
+   * Verified e-mail address of the caller. Absent for callers that have none, such as workloads.
    *
    * @generated from field: optional string email = 102;
    */
   email?: string | undefined;
 
   /**
-   * Profile of a person.
+   * Profile of the caller. Absent if `email` is absent.
    *
    * @generated from field: platform.auth.Profile profile = 103;
    */
@@ -318,7 +318,7 @@ export type WhoAmIJson = {
   issuer?: string;
 
   /**
-   * Uid of the identity.
+   * Uid of the caller's identity.
    *
    * @generated from field: string subject = 2;
    */
@@ -353,14 +353,14 @@ export type WhoAmIJson = {
   capabilities?: WhoAmI_CapabilityJson[];
 
   /**
-   * Verified e-mail address of a person.
+   * Verified e-mail address of the caller. Absent for callers that have none, such as workloads.
    *
    * @generated from field: optional string email = 102;
    */
   email?: string;
 
   /**
-   * Profile of a person.
+   * Profile of the caller. Absent if `email` is absent.
    *
    * @generated from field: platform.auth.Profile profile = 103;
    */
@@ -395,7 +395,7 @@ export type WhoAmI_Capability = Message<"platform.auth.WhoAmI.Capability"> & {
   role?: Role | undefined;
 
   /**
-   * Names of the capabilities, if the token is limited.
+   * Names of the capabilities. Set only if `role` is absent.
    *
    * @generated from field: repeated string capabilities = 3;
    */
@@ -423,7 +423,7 @@ export type WhoAmI_CapabilityJson = {
   role?: RoleJson;
 
   /**
-   * Names of the capabilities, if the token is limited.
+   * Names of the capabilities. Set only if `role` is absent.
    *
    * @generated from field: repeated string capabilities = 3;
    */
@@ -533,8 +533,8 @@ export const Auth: GenService<{
     output: typeof SessionSchema;
   },
   /**
-   * Returns the token of a person who signed in with a browser on another machine. Fails with `NOT_FOUND` until
-   * they have signed in.
+   * Returns the encrypted token of a person who signed in with a browser on another machine. Fails with `NOT_FOUND`
+   * until the person has signed in.
    *
    * @generated from rpc platform.auth.Auth.GetHeadlessSession
    */

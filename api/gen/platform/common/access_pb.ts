@@ -17,7 +17,7 @@ export const file_platform_common_access: GenFile = /*@__PURE__*/
   fileDesc("ChxwbGF0Zm9ybS9jb21tb24vYWNjZXNzLnByb3RvEg9wbGF0Zm9ybS5jb21tb24ibAoGQWNjZXNzEi4KDGNhcGFiaWxpdGllcxgBIAMoDjIYLmNhcGFiaWxpdGllcy5DYXBhYmlsaXR5EhAKCHVuc2NvcGVkGAIgASgIEgwKBG9wZW4YAyABKAgSEgoKY3JlZGVudGlhbBgEIAEoCTpRCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxiZiAMgASgLMhcucGxhdGZvcm0uY29tbW9uLkFjY2Vzc1IGYWNjZXNzOjUKBXNjb3BlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxiaiAMgASgIUgVzY29wZWIGcHJvdG8z", [file_capabilities_capability, file_google_protobuf_descriptor]);
 
 /**
- * Access that a caller needs before a method runs.
+ * Access that the caller of a method needs.
  *
  * @generated from message platform.common.Access
  */
@@ -37,7 +37,7 @@ export type Access = Message<"platform.common.Access"> & {
   unscoped: boolean;
 
   /**
-   * The call needs no access token. It checks any other credential itself.
+   * The call needs no access token. The method checks other credentials itself.
    *
    * @generated from field: bool open = 3;
    */
@@ -53,7 +53,7 @@ export type Access = Message<"platform.common.Access"> & {
 };
 
 /**
- * Access that a caller needs before a method runs.
+ * Access that the caller of a method needs.
  *
  * @generated from message platform.common.Access
  */
@@ -73,7 +73,7 @@ export type AccessJson = {
   unscoped?: boolean;
 
   /**
-   * The call needs no access token. It checks any other credential itself.
+   * The call needs no access token. The method checks other credentials itself.
    *
    * @generated from field: bool open = 3;
    */

@@ -42,15 +42,16 @@ export type Resource = Message<"platform.common.Resource"> & {
   separator: string;
 
   /**
-   * Field that contains the name. Default: `name`. A list request that filters by name has a filter field that is
-   * named like this field or, if it accepts several values, like this field with `s` added.
+   * Field that contains the name. Default: `name`. If lists can be filtered by this field, the list request has a field
+   * of the same name or, if the filter accepts several values, of the same name with `s` added.
    *
    * @generated from field: string name_field = 4;
    */
   nameField: string;
 
   /**
-   * A parent has at most one resource of this type, which clients find by the uid or the name of the parent.
+   * The uid of the resource is the uid of its parent, so a parent has at most one resource of this type. Clients find
+   * the resource by the uid or the name of the parent.
    *
    * @generated from field: bool has_uid_of_parent = 5;
    */
@@ -85,15 +86,16 @@ export type ResourceJson = {
   separator?: string;
 
   /**
-   * Field that contains the name. Default: `name`. A list request that filters by name has a filter field that is
-   * named like this field or, if it accepts several values, like this field with `s` added.
+   * Field that contains the name. Default: `name`. If lists can be filtered by this field, the list request has a field
+   * of the same name or, if the filter accepts several values, of the same name with `s` added.
    *
    * @generated from field: string name_field = 4;
    */
   nameField?: string;
 
   /**
-   * A parent has at most one resource of this type, which clients find by the uid or the name of the parent.
+   * The uid of the resource is the uid of its parent, so a parent has at most one resource of this type. Clients find
+   * the resource by the uid or the name of the parent.
    *
    * @generated from field: bool has_uid_of_parent = 5;
    */
@@ -179,7 +181,7 @@ export const resource: GenExtension<MessageOptions, Resource> = /*@__PURE__*/
   extDesc(file_platform_common_resource, 0);
 
 /**
- * Command lines of `stemma` that make the call, for its help.
+ * Command lines of `stemma` that make the call. The help of the command shows them.
  *
  * @generated from extension: repeated string examples = 50205;
  */

@@ -64,7 +64,7 @@ export type FieldRules = Message<"platform.common.FieldRules"> & {
   operatorOnly: boolean;
 
   /**
-   * The field is omitted from JSON while it is empty.
+   * The field is omitted from JSON if it is empty.
    *
    * @generated from field: bool omit_empty = 7;
    */
@@ -108,8 +108,8 @@ export type FieldRules = Message<"platform.common.FieldRules"> & {
   requiredOnCreate: boolean;
 
   /**
-   * Name of a boolean field of the same message. If that field is not true, the rule `required_on_create` applies to
-   * this field.
+   * Name of a boolean field of the same message. If the boolean is false, this field must be set when the resource is
+   * created. Like `required_on_create`, this rule is only for the reference.
    *
    * @generated from field: string required_unless = 13;
    */
@@ -174,7 +174,7 @@ export type FieldRulesJson = {
   operatorOnly?: boolean;
 
   /**
-   * The field is omitted from JSON while it is empty.
+   * The field is omitted from JSON if it is empty.
    *
    * @generated from field: bool omit_empty = 7;
    */
@@ -218,8 +218,8 @@ export type FieldRulesJson = {
   requiredOnCreate?: boolean;
 
   /**
-   * Name of a boolean field of the same message. If that field is not true, the rule `required_on_create` applies to
-   * this field.
+   * Name of a boolean field of the same message. If the boolean is false, this field must be set when the resource is
+   * created. Like `required_on_create`, this rule is only for the reference.
    *
    * @generated from field: string required_unless = 13;
    */

@@ -21,8 +21,8 @@ export const file_platform_common_uidp: GenFile = /*@__PURE__*/
  */
 export type UIDPFilter = Message<"platform.common.UIDPFilter"> & {
   /**
-   * Only resources above this one in the tree, from its parent up to the organization. Only groups and repos have
-   * resources below them, so lists of other kinds are empty.
+   * Only resources above the resource with this uid, from its parent up to the organization. Lists of kinds other than
+   * groups and repos are empty, because only groups and repos have resources below them.
    *
    * @generated from field: string ancestors_of = 1;
    */
@@ -66,8 +66,8 @@ export type UIDPFilter = Message<"platform.common.UIDPFilter"> & {
  */
 export type UIDPFilterJson = {
   /**
-   * Only resources above this one in the tree, from its parent up to the organization. Only groups and repos have
-   * resources below them, so lists of other kinds are empty.
+   * Only resources above the resource with this uid, from its parent up to the organization. Lists of kinds other than
+   * groups and repos are empty, because only groups and repos have resources below them.
    *
    * @generated from field: string ancestors_of = 1;
    */

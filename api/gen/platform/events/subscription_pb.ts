@@ -254,7 +254,7 @@ export const Subscriptions: GenService<{
     output: typeof SubscriptionSchema;
   },
   /**
-   * Lists all subscriptions that the caller may see and that match. No match is an empty list.
+   * Lists all subscriptions that the caller may see and that match. If none match, the list is empty.
    *
    * @generated from rpc platform.events.Subscriptions.List
    */

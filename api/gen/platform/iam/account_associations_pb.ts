@@ -585,7 +585,7 @@ export const GroupAccountAssociations: GenService<{
     output: typeof AccountAssociationsSchema;
   },
   /**
-   * Lists all account associations that the caller may see and that match. No match is an empty list.
+   * Lists all account associations that the caller may see and that match. If none match, the list is empty.
    *
    * @generated from rpc platform.iam.GroupAccountAssociations.List
    */
@@ -595,7 +595,7 @@ export const GroupAccountAssociations: GenService<{
     output: typeof AccountAssociationsListSchema;
   },
   /**
-   * Deletes the account association of a group. Succeeds if it does not exist.
+   * Deletes the account association of a group. Also succeeds if it does not exist.
    *
    * @generated from rpc platform.iam.GroupAccountAssociations.Delete
    */

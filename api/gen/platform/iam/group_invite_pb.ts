@@ -472,7 +472,7 @@ export const GroupInvites: GenService<{
     output: typeof GroupInviteSchema;
   },
   /**
-   * Lists all invites that the caller may see and that match, the newest first. No match is an empty list.
+   * Lists all invites that the caller may see and that match, the newest first. If none match, the list is empty.
    *
    * @generated from rpc platform.iam.GroupInvites.List
    */
@@ -482,7 +482,7 @@ export const GroupInvites: GenService<{
     output: typeof GroupInviteListSchema;
   },
   /**
-   * Deletes an invite, so that its code no longer works. Succeeds if the invite does not exist.
+   * Deletes an invite, so that its code no longer works. Also succeeds if the invite does not exist.
    *
    * @generated from rpc platform.iam.GroupInvites.Delete
    */

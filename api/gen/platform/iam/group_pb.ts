@@ -57,14 +57,14 @@ export type Group = Message<"platform.iam.Group"> & {
 
   /**
    * Whether the operator of the server has confirmed that the organization owns the domain it is named after. Only
-   * the operator changes it: an update must repeat the current value.
+   * the operator may change it: other callers must repeat the current value in an update.
    *
    * @generated from field: bool verified = 5;
    */
   verified: boolean;
 
   /**
-   * Kind of organization. Only the operator changes it: an update must repeat the current value.
+   * Kind of organization. Only the operator may change it: other callers must repeat the current value in an update.
    *
    * @generated from field: platform.iam.OrgKind kind = 6;
    */
@@ -115,14 +115,14 @@ export type GroupJson = {
 
   /**
    * Whether the operator of the server has confirmed that the organization owns the domain it is named after. Only
-   * the operator changes it: an update must repeat the current value.
+   * the operator may change it: other callers must repeat the current value in an update.
    *
    * @generated from field: bool verified = 5;
    */
   verified?: boolean;
 
   /**
-   * Kind of organization. Only the operator changes it: an update must repeat the current value.
+   * Kind of organization. Only the operator may change it: other callers must repeat the current value in an update.
    *
    * @generated from field: platform.iam.OrgKind kind = 6;
    */
@@ -652,7 +652,7 @@ export const Groups: GenService<{
     output: typeof GroupSchema;
   },
   /**
-   * Lists all groups that the caller may see and that match. No match is an empty list.
+   * Lists all groups that the caller may see and that match. If none match, the list is empty.
    *
    * @generated from rpc platform.iam.Groups.List
    */

@@ -901,7 +901,7 @@ export const Identities: GenService<{
     output: typeof IdentitySchema;
   },
   /**
-   * Lists all identities that the caller may see and that match. No match is an empty list.
+   * Lists all identities that the caller may see and that match. If none match, the list is empty.
    *
    * @generated from rpc platform.iam.Identities.List
    */

@@ -504,7 +504,7 @@ export const IdentityProviders: GenService<{
     output: typeof IdentityProviderSchema;
   },
   /**
-   * Lists all identity providers that the caller may see and that match. No match is an empty list.
+   * Lists all identity providers that the caller may see and that match. If none match, the list is empty.
    *
    * @generated from rpc platform.iam.IdentityProviders.List
    */

@@ -175,21 +175,21 @@ export type RoleBindingList_Binding = Message<"platform.iam.RoleBindingList.Bind
   role?: Role | undefined;
 
   /**
-   * Verified e-mail address of a person.
+   * Verified e-mail address of the identity. Empty if the identity has none, such as a workload.
    *
    * @generated from field: string email = 5;
    */
   email: string;
 
   /**
-   * Issuer of the identity's tokens. Empty if the identity has a pattern for it.
+   * Issuer of the identity's tokens. Empty if the identity has an issuer pattern instead.
    *
    * @generated from field: string claim_match_issuer = 6;
    */
   claimMatchIssuer: string;
 
   /**
-   * Subject of the identity's tokens. Empty if the identity has a pattern for it.
+   * Subject of the identity's tokens. Empty if the identity has a subject pattern instead.
    *
    * @generated from field: string claim_match_subject = 7;
    */
@@ -245,21 +245,21 @@ export type RoleBindingList_BindingJson = {
   role?: RoleJson;
 
   /**
-   * Verified e-mail address of a person.
+   * Verified e-mail address of the identity. Empty if the identity has none, such as a workload.
    *
    * @generated from field: string email = 5;
    */
   email?: string;
 
   /**
-   * Issuer of the identity's tokens. Empty if the identity has a pattern for it.
+   * Issuer of the identity's tokens. Empty if the identity has an issuer pattern instead.
    *
    * @generated from field: string claim_match_issuer = 6;
    */
   claimMatchIssuer?: string;
 
   /**
-   * Subject of the identity's tokens. Empty if the identity has a pattern for it.
+   * Subject of the identity's tokens. Empty if the identity has a subject pattern instead.
    *
    * @generated from field: string claim_match_subject = 7;
    */
@@ -542,7 +542,7 @@ export const RoleBindings: GenService<{
     output: typeof RoleBindingSchema;
   },
   /**
-   * Lists all role bindings that the caller may see and that match. No match is an empty list.
+   * Lists all role bindings that the caller may see and that match. If none match, the list is empty.
    *
    * @generated from rpc platform.iam.RoleBindings.List
    */
@@ -552,7 +552,7 @@ export const RoleBindings: GenService<{
     output: typeof RoleBindingListSchema;
   },
   /**
-   * Revokes a role. Succeeds if the role binding does not exist.
+   * Revokes a role. Also succeeds if the role binding does not exist.
    *
    * @generated from rpc platform.iam.RoleBindings.Delete
    */

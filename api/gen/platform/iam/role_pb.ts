@@ -323,8 +323,8 @@ export const Roles: GenService<{
     output: typeof RoleSchema;
   },
   /**
-   * Lists the matching roles: built-in roles, and roles of groups in which the caller may list roles. No match
-   * is an empty list.
+   * Lists the matching roles: built-in roles, and roles of groups in which the caller may list roles. If none match,
+   * the list is empty.
    *
    * @generated from rpc platform.iam.Roles.List
    */

@@ -981,7 +981,7 @@ export const Registry: GenService<{
     output: typeof RepoSchema;
   },
   /**
-   * Lists all repos that the caller may see and that match. No match is an empty list.
+   * Lists all repos that the caller may see and that match. If none match, the list is empty.
    *
    * @generated from rpc platform.registry.Registry.ListRepos
    */

@@ -28,7 +28,7 @@ export const file_platform_iam_v2beta1_account_association: GenFile = /*@__PURE_
  */
 export type AccountAssociation = Message<"platform.iam.v2beta1.AccountAssociation"> & {
   /**
-   * Uid of the group.
+   * Uid of the account association, which is the uid of its group.
    *
    * @generated from field: string uid = 1;
    */
@@ -105,7 +105,7 @@ export type AccountAssociation = Message<"platform.iam.v2beta1.AccountAssociatio
  */
 export type AccountAssociationJson = {
   /**
-   * Uid of the group.
+   * Uid of the account association, which is the uid of its group.
    *
    * @generated from field: string uid = 1;
    */
@@ -539,7 +539,8 @@ export type ListAccountAssociationsRequest = Message<"platform.iam.v2beta1.ListA
   pageToken: string;
 
   /**
-   * `group`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `group`.
+   * `group` (the uid of the group), `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default:
+   * by `group`.
    *
    * @generated from field: string order_by = 5;
    */
@@ -588,7 +589,8 @@ export type ListAccountAssociationsRequestJson = {
   pageToken?: string;
 
   /**
-   * `group`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `group`.
+   * `group` (the uid of the group), `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default:
+   * by `group`.
    *
    * @generated from field: string order_by = 5;
    */
@@ -1064,7 +1066,7 @@ export const AccountAssociationsService: GenService<{
     output: typeof AccountAssociationSchema;
   },
   /**
-   * Deletes the account association of a group. Succeeds if it does not exist.
+   * Deletes the account association of a group. Also succeeds if it does not exist.
    *
    * @generated from rpc platform.iam.v2beta1.AccountAssociationsService.DeleteAccountAssociation
    */

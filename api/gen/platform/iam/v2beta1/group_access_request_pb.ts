@@ -426,7 +426,7 @@ export const GroupAccessRequestsService: GenService<{
     output: typeof RoleBindingSchema;
   },
   /**
-   * Declines an access request. Succeeds if it does not exist.
+   * Declines an access request. Also succeeds if it does not exist.
    *
    * @generated from rpc platform.iam.v2beta1.GroupAccessRequestsService.DeleteGroupAccessRequest
    */

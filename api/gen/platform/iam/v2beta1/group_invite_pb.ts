@@ -661,7 +661,7 @@ export const GroupInvitesService: GenService<{
     output: typeof GroupInviteSchema;
   },
   /**
-   * Deletes an invite, so that its code no longer works. Succeeds if the invite does not exist.
+   * Deletes an invite, so that its code no longer works. Also succeeds if the invite does not exist.
    *
    * @generated from rpc platform.iam.v2beta1.GroupInvitesService.DeleteGroupInvite
    */

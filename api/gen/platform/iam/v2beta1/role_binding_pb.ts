@@ -168,14 +168,14 @@ export type RoleBindingIdentity = Message<"platform.iam.v2beta1.RoleBindingIdent
   description: string;
 
   /**
-   * Subject of the identity's tokens. Empty if the identity has a pattern for it.
+   * Subject of the identity's tokens. Empty if the identity has a subject pattern instead.
    *
    * @generated from field: string subject = 4;
    */
   subject: string;
 
   /**
-   * Issuer of the identity's tokens. Empty if the identity has a pattern for it.
+   * Issuer of the identity's tokens. Empty if the identity has an issuer pattern instead.
    *
    * @generated from field: string issuer = 5;
    */
@@ -217,14 +217,14 @@ export type RoleBindingIdentityJson = {
   description?: string;
 
   /**
-   * Subject of the identity's tokens. Empty if the identity has a pattern for it.
+   * Subject of the identity's tokens. Empty if the identity has a subject pattern instead.
    *
    * @generated from field: string subject = 4;
    */
   subject?: string;
 
   /**
-   * Issuer of the identity's tokens. Empty if the identity has a pattern for it.
+   * Issuer of the identity's tokens. Empty if the identity has an issuer pattern instead.
    *
    * @generated from field: string issuer = 5;
    */
@@ -878,7 +878,7 @@ export const RoleBindingsService: GenService<{
     output: typeof RoleBindingSchema;
   },
   /**
-   * Revokes a role. Succeeds if the role binding does not exist.
+   * Revokes a role. Also succeeds if the role binding does not exist.
    *
    * @generated from rpc platform.iam.v2beta1.RoleBindingsService.DeleteRoleBinding
    */
