@@ -8,9 +8,11 @@ export type ResourceOptions = {
   columns: Column[]
   /** The full name of the parent's message. */
   parent: string
+  /** The text between the path of the parent and the name of the resource. */
   separator: string
+  /** The field that contains the name, in proto spelling. */
   nameField: string
-  /** Whether the resource has the uid of its parent, which then has at most one such resource. */
+  /** Whether the uid of the resource is that of its parent. If so, a parent has at most one resource of this kind. */
   hasUidOfParent: boolean
 }
 

@@ -44,7 +44,7 @@ if (unknown.length > 0) {
 console.log(pinning)
 const [load = 0] = loadavg()
 if (load > 0.7)
-  console.log(`The machine is busy (load ${load.toFixed(1)}): ratios will be lower than on a quiet one.`)
+  console.log(`The machine is busy (load ${load.toFixed(1)}): ratios will be lower than on a quiet machine.`)
 const lines: Line[] = []
 for (const [name, run] of Object.entries(benches)) {
   if (chosen.length > 0 && !chosen.includes(name)) continue

@@ -49,8 +49,8 @@ export async function readContext(flags: ContextFlags, env: NodeJS.ProcessEnv): 
 }
 
 /**
- * The name of the context to use if the command does not name one: the current context, unless `api` is another
- * server. Then it is the only context of that server, or else the default.
+ * The name of the context to use if the command does not name one: the current context if `api` is undefined or is the
+ * server of the current context. Otherwise the context of the server `api` if exactly one exists, or else the default.
  */
 function contextNameFor(config: ConfigFile, api: string | undefined): string {
   const current = config.current ?? defaultContext
@@ -63,7 +63,7 @@ function contextNameFor(config: ConfigFile, api: string | undefined): string {
 const savedContext = ({ contexts = {} }: ConfigFile, name: string) =>
   Object.hasOwn(contexts, name) ? contexts[name] : undefined
 
-/** Few characters are allowed, because the name becomes part of a file path. */
+/** Only characters that are safe in file names are allowed, because the name becomes part of a file path. */
 function checkName(name: string | undefined): string | undefined {
   if (name === undefined || /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) return name
   throw new UsageError(

@@ -1,13 +1,13 @@
 // Names of services and types in the reference.
 import type { DescService } from '@bufbuild/protobuf'
 
-/** The full name without the common package: `iam.v2beta1.Group`. */
+/** The full name without its first part, the package `platform`: `iam.v2beta1.Group`. */
 export const shortName = (typeName: string): string => typeName.replace(/^platform\./, '')
 
 /** The version in the package of a type. Package names of version 1 contain no version. */
 export const versionOf = (typeName: string): string => /\.(v\d\w*)\./.exec(typeName)?.[1] ?? 'v1'
 
-/** `Role bindings` of `RoleBindingsService`. */
+/** The title of a service in the reference: `Role bindings` for `RoleBindingsService`. */
 export const titleOf = ({ name }: DescService): string =>
   name.replace(/Service$/, '').replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 

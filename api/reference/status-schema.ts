@@ -73,8 +73,8 @@ const anyDetail: Schema = {
 }
 
 /**
- * The schema of `google.rpc.Status`, with the details that the server sends. Each type of detail has a named schema, and
- * `@type` says which one a detail has, so that generated clients can distinguish them.
+ * The schema of `google.rpc.Status`, with the details that the server sends. Each type of detail has a schema of
+ * its own, which `@type` selects, so that generated clients can distinguish the types.
  */
 export const statusSchemas: Record<string, Schema> = {
   Status: {

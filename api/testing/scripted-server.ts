@@ -1,4 +1,5 @@
-// HTTP servers with scripted answers, for tests of the SDK. They imitate a server or a proxy, including its failures.
+// HTTP servers with scripted responses, for tests of the SDK. They imitate a Stemma server or a proxy,
+// including failures.
 import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
@@ -8,11 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export type ScriptedServer = { url: string; requests: IncomingMessage[]; server: Server }
 
 /** Starts a server that calls the next listener for each request, and the last listener for all further requests. */
-export async function startScriptedServer(...answers: RequestListener[]): Promise<ScriptedServer> {
+export async function startScriptedServer(...listeners: RequestListener[]): Promise<ScriptedServer> {
   const requests: IncomingMessage[] = []
   const server = await listen((request, response) => {
     requests.push(request)
-    answers[Math.min(requests.length, answers.length) - 1]?.(request, response)
+    listeners[Math.min(requests.length, listeners.length) - 1]?.(request, response)
   })
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests, server }
 }

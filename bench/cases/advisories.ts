@@ -27,7 +27,7 @@ const maxRatio = 2
 /** Advisories per transaction. */
 const batchSize = 3000
 
-/** Each filter has the same number of matches in both stores. */
+/** Each filter has the same matches in both stores: all of them are among the first 2,000 advisories. */
 const filters = {
   'one alias': 'aliases=CVE-2026-100007',
   'a package with 10 advisories': 'artifact_names=package-7',
@@ -100,7 +100,7 @@ function itemOf(at: number): ImportItem {
     ...{ createTime: time, updateTime: time, withdrawTime: undefined },
     draft: create(AdvisorySchema, {
       author: 'bench',
-      artifactName: `package-${at < 2000 ? at % 200 : at}`,
+      artifactName: `package-${at < few ? at % 200 : at}`,
       artifactType: 'npm',
       aliases: [`CVE-2026-${100_000 + at}`],
       events: eventTypes.map((name, order) => ({

@@ -1,5 +1,5 @@
-// The rate of durable creates, over REST and in the store alone. Writes that wait at the same time share a commit, so
-// 64 creates in flight are compared with one at a time, which needs a commit for each row.
+// Measures how many resources are created per second, over REST and in the store alone. Concurrent writes share a
+// commit. So the rate with 64 creates in flight is compared with the rate of one at a time, with a commit for each row.
 import { randomBytes } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
@@ -28,13 +28,13 @@ export async function benchCreates(): Promise<Line[]> {
   const bench = await startBenchServer(200)
   try {
     const { together, alone } = await createRates(bench)
-    return [line('Creates, REST, 64 in flight and 1', together, alone), await benchStore()]
+    return [line('Creates, REST, 64 in flight against 1', together, alone), await benchStore()]
   } finally {
     await bench.end()
   }
 }
 
-/** Creates per second, with many in flight and with one. */
+/** Creates per second in each round, with 64 in flight (`together`) and with one (`alone`). */
 export async function createRates({ server, group, authorization }: BenchServer) {
   const body = JSON.stringify({ name: 'made-by-the-bench', description: 'One of many.' })
   const head = `POST /iam/v2beta1/groups/${group} HTTP/1.1\r\nhost: localhost\r\nauthorization: ${authorization}`
@@ -72,7 +72,7 @@ async function benchStore(): Promise<Line> {
       () => rateWith(inFlight),
       () => rateWith(1),
     )
-    return line('Creates, the store alone, 64 per commit and 1', samples.ours, samples.baseline)
+    return line('Creates, the store alone, 64 per commit against 1', samples.ours, samples.baseline)
   } finally {
     await store.close()
     await remove()

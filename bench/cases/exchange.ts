@@ -24,7 +24,7 @@ import { temporarySettings } from '../stores/bench-server.ts'
 const issuer = 'https://issuer.test'
 const rounds = 21
 const operationsPerRound = 200
-const goalRatio = 0.6
+const minRatio = 0.6
 
 export async function benchExchange(): Promise<Line[]> {
   const { settings, remove } = await temporarySettings()
@@ -95,10 +95,10 @@ export async function benchExchange(): Promise<Line[]> {
     const ratio = ratioOf(samples.ours, samples.baseline)
     return [
       {
-        label: 'Exchanges against their two signatures',
+        label: 'Token exchanges against their two signature operations',
         measured: `${median(samples.ours).toFixed(0)}/cpu s`,
         baseline: `${median(samples.baseline).toFixed(0)}/cpu s`,
-        ...{ ratio: ratio.toFixed(2), goal: goalRatio.toFixed(2), isMet: ratio >= goalRatio },
+        ...{ ratio: ratio.toFixed(2), goal: minRatio.toFixed(2), isMet: ratio >= minRatio },
       },
     ]
   } finally {

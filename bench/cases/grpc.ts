@@ -42,7 +42,7 @@ async function answerOf(
   metadata.set('authorization', authorization)
   const call = promisify(client.makeUnaryRequest<Buffer, Buffer>).bind(client) as unknown as (
     ...args: unknown[]
-  ) => Promise<Buffer> // promisify picks the last overload
+  ) => Promise<Buffer> // promisify uses the types of the last overload, which has other parameters
   const bytes = await call(path, asIs, asIs, Buffer.from(request, 'base64'), metadata)
   client.close()
   return bytes

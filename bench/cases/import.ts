@@ -29,19 +29,23 @@ export async function benchImport(): Promise<Line[]> {
     )
     await store.close()
     const files = readdirSync(folder).map((name) => join(folder, name))
-    const asyncRate = await perSecond(async () => {
+    const asyncReadRate = await recordsPerSecond(async () => {
       for (const file of files) JSON.parse(await readFile(file, 'utf8'))
     })
-    const syncRate = await perSecond(async () => {
+    const syncReadRate = await recordsPerSecond(async () => {
       for (const file of files) JSON.parse(readFileSync(file, 'utf8'))
     })
     const settings = ['--data-dir', config.dataDir]
     const first = await runMeasured(['import', 'advisories', '--group', organization, folder, ...settings])
-    const again = await runMeasured(['import', 'advisories', '--group', organization, folder, ...settings])
+    const second = await runMeasured(['import', 'advisories', '--group', organization, folder, ...settings])
     return [
-      rateLine('Import of 100k OSV records against reading and parsing them', first.seconds, asyncRate),
-      rateLine('… against reading them with readFileSync', first.seconds, syncRate),
-      rateLine('… second import of the same records, against reading and parsing', again.seconds, asyncRate),
+      rateLine('Import of 100k OSV records against reading and parsing them', first.seconds, asyncReadRate),
+      rateLine('… against reading them with readFileSync', first.seconds, syncReadRate),
+      rateLine(
+        '… second import of the same records, against reading and parsing',
+        second.seconds,
+        asyncReadRate,
+      ),
       {
         ...{ label: 'Peak memory of the first import', measured: megabytes(first.memory) },
         ...{ baseline: '', ratio: '' },
@@ -55,31 +59,36 @@ export async function benchImport(): Promise<Line[]> {
 
 const megabytes = (bytes: number) => `${Math.round(bytes / 1e6)} MB`
 
-async function perSecond(work: () => Promise<void>): Promise<number> {
+async function recordsPerSecond(readAll: () => Promise<void>): Promise<number> {
   const started = performance.now()
-  await work()
+  await readAll()
   return (recordCount / (performance.now() - started)) * 1000
 }
 
-function rateLine(label: string, seconds: number, baseline: number): Line {
+function rateLine(label: string, seconds: number, baselineRate: number): Line {
   const rate = recordCount / seconds
   const format = (perSecond: number) => `${Math.round(perSecond).toLocaleString('en')}/s`
   return {
-    ...{ label, measured: format(rate), baseline: format(baseline), ratio: (rate / baseline).toFixed(2) },
-    ...{ goal: minRatio.toFixed(2), isMet: rate / baseline >= minRatio },
+    ...{
+      label,
+      measured: format(rate),
+      baseline: format(baselineRate),
+      ratio: (rate / baselineRate).toFixed(2),
+    },
+    ...{ goal: minRatio.toFixed(2), isMet: rate / baselineRate >= minRatio },
   }
 }
 
-const letters = '23456789cfghjmpqrvwx'
+const ghsaCharacters = '23456789cfghjmpqrvwx'
 
 /** A block of four characters of a GHSA id. Different numbers below 160,000 give different blocks. */
 const ghsaBlock = (number: number) =>
-  Array.from({ length: 4 }, (_, at) => letters[Math.floor(number / 20 ** at) % 20]).join('')
+  Array.from({ length: 4 }, (_, at) => ghsaCharacters[Math.floor(number / 20 ** at) % 20]).join('')
 
 async function writeRecords(folder: string): Promise<void> {
   await mkdir(folder)
   for (let at = 0; at < recordCount; at++) {
-    // Multiplied, so that consecutive records have ids that are far apart, as random ids are.
+    // The factors give consecutive records ids that are far apart, as random ids would be.
     const [a, b] = [(at * 48_271) % 160_000, (at * 69_621) % 160_000]
     const id = `GHSA-${ghsaBlock(a)}-${ghsaBlock(b)}-${ghsaBlock(at)}`
     await writeFile(join(folder, `${id}.json`), JSON.stringify(recordOf(id, at)))

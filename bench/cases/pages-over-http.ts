@@ -1,5 +1,5 @@
-// Measures first pages, as pages.ts does, but over HTTP. They have no goal, because the measurements include the fixed
-// cost of a request.
+// Measures first pages, as pages.ts does, but over HTTP. The results have no goal, because they include the fixed cost
+// of a request.
 
 import { randomBytes } from 'node:crypto'
 import { mintToken } from '../../server/auth/tokens/mint.ts'
@@ -24,11 +24,11 @@ export async function pagesOverHttp(stores: readonly HugeStore[]): Promise<Line[
   const served: ServedStore[] = []
   try {
     for (const huge of stores) served.push(await serve(huge))
-    const whole = () => '?order_by=name'
-    const team = ({ team }: ServedStore) => `?order_by=name&uidp.descendants_of=${team}`
+    const wholeList = () => '?order_by=name'
+    const inTeam = ({ team }: ServedStore) => `?order_by=name&uidp.descendants_of=${team}`
     return [
-      await compare('First page, by name, over HTTP', load, served, whole),
-      await compare('First page in a small group, by name, over HTTP', load, served, team),
+      await compare('First page, by name, over HTTP', load, served, wholeList),
+      await compare('First page in a small group, by name, over HTTP', load, served, inTeam),
     ]
   } finally {
     await Promise.all([load, ...served.map(({ server }) => server)].map((process) => process.stop()))
@@ -53,15 +53,15 @@ async function compare(
   stores: readonly ServedStore[],
   query: (served: ServedStore) => string,
 ): Promise<Line> {
-  const cost = async (served: ServedStore, time: number) => {
+  const microsecondsPerCall = async (served: ServedStore, loadSeconds: number) => {
     const request = requestOf(`/iam/v2beta1/groups${query(served)}`, served.authorization)
-    const { perCpu } = await measure(load, served.server, { request, inFlight: 1, seconds: time })
+    const { perCpu } = await measure(load, served.server, { request, inFlight: 1, seconds: loadSeconds })
     return 1e6 / perCpu
   }
-  for (const served of stores) await cost(served, warmSeconds)
+  for (const served of stores) await microsecondsPerCall(served, warmSeconds)
   const costs = stores.map((): number[] => [])
   for (let round = 0; round < rounds; round++) {
-    for (const [at, served] of stores.entries()) costs[at]?.push(await cost(served, seconds))
+    for (const [at, served] of stores.entries()) costs[at]?.push(await microsecondsPerCall(served, seconds))
   }
   const [smallest = [], ...others] = costs
   return {

@@ -29,7 +29,7 @@ export async function compareWithBareHttp(
 export const requestOf = (path: string, authorization: string) =>
   `GET ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: ${authorization}\r\n\r\n`
 
-const setByNode = new Set(['date', 'connection', 'keep-alive'])
+const headersSetByNode = new Set(['date', 'connection', 'keep-alive'])
 
 async function responseOf(port: number, path: string, authorization: string): Promise<FixedResponse> {
   const request = get({ port, path, host: '127.0.0.1', agent: false, headers: { authorization } })
@@ -39,7 +39,7 @@ async function responseOf(port: number, path: string, authorization: string): Pr
   const headers: string[] = []
   for (let at = 0; at < response.rawHeaders.length; at += 2) {
     const [name = '', value = ''] = response.rawHeaders.slice(at, at + 2)
-    if (!setByNode.has(name.toLowerCase())) headers.push(name, value)
+    if (!headersSetByNode.has(name.toLowerCase())) headers.push(name, value)
   }
   return { headers, body }
 }

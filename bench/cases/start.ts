@@ -9,7 +9,7 @@ import type { Line } from '../report/report.ts'
 import { startBenchServer, temporarySettings } from '../stores/bench-server.ts'
 import { requestOf } from './rest-ratio.ts'
 
-const starts = 5
+const startCount = 5
 const maxMilliseconds = 1000
 const maxBytes = 150e6
 const launcher = join(import.meta.dirname, '../../server/bin/stemmad.mjs')
@@ -28,7 +28,7 @@ export async function benchStart(): Promise<Line[]> {
 
 async function timeStarts(settingsFor: () => ReturnType<typeof temporarySettings>): Promise<number> {
   const times: number[] = []
-  for (let at = 0; at < starts; at++) {
+  for (let at = 0; at < startCount; at++) {
     const { settings, port, remove } = await settingsFor()
     const started = performance.now()
     // Started through the launcher, as `npm start` does.

@@ -5,13 +5,13 @@
 export type Usage = { cpu: number; memory: number }
 
 /** Commands that arrived before the program called `onCommand`. */
-const early: unknown[] = []
+const earlyCommands: unknown[] = []
 let handle: ((command: unknown) => void) | undefined
 
 process.on('message', (message) => {
   if (message === 'usage') process.send?.(usage())
   else if (handle) handle(message)
-  else early.push(message)
+  else earlyCommands.push(message)
 })
 process.on('disconnect', () => process.exit(1))
 // The IPC channel must not keep the program alive.
@@ -20,7 +20,7 @@ process.channel?.unref()
 /** Answers each command with the result of `run`, and keeps the process alive. */
 export function onCommand<T>(run: (command: T) => unknown): void {
   handle = async (command) => process.send?.(await run(command as T)) // the parent sends what this program expects
-  for (const command of early.splice(0)) handle(command)
+  for (const command of earlyCommands.splice(0)) handle(command)
   process.channel?.ref()
 }
 

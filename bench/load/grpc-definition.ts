@@ -2,7 +2,7 @@ import type { ServiceDefinition } from '@grpc/grpc-js'
 
 export const asIs = (bytes: Buffer) => bytes
 
-/** One unary method, named `call`, whose messages are raw bytes. */
+/** A service with one unary method, named `call`, whose messages are not decoded. */
 export function grpcDefinition(path: string): ServiceDefinition {
   return {
     call: {

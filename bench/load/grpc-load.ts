@@ -10,12 +10,12 @@ onCommand(async (load: GrpcLoad): Promise<LoadResult> => {
   const clients = Array.from({ length: channels }, () => open(load.port))
   const started = performance.now()
   const until = started + load.seconds * 1000
-  const answers = await Promise.all(
+  const counts = await Promise.all(
     Array.from({ length: load.inFlight }, (_, at) => repeat(clients[at % channels] as Client, load, until)), // the index is below the length
   )
   const seconds = (performance.now() - started) / 1000
   for (const client of clients) client.close()
-  return { answers: answers.reduce((sum, count) => sum + count, 0), seconds }
+  return { responseCount: counts.reduce((sum, count) => sum + count, 0), seconds }
 })
 
 const open = (port: number) =>
@@ -25,14 +25,14 @@ async function repeat(client: Client, load: GrpcLoad, until: number): Promise<nu
   const request = Buffer.from(load.request, 'base64')
   const metadata = new Metadata()
   metadata.set('authorization', load.authorization)
-  let answers = 0
+  let responseCount = 0
   while (performance.now() < until) {
     await new Promise<void>((resolve, reject) => {
       client.makeUnaryRequest(load.path, asIs, asIs, request, metadata, (error) =>
         error ? reject(error) : resolve(),
       )
     })
-    answers++
+    responseCount++
   }
-  return answers
+  return responseCount
 }

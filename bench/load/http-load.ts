@@ -7,12 +7,14 @@ import { onCommand } from './bench-process.ts'
 import type { Load, LoadResult } from './load.ts'
 
 onCommand(async (load: Load): Promise<LoadResult> => {
-  const length = await probe(load)
+  const responseLength = await probe(load)
   const started = performance.now()
   const until = started + load.seconds * 1000
-  const answers = await Promise.all(Array.from({ length: load.inFlight }, () => repeat(load, length, until)))
+  const counts = await Promise.all(
+    Array.from({ length: load.inFlight }, () => repeat(load, responseLength, until)),
+  )
   const seconds = (performance.now() - started) / 1000
-  return { answers: answers.reduce((sum, count) => sum + count, 0), seconds }
+  return { responseCount: counts.reduce((sum, count) => sum + count, 0), seconds }
 })
 
 async function open({ port }: Load): Promise<Socket> {
@@ -25,24 +27,24 @@ async function open({ port }: Load): Promise<Socket> {
 async function probe(load: Load): Promise<number> {
   const socket = await open(load)
   socket.write(load.request)
-  let seen = ''
+  let received = ''
   for await (const chunk of socket.setEncoding('latin1')) {
-    seen += chunk
-    const head = seen.indexOf('\r\n\r\n') + 4
-    const length = head + Number(/^content-length: (\d+)\r$/im.exec(seen)?.[1])
-    if (head > 3 && seen.length >= length) break
+    received += chunk
+    const headLength = received.indexOf('\r\n\r\n') + 4
+    const length = headLength + Number(/^content-length: (\d+)\r$/im.exec(received)?.[1])
+    if (headLength > 3 && received.length >= length) break
   }
   socket.destroy()
-  if (!seen.startsWith('HTTP/1.1 200')) throw new Error(`unexpected response: ${seen}`)
-  return seen.length
+  if (!received.startsWith('HTTP/1.1 200')) throw new Error(`unexpected response: ${received}`)
+  return received.length
 }
 
 const digitTwo = '2'.charCodeAt(0)
 const statusOffset = 'HTTP/1.1 '.length
 
-async function repeat(load: Load, length: number, until: number): Promise<number> {
+async function repeat(load: Load, responseLength: number, until: number): Promise<number> {
   const socket = await open(load)
-  let answers = 0
+  let responseCount = 0
   let received = 0
   const done = new Promise<void>((resolve, reject) => {
     socket.on('error', reject)
@@ -51,10 +53,11 @@ async function repeat(load: Load, length: number, until: number): Promise<number
       if (received === 0 && chunk[statusOffset] !== digitTwo)
         reject(new Error(`unexpected response: ${chunk}`))
       received += chunk.length
-      if (received < length) return
-      if (received > length) reject(new Error(`a response had ${received} bytes instead of ${length}`))
+      if (received < responseLength) return
+      if (received > responseLength)
+        reject(new Error(`a response had ${received} bytes instead of ${responseLength}`))
       received = 0
-      answers++
+      responseCount++
       if (performance.now() < until) socket.write(load.request)
       else resolve()
     })
@@ -62,5 +65,5 @@ async function repeat(load: Load, length: number, until: number): Promise<number
   socket.write(load.request)
   await done
   socket.destroy()
-  return answers
+  return responseCount
 }

@@ -6,7 +6,7 @@ export type Load = { port: number; request: string; inFlight: number; seconds: n
 /** `request` is in base64. */
 export type GrpcLoad = Load & { path: string; authorization: string }
 
-export type LoadResult = { answers: number; seconds: number }
+export type LoadResult = { responseCount: number; seconds: number }
 
 export type Sample = {
   /** Responses per second. */
@@ -17,7 +17,7 @@ export type Sample = {
 
 export async function measure(load: Process, server: Server, task: Omit<Load, 'port'>): Promise<Sample> {
   const before = await usageOf(server)
-  const { answers, seconds } = await load.ask<LoadResult>({ ...task, port: server.port })
+  const { responseCount, seconds } = await load.ask<LoadResult>({ ...task, port: server.port })
   const after = await usageOf(server)
-  return { rate: answers / seconds, perCpu: answers / (after.cpu - before.cpu) }
+  return { rate: responseCount / seconds, perCpu: responseCount / (after.cpu - before.cpu) }
 }

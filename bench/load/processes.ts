@@ -12,7 +12,7 @@ import { pin } from './cores.ts'
 
 const root = join(import.meta.dirname, '../..')
 const benchProcess = join(import.meta.dirname, 'bench-process.ts')
-const peak = join(import.meta.dirname, 'peak.ts')
+const peakReporter = join(import.meta.dirname, 'peak.ts')
 
 export type Process = {
   /** Sends a message and waits for the answer. */
@@ -41,9 +41,9 @@ export function startProcess(
     ask: (message) => ask(child, exited, message),
     async stop() {
       child.kill('SIGINT')
-      const kill = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
+      const killTimer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
       await exited
-      clearTimeout(kill)
+      clearTimeout(killTimer)
     },
   }
 }
@@ -51,7 +51,10 @@ export function startProcess(
 async function ask<T>(child: ChildProcess, exited: Promise<unknown[]>, message: unknown): Promise<T> {
   const answered = once(child, 'message')
   child.send(message as object) // any value that IPC can carry
-  const [answer] = await Promise.race([answered, exited.then(([code]) => [new Error(`ended with ${code}`)])])
+  const [answer] = await Promise.race([
+    answered,
+    exited.then(([code]) => [new Error(`a process of the benchmark ended with exit code ${code}`)]),
+  ])
   if (answer instanceof Error) throw answer
   return answer as T
 }
@@ -68,16 +71,16 @@ export async function startStemmad(settings: string[], port: number): Promise<Se
   return { ...server, port }
 }
 
-/** Runs a `stemmad` command to its end, on all cores. */
+/** Runs a `stemmad` command to its end, on all cores. Returns its duration and its peak memory in bytes. */
 export async function runMeasured(args: string[]): Promise<{ seconds: number; memory: number }> {
-  const flags = ['--disable-warning=ExperimentalWarning', ...nodeFlagsOf(args[0]), '--import', peak]
+  const flags = ['--disable-warning=ExperimentalWarning', ...nodeFlagsOf(args[0]), '--import', peakReporter]
   const started = performance.now()
   const child = spawn(process.execPath, [...flags, join(root, 'server/main.ts'), ...args], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   const reported = once(child, 'message')
   const [code] = await once(child, 'exit')
-  if (code !== 0) throw new Error(`stemmad ${args[0]} ended with ${code}`)
+  if (code !== 0) throw new Error(`stemmad ${args[0]} ended with exit code ${code}`)
   const seconds = (performance.now() - started) / 1000
   return { seconds, memory: (await reported)[0] as number }
 }

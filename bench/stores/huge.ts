@@ -27,7 +27,7 @@ export type HugeStore = {
   settings: string[]
   organization: string
   identity: string
-  /** A group of the organization with some groups below it. */
+  /** The uid of a group in the organization, with 100 groups below it. */
   team: string
 }
 
@@ -46,13 +46,13 @@ export async function hugeStore(count: number): Promise<HugeStore> {
   return { settings, ...JSON.parse(readFileSync(facts, 'utf8')) }
 }
 
-/** Removes the stores of other versions, which take gigabytes. */
+/** Removes stores that other versions of the code made, because they take gigabytes. */
 function removeAllBut(folderName: string): void {
   const others = globSync(`${prefix}*`, { cwd: tmpdir() }).filter((name) => name !== folderName)
   for (const name of others) rmSync(join(tmpdir(), name), { recursive: true, force: true })
 }
 
-/** A hash of the files that determine the content of a row. */
+/** A hash of the files that determine the content of the stores. */
 function fingerprint(): string {
   const hash = createHash('sha256').update(groups.shape)
   const root = join(import.meta.dirname, '../..')
@@ -66,15 +66,15 @@ function fingerprint(): string {
 }
 
 async function makeStore(folder: string, count: number): Promise<void> {
-  const draft = `${folder}.${process.pid}`
+  const draftFolder = `${folder}.${process.pid}`
   rmSync(folder, { recursive: true, force: true })
-  mkdirSync(draft, { recursive: true, mode: 0o700 })
-  const { config } = readConfig({}, ['--data-dir', draft])
+  mkdirSync(draftFolder, { recursive: true, mode: 0o700 })
+  const { config } = readConfig({}, ['--data-dir', draftFolder])
   const { organization, identity } = await createOrganization(config)
-  const team = fill(join(draft, 'stemma.db'), organization, count)
+  const team = fill(join(draftFolder, 'stemma.db'), organization, count)
   await requireCorrectTally(config)
-  writeFileSync(join(draft, 'facts.json'), JSON.stringify({ organization, identity, team }))
-  renameSync(draft, folder)
+  writeFileSync(join(draftFolder, 'facts.json'), JSON.stringify({ organization, identity, team }))
+  renameSync(draftFolder, folder)
 }
 
 async function createOrganization(config: Config) {
@@ -88,20 +88,23 @@ async function createOrganization(config: Config) {
   return made
 }
 
-/** Writes rows, tally and indexes directly: through the store it would take minutes. Returns the team in the middle. */
+/**
+ * Writes rows, tally and indexes directly, because writing through the store would take minutes. Returns the uid of a
+ * team whose rows are in the middle of those that are written.
+ */
 function fill(file: string, organization: string, count: number): string {
   const connection = connect(file, { isReadOnly: false, clock: systemClock })
   const { db } = connection
   db.exec('pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -500000')
-  const indexes = db.prepare(
+  const selectIndexes = db.prepare(
     `select name, sql from sqlite_master where tbl_name = 'groups' and sql like 'create index%'`,
   )
-  const dropped = indexes.all() as { name: string; sql: string }[] // as selected
-  for (const { name } of dropped) db.exec(`drop index ${name}`)
+  const droppedIndexes = selectIndexes.all() as { name: string; sql: string }[] // as selected
+  for (const { name } of droppedIndexes) db.exec(`drop index ${name}`)
   db.exec('begin')
   const { counts, team } = insertGroups(connection, organization, count)
   insertTally(db, counts)
-  for (const { sql } of dropped) db.exec(sql)
+  for (const { sql } of droppedIndexes) db.exec(sql)
   db.exec('commit; pragma journal_mode = wal')
   db.close()
   return team
@@ -111,19 +114,19 @@ function insertGroups(connection: Connection, organization: string, count: numbe
   const counts = new Map<string, Count>()
   const start = Date.now() - count
   let team = ''
-  let made = 0
+  let insertedCount = 0
   for (const { uid, group } of treeBelow(organization, count)) {
-    const time = start + made
+    const time = start + insertedCount
     const stamped = { ...group, uid, createTime: timestampFromMs(time), updateTime: timestampFromMs(time) }
     const entry = entryOf(groups, stamped, { uid, name: group.name, createTime: time, updateTime: time })
     runWork(connection, insertUncounted(operatorAccess, groups.table, [entry]))
     const parent = parentOf(uid)
-    if (parent === organization && made <= count / 2) team = uid
+    if (parent === organization && insertedCount <= count / 2) team = uid
     for (const place of lineage(parent)) {
       const { children, subtree } = counts.get(place) ?? { children: 0, subtree: 0 }
       counts.set(place, { children: children + (place === parent ? 1 : 0), subtree: subtree + 1 })
     }
-    made++
+    insertedCount++
   }
   return { counts, team }
 }

@@ -10,7 +10,7 @@ const teamSize = 100
 /** Uids begin with a time: random times spread the uids as years of use would. */
 const randomTime = () => Math.random() * 2 ** 40
 
-/** Parents come before children. Names are in random order, unlike uids and times. */
+/** Parents come before their children. Names are hashes, so their order differs from the order of uids and times. */
 export function* treeBelow(organization: string, count: number): Generator<{ uid: string; group: Group }> {
   let team = organization
   for (let at = 0; at < count; at++) {

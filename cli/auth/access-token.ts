@@ -24,8 +24,8 @@ export async function exchangeToken({ issuer, audience }: Context, token: string
 }
 
 /**
- * Saves the tokens of a new sign-in. Removes the tokens for other audiences that the previous sign-in got by exchange,
- * because that may have been another person.
+ * Saves the tokens of a new sign-in. The previous sign-in may have been that of another person, so the tokens that it
+ * got by exchange for other audiences are removed.
  */
 export const saveSignIn = (context: Context, tokens: Tokens, runtime: Runtime): Promise<void> =>
   withTokenLock(context, runtime, async () => {
@@ -47,8 +47,8 @@ export async function currentAccessToken(context: Context, runtime: Runtime): Pr
 }
 
 /**
- * Exchanges the stored refresh token for new tokens and saves them. If a refresh token is used twice, the server ends
- * the sign-in.
+ * Exchanges the stored refresh token for new tokens and saves them. The lock prevents two processes from using
+ * the same refresh token, because the server would then end the sign-in.
  */
 const refreshTokens = (context: Context, runtime: Runtime): Promise<string> =>
   withTokenLock(context, runtime, async () => {
@@ -79,7 +79,7 @@ export async function revokeToken(issuer: string, refresh: string): Promise<void
   await withProvider(issuer, (provider) => oidc.tokenRevocation(provider, refresh, hint))
 }
 
-/** Whether a refresh token is one of the token exchange, which published clients use. Only these are JSON in base64. */
+/** Whether the token exchange issued this refresh token. Only its refresh tokens are JSON in base64. */
 function isExchangeToken(refresh: string): boolean {
   try {
     const content: unknown = JSON.parse(Buffer.from(refresh, 'base64').toString())

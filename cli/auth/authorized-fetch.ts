@@ -3,12 +3,12 @@ import { Code } from '@stemma/api/gen/google/rpc/code_pb.ts'
 import { exitCodeOf, exitCodes } from '../exit-codes.ts'
 import { Failure, NotSignedIn } from '../failure.ts'
 
-/** Of one request. A refresh may send two requests, and must end before its lock counts as stale (30 s). */
-export const timeoutSeconds = 10
+/** The timeout of one request. A refresh sends up to two requests, and must end before its lock becomes stale (30 s). */
+export const requestTimeoutSeconds = 10
 
 export async function fetchAuthorized<T>(url: string, token: string, init: RequestInit = {}): Promise<T> {
   const headers = { ...init.headers, authorization: `Bearer ${token}` }
-  const signal = AbortSignal.timeout(timeoutSeconds * 1000)
+  const signal = AbortSignal.timeout(requestTimeoutSeconds * 1000)
   const { response, text } = await fetchText(url, { ...init, headers, signal, redirect: 'error' })
   if (response.ok) return parseJson<T>(url, text)
   const { code = Code.UNKNOWN, message = `HTTP ${response.status}` } = parseError(text)
@@ -19,7 +19,7 @@ function parseJson<T>(url: string, text: string): T {
   try {
     return (text === '' ? {} : JSON.parse(text)) as T
   } catch {
-    throw new Failure(`${new URL(url).origin} answered with something other than JSON`, exitCodes.unavailable)
+    throw new Failure(`${new URL(url).origin} sent a response that is not JSON`, exitCodes.unavailable)
   }
 }
 

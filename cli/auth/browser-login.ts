@@ -1,5 +1,5 @@
-// Sign-in with the browser of this machine (RFC 8252): the server redirects it to a local port with an authorization
-// code, which only this process can redeem (PKCE, RFC 7636).
+// Sign-in with the browser of this machine (RFC 8252): the server redirects the browser to a local port with an
+// authorization code, which only this process can redeem (PKCE, RFC 7636).
 import * as oidc from 'openid-client'
 import { startCallbackServer } from './callback-server.ts'
 import type { SignInParameters, SignInResult } from './oidc-client.ts'

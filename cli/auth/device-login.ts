@@ -3,7 +3,7 @@ import * as oidc from 'openid-client'
 import type { SignInParameters, SignInResult } from './oidc-client.ts'
 import { codeExpired, scope, signInResult, withProvider } from './oidc-client.ts'
 
-/** The code to enter at a URL. `urlWithCode` contains the code already. */
+/** The person opens `url` and enters `code`, or opens `urlWithCode`, which contains the code. */
 export type DeviceCode = { url: string; code: string; urlWithCode: string | undefined }
 
 export function signInWithDevice(

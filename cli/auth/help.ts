@@ -15,7 +15,7 @@ Sign in with the identity provider of your organization, by its domain or uid:
 
   stemma auth login --identity-provider example.com
 
-Use the token in other programs, and get one for the registry:
+Use the token in other programs, and print a token for the registry:
 
   curl -H "Authorization: Bearer $(stemma auth token)" https://stemma.example.com/iam/v2beta1/groups
   stemma auth token --audience stemma.example.com

@@ -72,7 +72,7 @@ async function signIn(context: Context, flags: Flags, runtime: Runtime): Promise
       reportLine(runtime, `Open this address on any machine: ${url}`)
       reportLine(runtime, `and enter the code: ${code}`)
       if (urlWithCode !== undefined)
-        reportLine(runtime, `Or open this address, and compare the code: ${urlWithCode}`)
+        reportLine(runtime, `Or open this address, and check that it shows the same code: ${urlWithCode}`)
     })
   return signInWithBrowser(context.issuer, parameters, (url) => {
     reportLine(runtime, `Open this address to sign in: ${url.href}`)

@@ -2,7 +2,7 @@
 import * as oidc from 'openid-client'
 import { Failure, NotSignedIn } from '../failure.ts'
 import type { Tokens } from '../token-store.ts'
-import { timeoutSeconds, unreachable } from './authorized-fetch.ts'
+import { requestTimeoutSeconds, unreachable } from './authorized-fetch.ts'
 
 export const scope = 'openid email profile offline_access'
 
@@ -18,7 +18,7 @@ export async function withProvider<T>(
     const url = new URL(issuer)
     // Plain http is allowed only if the user has chosen an issuer with an http URL.
     const execute = url.protocol === 'http:' ? [oidc.allowInsecureRequests] : []
-    const options = { execute, timeout: timeoutSeconds }
+    const options = { execute, timeout: requestTimeoutSeconds }
     return await work(await oidc.discovery(url, 'stemma', {}, oidc.None(), options))
   } catch (error) {
     throw toFailure(error, issuer)

@@ -14,7 +14,7 @@ import type { Candidate } from './candidate.ts'
 import { scripts } from './scripts.ts'
 import { suggestNames } from './suggest-names.ts'
 
-/** A marker: the script of the shell then completes file names itself. */
+/** A marker that makes the completion script of the shell complete file names itself. */
 const fileNames: Candidate[] = [{ word: ':files' }]
 const authCommands = ['login', 'token', 'status', 'logout']
 const otherCommands = ['auth', 'completion', 'help']
@@ -69,7 +69,7 @@ async function commandCandidates(command: Command, words: string[], runtime: Run
     if (values === fileNames) return fileNames
     return values.map(({ word, ...rest }) => ({ word: `${flag}=${word}`, ...rest }))
   }
-  if (hasValue(command, previous)) return flagValues(command, previous, current, suggest)
+  if (requiresValue(command, previous)) return flagValues(command, previous, current, suggest)
   if (current.startsWith('-') || command.target.length === 0) return flagNames(command)
   return suggest(targetResource(command), current)
 }
@@ -90,7 +90,7 @@ const findFlag = (command: Command, word: string): Flag | undefined =>
 
 const flagsWithValue = ['--output', '-o', '--file', '-f', '--api', '--issuer', '--audience', '--context']
 
-function hasValue(command: Command, word: string): boolean {
+function requiresValue(command: Command, word: string): boolean {
   const flag = findFlag(command, word)
   return flag ? !isToggle(flag) : flagsWithValue.includes(word)
 }

@@ -31,7 +31,7 @@ export async function suggestNames(
   }
 }
 
-/** Suggests the next name of a path: the children of the group that is already typed. */
+/** Suggests the next name of a path: the children of the group whose path is already typed. */
 async function groupPaths(connection: Connection, word: string): Promise<Candidate[]> {
   const prefix = word.slice(0, word.lastIndexOf('/') + 1)
   if (prefix === '') {

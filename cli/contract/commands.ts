@@ -33,7 +33,7 @@ export const findResource = (name: string) => resources.find((resource) => resou
 export const findCommand = (resource: string, verb: string) =>
   findResource(resource)?.commands.find((command) => command.verb === verb)
 
-/** A command that the contract must have. */
+/** Returns a command that must exist in the contract. */
 export function commandOf(resource: string, verb: string): Command {
   const command = findCommand(resource, verb)
   if (!command) throw new Error(`the contract has no ${resource} ${verb}`)
@@ -66,11 +66,14 @@ function rank({ verb }: Command): number {
   return index < 0 ? standardVerbs.length : index
 }
 
-/** The name of the method without the resource: `list` of `ListGroups`, `readme` of `GetRepoReadme`. */
+/**
+ * The name of the method without the resource, and without `get` if another word follows: `list` for `ListGroups`, `get`
+ * for `GetGroup`, `readme` for `GetRepoReadme`.
+ */
 function verbOf(method: string, resource: string): string {
   const name = kebab(method)
   const verb = [resource, singular(resource)].reduce(
-    (rest, word) => `-${rest}-`.replace(`-${word}-`, '-').replace(/^-|-$/g, ''),
+    (remaining, word) => `-${remaining}-`.replace(`-${word}-`, '-').replace(/^-|-$/g, ''),
     name,
   )
   return (verb || name).replace(/^get-/, '').replace('open-vex', 'openvex')
@@ -87,7 +90,7 @@ function hasField(message: DescMessage, name: string): boolean {
   return message.fields.some((field) => field.name === name)
 }
 
-/** The path variable of the first http rule, except a parent: that is another resource and has a flag. */
+/** The path variable of the first http rule. Empty if it is the parent, which is another resource and has a flag. */
 function targetOf({ desc, bindings }: Method): DescField[] {
   const variable = /\{([^=}]+)/.exec(bindings[0]?.path ?? '')?.[1]
   return variable === undefined || variable === 'parent' ? [] : fieldsAt(desc.input, variable)
@@ -104,16 +107,16 @@ export function fieldsAt(message: DescMessage, path: string): DescField[] {
 }
 
 /** The field of the response that contains the rows, if the response is not a single resource. */
-function rowsIn({ method }: Command) {
+function findRowsField({ method }: Command) {
   const { fields } = method.desc.output
   if (fields.some(({ name }) => name === 'uid')) return undefined
   return fields.find((field) => field.fieldKind === 'list' && field.listKind === 'message')
 }
 
-/** The message that is printed: the response, or each of its rows. */
+/** The message type that is printed: that of the response, or of its rows if it has rows. */
 export function subjectOf(command: Command): DescMessage {
-  return rowsIn(command)?.message ?? command.method.desc.output
+  return findRowsField(command)?.message ?? command.method.desc.output
 }
 
 /** JSON name of the field that contains the rows. Empty if the response is a single resource. */
-export const rowsField = (command: Command): string => rowsIn(command)?.jsonName ?? ''
+export const rowsField = (command: Command): string => findRowsField(command)?.jsonName ?? ''

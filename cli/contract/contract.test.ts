@@ -14,12 +14,12 @@ import { parseTreeLine } from '../resources/run-tree.ts'
 import { commandOf, findResource, resources, subjectOf } from './commands.ts'
 import { flagsOf, isUid } from './request-flags.ts'
 
-const generated = join(import.meta.dirname, '../../api/gen/platform')
-const files = readdirSync(generated, { recursive: true, encoding: 'utf8' }).filter((file) =>
+const generatedFolder = join(import.meta.dirname, '../../api/gen/platform')
+const files = readdirSync(generatedFolder, { recursive: true, encoding: 'utf8' }).filter((file) =>
   /v2beta1.*_pb\.ts$/.test(file),
 )
 const modules = await Promise.all(
-  files.map((file) => import(join(generated, file)) as Promise<Record<string, unknown>>),
+  files.map((file) => import(join(generatedFolder, file)) as Promise<Record<string, unknown>>),
 )
 const isService = (value: unknown): value is DescService =>
   typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'service'
@@ -27,7 +27,7 @@ const services = modules.flatMap(Object.values).filter(isService)
 const commands = resources.flatMap((resource) => resource.commands)
 
 describe('every method of v2beta1', () => {
-  test('is found', () => assert.ok(services.length >= 13))
+  test('is found in the generated files', () => assert.ok(services.length >= 13))
   for (const method of services.flatMap((service) => service.methods))
     test(`${method.parent.name}.${method.name} has a command`, () =>
       assert.equal(commands.filter((command) => command.method.desc === method).length, 1))
@@ -64,8 +64,10 @@ describe('every command', () => {
     test(`${name} has unique flags`, () => {
       const names = flags.flatMap((flag) => [flag.name, ...(flag.alias === undefined ? [] : [flag.alias])])
       assert.equal(new Set(names).size, names.length)
-      const taken = names.filter((flag) => flag in commonOptions || flag in optionsOfCommandKind(command))
-      assert.deepEqual(taken, name === 'identities lookup' ? ['issuer'] : [])
+      const sharedNames = names.filter(
+        (flag) => flag in commonOptions || flag in optionsOfCommandKind(command),
+      )
+      assert.deepEqual(sharedNames, name === 'identities lookup' ? ['issuer'] : [])
     })
 
     test(`${name} has a resource for each uid flag`, () => {
@@ -120,7 +122,10 @@ describe('every example', () => {
       })
 })
 
-/** Splits a line as a shell does, from `stemma` on. */
+/**
+ * Splits the `stemma` command of an example into words, as a shell does. Earlier commands of a pipe, redirections and
+ * comments are left out.
+ */
 function wordsOf(line: string): string[] {
   const commandLine = line
     .replaceAll('\\\n', ' ')

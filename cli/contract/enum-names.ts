@@ -4,7 +4,7 @@ import { getOption, hasOption } from '@bufbuild/protobuf'
 import { info } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import { UsageError } from '../failure.ts'
 
-/** Larger enums are not listed in help and errors. */
+/** Help and errors do not list the names of an enum that has more names than this. */
 export const maxListedNames = 20
 const maxSimilarNames = 10
 
@@ -14,7 +14,7 @@ export function enumNames(desc: DescEnum): string[] {
   return settableValues(desc).map((value) => shortNameOf(value, prefix))
 }
 
-/** The short name of a value. A value that only a newer server knows is returned as it is. */
+/** The short name of a value. A value that only a newer server knows is returned unchanged. */
 export function shortName(desc: DescEnum, name: string): string {
   const value = settableValues(desc).find((candidate) => candidate.name === name)
   return value ? shortNameOf(value, prefixOf(desc)) : name

@@ -16,7 +16,7 @@ function json(resource: string, verb: string, flagName: string, ...texts: string
 }
 
 describe('the value of a flag', () => {
-  test('is an enum name, short or long, in any case', () => {
+  test('can be the short or the long name of an enum value, in any case', () => {
     for (const text of ['fixed', 'FIXED', 'event-type-filter-fixed', 'EVENT_TYPE_FILTER_FIXED'])
       assert.equal(json('advisories', 'list', 'latest-event-type', text), 'EVENT_TYPE_FILTER_FIXED')
     assert.deepEqual(json('roles', 'create', 'capabilities', 'groups.list,CAP_REPO_LIST', 'tag.list'), [
@@ -34,7 +34,7 @@ describe('the value of a flag', () => {
     )
   })
 
-  test('is repeated for a list, and split at the first = for a map', () => {
+  test('is one element of a list, even if it contains a comma, or one entry of a map, split at the first =', () => {
     assert.deepEqual(json('repos', 'create', 'aliases', 'a:1,2', 'b:2'), ['a:1,2', 'b:2'])
     assert.deepEqual(json('identities', 'create', 'claim-match.claims', 'a=b=c', 'd='), { a: 'b=c', d: '' })
     assert.throws(() => json('identities', 'create', 'claim-match.claims', 'a'), /must be key=value, not "a"/)

@@ -15,8 +15,8 @@ type ValueType = {
 }
 
 /**
- * Parses the texts of a flag. A list or a map is given by repeating the flag, a map as `key=value`. Enum values can
- * also be separated by commas; other values cannot, because they may contain commas.
+ * Parses the texts of a flag. The flag is repeated for each element of a list and for each entry of a map, which has the
+ * form `key=value`. Enum values can also be separated by commas; other values cannot, because they may contain commas.
  */
 export function parseFlagValue(field: DescField, texts: string[], now: number): JsonValue {
   if (field.fieldKind === 'map') return parseMap(field, texts, now)

@@ -13,7 +13,7 @@ export type Flag = {
   /** The path of fields from the request to `field`. */
   path: DescField[]
   field: DescField
-  /** The resource whose name or uid is the value. */
+  /** The resource whose name or uid is the value. Undefined if the field does not contain a uid. */
   refersTo: string | undefined
 }
 
@@ -24,7 +24,7 @@ const textMessages = new Set([
   'google.protobuf.FieldMask',
 ])
 
-/** Streams have the same request message as lists, but no pages. */
+/** Fields that have no flag in commands of streams: streams have the request message of lists, but no pages. */
 const pageFields = new Set(['page_size', 'page_token', 'skip'])
 
 export const flagsOf = (command: Command): Flag[] =>

@@ -31,7 +31,7 @@ describe('a request', () => {
     })
   })
 
-  test('accepts a document in either spelling, with flags taking precedence', () => {
+  test('accepts a document with field names in JSON or proto spelling; flags take precedence over it', () => {
     const content = { name: 'sso', default_role: 'a', oidc: { issuer: 'https://a', client_id: 'b' } }
     assert.deepEqual(request('identity-providers', 'create', ['--oidc.client-id', 'c'], content), {
       identityProvider: { name: 'sso', defaultRole: 'a', oidc: { issuer: 'https://a', clientId: 'c' } },
@@ -71,7 +71,7 @@ describe('a request', () => {
 
 describe('a command line', () => {
   const command = commandOf('groups', 'create')
-  test('suggests a flag for an unknown one', () => {
+  test('is rejected for an unknown flag, with a similar flag as suggestion, and for a flag without its value', () => {
     assert.throws(
       () => parseCommandLine(command, ['--nme', 'a']),
       /has no flag --nme \(did you mean --name\?\)/,

@@ -10,7 +10,10 @@ import { camel } from './spelling.ts'
 export type FieldValue = { path: DescField[]; value: JsonValue }
 export type Document = { content: JsonObject; source: string }
 
-/** The document is the resource, or the whole request if the method has no resource. Flags take precedence over it. */
+/**
+ * `document` is the resource, or the whole request if the method has no resource. `values` are those of flags and take
+ * precedence over the document.
+ */
 export function buildRequest(command: Command, values: FieldValue[], document?: Document): JsonObject {
   const { resource, desc } = command.method
   const request: JsonObject = {}
@@ -36,7 +39,7 @@ function setField(object: JsonObject, [field, ...rest]: DescField[], value: Json
   setField(inner, rest, value)
 }
 
-/** An update changes exactly the fields that were given. */
+/** Adds an update mask of the fields that were given, so that the update changes only these. */
 function addMask(command: Command, request: JsonObject): void {
   const { resource } = command.method
   if (!resource?.message || request.updateMask !== undefined) return
@@ -59,7 +62,7 @@ function pathsOf(message: DescMessage, content: JsonObject): string[] {
   })
 }
 
-/** Fails if the request cannot be encoded. Rules for values are left to the server. */
+/** Fails if the request cannot be encoded. The server checks the rules for values. */
 export function requireEncodable({ method }: Command, request: JsonObject): void {
   try {
     fromJson(method.desc.input, request)

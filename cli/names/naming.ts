@@ -1,4 +1,4 @@
-// How resources are named, from the options of their messages.
+// Reads from the options of messages how resources are named.
 import type { DescField } from '@bufbuild/protobuf'
 import type { ResourceOptions } from '@stemma/api/resource.ts'
 import { resourceOptions } from '@stemma/api/resource.ts'
@@ -19,7 +19,7 @@ export function parentOf(resource: string): string {
 /** The text between the path of the parent and the name of the resource. */
 export const separatorOf = (resource: string): string => optionsOf(resource).separator
 
-/** The resource whose names are used: an account association has the uid and the name of its group. */
+/** The resource by whose names this resource is found: `groups` for account associations, which have the uids of groups. */
 export const namedLike = (resource: string): string =>
   optionsOf(resource).hasUidOfParent ? parentOf(resource) : resource
 

@@ -36,14 +36,14 @@ const row = (name: string, uid: string): JsonObject => ({
 })
 
 describe('a table', () => {
-  test('is aligned to its first page, and later rows are not truncated', async () => {
+  test('has the column widths of its first page, and does not truncate longer cells of later pages', async () => {
     const text = await printed('table', [[row('ab', '1'), row('abcd', '2')], [row('abcdefgh', '3')]], true)
     assert.equal(
       text,
       'NAME  DESCRIPTION  AGE  UID\nab    -            3h   1\nabcd  -            3h   2\nabcdefgh  -            3h   3\n',
     )
   })
-  test('shows times unchanged if there is no terminal, and never control characters', async () => {
+  test('shows times unchanged outside a terminal, and never shows control characters', async () => {
     const text = await printed('table', [[row('a\x1b[31m\nb', '1')]])
     assert.match(text, /2026-01-31T09:00:00Z/)
     assert.doesNotMatch(text, /\x1b/)

@@ -8,7 +8,7 @@ export type Progress = {
 const intervalMs = 200
 const clearLine = '\r\x1b[K'
 
-/** Shows nothing unless `isVisible` is set, and nothing for work that takes less than the interval. */
+/** Shows nothing if `isVisible` is false, or if the work takes less than `intervalMs`. */
 export function createProgress(
   isVisible: boolean,
   stderr: NodeJS.WritableStream,

@@ -5,7 +5,7 @@ import type { Runtime } from '../runtime.ts'
 /** Standard output. Colours are used only on a terminal. */
 export type Screen = {
   isTerminal: boolean
-  /** Time of the command, to which ages are relative; in milliseconds since 1970. */
+  /** The start of the command in milliseconds since 1970. Ages are relative to this time. */
   now: number
   /** Waits if the reader is slow, so that unread text does not accumulate in memory. */
   write(text: string): Promise<void>

@@ -8,12 +8,12 @@ import { pad, truncate, widthOf } from './text-width.ts'
 
 /** Longer cells are truncated on a terminal, so that the columns after them stay visible. */
 const maxCellWidth = 48
-/** Wide tables, and tables without a terminal, show all cells in full. A cell longer than this is not aligned. */
+/** Columns are padded to at most this width. Wide tables and tables outside a terminal still show longer cells in full. */
 const maxColumnWidth = 2 * maxCellWidth
 
 export function createTablePrinter(message: DescMessage, isWide: boolean, screen: Screen): PagePrinter {
   const columns = columnsOf(message, isWide)
-  // Set by the first page, so that its rows can be printed before the next page arrives.
+  // The first page determines the widths, so that its rows can be printed before the next page arrives.
   let widths: number[] | undefined
   return {
     async printPage(rows) {

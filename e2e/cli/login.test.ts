@@ -144,7 +144,7 @@ onEachStore('stemma auth login', (engine) => {
     const [, address = '', code = ''] = await running.stderrMatch(
       /machine: (\S+)\nand enter the code: (\S+)\n/,
     )
-    const [, complete = ''] = await running.stderrMatch(/compare the code: (\S+)\n/)
+    const [, complete = ''] = await running.stderrMatch(/shows the same code: (\S+)\n/)
     assert.ok(new URL(complete).search.includes(code))
     const visitor = new Visitor(platform.url)
     const page = await visitor.submit(await visitor.open(address), { user_code: code })
