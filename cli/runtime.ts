@@ -11,7 +11,7 @@ export type Runtime = {
 export const processRuntime: Runtime = {
   env: process.env,
   now: Date.now,
-  // Read when needed: Node creates the stream on first use.
+  // The streams are getters, because Node creates each of them when it is first read.
   get stdin() {
     return process.stdin
   },
@@ -23,7 +23,7 @@ export const processRuntime: Runtime = {
   },
 }
 
-/** Writes a message for people. Standard output contains only results. */
+/** Writes a message for people to standard error, because standard output contains only results. */
 export function report({ stderr }: Pick<Runtime, 'stderr'>, line: string): void {
   stderr.write(`${line}\n`)
 }

@@ -36,13 +36,13 @@ async function run([first = '--help', ...args]: string[], runtime: Runtime): Pro
   await (await import('./resources/run.ts')).runResource(first, args, runtime)
 }
 
-/** The words that help was requested for, or undefined. Words after `--` are not flags. */
+/** The words of the command that help was requested for, or undefined. Words after `--` are not flags. */
 function helpTopic(args: string[]): string[] | undefined {
-  const [first = '', ...rest] = args
+  const [first = '', ...topic] = args
   if (['--help', '-h'].includes(first)) return []
-  if (first === 'help') return rest
-  const end = args.indexOf('--')
-  const flags = end < 0 ? args : args.slice(0, end)
-  const isRequested = flags.some((arg) => arg === '--help' || arg === '-h')
+  if (first === 'help') return topic
+  const separator = args.indexOf('--')
+  const argsBeforeSeparator = separator < 0 ? args : args.slice(0, separator)
+  const isRequested = argsBeforeSeparator.some((arg) => arg === '--help' || arg === '-h')
   return isRequested ? args.filter((arg) => !arg.startsWith('-')) : undefined
 }

@@ -1,7 +1,7 @@
 // Stores tokens in files, in one folder for each audience and context. The context `default` uses the folder of the
-// audience itself. This is the layout of published clients, but below another parent folder. A named context uses a
-// folder inside that of the audience, so that two people, or a person and a workload, can be signed in to one server
-// at the same time.
+// audience. Published clients use the same layout below another parent folder. A named context uses a subfolder of the
+// folder of the audience, so that two people, or a person and a workload, can be signed in to one server at the same
+// time.
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -24,16 +24,16 @@ type Place = Pick<Context, 'name' | 'audience'>
 
 type StoreRuntime = Pick<Runtime, 'env' | 'now'>
 
-/** A token that expires within this time counts as expired. */
-const marginMs = 60_000
+/** A token that expires within this time is treated as expired. */
+const expiryMarginMs = 60_000
 
-const files = ['oidc-token', 'refresh-token', 'exchanged-from'] as const
+const fileNames = ['oidc-token', 'refresh-token', 'exchanged-from'] as const
 
 /** Reads the stored tokens. The access token is undefined if it has expired. */
 export async function readTokens(place: Place, { env, now }: StoreRuntime): Promise<Tokens> {
   const folder = folderOf(place, env)
   const [access, refresh] = await Promise.all([read(folder, 'oidc-token'), read(folder, 'refresh-token')])
-  return { access: access && expiryOf(access) - now() > marginMs ? access : undefined, refresh }
+  return { access: access && expiryOf(access) - now() > expiryMarginMs ? access : undefined, refresh }
 }
 
 export async function saveTokens(place: Place, tokens: Tokens, env: NodeJS.ProcessEnv): Promise<void> {
@@ -48,7 +48,7 @@ export async function saveTokens(place: Place, tokens: Tokens, env: NodeJS.Proce
 export const removeTokens = (place: Place, env: NodeJS.ProcessEnv): Promise<void> =>
   removeFiles(folderOf(place, env))
 
-/** Removes the context's tokens for other audiences that it got in exchange for a token of this audience. */
+/** Removes the tokens for other audiences that the context got in exchange for a token of this audience. */
 export async function removeExchangedTokens(
   { name, audience }: Place,
   env: NodeJS.ProcessEnv,
@@ -77,7 +77,7 @@ export function expiryOf(token: string): number {
   }
 }
 
-type FileName = (typeof files)[number]
+type FileName = (typeof fileNames)[number]
 
 async function read(folder: string, name: FileName): Promise<string | undefined> {
   const text = await readFile(join(folder, name), 'utf8').catch(ifMissing(''))
@@ -89,7 +89,7 @@ const writeOrRemove = (folder: string, name: FileName, text: string | undefined)
   text === undefined ? rm(join(folder, name), { force: true }) : writePrivateFile(join(folder, name), text)
 
 async function removeFiles(folder: string): Promise<void> {
-  for (const name of files) await rm(join(folder, name), { force: true })
+  for (const name of fileNames) await rm(join(folder, name), { force: true })
 }
 
 const ifMissing =
@@ -102,8 +102,8 @@ const ifMissing =
 function folderOf({ name, audience }: Place, env: NodeJS.ProcessEnv): string {
   const folder = audience.replaceAll('/', '-')
   if (['', '.', '..'].includes(folder)) throw new UsageError('--audience must name the audience of the token')
-  const safe = process.platform === 'win32' ? folder.replaceAll(':', '-') : folder
-  return join(cacheFolder(env), 'stemma', safe, contextFolder(name))
+  const safeFolder = process.platform === 'win32' ? folder.replaceAll(':', '-') : folder
+  return join(cacheFolder(env), 'stemma', safeFolder, contextFolder(name))
 }
 
 const contextFolder = (name: string) => (name === defaultContext ? '' : `context-${escapeName(name)}`)

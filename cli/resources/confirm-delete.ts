@@ -9,7 +9,10 @@ import type { Invocation } from './invocation.ts'
 
 const maxShownNames = 5
 
-/** Asks the person at the terminal. Shows names, which are fetched from the server, since people do not recognise uids. */
+/**
+ * Asks the person at the terminal whether to delete the resources. The question shows their names, which are fetched
+ * from the server, because people do not recognise uids.
+ */
 export async function confirmDelete(
   { command, connection, runtime: { stdin, stderr } }: Invocation,
   uids: string[],

@@ -21,14 +21,18 @@ function bodyLines({ code, message, details, status, requestId }: StemmaError): 
   return JSON.stringify({ status, requestId, code, message, details }, undefined, 2).split('\n')
 }
 
-/** Finds the flag of a field. The server names it in JSON or proto spelling, with or without the resource in front. */
+/**
+ * Finds the flag of a field. The server spells the field as in JSON or as in the proto, and writes it with or without
+ * the field of the resource before it.
+ */
 function flagFor(command: Command, field: string): string {
   const name = snake(field)
-  const isSame = (path: string) => name === path || name.startsWith(`${path}[`) || path.endsWith(`.${name}`)
-  if (isSame(command.target.map((part) => part.name).join('.'))) return name
+  const matchesField = (path: string) =>
+    name === path || name.startsWith(`${path}[`) || path.endsWith(`.${name}`)
+  if (matchesField(command.target.map((part) => part.name).join('.'))) return name
   const flag = flagsOf(command).find(({ path }) => {
     const names = path.map((part) => part.name)
-    return isSame(names.join('.')) || isSame(names.slice(1).join('.'))
+    return matchesField(names.join('.')) || matchesField(names.slice(1).join('.'))
   })
   return flag ? `--${flag.name}` : field
 }

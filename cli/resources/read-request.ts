@@ -50,11 +50,11 @@ async function readFlagValues(invocation: Invocation): Promise<FieldValue[]> {
   return values
 }
 
-/** A document that `get` printed contains its uid. */
+/** A document that `get` printed contains the uid of its resource, so the argument can be omitted. */
 const uidIn = (content: JsonObject | undefined): string | undefined =>
   typeof content?.uid === 'string' ? content.uid : undefined
 
-/** The resource that the argument of a command names: a group if the field is `group_uid`. */
+/** The kind of resource that the argument of a command names: `groups` if its field is `group_uid`. */
 export const targetResource = ({ resource, target }: Command): string =>
   target.at(-1)?.name === 'group_uid' ? 'groups' : resource
 
@@ -82,7 +82,10 @@ async function withFlagName<T>({ name }: Flag, work: () => Promise<T>): Promise<
   }
 }
 
-/** Reads `@FILE` and `@-`, so that secrets need not be on the command line. `@@` is a literal `@`. */
+/**
+ * Reads the file of `@FILE`, and standard input for `@-`, so that secrets need not be on the command line. A text that
+ * starts with `@@` means itself without the first `@`.
+ */
 async function readContent(text: string, runtime: Runtime): Promise<string> {
   if (!text.startsWith('@')) return text
   if (text.startsWith('@@')) return text.slice(1)

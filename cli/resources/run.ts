@@ -1,4 +1,4 @@
-// `stemma RESOURCE VERB`: finds the command, opens a connection and runs it.
+// `stemma RESOURCE VERB`: finds the command, opens a connection and runs the command.
 import type { CommandLine } from '../command-line.ts'
 import { parseCommandLine } from '../command-line.ts'
 import { openConnection } from '../connection.ts'
@@ -29,8 +29,9 @@ export async function runResource(name: string, args: string[], runtime: Runtime
   const resource = findResource(name)
   if (!resource) throw new UsageError(`stemma has no command ${JSON.stringify(name)}; see stemma --help`)
   // The verb may be omitted if there is only one: `stemma ping`.
-  const [only] = resource.commands
-  const [verb = '', ...verbArgs] = resource.commands.length === 1 && only ? [only.verb, ...args] : args
+  const [firstCommand] = resource.commands
+  const [verb = '', ...verbArgs] =
+    resource.commands.length === 1 && firstCommand ? [firstCommand.verb, ...args] : args
   if (verb === '') return openScreen(runtime).write(`${(await import('../help/help.ts')).helpOf([name])}\n`)
   if (name === 'groups' && verb === 'tree') return runTree(verbArgs, runtime)
   const command = requireCommand(name, verb)
@@ -41,8 +42,10 @@ function requireCommand(resource: string, verb: string): Command {
   const command = findCommand(resource, verb)
   if (command) return command
   const verbs = findResource(resource)?.commands.map((candidate) => candidate.verb) ?? []
-  const all = resource === 'groups' ? [...verbs, 'tree'] : verbs
-  throw new UsageError(`stemma ${resource} has no command ${JSON.stringify(verb)}; it has ${all.join(', ')}`)
+  const allVerbs = resource === 'groups' ? [...verbs, 'tree'] : verbs
+  throw new UsageError(
+    `stemma ${resource} has no command ${JSON.stringify(verb)}; it has ${allVerbs.join(', ')}`,
+  )
 }
 
 async function runCommand(command: Command, line: CommandLine, runtime: Runtime): Promise<void> {

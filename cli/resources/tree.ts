@@ -32,7 +32,10 @@ export async function printTree(
   }
 }
 
-/** Keeps only uid and name of each group, to fit large organizations into memory. */
+/**
+ * Reads the group `root` and the groups below it, or all groups. Only the uid and name of each group are stored, so that
+ * large organizations fit into memory.
+ */
 async function readTree(
   connection: Connection,
   root: string | undefined,

@@ -1,4 +1,4 @@
-// Reading advisories.
+// Reading advisories. writes.test.ts tests writing them.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { JsonObject, MessageInitShape } from '@bufbuild/protobuf'
@@ -20,7 +20,7 @@ const { createGroup, deleteGroup } = GroupsService.method
 
 type Draft = Partial<MessageInitShape<typeof AdvisorySchema>>
 
-const day = 24 * 60 * 60_000
+const dayMs = 24 * 60 * 60_000
 const context = { access: operatorAccess, now: Date.now, random: randomBytes }
 
 const detection = (author: string, time: number, reviewState: ReviewState = ReviewState.APPROVED) => ({
@@ -53,7 +53,7 @@ examples('advisories', {
       artifactArchitecture: 'x86_64',
       componentName: 'libpcre',
       aliases: ['CVE-2026-1234'],
-      events: [fixed('bob', 2 * day), detection('ada', day)],
+      events: [fixed('bob', 2 * dayMs), detection('ada', dayMs)],
       severities: [{ type: 2, score: 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H' }],
     })
     const advisory = await stage.succeed(getAdvisory, { uid })
@@ -72,17 +72,17 @@ examples('advisories', {
     assert.ok(!('deleteTime' in advisory) && !('legacyAdvisoryId' in advisory))
   },
 
-  async 'lists support every filter, and all filters together'(stage) {
+  async 'lists support every filter, and combinations of filters'(stage) {
     const { succeed } = stage
-    await write(stage, { artifactName: 'one', aliases: ['CVE-2026-1'], events: [detection('ada', day)] })
+    await write(stage, { artifactName: 'one', aliases: ['CVE-2026-1'], events: [detection('ada', dayMs)] })
     await write(stage, {
       ...{ artifactName: 'two', artifactType: 'npm', componentName: 'zlib', componentType: 'library' },
       ...{ componentLocation: '/usr/lib', artifactArchitecture: 'aarch64', aliases: ['GHSA-aaaa-bbbb-cccc'] },
-      events: [detection('ada', day), { ...fixed('bob', 2 * day), reviewer: 'cyd' }],
+      events: [detection('ada', dayMs), { ...fixed('bob', 2 * dayMs), reviewer: 'cyd' }],
     })
     await write(stage, {
       artifactName: 'three',
-      events: [fixed('ada', 2 * day, ReviewState.PENDING), detection('dan', day)],
+      events: [fixed('ada', 2 * dayMs, ReviewState.PENDING), detection('dan', dayMs)],
     })
     const { advisories: all } = await succeed(listAdvisories, { orderBy: 'artifact_name' })
     const idOf = (name: string) =>
@@ -120,7 +120,9 @@ examples('advisories', {
     }
   },
 
-  async 'lists are ordered by id, artifact and times, and paged with their filters'(stage) {
+  async 'lists can be ordered by artifact or id, and a page token is valid only with the same filters'(
+    stage,
+  ) {
     const { succeed } = stage
     for (const artifactName of ['b', 'c', 'a', 'd', 'e'])
       await write(stage, { artifactName, aliases: ['CVE-2026-7'] })
@@ -129,12 +131,12 @@ examples('advisories', {
     assert.deepEqual([namesIn(page), page.totalCount], [['e', 'd'], '5'])
     const next = await succeed(listAdvisories, { ...request, pageToken: page.nextPageToken as string })
     assert.deepEqual(namesIn(next), ['c', 'b'])
-    // Called without comparing both doors, because each has other random ids and therefore another order.
+    // `succeed` would compare the responses of both doors. These differ, because the order depends on random ids.
     const byId = await stage.door.call(listAdvisories, { orderBy: 'advisory_id' }, stage.owner.token)
-    const ids = byId.body?.advisories as { advisoryId: string }[]
+    const advisories = byId.body?.advisories as { advisoryId: string }[]
     assert.deepEqual(
-      ids,
-      ids.toSorted((a, b) => (a.advisoryId < b.advisoryId ? -1 : 1)),
+      advisories,
+      advisories.toSorted((a, b) => (a.advisoryId < b.advisoryId ? -1 : 1)),
     )
     assert.equal(
       (await stage.fail(listAdvisories, { ...request, query: 'x', pageToken: page.nextPageToken as string }))
@@ -165,7 +167,7 @@ examples('advisories', {
     assert.equal((await fail(getAdvisory, { uid }, other.token)).code, 7)
   },
 
-  async 'a grant in a group shows the advisories below it'(stage) {
+  async 'a viewer of a group sees only its advisories, and a group with advisories cannot be deleted'(stage) {
     const { succeed, owner, platform } = stage
     const team = (await succeed(createGroup, { parent: owner.organization, group: { name: 'team' } }))
       .uid as string

@@ -27,11 +27,11 @@ const { exportAdvisoriesOsv } = AdvisoriesService.method
 const { grpcPath, name: methodName } = describeMethod(exportAdvisoriesOsv)
 const path = '/vulnerabilities/v2beta1/advisories:osv'
 
-/** Number of advisories: more than fit into the buffers between the server and a client that does not read. */
-const count = 1000
-const details = 'It can be made to say too much. '.repeat(750)
+/** More than fit into the buffers between the server and a client that does not read. */
+const advisoryCount = 1000
+const details = 'Crafted input discloses memory. '.repeat(750)
 
-const lines = Array.from({ length: count }, (_, number) =>
+const lines = Array.from({ length: advisoryCount }, (_, number) =>
   JSON.stringify({
     ...{ schema_version: '1.7.3', id: `GHSA-${number}`, modified: '2026-02-03T04:05:06Z', details },
     affected: [{ package: { ecosystem: 'npm', name: `left-pad-${number}` } }],
@@ -44,10 +44,10 @@ async function writeDump(folder: string): Promise<string> {
   return file
 }
 
-/** The number of documents that arrived, and how the stream ended. */
-type Ended = { documents: number; isWhole: boolean; status?: string }
+/** The number of documents that arrived, and how the stream ended. `status` is that of gRPC. */
+type ExportEnd = { documents: number; isComplete: boolean; status?: string }
 
-type Export = { body: Readable; ended(): Promise<Ended>; disconnect(): void }
+type Export = { body: Readable; ended(): Promise<ExportEnd>; disconnect(): void }
 
 async function overRest(port: number, token: string): Promise<Export> {
   const sent = request({ port, path, headers: { authorization: `Bearer ${token}` } }).end()
@@ -60,9 +60,9 @@ async function overRest(port: number, token: string): Promise<Export> {
     for (const byte of chunk) if (byte === 10) documents++
   })
   answer.pause()
-  const ended = new Promise<Ended>((resolve) => {
-    answer.on('end', () => resolve({ documents, isWhole: true }))
-    answer.on('error', () => resolve({ documents, isWhole: false }))
+  const ended = new Promise<ExportEnd>((resolve) => {
+    answer.on('end', () => resolve({ documents, isComplete: true }))
+    answer.on('error', () => resolve({ documents, isComplete: false }))
   })
   return { body: answer, ended: () => ended, disconnect: () => void answer.destroy() }
 }
@@ -91,16 +91,16 @@ async function overGrpc(port: number, token: string): Promise<Export> {
     }
   })
   stream.pause()
-  const ended = once(stream, 'close').then((): Ended => {
+  const ended = once(stream, 'close').then((): ExportEnd => {
     session.destroy()
-    return { documents, isWhole: status === '0', ...(status !== undefined && { status }) }
+    return { documents, isComplete: status === '0', ...(status !== undefined && { status }) }
   })
   return { body: stream, ended: () => ended, disconnect: () => session.destroy() }
 }
 
 const clients = { rest: overRest, grpc: overGrpc }
 
-/** A client that reads with pauses. */
+/** Reads the export with a pause of 20 ms after each chunk. */
 function readSlowly({ body }: Export): void {
   body.on('data', () => {
     body.pause()
@@ -144,43 +144,44 @@ onEachStore('an export of many advisories', (engine) => {
 
   for (const [door, start] of Object.entries(clients)) {
     const open = (token: string) => start(platform.app.port, token)
-    const lastCode = async (before: number) => {
-      await until(() => codes(door).length > before)
+    const nextCode = async (countBefore: number) => {
+      await until(() => codes(door).length > countBefore)
       return codes(door).at(-1)
     }
 
-    test(`arrives completely over ${door}, also if the client pauses`, async () => {
+    test(`arrives completely over ${door}, even if the client pauses`, async () => {
       const export_ = await open(owner.token)
       await pause(200)
       export_.body.resume()
-      assert.deepEqual((await export_.ended()).documents, count)
-      assert.ok((await export_.ended()).isWhole)
+      assert.deepEqual((await export_.ended()).documents, advisoryCount)
+      assert.ok((await export_.ended()).isComplete)
     })
 
     test(`over ${door} reads rows only as fast as the client does, and ends when the caller loses access`, async () => {
       const viewer = await platform.addIdentity(owner.organization, 'viewer')
-      const before = codes(door).length
+      const countBefore = codes(door).length
       const export_ = await open(viewer.token)
       await platform.unbind(viewer.identity)
       export_.body.resume()
-      const { documents, isWhole } = await export_.ended()
-      // The flow-control window of gRPC is smaller than a page; the buffers of REST are larger.
-      const maxDocuments = door === 'grpc' ? 100 : count - 1
+      const { documents, isComplete } = await export_.ended()
+      // Documents that the server read before the caller lost access still arrive. Over gRPC these are at most one page
+      // of 100, because the flow-control window is smaller than a page. The buffers of REST are larger.
+      const maxDocuments = door === 'grpc' ? 100 : advisoryCount - 1
       assert.ok(documents > 0 && documents <= maxDocuments, `${documents} documents arrived`)
-      assert.ok(isWhole, 'the stream ends without an error, because the caller may see nothing more')
-      assert.equal(await lastCode(before), 'OK')
+      assert.ok(isComplete, 'the stream ends without an error, because the caller may see nothing more')
+      assert.equal(await nextCode(countBefore), 'OK')
     })
 
     async function assertAborted(group: string, endAccess: (identity: string) => Promise<void>) {
       const viewer = await platform.addIdentity(group, 'viewer', owner.organization)
-      const before = codes(door).length
+      const countBefore = codes(door).length
       const export_ = await open(viewer.token)
       await endAccess(viewer.identity)
       export_.body.resume()
-      const { documents, isWhole, status } = await export_.ended()
-      assert.ok(documents < count && !isWhole)
+      const { documents, isComplete, status } = await export_.ended()
+      assert.ok(documents < advisoryCount && !isComplete)
       if (door === 'grpc') assert.equal(status, '16')
-      assert.equal(await lastCode(before), 'UNAUTHENTICATED')
+      assert.equal(await nextCode(countBefore), 'UNAUTHENTICATED')
     }
 
     test(`is aborted over ${door} when the person is signed out everywhere`, async () => {
@@ -195,25 +196,25 @@ onEachStore('an export of many advisories', (engine) => {
 
     test(`is refused over ${door} to a caller with too many streams`, async () => {
       const viewer = await platform.addIdentity(owner.organization, 'viewer')
-      const others = await Promise.all(Array.from({ length: 10 }, () => open(viewer.token)))
-      const before = codes(door).length
+      const openExports = await Promise.all(Array.from({ length: 10 }, () => open(viewer.token)))
+      const countBefore = codes(door).length
       const openDoor = { rest: restDoor, grpc: grpcDoor }[door] ?? restDoor
       const client = openDoor(platform.url)
       const filter = { artifactNames: ['left-pad-1'] }
-      const ask = () => client.call(exportAdvisoriesOsv, filter, viewer.token)
-      assert.equal((await ask()).error?.code, 8)
-      others.pop()?.disconnect()
-      await until(() => codes(door).length > before + 1)
-      assert.ok((await ask()).body)
-      for (const export_ of others) export_.disconnect()
+      const callExport = () => client.call(exportAdvisoriesOsv, filter, viewer.token)
+      assert.equal((await callExport()).error?.code, 8)
+      openExports.pop()?.disconnect()
+      await until(() => codes(door).length > countBefore + 1)
+      assert.ok((await callExport()).body)
+      for (const export_ of openExports) export_.disconnect()
       client.close()
     })
 
     test(`stops over ${door} when the client disconnects`, async () => {
-      const before = codes(door).length
+      const countBefore = codes(door).length
       const export_ = await open((await platform.addIdentity(owner.organization, 'viewer')).token)
       export_.disconnect()
-      assert.equal(await lastCode(before), 'CANCELLED')
+      assert.equal(await nextCode(countBefore), 'CANCELLED')
     })
   }
 })
@@ -234,8 +235,8 @@ onEachStore('an export from a server that stops', (engine) => {
       const export_ = await start(platform.app.port, token)
       readSlowly(export_)
       await platform.stop()
-      const { documents, isWhole, status } = await export_.ended()
-      assert.ok(documents < count && !isWhole, `${documents} documents arrived`)
+      const { documents, isComplete, status } = await export_.ended()
+      assert.ok(documents < advisoryCount && !isComplete, `${documents} documents arrived`)
       if (door === 'grpc') assert.equal(status, '14')
       assert.deepEqual(codes(door), ['UNAVAILABLE'])
       await remove(folder)
@@ -268,9 +269,9 @@ describe('a server that is stopped during an export', { timeout: 600_000 }, () =
       server.signal('SIGTERM')
       await until(() => server.log().some(({ msg }) => msg === 'stopping'))
       export_.body.resume()
-      const { documents, isWhole } = await export_.ended()
-      assert.equal(documents, count)
-      assert.ok(isWhole)
+      const { documents, isComplete } = await export_.ended()
+      assert.equal(documents, advisoryCount)
+      assert.ok(isComplete)
       assert.equal((await server.exited).code, 0)
     })
   }

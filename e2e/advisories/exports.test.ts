@@ -1,4 +1,4 @@
-// Exports of a list of advisories as OSV and OpenVEX, as a stream.
+// Streamed exports of a list of advisories as OSV and OpenVEX.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -34,12 +34,12 @@ const { createGroup } = GroupsService.method
 
 const ajv = new Ajv2020({ allErrors: true, strictTypes: false, strictRequired: false })
 addFormats.default(ajv)
-const valid = (name: string) =>
+const compileSchema = (name: string) =>
   ajv.compile(JSON.parse(readFileSync(join(import.meta.dirname, `schemas/${name}.json`), 'utf8')))
 
 const formats = [
-  { stream: exportAdvisoriesOsv, single: getAdvisoryOsv, isValid: valid('osv') },
-  { stream: exportAdvisoriesOpenVex, single: getAdvisoryOpenVex, isValid: valid('openvex') },
+  { stream: exportAdvisoriesOsv, single: getAdvisoryOsv, isValid: compileSchema('osv') },
+  { stream: exportAdvisoriesOpenVex, single: getAdvisoryOpenVex, isValid: compileSchema('openvex') },
 ]
 
 const fixedIn = (fixed: string) => [{ type: 'ECOSYSTEM', events: [{ introduced: '0' }, { fixed }] }]
@@ -49,7 +49,10 @@ const record = (id: string, affected: object[], otherFields: object = {}) => ({
   ...{ affected, ...otherFields },
 })
 
-/** The first has several packages, the second two releases of a distribution; the others have CGA ids. */
+/**
+ * The first record affects several packages, the second a package in two releases of a distribution. The other records
+ * have CGA ids.
+ */
 const records = [
   record('GHSA-2222-3333-4444', [
     { package: { ecosystem: 'npm', name: 'left-pad' }, ranges: fixedIn('1.2.3') },
@@ -122,9 +125,9 @@ onEachStore('an export of a list of advisories', (engine) => {
     await remove(folder)
   })
 
-  async function writeRecords(all: object[]): Promise<string> {
+  async function writeRecords(osvRecords: object[]): Promise<string> {
     const file = join(folder, `${randomBytes(8).toString('hex')}.jsonl`)
-    await writeFile(file, all.map((osv) => `${JSON.stringify(osv)}\n`).join(''))
+    await writeFile(file, osvRecords.map((osv) => `${JSON.stringify(osv)}\n`).join(''))
     return file
   }
 
@@ -140,7 +143,7 @@ onEachStore('an export of a list of advisories', (engine) => {
     return summary
   }
 
-  function write(place: string, artifactName: string): Promise<string> {
+  function write(parent: string, artifactName: string): Promise<string> {
     const advisory = create(AdvisorySchema, {
       ...{ author: 'ada', artifactName, artifactType: 'apk', aliases: ['CVE-2026-3'] },
       events: [
@@ -151,7 +154,7 @@ onEachStore('an export of a list of advisories', (engine) => {
       ],
     })
     const context = { access: operatorAccess, now: Date.now, random: randomBytes }
-    return platform.store.write(() => createAdvisory(context, place, advisory))
+    return platform.store.write(() => createAdvisory(context, parent, advisory))
   }
 
   const callWith = (method: DescMethod, request: JsonObject, { token }: TestIdentity, [door] = doors) =>
@@ -168,12 +171,12 @@ onEachStore('an export of a list of advisories', (engine) => {
     return body.documents as JsonObject[]
   }
 
-  async function list(filter: JsonObject = {}, person = owner): Promise<JsonObject[]> {
-    const { body } = await callWith(listAdvisories, { pageSize: 200, ...filter }, person)
+  async function list(filter: JsonObject = {}, caller = owner): Promise<JsonObject[]> {
+    const { body } = await callWith(listAdvisories, { pageSize: 200, ...filter }, caller)
     return body?.advisories as JsonObject[]
   }
 
-  test('equals the exports of the single advisories in list order, and is valid', async () => {
+  test('contains the exports of the single advisories in list order, and each matches the schema of its format', async () => {
     for (const door of doors) {
       for (const { stream, single, isValid } of formats) {
         for (const filter of [
@@ -228,7 +231,7 @@ onEachStore('an export of a list of advisories', (engine) => {
     }
   })
 
-  test('can be imported by another server with the same result', async () => {
+  test('can be imported into another server, which then has the same advisories', async () => {
     const other = await startPlatform(engine)
     const door = restDoor(other.url)
     try {
@@ -247,7 +250,7 @@ onEachStore('an export of a list of advisories', (engine) => {
       assert.deepEqual([summary.records, summary.new], [10, 10])
       const { body } = await door.call(listAdvisories, { pageSize: 200 }, token)
       const copies = body?.advisories as JsonObject[]
-      // Advisories that were written by calls are left out: OSV cannot express all of their fields.
+      // Advisories that were not imported are left out: OSV cannot express all of their fields.
       const isImported = ({ author }: JsonObject) => author !== 'ada'
       const originals = (await list()).filter(isImported)
       assert.equal(originals.length, 8)
@@ -263,11 +266,11 @@ onEachStore('an export of a list of advisories', (engine) => {
     }
   })
 
-  test('is logged and counted when it has ended', async () => {
+  test('is logged when it has ended', async () => {
     for (const door of doors) {
-      const count = logLines(exportAdvisoriesOsv).length
+      const countBefore = logLines(exportAdvisoriesOsv).length
       await documentsOf(door, exportAdvisoriesOsv)
-      await until(() => logLines(exportAdvisoriesOsv).length > count)
+      await until(() => logLines(exportAdvisoriesOsv).length > countBefore)
       const line = logLines(exportAdvisoriesOsv).at(-1)
       assert.deepEqual([line?.door, line?.code], [door.name.toLowerCase(), 'OK'])
     }

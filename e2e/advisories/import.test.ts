@@ -22,14 +22,14 @@ const { getAdvisory, getAdvisoryOpenVex, getAdvisoryOsv, listAdvisories } = Advi
 
 type OsvRecord = { [name: string]: unknown; id: string; modified: string; aliases: string[] }
 
-/** A record as ecosystems publish it; the number makes its ids and its package unique. */
+/** An OSV record as package ecosystems publish it. `number` makes its id, alias and package unique. */
 const osv = (number: number, otherFields: object = {}): OsvRecord => ({
   schema_version: '1.7.3',
   id: `GHSA-2222-3333-${String(number).padStart(4, '0').replace(/[01]/g, 'c')}${number}`,
   modified: '2026-02-03T04:05:06Z',
   published: '2026-01-02T03:04:05Z',
   aliases: [`CVE-2026-${10_000 + number}`],
-  summary: 'It can be made to say too much',
+  summary: 'Crafted input discloses memory',
   severity: [{ type: 'CVSS_V3', score: 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:N/A:N' }],
   affected: [
     {
@@ -58,7 +58,7 @@ onEachStore('an import of advisories', (engine) => {
     await remove(folder)
   })
 
-  /** Imports into a new organization unless one is given. */
+  /** Imports into `group`, or into a new organization if no group is given. */
   async function runImport(path: string, group?: string) {
     if (group === undefined) owner = await platform.addOrganization('acme')
     warnings.length = 0
@@ -70,8 +70,8 @@ onEachStore('an import of advisories', (engine) => {
     )
   }
 
-  /** The flags with which stemmad uses the same store. */
-  function storeSettings(): string[] {
+  /** The flags that make stemmad use the store of the platform. */
+  function storeFlags(): string[] {
     const { dataDir, baseUrl, databaseUrl, secretKey } = platform.config
     return [
       ...['--data-dir', dataDir, '--base-url', baseUrl],
@@ -140,7 +140,7 @@ onEachStore('an import of advisories', (engine) => {
     }
   })
 
-  test('continues after a broken record and reports its file and line', async () => {
+  test('continues after a broken record and reports its file and its error', async () => {
     await rm(join(folder, 'many'), { recursive: true, force: true })
     await put('many/a.json', osv(3))
     await put('many/b.json', '{"id": "GHSA-1", ')
@@ -271,7 +271,7 @@ onEachStore('an import of advisories', (engine) => {
       [JSON.stringify(osv(66)), 1],
     ] as const) {
       const { organization } = await platform.addOrganization('acme')
-      const args = ['import', 'advisories', '--group', organization, '-', ...storeSettings()]
+      const args = ['import', 'advisories', '--group', organization, '-', ...storeFlags()]
       const { code, stdout, stderr } = await runStemmad(folder, args, undefined, piped)
       assert.equal(code, 0, stderr)
       assert.match(
@@ -291,7 +291,7 @@ onEachStore('an import of advisories', (engine) => {
       (await list()).map(({ advisoryId }) => advisoryId),
       ['CGA-2222-3333-4444'],
     )
-    // Imported into another organization, the id is taken: ids are unique on the server.
+    // Ids are unique on the server, so the id is taken when the file is imported into another organization.
     assert.equal((await runImport(file)).new, 1)
     const [advisory] = await list({ aliases: ['CGA-2222-3333-4444'] })
     assert.match(String(advisory?.advisoryId), /^CGA-/)
@@ -301,14 +301,14 @@ onEachStore('an import of advisories', (engine) => {
 
   test('explains wrong arguments', async () => {
     const { organization } = await platform.addOrganization('acme')
-    for (const [args, words] of [
+    for (const [args, message] of [
       [['import', 'advisories', folder], /Usage/],
       [['import', 'repos', '--group', organization, folder], /Usage/],
       [['import', 'advisories', '--group', 'acme', folder], /must be the uid of a group/],
     ] as const) {
-      const { code, stderr } = await runStemmadInline([...args, ...storeSettings()])
+      const { code, stderr } = await runStemmadInline([...args, ...storeFlags()])
       assert.equal(code, 2)
-      assert.match(stderr, words)
+      assert.match(stderr, message)
     }
   })
 
@@ -337,7 +337,7 @@ onEachStore('an import of advisories', (engine) => {
     await rm(source, { recursive: true, force: true })
     for (let number = 0; number < 3000; number++) await put(`killed/${number}.json`, osv(number + 100))
     const { organization } = await platform.addOrganization('acme')
-    const args = ['import', 'advisories', '--group', organization, source, ...storeSettings()]
+    const args = ['import', 'advisories', '--group', organization, source, ...storeFlags()]
     await runAndKill(folder, args, async () => (await snapshot(organization)).length > 0)
     const again = await runStemmad(folder, args)
     assert.equal(again.code, 0, again.stderr)

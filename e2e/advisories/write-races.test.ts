@@ -19,7 +19,7 @@ const { getAdvisory, listAdvisories } = AdvisoriesService.method
 
 const advisory = { artifactName: 'static', artifactType: 'apk', aliases: ['CVE-2026-12345'] }
 /** The numbers of calls that run at the same time. */
-const callNumbers = Array.from({ length: 24 }, (_, at) => at)
+const callNumbers = [...Array(24).keys()]
 
 onEachStore('writes of advisories', (engine) => {
   let platform: Platform
@@ -34,22 +34,22 @@ onEachStore('writes of advisories', (engine) => {
     await platform.stop()
   })
 
-  /** Over gRPC if `at` is odd, so that concurrent calls use both doors. */
-  const call = (method: Parameters<Door['call']>[0], request: JsonObject, at = 0) =>
-    ((at % 2 ? grpc : rest) as Door).call(method, request, platform.owner.token)
-  const succeed = async (method: Parameters<Door['call']>[0], request: JsonObject, at = 0) => {
-    const { body, error } = await call(method, request, at)
+  /** Calls over gRPC if `callNumber` is odd, so that concurrent calls use both doors. */
+  const call = (method: Parameters<Door['call']>[0], request: JsonObject, callNumber = 0) =>
+    ((callNumber % 2 ? grpc : rest) as Door).call(method, request, platform.owner.token)
+  const succeed = async (method: Parameters<Door['call']>[0], request: JsonObject, callNumber = 0) => {
+    const { body, error } = await call(method, request, callNumber)
     assert.ok(body, error?.message)
     return body
   }
-  const make = async (otherFields: JsonObject = {}, at = 0) => {
+  const make = async (otherFields: JsonObject = {}, callNumber = 0) => {
     const request = { parentId: platform.owner.organization, advisory: { ...advisory, ...otherFields } }
-    return (await succeed(create, request, at)) as JsonObject & { id: string }
+    return (await succeed(create, request, callNumber)) as JsonObject & { id: string }
   }
   const assertTally = async () => assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
 
   test('concurrent creates get different ids', async () => {
-    const made = await Promise.all(callNumbers.map((at) => make({}, at)))
+    const made = await Promise.all(callNumbers.map((callNumber) => make({}, callNumber)))
     const ids = new Set(made.map(({ advisoryId }) => advisoryId as string))
     assert.equal(ids.size, callNumbers.length)
     for (const id of ids) assert.match(id, /^CGA(?:-[23456789cfghjmpqrvwx]{4}){3}$/)
@@ -61,22 +61,30 @@ onEachStore('writes of advisories', (engine) => {
   test('of concurrent creates with the same id, only one succeeds', async () => {
     const advisoryId = 'CGA-2345-6789-cfgh'
     const request = { parentId: platform.owner.organization, advisory: { ...advisory, advisoryId } }
-    const answers = await Promise.all(callNumbers.map((at) => call(create, request, at)))
+    const answers = await Promise.all(callNumbers.map((callNumber) => call(create, request, callNumber)))
     const codes = answers.map(({ error }) => error?.code ?? 0).sort()
     assert.deepEqual(codes, [0, ...callNumbers.slice(1).map(() => 6)])
     await assertTally()
   })
 
-  test('concurrent events and changes are all kept', async () => {
+  test('events that are added or changed concurrently are all kept', async () => {
     const { id } = await make()
     const events = await Promise.all(
-      callNumbers.map((at) =>
-        call(createAdvisoryEvent, { parentId: id, advisoryEvent: { fixed: { note: `${at}` } } }, at),
+      callNumbers.map((callNumber) =>
+        call(
+          createAdvisoryEvent,
+          { parentId: id, advisoryEvent: { fixed: { note: `${callNumber}` } } },
+          callNumber,
+        ),
       ),
     )
     await Promise.all(
-      events.map(({ body }, at) =>
-        call(updateAdvisoryEvent, { id: body?.id as string, fixNotPlanned: { note: `${at}` } }, at),
+      events.map(({ body }, callNumber) =>
+        call(
+          updateAdvisoryEvent,
+          { id: body?.id as string, fixNotPlanned: { note: `${callNumber}` } },
+          callNumber,
+        ),
       ),
     )
     const { items } = await succeed(listAdvisoryEvents, { parentId: id })
@@ -88,13 +96,13 @@ onEachStore('writes of advisories', (engine) => {
     assert.equal(new Set((items as { id: string }[]).map((event) => event.id)).size, callNumbers.length)
   })
 
-  test('an advisory is withdrawn once, and no event is added afterwards', async () => {
+  test('of concurrent withdrawals only one succeeds, and no event is added afterwards', async () => {
     const { id } = await make({ aliases: ['CVE-2026-777'] })
     const [withdrawals, additions] = await Promise.all([
-      Promise.all(callNumbers.map((at) => call(withdraw, { id }, at))),
+      Promise.all(callNumbers.map((callNumber) => call(withdraw, { id }, callNumber))),
       Promise.all(
-        callNumbers.map((at) =>
-          call(createAdvisoryEvent, { parentId: id, advisoryEvent: { fixed: {} } }, at),
+        callNumbers.map((callNumber) =>
+          call(createAdvisoryEvent, { parentId: id, advisoryEvent: { fixed: {} } }, callNumber),
         ),
       ),
     ])
@@ -109,8 +117,10 @@ onEachStore('writes of advisories', (engine) => {
   })
 
   test('many advisories can be withdrawn at the same time', async () => {
-    const made = await Promise.all(callNumbers.map((at) => make({ aliases: ['CVE-2026-888'] }, at)))
-    const answers = await Promise.all(made.map(({ id }, at) => call(withdraw, { id }, at)))
+    const made = await Promise.all(
+      callNumbers.map((callNumber) => make({ aliases: ['CVE-2026-888'] }, callNumber)),
+    )
+    const answers = await Promise.all(made.map(({ id }, callNumber) => call(withdraw, { id }, callNumber)))
     assert.deepEqual(
       answers.map(({ error }) => error?.message),
       callNumbers.map(() => undefined),
@@ -118,7 +128,7 @@ onEachStore('writes of advisories', (engine) => {
     await assertTally()
   })
 
-  test('If-Match guards updates and withdrawals', async () => {
+  test('updates and withdrawals with an outdated If-Match header are refused', async () => {
     const headers = { authorization: `Bearer ${platform.owner.token}`, 'content-type': 'application/json' }
     const advisoriesUrl = `${platform.url}/vulnerabilities/v1/advisories`
     const body = (otherFields: JsonObject) => JSON.stringify({ ...advisory, ...otherFields })
@@ -127,24 +137,24 @@ onEachStore('writes of advisories', (engine) => {
       body: JSON.stringify({ parentId: platform.owner.organization, advisory }),
     })
     const { id } = (await made.json()) as { id: string }
-    const first = made.headers.get('etag') ?? ''
+    const firstTag = made.headers.get('etag') ?? ''
     const read = await fetch(`${platform.url}/vulnerabilities/v2beta1/advisories/${id}`, { headers })
-    assert.equal(read.headers.get('etag'), first, 'v1 and v2 return the same entity tag')
+    assert.equal(read.headers.get('etag'), firstTag, 'v1 and v2 return the same entity tag')
     const put = (ifMatch: string, otherFields: JsonObject) =>
       fetch(`${advisoriesUrl}/${id}`, {
         method: 'PUT',
         headers: { ...headers, 'if-match': ifMatch },
         body: body(otherFields),
       })
-    const changed = await put(first, { artifactType: 'npm' })
+    const changed = await put(firstTag, { artifactType: 'npm' })
     assert.equal(changed.status, 200)
-    const second = changed.headers.get('etag') ?? ''
-    assert.notEqual(second, first)
-    assert.equal((await put(first, { artifactType: 'go' })).status, 412)
+    const secondTag = changed.headers.get('etag') ?? ''
+    assert.notEqual(secondTag, firstTag)
+    assert.equal((await put(firstTag, { artifactType: 'go' })).status, 412)
     const remove = (ifMatch: string) =>
       fetch(`${advisoriesUrl}/${id}`, { method: 'DELETE', headers: { ...headers, 'if-match': ifMatch } })
-    assert.equal((await remove(first)).status, 412)
-    assert.equal((await remove(second)).status, 200)
+    assert.equal((await remove(firstTag)).status, 412)
+    assert.equal((await remove(secondTag)).status, 200)
   })
 
   test('unknown enum numbers are refused', async () => {

@@ -1,4 +1,4 @@
-// Writing advisories by v1 and reading them by v2.
+// Writing advisories with v1 and reading them with v2.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
@@ -22,13 +22,13 @@ const required = { artifactName: 'static', artifactType: 'apk' }
 
 const makeAdvisory = (
   { succeed, owner }: ExampleContext,
-  more: JsonObject = {},
+  otherFields: JsonObject = {},
   parentId = owner.organization,
-) => succeed(create, { parentId, advisory: { ...required, advisoryId: newId(), ...more } })
+) => succeed(create, { parentId, advisory: { ...required, advisoryId: newId(), ...otherFields } })
 
 /** Creates an advisory and returns its uid. */
-const makeUid = async (stage: ExampleContext, more?: JsonObject) =>
-  (await makeAdvisory(stage, more)).id as string
+const makeUid = async (stage: ExampleContext, otherFields?: JsonObject) =>
+  (await makeAdvisory(stage, otherFields)).id as string
 
 const eventsOf = (advisory: JsonObject) => advisory.events as JsonObject[]
 
@@ -42,8 +42,8 @@ async function uidsOf({ succeed }: ExampleContext, filter: JsonObject): Promise<
 const assertTally = async ({ platform }: ExampleContext) =>
   assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
 
-/** One event of each type, in the spelling of v1 and of v2. */
-const types: [JsonObject, JsonObject][] = [
+/** Events of each type, each in the spelling of v1 and of v2. */
+const eventSpellings: [JsonObject, JsonObject][] = [
   ...[
     { detection: { nvdapi: { cpeSearched: 'cpe:a', cpeFound: 'cpe:b' } } },
     { detection: { manual: {} } },
@@ -89,7 +89,7 @@ const types: [JsonObject, JsonObject][] = [
 ]
 
 examples('writing advisories', {
-  async 'an advisory keeps every field, and v2 shows it'(stage) {
+  async 'v1 stores every field of an advisory, and v2 returns every field'(stage) {
     const { succeed, owner } = stage
     const advisoryId = newId()
     const all = {
@@ -112,9 +112,9 @@ examples('writing advisories', {
       },
       events: [{ id: 'x', detection: { manual: {} }, findings: 'AQID', issue: 'https://issues.example/1' }],
     })
-    const { id, createdAt, events, ...rest } = made
+    const { id, createdAt, events, ...otherFields } = made
     assert.equal(String(id).slice(0, -17), owner.organization)
-    assert.deepEqual(rest, { ...all, advisoryId, updatedAt: createdAt })
+    assert.deepEqual(otherFields, { ...all, advisoryId, updatedAt: createdAt })
     const [event = {}] = eventsOf(made)
     assert.equal(String(event.id).slice(0, -17), id)
     assert.deepEqual(event, {
@@ -150,8 +150,8 @@ examples('writing advisories', {
   },
 
   async 'only artifact name and type are required, and unset optional fields are left out'(stage) {
-    const { id, advisoryId, createdAt, ...rest } = await makeAdvisory(stage)
-    assert.deepEqual(rest, {
+    const { id, advisoryId, createdAt, ...otherFields } = await makeAdvisory(stage)
+    assert.deepEqual(otherFields, {
       ...{ ...required, artifactArchitecture: '', aliases: [], events: [], updatedAt: createdAt },
       author: stage.owner.identity,
     })
@@ -174,25 +174,24 @@ examples('writing advisories', {
   async 'every event type converts between the versions in both directions'(stage) {
     const { succeed } = stage
     const id = await makeUid(stage)
-    for (const [type] of types) {
-      const made = await succeed(createAdvisoryEvent, { parentId: id, advisoryEvent: type })
-      const [name = ''] = Object.keys(type)
-      assert.deepEqual(made[name], type[name])
+    for (const [v1Event] of eventSpellings) {
+      const made = await succeed(createAdvisoryEvent, { parentId: id, advisoryEvent: v1Event })
+      const [type = ''] = Object.keys(v1Event)
+      assert.deepEqual(made[type], v1Event[type])
     }
     const shown = eventsOf(await succeed(getAdvisory, { uid: id }))
     const list = await succeed(listAdvisoryEvents, { parentId: id })
     assert.equal(list.parentId, id)
-    for (const [at, [old, type]] of types.entries()) {
-      const [name = ''] = Object.keys(type)
-      assert.deepEqual(shown[at]?.[name], type[name])
-      assert.deepEqual((list.items as JsonObject[])[at]?.[name], old[name])
+    for (const [at, [v1Event, v2Event]] of eventSpellings.entries()) {
+      const [type = ''] = Object.keys(v2Event)
+      assert.deepEqual(shown[at]?.[type], v2Event[type])
+      assert.deepEqual((list.items as JsonObject[])[at]?.[type], v1Event[type])
     }
-    const whole = await makeAdvisory(stage, { events: types.map(([type]) => type) })
-    const uid = whole.id as string
-    const kept = eventsOf(await succeed(getAdvisory, { uid }))
+    const uid = await makeUid(stage, { events: eventSpellings.map(([v1Event]) => v1Event) })
+    const createdTogether = eventsOf(await succeed(getAdvisory, { uid }))
     assert.deepEqual(
-      kept.map(({ uid: _, createTime: __, ...rest }) => rest),
-      shown.map(({ uid: _, createTime: __, ...rest }) => rest),
+      createdTogether.map(({ uid: _, createTime: __, ...event }) => event),
+      shown.map(({ uid: _, createTime: __, ...event }) => event),
     )
   },
 
@@ -288,9 +287,9 @@ examples('writing advisories', {
     const id = made.id as string
     const before = await succeed(getAdvisory, { uid: id })
     assert.deepEqual(await succeed(withdraw, { id }), {})
-    const { deleteTime, ...rest } = await succeed(getAdvisory, { uid: id })
+    const { deleteTime, ...otherFields } = await succeed(getAdvisory, { uid: id })
     assert.ok(deleteTime)
-    assert.deepEqual(rest, { ...before, updateTime: deleteTime })
+    assert.deepEqual(otherFields, { ...before, updateTime: deleteTime })
     const { items } = await succeed(listAdvisoryEvents, { parentId: id })
     assert.deepEqual(items, made.events)
     for (const filter of [
@@ -313,10 +312,10 @@ examples('writing advisories', {
   async 'an unknown advisory or event returns 404'(stage) {
     const { fail, owner } = stage
     const nowhere = `${owner.organization}/${'0'.repeat(16)}`
-    const group = await fail(create, { parentId: nowhere, advisory: required })
-    assert.equal(detail(group, 'ResourceInfo')?.resourceType, 'platform.iam.v2beta1.Group')
-    const inside = await fail(create, { parentId: await makeUid(stage), advisory: required })
-    assert.equal(inside.code, 5, 'an advisory cannot be in an advisory')
+    const noGroup = await fail(create, { parentId: nowhere, advisory: required })
+    assert.equal(detail(noGroup, 'ResourceInfo')?.resourceType, 'platform.iam.v2beta1.Group')
+    const insideAdvisory = await fail(create, { parentId: await makeUid(stage), advisory: required })
+    assert.equal(insideAdvisory.code, 5, 'an advisory cannot be in an advisory')
     assert.equal((await fail(update, { id: nowhere, ...required })).code, 5)
     assert.equal((await fail(withdraw, { id: nowhere })).code, 5)
     assert.equal(
@@ -335,7 +334,7 @@ examples('writing advisories', {
       events: [{ timestamp: '2030-01-01T00:00:00Z', fixed: {} }],
     })
     const event = (events as JsonObject[])[0]?.id as string
-    const wrong: [JsonObject, string][] = [
+    const wrongFields: [JsonObject, string][] = [
       [{ artifactName: '' }, 'artifactName'],
       [{ artifactName: 'a\nb' }, 'artifactName'],
       [{ artifactName: 'a\0b' }, 'artifactName'],
@@ -349,13 +348,13 @@ examples('writing advisories', {
       [{ legacyAdvisoryID: 'x'.repeat(256) }, 'legacyAdvisoryId'],
       [{ legacyAdvisoryID: 'a\nb' }, 'legacyAdvisoryId'],
     ]
-    for (const [more, field] of wrong) {
-      const bad = { ...required, ...more }
+    for (const [wrongField, field] of wrongFields) {
+      const bad = { ...required, ...wrongField }
       const created = await fail(create, { parentId: stage.owner.organization, advisory: bad })
-      assert.deepEqual(violations(created), [`advisory.${field}`], JSON.stringify(more))
+      assert.deepEqual(violations(created), [`advisory.${field}`], JSON.stringify(wrongField))
       assert.deepEqual(violations(await fail(update, { id: id as string, ...bad })), [field])
     }
-    const scan = (more: JsonObject) => ({ detection: { scanv1: more } })
+    const scan = (scanv1: JsonObject) => ({ detection: { scanv1 } })
     const wrongEvents: [JsonObject, string][] = [
       [{}, 'type'],
       [{ fixed: {}, reviewer: 'a\nb' }, 'reviewer'],
@@ -373,10 +372,10 @@ examples('writing advisories', {
       assert.deepEqual(violations(added), [`advisoryEvent.${field}`], JSON.stringify(bad))
       assert.deepEqual(violations(await fail(updateAdvisoryEvent, { ...bad, id: event })), [field])
       // The index in the error is the position in the request, not the position after sorting by time.
-      const both = [{ timestamp: '2030-01-01T00:00:00Z', fixed: {} }, bad]
+      const validAndBad = [{ timestamp: '2030-01-01T00:00:00Z', fixed: {} }, bad]
       const created = await fail(create, {
         parentId: stage.owner.organization,
-        advisory: { ...required, events: both },
+        advisory: { ...required, events: validAndBad },
       })
       assert.deepEqual(violations(created), [`advisory.events[1].${field}`], JSON.stringify(bad))
     }
@@ -386,7 +385,7 @@ examples('writing advisories', {
     ])
   },
 
-  async 'the size of an advisory is limited'(stage) {
+  async 'the size of an advisory and the number of its events are limited'(stage) {
     const { succeed, fail, owner } = stage
     const small = { fixed: { fixedVersion: '1' } }
     const thousand = Array.from({ length: 1000 }, () => small)
@@ -411,7 +410,7 @@ examples('writing advisories', {
 })
 
 examples('reviewing advisories', {
-  async 'events need approval by a caller with advisories.approve'(stage) {
+  async 'only a caller with advisories.approve can review events and change approved events'(stage) {
     const { succeed, fail, platform, owner } = stage
     const writer = await platform.addIdentityWith(owner.organization, [
       'CAP_ADVISORIES_CREATE',
@@ -422,7 +421,7 @@ examples('reviewing advisories', {
     ])
     const parentId = await makeUid(stage)
     const fixed = { fixedVersion: '1' }
-    const denied = async (...call: Parameters<ExampleContext['fail']>) => {
+    const assertDenied = async (...call: Parameters<ExampleContext['fail']>) => {
       const error = await fail(...call)
       assert.equal(error.code, 7, error.message)
       assert.match(error.message, /advisories\.approve/)
@@ -431,9 +430,9 @@ examples('reviewing advisories', {
     }
     for (const status of ['APPROVED', 'REQUEST_CHANGES', 'REJECTED']) {
       const advisoryEvent = { fixed, status }
-      await denied(createAdvisoryEvent, { parentId, advisoryEvent }, writer.token)
+      await assertDenied(createAdvisoryEvent, { parentId, advisoryEvent }, writer.token)
       const advisory = { ...required, advisoryId: newId(), events: [{ fixed }, advisoryEvent] }
-      await denied(create, { parentId: owner.organization, advisory }, writer.token)
+      await assertDenied(create, { parentId: owner.organization, advisory }, writer.token)
       const reviewed = await succeed(create, { parentId: owner.organization, advisory }, approver.token)
       assert.deepEqual(
         eventsOf(reviewed).map(({ status, author, reviewer }) => ({ status, author, reviewer })),
@@ -447,7 +446,7 @@ examples('reviewing advisories', {
     const id = proposed.id as string
     assert.equal(proposed.status, 'PENDING')
     assert.equal(proposed.author, writer.identity)
-    await denied(updateAdvisoryEvent, { ...proposed, status: 'APPROVED' }, writer.token)
+    await assertDenied(updateAdvisoryEvent, { ...proposed, status: 'APPROVED' }, writer.token)
     await succeed(updateAdvisoryEvent, { ...proposed, fixed: { fixedVersion: '2' } }, writer.token)
     const latest = { latestEventType: 'EVENT_TYPE_FILTER_FIXED', uidp: { ids: [parentId] } }
     assert.deepEqual(await uidsOf(stage, latest), [])
@@ -462,18 +461,18 @@ examples('reviewing advisories', {
       approved,
       'nothing has changed',
     )
-    await denied(updateAdvisoryEvent, { ...approved, fixed: { fixedVersion: '3' } }, writer.token)
-    await denied(updateAdvisoryEvent, { ...approved, timestamp: '2020-01-01T00:00:00Z' }, writer.token)
-    await denied(updateAdvisoryEvent, { ...approved, status: 'PENDING' }, writer.token)
-    await denied(updateAdvisoryEvent, { ...approved, reviewer: 'eve' }, writer.token)
-    await denied(updateAdvisoryEvent, { id, fixed }, writer.token)
+    await assertDenied(updateAdvisoryEvent, { ...approved, fixed: { fixedVersion: '3' } }, writer.token)
+    await assertDenied(updateAdvisoryEvent, { ...approved, timestamp: '2020-01-01T00:00:00Z' }, writer.token)
+    await assertDenied(updateAdvisoryEvent, { ...approved, status: 'PENDING' }, writer.token)
+    await assertDenied(updateAdvisoryEvent, { ...approved, reviewer: 'eve' }, writer.token)
+    await assertDenied(updateAdvisoryEvent, { id, fixed }, writer.token)
     assert.deepEqual((await succeed(listAdvisoryEvents, { parentId })).items, [approved])
 
-    const back = { ...approved, status: 'REQUEST_CHANGES', reviewer: 'the board' }
-    const returned = await succeed(updateAdvisoryEvent, back, approver.token)
+    const changesRequested = { ...approved, status: 'REQUEST_CHANGES', reviewer: 'the board' }
+    const returned = await succeed(updateAdvisoryEvent, changesRequested, approver.token)
     assert.equal(returned.reviewer, 'the board')
-    const { status, ...again } = proposed
-    const resent = await succeed(updateAdvisoryEvent, { ...again, fixed }, writer.token)
+    const { status, ...withoutStatus } = proposed
+    const resent = await succeed(updateAdvisoryEvent, { ...withoutStatus, fixed }, writer.token)
     assert.equal(resent.status, 'PENDING', 'an author can change an event after a request for changes')
     assert.deepEqual(await uidsOf(stage, latest), [])
   },
@@ -483,8 +482,8 @@ examples('reviewing advisories', {
     const here = await succeed(createGroup, { parent: owner.organization, group: { name: 'here' } })
     const there = await succeed(createGroup, { parent: owner.organization, group: { name: 'there' } })
     const approver = await platform.addIdentityWith(here.uid as string, ['CAP_ADVISORIES_APPROVE'])
-    const writes = await platform.addIdentityWith(owner.organization, ['CAP_ADVISORIES_CREATE'])
-    const roleBinding = { identityUid: approver.identity, roleUid: writes.role }
+    const creator = await platform.addIdentityWith(owner.organization, ['CAP_ADVISORIES_CREATE'])
+    const roleBinding = { identityUid: approver.identity, roleUid: creator.role }
     await succeed(createRoleBinding, { parent: owner.organization, roleBinding })
     const events = [{ fixed: {}, status: 'APPROVED' }]
     const advisory = () => ({ ...required, advisoryId: newId(), events })
@@ -510,16 +509,16 @@ examples('reviewing advisories', {
       [listAdvisoryEvents, { parentId: `${uid}/${'0'.repeat(16)}` }, 'CAP_ADVISORIES_LIST'],
       [updateAdvisoryEvent, { id: event }, 'CAP_ADVISORIES_UPDATE'],
     ] as const
-    const every = [...new Set(calls.map(([, , capability]) => capability))]
+    const allCapabilities = [...new Set(calls.map(([, , capability]) => capability))]
     for (const [method, request, capability] of calls) {
-      const others = every.filter((other) => other !== capability)
-      const lacking = await platform.addIdentityWith(owner.organization, [
-        ...others,
+      const otherCapabilities = allCapabilities.filter((other) => other !== capability)
+      const withoutCapability = await platform.addIdentityWith(owner.organization, [
+        ...otherCapabilities,
         'CAP_ADVISORIES_APPROVE',
       ])
-      const holding = await platform.addIdentityWith(owner.organization, [capability])
-      assert.equal((await fail(method, request, lacking.token)).code, 7, method.name)
-      assert.ok([3, 5].includes((await fail(method, request, holding.token)).code), method.name)
+      const withCapability = await platform.addIdentityWith(owner.organization, [capability])
+      assert.equal((await fail(method, request, withoutCapability.token)).code, 7, method.name)
+      assert.ok([3, 5].includes((await fail(method, request, withCapability.token)).code), method.name)
     }
   },
 })

@@ -54,14 +54,21 @@ onEachStore('stemma auth', (engine) => {
   const run = (args: string[], input?: string, extraEnv?: NodeJS.ProcessEnv) =>
     client.run(['auth', ...args], input, extraEnv)
 
-  /** The base URL of the platform does not resolve, so its audience and its address are given separately. */
-  const server = () => ['--api', platform.url, '--issuer', platform.url, '--audience', 'http://stemma.test']
+  /** The base URL of the platform, http://stemma.test, does not resolve, so its address is given separately. */
+  const serverFlags = () => [
+    '--api',
+    platform.url,
+    '--issuer',
+    platform.url,
+    '--audience',
+    'http://stemma.test',
+  ]
   const login = async (token: string) =>
-    run(['login', ...server(), '--identity', identity, '--identity-token', '-'], token)
+    run(['login', ...serverFlags(), '--identity', identity, '--identity-token', '-'], token)
 
   test('without a sign-in, commands fail with a one-line error', async () => {
     for (const command of ['token', 'status']) {
-      const { code, stdout, stderr } = await run([command, ...server()])
+      const { code, stdout, stderr } = await run([command, ...serverFlags()])
       assert.deepEqual([code, stdout], [3, ''])
       assert.match(stderr, /^stemma: not signed in; run: stemma auth login\n$/)
     }
@@ -76,7 +83,7 @@ onEachStore('stemma auth', (engine) => {
     const file = join(home, 'id-token')
     await writeFile(file, await issuer.sign())
     assert.equal(
-      (await run(['login', ...server(), '--identity', identity, '--identity-token', file])).code,
+      (await run(['login', ...serverFlags(), '--identity', identity, '--identity-token', file])).code,
       0,
     )
     const status = await run(['status', '--audience', 'http://stemma.test'])
@@ -96,15 +103,15 @@ onEachStore('stemma auth', (engine) => {
   })
 
   test('a token that expires soon is refreshed automatically, and the next refresh token is stored', async () => {
-    const token = await issueRefreshToken(platform, identity)
+    const refreshToken = await issueRefreshToken(platform, identity)
     const folder = join(home, 'cache', 'stemma', 'http:--stemma.test')
     // Tokens are valid for an hour: this one expires in ten seconds, which is too soon to be used.
     await writeFile(join(folder, 'oidc-token'), await platform.tokenOf(identity, Date.now() - 3_590_000))
-    await writeFile(join(folder, 'refresh-token'), token)
-    const first = await run(['token', ...server()])
+    await writeFile(join(folder, 'refresh-token'), refreshToken)
+    const first = await run(['token', ...serverFlags()])
     assert.equal(decodeJwt(first.stdout.trim()).sub, identity, first.stderr)
-    assert.notEqual(await readFile(join(folder, 'refresh-token'), 'utf8'), token)
-    assert.equal((await run(['token', ...server()])).stdout, first.stdout)
+    assert.notEqual(await readFile(join(folder, 'refresh-token'), 'utf8'), refreshToken)
+    assert.equal((await run(['token', ...serverFlags()])).stdout, first.stdout)
   })
 
   test('errors are one line with their own exit code', async () => {
@@ -150,7 +157,7 @@ onEachStore('stemma auth', (engine) => {
 
   test('signing out deletes the tokens', async () => {
     await login(await issuer.sign())
-    assert.equal((await run(['logout', ...server()])).code, 0)
-    assert.equal((await run(['token', ...server()])).code, 3)
+    assert.equal((await run(['logout', ...serverFlags()])).code, 0)
+    assert.equal((await run(['token', ...serverFlags()])).code, 3)
   })
 })

@@ -29,8 +29,8 @@ export type Client = {
 }
 
 /**
- * How `stemma` is run: through its launcher, as users do; as a process without the launcher, which is faster; or in
- * this process, which takes a tenth of the time. `Client.start` always starts a process.
+ * How `stemma` is run: as a process through its launcher, as users run it; as a process without the launcher, which is
+ * faster; or in this process, which takes a tenth of the time of a process. `Client.start` always starts a process.
  */
 export type Mode = 'launcher' | 'process' | 'inline'
 
@@ -72,7 +72,7 @@ export async function openClient(mode: Mode = 'launcher'): Promise<Client> {
   ): Promise<ExitResult> {
     const [stdin, stdout, stderr] = [Readable.from([input]), new PassThrough(), new PassThrough()]
     const env = { PATH: process.env.PATH, ...folders, ...extraEnv }
-    // Commands use only properties that pipes have too.
+    // The cast is safe, because commands use only those properties of the streams that pipes have as well.
     const runtime = { env, now: Date.now, stdin, stdout, stderr } as unknown as Runtime
     const ended = runStemma(args, runtime).finally(() => {
       stdout.end()

@@ -10,7 +10,7 @@ import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import type { Client } from './client.ts'
 import { openClient } from './client.ts'
-import { noTerminal } from './terminal.ts'
+import { noTerminalReason } from './terminal.ts'
 
 const launcher = join(import.meta.dirname, '../../cli/bin/stemma.mjs')
 const skipReason = (shell: string) =>
@@ -111,7 +111,7 @@ for candidate in "\${COMPREPLY[@]}"; do echo "$candidate"; done`
     test('completes commands, flags and values', async () => {
       assert.deepEqual(await candidates('gro'), ['group-access-requests', 'group-invites', 'groups'])
       assert.deepEqual(await candidates('groups', 'list', '--desc'), ['--descendants-of'])
-      // Bash splits words at =.
+      // Bash passes `--latest-event-type=fixe` as three words.
       assert.deepEqual(await candidates('advisories', 'list', '--latest-event-type', '=', 'fixe'), ['fixed'])
     })
 
@@ -121,7 +121,7 @@ for candidate in "\${COMPREPLY[@]}"; do echo "$candidate"; done`
     test('continues a quoted name', async () =>
       assert.deepEqual(await candidates('groups', 'get', 'acme/team\\ '), ['acme/team\\ a']))
 
-    test('works with the tab key', { skip: noTerminal }, async () => {
+    test('works with the tab key', { skip: noTerminalReason }, async () => {
       const rc = join(client.home, 'rc')
       await writeFile(
         rc,
@@ -139,7 +139,7 @@ for candidate in "\${COMPREPLY[@]}"; do echo "$candidate"; done`
     })
   })
 
-  /** Types a line into a shell in a pseudo-terminal. */
+  /** Runs bash in a pseudo-terminal, types `keys` at the first prompt and `exit` at the second, and returns the screen. */
   async function typeInBash(rc: string, keys: string): Promise<string> {
     const line = `bash --noprofile --rcfile '${rc}' -i`
     const child = spawn('script', ['-qefc', line, '/dev/null'], {
@@ -147,12 +147,12 @@ for candidate in "\${COMPREPLY[@]}"; do echo "$candidate"; done`
       stdio: ['pipe', 'pipe', 'inherit'],
     })
     let screen = ''
-    let prompts = 0
+    let promptCount = 0
     child.stdout.on('data', (chunk) => {
       screen += chunk
-      const seen = screen.split('ready> ').length - 1
-      if (seen > prompts) child.stdin.write(seen === 1 ? keys : 'exit\r')
-      prompts = seen
+      const newCount = screen.split('ready> ').length - 1
+      if (newCount > promptCount) child.stdin.write(newCount === 1 ? keys : 'exit\r')
+      promptCount = newCount
     })
     await once(child, 'close')
     child.stdin.destroy()

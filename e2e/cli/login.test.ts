@@ -32,11 +32,11 @@ onEachStore('stemma auth login', (engine) => {
   const api = () => ['--api', platform.url]
   const auth = (...args: string[]) => client.run(['auth', ...args])
   const folder = () => client.tokenFolder(platform.url)
-  const begin = (...args: string[]) => client.start(['auth', 'login', ...api(), ...args])
+  const startLogin = (...args: string[]) => client.start(['auth', 'login', ...api(), ...args])
   const addressIn = async ({ stderrMatch }: Running) =>
-    (await stderrMatch(/Open this address to sign in: (\S+)\n/))[1] as string // the pattern has one group
+    (await stderrMatch(/Open this address to sign in: (\S+)\n/))[1] as string // the pattern has one capture group
 
-  /** Follows the sign-in in a browser up to the redirect to this machine. */
+  /** Signs in as a browser does, and returns the address on this machine that the server redirects to. */
   async function visit(address: string, email = ada): Promise<string> {
     const visitor = new Visitor(platform.url)
     const page = await visitor.submit(await visitor.open(address), { email, password })
@@ -45,7 +45,7 @@ onEachStore('stemma auth login', (engine) => {
   }
 
   async function login(email = ada): Promise<string> {
-    const running = begin()
+    const running = startLogin()
     const answer = await fetch(await visit(await addressIn(running), email))
     assert.match(await answer.text(), /You are signed in\. You can close this window\./)
     const { code, stdout, stderr } = await running.ended
@@ -59,10 +59,11 @@ onEachStore('stemma auth login', (engine) => {
     return stdout.trim()
   }
 
-  /** Stores a token that expires in ten seconds, which the client replaces. */
+  /** Stores an access token that expires in ten seconds, so that the next command refreshes it. */
   const expire = async () =>
     writeFile(join(folder(), 'oidc-token'), await platform.tokenOf(identity, Date.now() - 3_590_000))
 
+  /** Tries to use a refresh token, and returns the error code of OAuth. */
   const redeem = async (refresh: string) => {
     const body = { grant_type: 'refresh_token', client_id: 'stemma', refresh_token: refresh }
     const answer = await fetch(`${platform.url}/oauth/token`, {
@@ -93,9 +94,9 @@ onEachStore('stemma auth login', (engine) => {
       assert.equal((await stat(path)).mode & 0o777, 0o700, path)
   })
 
-  test('passes invite, provider and address to the sign-in page', async () => {
+  test('passes invite, identity provider and e-mail address to the sign-in page', async () => {
     const flags = ['--invite', 'a code', '--identity-provider', 'example.org', '--login-hint', ada]
-    const running = begin('--no-browser', ...flags)
+    const running = startLogin('--no-browser', ...flags)
     const { searchParams } = new URL(await addressIn(running))
     const passed = ['invite', 'idp_id', 'login_hint'].map((name) => searchParams.get(name))
     assert.deepEqual(passed, ['a code', 'example.org', ada])
@@ -104,7 +105,7 @@ onEachStore('stemma auth login', (engine) => {
   })
 
   test('refuses the callback of another sign-in and still accepts the right one', async () => {
-    const running = begin()
+    const running = startLogin()
     const address = await addressIn(running)
     const right = await visit(address)
     const wrong = new URL(right)
@@ -120,7 +121,7 @@ onEachStore('stemma auth login', (engine) => {
   })
 
   test('does not sign in with a forged code', async () => {
-    const running = begin()
+    const running = startLogin()
     const wrong = new URL(await visit(await addressIn(running)))
     wrong.searchParams.set('code', 'forged')
     assert.match(await (await fetch(wrong)).text(), /You are not signed in: /)
@@ -128,8 +129,8 @@ onEachStore('stemma auth login', (engine) => {
     assert.deepEqual([code, await readdir(client.home)], [3, []], stderr)
   })
 
-  test('reports a cancelled sign-in with one line', async () => {
-    const running = begin()
+  test('prints one line if the sign-in is cancelled', async () => {
+    const running = startLogin()
     const visitor = new Visitor(platform.url)
     const page = await visitor.submitTo(await visitor.open(await addressIn(running)), '/cancel')
     assert.match(await (await fetch(page.url)).text(), /You are not signed in: the sign-in was cancelled\./)
@@ -144,8 +145,8 @@ onEachStore('stemma auth login', (engine) => {
     const [, address = '', code = ''] = await running.stderrMatch(
       /machine: (\S+)\nand enter the code: (\S+)\n/,
     )
-    const [, complete = ''] = await running.stderrMatch(/shows the same code: (\S+)\n/)
-    assert.ok(new URL(complete).search.includes(code))
+    const [, addressWithCode = ''] = await running.stderrMatch(/shows the same code: (\S+)\n/)
+    assert.ok(new URL(addressWithCode).search.includes(code))
     const visitor = new Visitor(platform.url)
     const page = await visitor.submit(await visitor.open(address), { user_code: code })
     assert.ok(page.text.includes(code))
@@ -153,7 +154,7 @@ onEachStore('stemma auth login', (engine) => {
   }
 
   test('signs in with a browser on another machine by a device code', async () => {
-    const running = begin('--device', '--login-hint', ada)
+    const running = startLogin('--device', '--login-hint', ada)
     const { visitor, page } = await enterCode(running)
     const form = await visitor.submit(page, { confirm: 'yes' })
     assert.equal(form.forms[0]?.fields.email, ada)
@@ -168,7 +169,7 @@ onEachStore('stemma auth login', (engine) => {
   })
 
   test('a refused device is not signed in', async () => {
-    const running = begin('--device')
+    const running = startLogin('--device')
     const { visitor, page } = await enterCode(running)
     await visitor.submit(page, { abort: 'yes' })
     const { code, stderr } = await running.ended
@@ -188,7 +189,7 @@ onEachStore('stemma auth login', (engine) => {
     for (const token of [second, third]) assert.equal(decodeJwt(token).sub, identity)
   })
 
-  test('concurrent processes use a refresh token once', async () => {
+  test('of several concurrent processes, only one uses the refresh token', async () => {
     await login()
     await expire()
     const processes = Array.from({ length: 10 }, () => client.start(['auth', 'token']).ended)
@@ -199,7 +200,7 @@ onEachStore('stemma auth login', (engine) => {
     assert.equal(decodeJwt(await tokenOf()).sub, identity)
   })
 
-  test('reports a sign-in that was ended on the server with one line', async () => {
+  test('prints one line if the sign-in has ended on the server', async () => {
     await login()
     await expire()
     await writeFile(join(folder(), 'refresh-token'), 'unknown token')
@@ -268,7 +269,7 @@ onEachStore('stemma auth login', (engine) => {
     assert.equal((await auth('token', '--device')).code, 2)
   })
 
-  test('reports an unreachable or wrong server with one line', async () => {
+  test('prints one line if the server is unreachable, does not support sign-in, or names another issuer', async () => {
     for (const [server, expectedCode, message] of [
       [
         `http://localhost:${await freePort()}`,

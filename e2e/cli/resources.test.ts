@@ -36,23 +36,23 @@ onEachStore('stemma', (engine) => {
   const run = (args: string[], input?: string, token?: string): Promise<ExitResult> =>
     client.run(args, input, env(token))
 
-  /** Splits a line into arguments; further arguments may contain spaces. */
-  const split = (line: string, more: string[]) => [...line.split(' '), ...more]
+  /** Splits a line at spaces into arguments, and appends arguments that may contain spaces themselves. */
+  const split = (line: string, furtherArgs: string[]) => [...line.split(' '), ...furtherArgs]
 
   /** Runs a command that must succeed, and returns its standard output. */
-  async function succeed(line: string, ...more: string[]): Promise<string> {
-    const { code, stdout, stderr } = await run(split(line, more))
+  async function succeed(line: string, ...furtherArgs: string[]): Promise<string> {
+    const { code, stdout, stderr } = await run(split(line, furtherArgs))
     assert.equal(code, 0, `${line}: ${stderr}`)
     return stdout
   }
 
   /** Runs a command that must succeed, and returns the JSON that it prints. */
-  const json = async (line: string, ...more: string[]): Promise<Row> =>
-    JSON.parse(await succeed(line, ...more, '-o', 'json'))
+  const json = async (line: string, ...furtherArgs: string[]): Promise<Row> =>
+    JSON.parse(await succeed(line, ...furtherArgs, '-o', 'json'))
 
   /** Runs a command that must fail with this exit code, and returns its standard error. */
-  async function failure(code: number, line: string, ...more: string[]): Promise<string> {
-    const ended = await run(split(line, more))
+  async function failure(code: number, line: string, ...furtherArgs: string[]): Promise<string> {
+    const ended = await run(split(line, furtherArgs))
     assert.deepEqual([ended.code, ended.stdout], [code, ''], ended.stderr)
     assert.match(ended.stderr, /^stemma: /)
     assert.doesNotMatch(ended.stderr, /\n {4}at /)
@@ -101,11 +101,11 @@ onEachStore('stemma', (engine) => {
     assert.equal(JSON.parse(stdout).length, 2)
     const [, token = ''] =
       /^2 of 4; --all lists all, --page-token (\S+) lists the next page\n$/.exec(stderr) ?? []
-    const rest = JSON.parse(
+    const nextPage = JSON.parse(
       await succeed('groups list --page-size 2 --order-by name -o json --page-token', token),
     ) as Row[]
     assert.deepEqual(
-      rest.map(({ name }) => name),
+      nextPage.map(({ name }) => name),
       ['research', 'staging'],
     )
     const all = JSON.parse(
@@ -138,10 +138,10 @@ onEachStore('stemma', (engine) => {
     const binding = await json('role-bindings create --parent acme/platform --identity ci --role viewer')
     assert.deepEqual((binding.identity as Row).uid, here.uid)
     assert.equal((binding.role as Row).name, 'viewer')
-    const lists = await succeed(
+    const table = await succeed(
       'role-bindings list --identity acme/platform/ci --role viewer --group acme/platform',
     )
-    assert.match(lists, /^IDENTITY {2}ROLE {4}GROUP {5}AGE .*\nci .*viewer .*platform/)
+    assert.match(table, /^IDENTITY {2}ROLE {4}GROUP {5}AGE .*\nci .*viewer .*platform/)
     assert.match(
       await failure(2, 'role-bindings get ci'),
       /role bindings have no names; stemma role-bindings list shows/,
@@ -226,7 +226,7 @@ onEachStore('stemma', (engine) => {
     await succeed('repos delete --yes', other.uid)
   })
 
-  test('tags are named within their repo and filtered by time', async () => {
+  test('a tag is named by the path of its repo and its name, and tags can be filtered by time', async () => {
     const digest = `sha256:${'0'.repeat(64)}`
     const tag = await json('tags create --parent acme/tools/static --name latest --digest', digest)
     assert.equal((await json('tags get acme/tools/static:latest')).uid, tag.uid)
@@ -241,7 +241,7 @@ onEachStore('stemma', (engine) => {
     await succeed('repos delete acme/tools/static --yes')
   })
 
-  test('the other kinds are created and read in the same way', async () => {
+  test('roles, invites, account associations, subscriptions and batches of role bindings can be created', async () => {
     const role = await json('roles create --parent acme --name deployer --capabilities groups.list,repo.list')
     assert.deepEqual(role.capabilities, ['CAP_IAM_GROUPS_LIST', 'CAP_REPO_LIST'])
     const invite = await json('group-invites create --parent acme --role deployer --ttl 24h --single-use')
@@ -290,7 +290,7 @@ onEachStore('stemma', (engine) => {
       )
     })
 
-    test('has its own exit code', async () => {
+    test('has the exit code of its type', async () => {
       const other = await platform.addOrganization('other')
       const denied = await run(['groups', 'get', platform.owner.organization], '', other.token)
       assert.equal(denied.code, 4)
@@ -369,7 +369,7 @@ onEachStore('stemma', (engine) => {
     )
   })
 
-  test('help shows examples for each command', async () => {
+  test('help shows examples, commands and flags', async () => {
     assert.match(await succeed('--help'), /\n {2}stemma groups tree\n/)
     assert.match(await succeed('groups --help'), /\n {2}tree \[NAME\|UID\] /)
     assert.match(

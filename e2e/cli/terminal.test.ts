@@ -6,9 +6,9 @@ import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { Client } from './client.ts'
 import { openClient } from './client.ts'
-import { atTerminal, noTerminal } from './terminal.ts'
+import { atTerminal, noTerminalReason } from './terminal.ts'
 
-if (noTerminal) test('stemma at a terminal', { skip: noTerminal }, () => undefined)
+if (noTerminalReason) test('stemma at a terminal', { skip: noTerminalReason }, () => undefined)
 else
   onEachStore('stemma at a terminal', (engine) => {
     let platform: Platform
@@ -23,7 +23,7 @@ else
     })
 
     const env = () => ({ HOME: client.home, STEMMA_API: platform.url, STEMMA_TOKEN: platform.owner.token })
-    const answer = (keys: string) => ({ to: /\[y\/N\] $/, keys })
+    const answer = (keys: string) => ({ question: /\[y\/N\] $/, keys })
     const makeTeam = async () => {
       const { stdout } = await client.run(
         ['groups', 'create', '--parent', 'acme', '--name', 'team', '-o', 'uid'],

@@ -8,17 +8,17 @@ const launcher = join(import.meta.dirname, '../../cli/bin/stemma.mjs')
 // Node has no pseudo-terminals; `script` of util-linux provides one.
 const { stdout: version } = spawnSync('script', ['--version'], { encoding: 'utf8' })
 /** The reason why these tests cannot run on this machine, or false. */
-export const noTerminal = /util-linux/.test(version ?? '')
+export const noTerminalReason = /util-linux/.test(version ?? '')
   ? false
   : 'a pseudo-terminal needs the command script of util-linux'
 
 export type TerminalResult = { code: number; screen: string }
 
-/** Runs `stemma`, and types the answer when the screen shows its question. */
+/** Runs `stemma`, and types the keys of `answer` when the screen shows the question. */
 export async function atTerminal(
   args: string[],
   env: NodeJS.ProcessEnv,
-  answer?: { to: RegExp; keys: string },
+  answer?: { question: RegExp; keys: string },
 ): Promise<TerminalResult> {
   const line = [process.execPath, launcher, ...args]
     .map((word) => `'${word.replaceAll("'", `'\\''`)}'`)
@@ -31,7 +31,7 @@ export async function atTerminal(
   let isAnswered = false
   child.stdout.on('data', (chunk) => {
     screen += chunk
-    if (!answer || isAnswered || !answer.to.test(screen)) return
+    if (!answer || isAnswered || !answer.question.test(screen)) return
     isAnswered = true
     child.stdin.write(answer.keys)
   })

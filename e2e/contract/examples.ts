@@ -1,5 +1,5 @@
-// Examples that run through both doors on both stores and must give the same responses everywhere. Each run of an
-// example has its own organization.
+// Runs examples on both stores and through both doors, which must return the same responses. Each run of an example has
+// its own organization.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
@@ -25,7 +25,11 @@ export type ExampleContext = {
 
 export type Example = (stage: ExampleContext) => Promise<void>
 
-export function examples(name: string, all: Record<string, Example>, now: () => number = Date.now): void {
+export function examples(
+  name: string,
+  exampleByName: Record<string, Example>,
+  now: () => number = Date.now,
+): void {
   onEachStore(name, (engine) => {
     let platform: Platform
     let doors: Door[] = []
@@ -38,8 +42,8 @@ export function examples(name: string, all: Record<string, Example>, now: () => 
       await platform.stop()
     })
 
-    for (const [sentence, example] of Object.entries(all)) {
-      test(sentence, async () => {
+    for (const [exampleName, example] of Object.entries(exampleByName)) {
+      test(exampleName, async () => {
         const transcripts: CallResult[][] = []
         for (const door of doors) {
           const transcript: CallResult[] = []
@@ -95,7 +99,7 @@ export function violations(error: ErrorBody): string[] {
   return fieldViolations.map(({ field }) => toCamel(field))
 }
 
-/** Bytes that count up instead of random ones, so that lists by uid are in order of creation in every run. */
+/** Replaces the source of randomness by a counter, so that lists by uid are in order of creation in every run. */
 function countingBytes(): (size: number) => Buffer {
   let count = 0
   return (size) => {
@@ -105,7 +109,10 @@ function countingBytes(): (size: number) => Buffer {
   }
 }
 
-/** Replaces values that differ from run to run: uids and advisory ids by numbers in order of appearance, times and tokens by words. */
+/**
+ * Replaces values that differ from run to run: uids and advisory ids by numbers in order of appearance, times, codes and
+ * tokens by fixed words. Also writes all field names in camel case, because the doors spell them differently in errors.
+ */
 function normalizer(): (answer: CallResult) => CallResult {
   const numbers = new Map<string, string>()
   const numberOf = (id: string) => {

@@ -145,14 +145,14 @@ examples(
       assert.deepEqual([names(next), next.skipped], [['e'], 0])
       const beyond = await list(stage, { uidp, skip: 9 })
       assert.deepEqual([names(beyond), beyond.skipped, beyond.totalCount], [[], 9, '5'])
-      const fromCursor = await list(stage, {
+      const skippedAfterToken = await list(stage, {
         uidp,
         orderBy: 'name',
         pageSize: 1,
         skip: 1,
         pageToken: (await list(stage, { uidp, orderBy: 'name', pageSize: 1 })).nextPageToken ?? '',
       })
-      assert.deepEqual(names(fromCursor), ['c'])
+      assert.deepEqual(names(skippedAfterToken), ['c'])
     },
 
     async 'filters by group and exact name can be combined'(stage) {
@@ -219,12 +219,17 @@ examples(
       await makeGroups(stage, ['a', 'b', 'c'])
       const uidp = { childrenOf: stage.owner.organization }
       const { nextPageToken: pageToken = '' } = await list(stage, { uidp, orderBy: 'name', pageSize: 1 })
-      const later = await stage.platform.tokenOf(stage.owner.identity, clock + 3 * 24 * 3600_000)
+      const laterAccessToken = await stage.platform.tokenOf(stage.owner.identity, clock + 3 * 24 * 3600_000)
       clock += 3 * 24 * 3600_000
       assert.deepEqual(
         (
-          (await stage.succeed(listGroups, { uidp, orderBy: 'name', pageSize: 1, pageToken }, later))
-            .groups as { name: string }[]
+          (
+            await stage.succeed(
+              listGroups,
+              { uidp, orderBy: 'name', pageSize: 1, pageToken },
+              laterAccessToken,
+            )
+          ).groups as { name: string }[]
         ).map(({ name }) => name),
         ['b'],
       )
@@ -233,7 +238,7 @@ examples(
         const page = (await stage.succeed(
           listGroups,
           { uidp, orderBy, pageSize: 1, pageToken },
-          later,
+          laterAccessToken,
         )) as unknown as GroupPage
         assert.deepEqual(names(page), orderBy === 'name' ? ['a'] : ['c'])
       }

@@ -37,7 +37,7 @@ onEachStore('calls under other names', (engine) => {
     await platform.stop()
   })
 
-  test('exist for every method', async () => {
+  test('return the same code for every method', async () => {
     for (const { method } of platform.app.endpoints) {
       const answers = await Promise.all(
         Object.values(doors).map(async (door) => (await door.call(method.desc, {})).error?.code),
@@ -65,7 +65,7 @@ onEachStore('calls under other names', (engine) => {
     }
   })
 
-  test('accept page tokens of each other', async () => {
+  test('accept page tokens that were returned under another name', async () => {
     const { token, organization } = await platform.addOrganization('paged')
     const [first] = Object.values(doors) as [Door]
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f'])
@@ -112,7 +112,7 @@ onEachStore('calls under other names', (engine) => {
     assert.equal(response.headers.get('x-request-id'), 'their-id')
   })
 
-  test('give the same answers to OPTIONS, HEAD and disallowed methods', async () => {
+  test('give the same responses to OPTIONS, HEAD and disallowed HTTP methods', async () => {
     const { token } = platform.owner
     const headers = { authorization: `Bearer ${token}`, origin: 'https://console.test' }
     const replyTo = async (path: string, method: string) => {

@@ -24,7 +24,7 @@ const permissionDenied = 7
 const failedPrecondition = 9
 const rounds = 20
 
-onEachStore('races', (engine) => {
+onEachStore('concurrent calls', (engine) => {
   let platform: Platform
   let door: Door
   before(async () => {

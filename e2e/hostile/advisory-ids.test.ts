@@ -27,7 +27,7 @@ const record = (number: number) => ({
   id: `GHSA-2222-3333-444${number}`,
   modified: '2026-02-03T04:05:06Z',
   published: '2026-01-02T03:04:05Z',
-  summary: 'It can be made to say too much',
+  summary: 'Crafted input discloses memory',
   affected: [
     {
       package: { ecosystem: 'npm', name: `left-pad-${number}` },

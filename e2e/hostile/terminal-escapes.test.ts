@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import type { Client } from '../cli/client.ts'
 import { openClient } from '../cli/client.ts'
-import { atTerminal, noTerminal } from '../cli/terminal.ts'
+import { atTerminal, noTerminalReason } from '../cli/terminal.ts'
 
 /** Escape sequences that set the title, write to the clipboard and clear the screen twice: with `ESC [` and with 0x9b. */
 const attack = '\x1b]0;title\x07\x1b]52;c;aGk=\x07\x1b[2J\x9b2J'
@@ -67,7 +67,9 @@ describe('control characters from a server', () => {
     assertPlain(stderr)
   })
 
-  test('are kept in JSON for programs, but not printed at a terminal', { skip: noTerminal }, async () => {
+  test('are kept in JSON for programs, but not printed at a terminal', {
+    skip: noTerminalReason,
+  }, async () => {
     const args = ['identities', 'get', identity.uid, '-o', 'json']
     const { stdout } = await client.run(args, '', env)
     assert.equal(JSON.parse(stdout).name, identity.name)
