@@ -36,6 +36,8 @@ export type ConnectionOptions = {
   headers?: Record<string, string> | undefined
   /** Sends the requests. Default: the global `fetch`. */
   fetch?: typeof fetch | undefined
+  /** Returns a new idempotency key for a call that creates something. Default: 128 random bits. */
+  newIdempotencyKey?: (() => string) | undefined
   /** Returns the time in milliseconds since 1970. Default: `Date.now`. */
   now?: (() => number) | undefined
 }
@@ -69,7 +71,10 @@ export type CallOptions = {
   signal?: AbortSignal | undefined
   timeoutMs?: number | undefined
   headers?: Record<string, string> | undefined
-  /** Whether it is safe to retry the call if the server may have executed it. Default: true for reads (GET). */
+  /**
+   * Whether it is safe to retry the call if the server may have executed it. Default: true for reads (GET), and for calls
+   * that create something, because these are sent with an idempotency key.
+   */
   isIdempotent?: boolean | undefined
   /** Receives the headers of a successful response, such as its `ETag`. */
   onHeaders?: ((headers: Headers) => void) | undefined

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import { afterEach, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Code } from '../gen/google/rpc/code_pb.ts'
@@ -84,14 +84,61 @@ describe('retries of a read', () => {
   })
 })
 
-describe('retries of a write', () => {
+describe('retries of a create', () => {
+  const createGroup = (url: string, options = {}) =>
+    groupsAt(url).createGroup({ group: { name: 'a' } }, options)
+  const keyOf = ({ headers }: IncomingMessage) => headers['idempotency-key']
+
+  test('send the same random key with every attempt of a call, and another with the next call', async () => {
+    const answers = [sendUnavailable(), resetConnection, sendUnavailable(), sendJson({ name: 'a' })]
+    const { url, requests } = await start(...answers)
+    await createGroup(url)
+    const [key, ...others] = requests.map(keyOf)
+    assert.match(String(key), /^"[0-9a-f]{32}"$/)
+    assert.deepEqual(others, [key, key, key])
+    await createGroup(url)
+    assert.notEqual(keyOf(requests[4] as IncomingMessage), key)
+  })
+
+  test('send the key of the caller, if there is one', async () => {
+    const { url, requests } = await start(sendUnavailable(), sendJson({}))
+    await createGroup(url, { headers: { 'Idempotency-Key': '"mine"' } })
+    assert.deepEqual(requests.map(keyOf), ['"mine"', '"mine"'])
+  })
+
+  test('happen while the first attempt is still running', async () => {
+    const running = sendJson({ code: 10, message: 'running', details: [] }, 409, { 'retry-after': '0' })
+    const { url, requests } = await start(running, sendJson({}))
+    await createGroup(url)
+    assert.equal(requests.length, 2)
+  })
+
+  test('do not happen if the caller declares it not idempotent', async () => {
+    const { url, requests } = await start(sendUnavailable(), sendJson({}))
+    await assert.rejects(createGroup(url, { isIdempotent: false }), isStemmaError(Code.UNAVAILABLE))
+    assert.equal(requests.length, 1)
+  })
+})
+
+describe('retries of any call', () => {
+  test('happen after the delay that the server asks for when a limit is reached', async () => {
+    const limited = sendJson({ code: 8, message: 'slowly', details: [] }, 429, { 'retry-after': '0' })
+    for (const call of ['getGroup', 'deleteGroup'] as const) {
+      const { url, requests } = await start(limited, sendJson({}))
+      await groupsAt(url)[call]({ uid: 'x' })
+      assert.equal(requests.length, 2)
+    }
+  })
+})
+
+describe('retries of another write', () => {
   test('do not happen if the server may have received it', async () => {
     for (const answer of [sendUnavailable(), resetConnection]) {
       const { url, requests } = await start(answer, sendJson({}))
-      const call = groupsAt(url).createGroup({ group: { name: 'a' } })
+      const call = groupsAt(url).updateGroup({ group: { uid: 'x', name: 'a' } })
       await assert.rejects(call, isStemmaError(Code.UNAVAILABLE))
       assert.equal(requests.length, 1)
-      await groupsAt(url).createGroup({ group: { name: 'a' } })
+      assert.equal(requests[0]?.headers['idempotency-key'], undefined)
     }
   })
 

@@ -43,8 +43,8 @@ export const defaultRetry: RetryOptions = {
 }
 
 /**
- * Calls `attempt`, at most `maxAttempts` times. Retries only errors with the code `UNAVAILABLE` for which `mayRepeat`
- * returns true.
+ * Calls `attempt`, at most `maxAttempts` times. Retries errors with the code `UNAVAILABLE` for which `mayRepeat` returns
+ * true, and calls that the server has refused with a delay after which it may accept them.
  *
  * @example
  * ```ts
@@ -63,13 +63,21 @@ export async function withRetries<T>(
       return await attempt()
     } catch (error) {
       if (attempts >= retry.maxAttempts || !(error instanceof StemmaError)) throw error
-      if (error.code !== Code.UNAVAILABLE || !mayRepeat(error)) throw error
+      if (!wasRefusedForNow(error) && (error.code !== Code.UNAVAILABLE || !mayRepeat(error))) throw error
       const delayMs = Math.max(error.retryDelayMs ?? 0, backoff(retry, attempts))
       if (delayMs > retry.maxDelayMs) throw error
       await sleep(delayMs, signal)
     }
   }
 }
+
+/**
+ * Whether the server has not executed the call, and says when to repeat it: a limit is reached, or the first attempt with
+ * the same idempotency key is still running.
+ */
+const wasRefusedForNow = ({ code, status, retryDelayMs }: StemmaError) =>
+  retryDelayMs !== undefined &&
+  ((code === Code.RESOURCE_EXHAUSTED && status === 429) || (code === Code.ABORTED && status === 409))
 
 function backoff({ initialDelayMs, maxDelayMs, random }: RetryOptions, attempts: number): number {
   const delayMs = Math.min(maxDelayMs, initialDelayMs * 2 ** (attempts - 1))

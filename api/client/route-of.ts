@@ -1,5 +1,6 @@
 import type { DescMessage, DescMethod } from '@bufbuild/protobuf'
 import { bindingsOf } from '../http-binding.ts'
+import { isCreateMethod } from '../is-create.ts'
 import type { Route } from './route.ts'
 
 /**
@@ -29,6 +30,7 @@ export function routeOf(method: DescMethod): Route {
     ...(body !== '' && { body: bodyField?.jsonName ?? body }),
     ...(bodyField?.fieldKind === 'list' && { isListBody: true }),
     ...(method.methodKind === 'server_streaming' && { isStream: true }),
+    ...(isCreateMethod(method) && { isCreate: true }),
     ...(items && { items }),
     ...(items && input.field.pageSize && { isPaged: true }),
   }

@@ -26,6 +26,8 @@ export type Route = {
   /** Whether the field that is sent as the body is repeated. */
   readonly isListBody?: true
   readonly isStream?: true
+  /** Whether the RPC creates something, so that it accepts an idempotency key. */
+  readonly isCreate?: true
   /** The response field that contains the items, if the RPC is a list. */
   readonly items?: string
   /** Whether the list has pages: the request has a `pageSize`. */

@@ -60,9 +60,16 @@ function withDefaults(options: ConnectionOptions) {
     timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
     retry: { ...defaultRetry, ...options.retry },
     fetch: options.fetch ?? globalThis.fetch,
+    newIdempotencyKey: options.newIdempotencyKey ?? randomKey,
     now: options.now ?? Date.now,
   }
 }
+
+/** Not `crypto.randomUUID`, which browsers have only for pages over https. */
+const randomKey = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  )
 
 type ResolvedOptions = ReturnType<typeof withDefaults>
 type Call = { route: Route; request: JsonObject; options: CallOptions }
@@ -106,12 +113,13 @@ async function send<T>(
   const token = await abortable(signal, currentToken(connection))
   const init = {
     method: httpRequest.verb,
-    headers: headersOf(connection, httpRequest, options, token),
+    // All attempts have the same idempotency key.
+    headers: headersOf(connection, route, httpRequest, options, token),
     ...(httpRequest.body && { body: JSON.stringify(httpRequest.body) }),
     signal,
     redirect: 'error' as const,
   }
-  const isIdempotent = options.isIdempotent ?? httpRequest.verb === 'GET'
+  const isIdempotent = options.isIdempotent ?? (httpRequest.verb === 'GET' || route.isCreate === true)
   return withRetries(
     connection.retry,
     signal,
@@ -152,15 +160,19 @@ function invalidateIfRejected(
 
 function headersOf(
   connection: ResolvedOptions,
+  { isCreate }: Route,
   { body }: HttpRequest,
   options: CallOptions,
   token: string | undefined,
 ): Headers {
   const headers = new Headers({ ...connection.headers, ...options.headers })
   if (body) headers.set('content-type', 'application/json')
+  if (isCreate && !headers.has(keyHeader)) headers.set(keyHeader, `"${connection.newIdempotencyKey()}"`)
   if (token !== undefined) headers.set('authorization', `Bearer ${checkToken(token)}`)
   return headers
 }
+
+const keyHeader = 'idempotency-key'
 
 /** Rejects invalid tokens before `Headers.set` does: its error would quote the token, which is a secret. */
 function checkToken(token: string): string {

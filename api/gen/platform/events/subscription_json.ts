@@ -11,7 +11,7 @@ export type {
 } from './subscription_pb.ts'
 
 export const Subscriptions: Routes<typeof SubscriptionsMessages> = {
-  create: {"verb":"POST","path":"/events/v1/subscriptions/{parentId=**}","body":"subscription"},
+  create: {"verb":"POST","path":"/events/v1/subscriptions/{parentId=**}","body":"subscription","isCreate":true},
   list: {"verb":"GET","path":"/events/v1/subscriptions","items":"items"},
   delete: {"verb":"DELETE","path":"/events/v1/subscriptions/{id=**}"},
 }

@@ -17,7 +17,7 @@ export type {
 } from './account_associations_pb.ts'
 
 export const GroupAccountAssociations: Routes<typeof GroupAccountAssociationsMessages> = {
-  create: {"verb":"POST","path":"/iam/v1/account_associations/{group=**}","body":"*"},
+  create: {"verb":"POST","path":"/iam/v1/account_associations/{group=**}","body":"*","isCreate":true},
   update: {"verb":"PUT","path":"/iam/v1/account_associations/{group=**}","body":"*"},
   list: {"verb":"GET","path":"/iam/v1/account_associations","items":"items"},
   delete: {"verb":"DELETE","path":"/iam/v1/account_associations/{group=**}"},

@@ -12,7 +12,7 @@ export type {
 } from './group_invite_pb.ts'
 
 export const GroupInvites: Routes<typeof GroupInvitesMessages> = {
-  create: {"verb":"POST","path":"/iam/v1/group_invites/{group=**}","body":"*"},
+  create: {"verb":"POST","path":"/iam/v1/group_invites/{group=**}","body":"*","isCreate":true},
   list: {"verb":"GET","path":"/iam/v1/group_invites","items":"items"},
   delete: {"verb":"DELETE","path":"/iam/v1/group_invites/{id=**}"},
 }

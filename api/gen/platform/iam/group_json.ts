@@ -19,11 +19,11 @@ export type {
 } from './group_pb.ts'
 
 export const Groups: Routes<typeof GroupsMessages> = {
-  create: {"verb":"POST","path":"/iam/v1/groups/{parent=**}","body":"group"},
+  create: {"verb":"POST","path":"/iam/v1/groups/{parent=**}","body":"group","isCreate":true},
   update: {"verb":"PUT","path":"/iam/v1/groups/{id=**}","body":"*"},
   list: {"verb":"GET","path":"/iam/v1/groups","items":"items"},
   delete: {"verb":"DELETE","path":"/iam/v1/groups/{id=**}"},
   lookupGroup: {"verb":"GET","path":"/iam/v1/groups:lookupGroup"},
-  requestGroupAccess: {"verb":"POST","path":"/iam/v1/groups/{groupId=**}:requestGroupAccess","body":"*"},
+  requestGroupAccess: {"verb":"POST","path":"/iam/v1/groups/{groupId=**}:requestGroupAccess","body":"*","isCreate":true},
   checkEligibility: {"verb":"GET","path":"/iam/v1/groups:checkEligibility"},
 }

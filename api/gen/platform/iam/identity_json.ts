@@ -16,7 +16,7 @@ export type {
 } from './identity_pb.ts'
 
 export const Identities: Routes<typeof IdentitiesMessages> = {
-  create: {"verb":"POST","path":"/iam/v1/identities/{parentId=**}","body":"identity"},
+  create: {"verb":"POST","path":"/iam/v1/identities/{parentId=**}","body":"identity","isCreate":true},
   update: {"verb":"PUT","path":"/iam/v1/identities/{id=**}","body":"*"},
   list: {"verb":"GET","path":"/iam/v1/identities","items":"items"},
   lookup: {"verb":"GET","path":"/iam/v1/identities/lookup"},

@@ -13,7 +13,7 @@ export type {
 } from './identity_provider_pb.ts'
 
 export const IdentityProviders: Routes<typeof IdentityProvidersMessages> = {
-  create: {"verb":"POST","path":"/iam/v1/identityProviders/{parentId=**}","body":"identityProvider"},
+  create: {"verb":"POST","path":"/iam/v1/identityProviders/{parentId=**}","body":"identityProvider","isCreate":true},
   update: {"verb":"PUT","path":"/iam/v1/identityProviders/{id=**}","body":"*"},
   list: {"verb":"GET","path":"/iam/v1/identityProviders","items":"items"},
   delete: {"verb":"DELETE","path":"/iam/v1/identityProviders/{id=**}"},

@@ -14,8 +14,8 @@ export type {
 } from './role_binding_pb.ts'
 
 export const RoleBindings: Routes<typeof RoleBindingsMessages> = {
-  create: {"verb":"POST","path":"/iam/v1/rolebindings/{parent=**}","body":"roleBinding"},
-  createBatch: {"verb":"POST","path":"/iam/v1/rolebindings/batch/{parent=**}","body":"roleBindings","isListBody":true},
+  create: {"verb":"POST","path":"/iam/v1/rolebindings/{parent=**}","body":"roleBinding","isCreate":true},
+  createBatch: {"verb":"POST","path":"/iam/v1/rolebindings/batch/{parent=**}","body":"roleBindings","isListBody":true,"isCreate":true},
   update: {"verb":"PUT","path":"/iam/v1/rolebindings/{id=**}","body":"*"},
   list: {"verb":"GET","path":"/iam/v1/rolebindings","items":"items"},
   delete: {"verb":"DELETE","path":"/iam/v1/rolebindings/{id=**}"},

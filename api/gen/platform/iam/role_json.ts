@@ -11,7 +11,7 @@ export type {
 } from './role_pb.ts'
 
 export const Roles: Routes<typeof RolesMessages> = {
-  create: {"verb":"POST","path":"/iam/v1/roles/{parentId=**}","body":"role"},
+  create: {"verb":"POST","path":"/iam/v1/roles/{parentId=**}","body":"role","isCreate":true},
   update: {"verb":"PUT","path":"/iam/v1/roles/{id=**}","body":"*"},
   list: {"verb":"GET","path":"/iam/v1/roles","items":"items"},
   delete: {"verb":"DELETE","path":"/iam/v1/roles/{id=**}"},

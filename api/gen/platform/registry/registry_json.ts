@@ -20,11 +20,11 @@ export type {
 } from './registry_pb.ts'
 
 export const Registry: Routes<typeof RegistryMessages> = {
-  createRepo: {"verb":"POST","path":"/registry/v1/repos/{parentId=**}","body":"repo"},
+  createRepo: {"verb":"POST","path":"/registry/v1/repos/{parentId=**}","body":"repo","isCreate":true},
   updateRepo: {"verb":"PUT","path":"/registry/v1/repos/{id=**}","body":"*"},
   listRepos: {"verb":"GET","path":"/registry/v1/repos","items":"items"},
   deleteRepo: {"verb":"DELETE","path":"/registry/v1/repos/{id=**}"},
-  createTag: {"verb":"POST","path":"/registry/v1/tags/{repoId=**}","body":"tag"},
+  createTag: {"verb":"POST","path":"/registry/v1/tags/{repoId=**}","body":"tag","isCreate":true},
   updateTag: {"verb":"PUT","path":"/registry/v1/tags/{id=**}","body":"*"},
   deleteTag: {"verb":"DELETE","path":"/registry/v1/tags/{id=**}"},
   listTags: {"verb":"GET","path":"/registry/v1/tags","items":"items"},

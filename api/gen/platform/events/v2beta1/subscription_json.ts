@@ -14,6 +14,6 @@ export type {
 export const SubscriptionsService: Routes<typeof SubscriptionsServiceMessages> = {
   listSubscriptions: {"verb":"GET","path":"/events/v2beta1/subscriptions","items":"subscriptions","isPaged":true},
   getSubscription: {"verb":"GET","path":"/events/v2beta1/subscriptions/{uid=**}"},
-  createSubscription: {"verb":"POST","path":"/events/v2beta1/subscriptions/{parent=**}","body":"subscription"},
+  createSubscription: {"verb":"POST","path":"/events/v2beta1/subscriptions/{parent=**}","body":"subscription","isCreate":true},
   deleteSubscription: {"verb":"DELETE","path":"/events/v2beta1/subscriptions/{uid=**}"},
 }

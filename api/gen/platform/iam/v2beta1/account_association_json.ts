@@ -25,7 +25,7 @@ export type {
 
 export const AccountAssociationsService: Routes<typeof AccountAssociationsServiceMessages> = {
   getAccountAssociation: {"verb":"GET","path":"/iam/v2beta1/accountAssociations/{uid=**}"},
-  createAccountAssociation: {"verb":"POST","path":"/iam/v2beta1/accountAssociations/{parent=**}","body":"accountAssociation"},
+  createAccountAssociation: {"verb":"POST","path":"/iam/v2beta1/accountAssociations/{parent=**}","body":"accountAssociation","isCreate":true},
   deleteAccountAssociation: {"verb":"DELETE","path":"/iam/v2beta1/accountAssociations/{uid=**}"},
   listAccountAssociations: {"verb":"GET","path":"/iam/v2beta1/accountAssociations","items":"accountAssociations","isPaged":true},
   updateAccountAssociation: {"verb":"PATCH","path":"/iam/v2beta1/accountAssociations/{accountAssociation.uid=**}","body":"accountAssociation"},

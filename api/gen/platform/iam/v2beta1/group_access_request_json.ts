@@ -14,6 +14,6 @@ export type {
 export const GroupAccessRequestsService: Routes<typeof GroupAccessRequestsServiceMessages> = {
   getGroupAccessRequest: {"verb":"GET","path":"/iam/v2beta1/groupAccessRequests/{uid=**}"},
   listGroupAccessRequests: {"verb":"GET","path":"/iam/v2beta1/groupAccessRequests","items":"groupAccessRequests","isPaged":true},
-  approveGroupAccessRequest: {"verb":"POST","path":"/iam/v2beta1/groupAccessRequests/{uid=**}:approve","body":"*"},
+  approveGroupAccessRequest: {"verb":"POST","path":"/iam/v2beta1/groupAccessRequests/{uid=**}:approve","body":"*","isCreate":true},
   deleteGroupAccessRequest: {"verb":"DELETE","path":"/iam/v2beta1/groupAccessRequests/{uid=**}"},
 }

@@ -14,7 +14,7 @@ export type {
 } from './group_invite_pb.ts'
 
 export const GroupInvitesService: Routes<typeof GroupInvitesServiceMessages> = {
-  createGroupInvite: {"verb":"POST","path":"/iam/v2beta1/groupInvites/{parent=**}","body":"groupInvite"},
+  createGroupInvite: {"verb":"POST","path":"/iam/v2beta1/groupInvites/{parent=**}","body":"groupInvite","isCreate":true},
   getGroupInvite: {"verb":"GET","path":"/iam/v2beta1/groupInvites/{uid=**}"},
   deleteGroupInvite: {"verb":"DELETE","path":"/iam/v2beta1/groupInvites/{uid=**}"},
   listGroupInvites: {"verb":"GET","path":"/iam/v2beta1/groupInvites","items":"groupInvites","isPaged":true},

@@ -24,9 +24,9 @@ export const GroupsService: Routes<typeof GroupsServiceMessages> = {
   getGroup: {"verb":"GET","path":"/iam/v2beta1/groups/{uid=**}"},
   deleteGroup: {"verb":"DELETE","path":"/iam/v2beta1/groups/{uid=**}"},
   listGroups: {"verb":"GET","path":"/iam/v2beta1/groups","items":"groups","isPaged":true},
-  createGroup: {"verb":"POST","path":"/iam/v2beta1/groups/{parent=**}","body":"group"},
+  createGroup: {"verb":"POST","path":"/iam/v2beta1/groups/{parent=**}","body":"group","isCreate":true},
   updateGroup: {"verb":"PATCH","path":"/iam/v2beta1/groups/{group.uid=**}","body":"group"},
   lookupGroup: {"verb":"GET","path":"/iam/v2beta1/groups:lookupGroup"},
-  requestGroupAccess: {"verb":"POST","path":"/iam/v2beta1/groups/{groupUid=**}:requestGroupAccess","body":"*"},
+  requestGroupAccess: {"verb":"POST","path":"/iam/v2beta1/groups/{groupUid=**}:requestGroupAccess","body":"*","isCreate":true},
   checkEligibility: {"verb":"GET","path":"/iam/v2beta1/groups:checkEligibility"},
 }

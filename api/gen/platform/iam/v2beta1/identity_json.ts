@@ -20,7 +20,7 @@ export type {
 } from './identity_pb.ts'
 
 export const IdentitiesService: Routes<typeof IdentitiesServiceMessages> = {
-  createIdentity: {"verb":"POST","path":"/iam/v2beta1/identities/{parent=**}","body":"identity"},
+  createIdentity: {"verb":"POST","path":"/iam/v2beta1/identities/{parent=**}","body":"identity","isCreate":true},
   getIdentity: {"verb":"GET","path":"/iam/v2beta1/identities/{uid=**}"},
   deleteIdentity: {"verb":"DELETE","path":"/iam/v2beta1/identities/{uid=**}"},
   updateIdentity: {"verb":"PATCH","path":"/iam/v2beta1/identities/{identity.uid=**}","body":"identity"},

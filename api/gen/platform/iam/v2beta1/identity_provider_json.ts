@@ -17,7 +17,7 @@ export type {
 export const IdentityProvidersService: Routes<typeof IdentityProvidersServiceMessages> = {
   listIdentityProviders: {"verb":"GET","path":"/iam/v2beta1/identityProviders","items":"identityProviders","isPaged":true},
   getIdentityProvider: {"verb":"GET","path":"/iam/v2beta1/identityProviders/{uid=**}"},
-  createIdentityProvider: {"verb":"POST","path":"/iam/v2beta1/identityProviders/{parent=**}","body":"identityProvider"},
+  createIdentityProvider: {"verb":"POST","path":"/iam/v2beta1/identityProviders/{parent=**}","body":"identityProvider","isCreate":true},
   updateIdentityProvider: {"verb":"PATCH","path":"/iam/v2beta1/identityProviders/{identityProvider.uid=**}","body":"identityProvider"},
   deleteIdentityProvider: {"verb":"DELETE","path":"/iam/v2beta1/identityProviders/{uid=**}"},
 }

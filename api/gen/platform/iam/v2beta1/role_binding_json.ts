@@ -19,9 +19,9 @@ export type {
 
 export const RoleBindingsService: Routes<typeof RoleBindingsServiceMessages> = {
   getRoleBinding: {"verb":"GET","path":"/iam/v2beta1/roleBindings/{uid=**}"},
-  createRoleBinding: {"verb":"POST","path":"/iam/v2beta1/roleBindings/{parent=**}","body":"roleBinding"},
+  createRoleBinding: {"verb":"POST","path":"/iam/v2beta1/roleBindings/{parent=**}","body":"roleBinding","isCreate":true},
   deleteRoleBinding: {"verb":"DELETE","path":"/iam/v2beta1/roleBindings/{uid=**}"},
   listRoleBindings: {"verb":"GET","path":"/iam/v2beta1/roleBindings","items":"roleBindings","isPaged":true},
-  batchCreateRoleBindings: {"verb":"POST","path":"/iam/v2beta1/roleBindings:batchCreate","body":"*"},
+  batchCreateRoleBindings: {"verb":"POST","path":"/iam/v2beta1/roleBindings:batchCreate","body":"*","isCreate":true},
   updateRoleBinding: {"verb":"PATCH","path":"/iam/v2beta1/roleBindings/{roleBinding.uid=**}","body":"roleBinding"},
 }

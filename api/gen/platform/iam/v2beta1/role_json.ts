@@ -15,7 +15,7 @@ export type {
 export const RolesService: Routes<typeof RolesServiceMessages> = {
   getRole: {"verb":"GET","path":"/iam/v2beta1/roles/{uid=**}"},
   listRoles: {"verb":"GET","path":"/iam/v2beta1/roles","items":"roles","isPaged":true},
-  createRole: {"verb":"POST","path":"/iam/v2beta1/roles/{parent=**}","body":"role"},
+  createRole: {"verb":"POST","path":"/iam/v2beta1/roles/{parent=**}","body":"role","isCreate":true},
   updateRole: {"verb":"PATCH","path":"/iam/v2beta1/roles/{role.uid=**}","body":"role"},
   deleteRole: {"verb":"DELETE","path":"/iam/v2beta1/roles/{uid=**}"},
 }

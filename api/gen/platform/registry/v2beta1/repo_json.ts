@@ -19,7 +19,7 @@ export type {
 export const ReposService: Routes<typeof ReposServiceMessages> = {
   listRepos: {"verb":"GET","path":"/registry/v2beta1/repos","items":"repos","isPaged":true},
   getRepo: {"verb":"GET","path":"/registry/v2beta1/repos/{uid=**}"},
-  createRepo: {"verb":"POST","path":"/registry/v2beta1/repos/{parent=**}","body":"repo"},
+  createRepo: {"verb":"POST","path":"/registry/v2beta1/repos/{parent=**}","body":"repo","isCreate":true},
   updateRepo: {"verb":"PATCH","path":"/registry/v2beta1/repos/{repo.uid=**}","body":"repo"},
   deleteRepo: {"verb":"DELETE","path":"/registry/v2beta1/repos/{uid=**}"},
   getRepoReadme: {"verb":"GET","path":"/registry/v2beta1/repos/{uid=**}/readme"},

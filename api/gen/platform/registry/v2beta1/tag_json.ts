@@ -15,7 +15,7 @@ export type {
 export const TagsService: Routes<typeof TagsServiceMessages> = {
   listTags: {"verb":"GET","path":"/registry/v2beta1/tags","items":"tags","isPaged":true},
   getTag: {"verb":"GET","path":"/registry/v2beta1/tags/{uid=**}"},
-  createTag: {"verb":"POST","path":"/registry/v2beta1/tags/{parent=**}","body":"tag"},
+  createTag: {"verb":"POST","path":"/registry/v2beta1/tags/{parent=**}","body":"tag","isCreate":true},
   updateTag: {"verb":"PATCH","path":"/registry/v2beta1/tags/{tag.uid=**}","body":"tag"},
   deleteTag: {"verb":"DELETE","path":"/registry/v2beta1/tags/{uid=**}"},
 }

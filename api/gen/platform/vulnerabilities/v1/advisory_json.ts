@@ -30,11 +30,11 @@ export type {
 } from './advisory_pb.ts'
 
 export const Advisories: Routes<typeof AdvisoriesMessages> = {
-  create: {"verb":"POST","path":"/vulnerabilities/v1/advisories","body":"*"},
+  create: {"verb":"POST","path":"/vulnerabilities/v1/advisories","body":"*","isCreate":true},
   list: {"verb":"GET","path":"/vulnerabilities/v1/advisories","items":"items","isPaged":true},
   update: {"verb":"PUT","path":"/vulnerabilities/v1/advisories/{id=**}","body":"*"},
   delete: {"verb":"DELETE","path":"/vulnerabilities/v1/advisories/{id=**}"},
-  createAdvisoryEvent: {"verb":"POST","path":"/vulnerabilities/v1/advisories/{parentId=**}/events","body":"*"},
+  createAdvisoryEvent: {"verb":"POST","path":"/vulnerabilities/v1/advisories/{parentId=**}/events","body":"*","isCreate":true},
   listAdvisoryEvents: {"verb":"GET","path":"/vulnerabilities/v1/advisories/{parentId=**}/events"},
   updateAdvisoryEvent: {"verb":"PUT","path":"/vulnerabilities/v1/advisory_events/{id=**}","body":"*"},
 }
