@@ -14,10 +14,13 @@ function fullName(desc: Commented): string {
   return 'typeName' in desc ? desc.typeName : `${desc.parent?.typeName}.${desc.name}`
 }
 
-/** Splits a text into its first sentence and the sentences and paragraphs that follow. */
+/**
+ * Splits a text into its first sentence and the sentences and paragraphs that follow. A sentence ends with a full stop
+ * before a capital letter or code, so `e.g. names` is not the end of one.
+ */
 export function splitSummary(text: string): { summary: string; details: string } {
-  const [firstParagraph = '', ...paragraphs] = text.split('\n\n')
-  const [, summary = firstParagraph, sentences = ''] =
+  const [firstParagraph = '', ...otherParagraphs] = text.split('\n\n')
+  const [, summary = firstParagraph, otherSentences = ''] =
     /^(.*?[^.]\.)\s+(?=[A-Z`])(.*)$/s.exec(firstParagraph) ?? []
-  return { summary, details: [sentences, ...paragraphs].filter(Boolean).join('\n\n') }
+  return { summary, details: [otherSentences, ...otherParagraphs].filter(Boolean).join('\n\n') }
 }

@@ -38,7 +38,7 @@ export const errorResponses = {
     status: 400,
     name: 'InvalidRequest',
     description:
-      'The request is not valid (code 3, with the fields), or the state of other resources prevents the call (code 9).',
+      'The request is not valid (code 3; the details name the fields), or the state of other resources prevents the call (code 9).',
     examples: {
       'an invalid field': bodyOf(3, 'INVALID_ARGUMENT', `Invalid argument: name: ${nameViolation}`, [
         {
@@ -103,7 +103,7 @@ export const errorResponses = {
     status: 409,
     name: 'Conflict',
     description:
-      'The resource exists already (code 6), or was changed at the same time, or a request with the same `Idempotency-Key` is still running; try again (code 10).',
+      'The resource exists already (code 6), or another call changed it at the same time, or a request with the same `Idempotency-Key` is still running (code 10; try again).',
     examples: {
       'a name that exists': bodyOf(
         6,
@@ -159,7 +159,7 @@ export const errorResponses = {
     status: 429,
     name: 'TooManyRequests',
     description:
-      'Too many failed attempts from one address, or too many streams of one caller at the same time (code 8). `Retry-After` says when to try again, if that is known.',
+      'Too many failed token exchanges or registrations from one address, or too many streams of one caller at the same time (code 8). `Retry-After` says when to try again, if that is known.',
     examples: {},
   },
 } satisfies Record<string, ErrorResponse>

@@ -9,9 +9,9 @@ import { fieldsOf } from './schema.ts'
 export const groupUid = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b/1f0e4c9a7b2d6538'
 const childUid = `${groupUid}/c07d22e19a5b4f36`
 
-export function bodyExample({ message, fields, isMessage, isList, isPartial }: Body): JsonValue {
+export function bodyExample({ message, fields, isSingleField, isList, isPartial }: Body): JsonValue {
   const purpose = isPartial ? 'update' : 'create'
-  const example = isMessage ? exampleOf(message, purpose) : exampleOf(message, purpose, fields)
+  const example = isSingleField ? exampleOf(message, purpose) : exampleOf(message, purpose, fields)
   return isList ? [example] : example
 }
 

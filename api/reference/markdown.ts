@@ -113,7 +113,10 @@ function linked(text: string, typeName: string | undefined): string {
 const table = (heads: string[], lines: string[]) =>
   [`| ${heads.join(' | ')} |`, `|${heads.map(() => '---|').join('')}`, ...lines].join('\n')
 
-/** Escapes Markdown for a table cell. A bar ends a cell even inside code; other characters are special only outside. */
+/**
+ * Escapes Markdown for a table cell. A `|` ends a cell even inside code; `<`, `>` and `*` have a meaning only outside
+ * code.
+ */
 const cell = (text: string) =>
   text
     .replaceAll('\n\n', ' ')

@@ -10,7 +10,7 @@ import type { Body, QueryParameter } from './request-parts.ts'
 import type { Purpose, Schema, Schemas } from './schema.ts'
 import { fieldDescription, fieldSchema, objectSchema, refTo, responseSchema, uidPattern } from './schema.ts'
 
-/** The response for all errors that an operation does not list. */
+/** The `default` response in OpenAPI, for all errors that an operation does not list. Its `status` is not used. */
 export const otherError: ErrorResponse = {
   ...{ status: 0, name: 'Other', description: 'Any other error, in the same form.' },
   examples: {},
@@ -45,7 +45,7 @@ function securityOf({ method }: Operation): { security?: JsonObject[] } {
   return { security: method.access.credential === '' ? [] : [{ otherToken: [] }] }
 }
 
-/** Path variables have the names in `path`, because operations with the same path but another verb must share them. */
+/** The names of path variables are read from `path`, which operations with different verbs share in OpenAPI. */
 function parametersOf(schemas: Schemas, operation: Operation, path: string): Schema[] {
   const names = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name)
   return [
@@ -83,12 +83,16 @@ const queryExamples: Record<string, string> = {
 const maxUidsInUrl = 80
 
 function queryExample(field: DescField, { body }: Operation): string | undefined {
+  // In version 1, `order_by` is an enum, and its example of version 2 is not valid.
   if (field.enum) return undefined
   if (field.name !== 'update_mask' || !body) return queryExamples[field.name]
   return Object.keys(bodyExample(body) as JsonObject).join(',')
 }
 
-/** The server refuses an empty value of any other parameter, because an empty filter would not restrict the call. */
+/**
+ * Parameters whose value may be empty. The server refuses an empty value of any other parameter, because an empty
+ * filter would not restrict the call.
+ */
 const mayBeEmpty = new Set(['page_token', 'order_by'])
 /** Published clients send these parameters of the token exchange without a value. */
 const mayBeEmptyInExchange = new Set(['identity', 'identity_provider'])
@@ -131,13 +135,13 @@ function requestBodyOf(schemas: Schemas, body: Body): Schema {
 }
 
 function bodySchema(schemas: Schemas, body: Body): Schema {
-  const { type, message, fields, isMessage, isList, isPartial } = body
+  const { type, message, fields, isSingleField, isList, isPartial } = body
   if (type === 'application/x-www-form-urlencoded') return formSchema(schemas, body)
   const purpose: Purpose = isPartial ? 'update' : 'create'
-  const schema = isMessage
+  const schema = isSingleField
     ? refTo(schemas, message, purpose)
     : objectSchema(schemas, message, fields, purpose)
-  // An empty batch is refused.
+  // The server refuses an empty batch.
   return isList ? { type: 'array', items: schema, minItems: 1 } : schema
 }
 

@@ -90,7 +90,7 @@ function responseObject({ description, examples }: ErrorResponse): Schema {
   }
 }
 
-/** OpenAPI forbids paths that differ only in the names of variables, so such operations share one path. */
+/** OpenAPI forbids two paths that differ only in the names of variables, so operations with such paths share one. */
 function pathsOf(schemas: Schemas, services: Service[]): OpenApi['paths'] {
   const all = services.flatMap((service) => service.operations.map((operation) => ({ service, operation })))
   const sharedPaths = new Map<string, string>()

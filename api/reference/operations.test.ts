@@ -15,7 +15,7 @@ function operationOf(id: string): Operation {
 }
 
 describe('an operation', () => {
-  test('has a unique id, verb and path', () => {
+  test('has a unique id, and a unique combination of verb and path', () => {
     assert.equal(new Set(all.map(({ id }) => id)).size, all.length)
     assert.equal(new Set(all.map(({ verb, path }) => `${verb} ${path}`)).size, all.length)
   })
@@ -28,7 +28,7 @@ describe('an operation', () => {
     assert.deepEqual([update.query.map(({ name }) => name), update.body?.isPartial], [['updateMask'], true])
   })
 
-  test('exists twice if its parent is optional', () => {
+  test('exists with and without a parent if the parent is optional', () => {
     assert.equal(operationOf('iam.v2beta1.GroupsService.CreateGroup').path, '/iam/v2beta1/groups/{parent}')
     const atRoot = operationOf('iam.v2beta1.GroupsService.CreateGroup.root')
     assert.deepEqual([atRoot.path, atRoot.variables, atRoot.capabilities], ['/iam/v2beta1/groups', [], []])
@@ -37,8 +37,8 @@ describe('an operation', () => {
   test('exists once for each http binding; a POST without a JSON body has a form as its body', () => {
     const { verb, body } = operationOf('oidc.SecurityTokenService.Exchange')
     assert.deepEqual([verb, body?.type], ['POST', 'application/x-www-form-urlencoded'])
-    const other = operationOf('oidc.SecurityTokenService.Exchange.get')
-    assert.ok(other.query.some(({ name }) => name === 'identity'))
+    const getOperation = operationOf('oidc.SecurityTokenService.Exchange.get')
+    assert.ok(getOperation.query.some(({ name }) => name === 'identity'))
   })
 
   test('states the required capabilities as a list and as a sentence', () => {

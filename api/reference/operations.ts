@@ -31,7 +31,7 @@ export type Operation = {
   body: Body | undefined
   /** The first sentence of the description, without its full stop. */
   summary: string
-  /** The rest of the description. */
+  /** The description without its first sentence. */
   details: string
   /** Names of the capabilities, all of which are required. */
   capabilities: string[]

@@ -53,14 +53,16 @@ export const localName = (typeName: string) => shortName(typeName).replace(/^(?:
 function operationPart(operation: Operation, types: Map<string, DescMessage | DescEnum>): OperationPart {
   const { id, method, verb, path, variables, query, body, acceptsIfMatch } = operation
   const { output } = method.desc
+  // `.root` or a verb, such as `.get`, if the method has several operations.
+  const idSuffix = id.slice(shortName(method.name).length)
   for (const { field } of query) collectField(types, field)
-  if (body?.isMessage) collectType(types, body.message)
+  if (body?.isSingleField) collectType(types, body.message)
   else for (const field of body?.fields ?? []) collectField(types, field)
   collectType(types, output)
   const purpose: Purpose = body?.isPartial ? 'update' : 'create'
   return {
     operation,
-    anchor: anchorOf(method.desc.name + id.slice(shortName(method.name).length)),
+    anchor: anchorOf(method.desc.name + idSuffix),
     title: `${verb} ${path}`,
     parameters: [
       ...variables.map(({ name, field }) => ({ ...rowOf(field, 'create', name), notes: ['in the path'] })),
@@ -73,10 +75,10 @@ function operationPart(operation: Operation, types: Map<string, DescMessage | De
       description: [body.isList && `A list of ${localName(body.message.typeName)}.`, body.description]
         .filter(Boolean)
         .join(' '),
-      rows: (body.isMessage ? fieldsOf(body.message, purpose) : body.fields).map((field) =>
+      rows: (body.isSingleField ? fieldsOf(body.message, purpose) : body.fields).map((field) =>
         rowOf(field, purpose),
       ),
-      typeName: body.isMessage ? body.message.typeName : undefined,
+      typeName: body.isSingleField ? body.message.typeName : undefined,
     },
     response: {
       description: responseDescription(operation),
@@ -131,11 +133,11 @@ function typePart(desc: DescMessage | DescEnum): TypePart {
 }
 
 function rowOf(field: DescField, purpose: Purpose, name = field.jsonName): Row {
-  const inner = field.message ?? field.enum
+  const type = field.message ?? field.enum
   return {
     name,
     type: typeOf(field),
-    typeName: inner && isOurs(inner.typeName) ? inner.typeName : undefined,
+    typeName: type && isOurs(type.typeName) ? type.typeName : undefined,
     description: fieldDescription(field),
     notes: notesOf(field, purpose),
   }
@@ -172,7 +174,6 @@ const wellKnown: Record<string, string> = {
   'google.protobuf.Struct': 'JSON object',
 }
 
-/** The rules of a field. */
 function notesOf(field: DescField, purpose: Purpose): string[] {
   const { pattern, hint, maxLength, maxItems, uid, nonNegative } = rulesOf(field)
   const each = field.fieldKind === 'list' || field.fieldKind === 'map' ? 'each ' : ''

@@ -8,16 +8,16 @@ import { commentOf } from './comments.ts'
 /** A variable of the path. */
 export type Variable = { name: string; field: DescField; mayContainSlashes: boolean }
 
-/** A parameter of the query, in JSON spelling. A field of an inner message has a dotted name. */
+/** The name is in JSON spelling, such as `pageSize`, or `uidp.childrenOf` for a field of an inner message. */
 export type QueryParameter = { name: string; field: DescField }
 
 export type Body = {
   type: 'application/json' | 'application/x-www-form-urlencoded'
   message: DescMessage
   fields: DescField[]
-  /** True if the body is one message field of the request, false if it has the fields of the request itself. */
-  isMessage: boolean
-  /** Whether the body is a list of such messages. */
+  /** Whether the body is the value of one field of the request message. Otherwise it has the fields of that message. */
+  isSingleField: boolean
+  /** Whether this single field is a list. */
   isList: boolean
   /** Whether every field may be omitted, as in a PATCH. */
   isPartial: boolean
@@ -80,7 +80,7 @@ export function bodyOf(
       type,
       message: input,
       fields,
-      isMessage: false,
+      isSingleField: false,
       isList: false,
       isPartial: false,
       description: '',
@@ -92,7 +92,7 @@ export function bodyOf(
     type,
     message: field.message,
     fields: field.message.fields,
-    isMessage: true,
+    isSingleField: true,
     isList: field.fieldKind === 'list',
     isPartial: verb === 'PATCH',
     description: commentOf(field),
@@ -107,7 +107,7 @@ export function formOf(message: DescMessage): Body {
     type,
     message,
     fields: message.fields,
-    isMessage: false,
+    isSingleField: false,
     isList: false,
     isPartial: true,
     description,

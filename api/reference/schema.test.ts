@@ -27,7 +27,7 @@ function schemaOf(desc: DescMessage, purpose: Purpose): ObjectSchema {
 }
 
 describe('the schema of a message', () => {
-  test('of a response requires the fields that are always returned and marks output-only fields as read-only', () => {
+  test('for a response requires the fields that are always returned, and marks output-only fields as read-only', () => {
     const { properties, required } = schemaOf(GroupSchema, 'response')
     assert.deepEqual(required, ['uid', 'name', 'description', 'resourceLimits', 'verified'])
     assert.equal(properties.uid?.readOnly, true)
@@ -35,7 +35,7 @@ describe('the schema of a message', () => {
     assert.equal(properties.name?.pattern, undefined, 'rules apply to requests only')
   })
 
-  test('of a create has the fields that can be set, with their rules', () => {
+  test('for a create has the fields that can be set, with their rules', () => {
     const { properties, required } = schemaOf(GroupSchema, 'create')
     assert.deepEqual(Object.keys(properties), ['name', 'description', 'verified', 'kind'])
     assert.deepEqual(required, ['name'])
@@ -43,46 +43,52 @@ describe('the schema of a message', () => {
     assert.deepEqual([pattern, maxLength], ['^(?:[a-z0-9 ._-]{1,})$', 255])
   })
 
-  test('of an update requires no field', () => {
+  test('for an update requires no field', () => {
     assert.equal(schemaOf(GroupSchema, 'update').required, undefined)
   })
 
-  test('has input-only fields in requests and not in responses', () => {
+  test('has input-only fields only if it is for a request', () => {
     assert.equal(schemaOf(IdentityProvider_OIDCSchema, 'create').properties.clientSecret?.writeOnly, true)
     assert.equal(schemaOf(IdentityProvider_OIDCSchema, 'response').properties.clientSecret, undefined)
   })
 
-  test('refers to the schemas that other messages have for the same purpose', () => {
+  test('refers to the schema of an inner message for the same purpose', () => {
     const { properties } = schemaOf(IdentityProviderSchema, 'create')
     assert.equal(properties.oidc?.$ref, '#/components/schemas/iam.v2beta1.IdentityProvider.OIDC.Create')
   })
 })
 
 describe('the schema of a field', () => {
-  const of = (field: Parameters<typeof fieldSchema>[1], purpose: Purpose = 'create') => {
+  const schemaFor = (field: Parameters<typeof fieldSchema>[1], purpose: Purpose = 'create') => {
     const { description, ...schema } = fieldSchema(new Map(), field, purpose)
     return schema
   }
 
   test('is a string for types that JSON does not have', () => {
-    assert.deepEqual(of(ListGroupsResponseSchema.field.totalCount), { type: 'string', pattern: '^-?[0-9]+$' })
-    assert.deepEqual(of(GroupSchema.field.createTime), { type: 'string', format: 'date-time' })
-    assert.deepEqual(of(UpdateGroupRequestSchema.field.updateMask), { type: 'string' })
-    assert.deepEqual(of(AdvisoryEventSchema.field.findings), { type: 'string', contentEncoding: 'base64' })
-    assert.equal(of(GroupInviteSchema.field.ttl).type, 'string')
+    assert.deepEqual(schemaFor(ListGroupsResponseSchema.field.totalCount), {
+      type: 'string',
+      pattern: '^-?[0-9]+$',
+    })
+    assert.deepEqual(schemaFor(GroupSchema.field.createTime), { type: 'string', format: 'date-time' })
+    assert.deepEqual(schemaFor(UpdateGroupRequestSchema.field.updateMask), { type: 'string' })
+    assert.deepEqual(schemaFor(AdvisoryEventSchema.field.findings), {
+      type: 'string',
+      contentEncoding: 'base64',
+    })
+    assert.equal(schemaFor(GroupInviteSchema.field.ttl).type, 'string')
   })
 
   test('has the limits of numbers, lists and maps', () => {
-    assert.deepEqual(of(ListGroupsRequestSchema.field.pageSize), {
+    assert.deepEqual(schemaFor(ListGroupsRequestSchema.field.pageSize), {
       type: 'integer',
       format: 'int32',
       minimum: 0,
     })
-    assert.equal(of(IdentityProvider_OIDCSchema.field.additionalScopes).maxItems, 50)
+    assert.equal(schemaFor(IdentityProvider_OIDCSchema.field.additionalScopes).maxItems, 50)
     const { serviceBindings } = AccountAssociation_ChainguardSchema.field
-    assert.equal(of(serviceBindings).minProperties, 1)
-    assert.equal(of(serviceBindings, 'update').minProperties, undefined)
-    assert.deepEqual(of(GroupSchema.field.resourceLimits, 'response'), {
+    assert.equal(schemaFor(serviceBindings).minProperties, 1)
+    assert.equal(schemaFor(serviceBindings, 'update').minProperties, undefined)
+    assert.deepEqual(schemaFor(GroupSchema.field.resourceLimits, 'response'), {
       ...{ type: 'object', additionalProperties: { type: 'integer', format: 'int32' } },
       readOnly: true,
     })

@@ -72,24 +72,27 @@ export function objectSchema(
 function oneofRules(desc: DescMessage, fields: DescField[], purpose: Purpose): Schema {
   const forbiddenByOneofs = desc.oneofs.flatMap((oneof) => {
     const names = oneof.fields.filter((field) => fields.includes(field)).map(({ jsonName }) => jsonName)
-    const pairs = names.flatMap((name, at) =>
-      names.slice(at + 1).map((other) => ({ required: [name, other] })),
+    const pairs = names.flatMap((name, index) =>
+      names.slice(index + 1).map((other) => ({ required: [name, other] })),
     )
-    const isNeeded = isCreating(purpose) && isExactlyOne(oneof) && names.length > 1
-    return [...pairs, ...(isNeeded ? [{ not: { anyOf: names.map((name) => ({ required: [name] })) } }] : [])]
+    const requiresOne = isCreating(purpose) && isExactlyOne(oneof) && names.length > 1
+    return [
+      ...pairs,
+      ...(requiresOne ? [{ not: { anyOf: names.map((name) => ({ required: [name] })) } }] : []),
+    ]
   })
   const forbidden = isCreating(purpose)
-    ? [...forbiddenByOneofs, ...fields.flatMap(unlessRule)]
+    ? [...forbiddenByOneofs, ...fields.flatMap(forbiddenByRequiredUnless)]
     : forbiddenByOneofs
   return forbidden.length === 0 ? {} : { not: { anyOf: forbidden } }
 }
 
-/** Requires a field, unless the field that is named in its rule `required_unless` is true. */
-function unlessRule(field: DescField): Schema[] {
-  const other = field.parent.fields.find(({ name }) => name === rulesOf(field).requiredUnless)?.jsonName
-  if (other === undefined) return []
-  const isTrue = { properties: { [other]: { const: true } }, required: [other] }
-  return [{ not: { anyOf: [{ required: [field.jsonName] }, isTrue] } }]
+/** Forbids a body without the field, unless the field that the rule `required_unless` names is true. */
+function forbiddenByRequiredUnless(field: DescField): Schema[] {
+  const condition = field.parent.fields.find(({ name }) => name === rulesOf(field).requiredUnless)?.jsonName
+  if (condition === undefined) return []
+  const conditionIsTrue = { properties: { [condition]: { const: true } }, required: [condition] }
+  return [{ not: { anyOf: [{ required: [field.jsonName] }, conditionIsTrue] } }]
 }
 
 const isExactlyOne = (oneof: DescOneof) => getOption(oneof, exactly_one)
@@ -103,7 +106,7 @@ function isRequiredFor(field: DescField, purpose: Purpose): boolean {
   return !isOmittedWhenUnset && !rulesOf(field).omitEmpty
 }
 
-/** A batch may set the field once for all its elements. */
+/** Whether a request that creates a batch can set the field once for all elements. */
 const isSharedInBatch = ({ name, parent }: DescField) =>
   parent.file.messages.some(
     (message) =>
@@ -128,8 +131,7 @@ export function fieldDescription(field: DescField): string {
   const { operatorOnly, uid } = rulesOf(field)
   const notes = [
     commentOf(field),
-    field.oneof &&
-      `${isExactlyOne(field.oneof) ? 'Exactly' : 'At most'} one of ${field.oneof.fields.map(({ jsonName }) => `\`${jsonName}\``).join(', ')}.`,
+    field.oneof && oneofNote(field.oneof),
     isImmutable(field) && 'Cannot be changed later.',
     operatorOnly && 'Only the operator of the server can change it.',
     uid && commentOf(field) === '' && 'A uid.',
@@ -137,18 +139,24 @@ export function fieldDescription(field: DescField): string {
   return notes.filter(Boolean).join(' ')
 }
 
+function oneofNote(oneof: DescOneof): string {
+  if (isExactlyOne(oneof) && oneof.fields.length === 1) return 'Required on create.'
+  const names = oneof.fields.map(({ jsonName }) => `\`${jsonName}\``).join(', ')
+  return `Set ${isExactlyOne(oneof) ? 'exactly' : 'at most'} one of ${names}.`
+}
+
 const withDescription = (description: string) => (description === '' ? {} : { description })
 
 function typeSchema(schemas: Schemas, field: DescField, purpose: Purpose): Schema {
   const { maxItems } = rulesOf(field)
   const maxEntries = maxItems > 0 && purpose !== 'response' ? maxItems : undefined
-  const isNeeded = isRequiredOnCreate(field) && isCreating(purpose)
+  const mustHaveEntry = isRequiredOnCreate(field) && isCreating(purpose)
   switch (field.fieldKind) {
     case 'list':
       return {
         type: 'array',
         items: valueSchema(schemas, field, purpose),
-        ...(isNeeded ? { minItems: 1 } : {}),
+        ...(mustHaveEntry ? { minItems: 1 } : {}),
         ...(maxEntries ? { maxItems: maxEntries } : {}),
       }
     case 'map':
@@ -156,7 +164,7 @@ function typeSchema(schemas: Schemas, field: DescField, purpose: Purpose): Schem
         type: 'object',
         ...(field.mapKey === ScalarType.STRING ? {} : { propertyNames: { pattern: '^-?[0-9]+$' } }),
         additionalProperties: valueSchema(schemas, field, purpose),
-        ...(isNeeded ? { minProperties: 1 } : {}),
+        ...(mustHaveEntry ? { minProperties: 1 } : {}),
         ...(maxEntries ? { maxProperties: maxEntries } : {}),
       }
     default:
@@ -172,7 +180,7 @@ function valueSchema(schemas: Schemas, field: DescField, purpose: Purpose): Sche
   return { ...scalarSchema(field.scalar), ...(purpose === 'response' ? {} : ruleSchema(field)) }
 }
 
-/** A list of requests in a body that creates is a batch. */
+/** A list of requests in the body of a create call is a batch. */
 const innerPurpose = ({ fieldKind, message }: DescField, purpose: Purpose): Purpose =>
   purpose === 'create' && fieldKind === 'list' && message?.name.endsWith('Request') ? 'batch' : purpose
 
@@ -205,8 +213,8 @@ function enumSchema(desc: DescEnum): Schema {
 }
 
 /**
- * A name for a constant, such as `IamV2beta1OrgKindReady`: generators of Go declare the constants of all enums in one
- * package, and several enums have an `UNKNOWN`.
+ * The name of a value's constant in generated code, such as `IamV2beta1OrgStatusReady`. It contains the name of the
+ * enum, because Go generators declare the constants of all enums in one package, and several enums have an `UNKNOWN`.
  */
 function constantName({ typeName, sharedPrefix = '' }: DescEnum, value: string): string {
   const hasPrefix = value.toLowerCase().startsWith(sharedPrefix)

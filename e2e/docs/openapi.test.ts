@@ -192,7 +192,7 @@ describe('a server', () => {
     for (const { operations } of describeServices()) {
       for (const { id, method, body, variables } of operations.filter(({ verb }) => verb === 'POST')) {
         const [variable] = variables
-        if (!body?.isMessage || !variable) continue
+        if (!body?.isSingleField || !variable) continue
         test(id, async () => {
           const group = await makeGroup()
           const isInRepo = method.desc.name === 'CreateTag'

@@ -228,7 +228,7 @@ onEachStore('a client of the OpenAPI document', (engine) => {
         ),
       )
       const parent = method.desc.name === 'CreateTag' ? repo : group
-      const request = body.isMessage
+      const request = body.isSingleField
         ? { [variable.field.jsonName]: parent, [method.resource?.jsonName ?? '']: sample }
         : { [variable.field.jsonName]: parent, ...sample }
       const { error } = await doors[0].call(method.desc, request, platform.owner.token)

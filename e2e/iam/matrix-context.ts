@@ -76,7 +76,7 @@ export function parentFor(context: MatrixContext, name: string): Promise<string>
 /** The request of a call for the resource or parent with this uid. Its body is the example of the reference. */
 export async function requestAt(context: MatrixContext, { method, body, variables }: Operation, uid: string) {
   const sample = body ? await withIdentity(context, bodyExample(body)) : {}
-  const request = (body?.isMessage ? { [method.resource?.jsonName ?? '']: sample } : sample) as JsonObject
+  const request = (body?.isSingleField ? { [method.resource?.jsonName ?? '']: sample } : sample) as JsonObject
   const path =
     method.scope.length > 0
       ? method.scope.map(({ jsonName }) => jsonName)

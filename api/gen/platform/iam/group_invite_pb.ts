@@ -461,8 +461,8 @@ export const GroupInviteFilterSchema: GenMessage<GroupInviteFilter, {jsonType: G
  */
 export const GroupInvites: GenService<{
   /**
-   * Creates an invite. Only this response contains the code. The caller must have all capabilities of the role in
-   * the group.
+   * Creates an invite to a group. Only this response contains the code. In that group, the caller must have all
+   * capabilities of the role.
    *
    * @generated from rpc platform.iam.GroupInvites.Create
    */

@@ -512,7 +512,7 @@ export const DeleteRoleBindingRequestSchema: GenMessage<DeleteRoleBindingRequest
  */
 export const RoleBindings: GenService<{
   /**
-   * Grants a role to an identity in a group. The caller must have all capabilities of the role in that group.
+   * Grants a role to an identity in a group. In that group, the caller must have all capabilities of the role.
    *
    * @generated from rpc platform.iam.RoleBindings.Create
    */
@@ -552,7 +552,7 @@ export const RoleBindings: GenService<{
     output: typeof RoleBindingListSchema;
   },
   /**
-   * Revokes a role. Also succeeds if the role binding does not exist.
+   * Deletes a role binding, which revokes the role. Also succeeds if the role binding does not exist.
    *
    * @generated from rpc platform.iam.RoleBindings.Delete
    */

@@ -128,7 +128,8 @@ export type ListSubscriptionsRequest = Message<"platform.events.v2beta1.ListSubs
   pageToken: string;
 
   /**
-   * `uid`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
+   * Fields to order by, separated by commas: `uid`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * Default: by `uid`.
    *
    * @generated from field: string order_by = 4;
    */
@@ -170,7 +171,8 @@ export type ListSubscriptionsRequestJson = {
   pageToken?: string;
 
   /**
-   * `uid`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
+   * Fields to order by, separated by commas: `uid`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * Default: by `uid`.
    *
    * @generated from field: string order_by = 4;
    */

@@ -539,8 +539,8 @@ export type ListAccountAssociationsRequest = Message<"platform.iam.v2beta1.ListA
   pageToken: string;
 
   /**
-   * `group` (the uid of the group), `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default:
-   * by `group`.
+   * Fields to order by, separated by commas: `group` (the uid of the group), `name`, `create_time` or
+   * `update_time`, each optionally followed by `desc`. Default: by `group`.
    *
    * @generated from field: string order_by = 5;
    */
@@ -589,8 +589,8 @@ export type ListAccountAssociationsRequestJson = {
   pageToken?: string;
 
   /**
-   * `group` (the uid of the group), `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default:
-   * by `group`.
+   * Fields to order by, separated by commas: `group` (the uid of the group), `name`, `create_time` or
+   * `update_time`, each optionally followed by `desc`. Default: by `group`.
    *
    * @generated from field: string order_by = 5;
    */
@@ -786,8 +786,8 @@ export type UpdateAccountAssociationRequest = Message<"platform.iam.v2beta1.Upda
   accountAssociation?: AccountAssociation | undefined;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
-   * that are present in the request change.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all fields. Without a mask, the call
+   * changes the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -808,8 +808,8 @@ export type UpdateAccountAssociationRequestJson = {
   accountAssociation?: AccountAssociationJson;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
-   * that are present in the request change.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all fields. Without a mask, the call
+   * changes the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */

@@ -163,7 +163,8 @@ export type ListGroupAccessRequestsRequest = Message<"platform.iam.v2beta1.ListG
   pageToken: string;
 
   /**
-   * `uid`, `create_time` or `update_time`, each optionally followed by `desc`. Default: the oldest first.
+   * Fields to order by, separated by commas: `uid`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * Default: the oldest first.
    *
    * @generated from field: string order_by = 4;
    */
@@ -205,7 +206,8 @@ export type ListGroupAccessRequestsRequestJson = {
   pageToken?: string;
 
   /**
-   * `uid`, `create_time` or `update_time`, each optionally followed by `desc`. Default: the oldest first.
+   * Fields to order by, separated by commas: `uid`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * Default: the oldest first.
    *
    * @generated from field: string order_by = 4;
    */
@@ -415,8 +417,8 @@ export const GroupAccessRequestsService: GenService<{
     output: typeof ListGroupAccessRequestsResponseSchema;
   },
   /**
-   * Grants a role in the organization to the person and deletes the access request. The caller must have all
-   * capabilities of the role.
+   * Grants a role in the organization to the person who requested access, and deletes the access request. The caller
+   * must have all capabilities of the role.
    *
    * @generated from rpc platform.iam.v2beta1.GroupAccessRequestsService.ApproveGroupAccessRequest
    */

@@ -435,7 +435,8 @@ export type ListGroupInvitesRequest = Message<"platform.iam.v2beta1.ListGroupInv
   pageToken: string;
 
   /**
-   * `uid`, `create_time` or `update_time`, each optionally followed by `desc`. Default: the newest first.
+   * Fields to order by, separated by commas: `uid`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * Default: the newest first.
    *
    * @generated from field: string order_by = 5;
    */
@@ -484,7 +485,8 @@ export type ListGroupInvitesRequestJson = {
   pageToken?: string;
 
   /**
-   * `uid`, `create_time` or `update_time`, each optionally followed by `desc`. Default: the newest first.
+   * Fields to order by, separated by commas: `uid`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * Default: the newest first.
    *
    * @generated from field: string order_by = 5;
    */
@@ -596,8 +598,8 @@ export type UpdateGroupInviteRequest = Message<"platform.iam.v2beta1.UpdateGroup
   groupInvite?: GroupInvite | undefined;
 
   /**
-   * Fields to change, separated by commas, such as `email,single_use`; `*` means all. Without a mask, the fields
-   * that are present in the request change.
+   * Fields to change, separated by commas, such as `email,single_use`; `*` means all fields. Without a mask, the call
+   * changes the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -618,8 +620,8 @@ export type UpdateGroupInviteRequestJson = {
   groupInvite?: GroupInviteJson;
 
   /**
-   * Fields to change, separated by commas, such as `email,single_use`; `*` means all. Without a mask, the fields
-   * that are present in the request change.
+   * Fields to change, separated by commas, such as `email,single_use`; `*` means all fields. Without a mask, the call
+   * changes the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -640,8 +642,8 @@ export const UpdateGroupInviteRequestSchema: GenMessage<UpdateGroupInviteRequest
  */
 export const GroupInvitesService: GenService<{
   /**
-   * Creates an invite. Only this response contains the code. The caller must have all capabilities of the role in
-   * the group.
+   * Creates an invite to a group. Only this response contains the code. In that group, the caller must have all
+   * capabilities of the role.
    *
    * @generated from rpc platform.iam.v2beta1.GroupInvitesService.CreateGroupInvite
    */

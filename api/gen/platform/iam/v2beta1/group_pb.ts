@@ -277,7 +277,8 @@ export type ListGroupsRequest = Message<"platform.iam.v2beta1.ListGroupsRequest"
   pageToken: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
+   * Fields to order by, separated by commas: `uid`, `name`, `create_time` or `update_time`, each optionally followed by
+   * `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 5;
    */
@@ -326,7 +327,8 @@ export type ListGroupsRequestJson = {
   pageToken?: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
+   * Fields to order by, separated by commas: `uid`, `name`, `create_time` or `update_time`, each optionally followed by
+   * `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 5;
    */
@@ -487,8 +489,8 @@ export type UpdateGroupRequest = Message<"platform.iam.v2beta1.UpdateGroupReques
   group?: Group | undefined;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
-   * that are present in the request change.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all fields. Without a mask, the call
+   * changes the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -509,8 +511,8 @@ export type UpdateGroupRequestJson = {
   group?: GroupJson;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
-   * that are present in the request change.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all fields. Without a mask, the call
+   * changes the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -839,8 +841,8 @@ export const GroupsService: GenService<{
     output: typeof GroupSchema;
   },
   /**
-   * Deletes an empty group. Fails with `RESOURCE_NOT_EMPTY` if the group contains other resources. Exception: if an
-   * organization contains only the caller's own role bindings, they are deleted with it.
+   * Deletes an empty group. Fails with `RESOURCE_NOT_EMPTY` if the group contains other resources. Exception: an
+   * organization that contains only role bindings of the caller is deleted together with these.
    *
    * @generated from rpc platform.iam.v2beta1.GroupsService.DeleteGroup
    */

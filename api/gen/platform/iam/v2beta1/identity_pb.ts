@@ -93,7 +93,7 @@ export type Identity = Message<"platform.iam.v2beta1.Identity"> & {
   updateTime?: Timestamp | undefined;
 
   /**
-   * How a presented token is matched to this identity. Exactly one must be set.
+   * How a caller is recognised as this identity. Exactly one of these fields must be set.
    *
    * @generated from oneof platform.iam.v2beta1.Identity.relationship
    */
@@ -311,7 +311,7 @@ export type Identity_ClaimMatch = Message<"platform.iam.v2beta1.Identity.ClaimMa
     case: "audience";
   } | {
     /**
-     * Pattern that the audience must match. It must not match every audience.
+     * Pattern that the audience must match. A pattern that matches every audience is refused.
      *
      * @generated from field: string audience_pattern = 6;
      */
@@ -380,7 +380,7 @@ export type Identity_ClaimMatchJson = {
   audience?: string;
 
   /**
-   * Pattern that the audience must match. It must not match every audience.
+   * Pattern that the audience must match. A pattern that matches every audience is refused.
    *
    * @generated from field: string audience_pattern = 6;
    */
@@ -743,8 +743,8 @@ export type UpdateIdentityRequest = Message<"platform.iam.v2beta1.UpdateIdentity
   identity?: Identity | undefined;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
-   * that are present in the request change.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all fields. Without a mask, the call
+   * changes the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -765,8 +765,8 @@ export type UpdateIdentityRequestJson = {
   identity?: IdentityJson;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
-   * that are present in the request change.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all fields. Without a mask, the call
+   * changes the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -822,7 +822,8 @@ export type ListIdentitiesRequest = Message<"platform.iam.v2beta1.ListIdentities
   pageToken: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
+   * Fields to order by, separated by commas: `uid`, `name`, `create_time` or `update_time`, each optionally followed by
+   * `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 6;
    */
@@ -878,7 +879,8 @@ export type ListIdentitiesRequestJson = {
   pageToken?: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
+   * Fields to order by, separated by commas: `uid`, `name`, `create_time` or `update_time`, each optionally followed by
+   * `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 6;
    */
@@ -1032,7 +1034,7 @@ export const LookupIdentityRequestSchema: GenMessage<LookupIdentityRequest, {jso
  */
 export type LookupIdentityResponse = Message<"platform.iam.v2beta1.LookupIdentityResponse"> & {
   /**
-   * Uid of the person, also before their first sign-in.
+   * Uid of the person.
    *
    * @generated from field: string uid = 1;
    */
@@ -1046,7 +1048,7 @@ export type LookupIdentityResponse = Message<"platform.iam.v2beta1.LookupIdentit
  */
 export type LookupIdentityResponseJson = {
   /**
-   * Uid of the person, also before their first sign-in.
+   * Uid of the person.
    *
    * @generated from field: string uid = 1;
    */
@@ -1167,7 +1169,7 @@ export const ServicePrincipalSchema: GenEnum<ServicePrincipal, ServicePrincipalJ
  */
 export const RelationshipType = {
   /**
-   * Any.
+   * Any way.
    *
    * @generated from enum value: RELATIONSHIP_TYPE_UNSPECIFIED = 0;
    */
@@ -1223,8 +1225,8 @@ export const RelationshipTypeSchema: GenEnum<RelationshipType, RelationshipTypeJ
   enumDesc(file_platform_iam_v2beta1_identity, 1);
 
 /**
- * Identities are the callers of the API: people, who have no group, and workloads, which are in a group. A workload
- * is recognised by a token of its own issuer, by static keys or by AWS.
+ * Identities are the callers of the API: people, who have no group, and workloads, which are in a group. A workload is
+ * recognised by a token of an OpenID Connect issuer, by a token that one of its static keys verifies, or by AWS.
  *
  * @generated from service platform.iam.v2beta1.IdentitiesService
  */
@@ -1261,9 +1263,9 @@ export const IdentitiesService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Changes fields of an identity and returns the whole identity. A change of how the identity is recognised requires
-   * more: in the organization of the identity, the caller must have all capabilities of the identity, and of every
-   * identity that accepts its tokens.
+   * Changes fields of an identity and returns the whole identity. Changing how the identity is recognised requires
+   * more: in the organization of the identity, the caller must have all capabilities of this identity, and of every
+   * identity that can be assumed with its tokens.
    *
    * @generated from rpc platform.iam.v2beta1.IdentitiesService.UpdateIdentity
    */
@@ -1283,7 +1285,7 @@ export const IdentitiesService: GenService<{
     output: typeof ListIdentitiesResponseSchema;
   },
   /**
-   * Returns the uid of the person with this issuer and subject, also before their first sign-in.
+   * Returns the uid of the person with this issuer and subject. The person need not have signed in yet.
    *
    * @generated from rpc platform.iam.v2beta1.IdentitiesService.LookupIdentity
    */

@@ -186,7 +186,7 @@ export type IdentityProvider_OIDC = Message<"platform.iam.v2beta1.IdentityProvid
   additionalScopes: string[];
 
   /**
-   * Claim that contains a person's groups. Empty for none.
+   * Claim that contains a person's groups. Empty if there is no such claim.
    *
    * @generated from field: string groups_claim = 5;
    */
@@ -243,7 +243,7 @@ export type IdentityProvider_OIDCJson = {
   additionalScopes?: string[];
 
   /**
-   * Claim that contains a person's groups. Empty for none.
+   * Claim that contains a person's groups. Empty if there is no such claim.
    *
    * @generated from field: string groups_claim = 5;
    */
@@ -354,7 +354,8 @@ export type ListIdentityProvidersRequest = Message<"platform.iam.v2beta1.ListIde
   pageToken: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
+   * Fields to order by, separated by commas: `uid`, `name`, `create_time` or `update_time`, each optionally followed by
+   * `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 12;
    */
@@ -403,7 +404,8 @@ export type ListIdentityProvidersRequestJson = {
   pageToken?: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
+   * Fields to order by, separated by commas: `uid`, `name`, `create_time` or `update_time`, each optionally followed by
+   * `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 12;
    */
@@ -599,8 +601,8 @@ export type UpdateIdentityProviderRequest = Message<"platform.iam.v2beta1.Update
   identityProvider?: IdentityProvider | undefined;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
-   * that are present in the request change.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all fields. Without a mask, the call
+   * changes the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -621,8 +623,8 @@ export type UpdateIdentityProviderRequestJson = {
   identityProvider?: IdentityProviderJson;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
-   * that are present in the request change.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all fields. Without a mask, the call
+   * changes the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -698,9 +700,9 @@ export const IdentityProvidersService: GenService<{
     output: typeof IdentityProviderSchema;
   },
   /**
-   * Creates an identity provider in a group. The caller must have all capabilities of its default role in that
-   * group. Then register the redirect URI at the OpenID provider: the issuer URL of this server, `/oauth/callback/`
-   * and the uid of the new identity provider.
+   * Creates an identity provider in a group. In that group, the caller must have all capabilities of the default role.
+   * Afterwards, register the redirect URI at the OpenID Connect provider. It consists of the issuer URL of this server,
+   * `/oauth/callback/` and the uid of the new identity provider.
    *
    * @generated from rpc platform.iam.v2beta1.IdentityProvidersService.CreateIdentityProvider
    */

@@ -539,7 +539,8 @@ export type ListRoleBindingsRequest = Message<"platform.iam.v2beta1.ListRoleBind
   pageToken: string;
 
   /**
-   * `uid` or `create_time`, each optionally followed by `desc`. Default: by `uid`.
+   * Fields to order by, separated by commas: `uid` or `create_time`, each optionally followed by `desc`. Default: by
+   * `uid`.
    *
    * @generated from field: string order_by = 7;
    */
@@ -602,7 +603,8 @@ export type ListRoleBindingsRequestJson = {
   pageToken?: string;
 
   /**
-   * `uid` or `create_time`, each optionally followed by `desc`. Default: by `uid`.
+   * Fields to order by, separated by commas: `uid` or `create_time`, each optionally followed by `desc`. Default: by
+   * `uid`.
    *
    * @generated from field: string order_by = 7;
    */
@@ -714,8 +716,8 @@ export type UpdateRoleBindingRequest = Message<"platform.iam.v2beta1.UpdateRoleB
   roleBinding?: RoleBinding | undefined;
 
   /**
-   * Fields to change, separated by commas, such as `role_uid`; `*` means all. Without a mask, the fields
-   * that are present in the request change.
+   * Fields to change, separated by commas, such as `role_uid`; `*` means all fields. Without a mask, the call changes
+   * the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -736,8 +738,8 @@ export type UpdateRoleBindingRequestJson = {
   roleBinding?: RoleBindingJson;
 
   /**
-   * Fields to change, separated by commas, such as `role_uid`; `*` means all. Without a mask, the fields
-   * that are present in the request change.
+   * Fields to change, separated by commas, such as `role_uid`; `*` means all fields. Without a mask, the call changes
+   * the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -866,7 +868,7 @@ export const RoleBindingsService: GenService<{
     output: typeof RoleBindingSchema;
   },
   /**
-   * Grants a role to an identity in a group. The caller must have all capabilities of the role in that group. If the
+   * Grants a role to an identity in a group. In that group, the caller must have all capabilities of the role. If the
    * identity is a person, they must already have a role in the same organization, or in any other group in which the
    * caller may list identities. Other people join by an invite, an access request or an identity provider.
    *
@@ -878,7 +880,7 @@ export const RoleBindingsService: GenService<{
     output: typeof RoleBindingSchema;
   },
   /**
-   * Revokes a role. Also succeeds if the role binding does not exist.
+   * Deletes a role binding, which revokes the role. Also succeeds if the role binding does not exist.
    *
    * @generated from rpc platform.iam.v2beta1.RoleBindingsService.DeleteRoleBinding
    */

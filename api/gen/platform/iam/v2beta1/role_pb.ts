@@ -53,7 +53,8 @@ export type Role = Message<"platform.iam.v2beta1.Role"> & {
   description: string;
 
   /**
-   * Capabilities that the role grants. At least one. Responses list them in ascending order, each once.
+   * Capabilities that the role grants. At least one. Responses list each capability once, in ascending order of the
+   * numbers of the enum values.
    *
    * @generated from field: repeated capabilities.Capability capabilities = 4;
    */
@@ -104,7 +105,8 @@ export type RoleJson = {
   description?: string;
 
   /**
-   * Capabilities that the role grants. At least one. Responses list them in ascending order, each once.
+   * Capabilities that the role grants. At least one. Responses list each capability once, in ascending order of the
+   * numbers of the enum values.
    *
    * @generated from field: repeated capabilities.Capability capabilities = 4;
    */
@@ -202,7 +204,8 @@ export type ListRolesRequest = Message<"platform.iam.v2beta1.ListRolesRequest"> 
   pageToken: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
+   * Fields to order by, separated by commas: `uid`, `name`, `create_time` or `update_time`, each optionally followed by
+   * `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 5;
    */
@@ -251,7 +254,8 @@ export type ListRolesRequestJson = {
   pageToken?: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
+   * Fields to order by, separated by commas: `uid`, `name`, `create_time` or `update_time`, each optionally followed by
+   * `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 5;
    */
@@ -412,8 +416,8 @@ export type UpdateRoleRequest = Message<"platform.iam.v2beta1.UpdateRoleRequest"
   role?: Role | undefined;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
-   * that are present in the request change.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all fields. Without a mask, the call
+   * changes the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -434,8 +438,8 @@ export type UpdateRoleRequestJson = {
   role?: RoleJson;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
-   * that are present in the request change.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all fields. Without a mask, the call
+   * changes the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -512,7 +516,7 @@ export const RolesService: GenService<{
     output: typeof ListRolesResponseSchema;
   },
   /**
-   * Creates a role in a group. The caller must have all of its capabilities in that group.
+   * Creates a role in a group. In that group, the caller must have all capabilities of the role.
    *
    * @generated from rpc platform.iam.v2beta1.RolesService.CreateRole
    */

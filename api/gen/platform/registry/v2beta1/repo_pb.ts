@@ -256,7 +256,8 @@ export type ListReposRequest = Message<"platform.registry.v2beta1.ListReposReque
   pageToken: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
+   * Fields to order by, separated by commas: `uid`, `name`, `create_time` or `update_time`, each optionally followed by
+   * `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 6;
    */
@@ -305,7 +306,8 @@ export type ListReposRequestJson = {
   pageToken?: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
+   * Fields to order by, separated by commas: `uid`, `name`, `create_time` or `update_time`, each optionally followed by
+   * `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 6;
    */
@@ -501,8 +503,8 @@ export type UpdateRepoRequest = Message<"platform.registry.v2beta1.UpdateRepoReq
   repo?: Repo | undefined;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
-   * that are present in the request change.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all fields. Without a mask, the call
+   * changes the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -523,8 +525,8 @@ export type UpdateRepoRequestJson = {
   repo?: RepoJson;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
-   * that are present in the request change.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all fields. Without a mask, the call
+   * changes the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */

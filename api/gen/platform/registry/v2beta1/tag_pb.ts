@@ -214,7 +214,8 @@ export type ListTagsRequest = Message<"platform.registry.v2beta1.ListTagsRequest
   pageToken: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
+   * Fields to order by, separated by commas: `uid`, `name`, `create_time` or `update_time`, each optionally followed by
+   * `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 12;
    */
@@ -298,7 +299,8 @@ export type ListTagsRequestJson = {
   pageToken?: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
+   * Fields to order by, separated by commas: `uid`, `name`, `create_time` or `update_time`, each optionally followed by
+   * `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 12;
    */
@@ -494,8 +496,8 @@ export type UpdateTagRequest = Message<"platform.registry.v2beta1.UpdateTagReque
   tag?: Tag | undefined;
 
   /**
-   * Fields to change, separated by commas, such as `digest,deprecated`; `*` means all. Without a mask, the fields
-   * that are present in the request change.
+   * Fields to change, separated by commas, such as `digest,deprecated`; `*` means all fields. Without a mask, the call
+   * changes the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -516,8 +518,8 @@ export type UpdateTagRequestJson = {
   tag?: TagJson;
 
   /**
-   * Fields to change, separated by commas, such as `digest,deprecated`; `*` means all. Without a mask, the fields
-   * that are present in the request change.
+   * Fields to change, separated by commas, such as `digest,deprecated`; `*` means all fields. Without a mask, the call
+   * changes the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */

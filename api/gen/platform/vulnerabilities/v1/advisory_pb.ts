@@ -307,7 +307,7 @@ export type AdvisoryEvent = Message<"platform.vulnerabilities.v1.AdvisoryEvent">
   issue?: string | undefined;
 
   /**
-   * Type of the event. Exactly one must be set.
+   * Type of the event. Exactly one of these fields must be set.
    *
    * @generated from oneof platform.vulnerabilities.v1.AdvisoryEvent.type
    */

@@ -426,7 +426,7 @@ export type AdvisoryEvent = Message<"platform.vulnerabilities.v2beta1.AdvisoryEv
   issue?: string | undefined;
 
   /**
-   * Type of the event. Exactly one must be set.
+   * Type of the event. Exactly one of these fields must be set.
    *
    * @generated from oneof platform.vulnerabilities.v2beta1.AdvisoryEvent.type
    */
@@ -1488,8 +1488,8 @@ export type ListAdvisoriesRequest = Message<"platform.vulnerabilities.v2beta1.Li
   pageToken: string;
 
   /**
-   * `uid`, `advisory_id`, `artifact_name`, `create_time` or `update_time`, each optionally followed by `desc`.
-   * Default: by `uid`.
+   * Fields to order by, separated by commas: `uid`, `advisory_id`, `artifact_name`, `create_time` or `update_time`,
+   * each optionally followed by `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 32;
    */
@@ -1651,8 +1651,8 @@ export type ListAdvisoriesRequestJson = {
   pageToken?: string;
 
   /**
-   * `uid`, `advisory_id`, `artifact_name`, `create_time` or `update_time`, each optionally followed by `desc`.
-   * Default: by `uid`.
+   * Fields to order by, separated by commas: `uid`, `advisory_id`, `artifact_name`, `create_time` or `update_time`,
+   * each optionally followed by `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 32;
    */
@@ -2064,9 +2064,9 @@ export const AdvisoriesService: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Streams OSV records of all advisories that `ListAdvisories` would list. Over REST, each record is one line,
-   * which `stemmad import advisories` can read. `page_size`, `page_token` and `skip` must not be set. If the stream
-   * fails, the connection is reset over REST, and the status is not OK over gRPC.
+   * Streams OSV records of all advisories that `ListAdvisories` would list. Over REST, each record is one line, which
+   * `stemmad import advisories` can read. `page_size`, `page_token` and `skip` must not be set. If the stream fails,
+   * the server resets the connection (REST) or sends a status other than OK (gRPC).
    *
    * @generated from rpc platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOsv
    */
