@@ -1,17 +1,13 @@
-// Composes the whole server.
-import { randomBytes, randomUUID } from 'node:crypto'
+// Composes the whole server: the doors, and everything behind them (core.ts).
+import { randomUUID } from 'node:crypto'
 import { codeName } from './aip/code.ts'
-import { openPageSeals } from './aip/page-token.ts'
 import { keySetPath } from './auth/keys/key-set-path.ts'
 import { maintainKeys } from './auth/keys/rotation.ts'
 import { makeSetUpLink } from './auth/login/set-up/set-up-link.ts'
-import { openAuthenticator } from './auth/tokens/authenticate.ts'
-import type { AuthenticationOverrides } from './authentication.ts'
-import { openAuthentication, sweepExpiredStates } from './authentication.ts'
-import { openChecks } from './checks.ts'
+import { sweepExpiredStates } from './authentication.ts'
 import type { Config } from './config/config.ts'
-import type { RandomBytes } from './crypto/random.ts'
-import { pooled } from './crypto/random.ts'
+import type { CoreOverrides } from './core.ts'
+import { openCore } from './core.ts'
 import { clientAddress, proxyTest } from './http/client-address.ts'
 import type { DoorOptions, OnRejected } from './http/door.ts'
 import type { Doors } from './http/doors.ts'
@@ -23,39 +19,27 @@ import { metricsPath, probePaths } from './http/probes.ts'
 import { openRequestIds } from './http/request-id.ts'
 import { openStreams } from './http/streams.ts'
 import type { Log } from './log.ts'
-import { openGrantParser } from './policy/grants.ts'
 import { referencePaths } from './reference/reference.ts'
-import { openIdempotency } from './resources/idempotency/idempotency.ts'
-import { withStatusErrors } from './resources/store-errors.ts'
 import type { Endpoint } from './rpc/call.ts'
-import type { CorridorOptions } from './rpc/corridor.ts'
 import { openCorridor } from './rpc/corridor.ts'
-import { openDeadlines } from './rpc/deadline.ts'
-import type { RefusalLog, RefusalLogOptions } from './rpc/refusal-log.ts'
-import { openRefusalLog } from './rpc/refusal-log.ts'
-import { openReport } from './rpc/report.ts'
+import { openRegistry } from './rpc/metrics.ts'
+import type { RefusalLog } from './rpc/refusal-log.ts'
 import { openStreamCorridor } from './rpc/stream-corridor.ts'
-import { openUnsentBudget } from './rpc/unsent-budget.ts'
-import { endpointsOf } from './services.ts'
-import { settingsOf } from './settings.ts'
-import { openStore, prepareStore } from './storage.ts'
+import { openStore } from './storage.ts'
 import type { Store } from './store/db.ts'
 import { sql } from './store/sql.ts'
-import type { PoolOptions } from './threads/pool.ts'
+import type { WorkerRole } from './worker-role.ts'
+import { onlyWorker } from './worker-role.ts'
 
 /** How long clients of aborted streams have to receive the error, in milliseconds. */
 const abortGraceMs = 1000
 
 /** Dependencies and limits that tests replace. */
-export type Overrides = AuthenticationOverrides & {
-  now?: () => number
-  random?: RandomBytes
-  checkLimits?: Partial<PoolOptions>
-  refusalLog?: Partial<RefusalLogOptions>
+export type Overrides = CoreOverrides & {
   /** How long a stopping server waits for running calls, in milliseconds. */
   drainTimeoutMs?: number
-  /** Bytes of large responses that may wait for their clients. */
-  unsentLimits?: { perCaller: number; total: number }
+  /** How many rows a list may read without the lane. */
+  maxListRows?: number
 }
 
 export type App = {
@@ -72,44 +56,42 @@ export type App = {
   stop(isUrgent?: boolean): Promise<void>
 }
 
-export async function startApp(config: Config, log: Log, overrides: Overrides = {}): Promise<App> {
-  const store = openStore(config, log)
+const systemNow = Date.now
+/** A list that reads more rows than this would delay other calls by more than about 10 ms. */
+const defaultMaxListRows = 5000
+
+export async function startApp(
+  config: Config,
+  log: Log,
+  overrides: Overrides = {},
+  role: WorkerRole = onlyWorker(config),
+): Promise<App> {
+  const store = openStore(config, log, { commits: role.shared.commits })
   try {
-    return await openApp(config, log, store, overrides)
+    return await openApp(config, log, store, overrides, role)
   } catch (error) {
+    await role.close()
     await store.close()
     throw error
   }
 }
 
-/** Deadlines follow the system clock even in tests that replace `now`: grpc-js and the store read it too. */
-const systemNow = Date.now
-const monotonicNow = () => performance.now()
-
-async function openApp(config: Config, log: Log, store: Store, overrides: Overrides): Promise<App> {
-  const { now = Date.now, random = pooled(randomBytes), drainTimeoutMs = 30_000 } = overrides
-  const { keys, secret } = await prepareStore(config, store, { now, random })
-  const pages = openPageSeals(keys.page, now, random)
-  const checks = openChecks(overrides.checkLimits)
-  const settings = settingsOf(config, secret)
-  const idempotency = openIdempotency({ secret, now })
-  const deps = { store: withStatusErrors(store), pages, now, random, settings, checks, idempotency }
-  const refusals = openRefusalLog(log, overrides.refusalLog)
-  const { sts, registration, login, states } = openAuthentication(
-    { config, store: deps.store, keys, secret, log, refusals, now, random, runMatch: checks.match },
+async function openApp(
+  config: Config,
+  log: Log,
+  store: Store,
+  overrides: Overrides,
+  role: WorkerRole,
+): Promise<App> {
+  const { drainTimeoutMs = 30_000, maxListRows = defaultMaxListRows } = overrides
+  const core = await openCore(
+    { config, log, store, otherThreads: role, maxListRows: role.lane && maxListRows },
     overrides,
   )
-  const deadlines = openDeadlines(systemNow)
-  const unsent = openUnsentBudget(overrides.unsentLimits)
-  const endpoints = endpointsOf({ ...deps, sts, registration, deadlines, unsent })
-  const { report, registry } = openReport(log, refusals)
-  const parties = { issuer: config.authUrl, audience: config.baseUrl }
-  const authenticate = openAuthenticator(keys, parties, now)
-  const { corridor, streams } = openCorridors({
-    parseGrants: openGrantParser(),
-    clock: monotonicNow,
-    ...{ authenticate, report, deadlines, unsent },
-  })
+  const { endpoints, corridorOptions, authenticate, refusals, keys, secret, now, random } = core
+  role.onOpen(core)
+  const registry = openRegistry(() => role.readSeries(core.series))
+  const streams = openStreams(openStreamCorridor(corridorOptions), systemNow)
 
   let draining = false
   const isDraining = () => draining
@@ -120,11 +102,14 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
     ...referencePaths(config.baseUrl, servicesOf(endpoints)),
   }
   const doorOptions = doorOptionsOf(config, log, refusals)
-  const setUpLink = await makeSetUpLink({ store, states, authUrl: config.authUrl, random })
-  const metrics = await openMetrics(config, doorOptions, metricsPath(registry))
+  const setUpLink = role.isFirst
+    ? await makeSetUpLink({ store, states: core.states, authUrl: config.authUrl, random })
+    : undefined
+  const metrics = role.isFirst ? await openMetrics(config, doorOptions, metricsPath(registry)) : undefined
   const doors = await openDoors({
     ...doorOptions,
-    ...{ endpoints, corridor, streams, authenticate, plainPaths, mount: login, isDraining },
+    ...{ endpoints, corridor: openCorridor(corridorOptions), streams, authenticate, plainPaths, isDraining },
+    ...{ mount: core.login, sharesPort: role.sharesPort },
   }).catch((error: unknown) => {
     metrics?.close()
     throw error
@@ -144,9 +129,9 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
       draining = true
       doors.setServing(false)
       if (!isUrgent) await pause(config.drainDelayMs)
-      await closeDoors(doors, drainTimeoutMs, () => {
+      await closeDoors(doors, drainTimeoutMs, async () => {
         streams.abortAll()
-        return checks.close()
+        await Promise.all([core.close(), role.close()])
       })
       for (const stopTask of stopTasks) stopTask()
       refusals.flush()
@@ -155,11 +140,6 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
     },
   }
 }
-
-const openCorridors = (options: CorridorOptions) => ({
-  corridor: openCorridor(options),
-  streams: openStreams(openStreamCorridor(options), systemNow),
-})
 
 const servicesOf = (endpoints: readonly Endpoint[]) =>
   new Set(endpoints.map(({ method }) => method.desc.parent))

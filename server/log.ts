@@ -1,6 +1,7 @@
 import { isatty } from 'node:tty'
 import type { Logger } from 'pino'
 import { destination, pino } from 'pino'
+import { withLock } from './threads/lock.ts'
 
 /** `line` writes already serialized fields at level info: the fastest way, used for every successful call. */
 export type Log = Logger & { line(fields: string): void }
@@ -14,13 +15,24 @@ export type LogOptions = {
    * standard output is not a terminal.
    */
   isBuffered?: boolean
+  /** Held while lines are written, if several threads write to standard output. */
+  outputLock?: Int32Array<SharedArrayBuffer>
 }
 
 /** Writes lines of JSON to standard output. */
-export function openLog(level: string, { now = Date.now, isBuffered = !isatty(1) }: LogOptions = {}): Log {
-  const output = destination({ dest: 1, sync: true })
+export function openLog(
+  level: string,
+  { now = Date.now, isBuffered = !isatty(1), outputLock }: LogOptions = {},
+): Log {
+  const standardOutput = destination({ dest: 1, sync: true })
+  const output = outputLock ? lockedSink(standardOutput, outputLock) : standardOutput
   return logTo(isBuffered ? buffer(output) : output, level, now)
 }
+
+/** A write to a pipe that is longer than PIPE_BUF may be mixed with that of another thread. */
+const lockedSink = (sink: Sink, lock: Int32Array<SharedArrayBuffer>): Sink => ({
+  write: (text) => withLock(lock, () => sink.write(text)),
+})
 
 export function logTo(sink: Sink, level: string, now: () => number = Date.now): Log {
   const timestamp = () => timeField(now())

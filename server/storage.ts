@@ -16,12 +16,13 @@ import type { Store } from './store/db.ts'
 import { loadMigrations } from './store/migrate.ts'
 import { openPostgres } from './store/postgres/postgres.ts'
 import { makePrivate } from './store/sqlite/private-files.ts'
+import type { SqliteOptions } from './store/sqlite/sqlite.ts'
 import { openSqlite } from './store/sqlite/sqlite.ts'
 
 /** The kinds whose rows are counted in the tally. */
 export const talliedKinds = resources.map(({ kind }) => kind.table.name)
 
-export function openStore(config: Config, log?: Log): Store {
+export function openStore(config: Config, log?: Log, options: SqliteOptions = {}): Store {
   if (config.databaseUrl) {
     return openPostgres({
       url: config.databaseUrl,
@@ -33,7 +34,7 @@ export function openStore(config: Config, log?: Log): Store {
     if (log) log.warn(message)
     else process.stderr.write(`stemmad: ${message}\n`)
   }
-  return openSqlite(join(config.dataDir, storeFile))
+  return openSqlite(join(config.dataDir, storeFile), options)
 }
 
 const storeFile = 'stemma.db'

@@ -37,6 +37,7 @@ export async function openLister({ settings, identity }: HugeStore): Promise<Lis
     settings: settingsOf(config, secret),
     checks: openChecks(),
     idempotency: openIdempotency({ secret, now: Date.now }),
+    maxListRows: undefined,
   }
   const { listGroups } = groupsResource.methods(deps)
   const endpoint = { method: describeMethod(GroupsService.method.listGroups), handler: listGroups }

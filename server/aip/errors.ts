@@ -165,6 +165,13 @@ export const withoutDetails = (error: StatusError) =>
 
 export const alreadyExists = (text: string) => new StatusError(Code.ALREADY_EXISTS, text)
 
+/** Thrown before the work of a call begins if it would block the thread for long. Another thread then performs the call. */
+export class TooExpensive extends StatusError {
+  constructor() {
+    super(Code.RESOURCE_EXHAUSTED, 'the call would read too many resources; narrow it to fewer groups')
+  }
+}
+
 /** `wait` is the number of seconds after which a retry may succeed, if it is known. */
 export const tooManyRequests = (text: string, wait?: number) =>
   new StatusError(

@@ -1,6 +1,7 @@
 import type { App } from '../app.ts'
 import type { Config } from '../config/config.ts'
 import { readConfig } from '../config/config.ts'
+import type { Log } from '../log.ts'
 import { openLog } from '../log.ts'
 import type { Command } from './command.ts'
 
@@ -11,10 +12,8 @@ export const serve: Command = {
   async run(args, context) {
     const { env } = context
     const { config } = readConfig(env, args)
-    // Loaded only here, because other commands start faster without it.
-    const { startApp } = await import('../app.ts')
     const log = openLog(config.logLevel)
-    const app = await startApp(config, log)
+    const app = await start(config, log)
     const stopped = stopSignal()
     for (const warning of config.warnings) log.warn(warning)
     context.stdout.write(greeting(config, app))
@@ -26,6 +25,14 @@ export const serve: Command = {
     return 0
   },
 }
+
+/** Loads the server only now, because other commands start faster without it. */
+async function start(config: Config, log: Log): Promise<Running> {
+  if (config.workers === 1) return (await import('../app.ts')).startApp(config, log)
+  return (await import('../start-workers.ts')).startServerWithWorkers(config, log)
+}
+
+type Running = Pick<App, 'port' | 'metricsPort' | 'setUpLink' | 'stop'>
 
 /**
  * A supervisor signals the launcher and this process, and the launcher forwards its signal, so one request to stop can
@@ -47,7 +54,7 @@ function stopSignal(nowMs = () => performance.now()): Promise<NodeJS.Signals> {
   })
 }
 
-function greeting(config: Config, { port, metricsPort, setUpLink }: App): string {
+function greeting(config: Config, { port, metricsPort, setUpLink }: Running): string {
   const store = config.databaseUrl ? 'PostgreSQL' : `the embedded store in ${config.dataDir}`
   const addresses = config.hosts.map((host) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`))
   const warnings = config.warnings.map((warning) => `Warning: ${warning}.\n`).join('')

@@ -15,6 +15,7 @@ import {
   postgresUrl,
   secret,
   url,
+  workerCount,
 } from './readers.ts'
 import type { SettingKey } from './settings.ts'
 import { settings } from './settings.ts'
@@ -43,6 +44,8 @@ export type Config = {
   vendorPrefixes: string[]
   /** How many connections of clients may be open. */
   maxConnections: { perNetwork: number; total: number }
+  /** How many threads serve calls. */
+  workers: number
   tls: Tls | undefined
   logLevel: string
   /** How long a stopping server accepts calls, in milliseconds. Load balancers need this time to notice the stop. */
@@ -109,6 +112,7 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
       perNetwork: read('maxConnectionsPerNetwork', integer(1, 1_000_000), 1000),
       total: read('maxConnections', integer(1, 1_000_000), 10_000),
     },
+    workers: read('workers', workerCount, 1),
     tls,
     logLevel: read('logLevel', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info'),
     drainDelayMs: read('drainDelay', integer(0, 600), 5) * 1000,

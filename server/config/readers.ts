@@ -1,6 +1,7 @@
 // Each reader turns the text of a setting into its value. If the text is not valid, the reader throws an error. Its
 // message, such as "must be …", continues a sentence that begins with the name of the setting.
 import { isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
 
 export type Reader<T> = (text: string) => T
 
@@ -11,6 +12,16 @@ export function integer(min: number, max: number): Reader<number> {
       throw new Error(`must be a whole number from ${min} to ${max}, not ${quote(text)}`)
     return number
   }
+}
+
+const maxWorkers = 256
+
+/** `auto` is one for each core that this process may use. */
+export function workerCount(text: string): number {
+  const count = text === 'auto' ? availableParallelism() : integer(1, maxWorkers)(text)
+  if (count > 1 && process.platform !== 'linux')
+    throw new Error('must be 1 on this system: only Linux distributes connections among threads')
+  return count
 }
 
 /** Undefined if the setting is not set. */

@@ -85,6 +85,11 @@ export const settings = {
     '1000',
     'how many connections may be open from one IPv4 address or one IPv6 /64; does not apply to trusted proxies',
   ),
+  workers: setting(
+    'STEMMA_WORKERS',
+    '1',
+    'how many threads serve calls: a number, or auto for one per core; more than one needs Linux',
+  ),
   tlsCert: setting('STEMMA_TLS_CERT', '', 'a PEM file with the certificate chain; turns TLS on'),
   tlsKey: setting('STEMMA_TLS_KEY', '', 'a PEM file with the private key of the certificate'),
   logLevel: setting(

@@ -14,7 +14,7 @@ import { openRest } from './rest/rest.ts'
 export type DoorsOptions<E extends Endpoint> = DoorOptions &
   RestOptions<E> &
   Omit<GrpcOptions<E>, 'onAbuse'> &
-  Pick<ListenOptions, 'port' | 'hosts' | 'tls' | 'timeoutsMs' | 'maxConnections'> &
+  Pick<ListenOptions, 'port' | 'sharesPort' | 'hosts' | 'tls' | 'timeoutsMs' | 'maxConnections'> &
   Pick<DispatchOptions, 'plainPaths' | 'mount'>
 
 export type Doors = {

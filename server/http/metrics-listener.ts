@@ -39,7 +39,7 @@ export async function listenForMetrics(options: MetricsOptions, paths: PlainPath
     servers.push(server)
     return server
   }
-  const [first] = await bindAll(createMetricsServer, options.hosts, options.port)
+  const [first] = await bindAll(createMetricsServer, options.hosts, { port: options.port, reusePort: false })
   return {
     port: portOf(first) ?? options.port,
     close() {

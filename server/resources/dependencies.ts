@@ -20,6 +20,8 @@ export type Dependencies = {
   random: RandomBytes
   settings: Settings
   checks: Checks
+  /** How many rows a list may read in this thread. */
+  maxListRows: number | undefined
   idempotency: Idempotency
 }
 

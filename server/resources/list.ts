@@ -2,7 +2,7 @@ import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf'
 import { toBinary } from '@bufbuild/protobuf'
 import type { UIDPFilter } from '@stemma/api/gen/platform/common/uidp_pb.ts'
 import { parseOrderBy } from '../aip/order-by.ts'
-import type { Cursor, PageSeals } from '../aip/page-token.ts'
+import type { Cursor } from '../aip/page-token.ts'
 import { fingerprintOf } from '../aip/page-token.ts'
 import type { Region } from '../aip/region.ts'
 import { disjoint, intersectAll } from '../aip/region.ts'
@@ -48,15 +48,15 @@ export type ListOptions = {
 export type SearchResult = { filters: Sql[]; uids?: string[] }
 
 export const listResources = (
-  { store, pages }: Dependencies,
+  { store, pages, maxListRows }: Dependencies,
   kind: Kind<DescMessage>,
   call: Call<ListRequest>,
   options: ListOptions = {},
-): MaybePromise<Reply> => store.read(() => readList(pages, kind, call, options))
+): MaybePromise<Reply> => store.read(() => readList({ pages, maxListRows }, kind, call, options))
 
 /** At module level: a generator function inside `listResources` would be created again for every call. */
 function* readList(
-  pages: PageSeals,
+  { pages, maxListRows }: Pick<Dependencies, 'pages' | 'maxListRows'>,
   kind: Kind<DescMessage>,
   call: Call<ListRequest>,
   options: ListOptions,
@@ -74,6 +74,7 @@ function* readList(
     form: kind.forms[redaction ? 'bytes' : call.form],
     skip: request.skip,
     scansInOrder: options.search !== undefined,
+    ...(maxListRows !== undefined && { maxRows: maxListRows }),
   })
   const nextPageToken = page.next ? pages.seal(query, page.next as Cursor) : '' // sort columns are never null
   const otherFields = { nextPageToken, totalCount: BigInt(page.total), skipped: request.skip }

@@ -1,5 +1,5 @@
 // Turns errors of the store into errors for the caller.
-import { deadlineExceeded, unavailable } from '../aip/errors.ts'
+import { deadlineExceeded, TooExpensive, unavailable } from '../aip/errors.ts'
 import type { Store } from '../store/db.ts'
 import { StoreError } from '../store/store-error.ts'
 import { recover } from '../wire/maybe-promise.ts'
@@ -19,5 +19,6 @@ function toStatusError(error: unknown): never {
   if (error.kind === 'unavailable')
     throw unavailable('the store cannot be reached just now; try again', error)
   if (error.kind === 'deadline') throw deadlineExceeded()
+  if (error.kind === 'expensive') throw new TooExpensive()
   throw error
 }

@@ -3,7 +3,7 @@
 import type { Message } from '@bufbuild/protobuf'
 import type { Method } from '@stemma/api/method.ts'
 import type { StatusError } from '../aip/errors.ts'
-import { asStatusError } from '../aip/errors.ts'
+import { asStatusError, TooExpensive } from '../aip/errors.ts'
 import type { Authenticate } from '../auth/tokens/authenticate.ts'
 import type { Demand } from '../policy/admit.ts'
 import type { ParseGrants } from '../policy/grants.ts'
@@ -11,6 +11,7 @@ import type { Caller } from '../wire/caller.ts'
 import type { Corridor, Envelope } from '../wire/envelope.ts'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
 import { andThen, recover } from '../wire/maybe-promise.ts'
+import type { CallOtherThread, OtherThreads } from '../wire/other-thread.ts'
 import type { JsonParts, Reply } from '../wire/reply.ts'
 import type { Call, Endpoint, Handler } from './call.ts'
 import type { Deadlines } from './deadline.ts'
@@ -27,6 +28,8 @@ export type CorridorOptions = {
   /** A monotonic clock in milliseconds, for the duration of calls. */
   clock(): number
   unsent: UnsentBudget
+  /** Undefined if this thread performs every call. */
+  otherThreads?: OtherThreads | undefined
 }
 
 export function openCorridor({
@@ -36,12 +39,14 @@ export function openCorridor({
   parseGrants,
   clock,
   unsent,
+  otherThreads,
 }: CorridorOptions): Corridor<Endpoint> {
   return ({ method, handler }, envelope, readRequest) => {
     const started = clock()
     const deadline = deadlines.after(envelope.timeout)
     const isOpen = method.access?.open ?? false
     let caller: Caller | undefined
+    let received: Message | undefined
     const reportEnd = (error?: StatusError) => report(method, envelope, caller, clock() - started, error)
 
     function read(authenticated: Caller): MaybePromise<Reply> {
@@ -50,6 +55,9 @@ export function openCorridor({
     }
 
     function run(request: Message): MaybePromise<Reply> {
+      received = request
+      const otherThread = otherThreads?.forMethod(method)
+      if (otherThread) return runIn(otherThread, request)
       const demand = demandOf(method, request, caller ?? anonymous, parseGrants)
       const call = callOf(method, request, demand, deadline, envelope)
       // Handlers of other methods throw the fault themselves, after they have authorized the caller.
@@ -57,6 +65,12 @@ export function openCorridor({
       // Not a StreamHandler: doors pass methods with a stream to the stream corridor.
       const reply = (handler as Handler)(call as Call<never>)
       return andThen(reply instanceof Promise ? deadlines.enforce(reply, deadline) : reply, finish)
+    }
+
+    function runIn(otherThread: CallOtherThread, request: Message): MaybePromise<Reply> {
+      const remaining = { ...envelope, timeout: deadlines.msUntil(deadline) }
+      const reply = otherThread(method, caller ?? anonymous, remaining, request)
+      return andThen(deadlines.enforce(reply, deadline), finish)
     }
 
     function finish(reply: Reply): Reply {
@@ -70,12 +84,18 @@ export function openCorridor({
       return rendered
     }
 
+    function fail(thrown: unknown): never {
+      const error = asStatusError(thrown)
+      reportEnd(error)
+      throw error
+    }
+
     return recover(
       () => andThen(isOpen ? anonymous : authenticate(envelope.authorization), read),
       (thrown) => {
-        const error = asStatusError(thrown)
-        reportEnd(error)
-        throw error
+        const lane = thrown instanceof TooExpensive ? otherThreads?.lane : undefined
+        const request = received
+        return lane && request ? recover(() => runIn(lane, request), fail) : fail(thrown)
       },
     )
   }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Series } from './metrics.ts'
-import { makeSeries, observe, openRegistry } from './metrics.ts'
+import { makeSeries, mergeSeries, observe, openRegistry } from './metrics.ts'
 
 describe('the metrics of calls', () => {
   test('are written in the Prometheus format, with their current values', async () => {
     const allSeries: Series[] = []
-    const registry = openRegistry(allSeries)
+    const registry = openRegistry(() => allSeries)
     const series = makeSeries({ method: 'Groups.Get', door: 'rest' })
     allSeries.push(series)
     observe(series, 'OK', 0.0005)
@@ -25,5 +25,29 @@ describe('the metrics of calls', () => {
     assert.ok(lines.includes(`${bucket('+Inf')} 3`))
     assert.ok(lines.includes('stemma_call_seconds_sum{method="Groups.Get",door="rest"} 60.0025'))
     assert.ok(lines.includes('stemma_call_seconds_count{method="Groups.Get",door="rest"} 3'))
+  })
+})
+
+describe('the metrics of several threads', () => {
+  test('are added up for each method and door', () => {
+    const seriesOf = (door: string, code: string, seconds: number) => {
+      const series = makeSeries({ method: 'Groups.Get', door })
+      observe(series, code, seconds)
+      return series
+    }
+    const merged = mergeSeries([
+      ...[seriesOf('rest', 'OK', 0.0005), seriesOf('rest', 'OK', 0.0004), seriesOf('rest', 'NOT_FOUND', 3)],
+      seriesOf('grpc', 'OK', 1),
+    ])
+    assert.deepEqual(
+      merged.map(({ labels, byCode }) => [labels.door, Object.fromEntries(byCode)]),
+      [
+        ['rest', { OK: 2, NOT_FOUND: 1 }],
+        ['grpc', { OK: 1 }],
+      ],
+    )
+    const [rest] = merged
+    assert.equal(rest?.byDuration[0], 2)
+    assert.equal(rest?.totalSeconds, 3.0009)
   })
 })

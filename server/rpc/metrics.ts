@@ -2,6 +2,7 @@
 // the time of a call. prom-client only writes the response to /metrics.
 import type { Metric } from 'prom-client'
 import { Registry } from 'prom-client'
+import type { MaybePromise } from '../wire/maybe-promise.ts'
 
 type Labels = { method: string; door: string }
 
@@ -33,11 +34,26 @@ export function observe(series: Series, code: string, seconds: number): void {
   series.totalSeconds += seconds
 }
 
-/** Reads `allSeries` each time metrics are requested, so series may be added later. */
-export function openRegistry(allSeries: readonly Series[]): Registry {
+/** Adds up the calls of the same method and door, which several threads have counted. */
+export function mergeSeries(all: readonly Series[]): Series[] {
+  const merged = new Map<string, Series>()
+  for (const { labels, byCode, byDuration, totalSeconds } of all) {
+    const key = `${labels.door} ${labels.method}`
+    const sum = merged.get(key) ?? makeSeries(labels)
+    for (const [code, count] of byCode) sum.byCode.set(code, (sum.byCode.get(code) ?? 0) + count)
+    for (const [bucket, count] of byDuration.entries())
+      sum.byDuration[bucket] = (sum.byDuration[bucket] ?? 0) + count
+    sum.totalSeconds += totalSeconds
+    merged.set(key, sum)
+  }
+  return [...merged.values()]
+}
+
+/** `readSeries` is called each time metrics are requested. */
+export function openRegistry(readSeries: () => MaybePromise<readonly Series[]>): Registry {
   const registry = new Registry()
   const register = (name: string, type: string, help: string, valuesOf: (series: Series) => object[]) => {
-    const get = async () => ({ name, type, help, values: allSeries.flatMap(valuesOf) })
+    const get = async () => ({ name, type, help, values: (await readSeries()).flatMap(valuesOf) })
     // A registry uses only these properties of a metric.
     registry.registerMetric({ name, get } as unknown as Metric)
   }

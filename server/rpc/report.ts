@@ -2,14 +2,13 @@
 // (refusal-log.ts).
 // Internal errors are logged with their cause, which callers never see.
 import type { Method } from '@stemma/api/method.ts'
-import type { Registry } from 'prom-client'
 import { Code, codeName } from '../aip/code.ts'
 import type { StatusError } from '../aip/errors.ts'
 import type { Log } from '../log.ts'
 import type { Caller } from '../wire/caller.ts'
 import type { Envelope } from '../wire/envelope.ts'
 import type { Series } from './metrics.ts'
-import { makeSeries, observe, openRegistry } from './metrics.ts'
+import { makeSeries, observe } from './metrics.ts'
 import type { RefusalLog } from './refusal-log.ts'
 
 export type Report = (
@@ -29,7 +28,8 @@ const ok = codeName(Code.OK)
 /** The metrics of a method at a door, and the constant part of the log lines of its successful calls. */
 type MethodReport = { series: Series; fields: string }
 
-export function openReport(log: Log, refusals: RefusalLog): { report: Report; registry: Registry } {
+/** `series` grows with the methods that are called. */
+export function openReport(log: Log, refusals: RefusalLog): { report: Report; series: readonly Series[] } {
   const allSeries: Series[] = []
   const byDoor = { rest: new Map<Method, MethodReport>(), grpc: new Map<Method, MethodReport>() }
 
@@ -63,7 +63,7 @@ export function openReport(log: Log, refusals: RefusalLog): { report: Report; re
     else log.info({ ...line, reason: reasonOf(error) }, 'call')
   }
 
-  return { report, registry: openRegistry(allSeries) }
+  return { report, series: allSeries }
 }
 
 /** The message of the error and of its causes. Callers do not see the causes. */

@@ -1,5 +1,5 @@
 /** `foreign-key` and `unique` are also thrown into the work, at the statement that violated the constraint. */
-export type StoreErrorKind = 'foreign-key' | 'unique' | 'unavailable' | 'deadline'
+export type StoreErrorKind = 'foreign-key' | 'unique' | 'unavailable' | 'deadline' | 'expensive'
 
 /** An error that callers of the store can handle. All other errors pass through unchanged. */
 export class StoreError extends Error {

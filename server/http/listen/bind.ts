@@ -1,5 +1,11 @@
 // Binds one port on every host.
-import type { Server } from 'node:net'
+import type { ListenOptions, Server } from 'node:net'
+
+export type PortOptions = {
+  port: number
+  /** Whether other threads listen on the same port. The system then distributes the connections (SO_REUSEPORT). */
+  reusePort: boolean
+}
 
 /**
  * Binds all hosts to the same port, or none. Only the first host must exist on this machine: `localhost` means an
@@ -8,13 +14,14 @@ import type { Server } from 'node:net'
 export async function bindAll(
   createServer: () => Server,
   hosts: readonly string[],
-  port: number,
+  { port, reusePort }: PortOptions,
 ): Promise<Server[]> {
   const servers: Server[] = []
   try {
     for (const host of hosts) {
       const server = createServer()
-      const isBound = await bind(server, portOf(servers[0]) ?? port, host, servers.length > 0)
+      const address = { host, port: portOf(servers[0]) ?? port, reusePort }
+      const isBound = await bind(server, address, servers.length > 0)
       if (isBound) servers.push(server)
     }
   } catch (error) {
@@ -30,7 +37,7 @@ export function portOf(server: Server | undefined): number | undefined {
 }
 
 /** Returns false if the host is optional and this machine does not have its address. */
-function bind(server: Server, port: number, host: string, isOptional: boolean): Promise<boolean> {
+function bind(server: Server, address: ListenOptions, isOptional: boolean): Promise<boolean> {
   return new Promise((resolve, reject) => {
     // This listener also stays after the server listens. Otherwise an error in accepting a connection would end the
     // process.
@@ -39,6 +46,6 @@ function bind(server: Server, port: number, host: string, isOptional: boolean): 
       if (isOptional && isMissing) resolve(false)
       else reject(error)
     })
-    server.listen({ port, host, backlog: 1024 }, () => resolve(true))
+    server.listen({ ...address, backlog: 1024 }, () => resolve(true))
   })
 }

@@ -19,6 +19,8 @@ import { defaultTimeoutsMs } from './timeouts.ts'
 
 export type ListenOptions = Omit<DoorOptions, 'addressOf'> & {
   port: number
+  /** Whether other threads listen on the same port. */
+  sharesPort?: boolean
   hosts: readonly string[]
   tls: Tls | undefined
   onRequest(request: IncomingMessage, response: ServerResponse): void
@@ -43,7 +45,7 @@ export type Listener = {
 const drainIntervalMs = 100
 
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { port, hosts, tls, onHttp2, penalties, maxConnections, isProxy, now } = options
+  const { port, sharesPort = false, hosts, tls, onHttp2, penalties, maxConnections, isProxy, now } = options
   const timeoutsMs = { ...defaultTimeoutsMs, ...options.timeoutsMs }
   const stateOf = openConnectionStates()
   const onAbuse = ({ remoteAddress }: Socket) => penalties.add(remoteAddress)
@@ -59,7 +61,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     undetected: new Set(),
   }
   const createServer = () => (tls ? createSecureServer(connections, tls) : createPlainServer(connections))
-  const servers = await bindAll(createServer, hosts, port)
+  const servers = await bindAll(createServer, hosts, { port, reusePort: sharesPort })
   return {
     port: portOf(servers[0]) ?? port,
     drain: () => drain(servers, connections, timeoutsMs.firstBytesAtStop),

@@ -30,6 +30,8 @@ export type Listing = {
    * the filtered column, and sort all of its matches for every page.
    */
   scansInOrder?: boolean
+  /** If the list would read more rows than this, it fails with the error `expensive` before it reads any. */
+  maxRows?: number
 }
 
 /** The JSON of all rows, separated by commas, and its length in bytes. */

@@ -1,4 +1,5 @@
 // Decides how a list is read; read-page.ts runs the plan.
+import { StoreError } from '../store-error.ts'
 import type { Table } from '../table.ts'
 import type { Count } from '../tally.ts'
 import { readTally } from '../tally.ts'
@@ -81,8 +82,12 @@ function planJoined(table: Table, listing: Listing, regions: readonly ScanRegion
 }
 
 function* planRowsOf(table: Table, listing: Listing, regions: readonly ScanRegion[]): Work<RowsPlan> {
-  const needsTally = listing.filters.length === 0 || regions.length > scansPerStatement
+  const { filters, skip, scansInOrder = false, maxRows } = listing
+  const isLimitedScan = filters.length > 0 && scansInOrder && maxRows !== undefined
+  const needsTally = filters.length === 0 || regions.length > scansPerStatement || isLimitedScan
   const counts = needsTally ? yield* readTally(table.name, talliedGroups(table, regions)) : new Map()
+  const scannedRows = isLimitedScan ? rowsInAll(table, regions, counts) : 0
+  if (maxRows !== undefined && skip + scannedRows > maxRows) throw new StoreError('expensive')
   return chooseRowsPlan(table, listing, regions, counts)
 }
 
@@ -158,11 +163,15 @@ function combined(
 
 /** The number of rows in a region; infinity if it is not in the tally. */
 function rowsIn({ hasGroupUids }: Table, region: ScanRegion, counts: Counts): number {
+  if (region.kind === 'points') return region.uids.length
   if (!isGroupRegion(region)) return Number.POSITIVE_INFINITY
   const { children = 0, subtree = 0 } = counts.get(region.uid) ?? {}
   if (region.kind === 'children') return children
   return subtree + (region.kind === 'tree' && hasGroupUids ? 1 : 0)
 }
+
+const rowsInAll = (table: Table, regions: readonly ScanRegion[], counts: Counts) =>
+  regions.reduce((sum, region) => sum + rowsIn(table, region, counts), 0)
 
 function talliedTotal(table: Table, regions: readonly ScanRegion[], counts: Counts): Total {
   const points: string[] = []

@@ -7,11 +7,13 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import { after, before, test } from 'node:test'
 import { systemClock } from '../clock.ts'
 import type { Store } from '../db.ts'
 import { loadMigrations } from '../migrate.ts'
+import type { Row } from '../sql.ts'
 import { raw, sql } from '../sql.ts'
 import { isStoreError } from '../test-stores.ts'
 import { all } from '../work.ts'
@@ -203,4 +205,22 @@ test('a write does not run after its deadline, by the clock of the store', async
   await assert.rejects(write(999), isStoreError('deadline'))
   assert.deepEqual(await write(1000), [[1]])
   await clocked.close()
+})
+
+test('a read sees what another thread has committed in the same turn of the event loop', async () => {
+  const commits = new Int32Array(new SharedArrayBuffer(4))
+  const reader = openSqlite(file, { commits })
+  const otherThread = new DatabaseSync(file)
+  const count = () => (reader.query(raw(`select count(*) from kept where key = 'other'`)) as Row[])[0]?.[0]
+  try {
+    assert.equal(count(), 0)
+    otherThread.exec(`insert into kept (key) values ('other')`)
+    Atomics.add(commits, 0, 1)
+    assert.equal(count(), 1)
+    await reader.write(put('own'))
+    assert.equal(Atomics.load(commits, 0), 2)
+  } finally {
+    otherThread.close()
+    await reader.close()
+  }
 })

@@ -10,24 +10,27 @@ import { connect } from './connection.ts'
 import { dump } from './dump.ts'
 import { isBusy, translate } from './errors.ts'
 import { createPrivateFile } from './private-files.ts'
-import type { ReadTransaction } from './read-transaction.ts'
+import type { ReadOptions, ReadTransaction } from './read-transaction.ts'
 import { openReadTransaction } from './read-transaction.ts'
 import { runWork } from './run-work.ts'
 import { lockRetryMs, openWriteQueue } from './write-queue.ts'
 
-export type SqliteOptions = {
+export type SqliteOptions = ReadOptions & {
   /** How long to wait for another process that has the lock. */
   lockTimeoutMs?: number
   clock?: Clock
 }
 
 export function openSqlite(file: string, options: SqliteOptions = {}): Store {
-  const { lockTimeoutMs = 10_000, clock = systemClock } = options
+  const { lockTimeoutMs = 10_000, clock = systemClock, commits } = options
   createPrivateFile(file)
   const writer = connect(file, { isReadOnly: false, clock })
   const reader = connect(file, { isReadOnly: true, clock })
-  const transaction = openReadTransaction(reader)
-  const queue = openWriteQueue({ writer, clock, lockTimeoutMs, beforeWrite: transaction.end })
+  const transaction = openReadTransaction(reader, options)
+  const queue = openWriteQueue({
+    ...{ writer, clock, lockTimeoutMs, beforeWrite: transaction.end },
+    afterWrite: () => commits && Atomics.add(commits, 0, 1),
+  })
 
   function attempt<T>(read: () => T): T | Promise<T> {
     try {

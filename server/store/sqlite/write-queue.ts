@@ -25,9 +25,12 @@ export type WriteQueueOptions = {
   lockTimeoutMs: number
   /** Called before anything is written. */
   beforeWrite: () => void
+  /** Called after a commit, before its writes resolve. */
+  afterWrite: () => void
 }
 
-export function openWriteQueue({ writer, clock, lockTimeoutMs, beforeWrite }: WriteQueueOptions): WriteQueue {
+export function openWriteQueue(options: WriteQueueOptions): WriteQueue {
+  const { writer, clock, lockTimeoutMs, beforeWrite, afterWrite } = options
   let waiting: Job[] = []
   let isScheduled = false
   let isClosed = false
@@ -66,6 +69,7 @@ export function openWriteQueue({ writer, clock, lockTimeoutMs, beforeWrite }: Wr
   }
 
   function settleFirst(outcomes: readonly Outcome[]): void {
+    afterWrite()
     const jobs = waiting.splice(0, outcomes.length)
     for (const [at, outcome] of outcomes.entries()) jobs[at]?.settle(outcome)
   }

@@ -1,0 +1,133 @@
+// Expensive lists of the embedded store run in a thread of their own, with the same results.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import type { JsonObject, MessageInitShape } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
+import { Advisories } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
+import {
+  AdvisoriesService,
+  AdvisorySchema,
+} from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import type { App } from '../../server/app.ts'
+import { startApp } from '../../server/app.ts'
+import { openLog } from '../../server/log.ts'
+import { operatorAccess } from '../../server/policy/system-access.ts'
+import { createAdvisory } from '../../server/resources/vulnerabilities/advisories/write.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onlyWorker } from '../../server/worker-role.ts'
+
+const { listAdvisories } = AdvisoriesService.method
+
+describe('a list that would block the thread of the server', () => {
+  let platform: Platform
+  let app: App
+  let lanesDoors: Door[]
+  let doors: Door[]
+  let lanesCalls = 0
+
+  before(async () => {
+    platform = await startPlatform('sqlite')
+    const context = { access: operatorAccess, now: Date.now, random: randomBytes }
+    for (let at = 0; at < 30; at++) {
+      const draft: MessageInitShape<typeof AdvisorySchema> = {
+        ...{ author: 'ada', artifactType: 'apk', artifactName: `package-${at % 7}` },
+        aliases: [`CVE-2026-${at}`],
+      }
+      const advisory = create(AdvisorySchema, draft)
+      await platform.store.write(() => createAdvisory(context, platform.owner.organization, advisory))
+    }
+    const role = onlyWorker(platform.config)
+    const countingRole: typeof role = {
+      ...role,
+      lane(...call) {
+        lanesCalls++
+        return role.lane?.(...call) ?? assert.fail('the embedded store has a lane')
+      },
+    }
+    app = await startApp(platform.config, openLog('silent'), { maxListRows: 0 }, countingRole)
+    const url = `http://127.0.0.1:${app.port}`
+    lanesDoors = [restDoor(url), grpcDoor(url)]
+    doors = [restDoor(platform.url), grpcDoor(platform.url)]
+  })
+  after(async () => {
+    for (const door of [...lanesDoors, ...doors]) door.close()
+    await app.stop(true)
+    await platform.stop()
+  })
+
+  /** Calls the server with the lane and the one without, through both doors. */
+  async function compare(
+    method: Parameters<Door['call']>[0],
+    request: JsonObject,
+    token = platform.owner.token,
+  ) {
+    for (const [at, door] of doors.entries()) {
+      const expected = await door.call(method, request, token)
+      const actual = await lanesDoors[at]?.call(method, request, token)
+      assert.deepEqual(withoutToken(actual?.body), withoutToken(expected.body))
+      assert.deepEqual(actual?.error, expected.error)
+    }
+  }
+
+  test('returns what it would return in that thread', async () => {
+    for (const request of [
+      { query: 'package-3' },
+      { query: 'cve-2026-1', orderBy: 'artifact_name desc', pageSize: 5 },
+      { artifactNames: ['package-1', 'package-2'], skip: 3 },
+      { query: 'package', skip: 29 },
+      { query: 'package-0', orderBy: 'create_time' },
+    ])
+      await compare(listAdvisories, request)
+    assert.equal(lanesCalls, 10)
+  })
+
+  test('continues with the page token of another thread', async () => {
+    const [door] = lanesDoors
+    const seen: unknown[] = []
+    let pageToken = ''
+    do {
+      const { body } =
+        (await door?.call(
+          listAdvisories,
+          { query: 'package', pageSize: 7, pageToken },
+          platform.owner.token,
+        )) ?? {}
+      seen.push(...((body?.advisories as unknown[]) ?? []))
+      pageToken = String(body?.nextPageToken ?? '')
+    } while (pageToken !== '')
+    assert.equal(seen.length, 30)
+  })
+
+  test('fails with the same errors', async () => {
+    await compare(listAdvisories, { query: 'package', pageToken: 'wrong' })
+    await compare(listAdvisories, { query: 'package', orderBy: 'shoe_size' })
+    const stranger = await platform.addOrganization('other.example.com')
+    await compare(listAdvisories, { query: 'package' }, stranger.token)
+    await compare(listAdvisories, { query: 'package' }, 'not a token')
+  })
+
+  test('sees every write that was acknowledged before', async () => {
+    const [door] = lanesDoors
+    const context = { access: operatorAccess, now: Date.now, random: randomBytes }
+    for (let at = 0; at < 10; at++) {
+      const draft = { author: 'ada', artifactType: 'apk', artifactName: `new-${at}` }
+      const advisory = create(AdvisorySchema, draft)
+      await platform.store.write(() => createAdvisory(context, platform.owner.organization, advisory))
+      const result = await door?.call(listAdvisories, { query: 'new-' }, platform.owner.token)
+      assert.equal(result?.body?.totalCount, String(at + 1))
+    }
+  })
+
+  test('works for lists of v1 as well', async () => {
+    const callsBefore = lanesCalls
+    await compare(Advisories.method.list, { artifactName: ['package-1', 'package-2'] })
+    await compare(Advisories.method.list, {})
+    assert.equal(lanesCalls, callsBefore + 2)
+  })
+})
+
+const withoutToken = (body: JsonObject | undefined) => body && { ...body, nextPageToken: '' }

@@ -1,0 +1,160 @@
+// A server with several workers, on both stores: whichever worker has a connection, its calls see the same data.
+import assert from 'node:assert/strict'
+import { Agent, request as httpRequest } from 'node:http'
+import { after, before, test } from 'node:test'
+import type { Worker } from 'node:worker_threads'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { readConfig } from '../../server/config/config.ts'
+import { openLog } from '../../server/log.ts'
+import { supervisionOf } from '../../server/start-workers.ts'
+import { openStore, prepareStore } from '../../server/storage.ts'
+import type { Store } from '../../server/store/db.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { TestIdentity } from '../../server/testing/identities.ts'
+import { openTestIdentities } from '../../server/testing/identities.ts'
+import type { TemporaryStore } from '../../server/testing/stores.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import { preparedStore } from '../../server/testing/templates.ts'
+import type { Supervisor } from '../../server/workers/supervisor.ts'
+import { startWorkers } from '../../server/workers/supervisor.ts'
+
+const workerCount = 3
+const { createGroup, getGroup, updateGroup, deleteGroup, listGroups } = GroupsService.method
+
+type Response = { status: number; body: { uid?: string; totalCount?: string; code?: number } }
+
+onEachStore('a server with several workers', (engine) => {
+  let temporary: TemporaryStore
+  let store: Store
+  let server: Supervisor
+  let owner: TestIdentity
+  let url: string
+  /** The current worker of each index. */
+  const workers: Worker[] = []
+
+  before(async () => {
+    temporary = await preparedStore(engine)
+    const settings = ['--port', '0', '--base-url', 'http://stemma.test', '--log-level', 'silent']
+    const { config } = readConfig({}, [
+      ...temporary.settings,
+      ...settings,
+      ...['--drain-delay', '0', '--workers', String(workerCount)],
+    ])
+    store = openStore(config)
+    const { keys } = await prepareStore(config, store)
+    owner = await openTestIdentities({ store, config, keys, now: Date.now }).addOrganization('acme')
+    const supervision = supervisionOf(config)
+    server = await startWorkers({
+      ...supervision,
+      log: openLog('silent'),
+      restartDelayMs: 0,
+      startThread(index, port) {
+        const worker = supervision.startThread(index, port)
+        workers[index] = worker
+        return worker
+      },
+    })
+    url = `http://127.0.0.1:${server.port}`
+  })
+  after(async () => {
+    await server.stop(true)
+    await store.close()
+    await temporary.remove()
+  })
+
+  /** A request on a new connection, which may be that of any worker. */
+  function send(method: string, path: string, body?: object): Promise<Response> {
+    const agent = new Agent({ keepAlive: false })
+    const headers = { authorization: `Bearer ${owner.token}`, 'content-type': 'application/json' }
+    return new Promise((resolve, reject) => {
+      const request = httpRequest(url + path, { method, headers, agent }, async (response) => {
+        let text = ''
+        for await (const chunk of response.setEncoding('utf8')) text += chunk
+        resolve({ status: response.statusCode ?? 0, body: text.startsWith('{') ? JSON.parse(text) : {} })
+      })
+      request.on('error', reject)
+      request.end(body && JSON.stringify(body))
+    })
+  }
+
+  const groupsPath = '/iam/v2beta1/groups'
+  const create = (name: string) => send('POST', `${groupsPath}/${owner.organization}`, { name })
+
+  test('reads through any worker what was written through another', async () => {
+    for (let at = 0; at < 40; at++) {
+      const { body } = await create(`group ${at}`)
+      const read = await send('GET', `${groupsPath}/${body.uid}`)
+      assert.equal(read.status, 200)
+      const list = await send('GET', `${groupsPath}?uidp.childrenOf=${owner.organization}`)
+      assert.equal(list.body.totalCount, String(at + 1))
+    }
+  })
+
+  test('changes and deletes resources through both doors', async () => {
+    for (const door of [restDoor(url), grpcDoor(url), grpcDoor(url)]) {
+      const call = async (...[method, request]: Parameters<typeof door.call>) => {
+        const { body, error } = await door.call(method, request, owner.token)
+        return body ?? assert.fail(error.message)
+      }
+      const created = await call(createGroup, { parent: owner.organization, group: { name: 'before' } })
+      const uid = created.uid as string
+      await call(updateGroup, { group: { uid, name: 'after' }, updateMask: 'name' })
+      assert.equal((await call(getGroup, { uid })).name, 'after')
+      await call(deleteGroup, { uid })
+      const { error } = await door.call(getGroup, { uid }, owner.token)
+      assert.equal(error?.code, 5)
+      const invalid = await door.call(
+        createGroup,
+        { parent: owner.organization, group: { name: '' } },
+        owner.token,
+      )
+      assert.equal(invalid.error?.code, 3)
+      const foreign = await door.call(
+        createGroup,
+        { parent: 'f'.repeat(40), group: { name: 'x' } },
+        owner.token,
+      )
+      assert.equal(foreign.error?.code, 7)
+      door.close()
+    }
+  })
+
+  test('counts the calls of all workers in the metrics of each', async () => {
+    const countOf = async () => {
+      const text = await (await fetch(`${url}/metrics`)).text()
+      return Number(/stemma_calls_total\{[^}]*ListGroups",door="rest",code="OK"\} (\d+)/.exec(text)?.[1] ?? 0)
+    }
+    const countBefore = await countOf()
+    for (let at = 0; at < 30; at++) await send('GET', groupsPath)
+    for (let at = 0; at < 10; at++) assert.equal(await countOf(), countBefore + 30)
+  })
+
+  test('replaces a worker that ends, and loses no write that was acknowledged', async () => {
+    const acknowledged: string[] = []
+    let isDone = false
+    const createUntilDone = async (client: number) => {
+      for (let at = 0; !isDone; at++) {
+        // A call whose worker ends fails, and is not acknowledged.
+        const result = await create(`client ${client} ${at}`).catch(() => undefined)
+        if (result?.status === 200) acknowledged.push(result.body.uid ?? '')
+        else if (result) assert.equal(result.body.code, 14)
+      }
+    }
+    const clients = Array.from({ length: 4 }, (_, client) => createUntilDone(client))
+    for (let index = 0; index < workerCount; index++) {
+      const ended = workers[index]
+      const countBefore = acknowledged.length
+      await ended?.terminate()
+      await until(() => workers[index] !== ended && acknowledged.length > countBefore + 10)
+    }
+    isDone = true
+    await Promise.all(clients)
+    for (const uid of acknowledged) assert.equal((await send('GET', `${groupsPath}/${uid}`)).status, 200)
+    const door = restDoor(url)
+    assert.ok((await door.call(listGroups, {}, owner.token)).body)
+  })
+})
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 20))
+}

@@ -1,0 +1,116 @@
+// Everything behind the doors: the store with its keys, the endpoints and the corridors. Each thread that performs calls
+// has its own.
+import { randomBytes } from 'node:crypto'
+import { openPageSeals } from './aip/page-token.ts'
+import type { KeyRing } from './auth/keys/key-ring.ts'
+import type { Authenticate } from './auth/tokens/authenticate.ts'
+import { openAuthenticator } from './auth/tokens/authenticate.ts'
+import type { Authentication, AuthenticationOverrides } from './authentication.ts'
+import { openAuthentication } from './authentication.ts'
+import { openChecks } from './checks.ts'
+import type { Config } from './config/config.ts'
+import type { RandomBytes } from './crypto/random.ts'
+import { pooled } from './crypto/random.ts'
+import type { Secret } from './crypto/secret.ts'
+import type { Log } from './log.ts'
+import { openGrantParser } from './policy/grants.ts'
+import { openIdempotency } from './resources/idempotency/idempotency.ts'
+import { withStatusErrors } from './resources/store-errors.ts'
+import type { Endpoint } from './rpc/call.ts'
+import type { CorridorOptions } from './rpc/corridor.ts'
+import { openCorridor } from './rpc/corridor.ts'
+import { openDeadlines } from './rpc/deadline.ts'
+import type { Series } from './rpc/metrics.ts'
+import type { RefusalLog, RefusalLogOptions } from './rpc/refusal-log.ts'
+import { openRefusalLog } from './rpc/refusal-log.ts'
+import { openReport } from './rpc/report.ts'
+import { openUnsentBudget } from './rpc/unsent-budget.ts'
+import { endpointsOf } from './services.ts'
+import { settingsOf } from './settings.ts'
+import { prepareStore } from './storage.ts'
+import type { Store } from './store/db.ts'
+import type { PoolOptions } from './threads/pool.ts'
+import type { Caller } from './wire/caller.ts'
+import type { Corridor } from './wire/envelope.ts'
+import type { OtherThreads } from './wire/other-thread.ts'
+
+/** Dependencies and limits that tests replace. */
+export type CoreOverrides = AuthenticationOverrides & {
+  now?: () => number
+  random?: RandomBytes
+  checkLimits?: Partial<PoolOptions>
+  refusalLog?: Partial<RefusalLogOptions>
+  /** Bytes of large responses that may wait for their clients. */
+  unsentLimits?: { perCaller: number; total: number }
+}
+
+export type CoreOptions = {
+  config: Config
+  log: Log
+  store: Store
+  /** The threads to which this one hands calls over. Undefined if it performs all calls itself. */
+  otherThreads?: OtherThreads
+  /** How many rows a list may read in this thread. More expensive ones are handed to the lane. */
+  maxListRows: number | undefined
+}
+
+export type Core = Pick<Authentication, 'login' | 'states'> & {
+  endpoints: readonly Endpoint[]
+  corridorOptions: CorridorOptions
+  /** The corridor for a caller who is already authenticated. It does not report calls, because another one does. */
+  corridorFor(caller: Caller): Corridor<Endpoint>
+  authenticate: Authenticate
+  /** The metrics of the calls. */
+  series: readonly Series[]
+  refusals: RefusalLog
+  keys: KeyRing
+  secret: Secret
+  now(): number
+  random: RandomBytes
+  /** Ends the threads of this core. Their tasks fail. */
+  close(): Promise<void>
+}
+
+/** Deadlines follow the system clock even in tests that replace `now`: grpc-js and the store read it too. */
+const systemNow = Date.now
+const monotonicNow = () => performance.now()
+
+export async function openCore(options: CoreOptions, overrides: CoreOverrides = {}): Promise<Core> {
+  const { config, log, store, otherThreads, maxListRows } = options
+  const { now = Date.now, random = pooled(randomBytes) } = overrides
+  const { keys, secret } = await prepareStore(config, store, { now, random })
+  const checks = openChecks(overrides.checkLimits)
+  const refusals = openRefusalLog(log, overrides.refusalLog)
+  const deps = {
+    ...{ store: withStatusErrors(store), now, random, checks, maxListRows },
+    pages: openPageSeals(keys.page, now, random),
+    settings: settingsOf(config, secret),
+    idempotency: openIdempotency({ secret, now }),
+  }
+  const { sts, registration, login, states } = openAuthentication(
+    { config, store: deps.store, keys, secret, log, refusals, now, random, runMatch: checks.match },
+    overrides,
+  )
+  const deadlines = openDeadlines(systemNow)
+  const unsent = openUnsentBudget(overrides.unsentLimits)
+  const { report, series } = openReport(log, refusals)
+  const parties = { issuer: config.authUrl, audience: config.baseUrl }
+  const authenticate = openAuthenticator(keys, parties, now)
+  const parseGrants = openGrantParser()
+  const corridorOptions: CorridorOptions = {
+    ...{ authenticate, report, deadlines, unsent, parseGrants, clock: monotonicNow, otherThreads },
+  }
+  return {
+    ...{ login, states, corridorOptions, authenticate, series, refusals, keys, secret, now, random },
+    endpoints: endpointsOf({ ...deps, sts, registration, deadlines, unsent }),
+    corridorFor: (caller) => openCorridor({ ...corridorOptions, ...unreported, authenticate: () => caller }),
+    close: checks.close,
+  }
+}
+
+/** For calls that another thread has handed over: it reports them and counts their bytes. */
+const unreported = {
+  report: () => {},
+  unsent: { reserve: () => () => {} },
+  otherThreads: undefined,
+}

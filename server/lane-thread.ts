@@ -1,0 +1,16 @@
+// The program of the thread for expensive calls (workers/lane.ts).
+import { parentPort, workerData } from 'node:worker_threads'
+import { openCore } from './core.ts'
+import { openLog } from './log.ts'
+import { openStore } from './storage.ts'
+import type { LaneData } from './worker-role.ts'
+import { serveCalls } from './workers/call-server.ts'
+
+const port = parentPort
+if (!port) throw new Error('lane-thread.ts runs only as a thread')
+
+const { config, shared } = workerData as LaneData // set by laneOf
+const log = openLog(config.logLevel, { outputLock: shared.outputLock })
+// Calls arrive faster than the turns of a busy event loop, and each must see what was committed before it.
+const store = openStore(config, log, { commits: shared.commits, isolatesReads: true })
+serveCalls(port, await openCore({ config, log, store, maxListRows: undefined }))

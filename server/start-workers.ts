@@ -1,0 +1,39 @@
+// Starts a server with several workers.
+import { Worker } from 'node:worker_threads'
+import type { Config } from './config/config.ts'
+import type { Log } from './log.ts'
+import { threadProgram } from './worker-role.ts'
+import type { WorkerData } from './worker-thread.ts'
+import { makeSharedState } from './workers/shared-state.ts'
+import type { Supervisor, SupervisorOptions } from './workers/supervisor.ts'
+import { startWorkers } from './workers/supervisor.ts'
+
+export const startServerWithWorkers = (config: Config, log: Log): Promise<Supervisor> =>
+  startWorkers({ ...supervisionOf(config), log })
+
+/** How the workers of a server are started. */
+export function supervisionOf(
+  config: Config,
+): Pick<SupervisorOptions, 'count' | 'hasWriter' | 'startThread'> {
+  const shared = makeSharedState()
+  const program = threadProgram('worker-thread')
+  return {
+    count: config.workers,
+    hasWriter: config.databaseUrl === undefined,
+    startThread(index, port = config.port) {
+      const workerData: WorkerData = { config: { ...shareOf(config), port }, shared, isFirst: index === 0 }
+      return new Worker(program, { workerData })
+    },
+  }
+}
+
+/** Limits of the process are divided among the workers. */
+function shareOf(config: Config): Config {
+  const { workers, maxConnections, databaseConnections } = config
+  const share = (limit: number) => Math.ceil(limit / workers)
+  return {
+    ...config,
+    databaseConnections: share(databaseConnections),
+    maxConnections: { perNetwork: share(maxConnections.perNetwork), total: share(maxConnections.total) },
+  }
+}

@@ -1,0 +1,38 @@
+// The messages by which one thread hands a call to another. A call is handed over whole, before any of its work is done.
+import type { Caller } from '../wire/caller.ts'
+import type { Envelope } from '../wire/envelope.ts'
+import type { Json, Reply } from '../wire/reply.ts'
+import type { SentError } from './sent-error.ts'
+
+/** `id` is unique among the calls of one port. */
+export type CallMessage =
+  | { kind: 'call'; id: number; call: HandedCall }
+  /** Asks for the next part of a response in parts. */
+  | { kind: 'next'; id: number }
+  /** The caller needs no further parts. */
+  | { kind: 'end'; id: number }
+
+export type HandedCall = {
+  /** The name of the method, as in `Method.name`. */
+  method: string
+  /** Authenticated by the thread that hands the call over. */
+  caller: Caller
+  /** Its timeout is what is left of the time of the call. */
+  envelope: Envelope
+  /** The request message in protobuf encoding. */
+  request: Uint8Array<ArrayBuffer>
+}
+
+export type AnswerMessage =
+  | { kind: 'reply'; id: number; reply: SentReply }
+  /** The reply comes in parts. Each is sent when it is asked for. */
+  | { kind: 'parts'; id: number }
+  | { kind: 'part'; id: number; part: string }
+  | { kind: 'done'; id: number }
+  | { kind: 'error'; id: number; error: SentError }
+
+/** Only the form for the door of the call is set. */
+export type SentReply = Pick<Reply, 'etag' | 'isReplayed'> & {
+  json?: Json
+  bytes?: Uint8Array<ArrayBuffer>
+}

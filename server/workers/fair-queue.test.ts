@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openFairQueue } from './fair-queue.ts'
+
+const never = () => false
+
+/** A task that ends when `end` is called. */
+function controlledTask(name: string, started: string[]) {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const run = () => {
+    started.push(name)
+    return promise
+  }
+  return { run, end: () => resolve(name) }
+}
+
+describe('a fair queue', () => {
+  test('lets owners take turns', async () => {
+    const queue = openFairQueue({ maxRunning: 1, maxWaitingPerOwner: 10, maxWaiting: 10 })
+    const started: string[] = []
+    const names = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']
+    const tasks = names.map((name) => controlledTask(name, started))
+    const results = tasks.map(({ run }, at) => queue.run(names[at]?.[0] ?? '', run, never))
+    assert.deepEqual(started, ['a1'])
+    for (const task of tasks) task.end()
+    await Promise.all(results)
+    assert.deepEqual(started, ['a1', 'a2', 'b1', 'c1', 'a3', 'b2'])
+  })
+
+  test('refuses tasks beyond the limit of an owner, but not those of others', async () => {
+    const queue = openFairQueue({ maxRunning: 1, maxWaitingPerOwner: 2, maxWaiting: 3 })
+    const { run, end } = controlledTask('x', [])
+    const run2 = () => queue.run('a', run, never)
+    const accepted = [run2(), run2(), run2()]
+    await assert.rejects(run2(), /RESOURCE_EXHAUSTED|too many expensive calls/)
+    accepted.push(queue.run('b', run, never))
+    await assert.rejects(queue.run('c', run, never), /too many expensive calls/)
+    end()
+    assert.deepEqual(await Promise.all(accepted), ['x', 'x', 'x', 'x'])
+    assert.equal(await run2(), 'x')
+  })
+
+  test('drops a task whose caller no longer waits when its turn comes', async () => {
+    const queue = openFairQueue({ maxRunning: 1, maxWaitingPerOwner: 2, maxWaiting: 3 })
+    const started: string[] = []
+    const first = controlledTask('first', started)
+    const running = queue.run('a', first.run, never)
+    const dropped = queue.run('a', controlledTask('dropped', started).run, () => true)
+    first.end()
+    await running
+    await assert.rejects(dropped)
+    assert.deepEqual(started, ['first'])
+  })
+
+  test('goes on after a task has failed', async () => {
+    const queue = openFairQueue({ maxRunning: 1, maxWaitingPerOwner: 2, maxWaiting: 3 })
+    const failed = queue.run('a', () => Promise.reject(new Error('broken')), never)
+    const next = queue.run('a', async () => 'done', never)
+    await assert.rejects(failed, /broken/)
+    assert.equal(await next, 'done')
+  })
+})

@@ -1,0 +1,77 @@
+// A queue in which owners take turns, so that an owner with many tasks delays the others by one task at most.
+import { tooManyRequests } from '../aip/errors.ts'
+
+export type FairQueueOptions = {
+  maxRunning: number
+  /** How many tasks of one owner may wait; further ones are refused. */
+  maxWaitingPerOwner: number
+  /** How many tasks may wait in total. */
+  maxWaiting: number
+}
+
+export type FairQueue = {
+  /** Runs the task when it is its turn. A task whose `isAbandoned` returns true by then is dropped. */
+  run<T>(owner: string, task: () => Promise<T>, isAbandoned: () => boolean): Promise<T>
+}
+
+type Entry = { start(): void; drop(): void; isAbandoned(): boolean }
+
+const retryAfterSeconds = 1
+
+export function openFairQueue({ maxRunning, maxWaitingPerOwner, maxWaiting }: FairQueueOptions): FairQueue {
+  /** The owner whose turn is next is the first. */
+  const byOwner = new Map<string, Entry[]>()
+  let waiting = 0
+  let running = 0
+
+  function takeNext(): Entry | undefined {
+    const [owner, entries] = byOwner.entries().next().value ?? []
+    const entry = entries?.shift()
+    if (owner === undefined || !entries || !entry) return undefined
+    byOwner.delete(owner)
+    if (entries.length > 0) byOwner.set(owner, entries)
+    waiting--
+    return entry
+  }
+
+  function startNext(): void {
+    while (running < maxRunning) {
+      const entry = takeNext()
+      if (!entry) return
+      if (entry.isAbandoned()) {
+        entry.drop()
+        continue
+      }
+      running++
+      entry.start()
+    }
+  }
+
+  function add(owner: string, entry: Entry): void {
+    const entries = byOwner.get(owner) ?? []
+    if (entries.length >= maxWaitingPerOwner || waiting >= maxWaiting)
+      throw tooManyRequests(
+        'too many expensive calls are waiting; narrow them to fewer groups, or send fewer at a time',
+        retryAfterSeconds,
+      )
+    entries.push(entry)
+    byOwner.set(owner, entries)
+    waiting++
+    startNext()
+  }
+
+  return {
+    run: (owner, task, isAbandoned) =>
+      new Promise((resolve, reject) => {
+        const start = () => {
+          task()
+            .then(resolve, reject)
+            .finally(() => {
+              running--
+              startNext()
+            })
+        }
+        add(owner, { start, drop: () => reject(new Error('the caller no longer waits')), isAbandoned })
+      }),
+  }
+}

@@ -1,0 +1,98 @@
+// Starts the workers of a server, replaces those that end, and stops all of them.
+import { once } from 'node:events'
+import type { Worker } from 'node:worker_threads'
+import type { Log } from '../log.ts'
+import { collectSeries } from './collect-series.ts'
+import type { FromWorker, Started, ToWorker } from './worker-messages.ts'
+import { openWriterConnections } from './writer.ts'
+
+export type SupervisorOptions = {
+  count: number
+  /** Whether one worker performs all writes. */
+  hasWriter: boolean
+  /** `port` is the one on which the first worker listens; undefined until it does. */
+  startThread(index: number, port: number | undefined): Worker
+  log: Log
+  /** How long to wait before a worker is replaced, in milliseconds. */
+  restartDelayMs?: number
+}
+
+export type Supervisor = Started & { stop(isUrgent?: boolean): Promise<void> }
+
+/** Rejects if a worker cannot be started. */
+export async function startWorkers(options: SupervisorOptions): Promise<Supervisor> {
+  const { count, hasWriter, log, restartDelayMs = 1000 } = options
+  const running = new Set<Worker>()
+  const ready = new Set<Worker>()
+  const writerConnections = hasWriter ? openWriterConnections() : undefined
+  let port: number | undefined
+  let lastSeriesId = 0
+  let isStopping = false
+
+  /** Resolves when the worker is ready, and rejects if it ends before. */
+  function start(index: number): Promise<Started> {
+    const worker = options.startThread(index, port)
+    running.add(worker)
+    const started = new Promise<Started>((resolve, reject) => {
+      worker.on('message', (message: FromWorker) => {
+        if (message.kind === 'read-series') void answerSeries(worker, message.id)
+        if (message.kind !== 'ready') return
+        ready.add(worker)
+        writerConnections?.add(worker)
+        resolve(message)
+      })
+      worker.on('error', (err) => {
+        log.error({ err, worker: index }, 'a worker has failed')
+        reject(err)
+      })
+      worker.on('exit', () => reject(new Error(`worker ${index} ended before it was ready`)))
+    })
+    worker.on('exit', () => {
+      running.delete(worker)
+      if (!ready.delete(worker)) return
+      writerConnections?.remove(worker)
+      replace(index)
+    })
+    return started
+  }
+
+  /** Goes on until the worker is ready. */
+  function replace(index: number): void {
+    if (isStopping) return
+    log.warn({ worker: index }, 'a worker has ended and is being replaced')
+    setTimeout(() => {
+      if (!isStopping) start(index).catch(() => replace(index))
+    }, restartDelayMs)
+  }
+
+  async function answerSeries(asker: Worker, id: number): Promise<void> {
+    const series = await collectSeries(ready, ++lastSeriesId)
+    asker.postMessage({ kind: 'all-series', id, series } satisfies ToWorker)
+  }
+
+  async function stop(isUrgent = false): Promise<void> {
+    isStopping = true
+    const writer = writerConnections?.writer()
+    const others = [...running].filter((worker) => worker !== writer)
+    await Promise.all(others.map((worker) => stopWorker(worker, isUrgent)))
+    // Last, because the others hand their writes to it.
+    if (writer) await stopWorker(writer, isUrgent)
+  }
+
+  async function stopWorker(worker: Worker, isUrgent: boolean): Promise<void> {
+    const exit = once(worker, 'exit')
+    if (ready.has(worker)) worker.postMessage({ kind: 'stop', isUrgent } satisfies ToWorker)
+    else void worker.terminate()
+    await exit
+  }
+
+  try {
+    const first = await start(0)
+    port = first.port
+    await Promise.all(Array.from({ length: count - 1 }, (_, at) => start(at + 1)))
+    return { ...first, stop }
+  } catch (error) {
+    await stop(true)
+    throw error
+  }
+}

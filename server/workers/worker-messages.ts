@@ -1,0 +1,26 @@
+// The messages between the main thread, which supervises the workers, and each worker.
+import type { MessagePort } from 'node:worker_threads'
+import type { Series } from '../rpc/metrics.ts'
+
+export type ToWorker =
+  /** Hand writes over to this port; without a port, the worker is the writer. */
+  | { kind: 'writer'; port: MessagePort | undefined }
+  /** Perform the calls of another worker, which come from this port. */
+  | { kind: 'serve'; port: MessagePort }
+  /** Send the metrics of this worker. */
+  | { kind: 'send-series'; id: number }
+  /** The metrics of all workers, which this worker has asked for. */
+  | { kind: 'all-series'; id: number; series: Series[] }
+  | { kind: 'stop'; isUrgent: boolean }
+
+export type FromWorker =
+  | ({ kind: 'ready' } & Started)
+  | { kind: 'series'; id: number; series: readonly Series[] }
+  /** Send the metrics of all workers. */
+  | { kind: 'read-series'; id: number }
+
+export type Started = {
+  port: number
+  metricsPort: number | undefined
+  setUpLink: string | undefined
+}
