@@ -63,7 +63,7 @@ onEachStore('text that is expensive to check', (engine) => {
           const identity = { name: 'x', claimMatch: { issuer: setUp.issuer.issuer, subjectPattern } }
           const { error } = await door.call(createIdentity, { parent, identity }, token)
           assert.equal(error?.code, 3, error?.message)
-          assert.match(error?.message ?? '', /each class such as .* counted as \d+ more/)
+          assert.match(error?.message ?? '', /each class such as .* adds \d+/)
         }
     })
 

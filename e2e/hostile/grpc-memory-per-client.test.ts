@@ -130,7 +130,7 @@ onEachStore('limits of the memory of the gRPC door', (engine) => {
   const compressed = framed(gzipSync(unreadable), true)
   const large = framed(Buffer.alloc(mib, 255), false)
 
-  async function assertAnonymousAreRead(address: string): Promise<void> {
+  async function assertRequestsWithoutTokenAreRead(address: string): Promise<void> {
     for (const [bytes, headers] of [
       [compressed, gzip],
       [large, {}],
@@ -138,7 +138,7 @@ onEachStore('limits of the memory of the gRPC door', (engine) => {
       assert.equal(await statusOf(open(address), publicMethod, bytes, headers), Code.INVALID_ARGUMENT)
   }
 
-  async function assertTrustedAreRead(address: string, token: string): Promise<void> {
+  async function assertRequestsWithTokenAreRead(address: string, token: string): Promise<void> {
     const { authorization } = bearer(token)
     for (const [bytes, headers] of [
       [compressed, bearer(token)],
@@ -154,21 +154,21 @@ onEachStore('limits of the memory of the gRPC door', (engine) => {
     return token
   }
 
-  test('an incomplete compressed request counts only with the bytes that were sent', async () => {
+  test('an incomplete compressed request uses only as much of the limit as the bytes that were sent', async () => {
     const addresses = Array<string>(50).fill('127.1.1.1')
     const calls = await attack(addresses, publicMethod, unfinishedBomb)
     assert.equal(countWaiting(calls), 50)
-    await assertAnonymousAreRead('127.1.1.1')
+    await assertRequestsWithoutTokenAreRead('127.1.1.1')
     const token = await newToken()
     const trusted = await attack(addresses, createGroup, unfinishedBomb, () => bearer(token))
     assert.equal(countWaiting(trusted), 50)
-    await assertTrustedAreRead('127.1.1.1', token)
+    await assertRequestsWithTokenAreRead('127.1.1.1', token)
   })
 
-  test('callers without a token in one network use at most a quarter of the memory, and others are answered', async () => {
+  test('callers without a token at one address use at most a quarter of the memory, and others are answered', async () => {
     const calls = await attack(Array<string>(12).fill('127.1.1.1'), publicMethod, bomb)
     assert.equal(countWaiting(calls), 2)
-    await assertAnonymousAreRead('127.1.1.2')
+    await assertRequestsWithoutTokenAreRead('127.1.1.2')
   })
 
   test('all addresses of a /24 together use at most three eighths of the memory, and all of a /16 at most half', async () => {
@@ -184,7 +184,7 @@ onEachStore('limits of the memory of the gRPC door', (engine) => {
       bomb,
     )
     assert.equal(countWaiting([...near, ...far]), 4)
-    await assertAnonymousAreRead('127.2.1.1')
+    await assertRequestsWithoutTokenAreRead('127.2.1.1')
   })
 
   test('health checks are answered while all of the memory is used', async () => {
@@ -204,16 +204,16 @@ onEachStore('limits of the memory of the gRPC door', (engine) => {
     const addresses = Array.from({ length: 12 }, (_, index) => `127.${index + 1}.1.1`)
     const calls = await attack(addresses, createGroup, bomb, () => bearer(token))
     assert.equal(countWaiting(calls), 6)
-    await assertTrustedAreRead('127.1.1.1', other)
-    await assertAnonymousAreRead('127.1.1.1')
+    await assertRequestsWithTokenAreRead('127.1.1.1', other)
+    await assertRequestsWithoutTokenAreRead('127.1.1.1')
   })
 
-  test('the identities in one network together use at most half of the memory', async () => {
+  test('the identities at one address together use at most half of the memory', async () => {
     const tokens = await Promise.all(Array.from({ length: 12 }, newToken))
     const addresses = Array<string>(12).fill('127.1.1.1')
     const calls = await attack(addresses, createGroup, bomb, (index) => bearer(tokens[index] ?? ''))
     assert.equal(countWaiting(calls), 8)
-    await assertTrustedAreRead('127.1.1.2', platform.owner.token)
+    await assertRequestsWithTokenAreRead('127.1.1.2', platform.owner.token)
   })
 
   test('each client of a proxy has its own limit, even if they use the same connection', async () => {

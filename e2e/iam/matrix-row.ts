@@ -40,7 +40,7 @@ export function codesFor(capabilities: readonly number[]): PerCaller {
   return [16, 16, 7, viewer, editor, owner, owner]
 }
 
-/** For each caller, 1 if a list that needs these capabilities contains the only resource in the group, else 0. */
+/** The number of results that each caller gets from a list that needs these capabilities, if the group contains one resource: 1 or 0. */
 export function visibleFor(capabilities: readonly number[]): PerCaller {
   const [, , , viewer, editor, owner] = codesFor(capabilities)
   const count = (code: number) => (code === 0 ? 1 : 0)

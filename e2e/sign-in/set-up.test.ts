@@ -323,7 +323,7 @@ onEachStore('local accounts', (engine) => {
       assert.equal(end.status, 400)
     })
 
-    test('are not needed by a person with an account, who accepts the invite with password or session', async () => {
+    test('are not created for a person who has an account and accepts the invite with its password or session', async () => {
       const identity = await addAccount(platform, 'kay@example.com')
       const { end, visitor } = await signIn(platform, 'kay@example.com', { invite: await invite() })
       assert.match(end.url, /code=/)

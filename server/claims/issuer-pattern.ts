@@ -17,7 +17,7 @@ export function issuerPatternFault(pattern: string): string | undefined {
   if (!alternatives) return `must start with https:// and a host, such as ${example}`
   for (const alternative of alternatives) {
     if (alternative === 'unclear' || !('parts' in alternative))
-      return `must consist of https://, a host and a path, and must repeat them in each alternative, such as ${example}`
+      return `must consist of https://, a host and a path, and each alternative (a|b) must be such a URL, for example ${example}`
     const hostFault = faultOfHost(atomsOf(alternative.parts.host))
     if (hostFault) return hostFault
   }

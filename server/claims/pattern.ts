@@ -15,12 +15,12 @@ const maxCompiledPatterns = 1000
 /** Describes what is wrong with a pattern. */
 export function patternFault(pattern: string): string | undefined {
   if (expandedLength(pattern) > maxExpandedLength)
-    return `must have at most ${maxExpandedLength} characters with its repeats written out, and each class such as [a-z] or \\pL counted as ${classLength} more`
+    return `must have at most ${maxExpandedLength} characters, where a repeat such as a{3} counts as written out (aaa) and each class such as [a-z] or \\pL adds ${classLength}`
   const compiled = tryCompile(pattern)
   if (typeof compiled === 'string') return `must be an RE2 regular expression: ${compiled}`
   if (compiled.matches('')) return 'must not match the empty string; use .+ to match every other string'
   return splitUrlPattern(pattern)?.includes('unclear')
-    ? 'must consist of the scheme, host and path of a URL, and must repeat them in each alternative'
+    ? 'must consist of the scheme, host and path of a URL; each alternative (a|b) must be a complete URL pattern'
     : undefined
 }
 

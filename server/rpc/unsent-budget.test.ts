@@ -29,7 +29,7 @@ describe('the budget of unsent bytes', () => {
     reserve('d', 100)
   })
 
-  test('subtracts a reservation only once, even if it is released again', () => {
+  test('frees a reservation only once, even if it is released twice', () => {
     const { reserve } = openUnsentBudget(limits)
     const release = reserve('a', 50)
     reserve('a', 50)

@@ -1,5 +1,6 @@
-// Decides which identities trust which other identities, for takeover.ts. Tenants write the patterns, which can be
-// expensive to match. A transaction runs on the event loop, so it matches patterns only up to a small total cost. A
+// Decides which identities trust which other identities, for takeover.ts. An identity trusts the subjects that match
+// its claim patterns. Tenants write these patterns, which can be expensive to match. A transaction runs on the event
+// loop, so it matches patterns only up to a small total cost. A
 // thread matches the others after the transaction is rolled back, and then the transaction runs again.
 import { toBinary } from '@bufbuild/protobuf'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
@@ -95,7 +96,7 @@ function openDecisions(
         undecided.push({ identity, subject })
         return true
       }
-      // Tries every subject, even after one is trusted, so that one round decides this link of all chains.
+      // Tries every subject, even after one is trusted, so that one round in the thread decides all open questions of this call.
       const trusting = identities.filter(
         (identity) => subjects.filter((s) => isTrusting(identity, s)).length > 0,
       )

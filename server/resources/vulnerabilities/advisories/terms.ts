@@ -35,7 +35,7 @@ export const termOf = (field: SearchField, value: string | number) => `${fieldPr
 /** Queries ignore case. */
 export const foldCase = (text: string) => text.toLowerCase()
 
-/** `origin` is the source package of the artifact, or '' if it has the same name or is not known. */
+/** `origin` is the name of the source package that the package is built from; '' if both names are equal or it is unknown. */
 export function termsOf(advisory: Advisory, origin: string): string[] {
   const { events, aliases } = advisory
   const latest = latestApproved(advisory)
