@@ -38,7 +38,11 @@ export const mayImport: Record<string, string[]> = {
   'server/claims': ['api'],
   'server/http': ['api', 'server/aip', 'server/wire'],
   'server/reference': ['api', 'server/pages'],
-  'server/rpc': ['api', 'server/aip', 'server/wire', 'type server/auth', 'type server/policy'],
+  'server/rpc': [
+    ...['api', 'server/aip', 'server/wire'],
+    ...['type server/auth', 'type server/limits', 'type server/policy'],
+  ],
+  'server/limits': ['api', 'server/aip', 'server/wire', 'server/store'],
   'server/resources': [
     ...[
       'api',

@@ -23,6 +23,7 @@ import type { Config } from './config/config.ts'
 import type { RandomBytes } from './crypto/random.ts'
 import type { Secret } from './crypto/secret.ts'
 import type { Mount } from './http/dispatch.ts'
+import type { SignInLimits } from './limits/call-limits.ts'
 import type { Log } from './log.ts'
 import { capabilityNamed } from './policy/capabilities.ts'
 import { signInAccess } from './policy/system-access.ts'
@@ -48,6 +49,7 @@ export type AuthenticationDependencies = {
   secret: Secret
   log: Log
   refusals: RefusalLog
+  limits: SignInLimits
   now(): number
   random: RandomBytes
   runMatch: RunMatch
@@ -63,7 +65,7 @@ export type AuthenticationOverrides = {
 export type Authentication = ReturnType<typeof openAuthentication>
 
 export function openAuthentication(
-  { config, store, keys, secret, log, refusals, now, random, runMatch }: AuthenticationDependencies,
+  { config, store, keys, secret, log, refusals, limits, now, random, runMatch }: AuthenticationDependencies,
   { outbound = openOutbound(), callAws = callAwsOverNetwork, passwordCost }: AuthenticationOverrides = {},
 ) {
   const { authUrl, baseUrl } = config
@@ -80,7 +82,15 @@ export function openAuthentication(
   const states = openExpiringStates(shared)
   const people = peopleOf({ access: signInAccess, now, random })
   const tokens = {
-    exchange: openExchange({ ...shared, verifyOwn, issuerKeys, onSeen, callAws, runMatch }),
+    exchange: openExchange({
+      ...shared,
+      verifyOwn,
+      issuerKeys,
+      onSeen,
+      callAws,
+      runMatch,
+      admit: limits.exchange,
+    }),
     refreshTokens: openRefreshTokens(shared),
     isCapability: (name: string) => capabilityNamed(name) !== undefined,
     throttle: openThrottle(maxFailedExchanges, failurePeriodMs, now),
@@ -90,6 +100,7 @@ export function openAuthentication(
     const login = await import('./auth/login/login.ts')
     return login.openLogin({
       ...{ ...shared, ...tokens, states, people, outbound, onSeen, passwordCost, verifyIssued },
+      admit: limits.arrive,
       findPerson: (identity) => findPerson(store, identity),
       log: (event, message) => log.info(event, message),
       logRefusal: (event, message) => {

@@ -12,6 +12,8 @@ import type { Config } from './config/config.ts'
 import type { RandomBytes } from './crypto/random.ts'
 import { pooled } from './crypto/random.ts'
 import type { Secret } from './crypto/secret.ts'
+import { proxyTest } from './http/client-address.ts'
+import { noLimits, openCallLimits } from './limits/call-limits.ts'
 import type { Log } from './log.ts'
 import { openGrantParser } from './policy/grants.ts'
 import { openIdempotency } from './resources/idempotency/idempotency.ts'
@@ -40,6 +42,8 @@ export type CoreOverrides = AuthenticationOverrides & {
   random?: RandomBytes
   checkLimits?: Partial<PoolOptions>
   refusalLog?: Partial<RefusalLogOptions>
+  /** A monotonic clock in milliseconds, for the duration and the rate of calls. */
+  clock?: () => number
   /** Bytes of large responses that may wait for their clients. */
   unsentLimits?: { perCaller: number; total: number }
 }
@@ -77,10 +81,12 @@ const monotonicNow = () => performance.now()
 
 export async function openCore(options: CoreOptions, overrides: CoreOverrides = {}): Promise<Core> {
   const { config, log, store, otherThreads, maxListRows } = options
-  const { now = Date.now, random = pooled(randomBytes) } = overrides
+  const { now = Date.now, random = pooled(randomBytes), clock = monotonicNow } = overrides
   const { keys, secret } = await prepareStore(config, store, { now, random })
   const checks = openChecks(overrides.checkLimits)
   const refusals = openRefusalLog(log, overrides.refusalLog)
+  const { rates, maxCallsPerCaller: maxRunning } = config
+  const limits = openCallLimits({ rates, maxRunning, isProxy: proxyTest(config.trustedProxies), clock })
   const deps = {
     ...{ store: withStatusErrors(store), now, random, checks, maxListRows },
     pages: openPageSeals(keys.page, now, random),
@@ -88,7 +94,10 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     idempotency: openIdempotency({ secret, now }),
   }
   const { sts, registration, login, states } = openAuthentication(
-    { config, store: deps.store, keys, secret, log, refusals, now, random, runMatch: checks.match },
+    {
+      ...{ config, store: deps.store, keys, secret, log, refusals, now, random, runMatch: checks.match },
+      limits: limits.signIn,
+    },
     overrides,
   )
   const deadlines = openDeadlines(systemNow)
@@ -98,7 +107,8 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   const authenticate = openAuthenticator(keys, parties, now)
   const parseGrants = openGrantParser()
   const corridorOptions: CorridorOptions = {
-    ...{ authenticate, report, deadlines, unsent, parseGrants, clock: monotonicNow, otherThreads },
+    ...{ authenticate, report, deadlines, unsent, parseGrants, clock, otherThreads },
+    limits: limits.calls,
   }
   return {
     ...{ login, states, corridorOptions, authenticate, series, refusals, keys, secret, now, random },
@@ -108,9 +118,10 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   }
 }
 
-/** For calls that another thread has handed over: it reports them and counts their bytes. */
+/** For calls that another thread has handed over: it counts and reports them, and counts their bytes. */
 const unreported = {
   report: () => {},
   unsent: { reserve: () => () => {} },
   otherThreads: undefined,
+  limits: noLimits,
 }

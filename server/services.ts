@@ -6,6 +6,7 @@ import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { describeMethods } from '@stemma/api/method.ts'
 import type { Authentication } from './authentication.ts'
+import { noLimits } from './limits/call-limits.ts'
 import { resources } from './resource-list.ts'
 import { authMethods } from './resources/auth/auth.ts'
 import type { Dependencies } from './resources/dependencies.ts'
@@ -86,6 +87,7 @@ function openCallV2(endpoints: readonly Endpoint[], deadlines: Deadlines): CallV
       parseGrants: demand.parseGrants,
       clock: () => 0, // used only for reports
       unsent: { reserve: () => () => {} }, // not sent: v1 converts the reply at once
+      limits: noLimits, // the v1 call is counted
     })
     const timeout = deadlines.msUntil(deadline)
     const headers = { authorization, ifMatch, idempotencyKey: undefined }

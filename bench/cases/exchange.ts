@@ -78,6 +78,7 @@ export async function benchExchange(): Promise<Line[]> {
       baseUrl,
       now: Date.now,
       random,
+      admit() {},
       onSeen() {},
       callAws,
       runMatch: () => Promise.reject(new Error('the identity has no patterns')),

@@ -7,6 +7,7 @@ import { describeMethod } from '@stemma/api/method.ts'
 import { openPageSeals } from '../../server/aip/page-token.ts'
 import { openChecks } from '../../server/checks.ts'
 import { readConfig } from '../../server/config/config.ts'
+import { noLimits } from '../../server/limits/call-limits.ts'
 import { openGrantParser } from '../../server/policy/grants.ts'
 import { groupsResource } from '../../server/resources/iam/groups/resource.ts'
 import { openIdempotency } from '../../server/resources/idempotency/idempotency.ts'
@@ -49,6 +50,7 @@ export async function openLister({ settings, identity }: HugeStore): Promise<Lis
     parseGrants: openGrantParser(),
     clock: () => performance.now(),
     unsent: { reserve: () => () => {} }, // nothing is sent
+    limits: noLimits,
   })
   const noHeaders = { authorization: undefined, ifMatch: undefined, idempotencyKey: undefined }
   const envelope = { door: 'rest', requestId: 'bench', timeout: 60_000, address: '', ...noHeaders } as const

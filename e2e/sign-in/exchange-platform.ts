@@ -26,9 +26,10 @@ export async function startExchangePlatform(
   engine: Engine,
   overrides: Overrides = {},
   algorithm?: string,
+  args: string[] = [],
 ): Promise<ExchangePlatform> {
   const issuer = await startIssuer(algorithm)
-  const platform = await startPlatform(engine, ['--trusted-issuers', issuer.issuer], overrides)
+  const platform = await startPlatform(engine, ['--trusted-issuers', issuer.issuer, ...args], overrides)
   const [rest, grpc] = [restDoor(platform.url), grpcDoor(platform.url)]
   const { organization, token } = platform.owner
   const claimMatch = { issuer: issuer.issuer, subject: 'robot' }

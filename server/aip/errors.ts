@@ -185,6 +185,35 @@ export const tooManyRequests = (text: string, wait?: number) =>
         },
   )
 
+const retryNames = ['retry-after', 'ratelimit-policy', 'ratelimit']
+
+/** The headers of an error that say when to try again, if it has any. Sign-in and gRPC send them too. */
+export const retryHeaders = ({ headers }: StatusError): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => retryNames.includes(name)))
+
+/** For a rate limit that is reached. `subject` is whose limit it is, `description` the limit. */
+export const rateLimited = ({
+  text,
+  subject,
+  description,
+  seconds,
+  headers,
+}: {
+  text: string
+  subject: string
+  description: string
+  /** After how many seconds a retry may succeed. */
+  seconds: number
+  headers: Record<string, string>
+}) =>
+  new StatusError(Code.RESOURCE_EXHAUSTED, text, {
+    details: [
+      { type: 'RetryInfo', fields: { retryDelay: `${seconds}s` } },
+      { type: 'QuotaFailure', fields: { violations: [{ subject, description }] } },
+    ],
+    headers: { 'retry-after': String(seconds), ...headers },
+  })
+
 export const aborted = (text: string, http?: number) =>
   new StatusError(Code.ABORTED, text, http ? { http } : {})
 
@@ -215,7 +244,9 @@ export const keyInUse = () =>
 
 export const cancelled = () => new StatusError(Code.CANCELLED, 'the client disconnected')
 
-export const deadlineExceeded = () => new StatusError(Code.DEADLINE_EXCEEDED, 'the call took too long')
+/** `advice` says how to make the call cheaper. */
+export const deadlineExceeded = (advice?: string) =>
+  new StatusError(Code.DEADLINE_EXCEEDED, `the call took too long${advice ? `; ${advice}` : ''}`)
 
 export function unavailable(text: string, cause?: unknown): StatusError {
   return new StatusError(Code.UNAVAILABLE, text, {

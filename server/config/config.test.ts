@@ -52,6 +52,14 @@ describe('settings', () => {
       trustedProxies: [],
       vendorPrefixes: ['chainguard.'],
       maxConnections: { perNetwork: 1000, total: 10_000 },
+      rates: {
+        read: { caller: 2000, organization: 10_000, address: 10_000 },
+        list: { caller: 500, organization: 2000, address: 2000 },
+        write: { caller: 500, organization: 2000, address: 2000 },
+        exchange: { caller: 100, organization: 500, address: 500 },
+        'sign-in': { caller: 0, organization: 0, address: 100 },
+      },
+      maxCallsPerCaller: 250,
       tls: undefined,
       logLevel: 'info',
       drainDelayMs: 5000,
@@ -78,6 +86,12 @@ describe('settings', () => {
       STEMMA_VENDOR_PREFIXES: 'chainguard., example.api.,chainguard.',
       STEMMA_MAX_CONNECTIONS: '500',
       STEMMA_MAX_CONNECTIONS_PER_NETWORK: '50',
+      STEMMA_RATE_READ: 'caller=100, address=0',
+      STEMMA_RATE_LIST: '0',
+      STEMMA_RATE_WRITE: 'organization=0.5',
+      STEMMA_RATE_EXCHANGE: 'address=10,organization=20,caller=30',
+      STEMMA_RATE_SIGN_IN: 'address=2.25',
+      STEMMA_MAX_CALLS_PER_CALLER: '0',
       STEMMA_LOG_LEVEL: 'debug',
       STEMMA_DRAIN_DELAY: '0',
     })
@@ -98,6 +112,14 @@ describe('settings', () => {
       trustedProxies: ['10.0.0.0/8', 'fd00::1'],
       vendorPrefixes: ['chainguard.', 'example.api.'],
       maxConnections: { perNetwork: 50, total: 500 },
+      rates: {
+        read: { caller: 100, organization: 10_000, address: 0 },
+        list: { caller: 0, organization: 0, address: 0 },
+        write: { caller: 500, organization: 0.5, address: 2000 },
+        exchange: { caller: 30, organization: 20, address: 10 },
+        'sign-in': { caller: 0, organization: 0, address: 2.25 },
+      },
+      maxCallsPerCaller: 0,
       tls: undefined,
       logLevel: 'debug',
       drainDelayMs: 0,
@@ -337,6 +359,26 @@ describe('the values of settings', () => {
     assertRejected('STEMMA_VENDOR_PREFIXES', many, /must be at most 10 prefixes, not 11/)
   })
 
+  test('must be calls per second for the limits that a rate has', () => {
+    const texts = [
+      '100',
+      'caller',
+      'caller=',
+      'caller=-1',
+      'caller=1e3',
+      'caller=1/s',
+      'user=1',
+      'address=99999999',
+    ]
+    for (const text of [...texts, 'caller=1,address=x', 'caller=0.0001', 'constructor=1'])
+      assertRejected(
+        'STEMMA_RATE_READ',
+        text,
+        /must be 0 or calls per second .*caller=2000,organization=10000/,
+      )
+    assertRejected('STEMMA_RATE_SIGN_IN', 'caller=1', /such as address=100, not "caller=1"$/)
+  })
+
   test('STEMMA_CORS_ORIGINS are origins as browsers send them', () => {
     for (const origin of ['*', 'null', 'https://a.test/', 'https://a.test/x', 'a.test', 'HTTPS://A.TEST']) {
       assertRejected('STEMMA_CORS_ORIGINS', `https://ok.test,${origin}`, /must be origins such as/)
@@ -349,6 +391,7 @@ describe('the values of settings', () => {
     assertRejected('STEMMA_MAX_CONNECTIONS', '0', /from 1 to 1000000/)
     assertRejected('STEMMA_MAX_CONNECTIONS_PER_NETWORK', 'many', /from 1 to 1000000/)
     assertRejected('STEMMA_DRAIN_DELAY', '601', /from 0 to 600/)
+    assertRejected('STEMMA_MAX_CALLS_PER_CALLER', '-1', /from 0 to 1000000/)
     assert.match(faultsOf({}, '--data-dir=')[0] ?? '', /^STEMMA_DATA_DIR \(--data-dir\) must be a folder/)
   })
 })

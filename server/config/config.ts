@@ -1,7 +1,7 @@
 // Validates the settings and converts them to a Config. All faults are reported in one error.
 import type { Flags, FlagTypes } from './env.ts'
 import { readSettings } from './env.ts'
-import type { Reader } from './readers.ts'
+import type { Rate, Reader } from './readers.ts'
 import {
   hosts,
   integer,
@@ -13,6 +13,7 @@ import {
   origins,
   packagePrefixes,
   postgresUrl,
+  rate,
   secret,
   url,
   workerCount,
@@ -46,6 +47,10 @@ export type Config = {
   maxConnections: { perNetwork: number; total: number }
   /** How many threads serve calls. */
   workers: number
+  /** Calls per second, by cost class; 0 for no limit. */
+  rates: Record<'read' | 'list' | 'write' | 'exchange' | 'sign-in', Rate>
+  /** How many calls of one caller may run at a time; 0 for any number. */
+  maxCallsPerCaller: number
   tls: Tls | undefined
   logLevel: string
   /** How long a stopping server accepts calls, in milliseconds. Load balancers need this time to notice the stop. */
@@ -83,6 +88,10 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
       return placeholder
     }
   }
+  const readRate = (key: SettingKey) => {
+    const reader = rate(settings[key].defaultText)
+    return read(key, reader, reader('0'))
+  }
   const port = read('port', integer(0, 65535), 8080)
   const metricsPort = read('metricsPort', optional(integer(0, 65535)), undefined)
   if (metricsPort === port && port !== 0)
@@ -113,6 +122,14 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
       total: read('maxConnections', integer(1, 1_000_000), 10_000),
     },
     workers: read('workers', workerCount, 1),
+    rates: {
+      read: readRate('rateRead'),
+      list: readRate('rateList'),
+      write: readRate('rateWrite'),
+      exchange: readRate('rateExchange'),
+      'sign-in': readRate('rateSignIn'),
+    },
+    maxCallsPerCaller: read('maxCallsPerCaller', integer(0, 1_000_000), 250),
     tls,
     logLevel: read('logLevel', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info'),
     drainDelayMs: read('drainDelay', integer(0, 600), 5) * 1000,

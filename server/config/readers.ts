@@ -116,6 +116,33 @@ export function networks(text: string): string[] {
   return list
 }
 
+/** Calls per second of one caller, of one organization, and of one IPv4 address or IPv6 /64; 0 for no limit. */
+export type Rate = { caller: number; organization: number; address: number }
+
+const maxRate = 10_000_000
+
+/**
+ * Reads calls per second, such as `caller=100,address=0.5`. Limits that the text does not name keep their default; 0 alone
+ * turns all of them off. Only limits that have a default can be set.
+ */
+export function rate(defaultText: string): Reader<Rate> {
+  const withoutLimits: Rate = { caller: 0, organization: 0, address: 0 }
+  const set = (before: Rate, text: string): Rate => {
+    const values = { ...before }
+    for (const item of listOf(text)) {
+      const [, scope = '', number] = /^([a-z]+)=(\d{1,8}(?:\.\d{1,3})?)$/.exec(item) ?? []
+      if (!defaultText.includes(`${scope}=`) || scope === '' || !(Number(number) <= maxRate))
+        throw new Error(
+          `must be 0 or calls per second up to ${maxRate}, such as ${defaultText}, not ${quote(text)}`,
+        )
+      values[scope as keyof Rate] = Number(number) // the defaults name only these
+    }
+    return values
+  }
+  const defaults = set(withoutLimits, defaultText)
+  return (text) => (text === '0' ? withoutLimits : set(defaults, text))
+}
+
 /** Every service is registered under each prefix, so the number of prefixes is limited. */
 const maxPrefixes = 10
 

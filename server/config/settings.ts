@@ -22,6 +22,9 @@ const setting = (variable: string, defaultText: string, about: string, mayBeEmpt
   mayBeEmpty,
 })
 
+const rateSetting = (name: string, defaultText: string, calls: string) =>
+  setting(`STEMMA_RATE_${name}`, defaultText, `how many ${calls} are allowed in a second; 0 for any number`)
+
 export const settings = {
   port: setting('PORT', '8080', 'the port that serves everything'),
   metricsPort: setting(
@@ -89,6 +92,16 @@ export const settings = {
     'STEMMA_WORKERS',
     '1',
     'how many threads serve calls: a number, or auto for one per core; more than one needs Linux',
+  ),
+  rateRead: rateSetting('READ', 'caller=2000,organization=10000,address=10000', 'reads of one resource'),
+  rateList: rateSetting('LIST', 'caller=500,organization=2000,address=2000', 'lists, searches and exports'),
+  rateWrite: rateSetting('WRITE', 'caller=500,organization=2000,address=2000', 'changes'),
+  rateExchange: rateSetting('EXCHANGE', 'caller=100,organization=500,address=500', 'exchanges of tokens'),
+  rateSignIn: rateSetting('SIGN_IN', 'address=100', 'requests to the pages and endpoints of sign-in'),
+  maxCallsPerCaller: setting(
+    'STEMMA_MAX_CALLS_PER_CALLER',
+    '250',
+    'how many calls of one caller may run at a time; 0 for any number',
   ),
   tlsCert: setting('STEMMA_TLS_CERT', '', 'a PEM file with the certificate chain; turns TLS on'),
   tlsKey: setting('STEMMA_TLS_KEY', '', 'a PEM file with the private key of the certificate'),

@@ -6,6 +6,7 @@ import { describeMethod } from '@stemma/api/method.ts'
 import { Code } from '../aip/code.ts'
 import type { StatusError } from '../aip/errors.ts'
 import { cancelled } from '../aip/errors.ts'
+import { noLimits } from '../limits/call-limits.ts'
 import type { ParseGrants } from '../policy/grants.ts'
 import type { Reply } from '../wire/reply.ts'
 import { asJson } from '../wire/reply.ts'
@@ -28,6 +29,7 @@ async function openTestCorridor(reply: Reply) {
     parseGrants: (() => assert.fail('no grants are read')) as ParseGrants,
     clock: () => 0,
     unsent,
+    limits: noLimits,
   })
   const noHeaders = { authorization: '', ifMatch: undefined, idempotencyKey: undefined }
   const envelope = { door: 'rest', requestId: '', address: '', timeout: 1000, ...noHeaders } as const

@@ -5,6 +5,8 @@ import type { Method } from '@stemma/api/method.ts'
 import type { StatusError } from '../aip/errors.ts'
 import { asStatusError, TooExpensive } from '../aip/errors.ts'
 import type { Authenticate } from '../auth/tokens/authenticate.ts'
+import type { CallLimits } from '../limits/call-limits.ts'
+import type { Meter } from '../limits/meter.ts'
 import type { Demand } from '../policy/admit.ts'
 import type { ParseGrants } from '../policy/grants.ts'
 import type { Caller } from '../wire/caller.ts'
@@ -25,11 +27,12 @@ export type CorridorOptions = {
   deadlines: Deadlines
   /** Shared by all calls, since it has a cache. */
   parseGrants: ParseGrants
-  /** A monotonic clock in milliseconds, for the duration of calls. */
+  /** A monotonic clock in milliseconds, for the duration and the rate of calls. */
   clock(): number
   unsent: UnsentBudget
   /** Undefined if this thread performs every call. */
   otherThreads?: OtherThreads | undefined
+  limits: CallLimits
 }
 
 export function openCorridor({
@@ -40,17 +43,32 @@ export function openCorridor({
   clock,
   unsent,
   otherThreads,
+  limits,
 }: CorridorOptions): Corridor<Endpoint> {
   return ({ method, handler }, envelope, readRequest) => {
     const started = clock()
     const deadline = deadlines.after(envelope.timeout)
     const isOpen = method.access?.open ?? false
+    const costClass = limits.classOf(method)
     let caller: Caller | undefined
     let received: Message | undefined
-    const reportEnd = (error?: StatusError) => report(method, envelope, caller, clock() - started, error)
+    let network: Meter | undefined
+    let running: Meter | undefined
+    const errorOf = (thrown: unknown) => limits.explain(method, asStatusError(thrown))
+
+    function reportEnd(error?: StatusError): void {
+      limits.leave(running)
+      report(method, envelope, caller, clock() - started, error)
+    }
+
+    function authenticateCaller(): MaybePromise<Caller> {
+      network = limits.arrive(costClass, envelope.address, started)
+      return isOpen ? anonymous : authenticate(envelope.authorization)
+    }
 
     function read(authenticated: Caller): MaybePromise<Reply> {
       caller = authenticated
+      if (!isOpen) running = limits.enter(costClass, caller.identity, network, started)
       return andThen(readRequest(), run)
     }
 
@@ -75,9 +93,11 @@ export function openCorridor({
 
     function finish(reply: Reply): Reply {
       const { parts } = reply
+      const headers = limits.fieldsOf(costClass, running, network, started)
       if (parts && envelope.door === 'rest')
-        return { ...reply, parts: () => countedParts(parts(), unsent, caller, reportEnd) }
+        return { ...reply, headers, parts: () => countedParts(parts(), unsent, caller, errorOf, reportEnd) }
       const rendered = renderFor(reply, envelope.door)
+      if (headers) rendered.headers = headers
       const bytes = envelope.door === 'rest' ? rendered.json().size : rendered.bytes().length
       if (bytes > maxUncountedBytes) rendered.onSent = unsent.reserve(caller?.identity ?? '', bytes)
       reportEnd()
@@ -85,13 +105,13 @@ export function openCorridor({
     }
 
     function fail(thrown: unknown): never {
-      const error = asStatusError(thrown)
+      const error = errorOf(thrown)
       reportEnd(error)
       throw error
     }
 
     return recover(
-      () => andThen(isOpen ? anonymous : authenticate(envelope.authorization), read),
+      () => andThen(authenticateCaller(), read),
       (thrown) => {
         const lane = thrown instanceof TooExpensive ? otherThreads?.lane : undefined
         const request = received
@@ -109,6 +129,7 @@ async function* countedParts(
   parts: JsonParts,
   unsent: UnsentBudget,
   caller: Caller | undefined,
+  errorOf: (thrown: unknown) => StatusError,
   reportEnd: (error?: StatusError) => void,
 ): JsonParts {
   let error: StatusError | undefined
@@ -120,7 +141,7 @@ async function* countedParts(
       release()
     }
   } catch (thrown) {
-    error = asStatusError(thrown)
+    error = errorOf(thrown)
     throw error
   } finally {
     release()

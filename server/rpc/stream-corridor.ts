@@ -1,6 +1,7 @@
 // The corridor of calls whose response is a stream of replies. A call is reported when its stream has ended.
 import type { StatusError } from '../aip/errors.ts'
 import { asStatusError, deadlineExceeded, tooManyRequests } from '../aip/errors.ts'
+import type { Meter } from '../limits/meter.ts'
 import type { Caller } from '../wire/caller.ts'
 import type { StreamCorridor } from '../wire/envelope.ts'
 import type { Call, Endpoint, StreamHandler } from './call.ts'
@@ -20,6 +21,7 @@ export function openStreamCorridor({
   deadlines,
   parseGrants,
   clock,
+  limits,
 }: Omit<CorridorOptions, 'unsent'>): StreamCorridor<Endpoint> {
   const countStream = openStreamCounter()
   return async function* (endpoint, envelope, readRequest) {
@@ -27,10 +29,14 @@ export function openStreamCorridor({
     const deadline = deadlines.after(envelope.timeout)
     let caller: Caller | undefined
     let error: StatusError | undefined
+    let running: Meter | undefined
     let release = () => {}
     try {
+      const costClass = limits.classOf(endpoint.method)
+      const network = limits.arrive(costClass, envelope.address, started)
       const isOpen = endpoint.method.access?.open ?? false
       caller = isOpen ? anonymous : await authenticate(envelope.authorization)
+      if (!isOpen) running = limits.enter(costClass, caller.identity, network, started)
       const request = await readRequest()
       const demand = demandOf(endpoint.method, request, caller, parseGrants)
       const call = callOf(endpoint.method, request, demand, deadline, envelope)
@@ -46,10 +52,11 @@ export function openStreamCorridor({
         yield renderFor(next.value, envelope.door)
       }
     } catch (thrown) {
-      error = asStatusError(thrown)
+      error = limits.explain(endpoint.method, asStatusError(thrown))
       throw error
     } finally {
       release()
+      limits.leave(running)
       report(endpoint.method, envelope, caller, clock() - started, error)
     }
   }

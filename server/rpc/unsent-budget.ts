@@ -30,7 +30,7 @@ export function openUnsentBudget(
     reserve(identity, bytes) {
       if ((byCaller.get(identity) ?? 0) + bytes > limits.perCaller)
         throw tooManyRequests(
-          'too many of your responses wait to be read; read them first',
+          'too many of your responses wait to be read; read them first, or ask for smaller pages',
           retryAfterSeconds,
         )
       if (total + bytes > limits.total)

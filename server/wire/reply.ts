@@ -18,6 +18,8 @@ export type Reply = {
   etag?: string
   /** Whether this is the stored response of an earlier call with the same idempotency key. */
   isReplayed?: boolean
+  /** Further header fields of the response; metadata over gRPC. */
+  headers?: Readonly<Record<string, string>> | undefined
   /** The JSON in parts, in place of `json`: for a response that may be too large for memory. Must be read to its end. */
   parts?(): JsonParts
   /** Called when the response was sent, or can no longer be sent. */

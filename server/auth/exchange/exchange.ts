@@ -17,6 +17,8 @@ export type ExchangeDependencies = MintDependencies &
     baseUrl: string
     /** Matches costly patterns in a worker thread. */
     runMatch: RunMatch
+    /** Called with the uid of an identity that may be assumed. Throws if that has happened too often. */
+    admit(identity: string): void
     /** Called with the uid of every identity that was assumed. */
     onSeen(identity: string): void
   }
@@ -35,7 +37,7 @@ export type Exchange = (bearer: string, request: ExchangeRequest) => Promise<Iss
 const maxCachedStaticKeys = 200
 
 export function openExchange(deps: ExchangeDependencies): Exchange {
-  const { authUrl, baseUrl, onSeen } = deps
+  const { authUrl, baseUrl, admit, onSeen } = deps
   const issuable = issuableAudiences(baseUrl, authUrl)
   const ownAudiences = [...new Set([authUrl, baseUrl, new URL(authUrl).host])]
   const assumeDeps: AssumeDependencies = {
@@ -50,6 +52,7 @@ export function openExchange(deps: ExchangeDependencies): Exchange {
     // A JSON Web Token contains dots. A signed AWS request does not, because it is encoded in base64url.
     const assume = bearer.includes('.') ? assumeByToken : assumeByAws
     const { identity, email, act, limits, signIn, expires } = await assume(assumeDeps, bearer, requested)
+    admit(identity)
     const [audience = baseUrl, ...others] = audiences
     const token = await mintToken(deps, {
       ...{ identity, act, signIn, expires, limits: intersect(limits, requestedLimits) },

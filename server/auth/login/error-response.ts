@@ -1,6 +1,6 @@
 // Converts errors to pages.
 import { errors } from 'oidc-provider'
-import { malformed, StatusError } from '../../aip/errors.ts'
+import { malformed, retryHeaders, StatusError } from '../../aip/errors.ts'
 import { errorPage } from '../../pages/error.ts'
 import type { PageResponse } from './page-request.ts'
 
@@ -22,12 +22,8 @@ export function plainMessage({ message, violations: [violation] }: StatusError):
 
 export const sentence = (text: string) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`
 
-/** The Retry-After header of an error, if it has one. */
-export const retryHeader = ({ headers }: StatusError): Record<string, string> =>
-  headers['retry-after'] ? { 'retry-after': headers['retry-after'] } : {}
-
 export const errorResponse = (error: StatusError): PageResponse => ({
   page: errorPage(sentence(plainMessage(error))),
   status: error.http,
-  headers: retryHeader(error),
+  headers: retryHeaders(error),
 })

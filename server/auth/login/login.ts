@@ -43,6 +43,8 @@ export type LoginDependencies = Omit<PageDependencies, CreatedHere> &
     /** Called if the client closes or breaks its connection during a request. */
     onDisconnect(error: Error): void
     onError(error: unknown): void
+    /** Throws if the network of an address has sent too many requests. */
+    admit(address: string): void
   }
 
 export type Login = (request: IncomingMessage, response: ServerResponse, target: Target) => Promise<void>
@@ -54,6 +56,7 @@ export function openLogin(deps: LoginDependencies): Login {
   return async (request, response, target) => {
     const page = pageRequestOf(request, response, target)
     try {
+      requireRate(deps, page)
       await pages.run(page, () => answer(pageDeps, page))
     } catch (error) {
       // A client that closed the connection while sending receives nothing.
@@ -62,6 +65,15 @@ export function openLogin(deps: LoginDependencies): Login {
       if (!clientError) deps.onError(error)
       answerError(page, clientError ?? internal(error))
     }
+  }
+}
+
+function requireRate({ admit, logRefusal }: LoginDependencies, { address }: PageRequest): void {
+  try {
+    admit(address)
+  } catch (error) {
+    logRefusal({ address, reason: (error as Error).message }, 'sign-in refused')
+    throw error
   }
 }
 

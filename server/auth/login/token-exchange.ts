@@ -1,12 +1,12 @@
 // The exchange at the standard token endpoint (RFC 8693), with the errors of RFC 6749, 5.2.
 import { Code } from '../../aip/code.ts'
-import { invalidField, malformed, StatusError } from '../../aip/errors.ts'
+import { invalidField, malformed, retryHeaders, StatusError } from '../../aip/errors.ts'
 import { resemblesLimit } from '../../aip/limit-names.ts'
 import type { Exchange, ExchangeRequest } from '../exchange/exchange.ts'
 import { throttledExchange } from '../exchange/failed-exchanges.ts'
 import type { Throttle } from '../throttle.ts'
 import { requestedLimits } from '../tokens/token-limits.ts'
-import { plainMessage, retryHeader } from './error-response.ts'
+import { plainMessage } from './error-response.ts'
 import type { PageResponse } from './page-request.ts'
 
 export const tokenExchangeGrantType = 'urn:ietf:params:oauth:grant-type:token-exchange'
@@ -105,7 +105,7 @@ export function oauthError(error: StatusError): PageResponse {
     // 400 in place of 401, 403 and 404 (RFC 6749, 5.2); other errors keep their status.
     status: error.http >= 405 ? error.http : 400,
     json: { error: errorCodeOf(error), error_description: plainMessage(error) },
-    headers: retryHeader(error),
+    headers: retryHeaders(error),
   }
 }
 

@@ -97,11 +97,12 @@ function decode({ desc }: Method, bytes: Uint8Array): Message {
   }
 }
 
-function trailerOf({ etag, isReplayed }: Reply): Metadata | undefined {
-  if (etag === undefined && !isReplayed) return undefined
+function trailerOf({ etag, isReplayed, headers }: Reply): Metadata | undefined {
+  if (etag === undefined && !isReplayed && !headers) return undefined
   const trailer = new Metadata()
   if (etag !== undefined) trailer.set('etag', etag)
   if (isReplayed) trailer.set(replayedHeader, 'true')
+  if (headers) for (const [name, value] of Object.entries(headers)) trailer.set(name, value)
   return trailer
 }
 

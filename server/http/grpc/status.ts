@@ -14,7 +14,7 @@ import {
 } from '@stemma/api/gen/google/rpc/error_details_pb.ts'
 import { StatusSchema } from '@stemma/api/gen/google/rpc/status_pb.ts'
 import type { Detail, StatusError } from '../../aip/errors.ts'
-import { asStatusError, replayedHeader, statusOf } from '../../aip/errors.ts'
+import { asStatusError, replayedHeader, retryHeaders, statusOf } from '../../aip/errors.ts'
 
 const detailSchemas: Record<string, DescMessage> = Object.fromEntries(
   [
@@ -55,6 +55,7 @@ export function openStatusWriter(errorDomain: string): StatusWriter {
     trailers(error) {
       const { message, bytes } = renderedOf(error)
       return {
+        ...retryHeaders(error),
         'grpc-status': error.code,
         'grpc-message': encodeURI(message),
         'grpc-status-details-bin': bytes.toString('base64'),
@@ -67,6 +68,7 @@ export function openStatusWriter(errorDomain: string): StatusWriter {
       metadata.set('grpc-status-details-bin', bytes)
       const replayed = error.headers[replayedHeader]
       if (replayed !== undefined) metadata.set(replayedHeader, replayed)
+      for (const [name, value] of Object.entries(retryHeaders(error))) metadata.set(name, value)
       return { code: error.code as number, details: message, metadata }
     },
   }

@@ -11,6 +11,7 @@ export async function sendParts(
   context: ResponseContext,
   { request, response, requestId }: Exchange,
   parts: JsonParts,
+  extraHeaders: readonly string[],
 ): Promise<void> {
   let stopWaiting = () => {}
   response.once('close', () => stopWaiting())
@@ -30,6 +31,7 @@ export async function sendParts(
       requestId,
       'content-type',
       'application/json',
+      ...extraHeaders,
     ]
     writeHead(context, request, response, 200, headers, false)
     if (request.method === 'HEAD') next = await parts.return()

@@ -81,15 +81,16 @@ function answerCall<E extends Endpoint>(context: RestContext<E>, exchange: Excha
     })
   const read = () => readRequest(request, response, match, target.query)
   return andThen(context.corridor(endpoint, envelope, read), (reply) => {
-    if (reply.parts) return sendParts(context, exchange, reply.parts())
+    if (reply.parts) return sendParts(context, exchange, reply.parts(), headersOf(reply))
     if (reply.onSent) onClosed(response, reply.onSent)
     return sendJson(context, exchange, 200, reply.json(), headersOf(reply))
   })
 }
 
-function headersOf({ etag, isReplayed }: Reply): string[] {
+function headersOf({ etag, isReplayed, headers: others }: Reply): string[] {
   const headers = etag ? ['etag', etag] : []
   if (isReplayed) headers.push(replayedHeader, 'true')
+  if (others) headers.push(...Object.entries(others).flat())
   return headers
 }
 

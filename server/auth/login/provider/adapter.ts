@@ -1,14 +1,14 @@
 // Keeps the state of oidc-provider: in our store if it belongs to a person or is a device code, in cookies otherwise.
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider'
 import { errors } from 'oidc-provider'
-import { StatusError } from '../../../aip/errors.ts'
+import { retryHeaders, StatusError } from '../../../aip/errors.ts'
 import type { Store } from '../../../store/db.ts'
 import { StoreError } from '../../../store/store-error.ts'
 import type { Work } from '../../../store/work.ts'
 import { networksOf } from '../../../wire/client-network.ts'
 import type { BrowserDependencies } from '../browser.ts'
 import { isSameBrowser, rememberBrowser } from '../browser.ts'
-import { plainMessage, retryHeader } from '../error-response.ts'
+import { plainMessage } from '../error-response.ts'
 import type { ExpiringState, ExpiringStates, Payload, StateKeys } from '../expiring-states.ts'
 import type { PageRequest } from '../page-request.ts'
 import type { SealedStates } from '../sealed-states.ts'
@@ -79,7 +79,7 @@ function throwForClient(error: unknown, { response }: PageRequest): never {
   if (error instanceof StoreError && error.kind === 'foreign-key')
     throw new errors.SessionNotFound('the identity was deleted')
   if (!(error instanceof StatusError) || error.http !== 429) throw error
-  for (const [name, value] of Object.entries(retryHeader(error))) response.setHeader(name, value)
+  for (const [name, value] of Object.entries(retryHeaders(error))) response.setHeader(name, value)
   const refusal = new errors.CustomOIDCProviderError('temporarily_unavailable', plainMessage(error))
   throw Object.assign(refusal, { status: error.http, statusCode: error.http })
 }

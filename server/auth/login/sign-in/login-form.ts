@@ -1,7 +1,7 @@
-import { StatusError } from '../../../aip/errors.ts'
+import { retryHeaders, StatusError } from '../../../aip/errors.ts'
 import type { FieldError } from '../../../pages/fields.ts'
 import { loginPage } from '../../../pages/sign-in/login.ts'
-import { plainMessage, retryHeader, sentence } from '../error-response.ts'
+import { plainMessage, sentence } from '../error-response.ts'
 import type { PageResponse } from '../page-request.ts'
 import { hasAnyProvider } from '../upstream/known-providers.ts'
 import type { SignInDependencies } from './dependencies.ts'
@@ -40,7 +40,7 @@ export function showLoginError(
 ): Promise<PageResponse> {
   if (!(error instanceof StatusError)) throw error
   const message = sentence(plainMessage(error))
-  const headers = retryHeader(error)
+  const headers = retryHeaders(error)
   return showLoginForm(deps, interaction, {
     ...{ status: error.http, headers, error: { field, message } },
     ...typed,

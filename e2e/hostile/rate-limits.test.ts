@@ -1,0 +1,179 @@
+// Attempts to get around the rate limits, or to use them against others. The clock of the limits stands still.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { Code } from '../../server/aip/code.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { TestIdentity } from '../../server/testing/identities.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import type { RawClient } from '../../server/testing/raw-http.ts'
+import { rawClient } from '../../server/testing/raw-http.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+
+const { getGroup } = GroupsService.method
+const clock = () => 0
+
+/** How many of `count` reads over REST are answered with 200. Each has the X-Forwarded-For of its number. */
+async function answered(
+  { url }: Platform,
+  { token, organization }: TestIdentity,
+  count: number,
+  forwardedFor?: (at: number) => string,
+): Promise<number> {
+  let total = 0
+  for (let at = 0; at < count; at++) {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      ...(forwardedFor && { 'x-forwarded-for': forwardedFor(at) }),
+    }
+    const response = await fetch(`${url}/iam/v2beta1/groups/${organization}`, { headers })
+    await response.arrayBuffer()
+    if (response.ok) total++
+    else assert.equal(response.status, 429)
+  }
+  return total
+}
+
+onEachStore('a caller that ignores its rate limit', (engine) => {
+  let platform: Platform
+  let doors: Door[]
+  before(async () => {
+    platform = await startPlatform(engine, ['--rate-read', 'caller=1,organization=3,address=4'], {
+      clock,
+    })
+    doors = [restDoor(platform.url), grpcDoor(platform.url)]
+  })
+  after(async () => {
+    for (const door of doors) door.close()
+    await platform.stop()
+  })
+
+  async function admitted({ token, organization }: TestIdentity, count: number): Promise<number> {
+    let total = 0
+    for (let at = 0; at < count; at++)
+      for (const door of doors) {
+        const { error } = await door.call(getGroup, { uid: organization }, token)
+        if (!error) total++
+        else assert.equal(error.code, Code.RESOURCE_EXHAUSTED)
+      }
+    return total
+  }
+
+  test('uses up neither the limit of its address nor that of its organization', async () => {
+    const other = await platform.addIdentity(platform.owner.organization, 'viewer')
+    assert.equal(await admitted(platform.owner, 100), 10)
+    assert.equal(await admitted(other, 100), 10)
+  })
+
+  test('and uses many identities of its organization is stopped, and other organizations are not', async () => {
+    const evil = await platform.addOrganization('evil')
+    let total = 0
+    for (let at = 0; at < 10; at++)
+      total += await admitted(await platform.addIdentity(evil.organization, 'viewer'), 5)
+    // The address has admitted 20 of 40 in the test before.
+    assert.equal(total, 20)
+  })
+})
+
+onEachStore('a workload of many identities', (engine) => {
+  test('is limited by its organization, and leaves other organizations alone', async () => {
+    const platform = await startPlatform(engine, ['--rate-read', 'caller=1,organization=2,address=0'], {
+      clock,
+    })
+    try {
+      const { organization } = platform.owner
+      let total = 0
+      for (let at = 0; at < 5; at++)
+        total += await answered(platform, await platform.addIdentity(organization, 'viewer'), 10)
+      assert.equal(total, 20)
+      assert.equal(await answered(platform, await platform.addOrganization('other'), 15), 10)
+      const person = await platform.addUser('ada@example.com')
+      await platform.bind(person.identity, 'viewer', organization)
+      assert.equal(
+        await answered(platform, { ...person, organization }, 15),
+        10,
+        'a person has no organization',
+      )
+    } finally {
+      await platform.stop()
+    }
+  })
+})
+
+onEachStore('X-Forwarded-For', (engine) => {
+  const rates = ['--rate-read', 'caller=0,organization=0,address=1']
+
+  test('of an untrusted client gives it no further limits', async () => {
+    const platform = await startPlatform(engine, rates, { clock })
+    try {
+      assert.equal(await answered(platform, platform.owner, 30, (at) => `198.51.100.${at}`), 10)
+    } finally {
+      await platform.stop()
+    }
+  })
+
+  test('through a trusted proxy counts the last address that is no proxy, and an IPv6 /64 as one', async () => {
+    const platform = await startPlatform(engine, [...rates, '--trusted-proxies', '127.0.0.0/8,10.0.0.0/8'], {
+      clock,
+    })
+    const count = (forwardedFor: (at: number) => string) =>
+      answered(platform, platform.owner, 30, forwardedFor)
+    try {
+      assert.equal(await count((at) => `198.51.100.${at}, 203.0.113.1`), 10, 'forged entries are ignored')
+      assert.equal(await count((at) => `198.51.100.${at}, 203.0.113.1, 10.0.0.${at}`), 0)
+      assert.equal(await count((at) => `2001:db8:0:1::${at.toString(16)}`), 10)
+      assert.equal(await count((at) => `2001:db8:0:2::${at.toString(16)}`), 10)
+      assert.equal(await answered(platform, platform.owner, 30), 30, 'the proxy itself has no limit')
+    } finally {
+      await platform.stop()
+    }
+  })
+})
+
+onEachStore('a caller with many calls at a time', (engine) => {
+  let platform: Platform
+  const clients: RawClient[] = []
+  before(async () => {
+    platform = await startPlatform(engine, ['--max-calls-per-caller', '3'], { clock })
+  })
+  after(async () => {
+    for (const client of clients) client.close()
+    await platform.stop()
+  })
+
+  /** A call that runs until the rest of its body is sent. */
+  async function startSlowCall({ token }: TestIdentity): Promise<RawClient> {
+    const client = await rawClient(platform.app.port)
+    clients.push(client)
+    const lines = [
+      `POST /iam/v2beta1/groups HTTP/1.1`,
+      'Host: a',
+      `Authorization: Bearer ${token}`,
+      'Content-Length: 2',
+    ]
+    // The server asks for the body once it has authenticated and counted the call.
+    client.send(`${[...lines, 'Expect: 100-continue'].join('\r\n')}\r\n\r\n`)
+    assert.equal((await client.response()).status, 100)
+    return client
+  }
+
+  test('is refused, others are not, and calls that end or are cancelled make room', async () => {
+    const { owner } = platform
+    const slow = [await startSlowCall(owner), await startSlowCall(owner), await startSlowCall(owner)]
+    assert.equal(await answered(platform, owner, 2), 0)
+    const other = await platform.addIdentity(owner.organization, 'viewer')
+    assert.equal(await answered(platform, other, 2), 2)
+    slow[0]?.send('{}')
+    assert.equal((await slow[0]?.response())?.status, 400)
+    assert.equal(await answered(platform, owner, 2), 2)
+    slow[1]?.socket.destroy()
+    slow[2]?.socket.destroy()
+    const running = [await startSlowCall(owner)]
+    // The server notices the closed connections in its own time.
+    while (running.length < 3)
+      if ((await answered(platform, owner, 1)) === 1) running.push(await startSlowCall(owner))
+    assert.equal(await answered(platform, owner, 1), 0)
+  })
+})

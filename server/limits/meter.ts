@@ -1,0 +1,74 @@
+// Meters: the buckets of one caller, organization or network, one bucket for each cost class.
+import type { StatusError } from '../aip/errors.ts'
+import { BoundedMap } from '../bounded-map.ts'
+import { costClasses } from './cost-class.ts'
+
+export type Meter = {
+  readonly key: string
+  /** For each cost class, when its bucket will be full again, in milliseconds of the clock. */
+  readonly fullAt: number[]
+  /** For each cost class, the calls that other copies of the server do not know yet. */
+  readonly unshared: number[]
+  /** For each cost class, the last refusal: while the waiting time is the same, it is sent again. */
+  readonly refusals: ({ seconds: number; error: StatusError } | undefined)[]
+  /** Of a caller: the calls that are running. */
+  running: number
+  /** Of a caller: the uid of its organization; empty for a person. */
+  root: string
+  /** Of a caller: the meter of its organization, as of the latest call. */
+  organization: Meter | undefined
+}
+
+const zeros = () => costClasses.map(() => 0)
+
+const makeMeter = (key: string): Meter => ({
+  key,
+  fullAt: zeros(),
+  unshared: zeros(),
+  refusals: costClasses.map(() => undefined),
+  running: 0,
+  root: '',
+  organization: undefined,
+})
+
+export type Meters = {
+  readonly size: number
+  find(key: string): Meter | undefined
+  of(key: string): Meter
+  values(): Iterable<Meter>
+}
+
+/**
+ * A table of at most `maxMeters`. A table that is full first drops meters whose buckets are full again, which loses
+ * nothing: a bucket that was not used for the time of a burst is full. Then it drops meters of which at most half is
+ * used. So to make the table forget a spent bucket, an attacker must half-use the buckets of `maxMeters / 2` other keys,
+ * all within the time of a burst. `usedShareOf` returns how much of a meter's most used bucket is used, from 0 to 1.
+ */
+export function openMeters(maxMeters: number, usedShareOf: (meter: Meter) => number): Meters {
+  const meters = new BoundedMap<string, Meter>(maxMeters)
+
+  /** Drops at least half of the meters, so that the next scan of the table is as many new keys away. */
+  function makeRoom(): void {
+    for (const maxShare of [0, 0.5, Number.POSITIVE_INFINITY])
+      for (const [key, meter] of meters.entries()) {
+        if (maxShare > 0 && meters.size <= maxMeters / 2) return
+        if (meter.running === 0 && usedShareOf(meter) <= maxShare) meters.delete(key)
+      }
+  }
+
+  return {
+    get size() {
+      return meters.size
+    },
+    find: (key) => meters.get(key),
+    of(key) {
+      const known = meters.get(key)
+      if (known) return known
+      if (meters.size >= maxMeters) makeRoom()
+      const meter = makeMeter(key)
+      meters.set(key, meter)
+      return meter
+    },
+    values: () => meters.values(),
+  }
+}

@@ -1,0 +1,33 @@
+// Says how to ask for less, to a caller whose list took too long.
+import type { DescField } from '@bufbuild/protobuf'
+import type { Method } from '@stemma/api/method.ts'
+import { Code } from '../aip/code.ts'
+import type { StatusError } from '../aip/errors.ts'
+import { deadlineExceeded } from '../aip/errors.ts'
+import { costClassOf } from './cost-class.ts'
+
+/** Parameters that do not make a list cheaper. */
+const otherParameters = new Set(['page_size', 'page_token', 'order_by', 'skip'])
+/** Of the filters by position in the tree, these are always cheaper than the whole list. */
+const treeFilters = ['uidp.descendants_of', 'uidp.children_of']
+
+/** The error with advice, if it is that of a list that took too long; otherwise the same error. */
+export function withNarrowing(method: Method, error: StatusError): StatusError {
+  if (error.code !== Code.DEADLINE_EXCEEDED || costClassOf(method) !== 'list') return error
+  return deadlineExceeded(adviceFor(method.desc.input.fields))
+}
+
+function adviceFor(fields: readonly DescField[]): string {
+  const hasPages = fields.some(({ name }) => name === 'page_size')
+  const filters = fields.filter(({ name }) => !otherParameters.has(name)).flatMap(filterNames)
+  const ways = [
+    ...(hasPages ? ['set a smaller page_size'] : []),
+    ...(filters.length > 0 ? [`filter by ${listed(filters)}`] : []),
+  ]
+  return `ask for less: ${ways.join(', or ')}`
+}
+
+const filterNames = ({ name }: DescField) => (name === 'uidp' ? treeFilters : [name])
+
+const listed = (names: string[]) =>
+  names.length === 1 ? names[0] : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`

@@ -1,0 +1,83 @@
+// The rate limits of all callers, of all organizations or of all networks.
+import { costClasses } from './cost-class.ts'
+import type { Meter, Meters } from './meter.ts'
+import { openMeters } from './meter.ts'
+import type { Rate } from './rate.ts'
+import { after, callsLeft, hasRoom, rateOf, secondsUntilFull, secondsUntilRoom, usedShare } from './rate.ts'
+import type { Policy, ScopeName } from './rate-refusal.ts'
+import { rateFields, rateRefusal } from './rate-refusal.ts'
+
+/** Cost classes are passed as their index in `costClasses`, times are those of the clock, in milliseconds. */
+export type RateScope = {
+  meters: Meters
+  /** Throws if the meter has no room for a call. */
+  require(meter: Meter, costClass: number, now: number): void
+  take(meter: Meter, costClass: number, now: number): void
+  /** Undoes `take`. */
+  giveBack(meter: Meter, costClass: number): void
+  /** How much of the bucket is used, from 0 to 1. */
+  usedShare(meter: Meter | undefined, costClass: number, now: number): number
+  /** Must not be called for a class without a limit. */
+  fieldsOf(meter: Meter, costClass: number, now: number): Record<string, string>
+}
+
+export type RateScopeOptions = {
+  name: ScopeName
+  /** For each cost class, the calls per second; 0 for no limit. */
+  perSecond: readonly number[]
+  maxMeters: number
+  clock(): number
+}
+
+export function openRateScope({ name, perSecond, maxMeters, clock }: RateScopeOptions): RateScope {
+  const rates: readonly (Rate | undefined)[] = perSecond.map(rateOf)
+  const policies = costClasses.map((costClass, at): Policy | undefined => {
+    const rate = rates[at]
+    return rate && { costClass, scope: name, rate }
+  })
+
+  function mostUsedShare({ fullAt }: Meter): number {
+    const now = clock()
+    let most = 0
+    for (const [at, rate] of rates.entries())
+      if (rate) most = Math.max(most, usedShare(fullAt[at] ?? 0, rate, now))
+    return most
+  }
+
+  function refuse(meter: Meter, policy: Policy, costClass: number, now: number): never {
+    const seconds = secondsUntilRoom(meter.fullAt[costClass] ?? 0, policy.rate, now)
+    let refusal = meter.refusals[costClass]
+    if (refusal?.seconds !== seconds) {
+      refusal = { seconds, error: rateRefusal(policy, meter.key, seconds) }
+      meter.refusals[costClass] = refusal
+    }
+    throw refusal.error
+  }
+
+  return {
+    meters: openMeters(maxMeters, mostUsedShare),
+    require(meter, costClass, now) {
+      const policy = policies[costClass]
+      if (policy && !hasRoom(meter.fullAt[costClass] ?? 0, policy.rate, now))
+        refuse(meter, policy, costClass, now)
+    },
+    take(meter, costClass, now) {
+      const rate = rates[costClass]
+      if (rate) meter.fullAt[costClass] = after(meter.fullAt[costClass] ?? 0, 1, rate, now)
+    },
+    giveBack(meter, costClass) {
+      const rate = rates[costClass]
+      if (rate) meter.fullAt[costClass] = (meter.fullAt[costClass] ?? 0) - rate.costMs
+    },
+    usedShare(meter, costClass, now) {
+      const rate = rates[costClass]
+      return meter && rate ? usedShare(meter.fullAt[costClass] ?? 0, rate, now) : 0
+    },
+    fieldsOf(meter, costClass, now) {
+      const policy = policies[costClass]
+      const fullAt = meter.fullAt[costClass] ?? 0
+      if (!policy) return {}
+      return rateFields(policy, callsLeft(fullAt, policy.rate, now), secondsUntilFull(fullAt, now))
+    },
+  }
+}
