@@ -17,6 +17,7 @@ export const mayImport: Record<string, string[]> = {
   'server/lane-thread': ['*'],
   'server/authentication': ['*'],
   'server/resource-list': ['*'],
+  'server/limit-sharing': ['*'],
   'server/services': ['*'],
   'server/settings': ['*'],
   'server/storage': ['*'],

@@ -18,6 +18,7 @@ import type { PlainPaths } from './http/plain-paths.ts'
 import { metricsPath, probePaths } from './http/probes.ts'
 import { openRequestIds } from './http/request-id.ts'
 import { openStreams } from './http/streams.ts'
+import { shareLimits } from './limit-sharing.ts'
 import type { Log } from './log.ts'
 import { referencePaths } from './reference/reference.ts'
 import type { Endpoint } from './rpc/call.ts'
@@ -40,6 +41,8 @@ export type Overrides = CoreOverrides & {
   drainTimeoutMs?: number
   /** How many rows a list may read without the lane. */
   maxListRows?: number
+  /** How often copies of the server share the calls that they have counted, in milliseconds. */
+  shareIntervalMs?: number
 }
 
 export type App = {
@@ -49,6 +52,8 @@ export type App = {
   /** The page that creates the first organization; undefined if an organization exists. */
   setUpLink: string | undefined
   endpoints: readonly Endpoint[]
+  /** Shares the calls of rate limits with other copies and threads. Happens once a second by itself. */
+  shareLimits(): Promise<void>
   /**
    * Waits for running calls, then stops. Unless `isUrgent`, it first goes on serving for `drainDelayMs`, so that load
    * balancers notice that it is stopping, and send no more calls.
@@ -114,6 +119,7 @@ async function openApp(
     metrics?.close()
     throw error
   })
+  const sharing = shareLimits({ config, store, log, core, role, intervalMs: overrides.shareIntervalMs })
   const onKeyError = (err: unknown) => log.warn({ err }, 'the signing keys could not be read or rotated')
   const stopTasks = [
     maintainKeys({ store, secret, now, random }, keys, onKeyError),
@@ -125,6 +131,7 @@ async function openApp(
     metricsPort: metrics?.port,
     setUpLink,
     endpoints,
+    shareLimits: sharing.exchange,
     async stop(isUrgent = false) {
       draining = true
       doors.setServing(false)
@@ -134,6 +141,7 @@ async function openApp(
         await Promise.all([core.close(), role.close()])
       })
       for (const stopTask of stopTasks) stopTask()
+      await sharing.stop()
       refusals.flush()
       metrics?.close()
       await store.close()

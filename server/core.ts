@@ -14,6 +14,7 @@ import { pooled } from './crypto/random.ts'
 import type { Secret } from './crypto/secret.ts'
 import { proxyTest } from './http/client-address.ts'
 import { noLimits, openCallLimits } from './limits/call-limits.ts'
+import type { SharedLimits } from './limits/shared-usage.ts'
 import type { Log } from './log.ts'
 import { openGrantParser } from './policy/grants.ts'
 import { openIdempotency } from './resources/idempotency/idempotency.ts'
@@ -64,6 +65,9 @@ export type Core = Pick<Authentication, 'login' | 'states'> & {
   /** The corridor for a caller who is already authenticated. It does not report calls, because another one does. */
   corridorFor(caller: Caller): Corridor<Endpoint>
   authenticate: Authenticate
+  /** Shares rate limits with other copies and threads. */
+  sharedLimits: SharedLimits
+  clock(): number
   /** The metrics of the calls. */
   series: readonly Series[]
   refusals: RefusalLog
@@ -114,6 +118,8 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     ...{ login, states, corridorOptions, authenticate, series, refusals, keys, secret, now, random },
     endpoints: endpointsOf({ ...deps, sts, registration, deadlines, unsent }),
     corridorFor: (caller) => openCorridor({ ...corridorOptions, ...unreported, authenticate: () => caller }),
+    sharedLimits: limits.shared,
+    clock,
     close: checks.close,
   }
 }

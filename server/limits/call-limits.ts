@@ -10,6 +10,8 @@ import { withNarrowing } from './narrowing.ts'
 import { openNetworks } from './networks.ts'
 import type { ScopeName } from './rate-refusal.ts'
 import { openRateScope } from './rate-scope.ts'
+import type { SharedLimits } from './shared-usage.ts'
+import { openSharedLimits } from './shared-usage.ts'
 
 /** Calls per second; 0 for no limit. */
 export type Rates = Record<CostClass, Record<ScopeName, number>>
@@ -60,7 +62,11 @@ export type CallLimitOptions = {
 const signInClass = costClasses.indexOf('sign-in')
 const exchangeClass = costClasses.indexOf('exchange')
 
-export function openCallLimits(options: CallLimitOptions): { calls: CallLimits; signIn: SignInLimits } {
+export function openCallLimits(options: CallLimitOptions): {
+  calls: CallLimits
+  signIn: SignInLimits
+  shared: SharedLimits
+} {
   const { rates, maxRunning, clock, maxMeters = 20_000 } = options
   const scopeOf = (name: ScopeName) => {
     const perSecond = costClasses.map((costClass) => rates[costClass][name])
@@ -82,19 +88,21 @@ export function openCallLimits(options: CallLimitOptions): { calls: CallLimits; 
   }
 
   function callerOf(identity: string): Meter {
-    const known = callers.meters.find(identity)
-    if (known) return known
     const meter = callers.meters.of(identity)
-    const root = rootOf(identity)
-    // The string of the table, not an equal one: the table then finds it without comparing characters.
-    if (root !== '') meter.root = organizations.meters.of(root).key
+    meter.root ??= rootOf(identity)
     return meter
+  }
+
+  /** The string in the table, not an equal one: the table then finds it without comparing characters. */
+  function rootOf(identity: string): string {
+    const root = organizationOf(identity)
+    return root === '' ? '' : organizations.meters.of(root).key
   }
 
   /** Takes from both buckets, or from none. */
   function take(costClass: number, caller: Meter, now: number): void {
     callers.require(caller, costClass, now)
-    caller.organization = caller.root === '' ? undefined : organizations.meters.of(caller.root)
+    caller.organization = caller.root ? organizations.meters.of(caller.root) : undefined
     if (caller.organization) {
       organizations.require(caller.organization, costClass, now)
       organizations.take(caller.organization, costClass, now)
@@ -138,7 +146,8 @@ export function openCallLimits(options: CallLimitOptions): { calls: CallLimits; 
     arrive: (address) => void arrive(signInClass, address, clock()),
     exchange: (identity) => take(exchangeClass, callerOf(identity), clock()),
   }
-  return { calls, signIn }
+  const shared = openSharedLimits({ caller: callers, organization: organizations, address: addresses })
+  return { calls, signIn, shared }
 }
 
 /** How much of a bucket must be used for responses to say so. */
@@ -161,7 +170,7 @@ function openClasses(): (method: Method) => number {
  * The organization that a workload belongs to; empty for a person. Only identities of an organization count for it, so
  * nobody else can use up its limit.
  */
-function rootOf(identity: string): string {
+function organizationOf(identity: string): string {
   const end = identity.indexOf('/')
   return end < 0 ? '' : identity.slice(0, end)
 }

@@ -13,8 +13,8 @@ export type Meter = {
   readonly refusals: ({ seconds: number; error: StatusError } | undefined)[]
   /** Of a caller: the calls that are running. */
   running: number
-  /** Of a caller: the uid of its organization; empty for a person. */
-  root: string
+  /** Of a caller: the uid of its organization; empty for a person, undefined before its first call on this copy. */
+  root: string | undefined
   /** Of a caller: the meter of its organization, as of the latest call. */
   organization: Meter | undefined
 }
@@ -27,15 +27,13 @@ const makeMeter = (key: string): Meter => ({
   unshared: zeros(),
   refusals: costClasses.map(() => undefined),
   running: 0,
-  root: '',
+  root: undefined,
   organization: undefined,
 })
 
 export type Meters = {
   readonly size: number
-  find(key: string): Meter | undefined
   of(key: string): Meter
-  values(): Iterable<Meter>
 }
 
 /**
@@ -60,7 +58,6 @@ export function openMeters(maxMeters: number, usedShareOf: (meter: Meter) => num
     get size() {
       return meters.size
     },
-    find: (key) => meters.get(key),
     of(key) {
       const known = meters.get(key)
       if (known) return known
@@ -69,6 +66,5 @@ export function openMeters(maxMeters: number, usedShareOf: (meter: Meter) => num
       meters.set(key, meter)
       return meter
     },
-    values: () => meters.values(),
   }
 }

@@ -6,6 +6,8 @@ import type { Rate } from './rate.ts'
 import { after, callsLeft, hasRoom, rateOf, secondsUntilFull, secondsUntilRoom, usedShare } from './rate.ts'
 import type { Policy, ScopeName } from './rate-refusal.ts'
 import { rateFields, rateRefusal } from './rate-refusal.ts'
+import type { UnsharedCalls } from './unshared-calls.ts'
+import { openUnsharedCalls } from './unshared-calls.ts'
 
 /** Cost classes are passed as their index in `costClasses`, times are those of the clock, in milliseconds. */
 export type RateScope = {
@@ -19,6 +21,11 @@ export type RateScope = {
   usedShare(meter: Meter | undefined, costClass: number, now: number): number
   /** Must not be called for a class without a limit. */
   fieldsOf(meter: Meter, costClass: number, now: number): Record<string, string>
+  /** The calls that other copies of the server should learn of. */
+  takeUnshared(): ReturnType<UnsharedCalls['take']>
+  /** Counts calls that another copy has admitted. */
+  addForeign(costClass: number, key: string, calls: number): void
+  setCopies(count: number): void
 }
 
 export type RateScopeOptions = {
@@ -35,6 +42,8 @@ export function openRateScope({ name, perSecond, maxMeters, clock }: RateScopeOp
     const rate = rates[at]
     return rate && { costClass, scope: name, rate }
   })
+
+  const unshared = openUnsharedCalls(rates, maxMeters)
 
   function mostUsedShare({ fullAt }: Meter): number {
     const now = clock()
@@ -54,20 +63,28 @@ export function openRateScope({ name, perSecond, maxMeters, clock }: RateScopeOp
     throw refusal.error
   }
 
+  const meters = openMeters(maxMeters, mostUsedShare)
   return {
-    meters: openMeters(maxMeters, mostUsedShare),
+    meters,
     require(meter, costClass, now) {
       const policy = policies[costClass]
-      if (policy && !hasRoom(meter.fullAt[costClass] ?? 0, policy.rate, now))
-        refuse(meter, policy, costClass, now)
+      if (!policy) return
+      const mayTake =
+        hasRoom(meter.fullAt[costClass] ?? 0, policy.rate, now) &&
+        unshared.hasRoom(meter, costClass, policy.rate, now)
+      if (!mayTake) refuse(meter, policy, costClass, now)
     },
     take(meter, costClass, now) {
       const rate = rates[costClass]
-      if (rate) meter.fullAt[costClass] = after(meter.fullAt[costClass] ?? 0, 1, rate, now)
+      if (!rate) return
+      meter.fullAt[costClass] = after(meter.fullAt[costClass] ?? 0, 1, rate, now)
+      unshared.add(meter, costClass)
     },
     giveBack(meter, costClass) {
       const rate = rates[costClass]
-      if (rate) meter.fullAt[costClass] = (meter.fullAt[costClass] ?? 0) - rate.costMs
+      if (!rate) return
+      meter.fullAt[costClass] = (meter.fullAt[costClass] ?? 0) - rate.costMs
+      unshared.remove(meter, costClass)
     },
     usedShare(meter, costClass, now) {
       const rate = rates[costClass]
@@ -79,5 +96,13 @@ export function openRateScope({ name, perSecond, maxMeters, clock }: RateScopeOp
       if (!policy) return {}
       return rateFields(policy, callsLeft(fullAt, policy.rate, now), secondsUntilFull(fullAt, now))
     },
+    takeUnshared: () => unshared.take(clock()),
+    addForeign(costClass, key, calls) {
+      const rate = rates[costClass]
+      if (!rate) return
+      const meter = meters.of(key)
+      meter.fullAt[costClass] = after(meter.fullAt[costClass] ?? 0, calls, rate, clock())
+    },
+    setCopies: unshared.setCopies,
   }
 }

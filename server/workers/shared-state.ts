@@ -1,13 +1,17 @@
-// Memory that all threads of the process share.
+// What all threads of a server share.
+import { randomUUID } from 'node:crypto'
 
 export type SharedState = {
   /** How many transactions the threads have committed to the embedded store; wraps around. */
   commits: Int32Array<SharedArrayBuffer>
   /** Held by the thread that writes to standard output. */
   outputLock: Int32Array<SharedArrayBuffer>
+  /** The name of the channel on which the threads exchange the calls that they have counted. */
+  channel: string
 }
 
 export const makeSharedState = (): SharedState => ({
   commits: new Int32Array(new SharedArrayBuffer(4)),
   outputLock: new Int32Array(new SharedArrayBuffer(4)),
+  channel: `stemma-${randomUUID()}`,
 })

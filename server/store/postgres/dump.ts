@@ -1,6 +1,7 @@
 // Reads all tables of a PostgreSQL database in one snapshot, with a cursor.
 import type pg from 'pg'
 import type { Portion } from '../dump.ts'
+import { isDumped } from '../dump.ts'
 import type { Row } from '../sql.ts'
 
 /** Small, because some rows are large. */
@@ -21,6 +22,7 @@ export async function* dump(client: pg.PoolClient): AsyncGenerator<Portion> {
     set local idle_in_transaction_session_timeout = 0; set local statement_timeout = 0`)
   for (const [name] of await query(tablesInOrder)) {
     const table = String(name)
+    if (!isDumped(table)) continue
     const columns = (await query(columnsInOrder, [table])).map(([column]) => String(column))
     await query(`declare portion cursor for select ${columns.join(', ')} from ${table} order by 1`)
     for (let rows: Row[] | undefined; rows === undefined || rows.length > 0; ) {

@@ -1,7 +1,7 @@
 // Reads all tables of an SQLite file in one snapshot, with a connection of its own.
 import type { Clock } from '../clock.ts'
 import type { Portion } from '../dump.ts'
-import { openPortion } from '../dump.ts'
+import { isDumped, openPortion } from '../dump.ts'
 import type { Row } from '../sql.ts'
 import { connect } from './connection.ts'
 
@@ -13,7 +13,7 @@ export async function* dump(file: string, clock: Clock): AsyncGenerator<Portion>
     const tables = names(
       `select name from sqlite_schema where type = 'table' and name not like 'sqlite%' order by rowid`,
     )
-    for (const table of tables) {
+    for (const table of tables.filter(isDumped)) {
       const columns = names(`select name from pragma_table_info('${table}') order by cid`)
       const portion = openPortion()
       for (const row of prepare(`select ${columns.join(', ')} from ${table} order by 1`).iterate()) {
