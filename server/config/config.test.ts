@@ -60,6 +60,7 @@ describe('settings', () => {
         'sign-in': { caller: 0, organization: 0, address: 100 },
       },
       maxCallsPerCaller: 250,
+      workers: 1,
       tls: undefined,
       logLevel: 'info',
       drainDelayMs: 5000,
@@ -92,6 +93,7 @@ describe('settings', () => {
       STEMMA_RATE_EXCHANGE: 'address=10,organization=20,caller=30',
       STEMMA_RATE_SIGN_IN: 'address=2.25',
       STEMMA_MAX_CALLS_PER_CALLER: '0',
+      STEMMA_WORKERS: '3',
       STEMMA_LOG_LEVEL: 'debug',
       STEMMA_DRAIN_DELAY: '0',
     })
@@ -120,6 +122,7 @@ describe('settings', () => {
         'sign-in': { caller: 0, organization: 0, address: 2.25 },
       },
       maxCallsPerCaller: 0,
+      workers: 3,
       tls: undefined,
       logLevel: 'debug',
       drainDelayMs: 0,
