@@ -1,12 +1,9 @@
 // Runs programs on the Node version that this repository pins, whatever Node the machine has. A published package has
 // a copy of this file but no Node, and uses the machine's Node if that is new enough.
 // Plain JavaScript, because the machine's Node has to run it.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { realpathSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import module from 'node:module'
 import { constants } from 'node:os'
-import { isatty } from 'node:tty'
 import { fileURLToPath } from 'node:url'
 
 export const wantedMajor = 24
@@ -19,21 +16,47 @@ const pinnedNodes = {
 const isPackage = import.meta.url.includes('/node_modules/')
 const pinnedNode = isPackage ? undefined : pinnedNodes[`${process.platform}-${process.arch}`]
 const compileCache = fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url))
+const withCompileCache = (env) => ({ NODE_COMPILE_CACHE: compileCache, ...env })
+const quiet = '--disable-warning=ExperimentalWarning'
+const require = module.createRequire(import.meta.url)
 
 // A terminal sends these signals to the child as well; forwarding them would signal the child twice.
 const sentByTerminal = ['SIGINT', 'SIGQUIT', 'SIGHUP']
 const forwardedSignals = ['SIGTERM', 'SIGUSR2', ...sentByTerminal]
+
+/**
+ * Starts the program whose entry point is `main`, with the arguments of this process: in this process if its Node is
+ * the right one and no flags are needed, otherwise in place of this process.
+ */
+export async function startPinned(main, flags = []) {
+  if (flags.length === 0 && findNode() === process.execPath) {
+    module.enableCompileCache(process.env.NODE_COMPILE_CACHE ?? compileCache)
+    await import(main)
+  } else await becomePinned([...flags, fileURLToPath(main), ...process.argv.slice(2)])
+}
+
+/**
+ * Replaces this process by Node with these arguments, if this is the right Node: a failure of execve aborts the process
+ * without a message, as when the pinned Node was built for another C library. Otherwise, and on Windows, which has no
+ * execve, Node runs as a child process.
+ */
+async function becomePinned(args) {
+  const { execPath, execve, platform } = process
+  if (execve && platform !== 'win32' && findNode() === execPath)
+    execve(execPath, [execPath, quiet, ...args], withCompileCache(process.env))
+  process.exitCode = await runPinned(args)
+}
 
 /** Runs Node with these arguments and resolves to its exit code. A signal that ends the child also ends this process. */
 export async function runPinned(args, { cwd, env = process.env } = {}) {
   const node = findNode()
   if (node === undefined) return refuse(`this is Node ${process.versions.node}`)
 
-  const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...args], {
-    cwd,
-    stdio: 'inherit',
-    env: { NODE_COMPILE_CACHE: compileCache, ...env },
-  })
+  // Loaded only here, because a process that is replaced needs none of them.
+  const { spawn } = require('node:child_process')
+  const { once } = require('node:events')
+  const { isatty } = require('node:tty')
+  const child = spawn(node, [quiet, ...args], { cwd, stdio: 'inherit', env: withCompileCache(env) })
   const forward = (signal) => {
     if (!(isatty(0) && sentByTerminal.includes(signal))) child.kill(signal)
   }
@@ -53,7 +76,7 @@ function findNode() {
   const major = Number.parseInt(process.versions.node, 10)
   if (major === wantedMajor) return process.execPath
   try {
-    if (pinnedNode) return createRequire(import.meta.url).resolve(pinnedNode)
+    if (pinnedNode) return require.resolve(pinnedNode)
   } catch {
     // The pinned Node is not installed. The machine's Node may be new enough.
   }
@@ -68,5 +91,5 @@ function refuse(reason) {
 }
 
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
-  process.exitCode = await runPinned(process.argv.slice(2))
+  await becomePinned(process.argv.slice(2))
 }

@@ -12,10 +12,10 @@ import { text } from 'node:stream/consumers'
 import type { CommandContext } from '../../server/commands/command.ts'
 import { runCommand } from '../../server/commands/commands.ts'
 
-/** A launcher and the Node that starts it. */
-export type Program = { node: string; launcher: string }
+/** A launcher and the Node that starts it, with its flags. */
+export type Program = { node: string; launcher: string; flags?: string[] }
 
-const defaultProgram: Program = {
+export const defaultProgram: Program = {
   // npm_node_execpath is the machine's Node; the tests may run on another one.
   node: process.env.npm_node_execpath ?? process.execPath,
   launcher: join(import.meta.dirname, '../../server/bin/stemmad.mjs'),
@@ -24,6 +24,8 @@ const defaultProgram: Program = {
 export type ExitResult = { code: number; stdout: string; stderr: string }
 
 export type RunningServer = {
+  /** The process id of the launcher, and of the server if that took its place. */
+  pid: number
   port: number
   url: string
   /** The standard output until the server was ready. */
@@ -45,9 +47,9 @@ function start(
   args: string[],
   env: NodeJS.ProcessEnv = {},
   stdin: 'ignore' | 'pipe' = 'ignore',
-  { node, launcher }: Program = defaultProgram,
+  { node, launcher, flags = [] }: Program = defaultProgram,
 ): ChildProcess {
-  return spawn(node, [launcher, ...args], {
+  return spawn(node, [...flags, launcher, ...args], {
     cwd: folder,
     // The child does not inherit the environment of the tests. `detached` gives it its own process group.
     env: { PATH: process.env.PATH, HOME: folder, ...env },
@@ -123,6 +125,7 @@ export async function serve(folder: string, args: string[] = [], program?: Progr
   await Promise.race([started, exited.then(({ stderr }) => Promise.reject(new Error(`stemmad: ${stderr}`)))])
   const port = Number(/on 127\.0\.0\.1:(\d+)/.exec(output())?.[1])
   return {
+    pid: child.pid as number, // it has started
     port,
     url: `http://127.0.0.1:${port}`,
     greeting: output(),

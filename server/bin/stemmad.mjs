@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-import { fileURLToPath } from 'node:url'
-import { runPinned } from '../../scripts/pinned-node.mjs'
+import { startPinned } from '../../scripts/pinned-node.mjs'
 import { nodeFlagsOf } from './node-flags.mjs'
+import { onNpmShellEnd } from './npm-shell.mjs'
 
-const main = fileURLToPath(new URL('../main.ts', import.meta.url))
-const args = process.argv.slice(2)
-process.exitCode = await runPinned([...nodeFlagsOf(args[0]), main, ...args])
+// If the server is a child process, it notices the end of this process and stops.
+onNpmShellEnd(process.env, () => process.exit(1))
+await startPinned(new URL('../main.ts', import.meta.url), nodeFlagsOf(process.argv[2]))

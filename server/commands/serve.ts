@@ -1,4 +1,5 @@
 import type { App } from '../app.ts'
+import { onNpmShellEnd } from '../bin/npm-shell.mjs'
 import type { Config } from '../config/config.ts'
 import { readConfig } from '../config/config.ts'
 import type { Log } from '../log.ts'
@@ -14,7 +15,7 @@ export const serve: Command = {
     const { config } = readConfig(env, args)
     const log = openLog(config.logLevel)
     const app = await start(config, log)
-    const stopped = stopSignal()
+    const stopped = stopSignal(env)
     for (const warning of config.warnings) log.warn(warning)
     context.stdout.write(greeting(config, app))
     const signal = await stopped
@@ -35,14 +36,15 @@ async function start(config: Config, log: Log): Promise<Running> {
 type Running = Pick<App, 'port' | 'metricsPort' | 'setUpLink' | 'stop'>
 
 /**
- * A supervisor signals the launcher and this process, and the launcher forwards its signal, so one request to stop can
- * arrive as two signals. A signal is a second request only if more than this time has passed since the first.
+ * A supervisor signals every process of a group, and npm and the launcher forward their signals, so one request to stop
+ * can arrive as several signals. A signal is a second request only if more than this time has passed since the first.
  */
 const duplicateSignalMs = 500
 
 /** Resolves with the first signal; a second request ends the process. */
-function stopSignal(nowMs = () => performance.now()): Promise<NodeJS.Signals> {
+function stopSignal(env: NodeJS.ProcessEnv, nowMs = () => performance.now()): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
+    onNpmShellEnd(env, () => resolve('SIGTERM'))
     let firstMs = Number.POSITIVE_INFINITY
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
       process.on(signal, () => {

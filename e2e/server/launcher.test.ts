@@ -1,0 +1,203 @@
+// The launchers: which processes a program consists of, and which signals, flags and exit codes pass through.
+import assert from 'node:assert/strict'
+import type { ChildProcess } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, before, describe, test } from 'node:test'
+import type { Program } from './stemmad.ts'
+import {
+  defaultProgram,
+  pause,
+  remove,
+  runStemmad,
+  serve,
+  statusOf,
+  temporaryFolder,
+  until,
+} from './stemmad.ts'
+
+const root = join(import.meta.dirname, '../..')
+const timeout = { timeout: 60_000 }
+const { execPath } = process
+const { launcher } = defaultProgram
+const onWindows = process.platform === 'win32' ? 'Windows has neither execve nor process groups' : false
+
+const isReplacing = (node: string) =>
+  spawnSync(node, ['-p', 'process.execve !== undefined']).stdout.includes('true')
+
+/** The Node of the tests, whose process the server takes over, and the Node of the machine if it starts a child. */
+const nodes = [execPath, defaultProgram.node].filter((node, at) => at === 0 || !isReplacing(node))
+
+/** The child processes of a process, with their arguments. */
+function childrenOf(pid: number): { pid: number; args: string }[] {
+  const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' })
+  return stdout.split('\n').flatMap((line) => {
+    const [, child, parent, args = ''] = /^ *(\d+) +(\d+) (.*)$/.exec(line) ?? []
+    return Number(parent) === pid ? [{ pid: Number(child), args }] : []
+  })
+}
+
+const argsOf = (pid: number) =>
+  spawnSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }).stdout
+
+/** Prints the flags of each Node process that starts: of the launcher, and of the program if it has its own. */
+const printFlags = `data:text/javascript,console.error(JSON.stringify(process.execArgv))`
+
+describe('the launcher of stemmad', { ...timeout, skip: onWindows }, () => {
+  let folder: string
+  before(async () => {
+    folder = await temporaryFolder()
+  })
+  after(() => remove(folder))
+
+  test('is replaced by the server if its Node is the right one', async () => {
+    const server = await serve(folder, ['--drain-delay', '0'], { node: execPath, launcher })
+    assert.deepEqual(childrenOf(server.pid), [])
+    server.signal('SIGTERM')
+    assert.equal((await server.exited).code, 0)
+    assert.ok(server.log().some(({ msg }) => msg === 'stopping'))
+  })
+
+  test('starts one child process if its Node is too old, and ends with it', {
+    skip: nodes.length === 1 && 'the Node of this machine is not too old',
+  }, async () => {
+    const server = await serve(folder, ['--drain-delay', '0'], defaultProgram)
+    const children = childrenOf(server.pid)
+    assert.equal(children.length, 1)
+    assert.deepEqual(childrenOf(children[0]?.pid ?? 0), [])
+    server.signal('SIGTERM')
+    assert.equal((await server.exited).code, 0)
+  })
+
+  for (const node of nodes) {
+    const program: Program = { node, launcher }
+    const kind = node === execPath ? 'in one process' : 'with a child process'
+
+    test(`sets the size of the young generation by the command, ${kind}`, async () => {
+      const env = { NODE_OPTIONS: `--import "${printFlags}"` }
+      for (const [command, megabytes] of [
+        ['check', 8],
+        ['import', 4],
+      ] as const) {
+        const { stderr } = await runStemmad(folder, [command, '--help'], env, undefined, program)
+        const lines = stderr.trim().split('\n')
+        assert.equal(lines.length, 2)
+        assert.ok(JSON.parse(lines[1] ?? '').includes(`--max-semi-space-size=${megabytes}`), stderr)
+      }
+    })
+
+    test(`exits with the code of the command, ${kind}`, async () => {
+      for (const [args, expected] of [
+        [['check'], 0],
+        [['serve', '--host', '203.0.113.1', '--port', '0'], 1],
+        [['token'], 2],
+      ] as const)
+        assert.equal((await runStemmad(folder, [...args], {}, undefined, program)).code, expected)
+    })
+
+    test(`ends by the signal that ends the command, ${kind}`, async () => {
+      // This command waits for its standard input.
+      const args = [launcher, 'users', 'add', 'ada@example.com', '--password-file', '-']
+      const child = spawn(node, args, { cwd: folder, stdio: ['pipe', 'ignore', 'ignore'] })
+      const pid = child.pid as number // it has started
+      await until(() => [argsOf(pid), ...childrenOf(pid).map(({ args }) => args)].join().includes('main.ts'))
+      child.kill('SIGTERM')
+      assert.deepEqual(await once(child, 'exit'), [null, 'SIGTERM'])
+    })
+
+    test(`stops the server when the shell of npm start ends, ${kind}`, async () => {
+      const { child, output } = await serveInShell(node, folder, 'start')
+      child.kill('SIGTERM')
+      // The server has the same standard output, which is closed when it has ended.
+      await once(child, 'close')
+      assert.match(output(), /"msg":"stopping"/)
+    })
+
+    test(`goes on serving when the shell of another script ends, ${kind}`, async () => {
+      const { child, output, group } = await serveInShell(node, folder, 'pretest')
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+      await pause(500)
+      assert.equal(await statusOf(`${urlIn(output())}/healthz`), 200)
+      process.kill(-group, 'SIGKILL')
+      await once(child, 'close')
+    })
+  }
+})
+
+for (const shell of ['/bin/dash', '/bin/bash'].filter(existsSync)) {
+  describe(`npm with ${shell}`, { ...timeout, skip: onWindows }, () => {
+    let folder: string
+    before(async () => {
+      folder = await temporaryFolder()
+    })
+    after(() => remove(folder))
+
+    for (const [command, args] of [
+      ['npm start', ['start', '--']],
+      ['npx stemmad', ['exec', '--no', '--', 'stemmad', 'serve']],
+    ] as const) {
+      test(`${command} stops on SIGTERM`, async () => {
+        const npm = [process.env.npm_execpath ?? '', ...args, ...settings(folder)]
+        const env = { ...environment(folder), npm_config_script_shell: shell }
+        const child = spawn(execPath, npm, { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })
+        const output = await untilServing(child)
+        child.kill('SIGTERM')
+        await once(child, 'close')
+        assert.match(output(), /"msg":"stopping"/)
+      })
+    }
+  })
+}
+
+describe('pinned-node.mjs', { ...timeout, skip: onWindows }, () => {
+  const pinnedNode = join(root, 'scripts/pinned-node.mjs')
+
+  test('runs a script in its own process, with its arguments and exit code', async () => {
+    const script = 'console.log(process.pid, process.argv[1]); process.exitCode = 3'
+    const child = spawn(execPath, [pinnedNode, '-e', script, 'argument'])
+    const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')])
+    assert.deepEqual([output, code], [`${child.pid} argument\n`, 3])
+  })
+
+  test('runs stemma without starting Node a second time', async () => {
+    const args = ['--import', printFlags, join(root, 'cli/bin/stemma.mjs'), '--version']
+    const child = spawn(execPath, args)
+    const [output, flags] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+    assert.match(output, /^\d+\.\d+\.\d+\n$/)
+    assert.equal(flags.trim().split('\n').length, 1)
+  })
+})
+
+const settings = (folder: string) => [
+  ...['--port', '0', '--data-dir', join(folder, 'data'), '--drain-delay', '0'],
+  ...['--base-url', 'http://stemma.test'],
+]
+const environment = (folder: string) => ({ PATH: process.env.PATH, HOME: folder })
+
+/** Starts a server as npm does for one of its scripts, in a shell that waits for it. */
+async function serveInShell(node: string, folder: string, script: string) {
+  const command = [node, launcher, 'serve', ...settings(folder)]
+  const child = spawn('/bin/sh', ['-c', '"$@"; exit', 'sh', ...command], {
+    env: { ...environment(folder), npm_lifecycle_event: script },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  })
+  return { child, output: await untilServing(child), group: child.pid as number } // it has started
+}
+
+/** Resolves when the server has printed its address, to a function that returns the output so far. */
+async function untilServing(child: ChildProcess): Promise<() => string> {
+  let output = ''
+  child.stdout?.on('data', (chunk) => (output += chunk))
+  await until(() => {
+    assert.equal(child.exitCode, null, output)
+    return output.includes('Ctrl-C')
+  })
+  return () => output
+}
+
+const urlIn = (greeting: string) => `http://127.0.0.1:${/on 127\.0\.0\.1:(\d+)/.exec(greeting)?.[1]}`

@@ -1,0 +1,1 @@
+export function onNpmShellEnd(env: NodeJS.ProcessEnv, listener: () => void): void
