@@ -2,8 +2,8 @@
 import type { DispatchOptions } from './dispatch.ts'
 import { dispatch } from './dispatch.ts'
 import type { DoorOptions, Endpoint } from './door.ts'
+import { openGrpcOnDemand } from './grpc/on-demand.ts'
 import type { GrpcOptions } from './grpc/server.ts'
-import { openGrpc } from './grpc/server.ts'
 import type { ListenOptions } from './listen/listen.ts'
 import { listen } from './listen/listen.ts'
 import { openPenalties } from './listen/penalties.ts'
@@ -32,7 +32,7 @@ export async function openDoors<E extends Endpoint>(options: DoorsOptions<E>): P
     mayPenalize: (address) => !options.isProxy(address),
     ...{ durationMs: penalty, pauseMs: penaltyPause, now: options.now },
   })
-  const grpc = openGrpc({ ...options, onAbuse: penalties.add })
+  const grpc = openGrpcOnDemand({ ...options, onAbuse: penalties.add })
   const rest = openRest(options)
   const onRequest = dispatch({ ...options, rest })
   const listener = await listen({ ...options, penalties, onRequest, onHttp2: grpc.acceptSocket })

@@ -1,8 +1,8 @@
 // Serves /metrics on a port of its own, which clients of the API need not be able to reach.
 import type { Server } from 'node:http'
-import { createServer } from 'node:http'
 import type { DoorOptions } from './door.ts'
 import { bindAll, portOf } from './listen/bind.ts'
+import { createServer } from './node-http.ts'
 import type { PlainPaths } from './plain-paths.ts'
 import { sendPlain, textResponse } from './plain-paths.ts'
 import { splitTarget } from './target.ts'

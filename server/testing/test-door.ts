@@ -10,8 +10,8 @@ import type { StatusError } from '../aip/errors.ts'
 import { clientAddress } from '../http/client-address.ts'
 import { dispatch } from '../http/dispatch.ts'
 import type { Endpoint } from '../http/door.ts'
+import { openGrpcOnDemand } from '../http/grpc/on-demand.ts'
 import type { GrpcDoor } from '../http/grpc/server.ts'
-import { openGrpc } from '../http/grpc/server.ts'
 import type { ConnectionLimits } from '../http/listen/connection-counter.ts'
 import type { Listener } from '../http/listen/listen.ts'
 import { listen } from '../http/listen/listen.ts'
@@ -101,7 +101,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
   const penalties = openPenalties({
     ...{ mayPenalize: () => true, durationMs: penalty, pauseMs: penaltyPause, now: Date.now },
   })
-  const grpc = openGrpc({
+  const grpc = openGrpcOnDemand({
     ...{ onAbuse: penalties.add, isProxy: () => false, authenticate },
     ...shared,
     vendorPrefixes: ['vendor.'],

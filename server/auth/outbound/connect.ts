@@ -1,6 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import { request as requestHttp } from 'node:http'
-import { request as requestHttps } from 'node:https'
 import { isIP } from 'node:net'
 
 export type OutboundRequest = { method?: string; headers?: Record<string, string>; body?: string }
@@ -21,7 +19,9 @@ export function connect(
     ...(isIP(hostname) ? {} : { servername: hostname }),
   }
   return new Promise((resolve, reject) => {
-    const request = url.protocol === 'https:' ? requestHttps(options, resolve) : requestHttp(options, resolve)
+    // Not imported, because an import of node:http loads undici, which no part of this server uses.
+    const client = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http')
+    const request = client.request(options, resolve)
     request.on('error', reject)
     request.on('upgrade', (_, socket) => socket.destroy())
     // Rejects if the connection closes without a response, for example after an upgrade. After a response, the promise

@@ -1,9 +1,9 @@
 // The HTTP/1.1 server. It gets its connections from connections.ts and never listens itself.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import { tooManyRequests } from '../../aip/errors.ts'
 import type { DoorOptions } from '../door.ts'
+import { createServer } from '../node-http.ts'
 import type { ConnectionState } from './connection-state.ts'
 import { maxHeaderBytes, maxRefusals, maxUnsentResponses, maxUrlBytes } from './limits.ts'
 import { paceRequests } from './pacing.ts'

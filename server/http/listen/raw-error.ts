@@ -1,11 +1,11 @@
 // Answers a connection on which no request could be parsed: sends an error in the same form as all other errors, and
 // closes the connection.
-import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { StatusError } from '../../aip/errors.ts'
 import type { DoorOptions } from '../door.ts'
 import { securityHeaders } from '../headers.ts'
+import { STATUS_CODES } from '../node-http.ts'
 import { errorBody } from '../rest/error-body.ts'
 
 export type RawErrorOptions = Omit<DoorOptions, 'addressOf'> & {

@@ -1,0 +1,59 @@
+// A server loads at its start only what every server needs. The rest is loaded by the first request that needs it.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:http2'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import type { Loaded } from './print-loaded.ts'
+import type { RunningServer } from './stemmad.ts'
+import { remove, serve, statusOf, temporaryFolder } from './stemmad.ts'
+
+const main = join(import.meta.dirname, '../../server/main.ts')
+
+const printLoaded = join(import.meta.dirname, 'print-loaded.ts')
+
+describe('a server', { timeout: 60_000 }, () => {
+  let folder: string
+  before(async () => {
+    folder = await temporaryFolder()
+  })
+  after(() => remove(folder))
+
+  async function loadedBy(use: (server: RunningServer) => Promise<unknown>) {
+    const program = { node: process.execPath, launcher: main, flags: ['--import', printLoaded] }
+    const server = await serve(folder, ['--drain-delay', '0'], program)
+    await use(server)
+    server.signal('SIGINT')
+    const { stderr } = await server.exited
+    return JSON.parse(stderr) as Loaded
+  }
+
+  test('loads few packages until they are needed', async () => {
+    const { packages, modules } = await loadedBy(({ url }) => statusOf(`${url}/readyz`))
+    const forEveryServer = ['@bufbuild/protobuf', 'jose', 'pino', 're2js']
+    const withPino =
+      /^(@pinojs|pino-|atomic-sleep|fast-|on-exit|process-warning|quick-format|real-require|safe-stable|sonic|thread-stream)/
+    assert.deepEqual(
+      packages.filter((name) => !withPino.test(name)),
+      forEveryServer,
+    )
+    assert.ok(modules < 550, `${modules} modules`)
+  })
+
+  test('loads grpc-js with the first HTTP/2 connection', async () => {
+    const { packages } = await loadedBy(async ({ url }) => {
+      const session = connect(url)
+      await once(session, 'remoteSettings')
+      session.close()
+    })
+    assert.ok(packages.includes('@grpc/grpc-js'))
+    assert.ok(!packages.includes('grpc-health-check'))
+  })
+
+  test('loads prom-client with the first request for metrics', async () => {
+    const { packages } = await loadedBy(async ({ url }) =>
+      assert.equal(await statusOf(`${url}/metrics`), 200),
+    )
+    assert.ok(packages.includes('prom-client'))
+  })
+})

@@ -1,0 +1,51 @@
+// The gRPC door, opened by the first HTTP/2 connection: a server that is used only over REST never loads grpc-js and
+// node:http2, which take 0.1 seconds and 10 MB.
+import type { Duplex } from 'node:stream'
+import type { Endpoint } from '../door.ts'
+import type { GrpcDoor, GrpcOptions } from './server.ts'
+
+export const openGrpcOnDemand = <E extends Endpoint>(options: GrpcOptions<E>): GrpcDoor =>
+  openDoorOnDemand(async () => (await import('./server.ts')).openGrpc(options))
+
+/** Calls `open` for the first connection, and again after a failure. */
+export function openDoorOnDemand(open: () => Promise<GrpcDoor>): GrpcDoor {
+  let opening: Promise<GrpcDoor> | undefined
+  let door: GrpcDoor | undefined
+  const state = { isServing: true, isDraining: false, isDestroyed: false }
+
+  async function start(): Promise<GrpcDoor> {
+    door = await open().catch((error) => {
+      opening = undefined
+      throw error
+    })
+    door.setServing(state.isServing)
+    if (state.isDraining) void door.drain()
+    if (state.isDestroyed) door.destroy()
+    return door
+  }
+
+  async function acceptWhenOpen(socket: Duplex): Promise<void> {
+    opening ??= start()
+    const { acceptSocket } = await opening
+    if (!socket.destroyed && !state.isDestroyed) acceptSocket(socket)
+  }
+
+  return {
+    acceptSocket(socket) {
+      if (door) door.acceptSocket(socket)
+      else acceptWhenOpen(socket).catch(() => socket.destroy())
+    },
+    setServing(isServing) {
+      state.isServing = isServing
+      door?.setServing(isServing)
+    },
+    async drain() {
+      state.isDraining = true
+      await door?.drain()
+    },
+    destroy() {
+      state.isDestroyed = true
+      door?.destroy()
+    },
+  }
+}
