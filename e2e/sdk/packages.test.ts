@@ -89,10 +89,15 @@ describe('the packages', { timeout: 900_000 }, () => {
     )
   })
 
-  test('install their commands', async () => {
-    for (const program of ['stemmad', 'stemma']) {
+  test('install their commands, and keep their compiled code for the next start', async () => {
+    for (const [program, name] of [
+      ['stemmad', 'server'],
+      ['stemma', 'cli'],
+    ] as const) {
       const { stdout } = await runNpm(['exec', '--offline', '--', program, '--help'], folder)
       assert.match(stdout, new RegExp(`^${program} `))
+      const cache = join(folder, `node_modules/@stemma/${name}/node_modules/.cache/compile`)
+      assert.equal((await readdir(cache)).length, 1, 'one folder for this version of Node')
     }
   })
 

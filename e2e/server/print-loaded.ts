@@ -1,8 +1,5 @@
-// Loaded before the server (`--import`): prints at the end of the process which packages it has loaded, and how many
-// modules in all.
+// Loaded before the server (`--import`): prints at the end of the process which packages it has loaded.
 import { registerHooks } from 'node:module'
-
-export type Loaded = { packages: string[]; modules: number }
 
 const urls: string[] = []
 registerHooks({
@@ -17,6 +14,5 @@ process.on('exit', () => {
   // An undocumented list of the modules of Node that were loaded.
   const { moduleLoadList } = process as unknown as { moduleLoadList: string[] }
   if (moduleLoadList.some((name) => name.endsWith('deps/undici/undici'))) packages.push('undici')
-  const loaded: Loaded = { packages: [...new Set(packages)].sort(), modules: urls.length }
-  process.stderr.write(JSON.stringify(loaded))
+  process.stderr.write(JSON.stringify([...new Set(packages)].sort()))
 })
