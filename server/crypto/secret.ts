@@ -1,5 +1,6 @@
 // The server's secret: everything that is stored encrypted is encrypted with a key derived from it.
-import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync } from 'node:crypto'
 import type { RandomBytes } from './random.ts'
 
 const nonceSize = 12
@@ -31,11 +32,13 @@ export const openText = (sealer: Sealer, purpose: string, sealed: string): strin
 
 export function makeSecret(text: string, random: RandomBytes): Secret {
   const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', text, '', `stemma ${purpose}`, 32))
-  const sealerFor = (purpose: string) => makeSealer(derive(purpose), random)
+  // A KeyObject, because Node converts a key that is a buffer for each use: sealing 400 bytes then takes 31 µs
+  // in place of 5 µs.
+  const sealerFor = (purpose: string) => makeSealer(createSecretKey(derive(purpose)), random)
   return { ...sealerFor('keys at rest'), derive, sealerFor }
 }
 
-function makeSealer(key: Buffer, random: RandomBytes): Sealer {
+function makeSealer(key: KeyObject, random: RandomBytes): Sealer {
   return {
     seal(purpose, plain) {
       const nonce = random(nonceSize)
