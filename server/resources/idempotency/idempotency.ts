@@ -1,7 +1,6 @@
 // Runs a create once for each idempotency key. The response is stored in the transaction of the create, so both are
 // committed or neither is; the primary key of the stored row lets one of several concurrent creates commit.
-import { createHmac } from 'node:crypto'
-import { toBinary } from '@bufbuild/protobuf'
+import { createHmac, createSecretKey } from 'node:crypto'
 import { keyInUse, keyReused, StatusError, unauthenticated } from '../../aip/errors.ts'
 import { parseIdempotencyKey } from '../../aip/idempotency-key.ts'
 import { equalInConstantTime } from '../../crypto/digest.ts'
@@ -12,6 +11,7 @@ import type { Store } from '../../store/db.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { Work } from '../../store/work.ts'
 import type { Creation, Idempotency } from '../dependencies.ts'
+import { canonicalBytes } from './canonical-bytes.ts'
 import type { Outcome } from './outcome.ts'
 import { decodeOutcome, encodeOutcome, isFinal, outcomeOfError, outcomeOfReply, replyOf } from './outcome.ts'
 import type { StoredKey, StoredOutcome } from './stored-keys.ts'
@@ -36,15 +36,16 @@ class Refused extends Error {
 }
 
 export function openIdempotency({ secret, now }: { secret: Secret; now(): number }): Idempotency {
-  const hashKey = secret.derive('idempotency keys')
+  const hashKey = createSecretKey(secret.derive('idempotency keys'))
   // A sealer of its own, since callers can make the server encrypt.
   const sealer = secret.sealerFor('idempotent responses')
+  // The lengths separate the parts: no two lists of parts have the same text.
   const hash = (...parts: (string | Uint8Array)[]) => {
     const hmac = createHmac('sha256', hashKey)
     for (const part of parts) hmac.update(`${part.length}:`).update(part)
     return hmac.digest('base64url')
   }
-  /** The ids of keys whose creates run now, in this process. */
+  /** The ids of keys whose creates run now, in this process. The store limits how many writes run or wait. */
   const running = new Set<string>()
 
   /** The error, if the key is malformed. */
@@ -53,7 +54,7 @@ export function openIdempotency({ secret, now }: { secret: Secret; now(): number
     if (key instanceof StatusError) return key
     return {
       id: hash('key', caller, method.name, key),
-      digest: hash('request', toBinary(method.desc.input, request)),
+      digest: hash('request', canonicalBytes(method.desc.input, request)),
     }
   }
 
