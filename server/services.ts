@@ -15,7 +15,7 @@ import { reposMethods } from './resources/registry/repos/resource.ts'
 import type { AnyService } from './resources/resource.ts'
 import { defineService } from './resources/resource.ts'
 import type { CallV2 } from './resources/v1/call-v2.ts'
-import type { Call, Endpoint, Handler, Idempotency } from './rpc/call.ts'
+import type { Call, Endpoint, Handler, SentKey } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
 import type { Deadlines } from './rpc/deadline.ts'
 import type { UnsentBudget } from './rpc/unsent-budget.ts'
@@ -60,12 +60,15 @@ function serve<Deps>({ service, methods }: AnyService<Deps>, deps: Deps): Endpoi
   })
 }
 
-/** The endpoint as v1 calls it: the key that was sent with the v1 call belongs to the request of the v1 call. */
-function withIdempotency(endpoint: Endpoint, idempotency: Idempotency | undefined): Endpoint {
+/**
+ * The endpoint as v1 calls it: the idempotency key belongs to the request of the v1 call. No v1 call makes two creates,
+ * of which the second would get the response of the first.
+ */
+function withSentKey(endpoint: Endpoint, sentKey: SentKey | undefined): Endpoint {
   const { method } = endpoint
-  if (!idempotency || !method.isCreate) return endpoint
+  if (!sentKey || !method.isCreate) return endpoint
   const handler = endpoint.handler as Handler // creates have no streams
-  return { method, handler: (call: Call) => handler({ ...call, idempotency } as Call<never>) }
+  return { method, handler: (call: Call) => handler({ ...call, sentKey } as Call<never>) }
 }
 
 /**
@@ -77,7 +80,7 @@ function openCallV2(endpoints: readonly Endpoint[], deadlines: Deadlines): CallV
     endpoints.map((endpoint) => [endpoint.method.desc, endpoint]),
   )
   return async (call, method, request) => {
-    const { demand, deadline, authorization, address, ifMatch, idempotency } = call
+    const { demand, deadline, authorization, address, ifMatch, sentKey } = call
     const endpoint = byMethod.get(method)
     if (!endpoint) throw new Error(`${method.parent.typeName}.${method.name} is not served`)
     const corridor = openCorridor({
@@ -92,7 +95,7 @@ function openCallV2(endpoints: readonly Endpoint[], deadlines: Deadlines): CallV
     const timeout = deadlines.msUntil(deadline)
     const headers = { authorization, ifMatch, idempotencyKey: undefined }
     const envelope = { door: 'grpc', requestId: '', timeout, address, ...headers } as const
-    const reply = await corridor(withIdempotency(endpoint, idempotency), envelope, () =>
+    const reply = await corridor(withSentKey(endpoint, sentKey), envelope, () =>
       create(method.input, request),
     )
     const { etag, isReplayed } = reply

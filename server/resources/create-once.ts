@@ -14,7 +14,7 @@ export function createOnce(
   create: Creation['create'],
   admit: Creation['admit'] = () => admitToWrite(call.demand),
 ): Promise<Reply> {
-  if (call.idempotency) return idempotency.run(store, call, call.idempotency, { admit, create })
+  if (call.sentKey) return idempotency.run(store, call, call.sentKey, { admit, create })
   return store.write(function* () {
     return yield* create(yield* admit())
   }, call.deadline)

@@ -21,11 +21,11 @@ export type Call<Request extends Message = Message> = {
   /** The If-Match header: the version of the resource that the caller has read. */
   ifMatch: string | undefined
   /** Undefined if the caller sent no idempotency key, or if the method creates nothing. */
-  idempotency: Idempotency | undefined
+  sentKey: SentKey | undefined
 }
 
 /** An idempotency key, and the call that it was sent with: for a call that v1 makes to v2, the call to v1. */
-export type Idempotency = {
+export type SentKey = {
   /** The Idempotency-Key header, not yet checked. */
   header: string
   method: Method

@@ -161,11 +161,11 @@ export function callOf(
   deadline: number,
   { door, ifMatch, authorization, address, idempotencyKey }: Envelope,
 ): Call {
-  const idempotency =
+  const sentKey =
     idempotencyKey === undefined || !method.isCreate ? undefined : { header: idempotencyKey, method, request }
   // The response is stored as bytes: a repeated call may come through the other door.
-  const form = idempotency ? 'bytes' : formOf[door]
-  return { method, request, deadline, ifMatch, authorization, address, form, demand, idempotency }
+  const form = sentKey ? 'bytes' : formOf[door]
+  return { method, request, deadline, ifMatch, authorization, address, form, demand, sentKey }
 }
 
 /** Renders the form that the door will ask for, so that an error in rendering is reported too. */
