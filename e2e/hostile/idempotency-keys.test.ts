@@ -7,6 +7,7 @@ import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
 import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { sql } from '../../server/store/sql.ts'
 import type { Door } from '../../server/testing/doors.ts'
@@ -19,6 +20,7 @@ import { captureLog } from '../server/captured-log.ts'
 const { createGroup } = GroupsService.method
 const { createGroupInvite } = GroupInvitesService.method
 const { createIdentityProvider } = IdentityProvidersService.method
+const { createRepo } = ReposService.method
 const roleUid = builtInRole('viewer').uid
 
 onEachStore('idempotency keys under attack', (engine) => {
@@ -65,6 +67,29 @@ onEachStore('idempotency keys under attack', (engine) => {
       const { sec } = JSON.parse(Buffer.from(code, 'base64').toString()) as { sec: string }
       const text = await everythingWritten()
       for (const secret of [key, code, sec, clientSecret]) assert.ok(!text.includes(secret), secret)
+    }
+  })
+
+  test('a flood of large responses is bounded, and does not push out the keys of others', async () => {
+    const parent = platform.owner.organization
+    for (const door of doors) {
+      const mine = { parent, group: { name: 'mine' } }
+      const first = await send(door, createGroup, mine, `${door.name}-kept`)
+      const flooder = await platform.addIdentity(parent, 'owner')
+      const flood = (at: number) => {
+        const repo = {
+          name: `${door.name.toLowerCase()}-${at}`,
+          activeTags: Array(100).fill('x'.repeat(100)),
+        }
+        return door.send(createRepo, { parent, repo }, flooder.token, { 'idempotency-key': `flood-${at}` })
+      }
+      for (let at = 0; at < 120; at++) assert.ok((await flood(at)).result.body)
+      const rows = await platform.store.query(
+        sql`select id from idempotency_keys where caller = ${flooder.identity}`,
+      )
+      assert.equal(rows.length, 100)
+      assert.equal((await flood(119)).header('idempotent-replayed'), 'true')
+      assert.deepEqual((await send(door, createGroup, mine, `${door.name}-kept`)).result, first.result)
     }
   })
 
