@@ -1,5 +1,6 @@
-import type { Connection } from '@stemma/api'
+import type { Connection, RetryOptions } from '@stemma/api'
 import { connect } from '@stemma/api'
+import { Code } from '@stemma/api/gen/google/rpc/code_pb.ts'
 import type { Context, ContextFlags } from './context.ts'
 import { readContext } from './context.ts'
 import type { Runtime } from './runtime.ts'
@@ -20,10 +21,24 @@ export async function openConnection(flags: ConnectionFlags, runtime: Runtime): 
     // A function, because a token may expire during a long list.
     token: flags.isAnonymous ? undefined : () => runtime.env.STEMMA_TOKEN || storedToken(context, runtime),
     timeoutMs: flags.timeoutMs,
-    ...(flags.timeoutMs !== undefined && { retry: { maxAttempts: 1 } }),
+    retry: flags.timeoutMs === undefined ? patientRetry(runtime) : { maxAttempts: 1 },
     ...(flags.debug && { fetch: reportingFetch(runtime) }),
   })
 }
+
+/** A shorter wait is not reported. */
+const minReportedMs = 900
+
+/** Waits as long as the server asks, up to half a minute, and says so. */
+const patientRetry = (runtime: Runtime): Partial<RetryOptions> => ({
+  maxDelayMs: 30_000,
+  onDelay(delayMs, { code }) {
+    if (delayMs < minReportedMs) return
+    const reason = code === Code.RESOURCE_EXHAUSTED ? 'too many calls' : 'the server cannot answer yet'
+    const clearLine = runtime.stderr.isTTY ? '\r\x1b[K' : '' // there may be a line that shows the progress
+    report(runtime, `${clearLine}stemma: ${reason}; trying again in ${Math.round(delayMs / 1000)} s`)
+  },
+})
 
 const reportingFetch =
   (runtime: Runtime): typeof fetch =>

@@ -129,6 +129,25 @@ describe('retries of any call', () => {
       assert.equal(requests.length, 2)
     }
   })
+
+  test('add the backoff to the delay that the server asks for, and report each delay', async () => {
+    const limited = sendJson({ code: 8, message: 'slowly', details: [] }, 429, { 'retry-after': '0' })
+    const { url } = await start(limited, sendUnavailable(), sendJson({}))
+    const delays: [number, Code][] = []
+    const onDelay = (delayMs: number, { code }: StemmaError) => void delays.push([delayMs, code])
+    await groupsAt(url, { retry: { initialDelayMs: 4, random: () => 0.5, onDelay } }).getGroup({ uid: 'x' })
+    assert.deepEqual(delays, [
+      [3, Code.RESOURCE_EXHAUSTED],
+      [6, Code.UNAVAILABLE],
+    ])
+  })
+
+  test('do not happen if the server asks for more than the maximum delay when a limit is reached', async () => {
+    const limited = sendJson({ code: 8, message: 'slowly', details: [] }, 429, { 'retry-after': '11' })
+    const { url, requests } = await start(limited, sendJson({}))
+    await assert.rejects(groupsAt(url).getGroup({ uid: 'x' }), isStemmaError(Code.RESOURCE_EXHAUSTED))
+    assert.equal(requests.length, 1)
+  })
 })
 
 describe('retries of another write', () => {

@@ -21,10 +21,15 @@ export type RetryOptions = {
   maxAttempts: number
   /** Delay before the first retry, in milliseconds. Doubled for each further retry. Default: 100. */
   initialDelayMs: number
-  /** Upper limit of a delay, in milliseconds. If the server asks for a longer delay, the call fails. Default: 10,000. */
+  /**
+   * Upper limit of a delay, in milliseconds. If the server asks for a longer delay, the call fails. If it asks for a shorter
+   * one, the delay of this attempt is added to it. Default: 10,000.
+   */
   maxDelayMs: number
   /** Returns a number from 0 to below 1 for the jitter: a delay is reduced by up to half. Default: `Math.random`. */
   random: () => number
+  /** Called before each delay, with its milliseconds and the error of the last attempt. Default: nothing. */
+  onDelay?: ((delayMs: number, error: StemmaError) => void) | undefined
 }
 
 /**
@@ -64,8 +69,11 @@ export async function withRetries<T>(
     } catch (error) {
       if (attempts >= retry.maxAttempts || !(error instanceof StemmaError)) throw error
       if (!wasRefusedForNow(error) && (error.code !== Code.UNAVAILABLE || !mayRepeat(error))) throw error
-      const delayMs = Math.max(error.retryDelayMs ?? 0, backoff(retry, attempts))
-      if (delayMs > retry.maxDelayMs) throw error
+      const askedMs = error.retryDelayMs ?? 0
+      if (askedMs > retry.maxDelayMs) throw error
+      // The backoff is added, so that calls that were refused together do not return together.
+      const delayMs = askedMs + backoff(retry, attempts)
+      retry.onDelay?.(delayMs, error)
       await sleep(delayMs, signal)
     }
   }
