@@ -9,10 +9,12 @@ import { benchExchange } from './cases/exchange.ts'
 import { benchGet } from './cases/get.ts'
 import { benchGrpc } from './cases/grpc.ts'
 import { benchImport } from './cases/import.ts'
+import { benchLane } from './cases/lane.ts'
 import { benchList } from './cases/list.ts'
 import { benchPages } from './cases/pages.ts'
 import { benchPostgres } from './cases/postgres.ts'
 import { benchStart } from './cases/start.ts'
+import { benchWorkers } from './cases/workers.ts'
 import { pinning } from './load/cores.ts'
 import type { Bench, Line } from './report/report.ts'
 import { formatTable } from './report/report.ts'
@@ -30,6 +32,8 @@ const benches: Record<string, Bench> = {
   pages: benchPages,
   start: benchStart,
   postgres: benchPostgres,
+  workers: benchWorkers,
+  lane: benchLane,
 }
 
 const chosen = process.argv.slice(2)

@@ -64,6 +64,11 @@ export type App = {
 const systemNow = Date.now
 /** A list that reads more rows than this would delay other calls by more than about 10 ms. */
 const defaultMaxListRows = 5000
+/**
+ * How long a statement of PostgreSQL may take that only reads. Writes may wait longer, for the locks of others, up to the
+ * deadline of the call.
+ */
+const readTimeoutMs = 20_000
 
 export async function startApp(
   config: Config,
@@ -71,7 +76,7 @@ export async function startApp(
   overrides: Overrides = {},
   role: WorkerRole = onlyWorker(config),
 ): Promise<App> {
-  const store = openStore(config, log, { commits: role.shared.commits })
+  const store = openStore(config, log, { readTimeoutMs, commits: role.shared.commits })
   try {
     return await openApp(config, log, store, overrides, role)
   } catch (error) {

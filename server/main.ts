@@ -1,10 +1,13 @@
 // The entry point of stemmad.
 import { randomBytes } from 'node:crypto'
 import { enableCompileCache } from 'node:module'
+import { availableParallelism } from 'node:os'
 import { resolveQuickly } from './resolve-imports.ts'
 
 enableCompileCache()
 resolveQuickly(new URL('..', import.meta.url).href)
+// All workers share this pool, which signs and verifies tokens. Its default of 4 threads would be the limit on many cores.
+process.env.UV_THREADPOOL_SIZE ??= String(Math.max(4, availableParallelism()))
 const { runCommand } = await import('./commands/commands.ts')
 const { env, stdin, stdout, stderr } = process
 const context = { env, now: Date.now, random: randomBytes, stdin, stdout, stderr }

@@ -14,6 +14,7 @@ import { resources } from './resource-list.ts'
 import { rerenderRows } from './resources/rerender.ts'
 import type { Store } from './store/db.ts'
 import { loadMigrations } from './store/migrate.ts'
+import type { PostgresOptions } from './store/postgres/postgres.ts'
 import { openPostgres } from './store/postgres/postgres.ts'
 import { makePrivate } from './store/sqlite/private-files.ts'
 import type { SqliteOptions } from './store/sqlite/sqlite.ts'
@@ -22,11 +23,14 @@ import { openSqlite } from './store/sqlite/sqlite.ts'
 /** The kinds whose rows are counted in the tally. */
 export const talliedKinds = resources.map(({ kind }) => kind.table.name)
 
-export function openStore(config: Config, log?: Log, options: SqliteOptions = {}): Store {
+export type StoreOptions = SqliteOptions & Pick<PostgresOptions, 'readTimeoutMs'>
+
+export function openStore(config: Config, log?: Log, options: StoreOptions = {}): Store {
   if (config.databaseUrl) {
     return openPostgres({
       url: config.databaseUrl,
       connections: config.databaseConnections,
+      ...options,
       onIdleError: (err) => log?.warn({ err }, 'a connection to the store broke; it is replaced'),
     })
   }

@@ -74,7 +74,7 @@ export async function benchAdvisories(): Promise<Line[]> {
   }
 }
 
-const importAdvisories = (count: number) => async (store: Store, organization: string) => {
+export const importAdvisories = (count: number) => async (store: Store, organization: string) => {
   await store.write(tuneStoreForImport)
   const nextSegment = openSegments()
   for (let at = 0; at < count; at += batchSize) {

@@ -1,10 +1,14 @@
 // Pins the server and the load generator to one core each, so that they do not compete.
 import { spawnSync } from 'node:child_process'
 
-export type Role = 'server' | 'load'
+/** `both` runs on the cores of the two others. */
+export type Role = 'server' | 'load' | 'both'
 
 const [first, second] = allowedCores()
-const coreOf = first === undefined || second === undefined ? undefined : { server: first, load: second }
+const coreOf =
+  first === undefined || second === undefined
+    ? undefined
+    : { server: first, load: second, both: `${first},${second}` }
 
 export const pinning = coreOf
   ? `The server runs on core ${coreOf.server}, the load on core ${coreOf.load}.`

@@ -71,9 +71,9 @@ const highRates = ['read', 'list', 'write', 'exchange'].flatMap((name) => [
   ['caller', 'organization', 'address'].map((scope) => `${scope}=10000000`).join(','),
 ])
 
-export async function startStemmad(settings: string[], port: number): Promise<Server> {
+export async function startStemmad(settings: string[], port: number, role: Role = 'server'): Promise<Server> {
   const args = ['serve', ...settings, ...highRates, '--rate-sign-in', 'address=10000000']
-  const server = startProcess('server', 'server/main.ts', args, nodeFlagsOf('serve'))
+  const server = startProcess(role, 'server/main.ts', args, nodeFlagsOf('serve'))
   await untilReady(port)
   return { ...server, port }
 }

@@ -11,6 +11,7 @@ import { createEntry } from '../../server/resources/create.ts'
 import { groups } from '../../server/resources/iam/groups/table.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
 import type { Store } from '../../server/store/db.ts'
+import type { Role } from '../load/cores.ts'
 import type { Server } from '../load/processes.ts'
 import { findFreePort, startStemmad } from '../load/processes.ts'
 import { treeBelow } from './tree.ts'
@@ -32,6 +33,7 @@ export async function startBenchServer(
   groupCount: number,
   extraSettings: string[] = [],
   fill?: Fill,
+  role?: Role,
 ): Promise<BenchServer> {
   const { settings, port, remove } = await temporarySettings(extraSettings)
   const { config } = readConfig({}, settings)
@@ -46,7 +48,7 @@ export async function startBenchServer(
   const signer = { keys, authUrl: config.authUrl, now: Date.now, random: randomBytes }
   const token = await mintToken(signer, { identity, audience: config.baseUrl })
   await store.close()
-  const server = await startStemmad(settings, port)
+  const server = await startStemmad(settings, port, role)
   return {
     ...{ server, organization, group, authorization: `Bearer ${token}` },
     async end() {

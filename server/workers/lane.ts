@@ -20,7 +20,7 @@ export type Lane = {
 }
 
 /** A query on the embedded store occupies its thread, so one call runs at a time. */
-const limits = { maxRunning: 1, maxWaitingPerOwner: 16, maxWaiting: 256 }
+const limits = { maxRunning: 1, maxWaitingPerOwner: 64, maxWaiting: 512 }
 const defaultIdleMs = 60_000
 
 type Thread = { worker: Worker; client: CallClient }

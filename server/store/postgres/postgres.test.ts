@@ -158,9 +158,20 @@ describe('a store on PostgreSQL', { skip }, () => {
   })
 
   test('a statement fails after the statement timeout', async () => {
-    const limited = open({ statementTimeoutMs: 50 })
-    await assert.rejects(async () => limited.query(sql`select pg_sleep(60)`), isStoreError('deadline'))
+    const limited = open({ readTimeoutMs: 50 })
+    const sleep = (seconds: number) => sql`select pg_sleep(${seconds})`
+    await assert.rejects(async () => limited.query(sleep(60)), isStoreError('deadline'))
+    await assert.rejects(async () => limited.read(() => all(sleep(60))), isStoreError('deadline'))
     assert.deepEqual(await limited.query(sql`select 1`), [[1]])
+  })
+
+  test('a write has a timeout of its own, and ends at its deadline at the latest', async () => {
+    const limited = open({ readTimeoutMs: 50, writeTimeoutMs: 60_000 })
+    const sleep = (seconds: number) => () => all(sql`select pg_sleep(${seconds})`)
+    await limited.write(sleep(0.2))
+    await assert.rejects(limited.write(sleep(60), Date.now() + 100), isStoreError('deadline'))
+    const short = open({ writeTimeoutMs: 50 })
+    await assert.rejects(short.write(sleep(60)), isStoreError('deadline'))
   })
 
   test('a call fails if it gets no connection in time', async () => {
@@ -206,7 +217,7 @@ describe('a store on PostgreSQL', { skip }, () => {
 
   test('processes that start together wait for the one that migrates, even longer than the statement timeout', async () => {
     const slow = { name: '0001-slow', script: 'create table slow (key text); select pg_sleep(0.3);' }
-    const stores = Array.from({ length: 8 }, () => open({ statementTimeoutMs: 100 }))
+    const stores = Array.from({ length: 8 }, () => open({ readTimeoutMs: 100 }))
     const applied = await Promise.all(stores.map((other) => other.migrate([slow])))
     assert.deepEqual(applied.flat(), [slow.name])
   })

@@ -17,8 +17,9 @@ export type PostgresOptions = {
   url: string
   /** The maximum number of connections. */
   connections?: number
-  /** How long one statement may take. */
-  statementTimeoutMs?: number
+  /** How long one statement may take: of a read, and of a write without a deadline. */
+  readTimeoutMs?: number
+  writeTimeoutMs?: number
   /** How long to wait for a connection. */
   connectionTimeoutMs?: number
   /** Called when a connection breaks while no call uses it. */
@@ -29,16 +30,25 @@ export type PostgresOptions = {
 const never = Number.POSITIVE_INFINITY
 
 export function openPostgres(options: PostgresOptions): Store {
-  const { url, connections = 10, statementTimeoutMs = 60_000, connectionTimeoutMs = 5_000 } = options
+  const { url, connections = 10, connectionTimeoutMs = 5_000 } = options
+  const { readTimeoutMs = 60_000, writeTimeoutMs = 60_000 } = options
   const { onIdleError, clock = systemClock } = options
-  const pool = openPool({ url, connections, statementTimeoutMs, connectionTimeoutMs, onIdleError })
+  const pool = openPool({
+    ...{ url, connections, connectionTimeoutMs, onIdleError },
+    statementTimeoutMs: readTimeoutMs,
+  })
   const texts = openStatementTexts()
   const { track, drain } = openTracker()
 
-  function transaction<T>(begin: string, work: () => Work<T>, deadline: number): Promise<T> {
+  function transaction<T>(
+    begin: string,
+    work: () => Work<T>,
+    { timeoutMs, deadline }: { timeoutMs: number; deadline: number },
+  ): Promise<T> {
     const attempt = (state: AttemptState) =>
       withConnection(pool, async (client) => {
-        await client.query(withTimeout(begin, deadline - clock.now(), statementTimeoutMs))
+        const remainingMs = Math.max(1, Math.ceil(deadline - clock.now()))
+        await client.query(withTimeout(begin, Math.min(timeoutMs, remainingMs), readTimeoutMs))
         const value = await runWork({ client, texts }, work(), clock.now, deadline)
         state.isCommitting = true
         await client.query('commit')
@@ -55,8 +65,12 @@ export function openPostgres(options: PostgresOptions): Store {
           withConnection(pool, (client) => runStatement({ client, texts }, statement)),
         ),
       ),
-    read: (work) => transaction('begin isolation level repeatable read read only', work, never),
-    write: (work, deadline = never) => transaction('begin', work, deadline),
+    read: (work) =>
+      transaction('begin isolation level repeatable read read only', work, {
+        timeoutMs: readTimeoutMs,
+        deadline: never,
+      }),
+    write: (work, deadline = never) => transaction('begin', work, { timeoutMs: writeTimeoutMs, deadline }),
     migrate: (migrations) =>
       track(() => withConnection(pool, (client) => migrate(client, migrations, clock.now))),
     snapshot: () => dumpPool(pool),
@@ -95,10 +109,8 @@ async function* dumpPool(pool: pg.Pool) {
 }
 
 /**
- * If the time left until the deadline is shorter than the usual statement timeout, adds it to `begin` as the timeout
- * for every statement of the transaction, in the same round trip. It also limits how long a statement waits for locks.
+ * If the timeout is not that of the connection, adds it to `begin` for every statement of the transaction, in the same
+ * round trip. It also limits how long a statement waits for locks.
  */
-function withTimeout(begin: string, remainingMs: number, statementTimeoutMs: number): string {
-  const timeoutMs = Math.max(1, Math.ceil(remainingMs))
-  return timeoutMs < statementTimeoutMs ? `${begin}; set local statement_timeout = ${timeoutMs}` : begin
-}
+const withTimeout = (begin: string, timeoutMs: number, connectionTimeoutMs: number) =>
+  timeoutMs === connectionTimeoutMs ? begin : `${begin}; set local statement_timeout = ${timeoutMs}`
