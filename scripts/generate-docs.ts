@@ -31,6 +31,6 @@ Every setting is an environment variable and a flag of every \`stemmad\` command
 |---|---|---|---|
 ${lines.join('\n')}
 
-Without \`STEMMA_BASE_URL\`, the base URL is \`http://localhost:PORT\`, or https if TLS is on. With PostgreSQL, every copy needs the same \`STEMMA_BASE_URL\`, \`STEMMA_AUTH_URL\` and \`STEMMA_SECRET_KEY\`.
+Without \`STEMMA_BASE_URL\`, the base URL is \`http://localhost:PORT\`, or https if TLS is on. With PostgreSQL, every copy needs the same \`STEMMA_BASE_URL\`, \`STEMMA_AUTH_URL\`, \`STEMMA_SECRET_KEY\` and \`STEMMA_DEFAULT_LIMITS\`.
 `
 }

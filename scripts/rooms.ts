@@ -52,6 +52,7 @@ export const mayImport: Record<string, string[]> = {
       'server/wire',
       'server/claims',
       'server/crypto',
+      'server/limits',
       'server/policy',
       'server/store',
     ],

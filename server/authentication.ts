@@ -27,7 +27,7 @@ import type { SignInLimits } from './limits/call-limits.ts'
 import type { Log } from './log.ts'
 import { capabilityNamed } from './policy/capabilities.ts'
 import { signInAccess } from './policy/system-access.ts'
-import type { WriteContext } from './resources/dependencies.ts'
+import type { GroupLimits, WriteContext } from './resources/dependencies.ts'
 import { acceptInvite } from './resources/iam/group-invites/accept.ts'
 import { bindOwner, createOrganization, nameFault } from './resources/iam/groups/organization.ts'
 import { openLastSeen } from './resources/iam/identities/last-seen.ts'
@@ -44,6 +44,7 @@ const failurePeriodMs = 60_000
 
 export type AuthenticationDependencies = {
   config: Config
+  defaultLimits: GroupLimits['defaults']
   store: Store
   keys: KeyRing
   secret: Secret
@@ -65,14 +66,27 @@ export type AuthenticationOverrides = {
 export type Authentication = ReturnType<typeof openAuthentication>
 
 export function openAuthentication(
-  { config, store, keys, secret, log, refusals, limits, now, random, runMatch }: AuthenticationDependencies,
+  {
+    config,
+    store,
+    keys,
+    secret,
+    log,
+    refusals,
+    limits,
+    defaultLimits,
+    now,
+    random,
+    runMatch,
+  }: AuthenticationDependencies,
   { outbound = openOutbound(), callAws = callAwsOverNetwork, passwordCost }: AuthenticationOverrides = {},
 ) {
   const { authUrl, baseUrl } = config
   const rule = issuerRuleOf(config)
+  const access = signInAccess(defaultLimits)
   const shared = { store, keys, secret, authUrl, baseUrl, rule, now, random }
   const onSeen = openLastSeen({
-    ...{ store, now, access: signInAccess },
+    ...{ store, now, access },
     onError: (err) => log.warn({ err }, 'the last seen time of an identity was not stored'),
   })
   const issuerKeys = openIssuerKeys(fetchJsonBy(outbound), rule, now)
@@ -80,7 +94,7 @@ export function openAuthentication(
   const verifyOwn = openVerifyOwn({ ...shared, audiences: [baseUrl, authUrl] })
   const verifyIssued = openVerifyOwn({ ...shared, audiences: issuableAudiences(baseUrl, authUrl) })
   const states = openExpiringStates(shared)
-  const people = peopleOf({ access: signInAccess, now, random })
+  const people = peopleOf({ access, now, random })
   const tokens = {
     exchange: openExchange({
       ...shared,

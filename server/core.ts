@@ -29,7 +29,7 @@ import { openRefusalLog } from './rpc/refusal-log.ts'
 import { openReport } from './rpc/report.ts'
 import { openUnsentBudget } from './rpc/unsent-budget.ts'
 import { endpointsOf } from './services.ts'
-import { settingsOf } from './settings.ts'
+import { groupLimitsOf, settingsOf } from './settings.ts'
 import { prepareStore } from './storage.ts'
 import type { Store } from './store/db.ts'
 import type { PoolOptions } from './threads/pool.ts'
@@ -86,6 +86,7 @@ const monotonicNow = () => performance.now()
 export async function openCore(options: CoreOptions, overrides: CoreOverrides = {}): Promise<Core> {
   const { config, log, store, otherThreads, maxListRows } = options
   const { now = Date.now, random = pooled(randomBytes), clock = monotonicNow } = overrides
+  const groupLimits = groupLimitsOf(config)
   const { keys, secret } = await prepareStore(config, store, { now, random })
   const checks = openChecks(overrides.checkLimits)
   const refusals = openRefusalLog(log, overrides.refusalLog)
@@ -94,13 +95,14 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   const deps = {
     ...{ store: withStatusErrors(store), now, random, checks, maxListRows },
     pages: openPageSeals(keys.page, now, random),
-    settings: settingsOf(config, secret),
+    settings: settingsOf(config, secret, groupLimits),
     idempotency: openIdempotency({ secret, now }),
   }
   const { sts, registration, login, states } = openAuthentication(
     {
       ...{ config, store: deps.store, keys, secret, log, refusals, now, random, runMatch: checks.match },
       limits: limits.signIn,
+      defaultLimits: groupLimits.defaults,
     },
     overrides,
   )
@@ -113,6 +115,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   const corridorOptions: CorridorOptions = {
     ...{ authenticate, report, deadlines, unsent, parseGrants, clock, otherThreads },
     limits: limits.calls,
+    defaultLimits: groupLimits.defaults,
   }
   return {
     ...{ login, states, corridorOptions, authenticate, series, refusals, keys, secret, now, random },

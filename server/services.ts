@@ -88,6 +88,7 @@ function openCallV2(endpoints: readonly Endpoint[], deadlines: Deadlines): CallV
       report: () => {},
       deadlines,
       parseGrants: demand.parseGrants,
+      defaultLimits: demand.defaultLimits,
       clock: () => 0, // used only for reports
       unsent: { reserve: () => () => {} }, // not sent: v1 converts the reply at once
       limits: noLimits, // the v1 call is counted

@@ -4,18 +4,35 @@ import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { providerSecretPurpose } from './auth/login/upstream/known-providers.ts'
 import { issuerRuleOf } from './claims/issuer.ts'
 import type { Config } from './config/config.ts'
+import { ConfigError } from './config/config.ts'
 import type { Secret } from './crypto/secret.ts'
 import { sealText } from './crypto/secret.ts'
-import type { AdvisoryFormats, Settings } from './resources/dependencies.ts'
+import { parseLimits } from './limits/limit-names.ts'
+import { resources } from './resource-list.ts'
+import type { AdvisoryFormats, GroupLimits, Settings } from './resources/dependencies.ts'
 import { writeOpenVex } from './resources/vulnerabilities/formats/write-openvex.ts'
 import { writeOsv } from './resources/vulnerabilities/formats/write-osv.ts'
 
-export const settingsOf = (config: Config, secret: Secret): Settings => ({
+/** Throws a ConfigError if a default limit is not for a kind of resource. */
+export function groupLimitsOf({ defaultLimits }: Config): GroupLimits {
+  const kinds = resources.map(({ kind }) => kind.table.name).sort()
+  const { limits, faults } = parseLimits(defaultLimits, kinds)
+  if (faults.length > 0)
+    throw new ConfigError(
+      faults.map(
+        ({ name, fault }) => `STEMMA_DEFAULT_LIMITS (--default-limits): ${JSON.stringify(name)} ${fault}`,
+      ),
+    )
+  return { kinds, defaults: limits }
+}
+
+export const settingsOf = (config: Config, secret: Secret, limits: GroupLimits): Settings => ({
   organizationCreation: config.organizationCreation,
   issuerRule: issuerRuleOf(config),
   authUrl: config.authUrl,
   sealSecret: (plain) => sealText(secret, providerSecretPurpose, plain),
   advisoryFormats: advisoryFormatsOf(config),
+  limits,
 })
 
 const advisoryFormatsOf = ({ baseUrl }: Config): AdvisoryFormats => ({

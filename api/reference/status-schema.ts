@@ -23,6 +23,19 @@ const listOf = (properties: Record<string, Schema>): Schema => ({
   items: { type: 'object', properties, required: Object.keys(properties) },
 })
 
+const quotaViolation: Schema = {
+  type: 'object',
+  properties: {
+    subject: { ...text, description: 'Who or what has the limit. Absent if the caller may not see it.' },
+    description: text,
+    quotaMetric: { ...text, description: 'What is limited, such as `repos`.' },
+    quotaId: { ...text, description: 'The name of the limit.' },
+    quotaValue: { ...text, description: 'The limit.' },
+    quotaDimensions: { type: 'object', additionalProperties: text },
+  },
+  required: ['description'],
+}
+
 /** The name of each type of detail, with its schema. */
 const details: [string, Schema][] = [
   detail(
@@ -49,6 +62,12 @@ const details: [string, Schema][] = [
     'PreconditionFailure',
     'The conditions that are not met, such as `RESOURCE_NOT_EMPTY` or `RESOURCE_IN_USE`.',
     { violations: listOf({ type: text, description: text }) },
+    ['violations'],
+  ),
+  detail(
+    'QuotaFailure',
+    'The limits that are reached.',
+    { violations: { type: 'array', items: quotaViolation } },
     ['violations'],
   ),
   detail('ResourceInfo', 'The resource that does not exist.', { resourceType: text, resourceName: text }, [

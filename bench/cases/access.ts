@@ -87,6 +87,7 @@ const demandOf = (identity: string, scope: string): Demand => ({
   capabilities: [Capability.CAP_IAM_GROUPS_LIST],
   ...{ scope, scopeField: 'uid', unscoped: false, fault: undefined, resourceType: GroupSchema.typeName },
   parseGrants,
+  defaultLimits: new Map(),
 })
 
 /**

@@ -14,7 +14,7 @@ import { openIdempotency } from '../../server/resources/idempotency/idempotency.
 import { withStatusErrors } from '../../server/resources/store-errors.ts'
 import { openCorridor } from '../../server/rpc/corridor.ts'
 import { openDeadlines } from '../../server/rpc/deadline.ts'
-import { settingsOf } from '../../server/settings.ts'
+import { groupLimitsOf, settingsOf } from '../../server/settings.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
 import type { HugeStore } from './huge.ts'
 
@@ -35,7 +35,7 @@ export async function openLister({ settings, identity }: HugeStore): Promise<Lis
     pages: openPageSeals(keys.page, Date.now, randomBytes),
     now: Date.now,
     random: randomBytes,
-    settings: settingsOf(config, secret),
+    settings: settingsOf(config, secret, groupLimitsOf(config)),
     checks: openChecks(),
     idempotency: openIdempotency({ secret, now: Date.now }),
     maxListRows: undefined,
@@ -48,6 +48,7 @@ export async function openLister({ settings, identity }: HugeStore): Promise<Lis
     report: () => {},
     deadlines: openDeadlines(Date.now),
     parseGrants: openGrantParser(),
+    defaultLimits: new Map(),
     clock: () => performance.now(),
     unsent: { reserve: () => () => {} }, // nothing is sent
     limits: noLimits,

@@ -13,5 +13,6 @@ export function columnsOf(message: DescMessage, isWide: boolean): Column[] {
   const columns = resourceOptions(message)
     .columns.filter(({ wide }) => isWide || !wide)
     .map(({ title, fields }) => ({ title, paths: fields.map(camel) }))
-  return [...(columns.length > 0 ? columns : [nameColumn]), uidColumn]
+  const hasUid = message.fields.some(({ name }) => name === 'uid')
+  return [...(columns.length > 0 ? columns : [nameColumn]), ...(hasUid ? [uidColumn] : [])]
 }

@@ -87,7 +87,7 @@ onEachStore('entity tags', (engine) => {
     }
     const before = (await rest('GET', uid)).etag
     assert.equal((await rest('PATCH', uid, { description: 'c' })).etag, before)
-    await platform.store.write(() => writeLastSeen(signInAccess, uid, Date.now() + 120_000))
+    await platform.store.write(() => writeLastSeen(signInAccess(new Map()), uid, Date.now() + 120_000))
     const seen = await rest('GET', uid)
     assert.equal(seen.etag, before)
     assert.ok((seen.body.lastSeenTime as string) > (seen.body.updateTime as string))

@@ -150,7 +150,7 @@ describe('the reference', () => {
       const page = await context.newPage()
       await page.goto(`${platform.url}/docs`)
       await page.getByLabel('Find a call').fill('post v2beta1/groups/')
-      await page.getByText('2 calls', { exact: true }).waitFor()
+      await page.getByText('3 calls', { exact: true }).waitFor()
       await page.getByRole('link', { name: 'POST /iam/v2beta1/groups/{parent}' }).click()
       await page.waitForURL('**/docs/iam-v2beta1-groups#creategroup')
       await page.getByRole('heading', { name: 'CreateGroup', exact: true }).first().waitFor()

@@ -441,7 +441,7 @@ onEachStore('a caller with few capabilities', (engine) => {
     try {
       const guest = { identity, email }
       await setUp.platform.store.write(() =>
-        acceptInvite({ access: signInAccess, now: Date.now, random: randomBytes }, code, guest),
+        acceptInvite({ access: signInAccess(new Map()), now: Date.now, random: randomBytes }, code, guest),
       )
     } catch (error) {
       if (!(error instanceof StatusError)) throw error

@@ -45,6 +45,15 @@ const exceptions: Record<string, MatrixRow> = {
     request: ({ organization }) => ({ groupUid: organization }),
     codes: [16, 16, 5, 5, 5, 5, 5],
   },
+  // The limits of a group are set by owners of the group above.
+  'platform.iam.v2beta1.GroupsService.SetGroupLimits': {
+    request: ({ here }) => ({ uid: here, resourceLimits: { repos: 5 } }),
+    codes: [16, 16, 7, 7, 7, 7, 0],
+  },
+  'platform.iam.v2beta1.GroupsService.GetGroupUsage': {
+    request: ({ here }) => ({ uid: here }),
+    codes: readers,
+  },
   'platform.iam.Groups.Delete': { request: ({ here }) => ({ id: here }), codes: [16, 16, 7, 7, 7, 9, 0] },
   'platform.iam.Groups.LookupGroup': { request: () => ({}), codes: [16, 16, 5, 5, 5, 5, 5] },
   'platform.iam.Groups.CheckEligibility': { request: () => ({}), codes: anyToken },

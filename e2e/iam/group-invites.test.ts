@@ -37,7 +37,7 @@ async function accept(
 ): Promise<string> {
   try {
     await platform.store.write(() =>
-      acceptInvite({ access: signInAccess, now: () => now, random: randomBytes }, code, guest),
+      acceptInvite({ access: signInAccess(new Map()), now: () => now, random: randomBytes }, code, guest),
     )
     return 'accepted'
   } catch (error) {

@@ -214,6 +214,30 @@ export const rateLimited = ({
     headers: { 'retry-after': String(seconds), ...headers },
   })
 
+/** A limit of a group on the number of resources of a kind, and how many it has. */
+export type ExceededQuota = { group: string; limit: number; used: number }
+
+/** `quota` is undefined if the caller may not see the group that has the limit. */
+export function quotaExceeded(kind: string, quota: ExceededQuota | undefined): StatusError {
+  const resources = kind.replaceAll('_', ' ')
+  const description = quota
+    ? `group ${quota.group} may contain at most ${quota.limit} ${resources} and contains ${quota.used}; delete some of them, or have the limit raised`
+    : `a limit on the number of ${resources} that applies here is reached; ask an owner of the organization`
+  const violation = {
+    ...{ description, quotaMetric: kind },
+    ...(quota && {
+      subject: `group:${quota.group}`,
+      quotaId: 'resource_limits',
+      quotaDimensions: { group: quota.group, used: String(quota.used) },
+      // A message of gRPC has no value in place of 0.
+      ...(quota.limit > 0 && { quotaValue: String(quota.limit) }),
+    }),
+  }
+  return new StatusError(Code.RESOURCE_EXHAUSTED, description, {
+    details: [{ type: 'QuotaFailure', fields: { violations: [violation] } }],
+  })
+}
+
 export const aborted = (text: string, http?: number) =>
   new StatusError(Code.ABORTED, text, http ? { http } : {})
 

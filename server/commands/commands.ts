@@ -11,6 +11,7 @@ const commands: Record<string, () => Promise<Command>> = {
   users: async () => (await import('./users.ts')).users,
   token: async () => (await import('./token.ts')).token,
   verify: async () => (await import('./verify.ts')).verify,
+  limits: async () => (await import('./limits.ts')).limits,
   keys: async () => (await import('./keys.ts')).keys,
   import: async () => (await import('./import.ts')).importRecords,
   backup: async () => (await import('./backup.ts')).backup,

@@ -47,6 +47,7 @@ describe('settings', () => {
       errorDomain: 'iam.stemma.dev',
       secretKey: undefined,
       organizationCreation: 'people',
+      defaultLimits: [],
       trustedIssuers: [],
       corsOrigins: [],
       trustedProxies: [],
@@ -81,6 +82,7 @@ describe('settings', () => {
       STEMMA_DATABASE_CONNECTIONS: '3',
       STEMMA_ERROR_DOMAIN: 'iam.example.com',
       STEMMA_ORG_CREATION: 'nobody',
+      STEMMA_DEFAULT_LIMITS: 'groups=100',
       STEMMA_TRUSTED_ISSUERS: 'http://dex.internal:5556/dex, https://idp.internal/',
       STEMMA_CORS_ORIGINS: 'https://a.example.com, http://localhost:3000,',
       STEMMA_TRUSTED_PROXIES: '10.0.0.0/8, fd00::1',
@@ -109,6 +111,7 @@ describe('settings', () => {
       errorDomain: 'iam.example.com',
       secretKey: secret,
       organizationCreation: 'nobody',
+      defaultLimits: [['groups', 100]],
       trustedIssuers: ['http://dex.internal:5556/dex', 'https://idp.internal/'],
       corsOrigins: ['https://a.example.com', 'http://localhost:3000'],
       trustedProxies: ['10.0.0.0/8', 'fd00::1'],
@@ -380,6 +383,32 @@ describe('the values of settings', () => {
         /must be 0 or calls per second .*caller=2000,organization=10000/,
       )
     assertRejected('STEMMA_RATE_SIGN_IN', 'caller=1', /such as address=100, not "caller=1"$/)
+  })
+
+  test('reads default limits as names and whole numbers', () => {
+    assert.deepEqual(
+      read({ STEMMA_DEFAULT_LIMITS: 'groups=100, repos = 0,role-bindings=2147483647' }).defaultLimits,
+      [
+        ['groups', 100],
+        ['repos', 0],
+        ['role-bindings', 2147483647],
+      ],
+    )
+    for (const text of [
+      'groups',
+      'groups=',
+      '=5',
+      'groups=-1',
+      'groups=1.5',
+      'groups=2147483648',
+      'a=b',
+      'gr oups=1',
+    ])
+      assertRejected(
+        'STEMMA_DEFAULT_LIMITS',
+        `repos=1,${text}`,
+        /must be names and whole numbers up to 2147483647/,
+      )
   })
 
   test('STEMMA_CORS_ORIGINS are origins as browsers send them', () => {

@@ -6,6 +6,7 @@ import {
   hosts,
   integer,
   issuers,
+  limits,
   matching,
   networks,
   oneOf,
@@ -36,6 +37,8 @@ export type Config = {
   errorDomain: string
   secretKey: string | undefined
   organizationCreation: 'people' | 'nobody'
+  /** Limits of organizations that have none of their own on the number of resources, by name. */
+  defaultLimits: [name: string, limit: number][]
   /** Issuers that are trusted although they have no public https URL. */
   trustedIssuers: string[]
   corsOrigins: string[]
@@ -113,6 +116,7 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
     errorDomain: read('errorDomain', matching(/^[a-z0-9.-]{1,253}$/, 'must be a domain name'), ''),
     secretKey: read('secretKey', secret, undefined),
     organizationCreation: read('organizationCreation', oneOf('people', 'nobody'), 'people'),
+    defaultLimits: read('defaultLimits', limits, []),
     trustedIssuers: read('trustedIssuers', issuers, []),
     corsOrigins: read('corsOrigins', origins, []),
     trustedProxies: read('trustedProxies', networks, []),

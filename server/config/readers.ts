@@ -85,6 +85,18 @@ const listOf = (text: string) =>
     .map((item) => item.trim())
     .filter(Boolean)
 
+/** Limits by name; which names exist is checked later. */
+export function limits(text: string): [name: string, limit: number][] {
+  return listOf(text).map((item) => {
+    const [, name = '', digits] = /^([A-Za-z_-]{1,64})\s*=\s*(\d{1,10})$/.exec(item) ?? []
+    if (digits === undefined || Number(digits) > 2 ** 31 - 1)
+      throw new Error(
+        `must be names and whole numbers up to 2147483647, such as groups=100,repos=1000, not ${quote(item)}`,
+      )
+    return [name, Number(digits)]
+  })
+}
+
 /** Issuers are compared exactly with the `iss` of tokens, so a final slash matters. */
 export function issuers(text: string): string[] {
   const list = listOf(text)

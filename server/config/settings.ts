@@ -57,6 +57,11 @@ export const settings = {
     'people',
     'who may create organizations: people or nobody',
   ),
+  defaultLimits: setting(
+    'STEMMA_DEFAULT_LIMITS',
+    '',
+    'limits on the number of resources in organizations that have none of their own, such as groups=100,repos=1000',
+  ),
   trustedIssuers: setting(
     'STEMMA_TRUSTED_ISSUERS',
     '',

@@ -1,17 +1,18 @@
 // Authorizes a call, as the first step of its transaction: grants and data are read from the same snapshot.
+import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import type { StatusError } from '../aip/errors.ts'
 import { invalidField, notFound, permissionDenied } from '../aip/errors.ts'
 import { isUid, lineage } from '../aip/uid.ts'
 import type { Row, Sql } from '../store/sql.ts'
 import type { Form, Table } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
-import type { WriteAccess } from '../store/write-access.ts'
+import type { QuotaAccess, WriteAccess } from '../store/write-access.ts'
 import type { Caller } from '../wire/caller.ts'
 import { nameOf } from './capabilities.ts'
 import type { Grants, ParseGrants } from './grants.ts'
 import { holds } from './grants.ts'
 import type { GrantsAndRow } from './read-grants.ts'
-import { grantsWithRow, readGrants, splitGrantsAndRow } from './read-grants.ts'
+import { grantsWithRow, lockGrantsAndQuotas, readGrants, splitGrantsAndRow } from './read-grants.ts'
 
 /** The access that the contract demands of the caller of a method, for one request. */
 export type Demand = {
@@ -28,10 +29,12 @@ export type Demand = {
   /** The type of the resource at the scope, for a not-found error. */
   resourceType: string
   parseGrants: ParseGrants
+  /** The limits of organizations that have none of their own on the number of resources, by kind. */
+  defaultLimits: ReadonlyMap<string, number>
 }
 
 export function* admitToRead(demand: Demand): Work<Grants> {
-  const grants = yield* readGrants(demand.caller, scopeOf(demand), false, demand.parseGrants)
+  const grants = yield* readGrants(demand.caller, scopeOf(demand), demand.parseGrants)
   requireGranted(demand, grants)
   return grants
 }
@@ -41,9 +44,11 @@ export type WriteGrants = Grants & WriteAccess
 
 /** Locks the grants until the transaction ends, so that a concurrent revocation waits. */
 export function* admitToWrite(demand: Demand): Work<WriteGrants> {
-  const grants = yield* readGrants(demand.caller, scopeOf(demand), true, demand.parseGrants)
+  const { grants, listed } = yield* lockGrantsAndQuotas(demand.caller, scopeOf(demand), demand.parseGrants)
   requireGranted(demand, grants)
-  return grants as WriteGrants // requireGranted has checked them
+  const mayName = (group: string) => holds(grants, [Capability.CAP_IAM_GROUPS_LIST], group)
+  const quotas: QuotaAccess = { defaults: demand.defaultLimits, listed, mayName }
+  return { ...grants, quotas } as WriteGrants // requireGranted has checked them
 }
 
 export type RowAdmission = { statement: Sql; authorize(rows: Row[]): GrantsAndRow }

@@ -21,7 +21,7 @@ import type { Caller } from '../wire/caller.ts'
 import { decodeBits, encodeBits } from './bits.ts'
 import type { Grants } from './grants.ts'
 import { grantedRegions, holds, indexGrants, missingAt, openGrantParser, parseGrants } from './grants.ts'
-import { grantsWithRow, readGrants, splitGrantsAndRow } from './read-grants.ts'
+import { grantsWithRow, lockGrants, readGrants, splitGrantsAndRow } from './read-grants.ts'
 
 const { CAP_IAM_GROUPS_LIST: list, CAP_IAM_GROUPS_CREATE: create, CAP_IAM_GROUPS_DELETE: remove } = Capability
 
@@ -127,8 +127,8 @@ onEachStore('reading grants', (engine) => {
     issuedAt,
   })
   const read = async (caller: Caller, scope?: string, isWrite = false) => {
-    const work = () => readGrants(caller, scope, isWrite)
-    return isWrite ? platform.store.write(work) : platform.store.read(work)
+    if (isWrite) return platform.store.write(() => lockGrants(caller, scope))
+    return platform.store.read(() => readGrants(caller, scope))
   }
   const readRow = async (caller: Caller, uid: string, form: Form = { kind: 'json', shape: groups.shape }) =>
     splitGrantsAndRow(

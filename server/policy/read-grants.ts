@@ -1,49 +1,72 @@
 // Reads the grants of a caller, in the transaction that reads the data they protect.
 import { unauthenticated } from '../aip/errors.ts'
 import { lineage } from '../aip/uid.ts'
+import { quotasBetween } from '../store/quota.ts'
 import type { SignInCondition } from '../store/sign-ins.ts'
 import { hasPersonAndIsNotEnded, isNotEnded } from '../store/sign-ins.ts'
 import type { Placeholder, Placeholders, Row, Sql } from '../store/sql.ts'
 import { join, prepared, raw, sql } from '../store/sql.ts'
 import type { Form, Rendered, Table } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
+import type { QuotaAccess } from '../store/write-access.ts'
 import type { Caller } from '../wire/caller.ts'
 import type { Grant, Grants, ParseGrants } from './grants.ts'
 import { parseGrants, withinLimits } from './grants.ts'
 
-/**
- * Reads all grants of a caller, or only those that apply to `scope` if it is given. A write locks the grants, so that
- * none is revoked before the write commits.
- */
+/** Reads all grants of a caller, or only those that apply to `scope` if it is given. */
 export function* readGrants(
   caller: Caller,
   scope: string | undefined,
-  isWrite: boolean,
   parse: ParseGrants = parseGrants,
 ): Work<Grants> {
   const groups = scope === undefined ? undefined : lineage(scope)
-  if (!isWrite) {
-    const [row] = yield selectGrants(caller, groups)
-    const [createTime, text] = (row ?? []) as Partial<IdentityAndGrants>
-    return grantsOf(caller, groups, createTime, text, parse)
-  }
-  // PostgreSQL cannot lock rows that it aggregates, so a write selects each binding as a row.
-  const [identity] = yield selectIdentity(caller)
-  const [createTime] = (identity ?? []) as [createTime?: number]
+  const [row] = yield selectGrants(caller, groups)
+  const [createTime, text] = (row ?? []) as Partial<IdentityAndGrants>
+  return grantsOf(caller, groups, createTime, text, parse)
+}
+
+/** `listed` is read with the identity, so that a create needs no statement to find out that nothing is limited. */
+export type GrantsAndQuotas = { grants: Grants; listed: QuotaAccess['listed'] }
+
+/**
+ * Like `readGrants`, but locks the grants, so that none is revoked before the write commits. PostgreSQL cannot lock
+ * rows that it aggregates, so each binding is selected as a row.
+ */
+export function* lockGrantsAndQuotas(
+  caller: Caller,
+  scope: string | undefined,
+  parse: ParseGrants = parseGrants,
+): Work<GrantsAndQuotas> {
+  const groups = scope === undefined ? undefined : lineage(scope)
+  const organization = groups?.[0]
+  const [identity] = yield selectIdentity(caller, organization)
+  const [createTime, text = null] = (identity ?? []) as [createTime?: number, quotas?: string | null]
   const bindings = yield sql`select ${grantText(groups)} from ${bindingsIn(groups)}
     and b.identity = ${caller.identity} /*pg for share of b */`
-  return grantsOf(caller, groups, createTime, bindings.join(), parse)
+  const grants = grantsOf(caller, groups, createTime, bindings.join(), parse)
+  return { grants, listed: organization === undefined ? undefined : { organization, text } }
+}
+
+export function* lockGrants(caller: Caller, scope: string | undefined): Work<Grants> {
+  return (yield* lockGrantsAndQuotas(caller, scope)).grants
 }
 
 /** The columns of allGrants and grantsIn. */
 type IdentityAndGrants = [createTime: number, grants: string | null]
 
-function selectIdentity({ identity, signIn }: Caller): Sql {
-  const statement = sql`select create_time from identities where uid = ${identity}`
+function selectIdentity({ identity, signIn }: Caller, organization: string | undefined): Sql {
+  const statement =
+    organization === undefined
+      ? sql`select create_time from identities where uid = ${identity}`
+      : prepared(identityAndQuotas, [], [organization, `${organization}0`, identity])
   if (!signIn) return statement
   const { person, signedInAt, id } = signIn
   return sql`${statement} and ${conditionFor(identity, person)(person, signedInAt, id)}`
 }
+
+/** The values are the bounds of `quotasBetween`, and the identity. */
+const identityAndQuotas = ([from, to, identity]: Placeholders<[string, string, string]>) =>
+  sql`select create_time, ${quotasBetween(from, to)} from identities where uid = ${identity}`
 
 /** For an assumed identity, the statement does not read the person, so the condition checks that the person exists. */
 const conditionFor = (identity: string, person: string): SignInCondition =>

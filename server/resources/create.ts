@@ -8,10 +8,10 @@ import { isOutputOnly, rulesOf } from '@stemma/api/method.ts'
 import { alreadyExists, notFound, operatorOnly } from '../aip/errors.ts'
 import { isBranch } from '../aip/field-path.ts'
 import { lineage, newChildUid, parentOf } from '../aip/uid.ts'
+import { insertWithinLimits } from '../limits/insert-within-limits.ts'
 import type { Grants } from '../policy/grants.ts'
 import type { Call } from '../rpc/call.ts'
 import { StoreError } from '../store/store-error.ts'
-import { insertEntry } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import type { WriteAccess } from '../store/write-access.ts'
 import type { Reply } from '../wire/reply.ts'
@@ -111,7 +111,8 @@ export function* createEntry<D extends DescMessage, X extends ExtraColumns>(
   resource.uid = uid
   stamp(kind.desc, resource, now)
   const fields = { uid, name: resource.name ?? '', createTime: now, updateTime: now }
-  yield* insertEntry(access, kind.table, entryOf(kind, draft, fields, columns), lineage(parentOf(uid)))
+  const row = entryOf(kind, draft, fields, columns)
+  yield* insertWithinLimits(access, kind.table, [row], lineage(parentOf(uid)))
 }
 
 function stamp(desc: DescMessage, resource: Times, now: number): void {

@@ -61,6 +61,15 @@ export type Settings = {
   /** Encrypts the client secret of an identity provider. */
   sealSecret(plain: string): string
   advisoryFormats: AdvisoryFormats
+  limits: GroupLimits
+}
+
+/** Limits on the number of resources in a group. */
+export type GroupLimits = {
+  /** The kinds that can be limited. */
+  kinds: readonly string[]
+  /** The limits of organizations that have none of their own, by kind. */
+  defaults: ReadonlyMap<string, number>
 }
 
 /** Converts advisories to the formats of other tools. */

@@ -8,10 +8,17 @@ import type { StatusError } from '../aip/errors.ts'
 import { invalidArgument } from '../aip/errors.ts'
 import { violationsOf } from '../aip/validate.ts'
 import type { Demand } from '../policy/admit.ts'
-import type { ParseGrants } from '../policy/grants.ts'
 import type { Caller } from '../wire/caller.ts'
 
-export function demandOf(method: Method, request: Message, caller: Caller, parseGrants: ParseGrants): Demand {
+/** Parts of every demand that do not depend on the request. */
+export type DemandOptions = Pick<Demand, 'parseGrants' | 'defaultLimits'>
+
+export function demandOf(
+  method: Method,
+  request: Message,
+  caller: Caller,
+  { parseGrants, defaultLimits }: DemandOptions,
+): Demand {
   const { access } = method
   const scopeField = method.scope.at(-1)
   return {
@@ -23,6 +30,7 @@ export function demandOf(method: Method, request: Message, caller: Caller, parse
     fault: faultOf(method, request),
     resourceType: method.scopeKind,
     parseGrants,
+    defaultLimits,
   }
 }
 

@@ -20,6 +20,7 @@ export function openStreamCorridor({
   report,
   deadlines,
   parseGrants,
+  defaultLimits,
   clock,
   limits,
 }: Omit<CorridorOptions, 'unsent'>): StreamCorridor<Endpoint> {
@@ -38,7 +39,7 @@ export function openStreamCorridor({
       caller = isOpen ? anonymous : await authenticate(envelope.authorization)
       if (!isOpen) running = limits.enter(costClass, caller.identity, network, started)
       const request = await readRequest()
-      const demand = demandOf(endpoint.method, request, caller, parseGrants)
+      const demand = demandOf(endpoint.method, request, caller, { parseGrants, defaultLimits })
       const call = callOf(endpoint.method, request, demand, deadline, envelope)
       if (isOpen && call.demand.fault) throw call.demand.fault
       release = countStream(caller)

@@ -2,6 +2,7 @@
 // and order it by.
 import type { Row, Sql, Value } from './sql.ts'
 import { among, bulkInsert, join, raw, sql } from './sql.ts'
+import type { Quota } from './tally.ts'
 import { adjustTally, dropTally } from './tally.ts'
 import type { Work } from './work.ts'
 import type { WriteAccess } from './write-access.ts'
@@ -94,25 +95,28 @@ function lockedRowOf([proto, updateTime, ...values]: Row, columns: readonly stri
   return { proto: proto as Uint8Array, updateTime: updateTime as number, columns: named }
 }
 
-/** `ancestors` are the uids from the organization down to the parent. */
+/** Like `insertEntries`, for one row. */
 export function insertEntry(
   access: WriteAccess,
   table: Table,
   entry: Entry,
   ancestors: readonly string[],
-): Work<void> {
+): Work<readonly Quota[]> {
   return insertEntries(access, table, [entry], ancestors)
 }
 
-/** Inserts rows with the same parent. */
+/**
+ * Inserts rows with the same parent. `ancestors` are the uids from the organization down to the parent. Returns the
+ * quotas that `adjustTally` has found.
+ */
 export function* insertEntries(
   access: WriteAccess,
   table: Table,
   entries: readonly Entry[],
   ancestors: readonly string[],
-): Work<void> {
+): Work<readonly Quota[]> {
   yield* insertUncounted(access, table, entries)
-  if (entries.length > 0) yield* adjustTally(table.name, ancestors, entries.length)
+  return entries.length > 0 ? yield* adjustTally(table.name, ancestors, entries.length) : []
 }
 
 const commonColumns = [

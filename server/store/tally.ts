@@ -1,7 +1,7 @@
 // The tally: how many resources of each kind are in a group and below it. Every insert and delete updates the counts of
 // all groups above the row in the same transaction, so totals are exact and need no counting. The column `place` is the
 // uid of the group.
-import type { Sql } from './sql.ts'
+import type { Row, Sql } from './sql.ts'
 import { among, join, raw, sql } from './sql.ts'
 import type { Work } from './work.ts'
 
@@ -9,18 +9,38 @@ import type { Work } from './work.ts'
  * A count is the sum of up to 16 rows, its stripes. On PostgreSQL each connection updates the stripe of its backend, so
  * that writers of one organization rarely wait for each other. SQLite has one writer and needs one stripe.
  */
-const stripe = raw('/*pg pg_backend_pid() % 16 + */ 0')
+export const stripeCount = 16
+const stripe = raw(`/*pg pg_backend_pid() % ${stripeCount} + */ 0`)
 
-/** Adds `by`, which may be negative, to the counts. `ancestors` are the uids from the organization to the parent. */
-export function* adjustTally(kind: string, ancestors: readonly string[], by: number): Work<void> {
-  if (ancestors.length === 0) return
+/** A limit that a group has on the number of resources of a kind in and below it, see quota.ts. */
+export type Quota = { group: string; quota: number }
+
+const noQuotas: readonly Quota[] = []
+
+/**
+ * Adds `by`, which may be negative, to the counts. `ancestors` are the uids from the organization to the parent.
+ *
+ * On PostgreSQL, returns the quotas of the ancestors, even those that were set after this transaction began: whoever sets
+ * a quota changes the same rows. On SQLite no other transaction runs meanwhile, so nothing is returned there, where
+ * `returning` would double the time of the statement (12 to 30 microseconds).
+ */
+export function* adjustTally(kind: string, ancestors: readonly string[], by: number): Work<readonly Quota[]> {
+  if (ancestors.length === 0) return noQuotas
   const parent = ancestors.at(-1)
   const rows = ancestors.map(
     (group) => sql`(${kind}, ${group}, ${stripe}, ${group === parent ? by : 0}, ${by})`,
   )
-  yield sql`insert into tally (kind, place, stripe, children, subtree) values ${join(rows, ', ')}
+  const counts =
+    yield sql`insert into tally (kind, place, stripe, children, subtree) values ${join(rows, ', ')}
     on conflict (kind, place, stripe) do update
-    set children = tally.children + excluded.children, subtree = tally.subtree + excluded.subtree`
+    set children = tally.children + excluded.children, subtree = tally.subtree + excluded.subtree
+    /*pg returning place, quota */`
+  return counts.length === 0 ? noQuotas : quotasOf(counts)
+}
+
+function quotasOf(counts: readonly Row[]): Quota[] {
+  const limited = counts.filter(([, quota]) => quota !== null) as [string, number][]
+  return limited.map(([group, quota]) => ({ group, quota }))
 }
 
 /** Deletes all counts of a group that is deleted itself. */

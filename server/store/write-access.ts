@@ -3,6 +3,20 @@ declare const proof: unique symbol
 /**
  * Proof that a write is authorized; every function that writes resources takes one. Only server/policy makes it:
  * `admitToWrite` for the caller of a method, system-access.ts for the operator, sign-in and the start of the server.
- * It exists only for the type checker, so it costs nothing at run time.
+ * The symbol exists only for the type checker.
  */
-export type WriteAccess = { readonly [proof]: true }
+export type WriteAccess = {
+  readonly [proof]: true
+  /** Absent for the operator and the start of the server: what they create is counted, but never refused. */
+  readonly quotas?: QuotaAccess
+}
+
+/** How the quotas above a new resource are found, and reported. */
+export type QuotaAccess = {
+  /** The limits of organizations that have none of their own, by kind. */
+  readonly defaults: ReadonlyMap<string, number>
+  /** The text of `quotasBetween` for an organization, read in this transaction. Undefined if it was not read. */
+  readonly listed?: { readonly organization: string; readonly text: string | null } | undefined
+  /** Whether an error may name this group and its limit. */
+  mayName(group: string): boolean
+}

@@ -11,7 +11,7 @@ import { builtInRole } from '../../policy/built-in-roles.ts'
 import { capabilityNamed, nameOf, nameOfBit } from '../../policy/capabilities.ts'
 import type { Grants } from '../../policy/grants.ts'
 import { grantedRegions, holds, indexGrants, missingAt } from '../../policy/grants.ts'
-import { readGrants } from '../../policy/read-grants.ts'
+import { lockGrants } from '../../policy/read-grants.ts'
 import { among, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { all, first } from '../../store/work.ts'
@@ -63,7 +63,7 @@ function* isKnownPerson({ caller }: Grants, group: string, person: string): Work
   const groups = rows.map(([parent]) => parent as string)
   if (groups.some((uid) => rootOf(uid) === rootOf(group))) return true
   if (groups.length === 0) return false
-  const grants = yield* readGrants(caller, undefined, true)
+  const grants = yield* lockGrants(caller, undefined)
   const visible = grantedRegions(grants, [Capability.CAP_IAM_IDENTITY_LIST])
   return (
     intersectAll(
@@ -74,7 +74,7 @@ function* isKnownPerson({ caller }: Grants, group: string, person: string): Work
 }
 
 function* isVisible({ caller }: Grants, identity: string): Work<boolean> {
-  const grants = yield* readGrants(caller, identity, true)
+  const grants = yield* lockGrants(caller, identity)
   return holds(grants, [Capability.CAP_IAM_IDENTITY_LIST], identity)
 }
 
@@ -98,14 +98,14 @@ export function* requireAllGrantsOf(
     ))
   if (
     hasRolesElsewhere &&
-    !holds(yield* readGrants(caller, root, true), [Capability.CAP_IAM_IDENTITY_UPDATE], root)
+    !holds(yield* lockGrants(caller, root), [Capability.CAP_IAM_IDENTITY_UPDATE], root)
   )
     throw permissionDenied(nameOf(Capability.CAP_IAM_IDENTITY_UPDATE), root)
   const bindings =
     yield sql`select distinct b.parent, r.bits from role_bindings b join roles r on r.uid = b.role
     where b.identity in ${among(identities)} and b.root = ${root}`
   if (bindings.length === 0) return
-  const missing = indexGrants(yield* readGrants(caller, undefined, true))
+  const missing = indexGrants(yield* lockGrants(caller, undefined))
   for (const [group, bits] of bindings as [string, string][]) {
     const bit = missing(decodeBits(bits), group)
     if (bit !== undefined) throw cannotDelegate(nameOfBit(bit), group)
@@ -115,5 +115,5 @@ export function* requireAllGrantsOf(
 /** Requires that the caller holds everything that an owner of the organization holds. */
 export function* requireOwner({ caller }: Grants, root: string): Work<void> {
   const bits = builtInRole('owner').capabilities.flatMap((name) => capabilityNamed(name)?.bit ?? [])
-  requireHeld(yield* readGrants(caller, root, true), new Set(bits), root)
+  requireHeld(yield* lockGrants(caller, root), new Set(bits), root)
 }

@@ -4,7 +4,8 @@ import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import { parentOf, userUid } from '../../aip/uid.ts'
+import { lineage, parentOf, userUid } from '../../aip/uid.ts'
+import { hasRoom } from '../../limits/insert-within-limits.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
@@ -17,6 +18,7 @@ import { lockResource, nextUpdateTime, replaceResource } from '../stored-resourc
 import { bindRole } from './binding.ts'
 import { identities } from './identities/table.ts'
 import { identityProviders } from './identity-providers/table.ts'
+import { roleBindings } from './role-bindings/table.ts'
 
 /** Returns the uid of the person's identity, which is created if it does not exist. */
 export function* ensurePerson({ access, now }: WriteContext, person: Person): Work<string> {
@@ -74,6 +76,8 @@ export function* grantDefaultRole(context: WriteContext, provider: string, ident
   )
   if (!row) return
   const group = parentOf(provider)
+  // Without room for the binding the person still signs in, and the next sign-in tries again.
+  if (!(yield* hasRoom(context.access, roleBindings.table.name, lineage(group)))) return
   const [arrival] = yield sql`insert into arrivals (place, identity) values (${group}, ${identity})
     on conflict do nothing returning identity`
   const { defaultRole } = messageOf(identityProviders, row[0] as Uint8Array)

@@ -70,7 +70,9 @@ export function openPostgres(options: PostgresOptions): Store {
         timeoutMs: readTimeoutMs,
         deadline: never,
       }),
-    write: (work, deadline = never) => transaction('begin', work, { timeoutMs: writeTimeoutMs, deadline }),
+    // Works that lock and then count rely on it: each statement sees what was committed before the statement.
+    write: (work, deadline = never) =>
+      transaction('begin isolation level read committed', work, { timeoutMs: writeTimeoutMs, deadline }),
     migrate: (migrations) =>
       track(() => withConnection(pool, (client) => migrate(client, migrations, clock.now))),
     snapshot: () => dumpPool(pool),

@@ -17,6 +17,7 @@ import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { accessMethods } from './access-methods.ts'
 import { admitToCreate, createGroup } from './create-group.ts'
+import { limitMethods } from './limit-methods.ts'
 import { requireEmpty } from './require-empty.ts'
 import { groups } from './table.ts'
 
@@ -47,6 +48,7 @@ const groupsMethods = (deps: Dependencies) => ({
     }),
 
   ...accessMethods(deps),
+  ...limitMethods(deps),
 })
 
 export const groupsResource = defineResource({

@@ -26,7 +26,7 @@ onEachStore('the last-seen time of an identity', (engine) => {
   }
 
   const record = (uid: string, time: number) =>
-    platform.store.write(() => writeLastSeen(signInAccess, uid, time))
+    platform.store.write(() => writeLastSeen(signInAccess(new Map()), uid, time))
 
   test('changes at most once a minute and keeps the update time', async () => {
     const { identity } = platform.owner
@@ -50,7 +50,7 @@ onEachStore('the last-seen time of an identity', (engine) => {
     }
     const recordSeen = openLastSeen({
       store: { ...platform.store, write },
-      access: signInAccess,
+      access: signInAccess(new Map()),
       now: () => now,
       onError: () => assert.fail(),
     })
@@ -65,7 +65,7 @@ onEachStore('the last-seen time of an identity', (engine) => {
   test('is ignored without an error if the identity was deleted', async () => {
     const errors: unknown[] = []
     const recordSeen = openLastSeen({
-      ...{ store: platform.store, access: signInAccess, now: Date.now },
+      ...{ store: platform.store, access: signInAccess(new Map()), now: Date.now },
       onError: (error) => errors.push(error),
     })
     recordSeen(`${platform.owner.organization}/${'0'.repeat(16)}`)

@@ -8,7 +8,10 @@ export type {
   CreateGroupRequestJson,
   DeleteGroupRequestJson,
   GetGroupRequestJson,
+  GetGroupUsageRequestJson,
   GroupJson,
+  GroupUsageJson,
+  KindUsageJson,
   ListGroupsRequestJson,
   ListGroupsResponseJson,
   LookupGroupRequestJson,
@@ -17,6 +20,7 @@ export type {
   OrgStatusJson,
   RequestGroupAccessRequestJson,
   RequestGroupAccessResponseJson,
+  SetGroupLimitsRequestJson,
   UpdateGroupRequestJson,
 } from './group_pb.ts'
 
@@ -28,5 +32,7 @@ export const GroupsService: Routes<typeof GroupsServiceMessages> = {
   updateGroup: {"verb":"PATCH","path":"/iam/v2beta1/groups/{group.uid=**}","body":"group"},
   lookupGroup: {"verb":"GET","path":"/iam/v2beta1/groups:lookupGroup"},
   requestGroupAccess: {"verb":"POST","path":"/iam/v2beta1/groups/{groupUid=**}:requestGroupAccess","body":"*","isCreate":true},
+  setGroupLimits: {"verb":"POST","path":"/iam/v2beta1/groups/{uid=**}:setLimits","body":"*"},
+  getGroupUsage: {"verb":"GET","path":"/iam/v2beta1/groups/{uid=**}:usage","items":"kinds"},
   checkEligibility: {"verb":"GET","path":"/iam/v2beta1/groups:checkEligibility"},
 }

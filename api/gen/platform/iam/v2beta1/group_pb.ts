@@ -19,7 +19,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file platform/iam/v2beta1/group.proto.
  */
 export const file_platform_iam_v2beta1_group: GenFile = /*@__PURE__*/
-  fileDesc("CiBwbGF0Zm9ybS9pYW0vdjJiZXRhMS9ncm91cC5wcm90bxIUcGxhdGZvcm0uaWFtLnYyYmV0YTEimAUKBUdyb3VwEhQKA3VpZBgBIAEoCUIH4EED0MEYARI2CgRuYW1lGAIgASgJQijgQQLawRghChJeW2EtejAtOSAuXy1dezEsfSQQ/wFaCHBsYXRmb3JtEi8KC2Rlc2NyaXB0aW9uGAMgASgJQhrawRgWEIAESAFaD3NoYXJlZCBzZXJ2aWNlcxJNCg9yZXNvdXJjZV9saW1pdHMYBCADKAsyLy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Hcm91cC5SZXNvdXJjZUxpbWl0c0VudHJ5QgPgQQMSHwoIdmVyaWZpZWQYBSABKAhCDdrBGAkwAVoFZmFsc2USNAoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNAoLdXBkYXRlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOAoEa2luZBgIIAEoDjIdLnBsYXRmb3JtLmlhbS52MmJldGExLk9yZ0tpbmRCBtrBGAIwAUgAiAEBEjkKBnN0YXR1cxgJIAEoDjIfLnBsYXRmb3JtLmlhbS52MmJldGExLk9yZ1N0YXR1c0ID4EEDSAGIAQEaNQoTUmVzb3VyY2VMaW1pdHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBOnTiwRhwCgwKBE5BTUUSBG5hbWUKGgoLREVTQ1JJUFRJT04SC2Rlc2NyaXB0aW9uChYKCFZFUklGSUVEEgh2ZXJpZmllZBgBChIKA0FHRRILY3JlYXRlX3RpbWUKGAoHVVBEQVRFRBILdXBkYXRlX3RpbWUYAUIHCgVfa2luZEIJCgdfc3RhdHVzIicKD0dldEdyb3VwUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEiKgoSRGVsZXRlR3JvdXBSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASK+AQoRTGlzdEdyb3Vwc1JlcXVlc3QSKQoEdWlkcBgBIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5VSURQRmlsdGVyEhUKBG5hbWUYAiABKAlCB9rBGAMQ/wESGQoJcGFnZV9zaXplGAMgASgFQgbawRgCKAESGwoKcGFnZV90b2tlbhgEIAEoCUIH2sEYAxCAIBIZCghvcmRlcl9ieRgFIAEoCUIH2sEYAxCACBIUCgRza2lwGAYgASgFQgbawRgCKAEinQEKEkxpc3RHcm91cHNSZXNwb25zZRIrCgZncm91cHMYASADKAsyGy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Hcm91cBIfCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlCBtrBGAI4ARIYCgt0b3RhbF9jb3VudBgDIAEoA0gAiAEBEg8KB3NraXBwZWQYBCABKAVCDgoMX3RvdGFsX2NvdW50IlsKEkNyZWF0ZUdyb3VwUmVxdWVzdBIUCgZwYXJlbnQYASABKAlCBNDBGAESLwoFZ3JvdXAYAiABKAsyGy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Hcm91cEID4EECInoKElVwZGF0ZUdyb3VwUmVxdWVzdBIzCgVncm91cBgBIAEoCzIbLnBsYXRmb3JtLmlhbS52MmJldGExLkdyb3VwQgfgQQLQwRgBEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayIUChJMb29rdXBHcm91cFJlcXVlc3QiQQoTTG9va3VwR3JvdXBSZXNwb25zZRIqCgVncm91cBgBIAEoCzIbLnBsYXRmb3JtLmlhbS52MmJldGExLkdyb3VwIjkKGVJlcXVlc3RHcm91cEFjY2Vzc1JlcXVlc3QSHAoJZ3JvdXBfdWlkGAEgASgJQgngQQLawRgCIAEiHAoaUmVxdWVzdEdyb3VwQWNjZXNzUmVzcG9uc2UiGQoXQ2hlY2tFbGlnaWJpbGl0eVJlcXVlc3QiLAoYQ2hlY2tFbGlnaWJpbGl0eVJlc3BvbnNlEhAKCGVsaWdpYmxlGAEgASgIKpQBCgdPcmdLaW5kEhgKFE9SR19LSU5EX1VOU1BFQ0lGSUVEEAASFAoQT1JHX0tJTkRfU1RBUlRFUhABEhUKEU9SR19LSU5EX0NVU1RPTUVSEAISEAoMT1JHX0tJTkRfREVWEAMSEgoOT1JHX0tJTkRfSU5GUkEQBBIcChhPUkdfS0lORF9BV1NfTUFSS0VUUExBQ0UQBSp0CglPcmdTdGF0dXMSGgoWT1JHX1NUQVRVU19VTlNQRUNJRklFRBAAEhsKF09SR19TVEFUVVNfSU5JVElBTElaSU5HEAESFAoQT1JHX1NUQVRVU19SRUFEWRACEhgKFE9SR19TVEFUVVNfU1VTUEVOREVEEAMy+A4KDUdyb3Vwc1NlcnZpY2US2gEKCEdldEdyb3VwEiUucGxhdGZvcm0uaWFtLnYyYmV0YTEuR2V0R3JvdXBSZXF1ZXN0GhsucGxhdGZvcm0uaWFtLnYyYmV0YTEuR3JvdXAiiQHKwRgDCgFn6sEYH3N0ZW1tYSBncm91cHMgZ2V0IGFjbWUvcGxhdGZvcm3qwRg3c3RlbW1hIGdyb3VwcyBnZXQgYWNtZS9wbGF0Zm9ybSAtbyB5YW1sID4gcGxhdGZvcm0ueWFtbILT5JMCHhIcL2lhbS92MmJldGExL2dyb3Vwcy97dWlkPSoqfRLOAQoLRGVsZXRlR3JvdXASKC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5EZWxldGVHcm91cFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkifcrBGAMKAWjqwRgic3RlbW1hIGdyb3VwcyBkZWxldGUgYWNtZS9wbGF0Zm9yberBGChzdGVtbWEgZ3JvdXBzIGRlbGV0ZSBhY21lL2EgYWNtZS9iIC0teWVzgtPkkwIeKhwvaWFtL3YyYmV0YTEvZ3JvdXBzL3t1aWQ9Kip9EqsCCgpMaXN0R3JvdXBzEicucGxhdGZvcm0uaWFtLnYyYmV0YTEuTGlzdEdyb3Vwc1JlcXVlc3QaKC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0R3JvdXBzUmVzcG9uc2UiyQHKwRgFCgFnEAHqwRgSc3RlbW1hIGdyb3VwcyBsaXN06sEYQ3N0ZW1tYSBncm91cHMgbGlzdCAtLWNoaWxkcmVuLW9mIGFjbWUgLS1vcmRlci1ieSAiY3JlYXRlX3RpbWUgZGVzYyLqwRhEc3RlbW1hIGdyb3VwcyBsaXN0IC0tZGVzY2VuZGFudHMtb2YgYWNtZSAtLWFsbCAtbyBqc29uID4gZ3JvdXBzLmpzb26C0+STAhUSEy9pYW0vdjJiZXRhMS9ncm91cHMS2gIKC0NyZWF0ZUdyb3VwEigucGxhdGZvcm0uaWFtLnYyYmV0YTEuQ3JlYXRlR3JvdXBSZXF1ZXN0GhsucGxhdGZvcm0uaWFtLnYyYmV0YTEuR3JvdXAigwLKwRgFCgFlEAHqwRhSc3RlbW1hIGdyb3VwcyBjcmVhdGUgLS1wYXJlbnQgYWNtZSAtLW5hbWUgcGxhdGZvcm0gLS1kZXNjcmlwdGlvbiAic2hhcmVkIHNlcnZpY2VzIurBGCxzdGVtbWEgZ3JvdXBzIGNyZWF0ZSAtLW5hbWUgYWNtZS5leGFtcGxlLmNvberBGEJzdGVtbWEgZ3JvdXBzIGNyZWF0ZSAtLXBhcmVudCBhY21lIC1mIHBsYXRmb3JtLnlhbWwgLS1uYW1lIGFub3RoZXKC0+STAig6BWdyb3VwIh8vaWFtL3YyYmV0YTEvZ3JvdXBzL3twYXJlbnQ9Kip9Ev4BCgtVcGRhdGVHcm91cBIoLnBsYXRmb3JtLmlhbS52MmJldGExLlVwZGF0ZUdyb3VwUmVxdWVzdBobLnBsYXRmb3JtLmlhbS52MmJldGExLkdyb3VwIqcBysEYAwoBZurBGEJzdGVtbWEgZ3JvdXBzIHVwZGF0ZSBhY21lL3BsYXRmb3JtIC0tZGVzY3JpcHRpb24gInNoYXJlZCBzZXJ2aWNlcyLqwRglc3RlbW1hIGdyb3VwcyB1cGRhdGUgLWYgcGxhdGZvcm0ueWFtbILT5JMCKzoFZ3JvdXAyIi9pYW0vdjJiZXRhMS9ncm91cHMve2dyb3VwLnVpZD0qKn0SkQEKC0xvb2t1cEdyb3VwEigucGxhdGZvcm0uaWFtLnYyYmV0YTEuTG9va3VwR3JvdXBSZXF1ZXN0GikucGxhdGZvcm0uaWFtLnYyYmV0YTEuTG9va3VwR3JvdXBSZXNwb25zZSItysEYAhABgtPkkwIhEh8vaWFtL3YyYmV0YTEvZ3JvdXBzOmxvb2t1cEdyb3VwEvABChJSZXF1ZXN0R3JvdXBBY2Nlc3MSLy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5SZXF1ZXN0R3JvdXBBY2Nlc3NSZXF1ZXN0GjAucGxhdGZvcm0uaWFtLnYyYmV0YTEuUmVxdWVzdEdyb3VwQWNjZXNzUmVzcG9uc2Uid8rBGAIQAerBGC1zdGVtbWEgZ3JvdXBzIHJlcXVlc3QtYWNjZXNzIGFjbWUuZXhhbXBsZS5jb22C0+STAjo6ASoiNS9pYW0vdjJiZXRhMS9ncm91cHMve2dyb3VwX3VpZD0qKn06cmVxdWVzdEdyb3VwQWNjZXNzEqUBChBDaGVja0VsaWdpYmlsaXR5Ei0ucGxhdGZvcm0uaWFtLnYyYmV0YTEuQ2hlY2tFbGlnaWJpbGl0eVJlcXVlc3QaLi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5DaGVja0VsaWdpYmlsaXR5UmVzcG9uc2UiMsrBGAIQAYLT5JMCJhIkL2lhbS92MmJldGExL2dyb3VwczpjaGVja0VsaWdpYmlsaXR5YgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
+  fileDesc("CiBwbGF0Zm9ybS9pYW0vdjJiZXRhMS9ncm91cC5wcm90bxIUcGxhdGZvcm0uaWFtLnYyYmV0YTEimAUKBUdyb3VwEhQKA3VpZBgBIAEoCUIH4EED0MEYARI2CgRuYW1lGAIgASgJQijgQQLawRghChJeW2EtejAtOSAuXy1dezEsfSQQ/wFaCHBsYXRmb3JtEi8KC2Rlc2NyaXB0aW9uGAMgASgJQhrawRgWEIAESAFaD3NoYXJlZCBzZXJ2aWNlcxJNCg9yZXNvdXJjZV9saW1pdHMYBCADKAsyLy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Hcm91cC5SZXNvdXJjZUxpbWl0c0VudHJ5QgPgQQMSHwoIdmVyaWZpZWQYBSABKAhCDdrBGAkwAVoFZmFsc2USNAoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNAoLdXBkYXRlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOAoEa2luZBgIIAEoDjIdLnBsYXRmb3JtLmlhbS52MmJldGExLk9yZ0tpbmRCBtrBGAIwAUgAiAEBEjkKBnN0YXR1cxgJIAEoDjIfLnBsYXRmb3JtLmlhbS52MmJldGExLk9yZ1N0YXR1c0ID4EEDSAGIAQEaNQoTUmVzb3VyY2VMaW1pdHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBOnTiwRhwCgwKBE5BTUUSBG5hbWUKGgoLREVTQ1JJUFRJT04SC2Rlc2NyaXB0aW9uChYKCFZFUklGSUVEEgh2ZXJpZmllZBgBChIKA0FHRRILY3JlYXRlX3RpbWUKGAoHVVBEQVRFRBILdXBkYXRlX3RpbWUYAUIHCgVfa2luZEIJCgdfc3RhdHVzIicKD0dldEdyb3VwUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEiKgoSRGVsZXRlR3JvdXBSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASK+AQoRTGlzdEdyb3Vwc1JlcXVlc3QSKQoEdWlkcBgBIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5VSURQRmlsdGVyEhUKBG5hbWUYAiABKAlCB9rBGAMQ/wESGQoJcGFnZV9zaXplGAMgASgFQgbawRgCKAESGwoKcGFnZV90b2tlbhgEIAEoCUIH2sEYAxCAIBIZCghvcmRlcl9ieRgFIAEoCUIH2sEYAxCACBIUCgRza2lwGAYgASgFQgbawRgCKAEinQEKEkxpc3RHcm91cHNSZXNwb25zZRIrCgZncm91cHMYASADKAsyGy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Hcm91cBIfCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlCBtrBGAI4ARIYCgt0b3RhbF9jb3VudBgDIAEoA0gAiAEBEg8KB3NraXBwZWQYBCABKAVCDgoMX3RvdGFsX2NvdW50IlsKEkNyZWF0ZUdyb3VwUmVxdWVzdBIUCgZwYXJlbnQYASABKAlCBNDBGAESLwoFZ3JvdXAYAiABKAsyGy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Hcm91cEID4EECInoKElVwZGF0ZUdyb3VwUmVxdWVzdBIzCgVncm91cBgBIAEoCzIbLnBsYXRmb3JtLmlhbS52MmJldGExLkdyb3VwQgfgQQLQwRgBEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayIUChJMb29rdXBHcm91cFJlcXVlc3QiQQoTTG9va3VwR3JvdXBSZXNwb25zZRIqCgVncm91cBgBIAEoCzIbLnBsYXRmb3JtLmlhbS52MmJldGExLkdyb3VwIjkKGVJlcXVlc3RHcm91cEFjY2Vzc1JlcXVlc3QSHAoJZ3JvdXBfdWlkGAEgASgJQgngQQLawRgCIAEiHAoaUmVxdWVzdEdyb3VwQWNjZXNzUmVzcG9uc2Ui5AEKFVNldEdyb3VwTGltaXRzUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAESfgoPcmVzb3VyY2VfbGltaXRzGAIgAygLMj8ucGxhdGZvcm0uaWFtLnYyYmV0YTEuU2V0R3JvdXBMaW1pdHNSZXF1ZXN0LlJlc291cmNlTGltaXRzRW50cnlCJNrBGCAYZFoceyJyZXBvcyI6IDEwMCwgImdyb3VwcyI6IDIwfRo1ChNSZXNvdXJjZUxpbWl0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBToCOAEiLAoUR2V0R3JvdXBVc2FnZVJlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBIjwKCkdyb3VwVXNhZ2USLgoFa2luZHMYASADKAsyHy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5LaW5kVXNhZ2Ui7AIKCUtpbmRVc2FnZRIMCgRraW5kGAEgASgJEgwKBHVzZWQYAiABKAMSEgoFbGltaXQYAyABKAVIAIgBARIWCglhdmFpbGFibGUYBCABKANIAYgBARIfCg9saW1pdF9ncm91cF91aWQYBSABKAlCBtrBGAI4ARIXCgpsaW1pdF91c2VkGAYgASgDSAKIAQESFQoNZGVmYXVsdF9saW1pdBgHIAEoCDqeAeLBGJkBCgwKBEtJTkQSBGtpbmQKDAoEVVNFRBIEdXNlZAoOCgVMSU1JVBIFbGltaXQKFgoJQVZBSUxBQkxFEglhdmFpbGFibGUKGwoITElNSVQgT0YSD2xpbWl0X2dyb3VwX3VpZAoaCgpVU0VEIFRIRVJFEgpsaW1pdF91c2VkGAEKGgoHREVGQVVMVBINZGVmYXVsdF9saW1pdBgBQggKBl9saW1pdEIMCgpfYXZhaWxhYmxlQg0KC19saW1pdF91c2VkIhkKF0NoZWNrRWxpZ2liaWxpdHlSZXF1ZXN0IiwKGENoZWNrRWxpZ2liaWxpdHlSZXNwb25zZRIQCghlbGlnaWJsZRgBIAEoCCqUAQoHT3JnS2luZBIYChRPUkdfS0lORF9VTlNQRUNJRklFRBAAEhQKEE9SR19LSU5EX1NUQVJURVIQARIVChFPUkdfS0lORF9DVVNUT01FUhACEhAKDE9SR19LSU5EX0RFVhADEhIKDk9SR19LSU5EX0lORlJBEAQSHAoYT1JHX0tJTkRfQVdTX01BUktFVFBMQUNFEAUqdAoJT3JnU3RhdHVzEhoKFk9SR19TVEFUVVNfVU5TUEVDSUZJRUQQABIbChdPUkdfU1RBVFVTX0lOSVRJQUxJWklORxABEhQKEE9SR19TVEFUVVNfUkVBRFkQAhIYChRPUkdfU1RBVFVTX1NVU1BFTkRFRBADMvgSCg1Hcm91cHNTZXJ2aWNlEtoBCghHZXRHcm91cBIlLnBsYXRmb3JtLmlhbS52MmJldGExLkdldEdyb3VwUmVxdWVzdBobLnBsYXRmb3JtLmlhbS52MmJldGExLkdyb3VwIokBysEYAwoBZ+rBGB9zdGVtbWEgZ3JvdXBzIGdldCBhY21lL3BsYXRmb3Jt6sEYN3N0ZW1tYSBncm91cHMgZ2V0IGFjbWUvcGxhdGZvcm0gLW8geWFtbCA+IHBsYXRmb3JtLnlhbWyC0+STAh4SHC9pYW0vdjJiZXRhMS9ncm91cHMve3VpZD0qKn0SzgEKC0RlbGV0ZUdyb3VwEigucGxhdGZvcm0uaWFtLnYyYmV0YTEuRGVsZXRlR3JvdXBSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5In3KwRgDCgFo6sEYInN0ZW1tYSBncm91cHMgZGVsZXRlIGFjbWUvcGxhdGZvcm3qwRgoc3RlbW1hIGdyb3VwcyBkZWxldGUgYWNtZS9hIGFjbWUvYiAtLXllc4LT5JMCHiocL2lhbS92MmJldGExL2dyb3Vwcy97dWlkPSoqfRKrAgoKTGlzdEdyb3VwcxInLnBsYXRmb3JtLmlhbS52MmJldGExLkxpc3RHcm91cHNSZXF1ZXN0GigucGxhdGZvcm0uaWFtLnYyYmV0YTEuTGlzdEdyb3Vwc1Jlc3BvbnNlIskBysEYBQoBZxAB6sEYEnN0ZW1tYSBncm91cHMgbGlzdOrBGENzdGVtbWEgZ3JvdXBzIGxpc3QgLS1jaGlsZHJlbi1vZiBhY21lIC0tb3JkZXItYnkgImNyZWF0ZV90aW1lIGRlc2Mi6sEYRHN0ZW1tYSBncm91cHMgbGlzdCAtLWRlc2NlbmRhbnRzLW9mIGFjbWUgLS1hbGwgLW8ganNvbiA+IGdyb3Vwcy5qc29ugtPkkwIVEhMvaWFtL3YyYmV0YTEvZ3JvdXBzEtoCCgtDcmVhdGVHcm91cBIoLnBsYXRmb3JtLmlhbS52MmJldGExLkNyZWF0ZUdyb3VwUmVxdWVzdBobLnBsYXRmb3JtLmlhbS52MmJldGExLkdyb3VwIoMCysEYBQoBZRAB6sEYUnN0ZW1tYSBncm91cHMgY3JlYXRlIC0tcGFyZW50IGFjbWUgLS1uYW1lIHBsYXRmb3JtIC0tZGVzY3JpcHRpb24gInNoYXJlZCBzZXJ2aWNlcyLqwRgsc3RlbW1hIGdyb3VwcyBjcmVhdGUgLS1uYW1lIGFjbWUuZXhhbXBsZS5jb23qwRhCc3RlbW1hIGdyb3VwcyBjcmVhdGUgLS1wYXJlbnQgYWNtZSAtZiBwbGF0Zm9ybS55YW1sIC0tbmFtZSBhbm90aGVygtPkkwIoOgVncm91cCIfL2lhbS92MmJldGExL2dyb3Vwcy97cGFyZW50PSoqfRL+AQoLVXBkYXRlR3JvdXASKC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5VcGRhdGVHcm91cFJlcXVlc3QaGy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Hcm91cCKnAcrBGAMKAWbqwRhCc3RlbW1hIGdyb3VwcyB1cGRhdGUgYWNtZS9wbGF0Zm9ybSAtLWRlc2NyaXB0aW9uICJzaGFyZWQgc2VydmljZXMi6sEYJXN0ZW1tYSBncm91cHMgdXBkYXRlIC1mIHBsYXRmb3JtLnlhbWyC0+STAis6BWdyb3VwMiIvaWFtL3YyYmV0YTEvZ3JvdXBzL3tncm91cC51aWQ9Kip9EpEBCgtMb29rdXBHcm91cBIoLnBsYXRmb3JtLmlhbS52MmJldGExLkxvb2t1cEdyb3VwUmVxdWVzdBopLnBsYXRmb3JtLmlhbS52MmJldGExLkxvb2t1cEdyb3VwUmVzcG9uc2UiLcrBGAIQAYLT5JMCIRIfL2lhbS92MmJldGExL2dyb3Vwczpsb29rdXBHcm91cBLwAQoSUmVxdWVzdEdyb3VwQWNjZXNzEi8ucGxhdGZvcm0uaWFtLnYyYmV0YTEuUmVxdWVzdEdyb3VwQWNjZXNzUmVxdWVzdBowLnBsYXRmb3JtLmlhbS52MmJldGExLlJlcXVlc3RHcm91cEFjY2Vzc1Jlc3BvbnNlInfKwRgCEAHqwRgtc3RlbW1hIGdyb3VwcyByZXF1ZXN0LWFjY2VzcyBhY21lLmV4YW1wbGUuY29tgtPkkwI6OgEqIjUvaWFtL3YyYmV0YTEvZ3JvdXBzL3tncm91cF91aWQ9Kip9OnJlcXVlc3RHcm91cEFjY2VzcxKhAgoOU2V0R3JvdXBMaW1pdHMSKy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5TZXRHcm91cExpbWl0c1JlcXVlc3QaGy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Hcm91cCLEAcrBGAMKAWbqwRhec3RlbW1hIGdyb3VwcyBzZXQtbGltaXRzIGFjbWUvcGxhdGZvcm0gLS1yZXNvdXJjZS1saW1pdHMgcmVwb3M9MTAwIC0tcmVzb3VyY2UtbGltaXRzIGdyb3Vwcz0yMOrBGCZzdGVtbWEgZ3JvdXBzIHNldC1saW1pdHMgYWNtZS9wbGF0Zm9ybYLT5JMCKzoBKiImL2lhbS92MmJldGExL2dyb3Vwcy97dWlkPSoqfTpzZXRMaW1pdHMS2QEKDUdldEdyb3VwVXNhZ2USKi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5HZXRHcm91cFVzYWdlUmVxdWVzdBogLnBsYXRmb3JtLmlhbS52MmJldGExLkdyb3VwVXNhZ2UiesrBGAMKAWfqwRghc3RlbW1hIGdyb3VwcyB1c2FnZSBhY21lL3BsYXRmb3Jt6sEYIHN0ZW1tYSBncm91cHMgdXNhZ2UgYWNtZSAtbyBqc29ugtPkkwIkEiIvaWFtL3YyYmV0YTEvZ3JvdXBzL3t1aWQ9Kip9OnVzYWdlEqUBChBDaGVja0VsaWdpYmlsaXR5Ei0ucGxhdGZvcm0uaWFtLnYyYmV0YTEuQ2hlY2tFbGlnaWJpbGl0eVJlcXVlc3QaLi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5DaGVja0VsaWdpYmlsaXR5UmVzcG9uc2UiMsrBGAIQAYLT5JMCJhIkL2lhbS92MmJldGExL2dyb3VwczpjaGVja0VsaWdpYmlsaXR5YgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
  * A node of the tree. A role that is bound in a group applies to the group and to everything below it.
@@ -51,7 +51,8 @@ export type Group = Message<"platform.iam.v2beta1.Group"> & {
   description: string;
 
   /**
-   * Maximum number of resources of each kind in the group. Kinds without a limit are absent.
+   * Maximum number of resources of each kind in and below the group, by the name of the kind, such as `repos` or
+   * `role_bindings`. Kinds without a limit are absent. Limits of groups above apply as well; `GetGroupUsage` shows them.
    *
    * @generated from field: map<string, int32> resource_limits = 4;
    */
@@ -123,7 +124,8 @@ export type GroupJson = {
   description?: string;
 
   /**
-   * Maximum number of resources of each kind in the group. Kinds without a limit are absent.
+   * Maximum number of resources of each kind in and below the group, by the name of the kind, such as `repos` or
+   * `role_bindings`. Kinds without a limit are absent. Limits of groups above apply as well; `GetGroupUsage` shows them.
    *
    * @generated from field: map<string, int32> resource_limits = 4;
    */
@@ -643,6 +645,250 @@ export const RequestGroupAccessResponseSchema: GenMessage<RequestGroupAccessResp
   messageDesc(file_platform_iam_v2beta1_group, 10);
 
 /**
+ * Request of `GroupsService.SetGroupLimits`.
+ *
+ * @generated from message platform.iam.v2beta1.SetGroupLimitsRequest
+ */
+export type SetGroupLimitsRequest = Message<"platform.iam.v2beta1.SetGroupLimitsRequest"> & {
+  /**
+   * Uid of the group.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+
+  /**
+   * Maximum number of resources of each kind in and below the group, by the name of the kind: `account_associations`,
+   * `advisories`, `group_access_requests`, `group_invites`, `groups`, `identities`, `identity_providers`, `repos`,
+   * `role_bindings`, `roles`, `subscriptions` or `tags`. A limit must not be higher than the nearest one of the groups
+   * above. It may be lower than the current number: nothing is deleted, and nothing more can be created.
+   *
+   * @generated from field: map<string, int32> resource_limits = 2;
+   */
+  resourceLimits: { [key: string]: number };
+};
+
+/**
+ * Request of `GroupsService.SetGroupLimits`.
+ *
+ * @generated from message platform.iam.v2beta1.SetGroupLimitsRequest
+ */
+export type SetGroupLimitsRequestJson = {
+  /**
+   * Uid of the group.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid?: string;
+
+  /**
+   * Maximum number of resources of each kind in and below the group, by the name of the kind: `account_associations`,
+   * `advisories`, `group_access_requests`, `group_invites`, `groups`, `identities`, `identity_providers`, `repos`,
+   * `role_bindings`, `roles`, `subscriptions` or `tags`. A limit must not be higher than the nearest one of the groups
+   * above. It may be lower than the current number: nothing is deleted, and nothing more can be created.
+   *
+   * @generated from field: map<string, int32> resource_limits = 2;
+   */
+  resourceLimits?: { [key: string]: number };
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.SetGroupLimitsRequest.
+ * Use `create(SetGroupLimitsRequestSchema)` to create a new message.
+ */
+export const SetGroupLimitsRequestSchema: GenMessage<SetGroupLimitsRequest, {jsonType: SetGroupLimitsRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_group, 11);
+
+/**
+ * Request of `GroupsService.GetGroupUsage`.
+ *
+ * @generated from message platform.iam.v2beta1.GetGroupUsageRequest
+ */
+export type GetGroupUsageRequest = Message<"platform.iam.v2beta1.GetGroupUsageRequest"> & {
+  /**
+   * Uid of the group.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+};
+
+/**
+ * Request of `GroupsService.GetGroupUsage`.
+ *
+ * @generated from message platform.iam.v2beta1.GetGroupUsageRequest
+ */
+export type GetGroupUsageRequestJson = {
+  /**
+   * Uid of the group.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid?: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.GetGroupUsageRequest.
+ * Use `create(GetGroupUsageRequestSchema)` to create a new message.
+ */
+export const GetGroupUsageRequestSchema: GenMessage<GetGroupUsageRequest, {jsonType: GetGroupUsageRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_group, 12);
+
+/**
+ * Number of resources in and below a group, and the limits that apply there.
+ *
+ * @generated from message platform.iam.v2beta1.GroupUsage
+ */
+export type GroupUsage = Message<"platform.iam.v2beta1.GroupUsage"> & {
+  /**
+   * One entry for each kind of resource, ordered by name.
+   *
+   * @generated from field: repeated platform.iam.v2beta1.KindUsage kinds = 1;
+   */
+  kinds: KindUsage[];
+};
+
+/**
+ * Number of resources in and below a group, and the limits that apply there.
+ *
+ * @generated from message platform.iam.v2beta1.GroupUsage
+ */
+export type GroupUsageJson = {
+  /**
+   * One entry for each kind of resource, ordered by name.
+   *
+   * @generated from field: repeated platform.iam.v2beta1.KindUsage kinds = 1;
+   */
+  kinds?: KindUsageJson[];
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.GroupUsage.
+ * Use `create(GroupUsageSchema)` to create a new message.
+ */
+export const GroupUsageSchema: GenMessage<GroupUsage, {jsonType: GroupUsageJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_group, 13);
+
+/**
+ * Number of resources of one kind in and below a group, and the limit that applies to it.
+ *
+ * @generated from message platform.iam.v2beta1.KindUsage
+ */
+export type KindUsage = Message<"platform.iam.v2beta1.KindUsage"> & {
+  /**
+   * Name of the kind, such as `repos`.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * Number of resources of this kind in and below the group.
+   *
+   * @generated from field: int64 used = 2;
+   */
+  used: bigint;
+
+  /**
+   * The limit that would be reached first by creating resources in the group. Absent if there is no limit.
+   *
+   * @generated from field: optional int32 limit = 3;
+   */
+  limit?: number | undefined;
+
+  /**
+   * Number of resources that can still be created before the limit is reached. Absent if there is no limit.
+   *
+   * @generated from field: optional int64 available = 4;
+   */
+  available?: bigint | undefined;
+
+  /**
+   * Uid of the group that has the limit: this group or one above. Absent if there is no limit.
+   *
+   * @generated from field: string limit_group_uid = 5;
+   */
+  limitGroupUid: string;
+
+  /**
+   * Number of resources of this kind in and below the group that has the limit. Absent if there is no limit.
+   *
+   * @generated from field: optional int64 limit_used = 6;
+   */
+  limitUsed?: bigint | undefined;
+
+  /**
+   * Whether the limit is the default of the server for organizations (`STEMMA_DEFAULT_LIMITS`).
+   *
+   * @generated from field: bool default_limit = 7;
+   */
+  defaultLimit: boolean;
+};
+
+/**
+ * Number of resources of one kind in and below a group, and the limit that applies to it.
+ *
+ * @generated from message platform.iam.v2beta1.KindUsage
+ */
+export type KindUsageJson = {
+  /**
+   * Name of the kind, such as `repos`.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind?: string;
+
+  /**
+   * Number of resources of this kind in and below the group.
+   *
+   * @generated from field: int64 used = 2;
+   */
+  used?: string;
+
+  /**
+   * The limit that would be reached first by creating resources in the group. Absent if there is no limit.
+   *
+   * @generated from field: optional int32 limit = 3;
+   */
+  limit?: number;
+
+  /**
+   * Number of resources that can still be created before the limit is reached. Absent if there is no limit.
+   *
+   * @generated from field: optional int64 available = 4;
+   */
+  available?: string;
+
+  /**
+   * Uid of the group that has the limit: this group or one above. Absent if there is no limit.
+   *
+   * @generated from field: string limit_group_uid = 5;
+   */
+  limitGroupUid?: string;
+
+  /**
+   * Number of resources of this kind in and below the group that has the limit. Absent if there is no limit.
+   *
+   * @generated from field: optional int64 limit_used = 6;
+   */
+  limitUsed?: string;
+
+  /**
+   * Whether the limit is the default of the server for organizations (`STEMMA_DEFAULT_LIMITS`).
+   *
+   * @generated from field: bool default_limit = 7;
+   */
+  defaultLimit?: boolean;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.KindUsage.
+ * Use `create(KindUsageSchema)` to create a new message.
+ */
+export const KindUsageSchema: GenMessage<KindUsage, {jsonType: KindUsageJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_group, 14);
+
+/**
  * Request of `GroupsService.CheckEligibility`.
  *
  * @generated from message platform.iam.v2beta1.CheckEligibilityRequest
@@ -663,7 +909,7 @@ export type CheckEligibilityRequestJson = {
  * Use `create(CheckEligibilityRequestSchema)` to create a new message.
  */
 export const CheckEligibilityRequestSchema: GenMessage<CheckEligibilityRequest, {jsonType: CheckEligibilityRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2beta1_group, 11);
+  messageDesc(file_platform_iam_v2beta1_group, 15);
 
 /**
  * Response of `GroupsService.CheckEligibility`.
@@ -698,7 +944,7 @@ export type CheckEligibilityResponseJson = {
  * Use `create(CheckEligibilityResponseSchema)` to create a new message.
  */
 export const CheckEligibilityResponseSchema: GenMessage<CheckEligibilityResponse, {jsonType: CheckEligibilityResponseJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2beta1_group, 12);
+  messageDesc(file_platform_iam_v2beta1_group, 16);
 
 /**
  * Kind of organization.
@@ -902,6 +1148,30 @@ export const GroupsService: GenService<{
     methodKind: "unary";
     input: typeof RequestGroupAccessRequestSchema;
     output: typeof RequestGroupAccessResponseSchema;
+  },
+  /**
+   * Sets the limits on the number of resources in and below a group, and returns the group. The limits replace those
+   * that the group had; without `resource_limits`, the group has no limits any more. The caller needs `groups.update`
+   * in the group above, so that the owners of a group cannot raise the limits that were set for them. The limits of an
+   * organization are set by the operator of the server.
+   *
+   * @generated from rpc platform.iam.v2beta1.GroupsService.SetGroupLimits
+   */
+  setGroupLimits: {
+    methodKind: "unary";
+    input: typeof SetGroupLimitsRequestSchema;
+    output: typeof GroupSchema;
+  },
+  /**
+   * Returns how many resources of each kind are in and below a group, and which limits apply there. Limits of groups
+   * that the caller may not see are left out.
+   *
+   * @generated from rpc platform.iam.v2beta1.GroupsService.GetGroupUsage
+   */
+  getGroupUsage: {
+    methodKind: "unary";
+    input: typeof GetGroupUsageRequestSchema;
+    output: typeof GroupUsageSchema;
   },
   /**
    * Returns whether `LookupGroup` finds an organization.

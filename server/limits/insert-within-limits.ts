@@ -1,0 +1,75 @@
+// Refuses to create a resource if a group above it has reached its limit (docs/specification.md, Limits of groups).
+import { quotaExceeded } from '../aip/errors.ts'
+import { listsQuota, lockUsage, readUsage } from '../store/quota.ts'
+import type { Entry, Table } from '../store/table.ts'
+import { insertEntries } from '../store/table.ts'
+import type { Quota } from '../store/tally.ts'
+import type { Work } from '../store/work.ts'
+import type { QuotaAccess, WriteAccess } from '../store/write-access.ts'
+import type { EffectiveLimit } from './effective-limit.ts'
+import { limitsOnPath } from './effective-limit.ts'
+
+/** Inserts rows with the same parent. `ancestors` are the uids from the organization down to the parent. */
+export function* insertWithinLimits(
+  access: WriteAccess,
+  table: Table,
+  entries: readonly Entry[],
+  ancestors: readonly string[],
+): Work<void> {
+  const { quotas } = access
+  const need = { kind: table.name, ancestors, count: entries.length, isCounted: false }
+  const checked = quotas ? yield* requireRoom(quotas, need) : noLimits
+  const found = yield* insertEntries(access, table, entries, ancestors)
+  // A limit that was set after the check.
+  if (quotas && !found.every((quota) => isAmong(checked, quota)))
+    yield* requireRoom(quotas, { ...need, isCounted: true })
+}
+
+const noLimits: readonly EffectiveLimit[] = []
+
+const isAmong = (limits: readonly EffectiveLimit[], { group, quota }: Quota): boolean =>
+  limits.some((other) => other.group === group && other.limit === quota)
+
+/** Whether one more resource may be created. No other transaction takes its place before the current one ends. */
+export function* hasRoom({ quotas }: WriteAccess, kind: string, ancestors: readonly string[]): Work<boolean> {
+  const need = { kind, ancestors, count: 1, isCounted: false }
+  if (!quotas) return true
+  return reachedBy(need, yield* readLimits(quotas, need)) === undefined
+}
+
+/** Room for `count` resources of a kind. `isCounted` if the tally contains them already. */
+type Need = { kind: string; ancestors: readonly string[]; count: number; isCounted: boolean }
+
+/** Undefined if only a further statement can tell. Most creates get false, and need no further statement. */
+function isLimited({ defaults, listed }: QuotaAccess, { kind, ancestors }: Need): boolean | undefined {
+  const [organization] = ancestors
+  if (organization === undefined) return false
+  if (defaults.has(kind)) return true
+  return listed?.organization === organization ? listsQuota(listed.text, kind, ancestors) : undefined
+}
+
+/** Throws if a limit would be exceeded. Returns all limits that apply. */
+function* requireRoom(quotas: QuotaAccess, need: Need): Work<readonly EffectiveLimit[]> {
+  const limits = yield* readLimits(quotas, need)
+  const reached = reachedBy(need, limits)
+  if (!reached) return limits
+  throw quotaExceeded(need.kind, quotas.mayName(reached.group) ? reached : undefined)
+}
+
+/** The lock makes the counts exact. It is not taken where nothing is limited, so that creates there never wait. */
+function* readLimits(quotas: QuotaAccess, need: Need): Work<EffectiveLimit[]> {
+  const isKnown = isLimited(quotas, need)
+  if (isKnown === false && !need.isCounted) return []
+  const { kind, ancestors, count, isCounted } = need
+  const read = function* () {
+    return limitsOnPath(kind, ancestors, yield* readUsage(kind, ancestors), quotas.defaults)
+  }
+  if (isKnown === undefined && (yield* read()).length === 0) return []
+  yield lockUsage(kind, ancestors[0] ?? '')
+  const limits = yield* read()
+  return isCounted ? limits.map((limit) => ({ ...limit, used: limit.used - count })) : limits
+}
+
+/** The nearest limit that would be exceeded. */
+const reachedBy = ({ count }: Need, limits: readonly EffectiveLimit[]): EffectiveLimit | undefined =>
+  limits.findLast(({ limit, used }) => used + count > limit)

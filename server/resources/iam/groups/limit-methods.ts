@@ -1,0 +1,99 @@
+// How owners limit the number of resources in a group, and how callers see the usage of a group.
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
+import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
+import type {
+  GetGroupUsageRequest,
+  KindUsageSchema,
+  SetGroupLimitsRequest,
+} from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { GroupUsageSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { invalidArgument, notFound, operatorOnly, permissionDenied } from '../../../aip/errors.ts'
+import { lineage, parentOf } from '../../../aip/uid.ts'
+import { entryPath } from '../../../aip/validate.ts'
+import { firstReached, limitsOnPath } from '../../../limits/effective-limit.ts'
+import { parseLimits } from '../../../limits/limit-names.ts'
+import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
+import { nameOf } from '../../../policy/capabilities.ts'
+import type { Grants } from '../../../policy/grants.ts'
+import { holds } from '../../../policy/grants.ts'
+import type { Call } from '../../../rpc/call.ts'
+import type { Usage } from '../../../store/quota.ts'
+import { readAllUsage } from '../../../store/quota.ts'
+import { sql } from '../../../store/sql.ts'
+import { first } from '../../../store/work.ts'
+import { messageReply } from '../../../wire/reply.ts'
+import type { Dependencies, GroupLimits } from '../../dependencies.ts'
+import { readReply } from '../../reply.ts'
+import { replaceLimits } from './replace-limits.ts'
+import { groups } from './table.ts'
+
+export function limitMethods({ store, now, settings }: Dependencies) {
+  const { kinds, defaults } = settings.limits
+  return {
+    setGroupLimits: ({ demand, request, ifMatch, form, deadline }: Call<SetGroupLimitsRequest>) =>
+      store.write(function* () {
+        const access = yield* admitToWrite(demand)
+        const { uid } = request
+        requireAbove(access, uid)
+        const limits = requireLimits(request.resourceLimits, kinds)
+        const mayName = (group: string) => maySee(access, group)
+        const change = () => limits
+        yield* replaceLimits(access, { uid, change, defaults, now: now(), ifMatch, mayName })
+        return yield* readReply(groups, uid, form, access)
+      }, deadline),
+
+    getGroupUsage: ({ demand, request: { uid } }: Call<GetGroupUsageRequest>) =>
+      store.read(function* () {
+        const grants = yield* admitToRead(demand)
+        const group = yield* first(sql`select uid from groups where uid = ${uid}`)
+        if (!group) throw notFound(groups.desc.typeName, uid)
+        const usage = yield* readAllUsage(lineage(uid))
+        const usageByKind = kinds.map((kind) => usageOf(kind, uid, usage, defaults, grants))
+        return messageReply(GroupUsageSchema, create(GroupUsageSchema, { kinds: usageByKind }))
+      }),
+  }
+}
+
+/** The limits of a group are set by those who may change the group above it, so nobody can lift their own limits. */
+function requireAbove(grants: Grants, uid: string): void {
+  const above = parentOf(uid)
+  if (above === '') throw operatorOnly('resource_limits', uid)
+  const { CAP_IAM_GROUPS_UPDATE } = Capability
+  if (!holds(grants, [CAP_IAM_GROUPS_UPDATE], above))
+    throw permissionDenied(nameOf(CAP_IAM_GROUPS_UPDATE), above)
+}
+
+function requireLimits(
+  sent: SetGroupLimitsRequest['resourceLimits'],
+  kinds: readonly string[],
+): ReadonlyMap<string, number> {
+  const { limits, faults } = parseLimits(Object.entries(sent), kinds)
+  const [violation, ...others] = faults.map(({ name, fault }) => ({
+    field: entryPath('resource_limits', name),
+    description: fault,
+  }))
+  if (violation) throw invalidArgument(violation, ...others)
+  return limits
+}
+
+const maySee = (grants: Grants, group: string) => holds(grants, [Capability.CAP_IAM_GROUPS_LIST], group)
+
+function usageOf(
+  kind: string,
+  uid: string,
+  usage: readonly Usage[],
+  defaults: GroupLimits['defaults'],
+  grants: Grants,
+): MessageInitShape<typeof KindUsageSchema> {
+  const own = usage.find((entry) => entry.kind === kind && entry.group === uid)
+  const used = BigInt(own?.used ?? 0)
+  const limits = limitsOnPath(kind, lineage(uid), usage, defaults)
+  const limit = firstReached(limits.filter(({ group }) => maySee(grants, group)))
+  if (!limit) return { kind, used }
+  return {
+    ...{ kind, used, limit: limit.limit, limitGroupUid: limit.group, defaultLimit: limit.isDefault },
+    available: BigInt(Math.max(0, limit.limit - limit.used)),
+    limitUsed: BigInt(limit.used),
+  }
+}
