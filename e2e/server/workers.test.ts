@@ -9,6 +9,7 @@ import { openLog } from '../../server/log.ts'
 import { supervisionOf } from '../../server/start-workers.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
 import type { Store } from '../../server/store/db.ts'
+import { sql } from '../../server/store/sql.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { TestIdentity } from '../../server/testing/identities.ts'
 import { openTestIdentities } from '../../server/testing/identities.ts'
@@ -63,9 +64,13 @@ onEachStore('a server with several workers', (engine) => {
   })
 
   /** A request on a new connection, which may be that of any worker. */
-  function send(method: string, path: string, body?: object): Promise<Response> {
+  function send(method: string, path: string, body?: object, moreHeaders = {}): Promise<Response> {
     const agent = new Agent({ keepAlive: false })
-    const headers = { authorization: `Bearer ${owner.token}`, 'content-type': 'application/json' }
+    const headers = {
+      authorization: `Bearer ${owner.token}`,
+      'content-type': 'application/json',
+      ...moreHeaders,
+    }
     return new Promise((resolve, reject) => {
       const request = httpRequest(url + path, { method, headers, agent }, async (response) => {
         let text = ''
@@ -78,7 +83,11 @@ onEachStore('a server with several workers', (engine) => {
   }
 
   const groupsPath = '/iam/v2beta1/groups'
-  const create = (name: string) => send('POST', `${groupsPath}/${owner.organization}`, { name })
+  const create = (name: string, headers = {}) =>
+    send('POST', `${groupsPath}/${owner.organization}`, { name }, headers)
+  const createWithKey = (name: string) => create(name, { 'idempotency-key': `"${name}"` })
+  const countNamed = async (name: string) =>
+    (await store.query(sql`select uid from groups where name = ${name}`)).length
 
   test('reads through any worker what was written through another', async () => {
     for (let at = 0; at < 40; at++) {
@@ -119,6 +128,15 @@ onEachStore('a server with several workers', (engine) => {
     }
   })
 
+  test('calls with one idempotency key through several workers create one resource', async () => {
+    const answers = await Promise.all(Array.from({ length: 24 }, () => createWithKey('one key')))
+    assert.equal(await countNamed('one key'), 1)
+    const uids = answers.flatMap(({ status, body }) => (status === 200 ? [body.uid] : []))
+    assert.equal(new Set(uids).size, 1)
+    for (const { status } of answers) assert.ok([200, 409].includes(status), String(status))
+    assert.equal((await createWithKey('one key')).body.uid, uids[0])
+  })
+
   test('counts the calls of all workers in the metrics of each', async () => {
     const countOf = async () => {
       const text = await (await fetch(`${url}/metrics`)).text()
@@ -152,6 +170,28 @@ onEachStore('a server with several workers', (engine) => {
     for (const uid of acknowledged) assert.equal((await send('GET', `${groupsPath}/${uid}`)).status, 200)
     const door = restDoor(url)
     assert.ok((await door.call(listGroups, {}, owner.token)).body)
+  })
+
+  test('performs a create once that is repeated with its key while workers end', async () => {
+    const created: string[] = []
+    let isDone = false
+    const createUntilDone = async (client: number) => {
+      for (let at = 0; !isDone; at++) {
+        const name = `once ${client} ${at}`
+        while ((await createWithKey(name).catch(() => undefined))?.status !== 200);
+        created.push(name)
+      }
+    }
+    const clients = Array.from({ length: 4 }, (_, client) => createUntilDone(client))
+    for (let index = 0; index < workerCount; index++) {
+      const ended = workers[index]
+      const countBefore = created.length
+      await ended?.terminate()
+      await until(() => workers[index] !== ended && created.length > countBefore + 10)
+    }
+    isDone = true
+    await Promise.all(clients)
+    for (const name of created) assert.equal(await countNamed(name), 1, name)
   })
 })
 

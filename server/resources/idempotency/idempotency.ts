@@ -45,7 +45,7 @@ export function openIdempotency({ secret, now }: { secret: Secret; now(): number
     for (const part of parts) hmac.update(`${part.length}:`).update(part)
     return hmac.digest('base64url')
   }
-  /** The ids of keys whose creates run now, in this process. The store limits how many writes run or wait. */
+  /** The ids of keys whose creates run now, in this worker. The store limits how many writes run or wait. */
   const running = new Set<string>()
 
   /** The error, if the key is malformed. */
