@@ -159,8 +159,26 @@ export const errorResponses = {
     status: 429,
     name: 'TooManyRequests',
     description:
-      'Too many failed token exchanges or registrations from one address, or too many streams of one caller at the same time (code 8). `Retry-After` says when to try again, if that is known.',
-    examples: {},
+      'Too many calls of one caller, organization or address, too many calls of one caller at the same time, or too many failed attempts (code 8). `Retry-After` says when to try again, if that is known.',
+    examples: {
+      'a rate limit': bodyOf(
+        8,
+        'RESOURCE_EXHAUSTED',
+        'Resource exhausted: too many list calls of this caller; try again in 1 second',
+        [
+          { '@type': `${typePrefix}RetryInfo`, retryDelay: '1s' },
+          {
+            '@type': `${typePrefix}QuotaFailure`,
+            violations: [
+              {
+                subject: 'caller:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b/c07d22e19a5b4f36',
+                description: 'list calls are limited to 500 a second, after a burst of 5000',
+              },
+            ],
+          },
+        ],
+      ),
+    },
   },
 } satisfies Record<string, ErrorResponse>
 
@@ -180,6 +198,6 @@ export function errorResponsesOf(operation: Operation): ErrorResponse[] {
     ...(acceptsIfMatch ? [errorResponses.changed] : []),
     ...(body ? [errorResponses.tooLarge, errorResponses.unsupportedType] : []),
     ...(method.isCreate ? [errorResponses.keyReused] : []),
-    ...(method.isStream || access?.open ? [errorResponses.tooManyRequests] : []),
+    errorResponses.tooManyRequests,
   ]
 }

@@ -65,7 +65,7 @@ onEachStore('rate limits', (engine) => {
       assert.deepEqual(detailOf(refused, 'QuotaFailure')?.violations, [
         {
           subject: `caller:${caller.identity}`,
-          description: 'at most 1 read calls a second, after a burst of 10',
+          description: 'read calls are limited to 1 a second, after a burst of 10',
         },
       ])
     }

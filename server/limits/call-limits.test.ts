@@ -189,7 +189,7 @@ describe('a call over the limit', () => {
           violations: [
             {
               subject: `caller:${identity}`,
-              description: 'at most 0.5 read calls a second, after a burst of 5',
+              description: 'read calls are limited to 0.5 a second, after a burst of 5',
             },
           ],
         },

@@ -2,7 +2,7 @@
 // run at a time. A call costs a few look-ups and no allocation.
 import type { Method } from '@stemma/api/method.ts'
 import type { StatusError } from '../aip/errors.ts'
-import { tooManyRequests } from '../aip/errors.ts'
+import { openCallers } from './callers.ts'
 import type { CostClass } from './cost-class.ts'
 import { costClasses, costClassOf } from './cost-class.ts'
 import type { Meter } from './meter.ts'
@@ -62,11 +62,9 @@ export type CallLimitOptions = {
 const signInClass = costClasses.indexOf('sign-in')
 const exchangeClass = costClasses.indexOf('exchange')
 
-export function openCallLimits(options: CallLimitOptions): {
-  calls: CallLimits
-  signIn: SignInLimits
-  shared: SharedLimits
-} {
+export type Limits = { calls: CallLimits; signIn: SignInLimits; shared: SharedLimits }
+
+export function openCallLimits(options: CallLimitOptions): Limits {
   const { rates, maxRunning, clock, maxMeters = 20_000 } = options
   const scopeOf = (name: ScopeName) => {
     const perSecond = costClasses.map((costClass) => rates[costClass][name])
@@ -75,6 +73,7 @@ export function openCallLimits(options: CallLimitOptions): {
   const callers = scopeOf('caller')
   const organizations = scopeOf('organization')
   const addresses = scopeOf('address')
+  const callerLimits = openCallers({ callers, organizations, maxRunning })
   const networkOf = openNetworks(options.isProxy)
   const classOf = openClasses()
 
@@ -87,43 +86,18 @@ export function openCallLimits(options: CallLimitOptions): {
     return meter
   }
 
-  function callerOf(identity: string): Meter {
-    const meter = callers.meters.of(identity)
-    meter.root ??= rootOf(identity)
-    return meter
-  }
-
-  /** The string in the table, not an equal one: the table then finds it without comparing characters. */
-  function rootOf(identity: string): string {
-    const root = organizationOf(identity)
-    return root === '' ? '' : organizations.meters.of(root).key
-  }
-
-  /** Takes from both buckets, or from none. */
-  function take(costClass: number, caller: Meter, now: number): void {
-    callers.require(caller, costClass, now)
-    caller.organization = caller.root ? organizations.meters.of(caller.root) : undefined
-    if (caller.organization) {
-      organizations.require(caller.organization, costClass, now)
-      organizations.take(caller.organization, costClass, now)
-    }
-    callers.take(caller, costClass, now)
-  }
-
   const calls: CallLimits = {
     classOf,
     arrive,
     enter(costClass, identity, network, now) {
-      const caller = callerOf(identity)
+      const caller = callerLimits.of(identity)
       try {
-        if (maxRunning > 0 && caller.running >= maxRunning) throw tooManyRunning(maxRunning)
-        take(costClass, caller, now)
+        callerLimits.start(costClass, caller, now)
       } catch (error) {
         // Calls of a caller that are refused must not use up the limit of others at the same address.
         if (network) addresses.giveBack(network, costClass)
         throw error
       }
-      caller.running++
       return caller
     },
     leave(caller) {
@@ -144,7 +118,7 @@ export function openCallLimits(options: CallLimitOptions): {
   }
   const signIn: SignInLimits = {
     arrive: (address) => void arrive(signInClass, address, clock()),
-    exchange: (identity) => take(exchangeClass, callerOf(identity), clock()),
+    exchange: (identity) => callerLimits.take(exchangeClass, callerLimits.of(identity), clock()),
   }
   const shared = openSharedLimits({ caller: callers, organization: organizations, address: addresses })
   return { calls, signIn, shared }
@@ -165,23 +139,6 @@ function openClasses(): (method: Method) => number {
     return costClass
   }
 }
-
-/**
- * The organization that a workload belongs to; empty for a person. Only identities of an organization count for it, so
- * nobody else can use up its limit.
- */
-function organizationOf(identity: string): string {
-  const end = identity.indexOf('/')
-  return end < 0 ? '' : identity.slice(0, end)
-}
-
-const runningRetrySeconds = 1
-
-const tooManyRunning = (max: number) =>
-  tooManyRequests(
-    `at most ${max} of your calls may run at a time; wait until one of them ends, or ask for less in each`,
-    runningRetrySeconds,
-  )
 
 /** For calls that other calls make: only the outer one is limited. */
 export const noLimits: CallLimits = {

@@ -32,7 +32,6 @@ const makeMeter = (key: string): Meter => ({
 })
 
 export type Meters = {
-  readonly size: number
   of(key: string): Meter
 }
 
@@ -55,9 +54,6 @@ export function openMeters(maxMeters: number, usedShareOf: (meter: Meter) => num
   }
 
   return {
-    get size() {
-      return meters.size
-    },
     of(key) {
       const known = meters.get(key)
       if (known) return known

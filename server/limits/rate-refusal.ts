@@ -28,7 +28,7 @@ export function rateRefusal(policy: Policy, key: string, seconds: number): Statu
     rateLimited({
       text: `too many ${costClass} calls of ${ownerOf[scope]}; try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}`,
       subject: `${scope}:${key}`,
-      description: `at most ${rate.perSecond} ${costClass} calls a second, after a burst of ${rate.burst}`,
+      description: `${costClass} calls are limited to ${rate.perSecond} a second, after a burst of ${rate.burst}`,
       seconds,
       headers: rateFields(policy, 0, seconds),
     }),
