@@ -15,6 +15,7 @@ const benchProcess = join(import.meta.dirname, 'bench-process.ts')
 const peakReporter = join(import.meta.dirname, 'peak.ts')
 
 export type Process = {
+  pid: number
   /** Sends a message and waits for the answer. */
   ask<T>(message: unknown): Promise<T>
   stop(): Promise<void>
@@ -38,6 +39,7 @@ export function startProcess(
   const child = spawn(command, commandArgs, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const exited = once(child, 'exit')
   return {
+    pid: child.pid ?? Number.NaN, // undefined only if the process could not be started
     ask: (message) => ask(child, exited, message),
     async stop() {
       child.kill('SIGINT')
@@ -50,7 +52,8 @@ export function startProcess(
 
 async function ask<T>(child: ChildProcess, exited: Promise<unknown[]>, message: unknown): Promise<T> {
   const answered = once(child, 'message')
-  child.send(message as object) // any value that IPC can carry
+  // Any value that IPC can carry. If the process has ended, `exited` says so instead of the callback.
+  child.send(message as object, () => {})
   const [answer] = await Promise.race([
     answered,
     exited.then(([code]) => [new Error(`a process of the benchmark ended with exit code ${code}`)]),

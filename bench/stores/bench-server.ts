@@ -69,7 +69,7 @@ export async function temporarySettings(extraSettings: string[] = []) {
 }
 
 /** Returns the group created last. */
-function createGroups(store: Store, organization: string, count: number): Promise<string> {
+export function createGroups(store: Store, organization: string, count: number): Promise<string> {
   return store.write(function* () {
     let last = organization
     for (const { uid, group } of treeBelow(organization, count)) {

@@ -1,0 +1,97 @@
+// The process of the attackers.
+import { once } from 'node:events'
+import { Agent } from 'node:http'
+import type { Socket } from 'node:net'
+import { connect } from 'node:net'
+import { setPriority } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { onCommand } from '../../load/bench-process.ts'
+import { sendRest } from '../clients/rest-call.ts'
+import type { AttackerTenant } from '../tenant.ts'
+import type { Attack, Target } from './attack.ts'
+import { attacks } from './attack-list.ts'
+import type { Budget } from './budget.ts'
+import { openBudget } from './budget.ts'
+
+export type AttackOrder = { port: number; tenant: AttackerTenant; names: string[]; perSecond: number }
+export type AttackCommand = { start: AttackOrder } | 'counts'
+/** The requests that were sent, and how often each status was received, if responses are read. */
+export type AttackCount = { sent: number; statuses: Record<string, number> }
+/** By the name of the attack. */
+export type AttackCounts = Record<string, AttackCount>
+
+// In reality attackers have machines of their own, so here they leave the processor to the clients and the server.
+setPriority(10)
+
+/** Each attack has a network of 127.0.0.0/8 of its own; the clients have 127.0.0.0/16. */
+const firstNetwork = 20
+/** Between two rounds. Bounds the number of rounds of an attack that fails at once. */
+const pauseMs = 5
+
+const counts: AttackCounts = {}
+
+onCommand((command: AttackCommand) => {
+  if (command === 'counts') return counts
+  const { names, perSecond } = command.start
+  const budget = openBudget(perSecond, () => performance.now(), sleep)
+  for (const [at, name] of names.entries()) {
+    const attack = attacks[name]
+    if (!attack) throw new Error(`there is no attack ${name}`)
+    const target = targetOf(command.start, budget, `127.${firstNetwork + at}`, countsOf(name))
+    for (let copy = 0; copy < attack.parallel; copy++) void repeat(attack, target)
+  }
+  return 'started'
+})
+
+/** Ends with the process. */
+async function repeat(attack: Attack, target: Target): Promise<void> {
+  for (;;) {
+    // A connection that the server refuses or closes is an expected end of a round.
+    await attack.round(target).catch(() => {})
+    await sleep(pauseMs)
+  }
+}
+
+function countsOf(name: string): AttackCount {
+  const count = { sent: 0, statuses: {} }
+  counts[name] = count
+  return count
+}
+
+function targetOf(
+  { port, tenant }: AttackOrder,
+  budget: Budget,
+  network: string,
+  count: AttackCount,
+): Target {
+  const agent = new Agent({ keepAlive: true, localAddress: `${network}.0.1` })
+  let addresses = 0
+  const nextAddress = () => {
+    const next = ++addresses
+    return `${network}.${(next >> 8) % 256}.${next % 256}`
+  }
+  const countStatus = (status: string) => {
+    count.statuses[status] = (count.statuses[status] ?? 0) + 1
+  }
+  return {
+    ...{ port, tenant, nextAddress, due: budget.take },
+    sent(requests = 1) {
+      count.sent += requests
+    },
+    open: () => openSocket(port, nextAddress()),
+    async call(call, address) {
+      count.sent++
+      const answered = sendRest(port, call, address === undefined ? agent : false, address)
+      countStatus(await answered.then(({ status }) => String(status), failureOf))
+    },
+  }
+}
+
+const failureOf = (error: NodeJS.ErrnoException) => error.code ?? error.name
+
+async function openSocket(port: number, localAddress: string): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress, noDelay: true })
+  await once(socket, 'connect')
+  socket.on('error', () => {})
+  return socket
+}

@@ -1,0 +1,31 @@
+// Releases requests at a fixed rate to everybody who waits for some.
+
+/** So much is saved up at most while nobody waits. */
+const maxSavedSeconds = 0.1
+
+export type Budget = {
+  /** Resolves when the requests are due. */
+  take(requests: number): Promise<void>
+}
+
+export function openBudget(
+  perSecond: number,
+  now: () => number,
+  sleep: (ms: number) => Promise<unknown>,
+): Budget {
+  let saved = 0
+  let countedUntil = now()
+  return {
+    async take(requests) {
+      for (;;) {
+        const time = now()
+        const maxSaved = Math.max(perSecond * maxSavedSeconds, requests)
+        saved = Math.min(maxSaved, saved + ((time - countedUntil) / 1000) * perSecond)
+        countedUntil = time
+        if (saved >= requests) break
+        await sleep(Math.max(1, ((requests - saved) / perSecond) * 1000))
+      }
+      saved -= requests
+    },
+  }
+}

@@ -1,0 +1,14 @@
+// Requests lists of v1 with 12 MB and reads nothing.
+import type { Attack } from './attack.ts'
+import { closed, httpGet } from './sockets.ts'
+
+export const unreadLists: Attack = {
+  parallel: 24,
+  async round(target) {
+    const socket = await target.open()
+    socket.pause()
+    socket.write(httpGet('/iam/v1/groups', `Authorization: ${target.tenant.authorization}`))
+    target.sent()
+    await closed(socket)
+  },
+}

@@ -1,0 +1,21 @@
+// The capacity of a server: how many Gets it answers in a second over REST, with 32 connections that wait for their
+// responses. This server has no rate limits that matter, so one caller can use all of it.
+import { requestOf } from '../cases/rest-ratio.ts'
+import { measure } from '../load/load.ts'
+import { startProcess } from '../load/processes.ts'
+import { startBenchServer } from '../stores/bench-server.ts'
+
+/** Returns calls per second. */
+export async function measureCapacity(seconds: number, serverFlags: string[]): Promise<number> {
+  const bench = await startBenchServer(200, serverFlags)
+  const load = startProcess('load', 'bench/load/http-load.ts')
+  try {
+    const request = requestOf(`/iam/v2beta1/groups/${bench.group}`, bench.authorization)
+    const task = { request, inFlight: 32, seconds }
+    await measure(load, bench.server, task)
+    return (await measure(load, bench.server, task)).rate
+  } finally {
+    await load.stop()
+    await bench.end()
+  }
+}

@@ -1,0 +1,43 @@
+import { parseArgs } from 'node:util'
+import { attacks } from './attacks/attack-list.ts'
+
+/** All durations are in seconds. */
+export type SoakOptions = {
+  /** How long the server is attacked. */
+  attack: number
+  /** How long the well-behaved clients are measured without attacks. */
+  idle: number
+  warmUp: number
+  capacity: number
+  /** Names of the attacks. */
+  attacks: string[]
+  /** Further flags of stemmad. */
+  serverFlags: string[]
+}
+
+export const usage = `Usage: npm run soak -- [--seconds 600] [--attacks NAME,NAME] [--workers 1]
+Attacks: ${Object.keys(attacks).join(', ')}`
+
+/** Access tokens are valid for an hour, which also has to suffice for the phases before the attack. */
+const maxSeconds = 3000
+
+export function parseOptions(args: string[]): SoakOptions {
+  const { values } = parseArgs({
+    args,
+    options: { seconds: { type: 'string' }, attacks: { type: 'string' }, workers: { type: 'string' } },
+  })
+  const attack = Number(values.seconds ?? 600)
+  if (!(attack >= 5 && attack <= maxSeconds)) throw new Error(`--seconds must be between 5 and ${maxSeconds}`)
+  const chosen = values.attacks?.split(',') ?? Object.keys(attacks)
+  const unknown = chosen.filter((name) => !Object.hasOwn(attacks, name))
+  if (unknown.length > 0) throw new Error(`unknown attack ${unknown.join(', ')}`)
+  return {
+    attack,
+    // A p99 needs some hundred calls of each client.
+    idle: Math.min(60, Math.max(5, attack / 4)),
+    warmUp: 10,
+    capacity: Math.min(5, attack / 10),
+    attacks: chosen,
+    serverFlags: values.workers === undefined ? [] : ['--workers', values.workers],
+  }
+}

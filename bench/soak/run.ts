@@ -1,0 +1,70 @@
+// The phases of a run: capacity, warm-up, idle, attack. All processes are ended however the run ends.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startIssuer } from '../../e2e/sign-in/foreign-issuer.ts'
+import type { Process } from '../load/processes.ts'
+import { startProcess } from '../load/processes.ts'
+import type { AttackCommand, AttackCounts } from './attacks/attacker-process.ts'
+import { measureCapacity } from './capacity.ts'
+import type { ClientCommand, ClientProgress, ClientResult } from './clients/client-process.ts'
+import { memoryOf } from './memory.ts'
+import type { SoakOptions } from './options.ts'
+import type { Measured } from './report.ts'
+import { goals, megabytes, milliseconds } from './report.ts'
+import type { SoakServer } from './soak-server.ts'
+import { startSoakServer } from './soak-server.ts'
+
+/** How often the state is printed. */
+const progressSeconds = 30
+
+export async function runSoak(options: SoakOptions, signal: AbortSignal): Promise<Measured> {
+  await using ended = new AsyncDisposableStack()
+  const capacity = await measureCapacity(options.capacity, options.serverFlags)
+  signal.throwIfAborted()
+  console.log(`capacity: ${capacity.toFixed(0)} Gets per second`)
+  const issuer = await startIssuer('ES256')
+  ended.defer(() => issuer.close())
+  const soak = await startSoakServer(issuer, options.serverFlags)
+  ended.defer(() => soak.end())
+  const start = (file: string) => {
+    const process = startProcess('load', file)
+    ended.defer(() => process.stop())
+    return process
+  }
+  const clients = start('bench/soak/clients/client-process.ts')
+  const attackers = start('bench/soak/attacks/attacker-process.ts')
+
+  const phase = (name: string, seconds: number) => runPhase(name, seconds, { soak, clients, signal })
+  await phase('warm-up', options.warmUp)
+  const idle = await phase('idle', options.idle)
+  const started = performance.now()
+  const perSecond = capacity * goals.offeredRatio
+  const { port } = soak.server
+  await attackers.ask({
+    start: { port, tenant: soak.attackers, names: options.attacks, perSecond },
+  } satisfies AttackCommand)
+  const attacked = await phase('attack', options.attack)
+  const attacks = await attackers.ask<AttackCounts>('counts' satisfies AttackCommand)
+  const attackSeconds = (performance.now() - started) / 1000
+  return { capacity, idle, attacked, attacks, attackSeconds, memory: await memoryOf(soak.server.pid) }
+}
+
+type Phase = { soak: SoakServer; clients: Process; signal: AbortSignal }
+
+/** Runs the well-behaved clients, prints their state, and returns their result. */
+async function runPhase(
+  name: string,
+  seconds: number,
+  { soak, clients, signal }: Phase,
+): Promise<ClientResult> {
+  const { server, callers } = soak
+  await clients.ask({ start: { port: server.port, callers } } satisfies ClientCommand)
+  for (let left = seconds; left > 0; left -= progressSeconds) {
+    await sleep(Math.min(left, progressSeconds) * 1000, undefined, { signal })
+    const { calls, errors, p99 } = await clients.ask<ClientProgress>('progress' satisfies ClientCommand)
+    const { current, peak } = await memoryOf(server.pid)
+    const passed = Math.min(seconds, seconds - left + progressSeconds).toFixed(0)
+    const memory = `memory ${megabytes(current)}, peak ${megabytes(peak)}`
+    console.log(`${name}, ${passed} s: ${calls} calls, ${errors} errors, p99 ${milliseconds(p99)}, ${memory}`)
+  }
+  return clients.ask<ClientResult>('finish' satisfies ClientCommand)
+}
