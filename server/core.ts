@@ -27,6 +27,7 @@ import type { Series } from './rpc/metrics.ts'
 import type { RefusalLog, RefusalLogOptions } from './rpc/refusal-log.ts'
 import { openRefusalLog } from './rpc/refusal-log.ts'
 import { openReport } from './rpc/report.ts'
+import { openStreamCorridor } from './rpc/stream-corridor.ts'
 import { openUnsentBudget } from './rpc/unsent-budget.ts'
 import { endpointsOf } from './services.ts'
 import { groupLimitsOf, settingsOf } from './settings.ts'
@@ -34,7 +35,7 @@ import { prepareStore } from './storage.ts'
 import type { Store } from './store/db.ts'
 import type { PoolOptions } from './threads/pool.ts'
 import type { Caller } from './wire/caller.ts'
-import type { Corridor } from './wire/envelope.ts'
+import type { Corridor, StreamCorridor } from './wire/envelope.ts'
 import type { OtherThreads } from './wire/other-thread.ts'
 
 /** Dependencies and limits that tests replace. */
@@ -62,8 +63,9 @@ export type CoreOptions = {
 export type Core = Pick<Authentication, 'login' | 'states'> & {
   endpoints: readonly Endpoint[]
   corridorOptions: CorridorOptions
-  /** The corridor for a caller who is already authenticated. It does not report calls, because another one does. */
+  /** The corridors for a caller who is already authenticated. They do not report calls, because another thread does. */
   corridorFor(caller: Caller): Corridor<Endpoint>
+  streamCorridorFor(caller: Caller): StreamCorridor<Endpoint>
   authenticate: Authenticate
   /** Shares rate limits with other copies and threads. */
   sharedLimits: SharedLimits
@@ -117,10 +119,12 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     limits: limits.calls,
     defaultLimits: groupLimits.defaults,
   }
+  const optionsFor = (caller: Caller) => ({ ...corridorOptions, ...unreported, authenticate: () => caller })
   return {
     ...{ login, states, corridorOptions, authenticate, series, refusals, keys, secret, now, random },
     endpoints: endpointsOf({ ...deps, sts, registration, deadlines, unsent }),
-    corridorFor: (caller) => openCorridor({ ...corridorOptions, ...unreported, authenticate: () => caller }),
+    corridorFor: (caller) => openCorridor(optionsFor(caller)),
+    streamCorridorFor: (caller) => openStreamCorridor(optionsFor(caller)),
     sharedLimits: limits.shared,
     clock,
     close: checks.close,

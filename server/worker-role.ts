@@ -33,7 +33,7 @@ export function onlyWorker(config: Config): WorkerRole {
   return {
     ...{ shared, isFirst: true, sharesPort: false },
     forMethod: () => undefined,
-    lane: lane?.call,
+    lane,
     onOpen: () => {},
     readSeries: (own) => own,
     close: async () => lane?.close(),

@@ -34,7 +34,7 @@ let core: Core | undefined
 const role: WorkerRole = {
   ...{ shared, isFirst, sharesPort: true },
   forMethod: (method) => (writer && isWrite(method) ? writer.call : undefined),
-  lane: lane?.call,
+  lane,
   onOpen(opened) {
     core = opened
   },

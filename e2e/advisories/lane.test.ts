@@ -20,7 +20,7 @@ import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onlyWorker } from '../../server/worker-role.ts'
 
-const { listAdvisories } = AdvisoriesService.method
+const { listAdvisories, exportAdvisoriesOsv } = AdvisoriesService.method
 
 describe('a list that would block the thread of the server', () => {
   let platform: Platform
@@ -41,11 +41,18 @@ describe('a list that would block the thread of the server', () => {
       await platform.store.write(() => createAdvisory(context, platform.owner.organization, advisory))
     }
     const role = onlyWorker(platform.config)
+    const lane = role.lane ?? assert.fail('the embedded store has a lane')
     const countingRole: typeof role = {
       ...role,
-      lane(...call) {
-        lanesCalls++
-        return role.lane?.(...call) ?? assert.fail('the embedded store has a lane')
+      lane: {
+        call(...call) {
+          lanesCalls++
+          return lane.call(...call)
+        },
+        stream(...call) {
+          lanesCalls++
+          return lane.stream(...call)
+        },
       },
     }
     app = await startApp(platform.config, openLog('silent'), { maxListRows: 0 }, countingRole)
@@ -120,6 +127,16 @@ describe('a list that would block the thread of the server', () => {
       const result = await door?.call(listAdvisories, { query: 'new-' }, platform.owner.token)
       assert.equal(result?.body?.totalCount, String(at + 1))
     }
+  })
+
+  test('is streamed by that thread, if it is an export', async () => {
+    const callsBefore = lanesCalls
+    await compare(exportAdvisoriesOsv, { query: 'package-3' })
+    await compare(exportAdvisoriesOsv, { artifactNames: ['package-1'], orderBy: 'artifact_name' })
+    assert.equal(lanesCalls, callsBefore + 4)
+    await compare(exportAdvisoriesOsv, {})
+    assert.equal(lanesCalls, callsBefore + 4)
+    await compare(exportAdvisoriesOsv, { query: 'package-3', pageSize: 3 })
   })
 
   test('works for lists of v1 as well', async () => {

@@ -22,7 +22,7 @@ const pageSize = 100
  * each page: a caller who loses access gets no further pages.
  */
 export async function* streamResources<T>(
-  { store }: Pick<Dependencies, 'store'>,
+  { store, maxListRows }: Pick<Dependencies, 'store' | 'maxListRows'>,
   kind: Kind<DescMessage>,
   call: Call<ListRequest>,
   options: ListOptions,
@@ -39,6 +39,8 @@ export async function* streamResources<T>(
       const { rows, next } = yield* readUncountedPage(kind.table, {
         ...{ regions, filters, order, after, skip: 0, size: pageSize },
         form: kind.forms.bytes,
+        // The first page decides which thread reads the stream.
+        ...(maxListRows !== undefined && after === undefined && { maxRows: maxListRows }),
       })
       return { items: yield* convert(rows as Uint8Array[]), next } // the form is bytes
     })

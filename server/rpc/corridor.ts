@@ -115,7 +115,7 @@ export function openCorridor({
     return recover(
       () => andThen(authenticateCaller(), read),
       (thrown) => {
-        const lane = thrown instanceof TooExpensive ? otherThreads?.lane : undefined
+        const lane = thrown instanceof TooExpensive ? otherThreads?.lane?.call : undefined
         const request = received
         return lane && request ? recover(() => runIn(lane, request), fail) : fail(thrown)
       },

@@ -1,9 +1,10 @@
 // The corridor of calls whose response is a stream of replies. A call is reported when its stream has ended.
 import type { StatusError } from '../aip/errors.ts'
-import { asStatusError, deadlineExceeded, tooManyRequests } from '../aip/errors.ts'
+import { asStatusError, deadlineExceeded, TooExpensive, tooManyRequests } from '../aip/errors.ts'
 import type { Meter } from '../limits/meter.ts'
 import type { Caller } from '../wire/caller.ts'
 import type { StreamCorridor } from '../wire/envelope.ts'
+import type { Reply } from '../wire/reply.ts'
 import type { Call, Endpoint, StreamHandler } from './call.ts'
 import type { CorridorOptions } from './corridor.ts'
 import { anonymous, callOf, renderFor } from './corridor.ts'
@@ -23,6 +24,7 @@ export function openStreamCorridor({
   defaultLimits,
   clock,
   limits,
+  otherThreads,
 }: Omit<CorridorOptions, 'unsent'>): StreamCorridor<Endpoint> {
   const countStream = openStreamCounter()
   return async function* (endpoint, envelope, readRequest) {
@@ -32,6 +34,7 @@ export function openStreamCorridor({
     let error: StatusError | undefined
     let running: Meter | undefined
     let release = () => {}
+    let stream: AsyncIterator<Reply> | undefined
     try {
       const costClass = limits.classOf(endpoint.method)
       const network = limits.arrive(costClass, envelope.address, started)
@@ -44,18 +47,27 @@ export function openStreamCorridor({
       if (isOpen && call.demand.fault) throw call.demand.fault
       release = countStream(caller)
       // Doors pass only methods with a stream to this corridor.
-      const stream = (endpoint.handler as StreamHandler)(call as Call<never>)[Symbol.asyncIterator]()
-      for (;;) {
-        const next = await deadlines.enforce(stream.next(), Math.min(deadline, deadlines.after(maxReplyMs)))
-        if (next.done) return
+      stream = (endpoint.handler as StreamHandler)(call as Call<never>)[Symbol.asyncIterator]()
+      const next = (replies: AsyncIterator<Reply>) =>
+        deadlines.enforce(replies.next(), Math.min(deadline, deadlines.after(maxReplyMs)))
+      let result = await next(stream).catch((thrown: unknown) => {
+        const lane = thrown instanceof TooExpensive ? otherThreads?.lane : undefined
+        if (!lane) throw thrown
+        const remaining = { ...envelope, timeout: deadlines.msUntil(deadline) }
+        stream = lane.stream(endpoint.method, caller ?? anonymous, remaining, request)
+        return next(stream)
+      })
+      for (; !result.done; result = await next(stream)) {
         // `enforce` does not reject a promise that is already resolved, even after the deadline.
         if (deadlines.msUntil(deadline) <= 0) throw deadlineExceeded()
-        yield renderFor(next.value, envelope.door)
+        yield renderFor(result.value, envelope.door)
       }
     } catch (thrown) {
       error = limits.explain(endpoint.method, asStatusError(thrown))
       throw error
     } finally {
+      // Not awaited: a handler that is still making a reply ends after it.
+      stream?.return?.().catch(() => {})
       release()
       limits.leave(running)
       report(endpoint.method, envelope, caller, clock() - started, error)

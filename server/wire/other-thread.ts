@@ -5,17 +5,20 @@ import type { Caller } from './caller.ts'
 import type { Envelope } from './envelope.ts'
 import type { Reply } from './reply.ts'
 
+type WholeCall = [method: Method, caller: Caller, envelope: Envelope, request: Message]
+
 /** Hands a whole call to another thread and resolves to its reply. */
-export type CallOtherThread = (
-  method: Method,
-  caller: Caller,
-  envelope: Envelope,
-  request: Message,
-) => Promise<Reply>
+export type CallOtherThread = (...call: WholeCall) => Promise<Reply>
+
+/** The same for a call whose response is a stream. Each reply is made when it is asked for. */
+export type StreamOtherThread = (...call: WholeCall) => AsyncGenerator<Reply, void, void>
+
+/** The thread for calls that would block others. */
+export type ExpensiveCalls = { call: CallOtherThread; stream: StreamOtherThread }
 
 export type OtherThreads = {
   /** For the methods that another thread performs. */
   forMethod(method: Method): CallOtherThread | undefined
-  /** The thread for calls that would block this one. Undefined in that thread itself. */
-  lane: CallOtherThread | undefined
+  /** Undefined in the thread of the lane itself. */
+  lane: ExpensiveCalls | undefined
 }

@@ -2,13 +2,17 @@
 import type { MessagePort, Worker } from 'node:worker_threads'
 import { toBinary } from '@bufbuild/protobuf'
 import { unavailable } from '../aip/errors.ts'
-import type { CallOtherThread } from '../wire/other-thread.ts'
+import type { CallOtherThread, StreamOtherThread } from '../wire/other-thread.ts'
 import type { JsonParts, Reply } from '../wire/reply.ts'
 import type { AnswerMessage, CallMessage, SentReply } from './call-messages.ts'
 import { fromSentError } from './sent-error.ts'
 
 export type CallClient = {
   call: CallOtherThread
+  /** Resolves when the first reply is made, and rejects if it cannot be made. */
+  openStream(...call: Parameters<StreamOtherThread>): Promise<ReturnType<StreamOtherThread>>
+  /** Whether no call is under way. */
+  isIdle(): boolean
   /** Rejects the calls that wait for the other thread. */
   close(): void
 }
@@ -19,16 +23,13 @@ type Waiting = { onAnswer(answer: AnswerMessage): void; onLost(): void }
 /** The calls wait for answers until the other thread ends (`close`). */
 export function openCallClient(port: Port): CallClient {
   const waiting = new Map<number, Waiting>()
+  const open = new Set<number>()
   let lastId = 0
   let isClosed = false
   const post = (message: CallMessage) => port.postMessage(message)
 
-  port.on('message', (answer: AnswerMessage) => {
-    const { id } = answer
-    const calls = waiting.get(id)
-    // An answer to a call that has ended, such as a part that was asked for before its client disconnected.
-    calls?.onAnswer(answer)
-  })
+  // There may be an answer to a call that has ended, if its client has disconnected.
+  port.on('message', (answer: AnswerMessage) => waiting.get(answer.id)?.onAnswer(answer))
 
   function close(): void {
     isClosed = true
@@ -36,47 +37,70 @@ export function openCallClient(port: Port): CallClient {
     waiting.clear()
   }
 
-  /** Sends a message and waits for the answer with the same id. */
+  /** Sends a message and waits for the answer with the same id. Rejects if the answer is an error. */
   function ask(message: CallMessage): Promise<AnswerMessage> {
     if (isClosed) return Promise.reject(threadEnded())
     return new Promise((resolve, reject) => {
       const { id } = message
-      waiting.set(id, {
-        onAnswer(answer) {
-          waiting.delete(id)
-          resolve(answer)
-        },
-        onLost: () => reject(threadEnded()),
-      })
+      const onLost = () => reject(threadEnded())
+      const onAnswer = (answer: AnswerMessage) => {
+        waiting.delete(id)
+        if (answer.kind === 'error') reject(fromSentError(answer.error))
+        else resolve(answer)
+      }
+      waiting.set(id, { onAnswer, onLost })
       post(message)
     })
   }
 
-  async function* readParts(id: number): JsonParts {
+  /** The answers after the first one. The call ends when the generator does. */
+  async function* readAnswers(id: number): AsyncGenerator<AnswerMessage, void, void> {
+    open.add(id)
     let isComplete = false
     try {
       for (;;) {
-        const answer = await ask({ kind: 'next', id })
-        isComplete = answer.kind !== 'part'
-        if (answer.kind === 'error') throw fromSentError(answer.error)
-        if (answer.kind !== 'part') return
-        yield answer.part
+        const answer = await ask({ kind: 'next', id }).catch((error: unknown) => {
+          isComplete = true
+          throw error
+        })
+        isComplete = answer.kind === 'done'
+        if (isComplete) return
+        yield answer
       }
     } finally {
+      open.delete(id)
       if (!isComplete && !isClosed) post({ kind: 'end', id })
     }
   }
 
+  async function* readParts(id: number): JsonParts {
+    for await (const answer of readAnswers(id)) if (answer.kind === 'part') yield answer.part
+  }
+
+  async function* readReplies(id: number): AsyncGenerator<Reply, void, void> {
+    for await (const answer of readAnswers(id)) if (answer.kind === 'streamed') yield replyOf(answer.reply)
+  }
+
+  function begin(...[{ name, desc }, caller, envelope, request]: Parameters<CallOtherThread>) {
+    const id = ++lastId
+    const call = { method: name, caller, envelope, request: wholeBuffer(toBinary(desc.input, request)) }
+    return { id, answered: ask({ kind: 'call', id, call }) }
+  }
+
   return {
     close,
-    async call({ name, desc }, caller, envelope, request) {
-      const id = ++lastId
-      const call = { method: name, caller, envelope, request: wholeBuffer(toBinary(desc.input, request)) }
-      const answer = await ask({ kind: 'call', id, call })
-      if (answer.kind === 'error') throw fromSentError(answer.error)
+    isIdle: () => waiting.size === 0 && open.size === 0,
+    async call(...call) {
+      const { id, answered } = begin(...call)
+      const answer = await answered
       if (answer.kind === 'parts') return { ...unrendered, parts: () => readParts(id) }
       if (answer.kind !== 'reply') throw new Error(`a call was answered with ${answer.kind}`)
       return replyOf(answer.reply)
+    },
+    async openStream(...call) {
+      const { id, answered } = begin(...call)
+      await answered
+      return readReplies(id)
     },
   }
 }

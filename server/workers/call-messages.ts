@@ -7,7 +7,7 @@ import type { SentError } from './sent-error.ts'
 /** `id` is unique among the calls of one port. */
 export type CallMessage =
   | { kind: 'call'; id: number; call: HandedCall }
-  /** Asks for the next part of a response in parts. */
+  /** Asks for the next part of a response in parts, or the next reply of a stream. */
   | { kind: 'next'; id: number }
   /** The caller needs no further parts. */
   | { kind: 'end'; id: number }
@@ -25,9 +25,11 @@ export type HandedCall = {
 
 export type AnswerMessage =
   | { kind: 'reply'; id: number; reply: SentReply }
-  /** The reply comes in parts. Each is sent when it is asked for. */
+  /** The response comes in parts, or is a stream. Each part or reply is sent when it is asked for. */
   | { kind: 'parts'; id: number }
   | { kind: 'part'; id: number; part: string }
+  /** A reply of a stream. */
+  | { kind: 'streamed'; id: number; reply: SentReply }
   | { kind: 'done'; id: number }
   | { kind: 'error'; id: number; error: SentError }
 

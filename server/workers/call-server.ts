@@ -3,7 +3,7 @@ import type { MessagePort } from 'node:worker_threads'
 import { fromBinary } from '@bufbuild/protobuf'
 import type { Endpoint } from '../rpc/call.ts'
 import type { Caller } from '../wire/caller.ts'
-import type { Corridor } from '../wire/envelope.ts'
+import type { Corridor, Envelope, StreamCorridor } from '../wire/envelope.ts'
 import type { JsonParts, Reply } from '../wire/reply.ts'
 import { wholeBuffer } from './call-client.ts'
 import type { AnswerMessage, CallMessage, HandedCall, SentReply } from './call-messages.ts'
@@ -11,56 +11,83 @@ import { toSentError } from './sent-error.ts'
 
 export type CallServerOptions = {
   endpoints: readonly Endpoint[]
-  /** The corridor for a caller who is already authenticated. */
+  /** The corridors for a caller who is already authenticated. */
   corridorFor(caller: Caller): Corridor<Endpoint>
+  streamCorridorFor(caller: Caller): StreamCorridor<Endpoint>
 }
 
-export function serveCalls(port: MessagePort, { endpoints, corridorFor }: CallServerOptions): void {
-  const byName = new Map(endpoints.map((endpoint) => [endpoint.method.name, endpoint]))
-  const openParts = new Map<number, JsonParts>()
+/** What is still to be sent of a response. */
+type Rest = AsyncGenerator<AnswerMessage, void, void>
+
+export function serveCalls(port: MessagePort, options: CallServerOptions): void {
+  const byName = new Map(options.endpoints.map((endpoint) => [endpoint.method.name, endpoint]))
+  const open = new Map<number, Rest>()
   const post = (message: AnswerMessage) => port.postMessage(message)
 
-  async function perform({ method, caller, envelope, request }: HandedCall): Promise<Reply> {
+  async function answer(
+    id: number,
+    { method, caller, envelope, request }: HandedCall,
+  ): Promise<AnswerMessage> {
     const endpoint = byName.get(method)
     if (!endpoint) throw new Error(`${method} is not served`)
     const message = fromBinary(endpoint.method.desc.input, request)
-    return corridorFor(caller)(endpoint, envelope, () => message)
-  }
-
-  async function answer(id: number, call: HandedCall): Promise<AnswerMessage> {
-    const reply = await perform(call)
-    if (!reply.parts) return { kind: 'reply', id, reply: sentReply(reply, call.envelope.door) }
-    openParts.set(id, reply.parts())
+    const readRequest = () => message
+    if (endpoint.method.isStream) {
+      const replies = options.streamCorridorFor(caller)(endpoint, envelope, readRequest)
+      open.set(id, streamed(id, await replies.next(), replies, envelope.door))
+      return { kind: 'parts', id }
+    }
+    const reply = await options.corridorFor(caller)(endpoint, envelope, readRequest)
+    if (!reply.parts) return { kind: 'reply', id, reply: sentReply(reply, envelope.door) }
+    open.set(id, inParts(id, reply.parts()))
     return { kind: 'parts', id }
   }
 
-  async function answerPart(id: number): Promise<AnswerMessage> {
-    const next = await openParts.get(id)?.next()
-    if (next && !next.done) return { kind: 'part', id, part: next.value }
-    openParts.delete(id)
+  async function answerNext(id: number): Promise<AnswerMessage> {
+    const next = await open.get(id)?.next()
+    if (next && !next.done) return next.value
+    open.delete(id)
     return { kind: 'done', id }
   }
 
   port.on('message', (message: CallMessage) => {
     const { id } = message
     if (message.kind === 'end') {
-      void openParts.get(id)?.return()
-      openParts.delete(id)
+      void open.get(id)?.return()
+      open.delete(id)
       return
     }
-    const answered = message.kind === 'call' ? answer(id, message.call) : answerPart(id)
+    const answered = message.kind === 'call' ? answer(id, message.call) : answerNext(id)
     answered.then(post, (error: unknown) => {
-      openParts.delete(id)
+      open.delete(id)
       post({ kind: 'error', id, error: toSentError(error) })
     })
   })
   port.on('close', () => {
-    for (const parts of openParts.values()) void parts.return()
-    openParts.clear()
+    for (const rest of open.values()) void rest.return()
+    open.clear()
   })
 }
 
-function sentReply(reply: Reply, door: HandedCall['envelope']['door']): SentReply {
+async function* inParts(id: number, parts: JsonParts): Rest {
+  for await (const part of parts) yield { kind: 'part', id, part }
+}
+
+async function* streamed(
+  id: number,
+  first: IteratorResult<Reply, void>,
+  replies: AsyncGenerator<Reply, void, void>,
+  door: Envelope['door'],
+): Rest {
+  try {
+    for (let next = first; !next.done; next = await replies.next())
+      yield { kind: 'streamed', id, reply: sentReply(next.value, door) }
+  } finally {
+    await replies.return()
+  }
+}
+
+function sentReply(reply: Reply, door: Envelope['door']): SentReply {
   const { json, bytes, parts: _, onSent: __, ...others } = reply
   return door === 'rest' ? { ...others, json: json() } : { ...others, bytes: wholeBuffer(bytes()) }
 }

@@ -31,7 +31,11 @@ describe('a call that is handed to another thread', () => {
     const { port1, port2 } = new MessageChannel()
     ports.push(port1, port2)
     const handler = () => assert.fail('the corridor of this test does not call the handler')
-    serveCalls(port1, { endpoints: [{ method, handler }], corridorFor: () => perform })
+    serveCalls(port1, {
+      endpoints: [{ method, handler }],
+      corridorFor: () => perform,
+      streamCorridorFor: () => assert.fail('no stream'),
+    })
     return { client: openCallClient(port2), port: port2 }
   }
 

@@ -2,7 +2,9 @@
 // after some time without one.
 import type { Worker } from 'node:worker_threads'
 import { deadlineExceeded } from '../aip/errors.ts'
-import type { CallOtherThread } from '../wire/other-thread.ts'
+import type { Caller } from '../wire/caller.ts'
+import type { Envelope } from '../wire/envelope.ts'
+import type { ExpensiveCalls } from '../wire/other-thread.ts'
 import type { CallClient } from './call-client.ts'
 import { openCallClient } from './call-client.ts'
 import { openFairQueue } from './fair-queue.ts'
@@ -14,10 +16,7 @@ export type LaneOptions = {
   idleMs?: number
 }
 
-export type Lane = {
-  call: CallOtherThread
-  close(): Promise<void>
-}
+export type Lane = ExpensiveCalls & { close(): Promise<void> }
 
 /** A query on the embedded store occupies its thread, so one call runs at a time. */
 const limits = { maxRunning: 1, maxWaitingPerOwner: 64, maxWaiting: 512 }
@@ -42,9 +41,8 @@ export function openLane({ startThread, now, idleMs = defaultIdleMs }: LaneOptio
     return opened
   }
 
-  /** Ends the thread if the call has not returned by its deadline: nothing else can interrupt a query. */
-  async function perform(...call: Parameters<CallOtherThread>): ReturnType<CallOtherThread> {
-    const [, , { timeout }] = call
+  /** Ends the thread if the call has not been answered by its deadline: nothing else can interrupt a query. */
+  async function perform<T>(timeoutMs: number, task: (client: CallClient) => Promise<T>): Promise<T> {
     clearTimeout(idleTimer)
     thread ??= openThread()
     const { worker, client } = thread
@@ -52,15 +50,23 @@ export function openLane({ startThread, now, idleMs = defaultIdleMs }: LaneOptio
     const timer = setTimeout(() => {
       isLate = true
       void worker.terminate()
-    }, timeout).unref()
+    }, timeoutMs).unref()
     try {
-      return await client.call(...call)
+      return await task(client)
     } catch (error) {
       throw isLate ? deadlineExceeded() : error
     } finally {
       clearTimeout(timer)
-      idleTimer = setTimeout(close, idleMs).unref()
+      endWhenIdle()
     }
+  }
+
+  function endWhenIdle(): void {
+    clearTimeout(idleTimer)
+    idleTimer = setTimeout(() => {
+      if (thread?.client.isIdle() === false) endWhenIdle()
+      else void close()
+    }, idleMs).unref()
   }
 
   async function close(): Promise<void> {
@@ -68,12 +74,27 @@ export function openLane({ startThread, now, idleMs = defaultIdleMs }: LaneOptio
     await thread?.worker.terminate()
   }
 
+  /** Waits until it is the turn of the caller. */
+  function enqueue<T>(
+    { identity }: Caller,
+    envelope: Envelope,
+    task: (client: CallClient, envelope: Envelope) => Promise<T>,
+  ): Promise<T> {
+    const deadline = now() + envelope.timeout
+    const run = () => {
+      const timeout = Math.max(0, deadline - now())
+      return perform(timeout, (client) => task(client, { ...envelope, timeout }))
+    }
+    return queue.run(identity, run, () => now() > deadline)
+  }
+
   return {
-    call(method, caller, envelope, request) {
-      const deadline = now() + envelope.timeout
-      const run = () =>
-        perform(method, caller, { ...envelope, timeout: Math.max(0, deadline - now()) }, request)
-      return queue.run(caller.identity, run, () => now() > deadline)
+    call: (method, caller, envelope, request) =>
+      enqueue(caller, envelope, (client, remaining) => client.call(method, caller, remaining, request)),
+    async *stream(method, caller, envelope, request) {
+      yield* await enqueue(caller, envelope, (client, remaining) =>
+        client.openStream(method, caller, remaining, request),
+      )
     },
     close,
   }
