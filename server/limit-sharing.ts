@@ -25,7 +25,11 @@ export function shareLimits({ config, store, log, core, role, intervalMs }: Shar
   const { sharedLimits: limits, clock } = core
   const onError = (err: unknown) => log.warn({ err }, 'the rate limits could not be shared with other copies')
   if (store.engine === 'postgres')
-    return startSharing(openCopies({ store, limits, clock, id: randomUUID() }), onError, intervalMs)
+    return startSharing(
+      openCopies({ store, limits, clock, now: Date.now, id: randomUUID() }),
+      onError,
+      intervalMs,
+    )
   if (!role.sharesPort) return noSharing
   const channel = new BroadcastChannel(role.shared.channel)
   return startSharing(openThreads({ channel, limits, count: config.workers }), onError, intervalMs)

@@ -12,6 +12,8 @@ export type CopiesOptions = {
   id: string
   /** A monotonic clock in milliseconds. */
   clock(): number
+  /** Milliseconds since 1970, as the store reads them. */
+  now(): number
 }
 
 /** The calls of one round. */
@@ -24,11 +26,20 @@ type OtherCopy = { round: number; changedAt: number }
 const keptBatches = 5
 /** A copy whose row does not change for this time has ended or cannot reach the database. */
 const deadAfterMs = 10_000
+/** How long an exchange may take. A server that stops waits for it, even if the database cannot be reached. */
+const timeoutMs = 5000
 
-export function openCopies({ store, limits, id, clock }: CopiesOptions): Exchange {
+export function openCopies({ store, limits, id, clock, now }: CopiesOptions): Exchange {
   const others = new Map<string, OtherCopy>()
   let batches: Batch[] = []
   let round = 0
+
+  const write = <T>(work: () => Work<T>) => store.write(work, now() + timeoutMs)
+
+  const remove = (copy: string) =>
+    write(function* () {
+      yield sql`delete from rate_copies where id = ${copy}`
+    })
 
   function* writeAndRead(text: string): Work<[id: string, round: number, usage: string][]> {
     yield sql`insert into rate_copies (id, round, usage) values (${id}, ${round}, ${text})
@@ -62,19 +73,12 @@ export function openCopies({ store, limits, id, clock }: CopiesOptions): Exchang
       round++
       batches = [...batches, [round, limits.takeUsage()] satisfies Batch].slice(-keptBatches)
       const text = JSON.stringify(batches.filter(([, usage]) => usage.length > 0))
-      const rows = await store.write(() => writeAndRead(text))
+      const rows = await write(() => writeAndRead(text))
       for (const row of rows) learn(...row)
       const dead = removeDead(new Set(rows.map(([other]) => other)))
       limits.setCopies(others.size + 1)
-      for (const other of dead)
-        await store.write(function* () {
-          yield sql`delete from rate_copies where id = ${other}`
-        })
+      for (const other of dead) await remove(other)
     },
-    async leave() {
-      await store.write(function* () {
-        yield sql`delete from rate_copies where id = ${id}`
-      })
-    },
+    leave: () => remove(id),
   }
 }
