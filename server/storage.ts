@@ -50,7 +50,7 @@ export async function prepareStore(
   store: Store,
   { now = Date.now, random = randomBytes }: { now?: () => number; random?: RandomBytes } = {},
 ): Promise<{ keys: KeyRing; secret: Secret; applied: string[] }> {
-  const applied = await store.migrate(await loadMigrations())
+  const applied = await store.migrate(loadMigrations())
   for (const { kind } of resources) await rerenderRows(store, startAccess, kind)
   for (const { onStart } of resources) await onStart?.(store, startAccess)
   const secret = makeSecret(config.secretKey ?? readSecretFile(config.dataDir, random), random)

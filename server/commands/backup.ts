@@ -24,7 +24,7 @@ export const backup: Command = {
     if (path !== '-' && existsSync(path)) throw new UsageError(`${path} already exists`)
     await withStore(config, async (store) => {
       // A backup contains the list of applied migrations, which a new store does not have before it is migrated.
-      await store.migrate(await loadMigrations())
+      await store.migrate(loadMigrations())
       if (path === '-') await pipeline(compressedBackup(store), context.stdout)
       else await writeFileAtomically(store, path)
     })

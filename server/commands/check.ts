@@ -18,7 +18,7 @@ export const check: Command = {
     const { config, flags } = readConfig(env, args, { repair: { type: 'boolean' } })
     const shouldRepair = flags.repair === true
     const { differences, unsafe } = await withStore(config, async (store) => {
-      await store.migrate(await loadMigrations())
+      await store.migrate(loadMigrations())
       return {
         differences: await checkTally(store, talliedKinds, shouldRepair),
         unsafe: await findUnsafePatterns(store),

@@ -30,7 +30,7 @@ export const restore: Command = {
     const count = await withStore(config, async (store) => {
       const restored = await restoreLines({
         store,
-        migrations: await loadMigrations(),
+        migrations: loadMigrations(),
         lines: decompressedLines(path === '-' ? context.stdin : createReadStream(path)),
         now: context.now,
         onProgress: (rows) => progress.update(rows, undefined),

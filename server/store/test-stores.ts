@@ -57,7 +57,7 @@ export function onEach(
 /** Opens the store and creates all tables. */
 export async function openMigrated(testStore: TestStore): Promise<Store> {
   const store = testStore.open()
-  await store.migrate(await loadMigrations())
+  await store.migrate(loadMigrations())
   return store
 }
 

@@ -104,7 +104,7 @@ test('processes that start together on a new file all open it, and one of them m
     import { openSqlite } from ${from('./sqlite.ts')}
     import { loadMigrations } from ${from('../migrate.ts')}
     const store = openSqlite(${JSON.stringify(fresh)})
-    console.log((await store.migrate(await loadMigrations())).length)
+    console.log((await store.migrate(loadMigrations())).length)
     await store.close()`
   const outputs = await Promise.all(
     Array.from({ length: 4 }, async () => {
@@ -117,7 +117,7 @@ test('processes that start together on a new file all open it, and one of them m
       return Number(chunk)
     }),
   )
-  assert.deepEqual(outputs.sort(), [0, 0, 0, (await loadMigrations()).length])
+  assert.deepEqual(outputs.sort(), [0, 0, 0, loadMigrations().length])
 })
 
 test('when the disk is full, the writes of a commit fail and none of them is stored', async () => {
