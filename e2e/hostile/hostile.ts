@@ -197,7 +197,9 @@ export async function assertAllRefused(attacked: AttackedPlatform, cases: RestCa
 
 /** Every row of every table. */
 async function dump({ store }: Platform): Promise<string> {
-  const scripts = loadMigrations().map(({ script }) => script).join('\n')
+  const scripts = loadMigrations()
+    .map(({ script }) => script)
+    .join('\n')
   const named = (pattern: RegExp) => [...scripts.matchAll(pattern)].map(([, name]) => name as string) // the pattern has one group
   const dropped = new Set(named(/^drop table (\w+)/gm))
   const tables = named(/^create table (\w+)/gm).filter((table) => !dropped.has(table))

@@ -1,5 +1,5 @@
 // The gRPC door, opened by the first HTTP/2 connection: a server that is used only over REST never loads grpc-js and
-// node:http2, which take 0.1 seconds and 10 MB.
+// node:http2, which take 40 ms of CPU time and 4 MB.
 import type { Duplex } from 'node:stream'
 import type { Endpoint } from '../door.ts'
 import type { GrpcDoor, GrpcOptions } from './server.ts'
