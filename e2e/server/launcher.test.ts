@@ -20,7 +20,7 @@ import {
 } from './stemmad.ts'
 
 const root = join(import.meta.dirname, '../..')
-const timeout = { timeout: 60_000 }
+const timeout = { timeout: 240_000 }
 const { execPath } = process
 const { launcher } = defaultProgram
 const onWindows = process.platform === 'win32' ? 'Windows has neither execve nor process groups' : false

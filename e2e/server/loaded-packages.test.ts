@@ -11,7 +11,7 @@ import { remove, serve, statusOf, temporaryFolder } from './stemmad.ts'
 const main = join(import.meta.dirname, '../../server/main.ts')
 const printLoaded = join(import.meta.dirname, 'print-loaded.ts')
 
-describe('a server', { timeout: 60_000 }, () => {
+describe('a server', { timeout: 120_000 }, () => {
   let folder: string
   before(async () => {
     folder = await temporaryFolder()

@@ -152,8 +152,9 @@ describe('a server that receives a signal', timeout, () => {
       server = await serve(folder, ['--drain-delay', '600'])
       server.signal(first)
       await until(async () => (await readiness()) === 503)
-      // The server treats signals in quick succession as one, so the second is repeated until the server exits.
-      const repeating = setInterval(() => server.signal(second), 100)
+      // The server treats signals in quick succession as one, so the second is repeated until the server exits. It is
+      // repeated slowly, because a process that is exiting has no handlers any more, and the signal would end it.
+      const repeating = setInterval(() => server.signal(second), 1000)
       const { code } = await server.exited
       clearInterval(repeating)
       assert.equal(code, 1)
