@@ -162,7 +162,8 @@ examples('limits of groups', {
       (await fail(setGroupLimits, { uid: inner, resourceLimits: { repos: 6 } })).message,
       /must be at most 5/,
     )
-    assert.deepEqual((await succeed(setGroupLimits, { uid: group })).resourceLimits, {})
+    const remaining = await succeed(setGroupLimits, { uid: group, remove: ['repos'] })
+    assert.deepEqual(remaining.resourceLimits, { role_bindings: 7 })
     await succeed(setGroupLimits, { uid: inner, resourceLimits: { repos: 6 } })
   },
 
@@ -206,6 +207,19 @@ examples('limits of groups', {
     ] as const) {
       const error = await fail(setGroupLimits, { uid, resourceLimits: { [name]: limit } })
       assert.deepEqual([error.code, violations(error)], [3, [`resourceLimits[${name}]`]])
+      assert.match(error.message, text)
+    }
+    for (const [request, field, text] of [
+      [{}, 'resourceLimits', /is required, unless remove names limits/],
+      [{ remove: ['repos', 'clusters'] }, 'remove[1]', /must be one of account_associations, /],
+      [
+        { resourceLimits: { repos: 1 }, remove: ['repositories'] },
+        'remove[0]',
+        /must not be in resource_?[lL]imits as well/,
+      ],
+    ] as const) {
+      const error = await fail(setGroupLimits, { uid, ...request } as JsonObject)
+      assert.deepEqual([error.code, violations(error)], [3, [field]])
       assert.match(error.message, text)
     }
     const twice = await fail(setGroupLimits, { uid, resourceLimits: { repos: 1, repositories: 2 } })

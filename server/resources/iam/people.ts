@@ -76,10 +76,12 @@ export function* grantDefaultRole(context: WriteContext, provider: string, ident
   )
   if (!row) return
   const group = parentOf(provider)
-  // Without room for the binding the person still signs in, and the next sign-in tries again.
-  if (!(yield* hasRoom(context.access, roleBindings.table.name, lineage(group)))) return
   const [arrival] = yield sql`insert into arrivals (place, identity) values (${group}, ${identity})
     on conflict do nothing returning identity`
   const { defaultRole } = messageOf(identityProviders, row[0] as Uint8Array)
-  if (arrival) yield* bindRole(context, identity, defaultRole, group)
+  if (!arrival) return
+  if (yield* hasRoom(context.access, roleBindings.table.name, lineage(group)))
+    yield* bindRole(context, identity, defaultRole, group)
+  // Without room for the binding the person still signs in, and the next sign-in tries again.
+  else yield sql`delete from arrivals where place = ${group} and identity = ${identity}`
 }

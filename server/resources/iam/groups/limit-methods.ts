@@ -8,11 +8,17 @@ import type {
   SetGroupLimitsRequest,
 } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { GroupUsageSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
-import { invalidArgument, notFound, operatorOnly, permissionDenied } from '../../../aip/errors.ts'
+import {
+  invalidArgument,
+  invalidField,
+  notFound,
+  operatorOnly,
+  permissionDenied,
+} from '../../../aip/errors.ts'
 import { lineage, parentOf } from '../../../aip/uid.ts'
 import { entryPath } from '../../../aip/validate.ts'
 import { firstReached, limitsOnPath } from '../../../limits/effective-limit.ts'
-import { parseLimits } from '../../../limits/limit-names.ts'
+import { kindNamed, parseLimits } from '../../../limits/limit-names.ts'
 import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
 import { nameOf } from '../../../policy/capabilities.ts'
 import type { Grants } from '../../../policy/grants.ts'
@@ -25,6 +31,7 @@ import { first } from '../../../store/work.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies, GroupLimits } from '../../dependencies.ts'
 import { readReply } from '../../reply.ts'
+import type { NewLimits } from './replace-limits.ts'
 import { replaceLimits } from './replace-limits.ts'
 import { groups } from './table.ts'
 
@@ -36,9 +43,8 @@ export function limitMethods({ store, now, settings }: Dependencies) {
         const access = yield* admitToWrite(demand)
         const { uid } = request
         requireAbove(access, uid)
-        const limits = requireLimits(request.resourceLimits, kinds)
+        const change = requireChange(request, kinds)
         const mayName = (group: string) => maySee(access, group)
-        const change = () => limits
         yield* replaceLimits(access, { uid, change, defaults, now: now(), ifMatch, mayName })
         return yield* readReply(groups, uid, form, access)
       }, deadline),
@@ -64,17 +70,26 @@ function requireAbove(grants: Grants, uid: string): void {
     throw permissionDenied(nameOf(CAP_IAM_GROUPS_UPDATE), above)
 }
 
-function requireLimits(
-  sent: SetGroupLimitsRequest['resourceLimits'],
+function requireChange(
+  { resourceLimits, remove }: SetGroupLimitsRequest,
   kinds: readonly string[],
-): ReadonlyMap<string, number> {
-  const { limits, faults } = parseLimits(Object.entries(sent), kinds)
-  const [violation, ...others] = faults.map(({ name, fault }) => ({
-    field: entryPath('resource_limits', name),
-    description: fault,
-  }))
+): NewLimits['change'] {
+  const { limits, faults } = parseLimits(Object.entries(resourceLimits), kinds)
+  const removed = remove.map((name) => kindNamed(name, kinds))
+  const [violation, ...others] = [
+    ...faults.map(({ name, fault }) => ({ field: entryPath('resource_limits', name), description: fault })),
+    ...removed.flatMap((kind, index) => {
+      const fault =
+        kind === undefined ? `must be one of ${kinds.join(', ')}` : 'must not be in resource_limits as well'
+      const isWrong = kind === undefined || limits.has(kind)
+      return isWrong ? [{ field: `remove[${index}]`, description: fault, mentions: ['resource_limits'] }] : []
+    }),
+  ]
   if (violation) throw invalidArgument(violation, ...others)
-  return limits
+  // An empty request is probably a mistake. It must not remove anything.
+  if (limits.size + removed.length === 0)
+    throw invalidField('resource_limits', 'is required, unless remove names limits')
+  return (current) => new Map([...[...current].filter(([kind]) => !removed.includes(kind)), ...limits])
 }
 
 const maySee = (grants: Grants, group: string) => holds(grants, [Capability.CAP_IAM_GROUPS_LIST], group)
