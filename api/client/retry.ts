@@ -22,8 +22,8 @@ export type RetryOptions = {
   /** Delay before the first retry, in milliseconds. Doubled for each further retry. Default: 100. */
   initialDelayMs: number
   /**
-   * Upper limit of a delay, in milliseconds. If the server asks for a longer delay, the call fails. If it asks for a shorter
-   * one, the delay of this attempt is added to it. Default: 10,000.
+   * Upper limit of a delay, in milliseconds. If the server asks for a longer delay, the call fails. If it asks for a
+   * shorter one, the client waits that long plus its own backoff delay. Default: 10,000.
    */
   maxDelayMs: number
   /** Returns a number from 0 to below 1 for the jitter: a delay is reduced by up to half. Default: `Math.random`. */
@@ -49,7 +49,7 @@ export const defaultRetry: RetryOptions = {
 
 /**
  * Calls `attempt`, at most `maxAttempts` times. Retries errors with the code `UNAVAILABLE` for which `mayRepeat` returns
- * true, and calls that the server has refused with a delay after which it may accept them.
+ * true, and calls that the server has refused for now, if its error says after which delay to retry.
  *
  * @example
  * ```ts

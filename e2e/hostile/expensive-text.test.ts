@@ -67,7 +67,7 @@ onEachStore('text that is expensive to check', (engine) => {
         }
     })
 
-    test('but expensive patterns within the limits still match', async () => {
+    test('unless it is a pattern within the limits, which matches', async () => {
       const issuer = setUp.issuer.issuer
       const { uid } = await setUp.createIdentity({ claimMatch: { issuer, subjectPattern: costly } })
       for (const door of setUp.doors) {
@@ -79,7 +79,7 @@ onEachStore('text that is expensive to check', (engine) => {
       }
     })
 
-    test('and an update checks only the patterns that it changes', async () => {
+    test('in an update only if the update changes it', async () => {
       const issuer = setUp.issuer.issuer
       const { uid } = await setUp.createIdentity({ claimMatch: { issuer, subjectPattern: 'a+' } })
       const change = (claimMatch: JsonObject) => ({ identity: { uid, claimMatch } })
@@ -164,7 +164,7 @@ onEachStore('text that is expensive to check', (engine) => {
   })
 
   test('ends only its thread if it needs more memory than a thread has, and the server answers others', async () => {
-    // A thread has 128 MB; the worst readme of 64 KB needs less than half of that.
+    // By default a thread has 128 MB, and the worst readme of 64 KB needs less than half of that. So this test lowers the limit.
     const checkLimits = { maxHeapMb: 24, maxThreads: 1, timeLimitMs: 600_000 }
     const setUp = await startExchangePlatform(engine, { checkLimits })
     try {

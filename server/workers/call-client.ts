@@ -20,7 +20,7 @@ export type CallClient = {
 type Port = Pick<MessagePort, 'postMessage'> & Pick<MessagePort | Worker, 'on'>
 type Waiting = { onAnswer(answer: AnswerMessage): void; onLost(): void }
 
-/** The calls wait for answers until the other thread ends (`close`). */
+/** Calls wait for their answers without a time limit. When the other thread has ended, `close` rejects them. */
 export function openCallClient(port: Port): CallClient {
   const waiting = new Map<number, Waiting>()
   const open = new Set<number>()
@@ -105,9 +105,9 @@ export function openCallClient(port: Port): CallClient {
   }
 }
 
-/** Posting a view copies its whole buffer, which may be larger. */
+/** Returns the bytes in a buffer of exactly their size, because posting a view copies its whole buffer. */
 export const wholeBuffer = (bytes: Uint8Array): Uint8Array<ArrayBuffer> =>
-  bytes.byteLength === bytes.buffer.byteLength ? (bytes as Uint8Array<ArrayBuffer>) : bytes.slice() // never shared memory
+  bytes.byteLength === bytes.buffer.byteLength ? (bytes as Uint8Array<ArrayBuffer>) : bytes.slice() // the bytes are never in a SharedArrayBuffer
 
 const missingForm = () => {
   throw new Error('the reply of the other thread does not have this form')

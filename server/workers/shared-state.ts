@@ -6,7 +6,7 @@ export type SharedState = {
   commits: Int32Array<SharedArrayBuffer>
   /** Held by the thread that writes to standard output. */
   outputLock: Int32Array<SharedArrayBuffer>
-  /** The name of the channel on which the threads exchange the calls that they have counted. */
+  /** The name of the channel on which the threads tell each other how many calls they have counted. */
   channel: string
 }
 

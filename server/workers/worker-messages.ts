@@ -7,7 +7,7 @@ export type ToWorker =
   | { kind: 'writer'; port: MessagePort | undefined }
   /** Perform the calls of another worker, which come from this port. */
   | { kind: 'serve'; port: MessagePort }
-  /** Send the metrics of this worker. */
+  /** Asks for the metrics of this worker. The answer is `series`. */
   | { kind: 'send-series'; id: number }
   /** The metrics of all workers, which this worker has asked for. */
   | { kind: 'all-series'; id: number; series: Series[] }
@@ -16,7 +16,7 @@ export type ToWorker =
 export type FromWorker =
   | ({ kind: 'ready' } & Started)
   | { kind: 'series'; id: number; series: readonly Series[] }
-  /** Send the metrics of all workers. */
+  /** Asks the main thread for the metrics of all workers. The answer is `all-series`. */
   | { kind: 'read-series'; id: number }
 
 export type Started = {

@@ -247,8 +247,8 @@ export type Identity_ClaimMatch = Message<"platform.iam.Identity.ClaimMatch"> & 
   } | { case: undefined; value?: undefined };
 
   /**
-   * Audience of the token. Default: this server, named by its issuer URL, its base URL or the host of its issuer
-   * URL.
+   * Audience of the token. By default, it must be the issuer URL of this server,
+   * the host of the issuer URL, or the base URL.
    *
    * @generated from oneof platform.iam.Identity.ClaimMatch.aud
    */
@@ -390,8 +390,8 @@ export type Identity_StaticKeys = Message<"platform.iam.Identity.StaticKeys"> & 
   expiration?: Timestamp | undefined;
 
   /**
-   * Audience that a token must have. At most one. Default: this server, named by its issuer URL, its base URL or
-   * the host of its issuer URL.
+   * Audience that a token must have. At most one. By default, it must be the issuer URL of this server,
+   * the host of the issuer URL, or the base URL.
    *
    * @generated from field: repeated string audiences = 6;
    */
@@ -433,8 +433,8 @@ export type Identity_StaticKeysJson = {
   expiration?: TimestampJson;
 
   /**
-   * Audience that a token must have. At most one. Default: this server, named by its issuer URL, its base URL or
-   * the host of its issuer URL.
+   * Audience that a token must have. At most one. By default, it must be the issuer URL of this server,
+   * the host of the issuer URL, or the base URL.
    *
    * @generated from field: repeated string audiences = 6;
    */
@@ -911,7 +911,7 @@ export const Identities: GenService<{
     output: typeof IdentityListSchema;
   },
   /**
-   * Returns the identity with exactly this issuer and subject: the caller, or an identity that the caller may list.
+   * Returns the identity with exactly this issuer and subject, if it is the caller's own identity or one that the caller may list.
    * If several match, returns the first by uid. An identity that the caller may not see is not found.
    *
    * @generated from rpc platform.iam.Identities.Lookup

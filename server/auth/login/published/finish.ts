@@ -59,7 +59,7 @@ async function redeemCode(
 /** In seconds; short, because the program only exchanges the token for another. */
 const headlessTokenLifetime = 15 * 60
 
-/** Stores an encrypted token, which the program on the other machine fetches. */
+/** For a headless sign-in, whose program runs on a machine without a browser: stores an encrypted token, which that program fetches. */
 async function storeForProgram(
   deps: PublishedDependencies,
   headlessCode: string,

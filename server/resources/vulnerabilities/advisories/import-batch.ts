@@ -92,8 +92,8 @@ function* withFreeIds(group: string, items: readonly ImportRows[]): Work<ImportR
   const isFree = (item: ImportRows) => !taken.has(advisoryIdOf(item)) && !repeated.has(advisoryIdOf(item))
   const result = items.filter(isFree)
   let unresolved = items.filter((item) => !isFree(item))
-  // Tries the candidates 1, then 2 and 3, then 4 to 7 and so on, so that somebody who has taken many of them causes few
-  // statements.
+  // Tries the candidates 1, then 2 and 3, then 4 to 7 and so on, so that few SQL statements are enough even if
+  // somebody has taken many of them.
   for (let count = 1; unresolved.length > 0; count *= 2) {
     const candidates = new Map(unresolved.map((item) => [item, otherIds(group, item, count, count)]))
     const takenCandidates = yield* findTaken([...candidates.values()].flat())
@@ -122,7 +122,7 @@ function* findTaken(ids: readonly string[]): Work<Set<string>> {
   return taken
 }
 
-const advisoryIdOf = ({ entry }: ImportRows) => entry.columns.advisory_id as string // a computed column of every row
+const advisoryIdOf = ({ entry }: ImportRows) => entry.columns.advisory_id as string // every row has this column, and it is text
 
 /** Rows are inserted in the order of their primary keys, which changes fewer pages. */
 function* insertAll(

@@ -296,8 +296,8 @@ export type Identity_ClaimMatch = Message<"platform.iam.v2beta1.Identity.ClaimMa
   } | { case: undefined; value?: undefined };
 
   /**
-   * Audience of the token. Default: this server, named by its issuer URL, its base URL or the host of its issuer
-   * URL.
+   * Audience of the token. By default, it must be the issuer URL of this server,
+   * the host of the issuer URL, or the base URL.
    *
    * @generated from oneof platform.iam.v2beta1.Identity.ClaimMatch.aud
    */
@@ -443,8 +443,8 @@ export type Identity_StaticKeys = Message<"platform.iam.v2beta1.Identity.StaticK
   expirationTime?: Timestamp | undefined;
 
   /**
-   * Audience that a token must have. At most one. Default: this server, named by its issuer URL, its base URL or
-   * the host of its issuer URL.
+   * Audience that a token must have. At most one. By default, it must be the issuer URL of this server,
+   * the host of the issuer URL, or the base URL.
    *
    * @generated from field: repeated string audiences = 5;
    */
@@ -486,8 +486,8 @@ export type Identity_StaticKeysJson = {
   expirationTime?: TimestampJson;
 
   /**
-   * Audience that a token must have. At most one. Default: this server, named by its issuer URL, its base URL or
-   * the host of its issuer URL.
+   * Audience that a token must have. At most one. By default, it must be the issuer URL of this server,
+   * the host of the issuer URL, or the base URL.
    *
    * @generated from field: repeated string audiences = 5;
    */
