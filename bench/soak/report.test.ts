@@ -5,7 +5,7 @@ import { linesOf } from './report.ts'
 
 const summary = { calls: 100, p50: 1, p99: 2, lateP99: 0, errors: {} }
 const met: Measured = {
-  ...{ capacity: 1000, attackSeconds: 10, idle: { get: summary } },
+  ...{ capacity: 1000, attackSeconds: 10, idle: { get: summary }, idleMemory: 100e6 },
   attacked: { get: { ...summary, p99: 10 } },
   attacks: { flood: { sent: 20_000, statuses: {} } },
   memory: { current: 100e6, peak: 400e6 },

@@ -15,10 +15,13 @@ export type Measured = {
   attacked: ClientResult
   attacks: AttackCounts
   attackSeconds: number
+  /** Before the attack, in bytes. */
+  idleMemory: number
   memory: Memory
 }
 
-export function linesOf({ capacity, idle, attacked, attacks, attackSeconds, memory }: Measured): Line[] {
+export function linesOf(run: Measured): Line[] {
+  const { capacity, idle, attacked, attacks, attackSeconds, idleMemory, memory } = run
   const names = Object.keys(attacked)
   const offered = Object.values(attacks).reduce((sum, { sent }) => sum + sent, 0) / attackSeconds
   return [
@@ -31,7 +34,8 @@ export function linesOf({ capacity, idle, attacked, attacks, attackSeconds, memo
       ...{ goal: `${goals.offeredRatio} at least`, isMet: offered / capacity >= goals.offeredRatio },
     },
     {
-      ...{ label: 'peak memory', measured: megabytes(memory.peak), baseline: '', ratio: '' },
+      ...{ label: 'peak memory', measured: megabytes(memory.peak) },
+      ...{ baseline: megabytes(idleMemory), ratio: (memory.peak / idleMemory).toFixed(1) },
       ...{ goal: `${megabytes(goals.peakBytes)} at most`, isMet: memory.peak <= goals.peakBytes },
     },
     plainLine('memory at the end', megabytes(memory.current)),

@@ -36,6 +36,7 @@ export async function runSoak(options: SoakOptions, signal: AbortSignal): Promis
   const phase = (name: string, seconds: number) => runPhase(name, seconds, { soak, clients, signal })
   await phase('warm-up', options.warmUp)
   const idle = await phase('idle', options.idle)
+  const { current: idleMemory } = await memoryOf(soak.server.pid)
   const started = performance.now()
   const perSecond = capacity * goals.offeredRatio
   const { port } = soak.server
@@ -45,7 +46,8 @@ export async function runSoak(options: SoakOptions, signal: AbortSignal): Promis
   const attacked = await phase('attack', options.attack)
   const attacks = await attackers.ask<AttackCounts>('counts' satisfies AttackCommand)
   const attackSeconds = (performance.now() - started) / 1000
-  return { capacity, idle, attacked, attacks, attackSeconds, memory: await memoryOf(soak.server.pid) }
+  const memory = await memoryOf(soak.server.pid)
+  return { capacity, idle, attacked, attacks, attackSeconds, idleMemory, memory }
 }
 
 type Phase = { soak: SoakServer; clients: Process; signal: AbortSignal }
