@@ -36,9 +36,9 @@ export async function startPinned(main, flags = []) {
 }
 
 /**
- * Replaces this process by Node with these arguments, if this is the right Node: a failure of execve aborts the process
- * without a message, as when the pinned Node was built for another C library. Otherwise, and on Windows, which has no
- * execve, Node runs as a child process.
+ * Replaces this process by Node with these arguments, if this is the right Node. Another Node runs as a child process,
+ * because a failing execve aborts the process, for example if the pinned Node was built for another C library. So does
+ * Node on Windows, which has no execve.
  */
 async function becomePinned(args) {
   const { execPath, execve, platform } = process
