@@ -12,6 +12,7 @@ import { openUnsentBudget } from '../../rpc/unsent-budget.ts'
 import type { Reply } from '../../wire/reply.ts'
 import { listAllPages } from './all-pages.ts'
 import type { CallV2 } from './call-v2.ts'
+import { openPageTurns } from './page-turns.ts'
 
 const method = GroupsService.method.listGroups
 
@@ -42,7 +43,7 @@ const list = (
   form: Call['form'],
   { items = v1Groups, deadlineClock = (): number => 0, unsent = openUnsentBudget() } = {},
 ) =>
-  listAllPages({ callV2, deadlineClock, unsent }, callIn(form), {
+  listAllPages({ callV2, deadlineClock, pageTurn: openPageTurns(), unsent }, callIn(form), {
     method,
     request: { name: 'a' },
     list: GroupListSchema,

@@ -1,6 +1,5 @@
 // A v1 list returns all items in one reply: every page of the v2 list. Over REST, each page is read when the client has
 // received the previous one. A gRPC message starts with its length, so all pages are collected first, within a budget.
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type {
   DescField,
   DescMessage,
@@ -38,7 +37,7 @@ export type V1List<I extends DescMessage, O extends DescMessage, L extends DescM
   items(page: MessageShape<O>): Message[] | Promise<Message[]>
 }
 
-type ListDependencies = Pick<V1Dependencies, 'callV2' | 'deadlineClock' | 'unsent'>
+type ListDependencies = Pick<V1Dependencies, 'callV2' | 'deadlineClock' | 'pageTurn' | 'unsent'>
 
 /** A list of one page is one reply. A longer one is sent page by page over REST, and collected for gRPC. */
 export async function listAllPages<I extends DescMessage, O extends DescMessage, L extends DescMessage>(
@@ -87,7 +86,7 @@ async function* itemsByPage<I extends DescMessage, O extends DescMessage, L exte
     yield page.items
     if (page.nextPageToken === undefined) return
     // The embedded store answers synchronously: let other calls run between two pages.
-    await nextTurn()
+    await deps.pageTurn()
     const deadline = isSentByPage ? Math.min(sendDeadline, deps.deadlineClock() + maxPageMs) : call.deadline
     page = await readPage(deps, { ...call, deadline }, v1List, page.nextPageToken)
   }

@@ -4,6 +4,7 @@ import type { Work } from '../../store/work.ts'
 import type { WriteAccess } from '../../store/write-access.ts'
 import type { Dependencies } from '../dependencies.ts'
 import type { CallV2 } from './call-v2.ts'
+import type { PageTurns } from './page-turns.ts'
 
 /** Passed to the methods of every v1 service. */
 export type V1Dependencies = Dependencies & {
@@ -13,6 +14,8 @@ export type V1Dependencies = Dependencies & {
   advisoryWrites: AdvisoryWrites
   /** The clock of `call.deadline`, in milliseconds. It is real time even where a test sets `now`. */
   deadlineClock(): number
+  /** Awaited before each further page of a list. */
+  pageTurn: PageTurns
   /** Limits the bytes of large replies that are not sent yet. */
   unsent: UnsentBudget
 }

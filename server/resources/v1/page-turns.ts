@@ -1,0 +1,14 @@
+// Lets the lists of v1 read one page in a turn of the event loop, all of them together. If every list read a page in
+// every turn, 24 long lists would delay each call of others by 24 pages.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+/** Resolves in a turn of the event loop in which no other caller of this function continues. */
+export type PageTurns = () => Promise<void>
+
+export function openPageTurns(): PageTurns {
+  let last: Promise<void> = Promise.resolve()
+  return () => {
+    last = last.then(() => nextTurn())
+    return last
+  }
+}
