@@ -9,7 +9,7 @@ import { GetGroupRequestSchema, GroupsService } from '@stemma/api/gen/platform/i
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { Code } from '../../server/aip/code.ts'
-import { costClassOf } from '../../server/limits/cost-class.ts'
+import { costClassOf } from '../../server/limits/rate/cost-class.ts'
 import type { CallResult, Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { TestIdentity } from '../../server/testing/identities.ts'

@@ -4,7 +4,7 @@ import type { Method } from '@stemma/api/method.ts'
 import { Code } from '../aip/code.ts'
 import type { StatusError } from '../aip/errors.ts'
 import { deadlineExceeded } from '../aip/errors.ts'
-import { costClassOf } from './cost-class.ts'
+import { costClassOf } from './rate/cost-class.ts'
 
 /** Parameters that do not make a list cheaper. */
 const otherParameters = new Set(['page_size', 'page_token', 'order_by', 'skip'])

@@ -1,7 +1,7 @@
 // The corridor of calls whose response is a stream of replies. A call is reported when its stream has ended.
 import type { StatusError } from '../aip/errors.ts'
 import { asStatusError, deadlineExceeded, TooExpensive, tooManyRequests } from '../aip/errors.ts'
-import type { Meter } from '../limits/meter.ts'
+import type { Meter } from '../limits/rate/meter.ts'
 import type { Caller } from '../wire/caller.ts'
 import type { StreamCorridor } from '../wire/envelope.ts'
 import type { Reply } from '../wire/reply.ts'

@@ -3,7 +3,7 @@ import { create } from '@bufbuild/protobuf'
 import type { Group as V1Group } from '@stemma/api/gen/platform/iam/group_pb.ts'
 import { GroupSchema as V1GroupSchema } from '@stemma/api/gen/platform/iam/group_pb.ts'
 import type { Group } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
-import { v1LimitName } from '../../../../limits/limit-names.ts'
+import { v1LimitName } from '../../../../limits/quota/limit-names.ts'
 
 /** The fields that callers set. v2 distinguishes an absent kind from an unspecified one; v1 has only 0 for both. */
 export const groupFromV1 = ({ name, description, verified, kind }: V1Group) => ({

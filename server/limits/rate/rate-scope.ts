@@ -6,8 +6,8 @@ import type { Rate } from './rate.ts'
 import { after, callsLeft, hasRoom, rateOf, secondsUntilFull, secondsUntilRoom, usedShare } from './rate.ts'
 import type { Policy, ScopeName } from './rate-refusal.ts'
 import { rateFields, rateRefusal } from './rate-refusal.ts'
-import type { UnsharedCalls } from './unshared-calls.ts'
-import { openUnsharedCalls } from './unshared-calls.ts'
+import type { UnsharedCalls } from '../sharing/unshared-calls.ts'
+import { openUnsharedCalls } from '../sharing/unshared-calls.ts'
 
 /** Cost classes are passed as their index in `costClasses`, times are those of the clock, in milliseconds. */
 export type RateScope = {

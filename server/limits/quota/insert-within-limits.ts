@@ -1,11 +1,11 @@
 // Refuses to create a resource if a group above it has reached its limit (docs/specification.md, Limits of groups).
-import { quotaExceeded } from '../aip/errors.ts'
-import { listsQuota, lockUsage, readUsage } from '../store/quota.ts'
-import type { Entry, Table } from '../store/table.ts'
-import { insertEntries } from '../store/table.ts'
-import type { Quota } from '../store/tally.ts'
-import type { Work } from '../store/work.ts'
-import type { QuotaAccess, WriteAccess } from '../store/write-access.ts'
+import { quotaExceeded } from '../../aip/errors.ts'
+import { listsQuota, lockUsage, readUsage } from '../../store/quota.ts'
+import type { Entry, Table } from '../../store/table.ts'
+import { insertEntries } from '../../store/table.ts'
+import type { Quota } from '../../store/tally.ts'
+import type { Work } from '../../store/work.ts'
+import type { QuotaAccess, WriteAccess } from '../../store/write-access.ts'
 import type { EffectiveLimit } from './effective-limit.ts'
 import { limitsOnPath } from './effective-limit.ts'
 

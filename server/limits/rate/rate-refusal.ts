@@ -1,7 +1,7 @@
 // What clients learn about rate limits: the error of a refused call, and the header fields RateLimit-Policy and RateLimit
 // (draft-ietf-httpapi-ratelimit-headers). gRPC sends the same fields as metadata.
-import type { StatusError } from '../aip/errors.ts'
-import { constant, rateLimited } from '../aip/errors.ts'
+import type { StatusError } from '../../aip/errors.ts'
+import { constant, rateLimited } from '../../aip/errors.ts'
 import type { CostClass } from './cost-class.ts'
 import type { Rate } from './rate.ts'
 

@@ -1,5 +1,5 @@
 // Limits the calls of callers and of their organizations.
-import { constant, tooManyRequests } from '../aip/errors.ts'
+import { constant, tooManyRequests } from '../../aip/errors.ts'
 import type { Meter } from './meter.ts'
 import type { RateScope } from './rate-scope.ts'
 

@@ -1,5 +1,5 @@
 // The limit that applies to a kind of resource in a group, out of the limits of the group and of the groups above it.
-import type { Usage } from '../store/quota.ts'
+import type { Usage } from '../../store/quota.ts'
 
 export type EffectiveLimit = { group: string; limit: number; used: number; isDefault: boolean }
 

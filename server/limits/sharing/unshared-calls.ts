@@ -1,6 +1,6 @@
 // The calls that other copies of the server do not know yet.
-import type { Meter } from './meter.ts'
-import type { Rate } from './rate.ts'
+import type { Meter } from '../rate/meter.ts'
+import type { Rate } from '../rate/rate.ts'
 
 /** Cost classes are passed as their index. */
 export type UnsharedCalls = {

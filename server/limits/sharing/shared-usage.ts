@@ -1,8 +1,8 @@
 // What copies of the server tell each other about rate limits. The transport is not known here.
-import type { CostClass } from './cost-class.ts'
-import { costClasses } from './cost-class.ts'
-import type { ScopeName } from './rate-refusal.ts'
-import type { RateScope } from './rate-scope.ts'
+import type { CostClass } from '../rate/cost-class.ts'
+import { costClasses } from '../rate/cost-class.ts'
+import type { ScopeName } from '../rate/rate-refusal.ts'
+import type { RateScope } from '../rate/rate-scope.ts'
 
 /** Calls of one caller, organization or network. */
 export type Usage = [scope: ScopeName, costClass: CostClass, key: string, calls: number]

@@ -1,8 +1,8 @@
 // Several copies of the server on one PostgreSQL database share their rate limits through a table in which each copy has
 // a row: its latest calls, numbered by round. Only differences between two reads are used, no clock of another copy.
-import type { Store } from '../store/db.ts'
-import { sql } from '../store/sql.ts'
-import type { Work } from '../store/work.ts'
+import type { Store } from '../../store/db.ts'
+import { sql } from '../../store/sql.ts'
+import type { Work } from '../../store/work.ts'
 import type { Exchange, SharedLimits, Usage } from './shared-usage.ts'
 
 export type CopiesOptions = {

@@ -1,5 +1,5 @@
-import { BoundedMap } from '../bounded-map.ts'
-import { networkOf } from '../wire/client-network.ts'
+import { BoundedMap } from '../../bounded-map.ts'
+import { networkOf } from '../../wire/client-network.ts'
 
 /** Addresses whose network is remembered. If a flood of addresses evicts one, its network is computed again. */
 const maxAddresses = 10_000

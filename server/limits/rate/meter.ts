@@ -1,6 +1,6 @@
 // Meters: the buckets of one caller, organization or network, one bucket for each cost class.
-import type { StatusError } from '../aip/errors.ts'
-import { BoundedMap } from '../bounded-map.ts'
+import type { StatusError } from '../../aip/errors.ts'
+import { BoundedMap } from '../../bounded-map.ts'
 import { costClasses } from './cost-class.ts'
 
 export type Meter = {
