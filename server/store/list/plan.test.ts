@@ -4,6 +4,7 @@ import type { Row } from '../sql.ts'
 import { sql } from '../sql.ts'
 import type { Table } from '../table.ts'
 import { storedForm } from '../table.ts'
+import { isStoreError } from '../test-stores.ts'
 import type { Listing, Region } from './listing.ts'
 import type { Plan } from './plan.ts'
 import { planList, planRows } from './plan.ts'
@@ -139,5 +140,25 @@ describe('the plan of a list', () => {
     const plan = planOf(listing([below(team)], { filters: [sql`name = ${'x'}`], order: byName }))
     assert.deepEqual(plan.kind === 'indexed' && plan.scan.access, 'organization-index')
     assert.deepEqual(plan.kind === 'indexed' && plan.total, { kind: 'counted', regions: [below(team)] })
+  })
+
+  test('is refused before any row is read, if it would read more rows than the list may', () => {
+    const teams = Array.from({ length: 150 }, (_, at) => below(`${root}/${String(at).padStart(16, '0')}`))
+    const isRefused = (wanted: Listing, tally: Row[]) => {
+      try {
+        planOf({ ...wanted, maxRows: 5000 }, tally)
+        return false
+      } catch (error) {
+        assert.ok(isStoreError('expensive')(error))
+        return true
+      }
+    }
+    const search = { filters: [sql`instr(name, ${'x'}) > 0`], scansInOrder: true }
+    assert.ok(isRefused(listing([below(root)], search), [[root, 5001, 5001]]))
+    assert.ok(!isRefused(listing([below(root)], search), [[root, 4000, 4000]]))
+    assert.ok(isRefused(listing([below(root)], { skip: 5001 }), [[root, 6000, 6000]]))
+    assert.ok(isRefused(listing(teams, { order: byName }), []))
+    assert.ok(!isRefused(listing(teams), []))
+    assert.ok(!isRefused(listing(teams.slice(0, 90), { order: byName }), []))
   })
 })
