@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { constants } from 'node:http2'
+import { connect as connectHttp2, constants } from 'node:http2'
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { afterEach, test } from 'node:test'
+import { create, toBinary } from '@bufbuild/protobuf'
+import { GetGroupRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { callBlock, headers, preface, reset, settings } from '../../testing/http2-frames.ts'
 import { openTestDoor } from '../../testing/test-door.ts'
 
@@ -35,4 +37,35 @@ test('the address of a connection that resets its calls is slowed down, and othe
   slowed.resume()
   await once(await open('127.0.0.3'), 'data')
   assert.equal(slowed.bytesRead, 0)
+})
+
+test('a connection whose calls are cancelled after a while stays open', async () => {
+  let time = Date.now()
+  const cancelledCount = 300
+  let running = 0
+  const door = await openTestDoor({
+    now: () => time,
+    act: () => {
+      running++
+      return new Promise(() => {})
+    },
+  })
+  closers.push(() => door.close())
+  const session = connectHttp2(`http://127.0.0.1:${door.port}`)
+  closers.push(() => session.destroy())
+  const path = '/platform.iam.v2beta1.GroupsService/GetGroup'
+  const message = toBinary(GetGroupRequestSchema, create(GetGroupRequestSchema, { uid: 'x' }))
+  for (let at = 0; at < cancelledCount; at++) {
+    const stream = session.request({
+      ...{ ':method': 'POST', ':path': path, te: 'trailers' },
+      'content-type': 'application/grpc',
+    })
+    stream.on('error', () => {})
+    stream.end(Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]))
+    while (running <= at && !session.closed) await new Promise((resolve) => setImmediate(resolve))
+    assert.ok(!session.closed, `closed after ${at} calls`)
+    time += 2000
+    stream.close(constants.NGHTTP2_CANCEL)
+    await once(stream, 'close')
+  }
 })

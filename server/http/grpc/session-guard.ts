@@ -39,6 +39,11 @@ export type SessionGuard = {
 /** A connection with more penalty points is closed. */
 const maxPoints = 200
 const pointsOfReset = 1
+/**
+ * A call that was open for longer is not counted as reset: its client has probably given up at its deadline. The number of
+ * open calls is limited, so such calls cannot flood the server.
+ */
+const minCallMs = 1000
 const pointsOfLargeHeaders = 50
 /** For all open calls of a connection together. The headers of 100 calls with an access token take about 150 KiB. */
 const maxOpenHeaderBytes = 512 * 1024
@@ -97,6 +102,7 @@ export function openSessionGuard({
       stream.usage = usage
       usage.streams++
       usage.openStreams++
+      stream.openedAt = now()
       stream.replyBytes = 0
       stream.unsentBytes = 0
       stream.headerBytes = headerSize(rawHeaders)
@@ -112,12 +118,12 @@ export function openSessionGuard({
         )
       return undefined
     },
-    close({ usage, headerBytes, unsentBytes, headersSent }) {
+    close({ usage, headerBytes, unsentBytes, headersSent, openedAt }) {
       usage.headerBytes -= headerBytes
       usage.unsentBytes -= unsentBytes
       if (--usage.openStreams === 0) usage.usedAt = now()
-      if (!headersSent) addPoints(usage, pointsOfReset)
-      else if (usage.points > 0) usage.points--
+      if (!headersSent && now() - openedAt < minCallMs) addPoints(usage, pointsOfReset)
+      else if (headersSent && usage.points > 0) usage.points--
     },
     onReset({ session }) {
       if (!session) return

@@ -4,6 +4,8 @@ import type { Http2Session, ServerHttp2Stream } from 'node:http2'
 /** A stream with the sizes of its headers and its reply, and the usage of its session. */
 export type GuardedStream = ServerHttp2Stream & {
   usage: SessionUsage
+  /** In milliseconds since 1970. */
+  openedAt: number
   headerBytes: number
   replyBytes: number
   /** The size of a small reply, which is counted as unsent until the stream is closed; 0 for a large reply. */
