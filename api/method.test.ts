@@ -29,6 +29,8 @@ describe('a method', () => {
       ['UpdateGroup', 'PATCH', '/iam/v2beta1/groups/{group.uid=**}', 'group'],
       ['LookupGroup', 'GET', '/iam/v2beta1/groups:lookupGroup', ''],
       ['RequestGroupAccess', 'POST', '/iam/v2beta1/groups/{group_uid=**}:requestGroupAccess', '*'],
+      ['SetGroupLimits', 'POST', '/iam/v2beta1/groups/{uid=**}:setLimits', '*'],
+      ['GetGroupUsage', 'GET', '/iam/v2beta1/groups/{uid=**}:usage', ''],
       ['CheckEligibility', 'GET', '/iam/v2beta1/groups:checkEligibility', ''],
     ])
   })

@@ -13,7 +13,7 @@ import { makeOpenApi } from '@stemma/api/reference/openapi.ts'
 import { describeServices } from '@stemma/api/reference/operations.ts'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import type { Door, ErrorBody } from '../../server/testing/doors.ts'
+import type { CallResult, Door, ErrorBody } from '../../server/testing/doors.ts'
 import { restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
@@ -239,6 +239,7 @@ describe('a server', () => {
         token,
       ),
       'a key of another request': await reuseKey(parent, token),
+      'a rate limit': await reachRate(),
       'an old ETag': await ifMatch('"old"').call(
         updateGroup,
         { group: { uid: nonEmptyGroup, name: 'new' } },
@@ -252,6 +253,24 @@ describe('a server', () => {
       assert.deepEqual(JSON.parse(text), documented[name], name)
     }
   })
+
+  /** The example has the default rate, which a test would reach only after 5000 calls. */
+  async function reachRate(): Promise<CallResult> {
+    const slow = await startPlatform('sqlite', ['--rate-list', 'caller=1'])
+    const slowDoor = restDoor(slow.url)
+    try {
+      for (;;) {
+        const { error } = await slowDoor.call(GroupsService.method.listGroups, {}, slow.owner.token)
+        if (!error) continue
+        const text = JSON.stringify(error)
+          .replace(slow.owner.identity, '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b/c07d22e19a5b4f36')
+          .replace('1 a second, after a burst of 10', '500 a second, after a burst of 5000')
+        return { error: JSON.parse(text) }
+      }
+    } finally {
+      await slow.stop()
+    }
+  }
 
   async function reuseKey(parent: string, token: string) {
     const create = (name: string) =>

@@ -206,9 +206,9 @@ onEachStore('a client of the OpenAPI document', (engine) => {
 
   test('creates resources with the required fields only', async () => {
     let count = 0
-    for (const { id, method, verb, body, variables } of operations) {
+    for (const { id, method, body, variables } of operations) {
       const [variable] = variables
-      if (verb !== 'POST' || body?.type !== 'application/json' || !variable) continue
+      if (!method.isCreate || body?.type !== 'application/json' || !variable) continue
       const group = await make(GroupsService.method.createGroup, {
         parent: platform.owner.organization,
         group: { name: 'here' },

@@ -2,16 +2,16 @@
 // run at a time. A call costs a few look-ups and no allocation.
 import type { Method } from '@stemma/api/method.ts'
 import type { StatusError } from '../../aip/errors.ts'
+import { withNarrowing } from '../narrowing.ts'
+import type { SharedLimits } from '../sharing/shared-usage.ts'
+import { openSharedLimits } from '../sharing/shared-usage.ts'
 import { openCallers } from './callers.ts'
 import type { CostClass } from './cost-class.ts'
 import { costClasses, costClassOf } from './cost-class.ts'
 import type { Meter } from './meter.ts'
-import { withNarrowing } from '../narrowing.ts'
 import { openNetworks } from './networks.ts'
 import type { ScopeName } from './rate-refusal.ts'
 import { openRateScope } from './rate-scope.ts'
-import type { SharedLimits } from '../sharing/shared-usage.ts'
-import { openSharedLimits } from '../sharing/shared-usage.ts'
 
 /** Calls per second; 0 for no limit. */
 export type Rates = Record<CostClass, Record<ScopeName, number>>

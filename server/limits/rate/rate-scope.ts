@@ -1,4 +1,7 @@
 // The rate limits of all callers, of all organizations or of all networks.
+
+import type { UnsharedCalls } from '../sharing/unshared-calls.ts'
+import { openUnsharedCalls } from '../sharing/unshared-calls.ts'
 import { costClasses } from './cost-class.ts'
 import type { Meter, Meters } from './meter.ts'
 import { openMeters } from './meter.ts'
@@ -6,8 +9,6 @@ import type { Rate } from './rate.ts'
 import { after, callsLeft, hasRoom, rateOf, secondsUntilFull, secondsUntilRoom, usedShare } from './rate.ts'
 import type { Policy, ScopeName } from './rate-refusal.ts'
 import { rateFields, rateRefusal } from './rate-refusal.ts'
-import type { UnsharedCalls } from '../sharing/unshared-calls.ts'
-import { openUnsharedCalls } from '../sharing/unshared-calls.ts'
 
 /** Cost classes are passed as their index in `costClasses`, times are those of the clock, in milliseconds. */
 export type RateScope = {
