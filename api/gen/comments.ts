@@ -86,7 +86,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.common.FieldRules.hint": "Error text for a value that does not match `pattern`. Without it, the error quotes the pattern.",
   "platform.common.FieldRules.text": "Free text: may contain line breaks and tabs, but no other control characters.",
   "platform.common.FieldRules.secret": "The value is a secret. It is never returned, and error messages do not quote it.",
-  "platform.common.FieldRules.example": "Value in the examples of the reference: text for a string, an enum value or a time, JSON for any other field. `{}` shows a message with the examples of its own fields.",
+  "platform.common.FieldRules.example": "Value in the examples of the reference. For a string, an enum or a time it is the plain text of the value; for any other field it is JSON. `{}` shows a message with the examples of its own fields.",
   "platform.common.FieldRules.required_on_create": "The field must be set when the resource is created. An update may omit it. This rule is only for the reference: the code of the call makes the check.",
   "platform.common.FieldRules.required_unless": "Name of a boolean field of the same message. If the boolean is false, this field must be set when the resource is created. Like `required_on_create`, this rule is only for the reference.",
   "platform.common.FieldRules.single_line": "Text in one line: must not contain line breaks or other control characters. In a map, this applies to keys and values.",

@@ -31,7 +31,7 @@ onEachStore('stemmad limits', (engine) => {
   test('sets, shows and removes limits beside a running server', async () => {
     const set = await limits('set', organization, 'repositories=10', 'role-bindings=5')
     assert.deepEqual([set.code, set.stderr], [0, ''])
-    assert.match(set.stdout, /^acme \([0-9a-f]{40}\)\n\nKIND +USED +LIMIT +LIMIT OF\n/)
+    assert.match(set.stdout, /^acme \([0-9a-f]{40}\)\n\nKIND +USED +LIMIT +LIMIT GROUP\n/)
     assert.match(set.stdout, /\nrepos +0 +10 +this group\n/)
     assert.match(set.stdout, /\nrole_bindings +1 +5 +this group\n/)
     assert.match(set.stdout, /\ntags +0 +-\n/)

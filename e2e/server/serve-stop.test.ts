@@ -153,7 +153,8 @@ describe('a server that receives a signal', timeout, () => {
       server.signal(first)
       await until(async () => (await readiness()) === 503)
       // The server treats signals in quick succession as one, so the second is repeated until the server exits. It is
-      // repeated slowly, because a process that is exiting has no handlers any more, and the signal would end it.
+      // repeated slowly: a process that is exiting no longer handles signals, so a further signal would kill it and
+      // change its exit code.
       const repeating = setInterval(() => server.signal(second), 1000)
       const { code } = await server.exited
       clearInterval(repeating)

@@ -20,15 +20,15 @@ const repetition = /(?:[*+?]|\{\d+(?:,\d*)?\})\??/y
 export function atomsOf(pattern: string): Atom[] {
   const atoms: Atom[] = []
   for (let at = 0; at < pattern.length; ) {
-    const start = tokenAt(token, pattern, at)
-    const isGroup = isGroupStart(start)
-    const bodyAt = at + start.length
+    const firstToken = tokenAt(token, pattern, at)
+    const isGroup = isGroupStart(firstToken)
+    const bodyAt = at + firstToken.length
     const bodyEnd = isGroup ? endOfGroup(pattern, bodyAt) : bodyAt
     const atomEnd = isGroup ? bodyEnd + 1 : bodyEnd
     const repeat = tokenAt(repetition, pattern, atomEnd)
     const end = atomEnd + repeat.length
-    const literal = literalOf(start)
-    const kind = literal === '' ? kindOf(start) : 'literal'
+    const literal = literalOf(firstToken)
+    const kind = literal === '' ? kindOf(firstToken) : 'literal'
     const body = pattern.slice(bodyAt, bodyEnd)
     atoms.push({ kind, literal, body, isRepeated: repeat !== '', text: pattern.slice(at, end) })
     at = end

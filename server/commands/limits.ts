@@ -139,7 +139,7 @@ function tableOf({ group, kinds }: LimitReport): string {
     ...[kind, String(used), limit === undefined ? '-' : String(limit)],
     from === group.uid ? 'this group' : from,
   ])
-  const all = [['KIND', 'USED', 'LIMIT', 'LIMIT OF'], ...rows]
+  const all = [['KIND', 'USED', 'LIMIT', 'LIMIT GROUP'], ...rows]
   const widths = [0, 1, 2].map((column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
   const lines = all.map((row) =>
     row

@@ -30,7 +30,7 @@ export const serve: Command = {
 /** Loads the server only now, because other commands start faster without it. */
 async function start(config: Config, log: Log): Promise<Running> {
   if (config.workers === 1) return (await import('../app.ts')).startApp(config, log)
-  // Workers check it as well, but their errors are logged as faults of the server.
+  // Workers check the default limits as well, but an error in a worker would be logged as a fault of the server, not reported as a wrong setting.
   if (config.defaultLimits.length > 0) (await import('../settings.ts')).groupLimitsOf(config)
   return (await import('../start-workers.ts')).startServerWithWorkers(config, log)
 }

@@ -28,7 +28,7 @@ const ok = codeName(Code.OK)
 /** The metrics of a method at a door, and the constant part of the log lines of its successful calls. */
 type MethodReport = { series: Series; fields: string }
 
-/** `series` grows with the methods that are called. */
+/** A series is added to `series` when a method is first called at a door. */
 export function openReport(log: Log, refusals: RefusalLog): { report: Report; series: readonly Series[] } {
   const allSeries: Series[] = []
   const byDoor = { rest: new Map<Method, MethodReport>(), grpc: new Map<Method, MethodReport>() }

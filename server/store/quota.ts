@@ -9,13 +9,13 @@ import type { Work } from './work.ts'
 /** `quota` is undefined if the group has no limit for the kind. */
 export type Usage = { kind: string; group: string; used: number; quota: number | undefined }
 
-/** The quotas of an organization that `quotasBetween` returns at most. If there are more, some are missing. */
+/** Maximum number of quotas of an organization that `quotasBetween` returns. If there are more, the list is incomplete. */
 const maxListedQuotas = 20
 
 /**
  * The SQL expression of a text that lists the quotas in an organization, as `listsQuota` reads it. Null if there are
- * none. One look-up in an index, whatever the depth of the tree. `from` is the uid of the organization, `to` the same
- * with a 0 added.
+ * none. One look-up in an index, whatever the depth of the tree. `from` is the uid of the organization. `to` is this
+ * uid followed by `0`, the character after `/`, so the range contains the organization and everything below it.
  */
 export const quotasBetween = (from: string | Placeholder, to: string | Placeholder): Sql =>
   sql`(select string_agg(q.place || ' ' || q.kind, ',') from (select place, kind from tally
@@ -66,8 +66,8 @@ const usageOf = (rows: readonly unknown[][]): Usage[] =>
   }))
 
 /**
- * Replaces the quotas of a group. On PostgreSQL this waits for creates that have counted without seeing the new quotas,
- * because both change the same rows.
+ * Replaces the quotas of a group. On PostgreSQL this waits for running creates that have not seen the new quotas,
+ * because creates update the same rows of the tally.
  */
 export function* replaceQuotas(group: string, quotas: ReadonlyMap<string, number>): Work<void> {
   yield sql`update tally set quota = null where place = ${group} and quota is not null`

@@ -104,7 +104,7 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
     }
   })
 
-  test('a page that SQL joins to one text uses the index of its order and the indexes for its total', async () => {
+  test('a page whose JSON is concatenated in SQL uses the index of its order and the indexes for its total', async () => {
     const tally = store.engine === 'sqlite' ? 'sqlite_autoindex_tally_1' : 'tally_pkey'
     for (const descending of [false, true]) {
       for (const column of ['name', 'create_time', 'update_time']) {

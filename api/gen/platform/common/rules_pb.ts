@@ -92,7 +92,7 @@ export type FieldRules = Message<"platform.common.FieldRules"> & {
   secret: boolean;
 
   /**
-   * Value in the examples of the reference: text for a string, an enum value or a time, JSON for any other field.
+   * Value in the examples of the reference. For a string, an enum or a time it is the plain text of the value; for any other field it is JSON.
    * `{}` shows a message with the examples of its own fields.
    *
    * @generated from field: string example = 11;
@@ -202,7 +202,7 @@ export type FieldRulesJson = {
   secret?: boolean;
 
   /**
-   * Value in the examples of the reference: text for a string, an enum value or a time, JSON for any other field.
+   * Value in the examples of the reference. For a string, an enum or a time it is the plain text of the value; for any other field it is JSON.
    * `{}` shows a message with the examples of its own fields.
    *
    * @generated from field: string example = 11;

@@ -68,12 +68,13 @@ function identitiesMethods(deps: Dependencies) {
 
     async createIdentity(call: Call<CreateIdentityRequest>) {
       const checked = await checkPatterns(deps, call.demand, call.request.identity)
-      let chosen: { uid?: string } = {}
+      let keptUid: { uid?: string } = {}
       return withTrustDecisions(trust, call.demand.caller.identity, (decisions) =>
         createResource(deps, identities, call, {
-          ...chosen,
+          ...keptUid,
           *beforeCreate(draft, { grants, uid, time }) {
-            chosen = { uid } // the decisions are about this uid, so the transaction keeps it if it runs again
+            // withTrustDecisions may run this again. It must then create the same uid, because the decisions are about it.
+            keptUid = { uid }
             draft.lastSeenTime = timestampFromMs(time)
             setExpiry(draft, time)
             requireValidRelationship(draft, { issuerRule, patternFaultOf: checked.faultOf, now: time })
