@@ -1,4 +1,4 @@
-// What a second core adds: two workers with two load generators on two cores, against one worker with one load generator
+// The gain of a second core: two workers with two load generators on two cores, against one worker with one load generator
 // on one core. So the load takes the same share of the processor on both sides.
 import type { LoadResult } from '../load/load.ts'
 import type { Process } from '../load/processes.ts'

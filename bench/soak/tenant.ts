@@ -1,4 +1,4 @@
-// What the clients and the attackers know about their organizations. `authorization` is the value of that header.
+// The organizations of the clients and the attackers, with their credentials. `authorization` is the value of that header.
 
 /** `group` is two levels below the organization. */
 export type Tenant = { organization: string; group: string; authorization: string }

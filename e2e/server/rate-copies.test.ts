@@ -52,7 +52,7 @@ onEachStore('three copies', (engine) => {
     return max
   }
 
-  /** What a caller gets in this many seconds from these copies, if it never stops calling. */
+  /** The number of calls that these copies admit in this many seconds, if the caller never stops calling. */
   async function total(seconds: number, used: readonly App[]): Promise<number> {
     const caller = await platform.addIdentity(platform.owner.organization, 'viewer')
     let admitted = 0

@@ -16,7 +16,7 @@ export type CallServerOptions = {
   streamCorridorFor(caller: Caller): StreamCorridor<Endpoint>
 }
 
-/** What is still to be sent of a response. */
+/** The messages of a response that are still to be sent. */
 type Rest = AsyncGenerator<AnswerMessage, void, void>
 
 export function serveCalls(port: MessagePort, options: CallServerOptions): void {

@@ -1,4 +1,4 @@
-// What all threads of a server share.
+// Memory and names that all threads of a server share.
 import { randomUUID } from 'node:crypto'
 
 export type SharedState = {

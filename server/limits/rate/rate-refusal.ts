@@ -1,4 +1,4 @@
-// What clients learn about rate limits: the error of a refused call, and the header fields RateLimit-Policy and RateLimit
+// How clients are told about rate limits: the error of a refused call, and the header fields RateLimit-Policy and RateLimit
 // (draft-ietf-httpapi-ratelimit-headers). gRPC sends the same fields as metadata.
 import type { StatusError } from '../../aip/errors.ts'
 import { constant, rateLimited } from '../../aip/errors.ts'

@@ -1,4 +1,4 @@
-// What copies of the server tell each other about rate limits. The transport is not known here.
+// The calls that copies of the server report to each other, so that they share rate limits. Other files transport them.
 import type { CostClass } from '../rate/cost-class.ts'
 import { costClasses } from '../rate/cost-class.ts'
 import type { ScopeName } from '../rate/rate-refusal.ts'
