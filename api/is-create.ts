@@ -6,8 +6,9 @@ import { access } from './gen/platform/common/access_pb.ts'
 import { bindingsOf } from './http-binding.ts'
 
 /**
- * Whether a method creates something, so that it accepts an idempotency key: a POST for which the caller needs an access
- * token and, if it needs capabilities, one to create. Other POSTs are sign-in, and checks that change nothing.
+ * Whether a method creates something, so that it accepts an idempotency key: a POST that requires an access token
+ * and, if it requires any capabilities, at least one whose name ends in `_CREATE`. Other POSTs are sign-in, and
+ * checks that change nothing.
  */
 export function isCreateMethod(method: DescMethod): boolean {
   const [binding] = bindingsOf(method)

@@ -1,6 +1,6 @@
-// Resolves imports with fewer look-ups in the file system. For each of its 2000 import statements, a start looked for the
-// file, its real path and the package.json above it, and parsed the manifest of the imported package. That was a third
-// of the CPU time of loading the server.
+// Resolves imports with fewer look-ups in the file system. Without this, Node looks for the file, its real path and
+// the package.json above it, and parses the manifest of the imported package, for each of the server's 2000 import
+// statements. That was a third of the CPU time of loading the server.
 import type { ResolveFnOutput, ResolveHookSync } from 'node:module'
 import { registerHooks } from 'node:module'
 
@@ -37,7 +37,10 @@ function openRelativeImports(): ResolveHookSync {
 
 const isEsm = (format: unknown): format is string => format === 'module' || format === 'module-typescript'
 
-/** All modules of one of our packages find the same dependencies. Dependencies are asked about their own. */
+/**
+ * All modules of one of our packages resolve a package name to the same file, so each name is resolved once for each of
+ * our packages. Imports inside node_modules are left to Node.
+ */
 function openPackageImports(root: string): ResolveHookSync {
   const resolvedImports = new Map<string, ResolveFnOutput>()
   return (specifier, context, nextResolve) => {

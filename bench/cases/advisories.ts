@@ -41,7 +41,7 @@ export async function benchAdvisories(): Promise<Line[]> {
   const benchServers = await Promise.all(
     [few, many].map((count) => startBenchServer(1, [], importAdvisories(count))),
   )
-  const load = startProcess('load', 'bench/load/http-load.ts')
+  const load = startProcess('load-core', 'bench/load/http-load.ts')
   try {
     const lines: Line[] = []
     for (const [name, filter] of Object.entries(filters)) lines.push(await compare(name, filter))

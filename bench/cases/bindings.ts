@@ -24,7 +24,7 @@ const bindingCount = 500
 
 export async function benchBindings(): Promise<Line[]> {
   const bench = await startBenchServer(1000, [], createBindings)
-  const load = startProcess('load', 'bench/load/http-load.ts')
+  const load = startProcess('load-core', 'bench/load/http-load.ts')
   const tasks = ['roleBindings', 'groups'].map((kind) => ({
     ...{ inFlight: 32, seconds, request: requestOf(`/iam/v2beta1/${kind}`, bench.authorization) },
   }))

@@ -39,7 +39,7 @@ export async function createRates({ server, group, authorization }: BenchServer)
   const body = JSON.stringify({ name: 'made-by-the-bench', description: 'One of many.' })
   const head = `POST /iam/v2beta1/groups/${group} HTTP/1.1\r\nhost: localhost\r\nauthorization: ${authorization}`
   const request = `${head}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
-  const load = startProcess('load', 'bench/load/http-load.ts')
+  const load = startProcess('load-core', 'bench/load/http-load.ts')
   const rateWith = async (concurrency: number) =>
     (await measure(load, server, { request, inFlight: concurrency, seconds })).rate
   try {

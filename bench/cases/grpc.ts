@@ -24,7 +24,7 @@ export async function benchGrpc(): Promise<Line[]> {
   }
   const bytes = await answerOf(server.port, task)
   const bare = await startBareServer('bench/load/bare-grpc.ts', { path, bytes: bytes.toString('base64') })
-  const load = startProcess('load', 'bench/load/grpc-load.ts')
+  const load = startProcess('load-core', 'bench/load/grpc-load.ts')
   try {
     return [await ratioLine(`Get group, gRPC, ${bytes.length} B`, { load, server, bare, task }, minRatio)]
   } finally {

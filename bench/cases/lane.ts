@@ -18,10 +18,10 @@ const maxRatio = 5
 const expensiveList = '/vulnerabilities/v2beta1/advisories?query=zz'
 
 export async function benchLane(): Promise<Line[]> {
-  const bench = await startBenchServer(200, [], importAdvisories(advisoryCount), 'both')
+  const bench = await startBenchServer(200, [], importAdvisories(advisoryCount), 'both-cores')
   const [gets, lists] = [
-    startProcess('both', 'bench/load/latency-load.ts'),
-    startProcess('both', 'bench/load/http-load.ts'),
+    startProcess('both-cores', 'bench/load/latency-load.ts'),
+    startProcess('both-cores', 'bench/load/http-load.ts'),
   ]
   try {
     const { server, group, authorization } = bench

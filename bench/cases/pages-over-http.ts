@@ -20,7 +20,7 @@ const warmSeconds = 2
 type ServedStore = HugeStore & { server: Server; authorization: string }
 
 export async function pagesOverHttp(stores: readonly HugeStore[]): Promise<Line[]> {
-  const load = startProcess('load', 'bench/load/http-load.ts')
+  const load = startProcess('load-core', 'bench/load/http-load.ts')
   const served: ServedStore[] = []
   try {
     for (const huge of stores) served.push(await serve(huge))

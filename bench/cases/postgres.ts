@@ -46,7 +46,7 @@ async function reads(bench: BenchServer): Promise<Line[]> {
 }
 
 async function read(label: string, { server, authorization }: BenchServer, path: string): Promise<Line> {
-  const load = startProcess('load', 'bench/load/http-load.ts')
+  const load = startProcess('load-core', 'bench/load/http-load.ts')
   try {
     const task = { request: requestOf(path, authorization), inFlight: 32, seconds }
     await measure(load, server, { ...task, seconds: warmSeconds })

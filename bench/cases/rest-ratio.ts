@@ -17,7 +17,7 @@ export async function compareWithBareHttp(
 ): Promise<Line> {
   const response = await responseOf(server.port, path, authorization)
   const bare = await startBareServer('bench/load/bare-http.ts', response)
-  const load = startProcess('load', 'bench/load/http-load.ts')
+  const load = startProcess('load-core', 'bench/load/http-load.ts')
   const task = { request: requestOf(path, authorization), inFlight: 32, seconds }
   try {
     return await ratioLine(`${label}, ${response.body.length} B`, { load, server, bare, task }, minRatio)

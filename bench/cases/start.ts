@@ -63,7 +63,7 @@ function residentBytes(pid: number): number {
 
 async function benchMemory(): Promise<Line[]> {
   const bench = await startBenchServer(1000)
-  const load = startProcess('load', 'bench/load/http-load.ts')
+  const load = startProcess('load-core', 'bench/load/http-load.ts')
   try {
     const before = await usageOf(bench.server)
     for (const path of [`/iam/v2beta1/groups/${bench.group}`, '/iam/v2beta1/groups?order_by=name']) {

@@ -19,11 +19,11 @@ type Side = { bench: BenchServer; loads: Process[] }
 export async function benchWorkers(): Promise<Line[]> {
   const one: Side = {
     bench: await startBenchServer(200),
-    loads: [startProcess('server', loadProgram)],
+    loads: [startProcess('server-core', loadProgram)],
   }
   const two: Side = {
-    bench: await startBenchServer(200, ['--workers', '2'], undefined, 'both'),
-    loads: [startProcess('both', loadProgram), startProcess('both', loadProgram)],
+    bench: await startBenchServer(200, ['--workers', '2'], undefined, 'both-cores'),
+    loads: [startProcess('both-cores', loadProgram), startProcess('both-cores', loadProgram)],
   }
   try {
     return [

@@ -1,22 +1,21 @@
 // Pins the server and the load generator to one core each, so that they do not compete.
 import { spawnSync } from 'node:child_process'
 
-/** `both` runs on the cores of the two others. */
-export type Role = 'server' | 'load' | 'both'
+export type Cores = 'server-core' | 'load-core' | 'both-cores'
 
 const [first, second] = allowedCores()
-const coreOf =
+const numbersOf: Record<Cores, string> | undefined =
   first === undefined || second === undefined
     ? undefined
-    : { server: first, load: second, both: `${first},${second}` }
+    : { 'server-core': `${first}`, 'load-core': `${second}`, 'both-cores': `${first},${second}` }
 
-export const pinning = coreOf
-  ? `The server runs on core ${coreOf.server}, the load on core ${coreOf.load}.`
+export const pinning = numbersOf
+  ? `The server runs on core ${numbersOf['server-core']}, the load on core ${numbersOf['load-core']}.`
   : 'Nothing is pinned (no taskset, or a single core): server and load compete for the processor.'
 
-/** The command that runs a program on the core of its role. */
-export function pin(role: Role, command: string[]): string[] {
-  return coreOf ? ['taskset', '-c', String(coreOf[role]), ...command] : command
+/** The command that runs a program on these cores. */
+export function pin(cores: Cores, command: string[]): string[] {
+  return numbersOf ? ['taskset', '-c', numbersOf[cores], ...command] : command
 }
 
 function allowedCores(): number[] {

@@ -7,7 +7,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { nodeFlagsOf } from '../../server/bin/node-flags.mjs'
 import type { Usage } from './bench-process.ts'
-import type { Role } from './cores.ts'
+import type { Cores } from './cores.ts'
 import { pin } from './cores.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -28,13 +28,13 @@ export const usageOf = (process: Process) => process.ask<Usage>('usage')
 const stopTimeoutMs = 10_000
 
 export function startProcess(
-  role: Role,
+  cores: Cores,
   file: string,
   args: string[] = [],
   nodeFlags: string[] = [],
 ): Process {
   const flags = ['--disable-warning=ExperimentalWarning', ...nodeFlags, '--import', benchProcess]
-  const [command = '', ...commandArgs] = pin(role, [process.execPath, ...flags, join(root, file), ...args])
+  const [command = '', ...commandArgs] = pin(cores, [process.execPath, ...flags, join(root, file), ...args])
   // Standard output is discarded. It is not a terminal, so the log is buffered as in production.
   const child = spawn(command, commandArgs, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const exited = once(child, 'exit')
@@ -64,7 +64,7 @@ async function ask<T>(child: ChildProcess, exited: Promise<unknown[]>, message: 
 
 /** Starts a bare server that sends `response` to every request. */
 export async function startBareServer(file: string, response: unknown): Promise<Server> {
-  const server = startProcess('server', file)
+  const server = startProcess('server-core', file)
   return { ...server, port: await server.ask<number>(response) }
 }
 
@@ -74,9 +74,13 @@ const highRates = ['read', 'list', 'write', 'exchange'].flatMap((name) => [
   ['caller', 'organization', 'address'].map((scope) => `${scope}=10000000`).join(','),
 ])
 
-export async function startStemmad(settings: string[], port: number, role: Role = 'server'): Promise<Server> {
+export async function startStemmad(
+  settings: string[],
+  port: number,
+  cores: Cores = 'server-core',
+): Promise<Server> {
   const args = ['serve', ...settings, ...highRates, '--rate-sign-in', 'address=10000000']
-  const server = startProcess(role, 'server/main.ts', args, nodeFlagsOf('serve'))
+  const server = startProcess(cores, 'server/main.ts', args, nodeFlagsOf('serve'))
   await untilReady(port)
   return { ...server, port }
 }

@@ -8,7 +8,7 @@ import { startBenchServer } from '../stores/bench-server.ts'
 /** Returns calls per second. */
 export async function measureCapacity(seconds: number, serverFlags: string[]): Promise<number> {
   const bench = await startBenchServer(200, serverFlags)
-  const load = startProcess('load', 'bench/load/http-load.ts')
+  const load = startProcess('load-core', 'bench/load/http-load.ts')
   try {
     const request = requestOf(`/iam/v2beta1/groups/${bench.group}`, bench.authorization)
     const task = { request, inFlight: 32, seconds }

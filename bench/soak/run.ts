@@ -26,7 +26,7 @@ export async function runSoak(options: SoakOptions, signal: AbortSignal): Promis
   const soak = await startSoakServer(issuer, options.serverFlags)
   ended.defer(() => soak.end())
   const start = (file: string) => {
-    const process = startProcess('load', file)
+    const process = startProcess('load-core', file)
     ended.defer(() => process.stop())
     return process
   }

@@ -32,7 +32,7 @@ export async function startSoakServer(issuer: ForeignIssuer, serverFlags: string
     const callers = await callersOf(tenants.addTenant, workload)
     const attackers = await tenants.addAttackers(workload)
     await store.close()
-    const server = startProcess('both', 'server/main.ts', ['serve', ...settings], nodeFlagsOf('serve'))
+    const server = startProcess('both-cores', 'server/main.ts', ['serve', ...settings], nodeFlagsOf('serve'))
     const end = async () => {
       await server.stop()
       await remove()

@@ -21,7 +21,10 @@ import { createGroups } from '../stores/bench-server.ts'
 import type { AttackerTenant, Tenant, Workload } from './tenant.ts'
 
 const groupCount = 200
-/** Their list of v1 has 12 MB, more than fits into the buffers between server and client. */
+/**
+ * The response of v1 that lists this many large groups has 12 MB, more than fits into the buffers between server and
+ * client.
+ */
 const largeGroupCount = 6000
 const largeDescription = '😀'.repeat(512)
 const attackerIdentityCount = 8

@@ -11,7 +11,7 @@ import { createEntry } from '../../server/resources/create.ts'
 import { groups } from '../../server/resources/iam/groups/table.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
 import type { Store } from '../../server/store/db.ts'
-import type { Role } from '../load/cores.ts'
+import type { Cores } from '../load/cores.ts'
 import type { Server } from '../load/processes.ts'
 import { findFreePort, startStemmad } from '../load/processes.ts'
 import { treeBelow } from './tree.ts'
@@ -33,7 +33,7 @@ export async function startBenchServer(
   groupCount: number,
   extraSettings: string[] = [],
   fill?: Fill,
-  role?: Role,
+  cores?: Cores,
 ): Promise<BenchServer> {
   const { settings, port, remove } = await temporarySettings(extraSettings)
   const { config } = readConfig({}, settings)
@@ -48,7 +48,7 @@ export async function startBenchServer(
   const signer = { keys, authUrl: config.authUrl, now: Date.now, random: randomBytes }
   const token = await mintToken(signer, { identity, audience: config.baseUrl })
   await store.close()
-  const server = await startStemmad(settings, port, role)
+  const server = await startStemmad(settings, port, cores)
   return {
     ...{ server, organization, group, authorization: `Bearer ${token}` },
     async end() {

@@ -6,14 +6,16 @@ import type { ContextFlags } from '../context.ts'
 import { commandOf, rowsField } from '../contract/commands.ts'
 import { camel } from '../contract/spelling.ts'
 import { findGroups } from '../names/find.ts'
-import { isNamed, namedLike, nameFieldOf } from '../names/naming.ts'
+import { isNamed, nameFieldOf, resourceThatNames } from '../names/naming.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Candidate } from './candidate.ts'
 
 const timeoutMs = 2000
 const maxCandidates = 200
 
-/** Suggests names of a resource. Returns nothing on any error, such as a missing sign-in: completion prints no errors. */
+/**
+ * Suggests names of a resource. Returns nothing on any error, such as a missing sign-in: completion prints no errors.
+ */
 export async function suggestNames(
   resource: string,
   word: string,
@@ -22,7 +24,7 @@ export async function suggestNames(
 ): Promise<Candidate[]> {
   try {
     const connection = await openConnection({ ...server, timeoutMs }, runtime)
-    const namedResource = namedLike(resource)
+    const namedResource = resourceThatNames(resource)
     return namedResource === 'groups'
       ? await groupPaths(connection, word)
       : await nameCandidates(connection, namedResource)

@@ -3,7 +3,7 @@ import type { DescField, DescMessage, JsonObject, JsonValue } from '@bufbuild/pr
 import { isOutputOnly } from '@stemma/api/method.ts'
 import { parse } from 'yaml'
 import { UsageError } from '../failure.ts'
-import { hasFieldFlags } from './request-flags.ts'
+import { hasNestedFields } from './request-flags.ts'
 
 /** Limits alias expansion in YAML, which could otherwise grow exponentially. */
 const maxAliasCount = 100
@@ -36,7 +36,7 @@ export function normalizeDocument(message: DescMessage, document: JsonObject, so
 }
 
 function normalizeValue(field: DescField, value: JsonValue, source: string): JsonValue {
-  return hasFieldFlags(field) && isObject(value) ? normalizeDocument(field.message, value, source) : value
+  return hasNestedFields(field) && isObject(value) ? normalizeDocument(field.message, value, source) : value
 }
 
 function unknownField(message: DescMessage, key: string, source: string): UsageError {

@@ -40,7 +40,7 @@ function flagsOfMessage(
     const path = [...parents, field]
     if (isOutputOnly(field) || rulesOf(field).operatorOnly || isTarget(command, path)) return []
     if (command.kind === 'stream' && pageFields.has(field.name)) return []
-    if (!hasFieldFlags(field)) return [createFlag(command, path, prefix)]
+    if (!hasNestedFields(field)) return [createFlag(command, path, prefix)]
     const isWithoutPrefix = field === command.method.resource || field.name === 'uidp'
     const fieldPrefix = isWithoutPrefix ? prefix : `${prefix}${kebab(field.name)}.`
     return flagsOfMessage(command, field.message, path, fieldPrefix)
@@ -51,7 +51,7 @@ const isTarget = ({ target }: Command, path: DescField[]) =>
   target.length === path.length && target.every((field, index) => field === path[index])
 
 /** Whether the fields of a message have flags of their own, such as `--oidc.issuer`. */
-export const hasFieldFlags = (field: DescField): field is DescField & { fieldKind: 'message' } =>
+export const hasNestedFields = (field: DescField): field is DescField & { fieldKind: 'message' } =>
   field.fieldKind === 'message' && !textMessages.has(field.message.typeName)
 
 function createFlag(command: Command, path: DescField[], prefix: string): Flag {

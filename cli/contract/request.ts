@@ -4,7 +4,7 @@ import { fromJson } from '@bufbuild/protobuf'
 import { UsageError } from '../failure.ts'
 import type { Command } from './commands.ts'
 import { normalizeDocument } from './document.ts'
-import { hasFieldFlags } from './request-flags.ts'
+import { hasNestedFields } from './request-flags.ts'
 import { camel } from './spelling.ts'
 
 export type FieldValue = { path: DescField[]; value: JsonValue }
@@ -56,7 +56,7 @@ function pathsOf(message: DescMessage, content: JsonObject): string[] {
   return message.fields.flatMap((field): string[] => {
     const value = content[field.jsonName]
     if (value === undefined) return []
-    if (!hasFieldFlags(field)) return [field.jsonName]
+    if (!hasNestedFields(field)) return [field.jsonName]
     const inner = pathsOf(field.message, value as JsonObject)
     return inner.length === 0 ? [field.jsonName] : inner.map((path) => `${field.jsonName}.${path}`)
   })

@@ -19,8 +19,10 @@ export function parentOf(resource: string): string {
 /** The text between the path of the parent and the name of the resource. */
 export const separatorOf = (resource: string): string => optionsOf(resource).separator
 
-/** The resource by whose names this resource is found: `groups` for account associations, which have the uids of groups. */
-export const namedLike = (resource: string): string =>
+/**
+ * The resource by whose names this resource is found: `groups` for account associations, which have the uids of groups.
+ */
+export const resourceThatNames = (resource: string): string =>
   optionsOf(resource).hasUidOfParent ? parentOf(resource) : resource
 
 /** The field that contains the name, in proto spelling. */

@@ -1,5 +1,5 @@
 import type { DescField, DescMessage, JsonObject, JsonValue } from '@bufbuild/protobuf'
-import { hasFieldFlags } from '../contract/request-flags.ts'
+import { hasNestedFields } from '../contract/request-flags.ts'
 import { singleLine } from '../single-line.ts'
 import { valueText } from './cells.ts'
 import type { Screen } from './screen.ts'
@@ -19,7 +19,7 @@ function linesOf(message: DescMessage, object: JsonObject, prefix: string, scree
     const field = message.fields.find(({ jsonName }) => jsonName === key)
     // Only a newer server sends a field that is not in the contract.
     if (!field) return [[prefix + singleLine(key), singleLine(JSON.stringify(value))]]
-    if (hasFieldFlags(field)) return linesOf(field.message, value as JsonObject, `${prefix}${key}.`, screen)
+    if (hasNestedFields(field)) return linesOf(field.message, value as JsonObject, `${prefix}${key}.`, screen)
     return fieldLines(field, prefix + key, value, screen)
   })
 }

@@ -22,15 +22,18 @@ import { onlyWorker } from '../../server/worker-role.ts'
 
 const { listAdvisories, exportAdvisoriesOsv } = AdvisoriesService.method
 
-/** The cost of one scan (server/store/list/plan.ts): a list that also tests rows with filters costs more. */
+/**
+ * The limit above which a list runs in the lane: the cost of one scan (`rowsPerScan` in server/store/list/plan.ts), so
+ * that every list with filters exceeds it.
+ */
 const maxListRows = 50
 
 describe('a list that would block the thread of the server', () => {
   let platform: Platform
   let app: App
-  let lanesDoors: Door[]
+  let doorsWithLane: Door[]
   let doors: Door[]
-  let lanesCalls = 0
+  let laneCalls = 0
 
   before(async () => {
     platform = await startPlatform('sqlite')
@@ -49,22 +52,22 @@ describe('a list that would block the thread of the server', () => {
       ...role,
       lane: {
         call(...call) {
-          lanesCalls++
+          laneCalls++
           return lane.call(...call)
         },
         stream(...call) {
-          lanesCalls++
+          laneCalls++
           return lane.stream(...call)
         },
       },
     }
     app = await startApp(platform.config, openLog('silent'), { maxListRows }, countingRole)
     const url = `http://127.0.0.1:${app.port}`
-    lanesDoors = [restDoor(url), grpcDoor(url)]
+    doorsWithLane = [restDoor(url), grpcDoor(url)]
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
   })
   after(async () => {
-    for (const door of [...lanesDoors, ...doors]) door.close()
+    for (const door of [...doorsWithLane, ...doors]) door.close()
     await app.stop(true)
     await platform.stop()
   })
@@ -77,7 +80,7 @@ describe('a list that would block the thread of the server', () => {
   ) {
     for (const [at, door] of doors.entries()) {
       const expected = await door.call(method, request, token)
-      const actual = await lanesDoors[at]?.call(method, request, token)
+      const actual = await doorsWithLane[at]?.call(method, request, token)
       assert.deepEqual(withoutToken(actual?.body), withoutToken(expected.body))
       assert.deepEqual(actual?.error, expected.error)
     }
@@ -92,11 +95,11 @@ describe('a list that would block the thread of the server', () => {
       { query: 'package-0', orderBy: 'create_time' },
     ])
       await compare(listAdvisories, request)
-    assert.equal(lanesCalls, 10)
+    assert.equal(laneCalls, 10)
   })
 
   test('continues with the page token of another thread', async () => {
-    const [door] = lanesDoors
+    const [door] = doorsWithLane
     const seen: unknown[] = []
     let pageToken = ''
     do {
@@ -121,7 +124,7 @@ describe('a list that would block the thread of the server', () => {
   })
 
   test('sees every write that was acknowledged before', async () => {
-    const [door] = lanesDoors
+    const [door] = doorsWithLane
     const context = { access: operatorAccess, now: Date.now, random: randomBytes }
     for (let at = 0; at < 10; at++) {
       const draft = { author: 'ada', artifactType: 'apk', artifactName: `new-${at}` }
@@ -132,21 +135,21 @@ describe('a list that would block the thread of the server', () => {
     }
   })
 
-  test('is streamed by that thread, if it is an export', async () => {
-    const callsBefore = lanesCalls
+  test('is streamed by the lane, if it is an export', async () => {
+    const callsBefore = laneCalls
     await compare(exportAdvisoriesOsv, { query: 'package-3' })
     await compare(exportAdvisoriesOsv, { artifactNames: ['package-1'], orderBy: 'artifact_name' })
-    assert.equal(lanesCalls, callsBefore + 4)
+    assert.equal(laneCalls, callsBefore + 4)
     await compare(exportAdvisoriesOsv, {})
-    assert.equal(lanesCalls, callsBefore + 4)
+    assert.equal(laneCalls, callsBefore + 4)
     await compare(exportAdvisoriesOsv, { query: 'package-3', pageSize: 3 })
   })
 
   test('works for lists of v1 as well', async () => {
-    const callsBefore = lanesCalls
+    const callsBefore = laneCalls
     await compare(Advisories.method.list, { artifactName: ['package-1', 'package-2'] })
     await compare(Advisories.method.list, {})
-    assert.equal(lanesCalls, callsBefore + 2)
+    assert.equal(laneCalls, callsBefore + 2)
   })
 })
 

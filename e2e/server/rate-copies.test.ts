@@ -1,5 +1,5 @@
 // Copies of the server on one database share their rate limits. The clock stands still unless a test moves it, and
-// copies share their calls only when the test says so.
+// copies tell each other how many calls they have counted only when the test calls `share`.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { App } from '../../server/app.ts'
@@ -71,7 +71,7 @@ onEachStore('three copies', (engine) => {
     assert.ok((await total(1, copies)) <= 2 * burst)
   })
 
-  test('admit a caller that stays on one of them to at least half of its limit', { skip }, async () => {
+  test('admit at least half of the limit of a caller that calls only one of them', { skip }, async () => {
     for (const copy of copies) {
       const admitted = await total(5, [copy])
       assert.ok(admitted >= (burst + perSecond * 4) / 2, `${admitted}`)

@@ -6,8 +6,8 @@ import type { StatusError } from '../aip/errors.ts'
 import { deadlineExceeded } from '../aip/errors.ts'
 import { costClassOf } from './rate/cost-class.ts'
 
-/** Parameters that do not make a list cheaper. */
-const otherParameters = new Set(['page_size', 'page_token', 'order_by', 'skip'])
+/** Parameters of a list that are not filters. */
+const nonFilters = new Set(['page_size', 'page_token', 'order_by', 'skip'])
 /** Of the filters by position in the tree, these are always cheaper than the whole list. */
 const treeFilters = ['uidp.descendants_of', 'uidp.children_of']
 
@@ -19,7 +19,7 @@ export function withNarrowing(method: Method, error: StatusError): StatusError {
 
 function adviceFor(fields: readonly DescField[]): string {
   const hasPages = fields.some(({ name }) => name === 'page_size')
-  const filters = fields.filter(({ name }) => !otherParameters.has(name)).flatMap(filterNames)
+  const filters = fields.filter(({ name }) => !nonFilters.has(name)).flatMap(filterNames)
   const ways = [
     ...(hasPages ? ['set a smaller page_size'] : []),
     ...(filters.length > 0 ? [`filter by ${listed(filters)}`] : []),

@@ -13,9 +13,15 @@ export type Caller = {
 export type SignIn = {
   /** The uid of the identity that signed in. */
   person: string
-  /** When the person signed in, in seconds since 1970. Always later than the person's previous sign-out everywhere. */
+  /**
+   * When the person signed in, in seconds since 1970. Always later than the last time the person was signed out
+   * everywhere (auth/sign-outs.ts).
+   */
   signedInAt: number
-  /** The id of its family of refresh tokens, or of its grant in oidc-provider. Empty if it cannot be ended alone. */
+  /**
+   * The id of its family of refresh tokens, or of its grant in oidc-provider. Empty if this sign-in cannot be ended
+   * individually, but only by signing the person out everywhere.
+   */
   id: string
 }
 

@@ -23,7 +23,10 @@ export type AttackCounts = Record<string, AttackCount>
 // In reality attackers have machines of their own, so here they leave the processor to the clients and the server.
 setPriority(10)
 
-/** Each attack has a network of 127.0.0.0/8 of its own; the clients have 127.0.0.0/16. */
+/**
+ * The second byte of the network of the first attack. Each attack has a /16 network of its own: 127.20.0.0/16,
+ * 127.21.0.0/16 and so on. The clients have 127.0.0.0/16.
+ */
 const firstNetwork = 20
 /** Between two rounds. Bounds the number of rounds of an attack that fails at once. */
 const pauseMs = 5

@@ -1,6 +1,6 @@
 // Releases requests at a fixed rate to everybody who waits for some.
 
-/** So much is saved up at most while nobody waits. */
+/** While nobody waits, at most the requests of this many seconds are saved up. */
 const maxSavedSeconds = 0.1
 
 export type Budget = {

@@ -21,6 +21,6 @@ export async function callersOf(
     const call = exchanges[at]
     if (call) callers.push({ name: `exchange, ${door}`, perSecond: rates.exchange, call })
   }
-  const newcomer = { ...restCalls.get(await addTenant('newcomer')), hasNewConnections: true }
+  const newcomer = { ...restCalls.get(await addTenant('newcomer')), opensConnectionPerCall: true }
   return [...callers, { name: 'get, REST, new connections', perSecond: rates.list, call: newcomer }]
 }

@@ -13,10 +13,10 @@ export type GrpcCall = { path: string; request: string; authorization: string }
 export type Caller = {
   name: string
   perSecond: number
-  call: { rest: RestCall; hasNewConnections?: boolean } | { grpc: GrpcCall }
+  call: { rest: RestCall; opensConnectionPerCall?: boolean } | { grpc: GrpcCall }
 }
 
-/** The calls that each door offers. */
+/** Functions that return the calls of the clients, for one door. */
 export type CallSource<Call> = Record<'get' | 'list' | 'create', (tenant: Tenant) => Call> & {
   exchange(workload: Workload): Call
 }
@@ -27,14 +27,16 @@ export type OpenCaller = {
   close(): void
 }
 
-/** Calls wait for a free connection beyond this number, as in most HTTP clients. The wait is part of their latency. */
+/** Calls beyond this number wait for a free connection, as in most HTTP clients. The wait is part of their latency. */
 const maxConnections = 16
 
 export const openCaller = (port: number, { call }: Caller): OpenCaller =>
-  'grpc' in call ? openGrpc(port, call.grpc) : openRest(port, call.rest, call.hasNewConnections === true)
+  'grpc' in call ? openGrpc(port, call.grpc) : openRest(port, call.rest, call.opensConnectionPerCall === true)
 
-function openRest(port: number, call: RestCall, hasNewConnections: boolean): OpenCaller {
-  const agent = hasNewConnections ? undefined : new Agent({ keepAlive: true, maxSockets: maxConnections })
+function openRest(port: number, call: RestCall, opensConnectionPerCall: boolean): OpenCaller {
+  const agent = opensConnectionPerCall
+    ? undefined
+    : new Agent({ keepAlive: true, maxSockets: maxConnections })
   return {
     async send() {
       const { status, body } = await sendRest(port, call, agent ?? false)

@@ -48,7 +48,10 @@ const isVersion2 = ({ typeName }: DescMessage) => typeName.includes('.v2beta1.')
 
 const isTokenExchange = ({ typeName }: DescMessage) => typeName.startsWith('platform.oidc.')
 
-/** A limit that is empty or misspelt must not lead to a token without a limit. */
+/**
+ * `scope`, `scopes` and `cap` limit what a token may do. If one of them is empty or misspelt, the request is rejected,
+ * because otherwise the token would have no limit.
+ */
 function readTokenExchange(request: ReflectMessage, json: JsonValue, spelling: CallerSpelling): void {
   const paths: string[] = []
   readJson(request, json, {

@@ -14,14 +14,14 @@ export type UnsharedCalls = {
 }
 
 /**
- * By how much of a burst all copies together may admit too much. With the calls of a second that copies keep from each
- * other (see `minShared`), it is a whole burst.
+ * All copies together may exceed the limit by this fraction of a burst. The calls that are not sent yet (see
+ * `minShared`) add those of up to one second, a tenth of a burst, so the total excess is at most one burst.
  */
 const overshoot = 0.9
 
 /**
- * Fewer calls are kept for later. The calls that all copies keep from each other are then less than those of one second,
- * and most keys are never sent.
+ * The calls of a key are not sent before there are this many. So all copies together hold back less than the calls of
+ * one second for each key, and most keys are never sent.
  */
 const minShared = (perSecond: number, copies: number) => Math.max(1, perSecond / copies)
 
@@ -33,11 +33,12 @@ export function openUnsharedCalls(rates: readonly (Rate | undefined)[], maxMeter
   /** The meters with unshared calls, once for each class. */
   let pending: [meter: Meter, costClass: number][] = []
 
-  /** Calls that have refilled since would make no difference to another copy. */
-  const isOver = ({ fullAt }: Meter, costClass: number, now: number) => (fullAt[costClass] ?? 0) <= now
+  /** Whether the bucket is full again. Its unshared calls then make no difference to another copy. */
+  const isFullAgain = ({ fullAt }: Meter, costClass: number, now: number) => (fullAt[costClass] ?? 0) <= now
 
   return {
-    // If every other copy has admitted as many calls as this one, `overBudget` calls were not in the bucket.
+    // `overBudget` is the number of calls admitted beyond the limit, if every other copy has admitted as many unshared
+    // calls as this one.
     hasRoom(meter, costClass, { burst, burstMs, costMs }, now) {
       if (copies === 1) return true
       const left = (burstMs - Math.max(0, (meter.fullAt[costClass] ?? 0) - now)) / costMs
@@ -64,7 +65,7 @@ export function openUnsharedCalls(rates: readonly (Rate | undefined)[], maxMeter
         const calls = meter.unshared[costClass] ?? 0
         const isEnough = calls >= minShared(rates[costClass]?.perSecond ?? 0, copies)
         if (isEnough && taken.length < maxSharedKeys) taken.push([costClass, meter.key, calls])
-        else if (isEnough || !isOver(meter, costClass, now)) {
+        else if (isEnough || !isFullAgain(meter, costClass, now)) {
           kept.push([meter, costClass])
           continue
         }

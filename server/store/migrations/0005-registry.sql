@@ -21,7 +21,7 @@ create index repos_by_parent_name on repos (parent, name, uid);
 create index repos_by_parent_create_time on repos (parent, create_time, uid);
 create index repos_by_parent_update_time on repos (parent, update_time, uid);
 
--- `sort` tells tags that people give (0) from those that tools do.
+-- `sort` is the type of a tag, not an order: 0 for tags that people create, other values for tags that tools create.
 create table tags (
   uid text /*pg collate "C" */ primary key,
   parent text /*pg collate "C" */ not null references repos (uid),
