@@ -17,6 +17,9 @@ export type ConnectionState = {
   isStopped: boolean
 }
 
+export const isUnsent = (response: ServerResponse | undefined): response is ServerResponse =>
+  response !== undefined && !response.writableFinished && !response.closed
+
 /** Returns a function that returns the state of a connection. The state is garbage-collected with the connection. */
 export function openConnectionStates(): (socket: Duplex) => ConnectionState {
   const states = new WeakMap<Duplex, ConnectionState>()

@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream'
 import { createServer as createTlsServer } from 'node:tls'
 import type { ConnectionCounter } from './connection-counter.ts'
 import type { ConnectionState } from './connection-state.ts'
+import type { IdleConnections } from './idle-connections.ts'
 import { mayBePipelined, paceRequests } from './pacing.ts'
 import { peek } from './peek.ts'
 import type { Penalties } from './penalties.ts'
@@ -23,6 +24,7 @@ export type Connections = {
   /** Answers a connection beyond the limits of `counter` with an error, or resets it. */
   refuse(socket: Socket): void
   slowReaders: SlowReaders
+  idle: IdleConnections<Socket>
   stateOf(socket: Socket): ConnectionState
   /** Every open connection. */
   open: Set<Socket>
@@ -107,8 +109,9 @@ function detectProtocol(connections: Connections, socket: Socket, passHttp2: Pas
 }
 
 function passToHttp1(connections: Connections, socket: Socket, firstBytes: Buffer): void {
-  const { http1, stateOf, slowReaders } = connections
+  const { http1, stateOf, slowReaders, idle } = connections
   slowReaders.watch(socket)
+  idle.watch(socket)
   http1.emit('connection', socket)
   if (mayBePipelined(firstBytes)) paceRequests(socket, stateOf(socket))
   socket.resume()

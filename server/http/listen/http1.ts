@@ -25,7 +25,7 @@ export function openHttp1(options: Http1Options): Server {
     maxHeaderSize: maxHeaderBytes + maxUrlBytes,
     headersTimeout: timeoutsMs.headers,
     requestTimeout: timeoutsMs.request,
-    keepAliveTimeout: timeoutsMs.keepAlive,
+    keepAliveTimeout: 0, // idle-connections.ts closes idle connections
     connectionsCheckingInterval: timeoutsMs.checkInterval,
     requireHostHeader: false, // the door rejects a request without Host, with an error in our format
     optimizeEmptyRequests: true,
@@ -34,7 +34,6 @@ export function openHttp1(options: Http1Options): Server {
   const handle = (request: IncomingMessage, response: ServerResponse) => {
     if (isAdmitted(options, request, response)) onRequest(request, response)
   }
-  server.timeout = timeoutsMs.idle
   // No maximum: by default, headers after the 2000th are silently dropped. `maxHeaderSize` limits them enough.
   server.maxHeadersCount = 0
   server.on('request', handle)
@@ -52,8 +51,8 @@ export function openHttp1(options: Http1Options): Server {
 
 /**
  * False if the client has sent too many requests without reading the responses; its connection is then closed. After
- * too many refusals in a row, the connection is closed after this response. Its network is slowed down as well, unless a
- * web page of another site has caused a refusal: otherwise the page could slow down the network of its visitor.
+ * too many refusals in a row, the connection is closed after this response. Its network is slowed down as well, unless
+ * a web page of another site has caused a refusal: otherwise the page could slow down the network of its visitor.
  */
 function isAdmitted(options: Http1Options, { socket }: IncomingMessage, response: ServerResponse): boolean {
   const state = options.stateOf(socket)

@@ -126,7 +126,10 @@ for (const isTls of [false, true]) {
     })
 
     test('closes an idle connection', async () => {
-      const client = await connect(await openDoor({ isTls, timeoutsMs: { keepAlive: 50 } }), isTls)
+      const client = await connect(
+        await openDoor({ isTls, timeoutsMs: { keepAlive: 50, checkInterval: 10 } }),
+        isTls,
+      )
       client.send(get('/healthz'))
       assert.equal((await client.response()).status, 200)
       assert.equal((await client.remainingBytes()).length, 0)

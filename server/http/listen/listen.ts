@@ -6,10 +6,11 @@ import type { DoorOptions } from '../door.ts'
 import { bindAll, portOf } from './bind.ts'
 import type { ConnectionLimits } from './connection-counter.ts'
 import { openConnectionCounter } from './connection-counter.ts'
-import { openConnectionStates } from './connection-state.ts'
+import { isUnsent, openConnectionStates } from './connection-state.ts'
 import type { Connections, Tls } from './connections.ts'
 import { createPlainServer, createSecureServer } from './connections.ts'
 import { openHttp1 } from './http1.ts'
+import { openIdleConnections } from './idle-connections.ts'
 import { maxUnsentBytes, minBytesPerSecond } from './limits.ts'
 import type { Penalties } from './penalties.ts'
 import { openRefusals } from './refuse-connection.ts'
@@ -50,10 +51,18 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const stateOf = openConnectionStates()
   const onAbuse = ({ remoteAddress }: Socket) => penalties.add(remoteAddress)
   const slowReaders = openSlowReaders({ minBytesPerSecond, maxUnsentBytes, graceMs: timeoutsMs.idle, now })
-  const readersInterval = setInterval(slowReaders.check, timeoutsMs.checkInterval).unref()
+  const { keepAlive: keepAliveMs, idle: idleMs } = timeoutsMs
+  const idle = openIdleConnections<Socket>({ keepAliveMs, idleMs, now }, (socket) =>
+    isUnsent(stateOf(socket).latestResponse),
+  )
+  const checkConnections = () => {
+    slowReaders.check()
+    idle.check()
+  }
+  const checkInterval = setInterval(checkConnections, timeoutsMs.checkInterval).unref()
   const connections: Connections = {
     http1: openHttp1({ ...options, timeoutsMs, stateOf, onAbuse }),
-    ...{ onHttp2, penalties, stateOf, slowReaders },
+    ...{ onHttp2, penalties, stateOf, slowReaders, idle },
     counter: openConnectionCounter({ ...maxConnections, isProxy }),
     refuse: openRefusals({ ...options, lingerMs: timeoutsMs.linger }, tls !== undefined),
     firstBytesMs: timeoutsMs.firstBytes,
@@ -66,7 +75,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     port: portOf(servers[0]) ?? port,
     drain: () => drain(servers, connections, timeoutsMs.firstBytesAtStop),
     destroy() {
-      clearInterval(readersInterval)
+      clearInterval(checkInterval)
       for (const socket of connections.open) socket.destroy()
       connections.http1.close()
     },

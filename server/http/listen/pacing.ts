@@ -6,13 +6,14 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ConnectionState } from './connection-state.ts'
+import { isUnsent } from './connection-state.ts'
 
 /** Ends the head of every request. A chunked body ends with it, too. */
 const blankLine = '\r\n\r\n'
 
 /**
- * The end of a chunked body is not known in advance, so a slice of it ends after this many blank lines. If the body ends
- * earlier, the slice also contains the requests that follow it.
+ * The end of a chunked body is not known in advance, so a slice of it ends after this many blank lines. If the body
+ * ends earlier, the slice also contains the requests that follow it.
  */
 const blankLinesPerSlice = 8
 
@@ -68,9 +69,6 @@ function parserOf(socket: Socket): (bytes: Buffer) => void {
   if (!parse) throw new Error('node:http has no listener for data')
   return parse
 }
-
-const isUnsent = (response: ServerResponse | undefined): response is ServerResponse =>
-  response !== undefined && !response.writableFinished && !response.closed
 
 const isAwaitingResponse = (response: ServerResponse | undefined) =>
   isUnsent(response) && response.req.complete

@@ -14,7 +14,7 @@ export type TimeoutsMs = {
   idle: number
   /** To go on sending after its request was rejected, so that it can read the error. */
   linger: number
-  /** The interval at which the times for headers, requests and unread responses are checked. */
+  /** The interval at which the times for headers, requests, unread responses and idle connections are checked. */
   checkInterval: number
   /** To send its first bytes when the server is stopping. */
   firstBytesAtStop: number

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { asStatusError } from '../../aip/errors.ts'
 import type { Json } from '../../wire/reply.ts'
 import { forwardedFor } from '../door.ts'
+import { defaultTimeoutsMs } from '../listen/timeouts.ts'
 import type { StreamClient } from '../streams.ts'
 import { awaitsContinue, hasLongUnreadBody } from './body.ts'
 import { corsHeaders } from './cors.ts'
@@ -60,6 +61,9 @@ export function streamClient(
   })
 }
 
+/** Tells clients how long they may reuse an idle connection (RFC 2068 section 19.7.1.1). */
+const keepAliveHint = `timeout=${defaultTimeoutsMs.keepAlive / 1000}`
+
 export function writeHead(
   { corsOrigins, isDraining }: ResponseContext,
   request: IncomingMessage,
@@ -71,6 +75,7 @@ export function writeHead(
   const { origin } = request.headers
   if (origin !== undefined) headers.push(...corsHeaders(corsOrigins, origin, request.method === 'OPTIONS'))
   if (hasUnreadBody || awaitsContinue(request) || isDraining()) headers.push('connection', 'close')
+  else if (response.shouldKeepAlive) headers.push('keep-alive', keepAliveHint)
   response.writeHead(status, headers)
 }
 
