@@ -903,7 +903,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.registry.Registry.CreateTag": "Creates a tag in a repo. If the repo has a tag with this name, the call moves that tag to the image with this `digest`; without a `digest`, the call replaces the tag as `UpdateTag` does.",
   "platform.registry.Registry.UpdateTag": "Replaces a tag: omitted fields are reset to their defaults, except the digest, which is kept.",
   "platform.registry.Registry.DeleteTag": "Deletes a tag. The image is kept.",
-  "platform.registry.Registry.ListTags": "Lists all tags that the caller may see and that match. Tags of referrers, dates and builds are included unless the filter excludes them. If no tag matches, the list is empty.",
+  "platform.registry.Registry.ListTags": "Lists all tags that the caller may see and that match. Tags of artifacts that refer to an image, tags that end with a date, and tags that end with a build number are included unless the filter excludes them. If no tag matches, the list is empty.",
   "platform.registry.Registry.ListTagHistory": "Lists the images to which a tag was moved, the latest first.",
   "platform.registry.Repo": "A repo in version 1 of the API; see `platform.registry.v2beta1.Repo`.",
   "platform.registry.Repo.id": "Uid of the repo. Identifies the repo in an update; ignored in a create, where the server assigns it.",

@@ -15,9 +15,9 @@ export type Sample = {
   perCpu: number
 }
 
-export async function measure(load: Process, server: Server, task: Omit<Load, 'port'>): Promise<Sample> {
+export async function measure(loader: Process, server: Server, task: Omit<Load, 'port'>): Promise<Sample> {
   const before = await usageOf(server)
-  const { responseCount, seconds } = await load.ask<LoadResult>({ ...task, port: server.port })
+  const { responseCount, seconds } = await loader.ask<LoadResult>({ ...task, port: server.port })
   const after = await usageOf(server)
   return { rate: responseCount / seconds, perCpu: responseCount / (after.cpu - before.cpu) }
 }

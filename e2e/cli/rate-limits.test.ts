@@ -12,7 +12,7 @@ describe('stemma at a rate limit', () => {
     const { token, organization } = platform.owner
     const env = { STEMMA_API: platform.url, STEMMA_TOKEN: token }
     try {
-      // The limit admits ten lists at once, and each page is one.
+      // The limit allows a burst of ten list calls. With one group per page, listing 12 groups takes more than ten.
       for (let at = 0; at < 12; at++) {
         const { code, stderr } = await client.run(
           ['groups', 'create', '--name', `g${at}`, '--parent', organization],

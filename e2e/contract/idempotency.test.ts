@@ -63,7 +63,8 @@ onEachStore('idempotency keys', (engine) => {
     const ownerAbove = callers.indexOf('owner above')
     for (const method of services.flatMap(describeMethods)) {
       const row = matrix[method.name]
-      // People ask for access, so the calls that an owner may not make have a test of their own.
+      // The owner cannot call RequestGroupAccess, which is for people who are not members yet. It has a test of its own
+      // below.
       if (!method.isCreate || row?.codes[ownerAbove] !== 0) continue
       test(method.name, async () => {
         await forEachDoor(async (door, other) => {
@@ -169,7 +170,7 @@ onEachStore('idempotency keys', (engine) => {
       assert.equal(isReplayed(await door.send(createGroup, first, owner.token, key)), true)
     }))
 
-  test('a part of a v1 request that v2 has no field for belongs to the request', () =>
+  test('a request that differs only in a v1 field without a counterpart in v2 is another request, and is refused', () =>
     forEachDoor(async (door) => {
       const repo = { name: `r-${randomBytes(6).toString('hex')}`, readme: 'one' }
       const send = (readme: string) =>
@@ -322,7 +323,7 @@ onEachStore('idempotency keys', (engine) => {
       assert.equal(codeOf(await door.send(createGroup, request, token, key)), 0)
     }))
 
-  test('a token with limits gets no stored response of an organization', () =>
+  test('a token with limits does not get the stored response of a call that created an organization', () =>
     forEachDoor(async (door) => {
       const person = await platform.addUser(`${randomBytes(4).toString('hex')}@example.com`)
       const key = keyHeader(randomUUID())

@@ -1,4 +1,4 @@
-// A shell in a folder like a fresh clone, which runs the blocks of a page in order.
+// A shell that runs the code blocks of a documentation page in order, in a folder like a fresh clone.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'

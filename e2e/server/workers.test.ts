@@ -172,7 +172,7 @@ onEachStore('a server with several workers', (engine) => {
     assert.ok((await door.call(listGroups, {}, owner.token)).body)
   })
 
-  test('performs a create once that is repeated with its key while workers end', async () => {
+  test('performs a create only once if it is repeated with the same idempotency key while workers end', async () => {
     const created: string[] = []
     let isDone = false
     const createUntilDone = async (client: number) => {

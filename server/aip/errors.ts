@@ -165,7 +165,9 @@ export const withoutDetails = (error: StatusError) =>
 
 export const alreadyExists = (text: string) => new StatusError(Code.ALREADY_EXISTS, text)
 
-/** Thrown before the work of a call begins if it would block the thread for long. Another thread then performs the call. */
+/**
+ * Thrown before the work of a call begins if it would block the thread for long. Another thread then performs the call.
+ */
 export class TooExpensive extends StatusError {
   constructor() {
     super(Code.RESOURCE_EXHAUSTED, 'the call would read too many resources; narrow it to fewer groups')
@@ -229,7 +231,7 @@ export function quotaExceeded(kind: string, quota: ExceededQuota | undefined): S
       subject: `group:${quota.group}`,
       quotaId: 'resource_limits',
       quotaDimensions: { group: quota.group, used: String(quota.used) },
-      // A message of gRPC has no value in place of 0.
+      // Left out if it is 0: a proto3 message does not encode 0, so gRPC could not send it either.
       ...(quota.limit > 0 && { quotaValue: String(quota.limit) }),
     }),
   }

@@ -46,7 +46,9 @@ export function fingerprintOf(parts: unknown): string {
   return text.length <= maxPlainFingerprintLength ? text : hash('sha256', text, 'base64url').slice(0, 22)
 }
 
-/** If a page is listed again within a minute, its token is reused: sealing a token takes as long as reading ten rows. */
+/**
+ * If a page is listed again within a minute, its token is reused: sealing a token takes as long as reading ten rows.
+ */
 export function openPageSeals(keys: PageKeys, now: () => number, random: RandomBytes): PageSeals {
   const recent = new BoundedMap<string, { token: string; sealTime: number }>(maxReusedTokens)
   return {
@@ -101,7 +103,10 @@ export function openPageToken(keys: PageKeys, query: Query, token: string, now: 
   return cursor
 }
 
-/** Accepts only the exact text that was sent: the decoder of Node ignores characters that are not base64. */
+/**
+ * Accepts only the exact text that this server issued. The decoder of Node alone would not ensure that: it ignores
+ * characters that are not base64.
+ */
 function decode(token: string): Buffer {
   const bytes = token.length <= maxTokenLength ? Buffer.from(token, 'base64url') : Buffer.alloc(0)
   if (bytes.toString('base64url') !== token) throw forged()

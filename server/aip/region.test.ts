@@ -87,7 +87,7 @@ describe('a set of regions', () => {
     )
   })
 
-  test('made disjoint keeps the children of a resource, and removes a child from its own tree', () => {
+  test('made disjoint keeps a children region, and reduces the tree of one of these children to what is below that child', () => {
     const [child = ''] = smallTree.filter((uid) => uid.includes('/'))
     const parent = parentOf(child)
     const result = disjoint([
@@ -179,7 +179,7 @@ describe('thousands of grants', () => {
     assert.deepEqual(intersectAll(half, [{ kind: 'tree', uid: organization }]), half)
   })
 
-  test('are not all searched for each id above them', () => {
+  test('are not all scanned for each id if the ids are above all grants', () => {
     const line = lineage(organization + '/0123456789abcdef'.repeat(60))
     const bottom = line.at(-1) ?? ''
     const deep = disjoint(

@@ -98,7 +98,11 @@ export const settings = {
     '1',
     'how many threads serve calls: a number, or auto for one per core; more than one needs Linux',
   ),
-  rateRead: rateSetting('READ', 'caller=2000,organization=10000,address=10000', 'reads of one resource'),
+  rateRead: rateSetting(
+    'READ',
+    'caller=2000,organization=10000,address=10000',
+    'reads (calls that return a single resource)',
+  ),
   rateList: rateSetting('LIST', 'caller=500,organization=2000,address=2000', 'lists, searches and exports'),
   rateWrite: rateSetting('WRITE', 'caller=500,organization=2000,address=2000', 'changes'),
   rateExchange: rateSetting('EXCHANGE', 'caller=100,organization=500,address=500', 'exchanges of tokens'),

@@ -1,4 +1,4 @@
-// Repeats lists of advisories that read every row: 50 at a time, by several identities.
+// Sends list calls for advisories that make the server read every row: 50 calls in parallel, by several identities.
 import type { Attack } from './attack.ts'
 
 const advisories = '/vulnerabilities/v2beta1/advisories'

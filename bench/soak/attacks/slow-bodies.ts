@@ -1,4 +1,4 @@
-// Announces a large body, sends a byte in a second, and disconnects in the middle of the body.
+// Announces a large body, sends one byte per second, and disconnects in the middle of the body.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Attack } from './attack.ts'
 import { holdMs } from './attack.ts'

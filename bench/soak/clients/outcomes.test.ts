@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { openOutcomes, percentile } from './outcomes.ts'
 
 describe('the outcomes of a client', () => {
-  test('have percentiles that are measured values', () => {
+  test('have percentiles that are not interpolated: each is one of the measured values', () => {
     const hundred = Array.from({ length: 100 }, (_, at) => at + 1)
     assert.deepEqual(
       [percentile(hundred, 0.5), percentile(hundred, 0.99), percentile(hundred, 1)],

@@ -30,7 +30,10 @@ const noLimits: readonly EffectiveLimit[] = []
 const isAmong = (limits: readonly EffectiveLimit[], { group, quota }: Quota): boolean =>
   limits.some((other) => other.group === group && other.limit === quota)
 
-/** Whether one more resource may be created. No other transaction takes its place before the current one ends. */
+/**
+ * Whether one more resource may be created. The answer holds until the transaction ends, because other transactions
+ * that create such resources wait for the lock.
+ */
 export function* hasRoom({ quotas }: WriteAccess, kind: string, ancestors: readonly string[]): Work<boolean> {
   const need = { kind, ancestors, count: 1, isCounted: false }
   if (!quotas) return true
@@ -58,13 +61,13 @@ function* requireRoom(quotas: QuotaAccess, need: Need): Work<readonly EffectiveL
 
 /** The lock makes the counts exact. It is not taken where nothing is limited, so that creates there never wait. */
 function* readLimits(quotas: QuotaAccess, need: Need): Work<EffectiveLimit[]> {
-  const isKnown = isLimited(quotas, need)
-  if (isKnown === false && !need.isCounted) return []
+  const isLimitedHere = isLimited(quotas, need)
+  if (isLimitedHere === false && !need.isCounted) return []
   const { kind, ancestors, count, isCounted } = need
   const read = function* () {
     return limitsOnPath(kind, ancestors, yield* readUsage(kind, ancestors), quotas.defaults)
   }
-  if (isKnown === undefined && (yield* read()).length === 0) return []
+  if (isLimitedHere === undefined && (yield* read()).length === 0) return []
   yield lockUsage(kind, ancestors[0] ?? '')
   const limits = yield* read()
   return isCounted ? limits.map((limit) => ({ ...limit, used: limit.used - count })) : limits

@@ -23,8 +23,8 @@ export const totalSegment = -1
 export const blockOf = (segment: number) => segment - (segment % packsPerBlock)
 
 /**
- * The first segment of a new block. It is at least 2^52, so it differs from the segment of a document that was written
- * alone, which is the number of the document.
+ * The first segment of a new block. It is at least 2^52. A document that is written alone has a segment of its own,
+ * with the number of the document, which is below 2^52; so the two never collide.
  */
 export const newBlock = (firstUid: string) => blockOf(documentNumberOf(firstUid)) + 2 ** 52
 

@@ -1032,8 +1032,9 @@ export const Registry: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Lists all tags that the caller may see and that match. Tags of referrers, dates and builds are included unless the
-   * filter excludes them. If no tag matches, the list is empty.
+   * Lists all tags that the caller may see and that match. Tags of artifacts that refer to an image, tags that end
+   * with a date, and tags that end with a build number are included unless the filter excludes them. If no tag
+   * matches, the list is empty.
    *
    * @generated from rpc platform.registry.Registry.ListTags
    */

@@ -15,8 +15,7 @@ export type ClientRequest = {
   identity: string
   audiences: string[]
   scopes: string[]
-  /** Whether a refresh token is wanted. */
-  isRefreshed: boolean
+  wantsRefreshToken: boolean
   /** The digest of the browser's secret (browser.ts). */
   browser: string
   /** The PKCE code verifier, which proves that a code belongs to this sign-in. */

@@ -50,7 +50,7 @@ function readClientRequest(deps: PublishedDependencies, page: PageRequest): Clie
     identity: query.get('identity') ?? '',
     audiences: (query.get('audience') ?? '').split(',').filter(Boolean),
     scopes: query.getAll('scope').map(unescapeOnce),
-    isRefreshed: query.get('create_refresh_token') === 'true',
+    wantsRefreshToken: query.get('create_refresh_token') === 'true',
   }
 }
 

@@ -11,19 +11,20 @@ import type { PublishedDependencies } from './dependencies.ts'
 /** The tokens for a published client, after a person has signed in. */
 export async function issueTokens(
   deps: PublishedDependencies,
-  { identity: requested, audiences, scopes, isRefreshed }: ClientRequest,
-  codeSignIn: SignIn,
+  { identity: requested, audiences, scopes, wantsRefreshToken }: ClientRequest,
+  browserSignIn: SignIn,
 ): Promise<{ token: string; refreshToken: string | undefined }> {
   const { store, exchange, refreshTokens, authUrl, baseUrl } = deps
-  const { person: identity, signedInAt } = codeSignIn
+  const { person: identity, signedInAt } = browserSignIn
   const groups = await Promise.all(scopes.map((scope) => findGroup(store, scope, identity)))
   const limits = requestedLimits({ scopes: groups, cap: [] }, () => true)
   // A refresh token has no limits, and is issued only for the person's own identity.
   const isOwnIdentity = requested === '' || requested === identity
-  const hasRefreshToken = isRefreshed && isOwnIdentity && groups.length === 0
-  // An access token that is issued with a refresh token has the sign-in of the refresh token. It therefore stays valid
-  // when the browser's session ends, and stops working when the refresh token is revoked.
-  const signIn = hasRefreshToken ? refreshTokens.start(identity, signedInAt) : codeSignIn
+  const hasRefreshToken = wantsRefreshToken && isOwnIdentity && groups.length === 0
+  // An access token that is issued with a refresh token belongs to the new sign-in that the refresh token starts, not
+  // to that of the browser. It therefore stays valid when the browser's session ends, and stops working when the
+  // refresh token is revoked.
+  const signIn = hasRefreshToken ? refreshTokens.start(identity, signedInAt) : browserSignIn
   const ownToken = await mintToken(deps, { identity, audience: authUrl, signIn })
   const { token } = await exchange(ownToken, { identity: requested, audiences, limits })
   if (!hasRefreshToken) return { token, refreshToken: undefined }

@@ -5,7 +5,7 @@ import { sql } from '../../../store/sql.ts'
 import type { ExpiringStates } from '../expiring-states.ts'
 import { paths } from '../paths.ts'
 
-export const setUpLink = 'SetUpLink'
+export const setUpLinkKind = 'SetUpLink'
 const lifetimeSeconds = 24 * 60 * 60
 
 type LinkDependencies = { store: Store; states: ExpiringStates; authUrl: string; random: RandomBytes }
@@ -20,6 +20,6 @@ export async function makeSetUpLink({
   const [group] = await store.query(sql`select uid from groups limit 1`)
   if (group) return undefined
   const code = random(24).toString('base64url')
-  await store.write(() => states.put(setUpLink, code, {}, lifetimeSeconds))
+  await store.write(() => states.put(setUpLinkKind, code, {}, lifetimeSeconds))
   return `${authUrl}${paths.setUp}?code=${code}`
 }

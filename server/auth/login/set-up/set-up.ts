@@ -12,7 +12,7 @@ import { passwordFault } from '../passwords.ts'
 import { paths, prefixOf } from '../paths.ts'
 import type { SetUpDependencies } from './dependencies.ts'
 import { usedLink } from './dependencies.ts'
-import { setUpLink } from './set-up-link.ts'
+import { setUpLinkKind } from './set-up-link.ts'
 
 const advice = 'start the server again to get another'
 
@@ -48,7 +48,7 @@ const formOf = ({ authUrl }: SetUpDependencies, code: string) => ({
 
 /** The link is valid until an organization is created, here or in any other way. */
 function* requireLink({ states }: SetUpDependencies, code: string): Work<void> {
-  const state = yield* states.find(setUpLink, code)
+  const state = yield* states.find(setUpLinkKind, code)
   if (!state || state.useTime !== undefined) throw usedLink(advice)
   if (yield* first(sql`select uid from groups limit 1`))
     throw malformed('this server is set up already: sign in with stemma auth login', 410)
@@ -76,7 +76,7 @@ function* createOwner(
   // Waits for transactions that create an organization in another way, so that the check below sees it.
   yield raw('/*pg lock table groups in share row exclusive mode -- */ select 1')
   yield* requireLink(deps, code)
-  if (!(yield* states.use(setUpLink, code))) throw usedLink(advice)
+  if (!(yield* states.use(setUpLinkKind, code))) throw usedLink(advice)
   const identity = yield* vouchFor(people, authUrl, email, now())
   yield* setPassword(identity, passwordHash, now())
   return { identity, organization: yield* people.createOrganization(organization, identity) }
