@@ -85,7 +85,7 @@ export function openAuthentication(
   const rule = issuerRuleOf(config)
   const access = signInAccess(defaultLimits)
   const shared = { store, keys, secret, authUrl, baseUrl, rule, now, random }
-  const onSeen = openLastSeen({
+  const recordLastSeen = openLastSeen({
     ...{ store, now, access },
     onError: (err) => log.warn({ err }, 'the last seen time of an identity was not stored'),
   })
@@ -100,7 +100,7 @@ export function openAuthentication(
       ...shared,
       verifyOwn,
       issuerKeys,
-      onSeen,
+      recordLastSeen,
       callAws,
       runMatch,
       admit: limits.exchange,
@@ -113,7 +113,7 @@ export function openAuthentication(
     // Loaded at the first request: it takes 0.1 s and 15 MB, and most servers never need it.
     const login = await import('./auth/login/login.ts')
     return login.openLogin({
-      ...{ ...shared, ...tokens, states, people, outbound, onSeen, passwordCost, verifyIssued },
+      ...{ ...shared, ...tokens, states, people, outbound, recordLastSeen, passwordCost, verifyIssued },
       admit: limits.arrive,
       findPerson: (identity) => findPerson(store, identity),
       log: (event, message) => log.info(event, message),

@@ -79,7 +79,7 @@ export async function benchExchange(): Promise<Line[]> {
       now: Date.now,
       random,
       admit() {},
-      onSeen() {},
+      recordLastSeen() {},
       callAws,
       runMatch: () => Promise.reject(new Error('the identity has no patterns')),
     })

@@ -20,7 +20,7 @@ export type ExchangeDependencies = MintDependencies &
     /** Called with the uid of an identity that may be assumed. Throws if that has happened too often. */
     admit(identity: string): void
     /** Called with the uid of every identity that was assumed. */
-    onSeen(identity: string): void
+    recordLastSeen(identity: string): void
   }
 
 export type ExchangeRequest = {
@@ -37,7 +37,7 @@ export type Exchange = (bearer: string, request: ExchangeRequest) => Promise<Iss
 const maxCachedStaticKeys = 200
 
 export function openExchange(deps: ExchangeDependencies): Exchange {
-  const { authUrl, baseUrl, admit, onSeen } = deps
+  const { authUrl, baseUrl, admit, recordLastSeen } = deps
   const issuable = issuableAudiences(baseUrl, authUrl)
   const ownAudiences = [...new Set([authUrl, baseUrl, new URL(authUrl).host])]
   const assumeDeps: AssumeDependencies = {
@@ -59,7 +59,7 @@ export function openExchange(deps: ExchangeDependencies): Exchange {
       audience: others.length > 0 ? [audience, ...others] : audience,
       ...(email && { email }),
     })
-    onSeen(identity)
+    recordLastSeen(identity)
     return { token, expiry: expires * 1000 }
   }
 }

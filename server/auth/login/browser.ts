@@ -1,7 +1,7 @@
 // Recognises the browser that began a sign-in, by a random secret in a cookie. The other cookies of a sign-in are not
 // enough, because another host of the domain can set them (cookies.ts). An attacker on such a host could begin a
 // sign-in and set its cookies in the browser of another person. That person would then be signed in to the attacker's
-// account, or would sign the attacker's browser in.
+// account, or the attacker's browser would be signed in to that person's account.
 import { digestOf, equalInConstantTime } from '../../crypto/digest.ts'
 import type { RandomBytes } from '../../crypto/random.ts'
 import { cookieNamesOf, readCookie, setCookie } from './cookies.ts'

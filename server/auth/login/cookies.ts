@@ -1,5 +1,5 @@
-// Our cookies and their names. Browsers accept a cookie with the prefix `__Host-` only from this host, over https and for
-// all paths, so neither another host of the domain nor a page over http can set it (RFC 6265bis, section 4.1.3).
+// Our cookies and their names. Browsers accept a cookie with the prefix `__Host-` only from this host, over https and
+// for all paths, so neither another host of the domain nor a page over http can set it (RFC 6265bis, section 4.1.3).
 import type { PageRequest } from './page-request.ts'
 
 export type CookieNames = {
@@ -36,7 +36,7 @@ export function readCookie({ request }: PageRequest, name: string): string | und
 
 type NewCookie = { name: string; value: string; path: string; seconds: number }
 
-/** Replaces a cookie of the same name and path that was set for this response. */
+/** Adds a cookie to the response, in place of an earlier one with the same name and path. */
 export function setCookie(
   authUrl: string,
   { response }: PageRequest,

@@ -28,11 +28,11 @@ export const isFormPath = (path: string) => formPaths.includes(path)
 export async function forwardToOidcProvider(deps: ForwardDependencies, page: PageRequest): Promise<void> {
   const { request, response, path, query } = page
   let forwarded = request
-  // A link may contain the code in a parameter. Renamed to one that oidc-provider ignores, the code only prefills the
-  // form, and the person must submit it.
+  // A link may contain the code as `user_code`, which oidc-provider would submit. As `code`, it only prefills the form,
+  // and the person must submit it.
   if (path === paths.device) renameParameter(query, 'user_code', 'code')
-  // oidc-provider would store this parameter in a cookie. It is needed only for a redirect after the sign-out, and no
-  // client has one.
+  // oidc-provider would store `state` in the session, which may be a cookie. Only a redirect after the sign-out needs
+  // `state`, and no client has registered such a redirect.
   if (path === paths.logout) query.delete('state')
   if (request.method === 'POST' && isFormPath(path)) {
     const form = await readForm(request)

@@ -43,8 +43,8 @@ const handlers: Record<string, Handler> = {
 
 /**
  * Returns the handler of a request. No other code selects handlers. Paths must match exactly: the router of
- * oidc-provider ignores a slash at the end, so `/device/` would show the page of device codes, but without our limits on
- * wrong codes.
+ * oidc-provider ignores a slash at the end, so `/device/` would show the page of device codes, but without our limits
+ * on wrong codes.
  */
 export function routeOf({ method, path }: Pick<PageRequest, 'method' | 'path'>): Handler | 'oidc-provider' {
   const pattern = patternOf(path)
@@ -63,7 +63,7 @@ const callbackPath = new RegExp(`^${paths.callback}/.+`)
 const patternOf = (path: string) =>
   path.replace(signInPath, `${paths.signIn}/:uid`).replace(callbackPath, `${paths.callback}/:provider`)
 
-/** Redirects a browser that returns from a provider to the path of its sign-in: the cookie is sent only to that path. */
+/** After the return from a provider, redirects to the path of the sign-in: its cookies are sent only to that path. */
 async function returnToInteraction(
   { upstream, authUrl }: { upstream: Upstream; authUrl: string },
   { path, query }: PageRequest,

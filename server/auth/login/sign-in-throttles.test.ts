@@ -60,14 +60,14 @@ describe('wrong passwords and device codes', () => {
     )
   })
 
-  test('that are refused because of the account do not count for the network of its owner', () => {
+  test('that are refused by the limit of the account do not count against the network of its owner', () => {
     let time = 0
     const throttles = openSignInThrottles(() => time)
     const attempt = (address: string) => attemptAll(attemptsOf(throttles, 'ada', address))
     for (let count = 0; count < 100; count++) attempt(`10.${count}.0.1`)
     time = 4 * 60_000
     for (let count = 0; count < 70; count++) assert.throws(() => attempt('203.0.113.9'), tooMany)
-    // Now the attacker's failures are forgotten. The refused attempts, two minutes ago, would still count.
+    // Now the attacker's failures have expired. If the refused attempts had counted, they would not have expired yet.
     time = 6 * 60_000
     for (let count = 0; count < 10; count++) attempt('203.0.113.9')
     assert.throws(() => attempt('203.0.113.9'), tooMany)

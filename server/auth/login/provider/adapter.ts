@@ -15,7 +15,7 @@ import type { SealedStates } from '../sealed-states.ts'
 import { isSealedKind } from '../sealed-states.ts'
 import { identityOf, loginOf } from '../state-identity.ts'
 
-/** The lifetime of states that oidc-provider stores without one: that of a refresh token, which is valid longest. */
+/** For states that oidc-provider stores without a lifetime: the lifetime of refresh tokens, which is the longest. */
 const defaultLifetimeSeconds = 30 * 24 * 60 * 60
 
 /** The maximum length of the state of a device code, in characters of JSON. Anyone can make the server store one. */
@@ -74,7 +74,7 @@ export function adapterOf(deps: AdapterDependencies): AdapterFactory {
   }
 }
 
-/** Turns an error of the store into one that oidc-provider answers with its status. */
+/** Converts the errors that a client can cause into errors of oidc-provider, and rethrows all others. */
 function throwForClient(error: unknown, { response }: PageRequest): never {
   if (error instanceof StoreError && error.kind === 'foreign-key')
     throw new errors.SessionNotFound('the identity was deleted')

@@ -2,9 +2,9 @@
 import type { ClientMetadata } from 'oidc-provider'
 import { paths } from '../paths.ts'
 
-/** The command line client, and any other program that listens on its user's machine. */
+/** The command line client, and any other program that receives its redirect on the user's machine. */
 export const nativeClient = 'stemma'
-/** All published clients. They sign in at `/oauth`, and the server handles the authorization code for them. */
+/** All published clients. They sign in at `/oauth`, and the server redeems the authorization code for them. */
 export const publishedClient = 'published'
 
 const grantTypes = ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code']

@@ -3,7 +3,7 @@ import type { Store } from '../../../store/db.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import { findProviderByDomain } from '../upstream/known-providers.ts'
 
-/** Published clients ask whether a verified organization of this name has an identity provider. */
+/** Tells published clients whether the verified organization named after a domain has an identity provider. */
 export async function checkOrganization(
   { store }: { store: Store },
   { query }: PageRequest,

@@ -82,10 +82,10 @@ function personFor(
   const audiences = [claims.aud].flat()
   const emailDomain = emailDomainOf(claims)
   const ownsEmailDomain = ({ domain }: KnownProvider) => domain !== undefined && domain === emailDomain
-  const addressedProviders = providers.filter(({ configuration }) =>
+  const audienceProviders = providers.filter(({ configuration }) =>
     audiences.includes(configuration.clientId),
   )
-  const provider = addressedProviders.find(ownsEmailDomain) ?? addressedProviders[0]
+  const provider = audienceProviders.find(ownsEmailDomain) ?? audienceProviders[0]
   if (provider) return personOf(provider, claims)
   const ownAudiences = [authUrl, baseUrl, new URL(authUrl).host]
   if (!audiences.some((audience) => ownAudiences.includes(audience)))

@@ -19,7 +19,7 @@ export type SignInDependencies = {
   findPerson(identity: string): Promise<Profile | undefined>
   now(): number
   random: RandomBytes
-  onSeen(identity: string): void
+  recordLastSeen(identity: string): void
   onSignIn(event: SignInEvent): void
 }
 

@@ -29,7 +29,7 @@ export async function finishSignIn(
   const result = { login: { accountId: identity, amr: [by], ts: signedInAt }, consent: {} }
   const location = await provider().interactionResult(request.request, request.response, result)
   await endSessionOfOtherPerson(deps, interaction, identity)
-  deps.onSeen(identity)
+  deps.recordLastSeen(identity)
   deps.onSignIn({ identity, by, address: request.address })
   return { location }
 }
