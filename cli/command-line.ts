@@ -1,4 +1,4 @@
-// Parses the command line of a resource command: the flags of its request fields and those of all commands.
+// Parses the command line of a resource command: the flags of its request fields, and the flags that every command has.
 import type { ParseArgsOptionsConfig } from 'node:util'
 import { parseArgs } from 'node:util'
 import { ScalarType } from '@bufbuild/protobuf'
@@ -12,7 +12,7 @@ import { contextOptions } from './parse-flags.ts'
 const text = { type: 'string' } as const
 const toggle = { type: 'boolean' } as const
 
-/** The flags of all commands. */
+/** The flags that every command has. */
 export const commonOptions = {
   ...contextOptions,
   output: { ...text, short: 'o' },

@@ -56,7 +56,7 @@ function contextNameFor(config: ConfigFile, api: string | undefined): string {
   const current = config.current ?? defaultContext
   if (api === undefined || savedContext(config, current)?.api === api) return current
   const names = Object.keys(config.contexts ?? {}).filter((name) => savedContext(config, name)?.api === api)
-  // If several contexts are for this server, none is preferred: the caller must name one.
+  // If several contexts have this server, none of them is preferred; `--context` selects one.
   return names.length === 1 ? (names[0] ?? defaultContext) : defaultContext
 }
 

@@ -1,5 +1,5 @@
 // The capacity of a server: how many Gets it answers in a second over REST, with 32 connections that wait for their
-// responses. This server has no rate limits that matter, so one caller can use all of it.
+// responses. The rate limits of this server are so high that one caller can use its whole capacity.
 import { requestOf } from '../cases/rest-ratio.ts'
 import { measure } from '../load/load.ts'
 import { startProcess } from '../load/processes.ts'

@@ -8,6 +8,7 @@ export type SoakOptions = {
   /** How long the well-behaved clients are measured without attacks. */
   idle: number
   warmUp: number
+  /** How long the capacity of the server is measured. */
   capacity: number
   /** Names of the attacks. */
   attacks: string[]
@@ -18,7 +19,7 @@ export type SoakOptions = {
 export const usage = `Usage: npm run soak -- [--seconds 600] [--attacks NAME,NAME] [--workers 1]
 Attacks: ${Object.keys(attacks).join(', ')}`
 
-/** Access tokens are valid for an hour, which also has to suffice for the phases before the attack. */
+/** Access tokens are valid for an hour, and the phases before the attack take part of it. */
 const maxSeconds = 3000
 
 export function parseOptions(args: string[]): SoakOptions {
@@ -33,7 +34,7 @@ export function parseOptions(args: string[]): SoakOptions {
   if (unknown.length > 0) throw new Error(`unknown attack ${unknown.join(', ')}`)
   return {
     attack,
-    // A p99 needs some hundred calls of each client.
+    // A p99 needs at least a hundred calls of each client.
     idle: Math.min(60, Math.max(5, attack / 4)),
     warmUp: 10,
     capacity: Math.min(5, attack / 10),

@@ -17,17 +17,17 @@ import { startSoakServer } from './soak-server.ts'
 const progressSeconds = 30
 
 export async function runSoak(options: SoakOptions, signal: AbortSignal): Promise<Measured> {
-  await using ended = new AsyncDisposableStack()
+  await using cleanup = new AsyncDisposableStack()
   const capacity = await measureCapacity(options.capacity, options.serverFlags)
   signal.throwIfAborted()
   console.log(`capacity: ${capacity.toFixed(0)} Gets per second`)
   const issuer = await startIssuer('ES256')
-  ended.defer(() => issuer.close())
+  cleanup.defer(() => issuer.close())
   const soak = await startSoakServer(issuer, options.serverFlags)
-  ended.defer(() => soak.end())
+  cleanup.defer(() => soak.end())
   const start = (file: string) => {
     const process = startProcess('load-core', file)
-    ended.defer(() => process.stop())
+    cleanup.defer(() => process.stop())
     return process
   }
   const clients = start('bench/soak/clients/client-process.ts')

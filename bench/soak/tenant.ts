@@ -1,4 +1,4 @@
-// The organizations of the clients and the attackers, with their credentials. `authorization` is the value of that header.
+// The organizations of the clients and the attackers. `authorization` is the value of an Authorization header.
 
 /** `group` is two levels below the organization. */
 export type Tenant = { organization: string; group: string; authorization: string }
@@ -7,11 +7,11 @@ export type Tenant = { organization: string; group: string; authorization: strin
 export type Workload = { identity: string; authorization: string }
 
 export type AttackerTenant = Tenant & {
-  /** The headers of further owners. */
+  /** The Authorization headers of further owners of the organization. */
   members: string[]
-  /** The header of an identity that is bound in a thousand groups. */
+  /** The Authorization header of an identity that has role bindings in a thousand groups. */
   memberOfManyGroups: string
   repo: string
-  /** The workload that the attackers try to be. */
+  /** The workload that the attackers try to impersonate. */
   attacked: Workload
 }

@@ -90,7 +90,7 @@ async function createOrganization(config: Config) {
 
 /**
  * Writes rows, tally and indexes directly, because writing through the store would take minutes. Returns the uid of a
- * team whose rows are in the middle of those that are written.
+ * team in the middle of the insertion order.
  */
 function fill(file: string, organization: string, count: number): string {
   const connection = connect(file, { isReadOnly: false, clock: systemClock })

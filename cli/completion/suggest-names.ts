@@ -6,7 +6,7 @@ import type { ContextFlags } from '../context.ts'
 import { commandOf, rowsField } from '../contract/commands.ts'
 import { camel } from '../contract/spelling.ts'
 import { findGroups } from '../names/find.ts'
-import { isNamed, nameFieldOf, resourceThatNames } from '../names/naming.ts'
+import { isNamed, namedResourceFor, nameFieldOf } from '../names/naming.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Candidate } from './candidate.ts'
 
@@ -24,7 +24,7 @@ export async function suggestNames(
 ): Promise<Candidate[]> {
   try {
     const connection = await openConnection({ ...server, timeoutMs }, runtime)
-    const namedResource = resourceThatNames(resource)
+    const namedResource = namedResourceFor(resource)
     return namedResource === 'groups'
       ? await groupPaths(connection, word)
       : await nameCandidates(connection, namedResource)

@@ -11,7 +11,7 @@ export type Command = {
   method: Method
   /** Decides which flags the command has and how its response is printed. */
   kind: 'list' | 'stream' | 'delete' | 'update' | 'call'
-  /** The path of fields from the request to the uid that is given without a flag. Empty if there is no such uid. */
+  /** The path of fields from the request to the uid that users give as an argument. Empty if there is none. */
   target: DescField[]
 }
 
@@ -57,7 +57,7 @@ function resourceOf(service: DescService): Resource {
     name,
     service,
     commands: commands.sort((a, b) => rank(a) - rank(b)),
-    message: list && subjectOf(list),
+    message: list && printedMessageOf(list),
   }
 }
 
@@ -67,8 +67,8 @@ function rank({ verb }: Command): number {
 }
 
 /**
- * The name of the method without the resource, and without `get` if another word follows: `list` for `ListGroups`, `get`
- * for `GetGroup`, `readme` for `GetRepoReadme`.
+ * The name of the method without the resource, and without `get` if another word follows: `list` for `ListGroups`,
+ * `get` for `GetGroup`, `readme` for `GetRepoReadme`.
  */
 function verbOf(method: string, resource: string): string {
   const name = kebab(method)
@@ -113,8 +113,8 @@ function findRowsField({ method }: Command) {
   return fields.find((field) => field.fieldKind === 'list' && field.listKind === 'message')
 }
 
-/** The message type that is printed: that of the response, or of its rows if it has rows. */
-export function subjectOf(command: Command): DescMessage {
+/** The message that is printed: the response, or one of its rows if it has rows. */
+export function printedMessageOf(command: Command): DescMessage {
   return findRowsField(command)?.message ?? command.method.desc.output
 }
 

@@ -11,7 +11,7 @@ import { examplesOf, treeExamples } from '../help/examples.ts'
 import { helpOf } from '../help/help.ts'
 import { columnsOf } from '../output/columns.ts'
 import { parseTreeLine } from '../resources/run-tree.ts'
-import { commandOf, findResource, resources, subjectOf } from './commands.ts'
+import { commandOf, findResource, printedMessageOf, resources } from './commands.ts'
 import { flagsOf, isUid } from './request-flags.ts'
 
 const generatedFolder = join(import.meta.dirname, '../../api/gen/platform')
@@ -88,7 +88,7 @@ describe('every table', () => {
     const list = resourceCommands.find(({ verb }) => verb === 'list')
     if (list)
       test(`${name} has columns of existing fields`, () => {
-        const message = subjectOf(list)
+        const message = printedMessageOf(list)
         for (const { paths } of columnsOf(message, true))
           for (const path of paths) assert.ok(hasPath(message, path.split('.')), path)
       })

@@ -21,7 +21,7 @@ function request(resource: string, verb: string, args: string[], content?: JsonO
 }
 
 describe('a request', () => {
-  test('sets fields by flags at any depth', () => {
+  test('contains the fields that flags set, at any depth', () => {
     assert.deepEqual(request('identities', 'create', ['--name', 'ci', '--claim-match.issuer=https://a']), {
       identity: { name: 'ci', claimMatch: { issuer: 'https://a' } },
     })
@@ -71,7 +71,7 @@ describe('a request', () => {
 
 describe('a command line', () => {
   const command = commandOf('groups', 'create')
-  test('is rejected for an unknown flag, with a similar flag as suggestion, and for a flag without its value', () => {
+  test('is rejected if a flag is unknown, with a similar flag as suggestion, or if a flag has no value', () => {
     assert.throws(
       () => parseCommandLine(command, ['--nme', 'a']),
       /has no flag --nme \(did you mean --name\?\)/,
@@ -105,7 +105,7 @@ describe('a document', () => {
     for (const wrong of ['', '[]', '- a', 'just words', '{', 'a: [', 'a: 1\na: 2'])
       assert.throws(() => parseDocument(wrong, 'x'), UsageError, wrong)
   })
-  test('with exponentially many aliases is rejected', () => {
+  test('is rejected if its aliases would expand exponentially', () => {
     const levels = Array.from({ length: 30 }, (_, at) => `a${at + 1}: &a${at + 1} [*a${at},*a${at}]`).join(
       '\n',
     )

@@ -11,7 +11,7 @@ export type FieldValue = { path: DescField[]; value: JsonValue }
 export type Document = { content: JsonObject; source: string }
 
 /**
- * `document` is the resource, or the whole request if the method has no resource. `values` are those of flags and take
+ * `document` is the resource, or the whole request if the method has no resource. `values` come from flags and take
  * precedence over the document.
  */
 export function buildRequest(command: Command, values: FieldValue[], document?: Document): JsonObject {
@@ -51,7 +51,7 @@ function addMask(command: Command, request: JsonObject): void {
   request.updateMask = mask.join(',')
 }
 
-/** The paths of all fields that are present, down to the fields that have a flag. */
+/** The paths of all fields that are present: for a nested message, those of its fields, or its own if it is empty. */
 function pathsOf(message: DescMessage, content: JsonObject): string[] {
   return message.fields.flatMap((field): string[] => {
     const value = content[field.jsonName]

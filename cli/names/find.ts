@@ -21,7 +21,7 @@ async function find(connection: Connection, resource: string, filter: JsonObject
   }))
 }
 
-/** An empty name matches nothing: as a filter it would match everything. */
+/** Returns nothing for an empty name, because an empty filter would match every resource. */
 async function findByName(
   connection: Connection,
   resource: string,
@@ -34,8 +34,9 @@ async function findByName(
 }
 
 /**
- * Finds groups by path, such as `acme/team-a`. The path starts at an organization or, if the caller sees no organization
- * with that name, at any group. Groups in the same parent may have the same name, so each step may have several matches.
+ * Finds groups by path, such as `acme/team-a`. The path starts at an organization or, if the caller sees no
+ * organization with that name, at any group. Groups in the same parent may have the same name, so each step may have
+ * several matches.
  */
 export async function findGroups(connection: Connection, path: string): Promise<Match[]> {
   const [first = '', ...rest] = path.split('/')

@@ -20,9 +20,10 @@ export function parentOf(resource: string): string {
 export const separatorOf = (resource: string): string => optionsOf(resource).separator
 
 /**
- * The resource by whose names this resource is found: `groups` for account associations, which have the uids of groups.
+ * The resource whose names users type for this resource: `groups` for account associations, which have the uids of
+ * groups; otherwise the resource itself.
  */
-export const resourceThatNames = (resource: string): string =>
+export const namedResourceFor = (resource: string): string =>
   optionsOf(resource).hasUidOfParent ? parentOf(resource) : resource
 
 /** The field that contains the name, in proto spelling. */

@@ -4,7 +4,7 @@ import { exitCodes } from '../exit-codes.ts'
 import { Failure, UsageError } from '../failure.ts'
 import type { Match } from './find.ts'
 import { findGroups, findNamed } from './find.ts'
-import { isNamed, looksLikeUid, resourceThatNames } from './naming.ts'
+import { isNamed, looksLikeUid, namedResourceFor } from './naming.ts'
 
 /** Resolves a name, path or uid to a uid. Matches in `preferredGroup` take precedence over others. */
 export async function resolveUid(
@@ -14,7 +14,7 @@ export async function resolveUid(
   preferredGroup?: string,
 ): Promise<string> {
   if (looksLikeUid(text)) return text
-  const namedResource = resourceThatNames(resource)
+  const namedResource = namedResourceFor(resource)
   if (text === '') throw new UsageError(`expected the name or uid of ${withArticle(namedResource)}`)
   if (!isNamed(namedResource))
     throw new UsageError(

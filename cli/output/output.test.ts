@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
 import fc from 'fast-check'
 import { parse } from 'yaml'
-import { commandOf, subjectOf } from '../contract/commands.ts'
+import { commandOf, printedMessageOf } from '../contract/commands.ts'
 import { ageOf } from './cells.ts'
 import type { Format } from './format.ts'
 import { createPrinter, printResource } from './printer.ts'
@@ -11,7 +11,7 @@ import type { Screen } from './screen.ts'
 import { truncate, widthOf } from './text-width.ts'
 
 const now = Date.parse('2026-01-31T12:00:00Z')
-const message = subjectOf(commandOf('groups', 'list'))
+const message = printedMessageOf(commandOf('groups', 'list'))
 
 async function printed(format: Format, pages: JsonObject[][], isTerminal = false): Promise<string> {
   let text = ''
@@ -94,7 +94,7 @@ test('a readme is printed without its field name', async () => {
     },
   }
   const command = commandOf('repos', 'readme')
-  await printResource('table', subjectOf(command), { uid: 'u', content: '# a\n\nb' }, screen)
+  await printResource('table', printedMessageOf(command), { uid: 'u', content: '# a\n\nb' }, screen)
   assert.equal(text, '# a\n\nb\n')
 })
 

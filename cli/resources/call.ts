@@ -1,5 +1,5 @@
 import type { JsonObject } from '@bufbuild/protobuf'
-import { rowsField, subjectOf } from '../contract/commands.ts'
+import { printedMessageOf, rowsField } from '../contract/commands.ts'
 import { parseFormat } from '../output/format.ts'
 import { createPrinter, printResource } from '../output/printer.ts'
 import type { Invocation } from './invocation.ts'
@@ -11,7 +11,7 @@ export async function runCall(invocation: Invocation): Promise<void> {
   const { positionals, options } = line
   const isDocument = command.method.desc.output.typeName === 'google.protobuf.Struct'
   const format = parseFormat(options.output, isDocument ? 'json' : 'table')
-  const message = subjectOf(command)
+  const message = printedMessageOf(command)
   const callFor = async (target?: string) =>
     connection.call(command.method.desc, await readRequest(invocation, target))
   const printer = createPrinter(format, message, screen)

@@ -22,8 +22,8 @@ function bodyLines({ code, message, details, status, requestId }: StemmaError): 
 }
 
 /**
- * Finds the flag of a field. The server spells the field as in JSON or as in the proto, and writes it with or without
- * the field of the resource before it.
+ * Finds the flag of a field. The server writes the field in JSON or proto spelling, and with or without the field of
+ * the resource as a prefix: `group.name` or `name`.
  */
 function flagFor(command: Command, field: string): string {
   const name = snake(field)

@@ -15,6 +15,6 @@ export type Invocation = {
   runtime: Runtime
 }
 
-/** Shows progress on standard error if that is a terminal, unless the results are printed to a terminal as well. */
-export const progressUnlessOnScreen = ({ screen, runtime: { stderr, now } }: Invocation): Progress =>
+/** Shows progress on standard error if that is a terminal and standard output is redirected. */
+export const progressIfRedirected = ({ screen, runtime: { stderr, now } }: Invocation): Progress =>
   createProgress(!screen.isTerminal && stderr.isTTY === true, stderr, now)

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@bufbuild/protobuf'
 import type { Connection } from '@stemma/api'
 import type { Command } from '../contract/commands.ts'
-import { rowsField, subjectOf } from '../contract/commands.ts'
+import { printedMessageOf, rowsField } from '../contract/commands.ts'
 import { spaced } from '../contract/spelling.ts'
 import { parseFormat } from '../output/format.ts'
 import type { PagePrinter } from '../output/page-printer.ts'
@@ -9,7 +9,7 @@ import { createPrinter } from '../output/printer.ts'
 import type { Progress } from '../output/progress.ts'
 import { report } from '../runtime.ts'
 import type { Invocation } from './invocation.ts'
-import { progressUnlessOnScreen } from './invocation.ts'
+import { progressIfRedirected } from './invocation.ts'
 import { readRequest } from './read-request.ts'
 
 export type Page = { rows: JsonObject[]; nextPageToken: string; totalCount: number }
@@ -20,11 +20,11 @@ const maxPageSize = 200
 export async function runList(invocation: Invocation): Promise<void> {
   const { command, line, connection, screen, runtime } = invocation
   const request = await readRequest(invocation, undefined)
-  const printer = createPrinter(parseFormat(line.options.output), subjectOf(command), screen)
+  const printer = createPrinter(parseFormat(line.options.output), printedMessageOf(command), screen)
   const reportEmpty = () => report(runtime, `No ${spaced(command.resource)}.`)
   if (line.options.all) {
     const pages = listPages(connection, command, request)
-    const count = await printPages(pages, printer, progressUnlessOnScreen(invocation))
+    const count = await printPages(pages, printer, progressIfRedirected(invocation))
     if (count === 0) reportEmpty()
     return
   }

@@ -83,8 +83,8 @@ async function withFlagName<T>({ name }: Flag, work: () => Promise<T>): Promise<
 }
 
 /**
- * Reads the file of `@FILE`, and standard input for `@-`, so that secrets need not be on the command line. A text that
- * starts with `@@` means itself without the first `@`.
+ * Reads the file of `@FILE`, and standard input for `@-`, so that secrets need not be on the command line. `@@text`
+ * stands for the text `@text`.
  */
 async function readContent(text: string, runtime: Runtime): Promise<string> {
   if (!text.startsWith('@')) return text

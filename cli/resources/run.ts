@@ -28,7 +28,7 @@ const runners: Record<Command['kind'], (invocation: Invocation) => Promise<void>
 export async function runResource(name: string, args: string[], runtime: Runtime): Promise<void> {
   const resource = findResource(name)
   if (!resource) throw new UsageError(`stemma has no command ${JSON.stringify(name)}; see stemma --help`)
-  // The verb may be omitted if there is only one: `stemma ping`.
+  // A resource with a single command has no verb: `stemma ping`.
   const [firstCommand] = resource.commands
   const [verb = '', ...verbArgs] =
     resource.commands.length === 1 && firstCommand ? [firstCommand.verb, ...args] : args

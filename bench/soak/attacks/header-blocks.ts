@@ -1,4 +1,4 @@
-// Sends HTTP/2 header blocks of 60 KB: literally, or as short references to the HPACK table.
+// Sends HTTP/2 headers of 60 KB: as literal text, or compressed to references to one field in the HPACK table.
 import {
   callBlock,
   headers,

@@ -7,7 +7,7 @@ import { openOutcomes, percentile } from './outcomes.ts'
 import { pace, realClock } from './pacing.ts'
 
 export type ClientCommand = { start: { port: number; callers: Caller[] } } | 'progress' | 'finish'
-/** Of the calls since the last progress. `p99` is in milliseconds. */
+/** Describes the calls since the previous `progress` command. `p99` is in milliseconds. */
 export type ClientProgress = { calls: number; errors: number; p99: number }
 export type ClientResult = Record<string, Summary>
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pace } from './pacing.ts'
 
-test('after a delay, every overdue call is sent with the time at which it was intended', async () => {
+test('after a delay, all overdue calls are sent at once, each with its intended time', async () => {
   let now = 0
   const clock = {
     now: () => now,
