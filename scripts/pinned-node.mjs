@@ -25,8 +25,8 @@ const sentByTerminal = ['SIGINT', 'SIGQUIT', 'SIGHUP']
 const forwardedSignals = ['SIGTERM', 'SIGUSR2', ...sentByTerminal]
 
 /**
- * Starts the program whose entry point is `main`, with the arguments of this process: in this process if its Node is
- * the right one and no flags are needed, otherwise in place of this process.
+ * Runs the program whose entry point is `main`, with the arguments of this process: in this process if its Node is the
+ * right one and no flags are needed, otherwise by `becomePinned`.
  */
 export async function startPinned(main, flags = []) {
   if (flags.length === 0 && findNode() === process.execPath) {
@@ -36,9 +36,9 @@ export async function startPinned(main, flags = []) {
 }
 
 /**
- * Replaces this process by Node with these arguments, if this is the right Node. Another Node runs as a child process,
- * because a failing execve aborts the process, for example if the pinned Node was built for another C library. So does
- * Node on Windows, which has no execve.
+ * Runs Node with these arguments. If this process already runs the right Node, execve replaces the process. Otherwise,
+ * and on Windows, which has no execve, Node runs as a child process. Another Node is not started by execve, because a
+ * failing execve aborts the process, for example if the pinned Node was built for another C library.
  */
 async function becomePinned(args) {
   const { execPath, execve, platform } = process
@@ -47,7 +47,9 @@ async function becomePinned(args) {
   process.exitCode = await runPinned(args)
 }
 
-/** Runs Node with these arguments and resolves to its exit code. A signal that ends the child also ends this process. */
+/**
+ * Runs Node with these arguments and resolves to its exit code. A signal that ends the child also ends this process.
+ */
 export async function runPinned(args, { cwd, env = process.env } = {}) {
   const node = findNode()
   if (node === undefined) return refuse(`this is Node ${process.versions.node}`)

@@ -79,5 +79,5 @@ export const restrictedFiles: Record<string, string[]> = {
 /** Every room of the server may import these. */
 export const sharedRooms = ['server/bounded-map', 'type server/log']
 
-/** Folders that no other room may import, whatever the table says. */
+/** Folders that only files of the same room may import, whatever the table says. */
 export const internalFolders = ['server/store/statement/']

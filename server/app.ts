@@ -41,7 +41,7 @@ export type Overrides = CoreOverrides & {
   drainTimeoutMs?: number
   /** How many rows a list may read without the lane. */
   maxListRows?: number
-  /** How often copies of the server share the calls that they have counted, in milliseconds. */
+  /** How often copies of the server exchange their call counts for rate limits, in milliseconds. */
   shareIntervalMs?: number
 }
 
@@ -52,7 +52,7 @@ export type App = {
   /** The page that creates the first organization; undefined if an organization exists. */
   setUpLink: string | undefined
   endpoints: readonly Endpoint[]
-  /** Shares the calls of rate limits with other copies and threads. Happens once a second by itself. */
+  /** Exchanges the call counts for rate limits with other copies and threads. Also runs by itself every second. */
   shareLimits(): Promise<void>
   /**
    * Waits for running calls, then stops. Unless `isUrgent`, it first goes on serving for `drainDelayMs`, so that load
@@ -65,8 +65,8 @@ const systemNow = Date.now
 /** A list that reads more rows than this would delay other calls by more than about 10 ms. */
 const defaultMaxListRows = 5000
 /**
- * How long a statement of PostgreSQL may take that only reads. Writes may wait longer, for the locks of others, up to the
- * deadline of the call.
+ * How long a statement that only reads may take in PostgreSQL. Writes may wait longer for locks, up to the deadline of
+ * the call.
  */
 const readTimeoutMs = 20_000
 
@@ -168,7 +168,7 @@ async function openMetrics(
     : listenForMetrics({ ...options, port: metricsPort, hosts }, paths)
 }
 
-/** The options of the doors that do not depend on the store. */
+/** The door options that do not depend on the store. */
 function doorOptionsOf(config: Config, log: Log, refusals: RefusalLog) {
   const { errorDomain, baseUrl, corsOrigins, vendorPrefixes, port, hosts, tls, maxConnections } = config
   const onRejected: OnRejected = (requestId, error, address) => {

@@ -132,7 +132,7 @@ onEachStore('the token exchange', (engine) => {
     }
   })
 
-  describe('matches', () => {
+  describe('an identity', () => {
     const attempt = async (uid: string, claims: JsonObject) => {
       const token = await issuer.sign(claims)
       const results = await Promise.all(doors.map((door) => door.call(exchange, { identity: uid }, token)))
@@ -140,7 +140,7 @@ onEachStore('the token exchange', (engine) => {
       return results[0]?.error
     }
 
-    test('issuer and subject, exactly or by an anchored pattern', async () => {
+    test('can be assumed if issuer and subject match exactly or match an anchored pattern', async () => {
       assert.equal(await attempt(identity, {}), undefined)
       const patterns = { issuerPattern: 'http://127\\.0\\.0\\.1:\\d+', subjectPattern: 'repo:acme/.+' }
       const byPattern = await makeIdentity({ claimMatch: patterns })
@@ -151,7 +151,7 @@ onEachStore('the token exchange', (engine) => {
         assert.equal((await attempt(identity, { sub }))?.code, 7, sub)
     })
 
-    test('the audience that the identity requires, or else an audience of this server', async () => {
+    test('requires the audience in its claim match, or if there is none, an audience of this server', async () => {
       for (const aud of ['http://stemma.test', 'stemma.test', ['other', 'stemma.test']])
         assert.equal(await attempt(identity, { aud }), undefined, String(aud))
       for (const aud of ['http://stemma.test/', 'https://stemma.test', 'other', ['a', 'b']])
@@ -162,7 +162,7 @@ onEachStore('the token exchange', (engine) => {
       assert.match((await attempt(withAudience, {}))?.message ?? '', /invalid "aud"/)
     })
 
-    test('further claims, and names the one that does not match', async () => {
+    test('can require further claims; the error names the claim that does not match', async () => {
       const claimMatch = {
         ...{ issuer: issuer.issuer, subject: 'robot' },
         ...{ claims: { env: 'prod', run: '7', ok: 'true' }, claimPatterns: { ref: 'refs/heads/.+' } },
@@ -182,7 +182,7 @@ onEachStore('the token exchange', (engine) => {
       }
     })
 
-    test('nothing for an unknown identity, issuer or subject, and returns the same error for each', async () => {
+    test('cannot be assumed if it is unknown or does not accept issuer or subject; the error is the same', async () => {
       const unknownIssuer = await startIssuer()
       const identityOfOtherIssuer = await makeIdentity({
         claimMatch: { issuer: 'https://else.test', subject: 'robot' },
@@ -239,7 +239,7 @@ onEachStore('the token exchange', (engine) => {
     }
   })
 
-  test('static keys work without network access, and only for their subject and key', async () => {
+  test('static keys verify a token without network access; another subject or key is refused', async () => {
     const [door] = doors as [Door]
     const offline = await startIssuer('ES256')
     const issuerKeys = JSON.stringify({ keys: [offline.key().jwk] })

@@ -197,7 +197,7 @@ onEachStore('sign-in of published clients', (engine) => {
       return [answer.status, answer.status === 200 ? await answer.json() : undefined]
     }
 
-    test('is reported by /orgcheck if the organization is verified', async () => {
+    test('is possible for a verified organization, for which /orgcheck returns true', async () => {
       assert.deepEqual(await orgCheck('acme.example'), [200, true])
       assert.deepEqual(await orgCheck('nobody.example'), [200, false])
       assert.deepEqual(await orgCheck(''), [400, undefined])

@@ -109,7 +109,7 @@ onEachStore('registration', (engine) => {
     await unknownIssuer.close()
   })
 
-  test('changes nothing if the invite is invalid or for another person', async () => {
+  test('changes nothing if the invite is invalid or identityId names another person', async () => {
     for (const door of doors) {
       const token = await issuer.sign({ sub: `nobody-${door.name}` })
       const uid = userUid(issuer.issuer, `nobody-${door.name}`)
@@ -121,7 +121,7 @@ onEachStore('registration', (engine) => {
     }
   })
 
-  test('trusts only addresses of the organization’s domain', async () => {
+  test('trusts an e-mail address only if it is verified and in the organization’s domain', async () => {
     const [door] = doors as [Door]
     const code = await invite({ email: 'ada@acme.example' })
     const sign = (email: string, claims: JsonObject = {}) =>

@@ -226,7 +226,7 @@ const provider = declareMessages({
 describe('an immutable field', () => {
   const current = { name: 'a', region: 'eu', oidc: { issuer: 'i', rule: 'sub', checked: 'yes' } }
 
-  test('may be repeated unchanged or omitted, also with *', () => {
+  test('may be sent unchanged or omitted, also with the mask *', () => {
     assert.deepEqual(update(provider, current, { name: 'b', region: 'eu', oidc: current.oidc }, ['*']), {
       ...current,
       name: 'b',

@@ -16,7 +16,7 @@ test('a quoted key may contain every printable ASCII character', () => {
   )
 })
 
-test('a key without quotes is the same key', () => {
+test('a key is the same with and without quotes', () => {
   for (const key of [
     '8e03978e-40d5-43dd-bc93-6894a57f9324',
     'a',
@@ -27,7 +27,7 @@ test('a key without quotes is the same key', () => {
     assert.equal(parseIdempotencyKey(key), parseIdempotencyKey(`"${key}"`))
 })
 
-test('a malformed key is an error that does not quote it', () => {
+test('the error for a malformed key does not contain the key', () => {
   const malformed = ['', '""', 'a b', 'a,b', '"a', 'a"', '"a"b"', '"\\a"', '"a";b=1', '"é"', 'é', '"\n"', ' ']
   for (const header of [...malformed, 'x'.repeat(256), `"${'x'.repeat(256)}"`, 'y'.repeat(100_000)]) {
     const fault = parseIdempotencyKey(header)

@@ -1,5 +1,5 @@
-// Regions are parts of the tree. The resources that a caller may see are a set of regions, and so are the resources that
-// a list asks for. The list reads the intersection, which is computed from the uids alone, because uids are paths.
+// Regions are parts of the tree. The resources that a caller may see are a set of regions, and so are the resources
+// that a list asks for. The list reads the intersection, which is computed from the uids alone, because uids are paths.
 import { isAtOrBelow, isBelow, lineage, parentOf } from './uid.ts'
 
 export type Region =
@@ -118,7 +118,7 @@ export function disjoint(regions: readonly Region[]): Region[] {
   return kept
 }
 
-/** Removes the region's own uid from it if that uid is a child of one of these parents. Empty if nothing remains. */
+/** The region, without its own uid if that uid is a child of one of these parents. Empty if nothing remains. */
 function withoutChildrenOf(parents: ReadonlySet<string>, region: Region): Region[] {
   const isChild = region.uid !== '' && parents.has(parentOf(region.uid))
   if (!isChild || region.kind === 'below' || region.kind === 'children') return [region]

@@ -64,7 +64,7 @@ describe('a uid', () => {
     assert.notEqual(newChildUid(newRoot, Date.now(), randomBytes), below)
   })
 
-  test('contains every random bit', () => {
+  test('that is created contains all random bytes', () => {
     assert.equal(
       newRootUid((size) => Buffer.alloc(size, 0xab)),
       'ab'.repeat(20),

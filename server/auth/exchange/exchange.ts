@@ -17,7 +17,7 @@ export type ExchangeDependencies = MintDependencies &
     baseUrl: string
     /** Matches costly patterns in a worker thread. */
     runMatch: RunMatch
-    /** Called with the uid of an identity that may be assumed. Throws if that has happened too often. */
+    /** Counts an exchange. Throws if this identity or its organization has made too many. */
     admit(identity: string): void
     /** Called with the uid of every identity that was assumed. */
     recordLastSeen(identity: string): void

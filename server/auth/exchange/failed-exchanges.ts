@@ -20,18 +20,18 @@ export async function throttledExchange<T>(
   action: () => Promise<T>,
   isRefusal?: IsRefusal,
 ): Promise<T> {
-  const accessKey = awsKeyOf(attempt)
+  const accessKey = awsAccessKeyOf(attempt)
   // Only AWS can verify a signed request, so the limit is checked before the request is sent to AWS. Failures are
   // counted for each access key that signs requests, so one client does not block others.
-  if (accessKey !== undefined) throttle.require(keyOf(attempt, accessKey))
-  return throttled(throttle, () => keyOf(attempt, accessKey ?? issuerOf(attempt)), action, isRefusal)
+  if (accessKey !== undefined) throttle.require(throttleKeyOf(attempt, accessKey))
+  return throttled(throttle, () => throttleKeyOf(attempt, accessKey ?? issuerOf(attempt)), action, isRefusal)
 }
 
-/** A digest, since the parts may be long. `source` is the result of `awsKeyOf` or `issuerOf`. */
-const keyOf = ({ address, identity }: ExchangeAttempt, source: string) =>
+/** A digest, since the parts may be long. `source` is the result of `awsAccessKeyOf` or `issuerOf`. */
+const throttleKeyOf = ({ address, identity }: ExchangeAttempt, source: string) =>
   digestOf([networkOf(address), source, identity].join('\n'))
 
-function awsKeyOf({ bearer }: ExchangeAttempt): string | undefined {
+function awsAccessKeyOf({ bearer }: ExchangeAttempt): string | undefined {
   // A JSON Web Token contains dots. A signed AWS request does not, because it is encoded in base64url.
   const request = bearer.includes('.') ? undefined : readAwsRequest(bearer)
   return request && accessKeyOf(request)
