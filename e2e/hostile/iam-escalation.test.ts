@@ -44,7 +44,7 @@ import {
 import type { WorldPlatform } from '../iam/world-platform.ts'
 import { startWorldPlatform } from '../iam/world-platform.ts'
 
-/** All capabilities of IAM, and some that no method requires. */
+/** All capabilities of IAM, and some that none of the writes below requires. */
 const capabilities = [
   ...allCapabilities.filter(({ number }) => CapabilitySchema.value[number]?.name.startsWith('CAP_IAM_')),
   ...['repo.list', 'repo.create', 'apk.list'].flatMap((name) => capabilityNamed(name) ?? []),
@@ -84,7 +84,7 @@ const isCovered = (held: Held, bit: number, place: string) =>
 
 const lineage = (uid: string): string[] => (uid === '' ? [] : [uid, ...lineage(groupOf(uid))])
 
-/** Bindings grant roles to identities; invites and providers grant them to people who use them later. */
+/** Bindings grant roles to identities. Invites and providers grant roles to people who accept or sign in later. */
 async function readSnapshot(store: Store): Promise<Snapshot> {
   return store.read(function* (): Work<Snapshot> {
     const uids = {} as Snapshot['uids']

@@ -119,7 +119,9 @@ examples('an administrator of identities in a team', {
     }
   },
 
-  async 'cannot take over an identity of another organization that has a role in this one'(stage) {
+  async 'cannot take over an identity that belongs to another organization and has a role in this one'(
+    stage,
+  ) {
     const { platform, owner } = stage
     for (const way of ['its uid', 'a pattern for its team']) {
       const { team, robot, admin } = await makeTeam(stage)
@@ -137,7 +139,9 @@ examples('an administrator of identities in a team', {
     }
   },
 
-  async 'cannot take over an identity of the organization that has a role in another one'(stage) {
+  async 'cannot take over an identity that belongs to this organization and has a role in another one'(
+    stage,
+  ) {
     const { platform, owner } = stage
     const { robot, admin } = await makeTeam(stage)
     const partner = await platform.addOrganization('partner')
@@ -163,9 +167,7 @@ examples('an administrator of identities in a team', {
     await stage.succeed(createIdentity, { parent: team, identity })
   },
 
-  async 'can change and create identities of the team with whose tokens no other identity can be assumed'(
-    stage,
-  ) {
+  async 'can change and create identities of the team that no other identity trusts'(stage) {
     const { platform, owner } = stage
     const { team, robot, admin } = await makeTeam(stage)
     const others: JsonObject[] = [
@@ -186,7 +188,7 @@ examples('an administrator of identities in a team', {
     await stage.succeed(createIdentity, { parent: team, identity }, admin.token)
   },
 
-  async 'is refused if more identities may trust one of the team than the server checks, but an owner is not'(
+  async 'cannot change or create an identity that more identities may trust than the server checks, but an owner can'(
     stage,
   ) {
     const { platform, owner } = stage

@@ -1,5 +1,5 @@
-// Attempts to exceed the limits of a group: by racing, by batches, through other calls, and by asking what other
-// organizations have.
+// Attempts to exceed the limits of a group (by racing, by batches, through other calls), and to learn the limits of
+// groups that the caller may not see.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -97,7 +97,7 @@ onEachStore('callers who try to exceed a limit', (engine) => {
     assert.equal(await count('groups', owner.organization), 10)
   })
 
-  test('a limit that is set while clients create is not exceeded by more than it found', async () => {
+  test('a limit that is set while clients create resources applies at once', async () => {
     for (let round = 0; round < 5; round++) {
       const { organization, token } = await platform.addOrganization('late.example')
       const racing = race(
@@ -134,7 +134,7 @@ onEachStore('callers who try to exceed a limit', (engine) => {
     assert.equal(await count('role_bindings', group), 20)
   })
 
-  test('deleting and creating in a loop never exceeds the limit, and loses no unit', async () => {
+  test('deleting and creating in a loop never exceeds the limit, and each deletion makes room', async () => {
     const { organization, token } = await platform.addOrganization('loop.example')
     await setLimits(platform.store, organization, { repos: 4 })
     const loop = async (client: number) => {

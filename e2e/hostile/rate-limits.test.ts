@@ -15,7 +15,7 @@ import { onEachStore } from '../../server/testing/stores.ts'
 const { getGroup } = GroupsService.method
 const clock = () => 0
 
-/** How many of `count` reads over REST are answered with 200. Each has the X-Forwarded-For of its number. */
+/** How many of `count` reads over REST are answered with 200. Read `at` sends `forwardedFor(at)` as X-Forwarded-For. */
 async function answered(
   { url }: Platform,
   { token, organization }: TestIdentity,
@@ -67,7 +67,7 @@ onEachStore('a caller that ignores its rate limit', (engine) => {
     assert.equal(await admitted(other, 100), 10)
   })
 
-  test('and uses many identities of its organization is stopped, and other organizations are not', async () => {
+  test('and uses many identities is stopped by the limit of its address', async () => {
     const evil = await platform.addOrganization('evil')
     let total = 0
     for (let at = 0; at < 10; at++)
@@ -105,7 +105,7 @@ onEachStore('a workload of many identities', (engine) => {
 onEachStore('X-Forwarded-For', (engine) => {
   const rates = ['--rate-read', 'caller=0,organization=0,address=1']
 
-  test('of an untrusted client gives it no further limits', async () => {
+  test('of an untrusted client is ignored: its calls count for one address', async () => {
     const platform = await startPlatform(engine, rates, { clock })
     try {
       assert.equal(await answered(platform, platform.owner, 30, (at) => `198.51.100.${at}`), 10)
@@ -114,7 +114,7 @@ onEachStore('X-Forwarded-For', (engine) => {
     }
   })
 
-  test('through a trusted proxy counts the last address that is no proxy, and an IPv6 /64 as one', async () => {
+  test('of a trusted proxy names the limited address: the last one that is no proxy, or its IPv6 /64', async () => {
     const platform = await startPlatform(engine, [...rates, '--trusted-proxies', '127.0.0.0/8,10.0.0.0/8'], {
       clock,
     })

@@ -243,7 +243,7 @@ onEachStore('an attacker at sign-in', (engine) => {
     assert.equal(providerPage.status, 400)
   })
 
-  test('an address verified by the operator stays with its owner when the base URL changes', async () => {
+  test('cannot take a verified address: it stays with its owner when the base URL changes', async () => {
     const identity = await addAccount(platform, 'fay@example.com')
     const again = await platform.store.write(() =>
       vouchFor(

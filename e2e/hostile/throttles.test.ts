@@ -32,7 +32,7 @@ onEachStore('an attacker whose exchanges fail', (engine) => {
   })
   after(() => setUp.stop())
 
-  /** Makes more attempts than are allowed. Returns each code that they got once, in order of appearance. */
+  /** Makes more attempts than are allowed. Returns the distinct codes that they got, in order of appearance. */
   const codesOf = async (attempt: () => Promise<{ error?: { code: number } | undefined }>) => {
     const codes = new Set<number>()
     for (let count = 0; count < attemptCount; count++) codes.add((await attempt()).error?.code ?? 0)

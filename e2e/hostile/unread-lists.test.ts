@@ -117,7 +117,7 @@ onEachStore('long lists of v1', (engine) => {
     assert.ok(outcomes.includes('refused'))
     await assertOthersAreAnswered()
     session.destroy()
-    // After the disconnect, the caller may have unread bytes again.
+    // After the disconnect, the unread bytes no longer count.
     const nextSession = connect(platform.url)
     while ((await listOverGrpc(nextSession)) === 'refused') await assertOthersAreAnswered()
     nextSession.destroy()

@@ -18,8 +18,9 @@ import { setLimits } from './operator-limits.ts'
 const { createGroup, getGroupUsage } = GroupsService.method
 const { createRepo, deleteRepo } = ReposService.method
 
-/** `parent` is the index of an earlier group; 0 is the organization. */
+/** `at` selects the group of a create, or the repo of a delete. */
 type Step = { kind: 'create' | 'delete'; at: number }
+/** The first element of `tree` is the organization. `parent` selects one of the groups before the element. */
 type Scenario = { tree: { parent: number; limit: number | undefined }[]; rounds: Step[][] }
 
 const step = fc.record<Step>({
@@ -107,7 +108,7 @@ onEachStore('limits', (engine) => {
           for (const [index, { error }] of created.entries()) {
             if (!error) continue
             assert.equal(error.code, 8, error.message)
-            // Together with what was deleted meanwhile, the group was full.
+            // The group or one above it was full, if the repos that were deleted in this round are counted too.
             const atMost = [...left, ...(deleted as Set<string>)]
             assert.ok(isFull(atMost, parents[index] ?? ''), 'refused without reason')
           }

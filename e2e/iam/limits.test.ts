@@ -30,7 +30,7 @@ const usageOf = async ({ succeed }: ExampleContext, uid: string, kind: string, t
   return (kinds as JsonObject[]).find((usage) => usage.kind === kind)
 }
 
-/** Each kind, and a resource of it that a call of the owner creates in a group. */
+/** For each kind that the owner of a group can create by a call: the name of its message. */
 const createdByCall: Record<string, string> = {
   ...{ identities: 'Identity', roles: 'Role', role_bindings: 'RoleBinding', repos: 'Repo', tags: 'Tag' },
   ...{ identity_providers: 'IdentityProvider', group_invites: 'GroupInvite', advisories: 'Advisory' },
@@ -67,7 +67,7 @@ examples('limits of groups', {
     const { organization } = owner
     const { kinds } = await succeed(getGroupUsage, { uid: organization })
     const names = (kinds as { kind: string }[]).map(({ kind }) => kind)
-    // Groups have an example of their own, and access requests are requested by people outside of the organization.
+    // Groups have their own test below, and access requests are made by people outside the organization.
     const others = ['groups', 'group_access_requests']
     assert.deepEqual(names, [...Object.keys(createdByCall), ...others].sort())
     for (const [kind, resource] of Object.entries(createdByCall)) {
@@ -76,13 +76,13 @@ examples('limits of groups', {
       await setLimits(platform.store, organization, { [kind]: 0 })
       await assert.rejects(createIn(context, resource), /Resource exhausted/, kind)
       await setLimits(platform.store, organization, {})
-      // Ids of advisories are random, and the random numbers of these examples repeat.
+      // The counter that replaces randomness in these tests gives every advisory the same id.
       if (kind === 'advisories') continue
       await createIn({ ...context, here: await newGroup(stage, organization) }, resource)
     }
   },
 
-  async 'the creation of groups is limited, and so are groups further down'(stage) {
+  async 'a limit on groups counts the groups of every level below'(stage) {
     const { fail, owner, platform } = stage
     await setLimits(platform.store, owner.organization, { groups: 2 })
     const first = await newGroup(stage, owner.organization)
@@ -142,7 +142,7 @@ examples('limits of groups', {
     assert.equal((await usageOf(stage, group, 'role_bindings'))?.available, '0')
   },
 
-  async 'owners set limits of groups below, not higher than the nearest one above'(stage) {
+  async 'owners set limits of groups below their own, not higher than the nearest limit above'(stage) {
     const { succeed, fail, owner, platform } = stage
     await setLimits(platform.store, owner.organization, { repos: 10 })
     const group = await newGroup(stage, owner.organization)
@@ -195,7 +195,7 @@ examples('limits of groups', {
     )
   },
 
-  async 'limits that are not whole numbers of known kinds are refused with their name'(stage) {
+  async 'a limit with an invalid number or an unknown kind is refused, and the error names it'(stage) {
     const { succeed, fail, owner } = stage
     const uid = await newGroup(stage, owner.organization)
     for (const [name, limit, text] of [

@@ -58,7 +58,7 @@ for (const [name, { makeClient, requestOf }] of Object.entries(entryPoints)) {
     }
   })
 
-  describe(`a request ${name} arrives unchanged`, () => {
+  describe(`a request of the SDK ${name} arrives unchanged`, () => {
     let sent: Request | undefined
     const options: ConnectionOptions = {
       baseUrl: 'http://localhost',

@@ -5,8 +5,8 @@ import { connect, createServer } from 'node:net'
 export type DroppingProxy = { url: string; dropped(): number; close(): void }
 
 /**
- * Starts a proxy before a server. It drops the connections of the first `count` creates when the server responds: the
- * server has executed them, and their responses are lost.
+ * Starts a proxy in front of a server. It drops the connections of the first `count` creates when the server responds:
+ * the server has executed them, and their responses are lost.
  */
 export async function startDroppingProxy(target: string, count: number): Promise<DroppingProxy> {
   const { hostname, port } = new URL(target)

@@ -1,4 +1,5 @@
-// A call that uses up its time says how to ask for less. On the embedded store, calls do not wait.
+// The error of a list that takes too long says how to ask for less. Tested on PostgreSQL, where a lock makes a list
+// wait.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'

@@ -137,7 +137,7 @@ function settlePending(ledger: Ledger, stored: ReadonlyMap<string, string>): voi
   if (pending.action !== 'delete' && name === pending.name) names.set(uid, name)
 }
 
-/** Repeats the creates that have no response. Whether or not they were carried out before, they now were, once. */
+/** Repeats the creates that have no response. Their idempotency keys ensure that each is carried out only once. */
 async function repeatCreates(door: Door, owner: Owner, ledgers: readonly Ledger[]): Promise<void> {
   for (const ledger of ledgers) {
     const { pending } = ledger

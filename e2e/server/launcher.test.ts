@@ -25,11 +25,11 @@ const { execPath } = process
 const { launcher } = defaultProgram
 const onWindows = process.platform === 'win32' ? 'Windows has neither execve nor process groups' : false
 
-const isReplacing = (node: string) =>
+const hasExecve = (node: string) =>
   spawnSync(node, ['-p', 'process.execve !== undefined']).stdout.includes('true')
 
-/** The Node of the tests, whose process the server takes over, and the Node of the machine if it starts a child. */
-const nodes = [execPath, defaultProgram.node].filter((node, at) => at === 0 || !isReplacing(node))
+/** The Node of the tests, where the server replaces the launcher, and the machine's Node if it has no execve. */
+const nodes = [execPath, defaultProgram.node].filter((node, at) => at === 0 || !hasExecve(node))
 
 /** The child processes of a process, with their arguments. */
 function childrenOf(pid: number): { pid: number; args: string }[] {
@@ -43,7 +43,7 @@ function childrenOf(pid: number): { pid: number; args: string }[] {
 const argsOf = (pid: number) =>
   spawnSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }).stdout
 
-/** Prints the flags of each Node process that starts: of the launcher, and of the program if it has its own. */
+/** Prints the flags of Node each time it starts: for the launcher, and again if the launcher starts Node. */
 const printFlags = `data:text/javascript,console.error(JSON.stringify(process.execArgv))`
 
 describe('the launcher of stemmad', { ...timeout, skip: onWindows }, () => {
@@ -76,7 +76,7 @@ describe('the launcher of stemmad', { ...timeout, skip: onWindows }, () => {
     const program: Program = { node, launcher }
     const kind = node === execPath ? 'in one process' : 'with a child process'
 
-    test(`sets the size of the young generation by the command, ${kind}`, async () => {
+    test(`sets the young generation size of each command, ${kind}`, async () => {
       const env = { NODE_OPTIONS: `--import "${printFlags}"` }
       for (const [command, megabytes] of [
         ['check', 8],
@@ -156,7 +156,7 @@ for (const shell of ['/bin/dash', '/bin/bash'].filter(existsSync)) {
 describe('pinned-node.mjs', { ...timeout, skip: onWindows }, () => {
   const pinnedNode = join(root, 'scripts/pinned-node.mjs')
 
-  test('runs a script in its own process, with its arguments and exit code', async () => {
+  test('runs a script in the same process, with the arguments and exit code of the script', async () => {
     const script = 'console.log(process.pid, process.argv[1]); process.exitCode = 3'
     const child = spawn(execPath, [pinnedNode, '-e', script, 'argument'])
     const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')])

@@ -93,7 +93,7 @@ onEachStore('stemmad limits', (engine) => {
     assert.equal((await create()).error?.code, 8)
   })
 
-  test('a default for something that is not a kind stops the start with its name', async () => {
+  test('a server does not start with a default for an unknown kind, and the error names the kind', async () => {
     await assert.rejects(
       startPlatform(engine, ['--default-limits', 'groups=2,clusters=3,repositoris=4']),
       /STEMMA_DEFAULT_LIMITS \(--default-limits\): "clusters" is not a kind .*\n.*"repositoris" is not a kind/s,

@@ -71,7 +71,7 @@ onEachStore('rate limits', (engine) => {
     }
   })
 
-  test('send Retry-After and RateLimit over REST, and pages of allowed origins may read them', async () => {
+  test('send RateLimit over REST when less than half is left, and Retry-After with a refusal', async () => {
     const caller = await newCaller()
     const fields = ['retry-after', 'ratelimit-policy', 'ratelimit']
     const seen: (string | null)[][] = []
@@ -208,7 +208,7 @@ onEachStore('the rate limit of the token exchange', (engine) => {
   })
   after(() => setUp.stop())
 
-  test('counts the identities that were proven and their organization, and no failed exchange', async () => {
+  test('counts successful exchanges by identity and organization, and does not count failed ones', async () => {
     const { doors, issuer } = setUp
     const token = await issuer.sign()
     const [first, second, third] = [
