@@ -106,14 +106,14 @@ describe('retries of a create', () => {
     assert.deepEqual(requests.map(keyOf), ['"mine"', '"mine"'])
   })
 
-  test('happen while the first attempt is still running', async () => {
+  test('happen if the server answers that the first attempt is still running', async () => {
     const running = sendJson({ code: 10, message: 'running', details: [] }, 409, { 'retry-after': '0' })
     const { url, requests } = await start(running, sendJson({}))
     await createGroup(url)
     assert.equal(requests.length, 2)
   })
 
-  test('do not happen if the caller declares it not idempotent', async () => {
+  test('do not happen if the caller declares the call not idempotent', async () => {
     const { url, requests } = await start(sendUnavailable(), sendJson({}))
     await assert.rejects(createGroup(url, { isIdempotent: false }), isStemmaError(Code.UNAVAILABLE))
     assert.equal(requests.length, 1)
@@ -150,8 +150,8 @@ describe('retries of any call', () => {
   })
 })
 
-describe('retries of another write', () => {
-  test('do not happen if the server may have received it', async () => {
+describe('retries of an update or a delete', () => {
+  test('do not happen if the server may have received the request', async () => {
     for (const answer of [sendUnavailable(), resetConnection]) {
       const { url, requests } = await start(answer, sendJson({}))
       const call = groupsAt(url).updateGroup({ group: { uid: 'x', name: 'a' } })
@@ -161,7 +161,7 @@ describe('retries of another write', () => {
     }
   })
 
-  test('happen if the caller declares it idempotent', async () => {
+  test('happen if the caller declares the call idempotent', async () => {
     const { url, requests } = await start(sendUnavailable(), sendJson({}))
     await groupsAt(url).deleteGroup({ uid: 'x' }, { isIdempotent: true })
     assert.equal(requests.length, 2)
@@ -171,9 +171,9 @@ describe('retries of another write', () => {
     const { url, server } = await start(neverAnswer)
     await new Promise((resolve) => server.close(resolve))
     const groups = groupsAt(url, { retry: { initialDelayMs: 100, random: () => 0 } })
-    const created = groups.createGroup({ group: { name: 'a' } })
+    const updated = groups.updateGroup({ group: { uid: 'x', name: 'a' } })
     await sleep(20)
     servers.push(await listen(sendJson({ name: 'a' }), Number(new URL(url).port)))
-    assert.equal((await created).name, 'a')
+    assert.equal((await updated).name, 'a')
   })
 })

@@ -26,7 +26,7 @@ async function start(...answers: RequestListener[]) {
 }
 
 describe('a call', () => {
-  test('rejects with the reason of the signal while it waits for a response, a retry or a token', async () => {
+  test('rejects with the abort reason if it is aborted while it waits for a response, a retry or a token', async () => {
     const silentServer = await start(neverAnswer)
     const busyServer = await start(sendUnavailable({ 'retry-after': '9' }))
     let isTokenRequested = false

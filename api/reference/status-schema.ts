@@ -26,7 +26,11 @@ const listOf = (properties: Record<string, Schema>): Schema => ({
 const quotaViolation: Schema = {
   type: 'object',
   properties: {
-    subject: { ...text, description: 'Who or what has the limit. Absent if the caller may not see it.' },
+    subject: {
+      ...text,
+      description:
+        'Subject of the limit, such as a group or an IP address. Absent if the caller may not see the group.',
+    },
     description: text,
     quotaMetric: { ...text, description: 'What is limited, such as `repos`.' },
     quotaId: { ...text, description: 'The name of the limit.' },

@@ -42,7 +42,7 @@ async function timeStarts(settingsFor: () => ReturnType<typeof temporarySettings
     })
     await untilReady(port)
     times.push(performance.now() - started)
-    sizes.push(residentBytes(child.pid as number)) // it has started
+    sizes.push(residentBytes(child.pid as number)) // defined, because the process has started
     child.kill('SIGINT')
     await once(child, 'exit')
     await remove()

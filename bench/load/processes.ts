@@ -52,7 +52,7 @@ export function startProcess(
 
 async function ask<T>(child: ChildProcess, exited: Promise<unknown[]>, message: unknown): Promise<T> {
   const answered = once(child, 'message')
-  // Any value that IPC can carry. If the process has ended, `exited` says so instead of the callback.
+  // The cast satisfies the type of `send`. The callback ignores errors: if the process has ended, `exited` reports it.
   child.send(message as object, () => {})
   const [answer] = await Promise.race([
     answered,
@@ -68,7 +68,10 @@ export async function startBareServer(file: string, response: unknown): Promise<
   return { ...server, port: await server.ask<number>(response) }
 }
 
-/** One client makes more calls than a server admits by default. The limits are on, so that their cost is measured. */
+/**
+ * One client makes more calls than a server admits by default. The limits are raised, not switched
+ * off, so that their cost is measured.
+ */
 const highRates = ['read', 'list', 'write', 'exchange'].flatMap((name) => [
   `--rate-${name}`,
   ['caller', 'organization', 'address'].map((scope) => `${scope}=10000000`).join(','),

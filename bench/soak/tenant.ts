@@ -13,5 +13,5 @@ export type AttackerTenant = Tenant & {
   memberOfManyGroups: string
   repo: string
   /** The workload that the attackers try to impersonate. */
-  attacked: Workload
+  victim: Workload
 }

@@ -60,13 +60,13 @@ export function openTenants(store: Store, config: Config, keys: KeyRing) {
       return { identity: uid, authorization: `Bearer ${await issuer.sign({ aud: config.baseUrl, exp })}` }
     },
 
-    async addAttackers(attacked: Workload): Promise<AttackerTenant> {
+    async addAttackers(victim: Workload): Promise<AttackerTenant> {
       const tenant = await addTenant('attackers')
       const { organization } = tenant
       const large = await createLargeGroups(store, organization)
       await importAdvisories(advisoryCount)(store, organization)
       return {
-        ...{ ...tenant, attacked, repo: await createRepo(store, organization) },
+        ...{ ...tenant, victim, repo: await createRepo(store, organization) },
         members: await Promise.all(
           Array.from({ length: attackerIdentityCount }, async () => {
             const { token } = await people.addIdentity(organization, 'owner')

@@ -1,4 +1,4 @@
-// An attack is a round that is repeated until the run is over, several times in parallel.
+// An attack repeats a round until the run is over, in several loops that run in parallel.
 import type { Socket } from 'node:net'
 import type { RestCall } from '../clients/rest-call.ts'
 import type { AttackerTenant } from '../tenant.ts'
@@ -6,8 +6,8 @@ import type { AttackerTenant } from '../tenant.ts'
 export type Target = {
   port: number
   tenant: AttackerTenant
-  /** Waits until so many further requests are due. All attacks that wait share twice the capacity of the server. */
-  due(requests: number): Promise<void>
+  /** Waits until the budget allows so many requests. The floods share one budget: twice the capacity of the server. */
+  waitForBudget(requests: number): Promise<void>
   /** Counts requests that were sent. */
   sent(requests?: number): void
   /** The next address of the network of this attack. */
@@ -15,8 +15,8 @@ export type Target = {
   /** Opens a connection from the next address. */
   open(): Promise<Socket>
   /**
-   * Sends a request, counts it, and reads the response. With an address, the connection is a new one from there;
-   * without, all calls share connections from one address.
+   * Sends a request, counts it, and reads the response. With `address`, opens a new connection from that
+   * address; without it, all calls share connections from one address.
    */
   call(call: RestCall, address?: string): Promise<void>
 }
@@ -26,5 +26,5 @@ export type Attack = { parallel: number; round(target: Target): Promise<void> }
 /** The address of the well-behaved clients, for attackers who share it. */
 export const addressOfClients = '127.0.0.1'
 
-/** How long a connection that neither side closes is kept. */
+/** How long an attack keeps a connection open if the server does not close it. */
 export const holdMs = 20_000

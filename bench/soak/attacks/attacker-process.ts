@@ -77,7 +77,7 @@ function targetOf(
     count.statuses[status] = (count.statuses[status] ?? 0) + 1
   }
   return {
-    ...{ port, tenant, nextAddress, due: budget.take },
+    ...{ port, tenant, nextAddress, waitForBudget: budget.take },
     sent(requests = 1) {
       count.sent += requests
     },

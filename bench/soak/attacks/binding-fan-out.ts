@@ -1,4 +1,4 @@
-// Repeats lists of an identity that is bound in a thousand groups.
+// Repeats a list call as an identity that has role bindings in a thousand groups.
 import type { Attack } from './attack.ts'
 
 export const bindingFanOut: Attack = {

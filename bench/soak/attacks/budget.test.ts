@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openBudget } from './budget.ts'
 
-test('a budget releases requests at its rate, and saves up a tenth of a second at most', async () => {
+test('a budget releases requests at its rate, and saves up at most the requests of a tenth of a second', async () => {
   let now = 0
   const budget = openBudget(
     1000,

@@ -3,13 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Attack } from './attack.ts'
 import { addressOfClients } from './attack.ts'
 
-/** Between two exchanges. All of them together are below the limit of an address, which the workload needs as well. */
+/** Pause between two exchanges. It keeps their rate below the limit of the address, which the workload shares. */
 const pauseMs = 40
 
 export const failingExchanges: Attack = {
   parallel: 4,
   async round(target) {
-    const { identity, authorization } = target.tenant.attacked
+    const { identity, authorization } = target.tenant.victim
     // The signature is cut off and replaced.
     const forged = `${authorization.slice(0, authorization.lastIndexOf('.'))}.${'A'.repeat(86)}`
     const body = JSON.stringify({ identity })

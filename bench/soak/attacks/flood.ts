@@ -1,5 +1,5 @@
 // Pipelined small requests, whose responses are read: unknown paths, requests without a token, health checks, and
-// ordinary calls of a tenant. Together these floods offer twice the capacity of the server.
+// ordinary calls of a tenant. Together, these floods send requests at twice the capacity of the server.
 import type { Attack, Target } from './attack.ts'
 import { httpGet, written } from './sockets.ts'
 
@@ -9,20 +9,20 @@ export const flood = (requestFor: (target: Target) => string): Attack => ({
   parallel: 12,
   async round(target) {
     const batch = requestFor(target).repeat(batchSize)
-    await target.due(batchSize)
+    await target.waitForBudget(batchSize)
     const socket = await target.open()
     socket.resume()
     while (!socket.closed) {
       await written(socket, batch)
       target.sent(batchSize)
-      await target.due(batchSize)
+      await target.waitForBudget(batchSize)
     }
   },
 })
 
 let lastMember = 0
 
-/** A Get of one of the identities of the attackers. */
+/** A Get of the tenant's group, each time by its next member. */
 export function getOfTenant({ tenant }: Target): string {
   const member = tenant.members[++lastMember % tenant.members.length]
   return httpGet(`/iam/v2beta1/groups/${tenant.group}`, `Authorization: ${member}`)

@@ -175,7 +175,7 @@ export type RoleBindingList_Binding = Message<"platform.iam.RoleBindingList.Bind
   role?: Role | undefined;
 
   /**
-   * Verified e-mail address of the identity. Empty if the identity has none, such as a workload.
+   * Verified e-mail address of the identity. Empty for an identity without one, such as a workload.
    *
    * @generated from field: string email = 5;
    */
@@ -245,7 +245,7 @@ export type RoleBindingList_BindingJson = {
   role?: RoleJson;
 
   /**
-   * Verified e-mail address of the identity. Empty if the identity has none, such as a workload.
+   * Verified e-mail address of the identity. Empty for an identity without one, such as a workload.
    *
    * @generated from field: string email = 5;
    */

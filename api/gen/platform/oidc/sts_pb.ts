@@ -327,7 +327,7 @@ export const TokenPairSchema: GenMessage<TokenPair, {jsonType: TokenPairJson}> =
  */
 export const SecurityTokenService: GenService<{
   /**
-   * Exchanges a token that matches an identity for an access token of that identity, valid for at most one hour.
+   * Exchanges a token for an access token of the identity that the token matches, valid for at most one hour.
    * If `identity` is empty, the access token is for the person whose issuer and subject are those of the token.
    *
    * @generated from rpc platform.oidc.SecurityTokenService.Exchange

@@ -241,7 +241,8 @@ export const IdentitySchema: GenMessage<Identity, {jsonType: IdentityJson}> = /*
 
 /**
  * Claims that a token must have. Patterns are RE2 expressions that must match the whole claim. If a pattern starts
- * with a scheme, such as `https://`, then scheme, host, port and path of a URL are matched separately.
+ * with a scheme, such as `https://`, it is split into scheme, host, port and path, and each part must match the same
+ * part of the claim.
  *
  * @generated from message platform.iam.v2beta1.Identity.ClaimMatch
  */
@@ -336,7 +337,8 @@ export type Identity_ClaimMatch = Message<"platform.iam.v2beta1.Identity.ClaimMa
 
 /**
  * Claims that a token must have. Patterns are RE2 expressions that must match the whole claim. If a pattern starts
- * with a scheme, such as `https://`, then scheme, host, port and path of a URL are matched separately.
+ * with a scheme, such as `https://`, it is split into scheme, host, port and path, and each part must match the same
+ * part of the claim.
  *
  * @generated from message platform.iam.v2beta1.Identity.ClaimMatch
  */
