@@ -142,7 +142,7 @@ export const errorResponses = {
     name: 'KeyReused',
     description: 'Another request was sent with this `Idempotency-Key` (code 9).',
     examples: {
-      'a key of another request': bodyOf(
+      'a reused idempotency key': bodyOf(
         9,
         'FAILED_PRECONDITION',
         `Precondition failed: ${keyReusedMessage}`,

@@ -44,7 +44,7 @@ async function writeDump(folder: string): Promise<string> {
   return file
 }
 
-/** The number of documents that arrived, and how the stream ended. `status` is that of gRPC. */
+/** The number of documents that arrived, and how the stream ended. `status` is the gRPC status. */
 type ExportEnd = { documents: number; isComplete: boolean; status?: string }
 
 type Export = { body: Readable; ended(): Promise<ExportEnd>; disconnect(): void }

@@ -176,7 +176,7 @@ onEachStore('an export of a list of advisories', (engine) => {
     return body?.advisories as JsonObject[]
   }
 
-  test('contains the exports of the single advisories in list order, and each matches the schema of its format', async () => {
+  test('contains the document of each listed advisory in list order, and each document matches its schema', async () => {
     for (const door of doors) {
       for (const { stream, single, isValid } of formats) {
         for (const filter of [

@@ -18,7 +18,7 @@ const { createAdvisoryEvent, listAdvisoryEvents, updateAdvisoryEvent } = Advisor
 const { getAdvisory, listAdvisories } = AdvisoriesService.method
 
 const advisory = { artifactName: 'static', artifactType: 'apk', aliases: ['CVE-2026-12345'] }
-/** The numbers of calls that run at the same time. */
+/** One number for each call that a test makes concurrently. */
 const callNumbers = [...Array(24).keys()]
 
 onEachStore('writes of advisories', (engine) => {

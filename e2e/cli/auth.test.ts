@@ -74,7 +74,7 @@ onEachStore('stemma auth', (engine) => {
     }
   })
 
-  test('a token of another issuer signs in, from a pipe or a file', async () => {
+  test('signs in with a token of another issuer, from a pipe or a file', async () => {
     const { code, stderr } = await login(await issuer.sign())
     assert.equal(code, 0, stderr)
     assert.match(stderr, /^Signed in to http/)

@@ -82,7 +82,7 @@ onEachStore('stemma auth login', (engine) => {
     assert.deepEqual([sub, aud], [identity, platform.config.baseUrl])
   })
 
-  test('prints no token, and stores tokens for their owner only', async () => {
+  test('prints no token, and stores tokens in files that only their owner can read', async () => {
     const stderr = await login()
     for (const name of ['oidc-token', 'refresh-token']) {
       const token = await readFile(join(folder(), name), 'utf8')

@@ -35,7 +35,7 @@ describe('every method of the contract', () => {
     })
   }
 
-  test('the access matrix has no row for another method', () => {
+  test('the access matrix has no row for a method outside the contract', () => {
     const names = new Set(methods.map(({ name }) => name))
     assert.deepEqual(
       Object.keys(matrix).filter((name) => !names.has(name)),

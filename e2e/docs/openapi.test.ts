@@ -238,7 +238,7 @@ describe('a server', () => {
         { parent: nonEmptyGroup, repo: { name: 'static' } },
         token,
       ),
-      'a key of another request': await reuseKey(parent, token),
+      'a reused idempotency key': await reuseKey(parent, token),
       'a rate limit': await reachRate(),
       'an old ETag': await ifMatch('"old"').call(
         updateGroup,

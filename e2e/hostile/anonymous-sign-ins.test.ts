@@ -141,7 +141,7 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
     assert.equal(await anonymousRows(), rowsBefore)
   })
 
-  test('cannot prevent a sign-in by a link to the sign-out that sets large cookies', async () => {
+  test('cannot prevent a sign-in with a sign-out link that sets large cookies', async () => {
     const link = `/oauth/logout?state=${'x'.repeat(4800)}`
     const visitor = new Visitor(platform.url)
     assert.equal((await visitor.open(link)).status, 200)
@@ -236,7 +236,7 @@ onEachStore('the cookies of a sign-in that is under way', (engine) => {
     }
   })
 
-  test('suffice to report to the program that the person cancelled, without a stored row', async () => {
+  test('are enough to cancel the sign-in: the client gets access_denied, and no row is stored', async () => {
     const rows = () => platform.store.query(sql`select id from sign_in_states`)
     const rowsBefore = await rows()
     const visitor = new Visitor(platform.url)

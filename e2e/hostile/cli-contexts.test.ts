@@ -77,13 +77,10 @@ onEachStore('contexts of stemma', (engine) => {
 
   test('the default context stores its tokens in the same layout as published clients', async () => {
     await login(ada)
-    assert.deepEqual((await readdir(client.tokenFolder(platform.url))).sort(), [
-      'oidc-token',
-      'refresh-token',
-    ])
-    const shared = client.tokenFolder(platform.url)
+    const folder = client.tokenFolder(platform.url)
+    assert.deepEqual((await readdir(folder)).sort(), ['oidc-token', 'refresh-token'])
     await login(bob, '--context', 'second')
-    await writeFile(join(shared, 'oidc-token'), await readFile(join(contextFolder('second'), 'oidc-token')))
+    await writeFile(join(folder, 'oidc-token'), await readFile(join(contextFolder('second'), 'oidc-token')))
     assert.equal(await emailOfToken('--context', 'default'), bob)
   })
 

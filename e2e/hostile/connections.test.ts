@@ -43,14 +43,14 @@ async function open(port: number, localAddress: string): Promise<Socket> {
 const closed = (socket: Socket | ClientHttp2Stream | ClientHttp2Session) =>
   new Promise<void>((resolve) => void (socket.closed ? resolve() : socket.once('close', () => resolve())))
 
-/** Sends a request and returns the first data of the response, or text that is no HTTP if the connection is closed. */
+/** Returns the first data of the response, or text that does not start with `HTTP` if the connection is closed. */
 async function ask(socket: Socket): Promise<string> {
   socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n')
   const [data] = (await Promise.race([once(socket, 'data'), once(socket, 'close')])) as [unknown]
   return String(data)
 }
 
-test('a network has a limited number of connections, and other networks are served', async () => {
+test('an address has a limited number of connections, and other addresses are served', async () => {
   const { port, rejected } = await openDoor({ maxConnections: { perNetwork: 3, total: 5 } })
   const accepted = [
     await open(port, '127.0.3.1'),
@@ -78,7 +78,7 @@ test('connections are limited in total, and closing one makes room for another',
   while (!answer.startsWith('HTTP/1.1 200')) answer = await ask(await open(port, '127.0.3.3'))
 })
 
-test('a client with many addresses of one network locks out nobody, and closes no connections of others', async () => {
+test('a client with many addresses of one /16 does not lock out others or close their connections', async () => {
   const { port } = await openDoor({ maxConnections: { perNetwork: 3, total: 6 } })
   const established = [await open(port, '127.6.0.1'), await open(port, '127.6.0.1')]
   for (const socket of established) assert.match(await ask(socket), /^HTTP\/1.1 200/)

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import {
   array,
+  assert as assertProperty,
   asyncProperty,
   constantFrom,
   dictionary,
   jsonValue,
   oneof,
-  assert as property,
   record,
   string,
   tuple,
@@ -55,7 +55,7 @@ onEachStore('random input causes no internal error', (engine) => {
   ]
 
   test('bytes as a body', () =>
-    property(
+    assertProperty(
       asyncProperty(
         bytesWith(
           '{',
@@ -79,7 +79,7 @@ onEachStore('random input causes no internal error', (engine) => {
     ))
 
   test('JSON as a body', () =>
-    property(
+    assertProperty(
       asyncProperty(
         record(
           Object.fromEntries(
@@ -110,7 +110,7 @@ onEachStore('random input causes no internal error', (engine) => {
     ))
 
   test('bytes as a query', () =>
-    property(
+    assertProperty(
       asyncProperty(
         bytesWith(
           'name',
@@ -138,7 +138,7 @@ onEachStore('random input causes no internal error', (engine) => {
     ))
 
   test('bytes as a path', () =>
-    property(
+    assertProperty(
       asyncProperty(
         bytesWith(
           'iam',
@@ -163,7 +163,7 @@ onEachStore('random input causes no internal error', (engine) => {
     ))
 
   test('bytes as a gRPC message', () =>
-    property(
+    assertProperty(
       asyncProperty(
         tuple(
           constantFrom('GetGroup', 'ListGroups', 'CreateGroup', 'UpdateGroup', 'DeleteGroup'),

@@ -43,7 +43,7 @@ onEachStore('abuse of HTTP/2', (engine) => {
   after(() => platform.stop())
 
   let lastAddress = 1
-  /** Opens a connection from a new address. It does not acknowledge the settings of the server; a test may do so. */
+  /** Opens a connection from a new address, without acknowledging the settings of the server; a test may do so. */
   async function openAttack(localAddress = `127.0.2.${++lastAddress}`): Promise<Socket> {
     const socket = connect({ port: platform.app.port, host: '127.0.0.1', localAddress })
     socket.on('error', () => {})

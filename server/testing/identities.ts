@@ -39,7 +39,10 @@ export type CapabilityName = keyof typeof Capability
 export type TestIdentities = {
   /** A new organization; the identity is its owner. */
   addOrganization(name: string): Promise<TestIdentity>
-  /** A new identity in a group. With `role`, it is bound to this built-in role, in the same group or in `roleGroup`. */
+  /**
+   * A new identity in a group, or in no group if `group` is empty, as for a person. With `role`, it is bound to this
+   * built-in role, in the same group or in `roleGroup`.
+   */
   addIdentity(group: string, role?: string, roleGroup?: string): Promise<TestIdentity>
   /** A new identity in a group, bound there to a custom role with exactly these capabilities. */
   addIdentityWith(group: string, capabilities: CapabilityName[]): Promise<TestIdentity & { role: string }>
