@@ -92,7 +92,7 @@ export function openAuthentication(
   const issuerKeys = openIssuerKeys(fetchJsonBy(outbound), rule, now)
   // A token for the registry alone cannot be exchanged, but can be revoked.
   const verifyOwn = openVerifyOwn({ ...shared, audiences: [baseUrl, authUrl] })
-  const verifyIssued = openVerifyOwn({ ...shared, audiences: issuableAudiences(baseUrl, authUrl) })
+  const verifyForAnyAudience = openVerifyOwn({ ...shared, audiences: issuableAudiences(baseUrl, authUrl) })
   const states = openExpiringStates(shared)
   const people = peopleOf({ access, now, random })
   const tokens = {
@@ -113,7 +113,16 @@ export function openAuthentication(
     // Loaded at the first request: it takes 0.1 s and 15 MB, and most servers never need it.
     const login = await import('./auth/login/login.ts')
     return login.openLogin({
-      ...{ ...shared, ...tokens, states, people, outbound, recordLastSeen, passwordCost, verifyIssued },
+      ...{
+        ...shared,
+        ...tokens,
+        states,
+        people,
+        outbound,
+        recordLastSeen,
+        passwordCost,
+        verifyForAnyAudience,
+      },
       admit: limits.arrive,
       findPerson: (identity) => findPerson(store, identity),
       log: (event, message) => log.info(event, message),

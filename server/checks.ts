@@ -37,9 +37,9 @@ const limits: PoolOptions = {
   maxHeapMb: 128,
 }
 
-export type OpenChecks = Checks & { match: RunMatch; close(): Promise<void> }
-
-export function openChecks(overrides: Partial<PoolOptions> = {}): OpenChecks {
+export function openChecks(
+  overrides: Partial<PoolOptions> = {},
+): Checks & { match: RunMatch; close(): Promise<void> } {
   const checkPool = openPool({ ...limits, ...overrides })
   // Anyone can have a token matched, without authorization. With a pool of its own, matching cannot fill the queue of
   // the checks that authorized callers need.
@@ -72,8 +72,8 @@ export function openChecks(overrides: Partial<PoolOptions> = {}): OpenChecks {
       const answer = await run(checkPool, { kind: 'trust', ...task }, caller)
       return answer?.result as boolean[] | undefined // the result of performTrustCheck
     },
-    async match(task, owner) {
-      const answer = await run(matchPool, task, rootOf(owner))
+    async match(task, identityUid) {
+      const answer = await run(matchPool, task, rootOf(identityUid))
       if (!answer)
         throw tooManyRequests('the patterns of this identity take too long to match; simplify them')
       return answer.result

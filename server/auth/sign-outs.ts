@@ -62,7 +62,7 @@ export function* requireEnabled(identity: string): Work<void> {
   if (row) throw accountDisabled()
 }
 
-/** Ends one sign-in with its codes, refresh tokens and access tokens. Its access tokens contain the id. */
+/** Ends one sign-in with its codes, refresh tokens and access tokens. The access tokens contain `id`. */
 export function* endOneSignIn(id: string, now: number): Work<void> {
   yield* endSignIn(id, now)
   yield sql`delete from sign_in_states where grant_id = ${id}`
@@ -81,8 +81,8 @@ export function* newSignInTime(identity: string, now: number): Work<number> {
 }
 
 /**
- * A sign-in at this moment, which only signing out everywhere ends. Undefined for a workload, because only people sign
- * in. Throws if the person is disabled.
+ * A sign-in at this moment. It has no id, so only signing out everywhere ends it. Undefined for a workload, because
+ * only people sign in. Throws if the person is disabled.
  */
 export async function signInNow(store: Store, identity: string, now: number): Promise<SignIn | undefined> {
   if (parentOf(identity) !== '') return undefined

@@ -1,7 +1,7 @@
 /**
- * The size of each semi-space of the young generation, in megabytes. Compared with 8 MB, calls over gRPC take a fifth
- * more time with 4 MB, and a server takes 80 MB more memory with Node's default of 16 MB. An import needs only 4 MB,
- * and its memory use must stay low.
+ * The size of each semi-space of the young generation, in megabytes. With 4 MB, calls over gRPC take a fifth more time
+ * than with 8 MB. With Node's default of 16 MB, a server takes 80 MB more memory than with 8 MB. An import needs only
+ * 4 MB, and its memory use must stay low.
  */
 const semiSpaceMegabytes = (command) => (command === 'import' ? 4 : 8)
 

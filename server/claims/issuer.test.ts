@@ -51,7 +51,7 @@ describe('issuers', () => {
       assert.ok(issuerFault(issuer, rule('http://localhost:8080')), issuer)
   })
 
-  test('that the operator trusts are accepted if they are spelled exactly alike', () => {
+  test('that the operator trusts are accepted if they are spelled exactly as configured', () => {
     const trusting = rule('https://api.example.com', ['http://dex.internal:5556/dex'])
     assert.equal(issuerFault('http://dex.internal:5556/dex', trusting), undefined)
     for (const issuer of [

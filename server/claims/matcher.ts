@@ -1,5 +1,5 @@
-// Matches the claims of a token, or a caller that AWS has confirmed, with an identity: on the event loop if the patterns
-// of the identity are cheap, otherwise in a thread.
+// Matches the claims of a token, or a caller that AWS has confirmed, with an identity: on the event loop if the
+// patterns of the identity are cheap, otherwise in a thread.
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
@@ -16,8 +16,8 @@ export type MatchTask =
   | { kind: 'claims'; identity: Uint8Array; claims: Claims; audiences: readonly string[] }
   | { kind: 'aws'; identity: Uint8Array; caller: AwsCaller }
 
-/** Runs a task in a thread. `owner` is the uid of the identity; each organization may have a few tasks at a time. */
-export type RunMatch = (task: MatchTask, owner: string) => Promise<unknown>
+/** Runs a task in a thread. The number of tasks at a time is limited for each organization. */
+export type RunMatch = (task: MatchTask, identityUid: string) => Promise<unknown>
 
 /**
  * The maximum cost of a match on the event loop; a match of this cost takes at most 3 ms. The cost is the sum, over all
@@ -99,7 +99,10 @@ function isCheap(pairs: readonly Pair[]): boolean {
   return size <= maxCheapSize && cost <= maxCheapCost
 }
 
-/** Each audience of a list is matched separately. Numbers and booleans are short; other types are not matched. */
+/**
+ * Each audience of a list is matched separately. Values that are not text count as 30 characters: numbers and booleans
+ * are shorter, and other types are not matched.
+ */
 function textLength(claim: unknown): number {
   if (Array.isArray(claim)) return claim.reduce((sum: number, each) => sum + textLength(each), 0)
   return typeof claim === 'string' ? claim.length : 30

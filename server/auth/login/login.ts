@@ -27,7 +27,7 @@ type PageDependencies = RouteDependencies & ForwardDependencies
 
 type CreatedHere =
   | ('provider' | 'upstream' | 'passwords' | 'throttles' | 'requestsWithWrongCode')
-  | ('sealer' | 'onSignIn' | 'onSetUp' | 'onRefusal')
+  | ('sealer' | 'onSignInResult' | 'onSetUp' | 'onRefusal')
 
 export type LoginDependencies = Omit<PageDependencies, CreatedHere> &
   Omit<UpstreamDependencies, CreatedHere> & {
@@ -36,8 +36,8 @@ export type LoginDependencies = Omit<PageDependencies, CreatedHere> &
     /** Writes an event to the log. */
     log(event: Record<string, unknown>, message: string): void
     /**
-     * Like `log`, for events that anyone can cause. After many events from one network, the log contains only the number
-     * of further ones.
+     * Like `log`, for events that anyone can cause. After many events from one network, the log contains only the
+     * number of further ones.
      */
     logRefusal: LogRefusal
     /** Called if the client closes or breaks its connection during a request. */
@@ -100,7 +100,7 @@ function openPageDependencies(deps: LoginDependencies, currentPage: () => PageRe
     passwords: openPasswords(deps.random, deps.passwordCost),
     throttles: openSignInThrottles(deps.now),
     requestsWithWrongCode,
-    onSignIn: (event) =>
+    onSignInResult: (event) =>
       event.reason === undefined ? log(event, 'signed in') : logRefusal(event, 'sign-in failed'),
     onSetUp: (event) => log(event, event.organization === undefined ? 'password chosen' : 'server set up'),
     onRefusal: (address, reason) => logRefusal({ address, reason }, 'exchange refused'),

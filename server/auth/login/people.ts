@@ -5,8 +5,11 @@ import type { Person } from '../../wire/person.ts'
 /** A person's name and verified address. */
 export type Profile = { name: string; email: string | undefined }
 
-/** A person who may accept an invite. Some invites are limited to one address, which the verified `email` must equal. */
-export type Guest = { identity: string; email: string | undefined }
+/**
+ * A person who has proven who they are. `email` is their verified address, which an invite that is limited to one
+ * address must name.
+ */
+export type AuthenticatedPerson = { identity: string; email: string | undefined }
 
 /** Functions of resources that sign-in uses. They are passed in, because this room must not import resources. */
 export type People = {
@@ -14,7 +17,7 @@ export type People = {
   ensure(person: Person): Work<string>
   /** Binds a person to the default role of an identity provider, only once for each group. */
   grantDefaultRole(provider: string, identity: string): Work<void>
-  acceptInvite(code: string, guest: Guest): Work<{ group: string; role: string }>
+  acceptInvite(code: string, person: AuthenticatedPerson): Work<{ group: string; role: string }>
   /** Creates an organization and makes an identity its owner; returns its uid. */
   createOrganization(name: string, owner: string): Work<string>
   /** Describes what is wrong with the name of an organization; undefined if nothing is. */

@@ -15,7 +15,7 @@ import type { PageResponse } from './page-request.ts'
 export type RevocationDependencies = {
   store: Store
   /** Verifies an access token that this server issued, for any audience. */
-  verifyIssued: VerifyOwn
+  verifyForAnyAudience: VerifyOwn
   now(): number
 }
 
@@ -29,10 +29,10 @@ export function isAccessToken(token: string): boolean {
 
 /** Possession of the token suffices, as with refresh tokens: our clients are public, so a client id proves nothing. */
 export async function revokeAccessToken(
-  { store, verifyIssued, now }: RevocationDependencies,
+  { store, verifyForAnyAudience, now }: RevocationDependencies,
   token: string,
 ): Promise<PageResponse> {
-  const claims = await verifyIssued(token).catch(undefinedIfInvalid)
+  const claims = await verifyForAnyAudience(token).catch(undefinedIfInvalid)
   // A token that is not valid needs no revocation (RFC 7009, section 2.2).
   if (!claims) return { json: {} }
   const signIn = revocableSignIn(claims)

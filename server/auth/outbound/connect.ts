@@ -26,7 +26,7 @@ export function connect(
     request.on('upgrade', (_, socket) => socket.destroy())
     // Rejects if the connection closes without a response, for example after an upgrade. After a response, the promise
     // is resolved already, so this has no effect.
-    request.on('close', () => reject(new Error('it closed the connection')))
+    request.on('close', () => reject(new Error('the connection was closed without a response')))
     request.end(body)
   })
 }

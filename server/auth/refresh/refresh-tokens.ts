@@ -13,8 +13,8 @@ import { decodeToken, encodeToken, newTokenId, newTokenSecret } from './token-fo
 
 export type RefreshTokens = {
   /**
-   * Starts a family. Its access tokens name the returned sign-in, whose id is the id of the family. `signedInAt` is in
-   * seconds since 1970.
+   * Starts a family and returns its sign-in, which has the id of the family. Access tokens of the family contain this
+   * sign-in. `signedInAt` is in seconds since 1970.
    */
   start(identity: string, signedInAt: number): SignIn
   /** Issues the first token of a family. */

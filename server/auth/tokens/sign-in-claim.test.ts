@@ -14,8 +14,11 @@ describe('the sign-in of a token', () => {
     }
   })
 
-  test('without the claim begins when the token of a person is issued, and is undefined for a workload', () => {
+  test('began when the token was issued, if the token of a person lacks the claim sign_in', () => {
     assert.deepEqual(signInOf({ sub: person, iat: 9 }), { person, signedInAt: 9, id: '' })
+  })
+
+  test('is undefined if the token of a workload lacks the claim sign_in', () => {
     assert.equal(signInOf({ sub: workload, iat: 9 }), undefined)
   })
 

@@ -18,7 +18,7 @@ function stringsOf(name: string, claim: unknown): string[] {
   throw invalidToken(`the claim ${name} of the token must be a list of strings`)
 }
 
-/** The limits that a request asks for: uids of groups (`scope` is an older form) and names of capabilities. */
+/** The limits that a request asks for: uids of groups (one in the deprecated `scope`) and names of capabilities. */
 export function requestedLimits(
   { scope = '', scopes, cap }: { scope?: string; scopes: readonly string[]; cap: readonly string[] },
   isCapability: (name: string) => boolean,

@@ -20,7 +20,7 @@ export type SignInDependencies = {
   now(): number
   random: RandomBytes
   recordLastSeen(identity: string): void
-  onSignIn(event: SignInEvent): void
+  onSignInResult(event: SignInEvent): void
 }
 
 /** `by` is the authentication method (RFC 8176); `reason` is set if the sign-in failed. */

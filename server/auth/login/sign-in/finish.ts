@@ -3,7 +3,7 @@ import { StoreError } from '../../../store/store-error.ts'
 import type { Work } from '../../../store/work.ts'
 import { newSignInTime } from '../../sign-outs.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
-import type { Guest } from '../people.ts'
+import type { AuthenticatedPerson } from '../people.ts'
 import type { SignInDependencies } from './dependencies.ts'
 import type { Interaction } from './interaction.ts'
 import { parameterOf } from './interaction.ts'
@@ -17,20 +17,21 @@ export async function finishSignIn(
   request: PageRequest,
   interaction: Interaction,
   by: string,
-  person: Guest | (() => Work<Guest>),
+  person: AuthenticatedPerson | (() => Work<AuthenticatedPerson>),
 ): Promise<PageResponse> {
   const { people, provider, now } = deps
   const invite = parameterOf(interaction, 'invite')
   const { identity, signedInAt } = await writeWithRetry(deps, function* () {
-    const guest = typeof person === 'function' ? yield* person() : person
-    if (invite !== '') yield* people.acceptInvite(invite, guest)
-    return { identity: guest.identity, signedInAt: yield* newSignInTime(guest.identity, now()) }
+    const authenticated = typeof person === 'function' ? yield* person() : person
+    if (invite !== '') yield* people.acceptInvite(invite, authenticated)
+    const { identity } = authenticated
+    return { identity, signedInAt: yield* newSignInTime(identity, now()) }
   })
   const result = { login: { accountId: identity, amr: [by], ts: signedInAt }, consent: {} }
   const location = await provider().interactionResult(request.request, request.response, result)
   await endSessionOfOtherPerson(deps, interaction, identity)
   deps.recordLastSeen(identity)
-  deps.onSignIn({ identity, by, address: request.address })
+  deps.onSignInResult({ identity, by, address: request.address })
   return { location }
 }
 
@@ -53,7 +54,8 @@ async function endSessionOfOtherPerson(
   if (!session?.accountId || session.accountId === identity) return
   const previous = await provider().Session.findByUid(session.uid)
   if (!previous) return
-  // Deletes the stored session. A session without an account is kept by the browser (sealed-states.ts).
+  // `destroy` deletes the session from the store. `persist` keeps it, without its account, in a cookie
+  // (sealed-states.ts).
   await previous.destroy()
   // The types do not allow undefined, but oidc-provider uses it for a session without account.
   previous.accountId = undefined as never

@@ -8,10 +8,10 @@ import type { SignInDependencies } from './dependencies.ts'
 import type { Interaction } from './interaction.ts'
 import { pageContextOf, parameterOf } from './interaction.ts'
 
-/** Values that the person has typed, to be shown again. */
-type TypedValues = { email?: string; organization?: string }
+/** Values that the person has entered, to be shown again. */
+type EnteredValues = { email?: string; organization?: string }
 
-type LoginFormOptions = TypedValues & {
+type LoginFormOptions = EnteredValues & {
   status?: number
   headers?: Record<string, string>
   error?: FieldError
@@ -30,19 +30,19 @@ export async function showLoginForm(
   return { page, status, headers }
 }
 
-/** Shows the form again with an error. Errors that the caller did not cause are rethrown. */
+/** Shows the form again with an error. Unexpected errors are rethrown. */
 export function showLoginError(
   deps: SignInDependencies,
   interaction: Interaction,
   error: unknown,
   field: string,
-  typed: TypedValues = {},
+  entered: EnteredValues = {},
 ): Promise<PageResponse> {
   if (!(error instanceof StatusError)) throw error
   const message = sentence(plainMessage(error))
   const headers = retryHeaders(error)
   return showLoginForm(deps, interaction, {
     ...{ status: error.http, headers, error: { field, message } },
-    ...typed,
+    ...entered,
   })
 }

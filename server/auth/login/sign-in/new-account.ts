@@ -5,7 +5,7 @@ import { canonicalEmail, isEmail } from '../accounts.ts'
 import { claimAddress } from '../claimed-accounts.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import { passwordFault } from '../passwords.ts'
-import type { Guest } from '../people.ts'
+import type { AuthenticatedPerson } from '../people.ts'
 import type { SignInDependencies } from './dependencies.ts'
 import { finishSignIn } from './finish.ts'
 import { parameterOf, requireInteraction } from './interaction.ts'
@@ -27,11 +27,11 @@ export async function signInWithNewAccount(
   if (error) return showLoginForm(deps, interaction, { status: 400, error, email })
   try {
     // If an account with this address and password exists, the person signs in to it. Otherwise a new account is
-    // created, even if the address has other accounts, so the response does not reveal whether it has any. The attempt
-    // counts as a wrong password, because a guesser could try passwords in this way.
+    // created, even if the address has other accounts, so the response does not reveal whether it has any. Creating
+    // an account counts as a wrong password, because a guesser could try passwords in this way.
     const verified = await verifyPassword(deps, email, password, request.address)
-    const guest = verified.person ?? (() => createAccount(deps, email, verified.claimHash))
-    return await finishSignIn(deps, request, interaction, 'pwd', guest)
+    const person = verified.person ?? (() => createAccount(deps, email, verified.claimHash))
+    return await finishSignIn(deps, request, interaction, 'pwd', person)
   } catch (error) {
     return showLoginError(deps, interaction, error, 'email', { email })
   }
@@ -43,8 +43,14 @@ function fieldErrorOf(email: string, password: string): FieldError | undefined {
   return fault === undefined ? undefined : { field: 'new-password', message: `The password ${fault}.` }
 }
 
-/** The address of a new account is not verified, so the account cannot accept an invite that is limited to an address. */
-function* createAccount(deps: SignInDependencies, email: string, passwordHash: string): Work<Guest> {
+/**
+ * The address of a new account is not verified, so the account cannot accept an invite that is limited to an address.
+ */
+function* createAccount(
+  deps: SignInDependencies,
+  email: string,
+  passwordHash: string,
+): Work<AuthenticatedPerson> {
   const identity = yield* claimAddress(deps, { issuer: deps.authUrl, email, passwordHash })
   return { identity, email: undefined }
 }

@@ -70,7 +70,7 @@ export async function returnFromOrganization(
     })
   } catch (error) {
     const reason = error instanceof Error ? String(error.cause ?? error.message) : ''
-    deps.onSignIn({ by: 'fed', address: request.address, reason })
+    deps.onSignInResult({ by: 'fed', address: request.address, reason })
     return showLoginError(deps, interaction, error, 'email')
   }
 }

@@ -20,7 +20,7 @@ export async function signInWithPassword(
   try {
     const { person } = await verifyPassword(deps, email, form.get('password') ?? '', address)
     if (!person) {
-      deps.onSignIn({ by: 'pwd', address, reason: 'wrong address or password' })
+      deps.onSignInResult({ by: 'pwd', address, reason: 'wrong address or password' })
       return showLoginForm(deps, interaction, { status: 401, error: { field: 'password', message }, email })
     }
     return await finishSignIn(deps, request, interaction, 'pwd', person)

@@ -2,17 +2,20 @@ import { digestOf } from '../../../crypto/digest.ts'
 import { attemptAll } from '../../throttle.ts'
 import { findAccount, isEmail } from '../accounts.ts'
 import { findClaim, possibleClaimHashes } from '../claimed-accounts.ts'
-import type { Guest } from '../people.ts'
+import type { AuthenticatedPerson } from '../people.ts'
 import { attemptsOf } from '../sign-in-throttles.ts'
 import type { SignInDependencies } from './dependencies.ts'
 
 /**
- * `person` is set if the password is right; its `email` is set only if the operator vouches for the address.
- * `claimHash` is set if the password is wrong: it is the hash to store if a new account is created with this address.
+ * `person` is set if the password is right; its `email` is set only if the operator vouches for it. `claimHash` is set
+ * if the password is wrong: it is the hash to store if a new account is created with this e-mail address.
  */
-export type Verification = { person: Guest } | { person?: undefined; claimHash: string }
+export type Verification = { person: AuthenticatedPerson } | { person?: undefined; claimHash: string }
 
-/** Finds the account with this address and password. A wrong password is throttled. `email` is canonical. */
+/**
+ * Finds the account with this e-mail address and password. Wrong passwords are throttled. `email` is canonical;
+ * `address` is the IP address of the client.
+ */
 export async function verifyPassword(
   deps: SignInDependencies,
   email: string,
