@@ -1,5 +1,5 @@
-// Everything behind the doors: the store with its keys, the endpoints and the corridors. Each thread that performs calls
-// has its own.
+// Everything behind the doors: the store with its keys, the endpoints and the corridors. Each thread that performs
+// calls has its own.
 import { randomBytes } from 'node:crypto'
 import { openPageSeals } from './aip/page-token.ts'
 import type { KeyRing } from './auth/keys/key-ring.ts'
@@ -96,7 +96,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   const limits = openCallLimits({ rates, maxRunning, isProxy: proxyTest(config.trustedProxies), clock })
   const deps = {
     ...{ store: withStatusErrors(store), now, random, checks, maxListRows },
-    pages: openPageSeals(keys.page, now, random),
+    pageSeals: openPageSeals(keys.page, now, random),
     settings: settingsOf(config, secret, groupLimits),
     idempotency: openIdempotency({ secret, now }),
   }

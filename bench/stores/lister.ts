@@ -32,7 +32,7 @@ export async function openLister({ settings, identity }: HugeStore): Promise<Lis
   const { keys, secret } = await prepareStore(config, store)
   const deps = {
     store: withStatusErrors(store),
-    pages: openPageSeals(keys.page, Date.now, randomBytes),
+    pageSeals: openPageSeals(keys.page, Date.now, randomBytes),
     now: Date.now,
     random: randomBytes,
     settings: settingsOf(config, secret, groupLimitsOf(config)),

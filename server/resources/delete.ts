@@ -35,14 +35,14 @@ export function deleteResource(
     if (row) {
       requireMatch(call.ifMatch, row.updateTime)
       if (beforeDelete) yield* beforeDelete(uid, access)
-      yield* removeUnused(access, kind, uid, inUse)
+      yield* removeUnlessInUse(access, kind, uid, inUse)
     } else if (!isIdempotent) throw notFound(kind.desc.typeName, uid)
     else requireNoIfMatch(call.ifMatch)
     return emptyReply
   }, call.deadline)
 }
 
-function* removeUnused(
+function* removeUnlessInUse(
   access: WriteAccess,
   kind: Kind<DescMessage>,
   uid: string,

@@ -15,17 +15,20 @@ import type { Reply } from '../wire/reply.ts'
 /** Passed to the methods of every resource. */
 export type Dependencies = {
   store: Store
-  pages: PageSeals
+  pageSeals: PageSeals
   now(): number
   random: RandomBytes
   settings: Settings
   checks: Checks
-  /** How many rows a list may read in this thread. */
+  /** How many rows a list may read in this thread; expensive lists run in the lane. Undefined: no limit. */
   maxListRows: number | undefined
   idempotency: Idempotency
 }
 
-/** The two steps of a create. A repeated call only passes the first one, so it gets no response without access. */
+/**
+ * The two steps of a create. A repeated call runs only `admit`, so a caller who has lost access does not get the stored
+ * response.
+ */
 export type Creation = {
   admit(): Work<WriteGrants>
   create(grants: WriteGrants): Work<Reply>

@@ -48,15 +48,15 @@ export type ListOptions = {
 export type SearchResult = { filters: Sql[]; uids?: string[] }
 
 export const listResources = (
-  { store, pages, maxListRows }: Dependencies,
+  { store, pageSeals, maxListRows }: Dependencies,
   kind: Kind<DescMessage>,
   call: Call<ListRequest>,
   options: ListOptions = {},
-): MaybePromise<Reply> => store.read(() => readList({ pages, maxListRows }, kind, call, options))
+): MaybePromise<Reply> => store.read(() => readList({ pageSeals, maxListRows }, kind, call, options))
 
 /** At module level: a generator function inside `listResources` would be created again for every call. */
 function* readList(
-  { pages, maxListRows }: Pick<Dependencies, 'pages' | 'maxListRows'>,
+  { pageSeals, maxListRows }: Pick<Dependencies, 'pageSeals' | 'maxListRows'>,
   kind: Kind<DescMessage>,
   call: Call<ListRequest>,
   options: ListOptions,
@@ -65,7 +65,7 @@ function* readList(
   const grants = yield* admitToRead(call.demand)
   const order = parseOrderBy(request.orderBy, kind.sortable, kind.defaultOrder)
   const query = { method: method.name, fingerprint: fingerprintOf([filterOf(call), order]) }
-  const after = pages.open(query, request.pageToken)
+  const after = pageSeals.open(query, request.pageToken)
   const size = Math.min(request.pageSize || defaultPageSize, maxPageSize)
   const { regions, filters } = yield* selectionOf(call, grants, options)
   const redaction = redactionFor(kind, grants)
@@ -76,7 +76,7 @@ function* readList(
     scansInOrder: options.search !== undefined,
     ...(maxListRows !== undefined && { maxRows: maxListRows }),
   })
-  const nextPageToken = page.next ? pages.seal(query, page.next as Cursor) : '' // sort columns are never null
+  const nextPageToken = page.next ? pageSeals.seal(query, page.next as Cursor) : '' // sort columns are never null
   const otherFields = { nextPageToken, totalCount: BigInt(page.total), skipped: request.skip }
   const rows = redaction
     ? (page.rows as Uint8Array[]).map((row) => redaction.apply(grants, row)) // the form is bytes

@@ -1,4 +1,5 @@
-// Account associations: the cloud accounts that belong to a group. A group has at most one, with the uid of the group.
+// Account associations: the accounts of a group in clouds and other systems. A group has at most one association, which
+// has the uid of the group.
 import { create } from '@bufbuild/protobuf'
 import type {
   AccountAssociation,

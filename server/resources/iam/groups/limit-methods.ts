@@ -1,4 +1,4 @@
-// How owners limit the number of resources in a group, and how callers see the usage of a group.
+// Methods that set the limits on the number of resources in a group, and show the usage of a group.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
@@ -31,7 +31,7 @@ import { first } from '../../../store/work.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies, GroupLimits } from '../../dependencies.ts'
 import { readReply } from '../../reply.ts'
-import type { NewLimits } from './replace-limits.ts'
+import type { ReplaceLimitsOptions } from './replace-limits.ts'
 import { replaceLimits } from './replace-limits.ts'
 import { groups } from './table.ts'
 
@@ -42,8 +42,8 @@ export function limitMethods({ store, now, settings }: Dependencies) {
       store.write(function* () {
         const access = yield* admitToWrite(demand)
         const { uid } = request
-        requireAbove(access, uid)
-        const change = requireChange(request, kinds)
+        requireMayUpdateParent(access, uid)
+        const change = parseChange(request, kinds)
         const mayName = (group: string) => maySee(access, group)
         yield* replaceLimits(access, { uid, change, defaults, now: now(), ifMatch, mayName })
         return yield* readReply(groups, uid, form, access)
@@ -62,7 +62,7 @@ export function limitMethods({ store, now, settings }: Dependencies) {
 }
 
 /** The limits of a group are set by those who may change the group above it, so nobody can lift their own limits. */
-function requireAbove(grants: Grants, uid: string): void {
+function requireMayUpdateParent(grants: Grants, uid: string): void {
   const above = parentOf(uid)
   if (above === '') throw operatorOnly('resource_limits', uid)
   const { CAP_IAM_GROUPS_UPDATE } = Capability
@@ -70,10 +70,10 @@ function requireAbove(grants: Grants, uid: string): void {
     throw permissionDenied(nameOf(CAP_IAM_GROUPS_UPDATE), above)
 }
 
-function requireChange(
+function parseChange(
   { resourceLimits, remove }: SetGroupLimitsRequest,
   kinds: readonly string[],
-): NewLimits['change'] {
+): ReplaceLimitsOptions['change'] {
   const { limits, faults } = parseLimits(Object.entries(resourceLimits), kinds)
   const removed = remove.map((name) => kindNamed(name, kinds))
   const [violation, ...others] = [

@@ -1,4 +1,4 @@
-// Replaces the limits of a group, for its owners and for the operator.
+// Replaces the limits of a group, for callers of the API and for the operator.
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { Group } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import type { FieldViolation } from '../../../aip/errors.ts'
@@ -14,7 +14,7 @@ import type { WriteAccess } from '../../../store/write-access.ts'
 import { lockResource, nextUpdateTime, replaceResource } from '../../stored-resource.ts'
 import { groups } from './table.ts'
 
-export type NewLimits = {
+export type ReplaceLimitsOptions = {
   uid: string
   /** The new limits by kind, made from those that the group has. */
   change(current: ReadonlyMap<string, number>): ReadonlyMap<string, number>
@@ -26,15 +26,15 @@ export type NewLimits = {
 }
 
 /** Returns the group with its new limits. */
-export function* replaceLimits(access: WriteAccess, request: NewLimits): Work<Group> {
-  const { uid, now } = request
+export function* replaceLimits(access: WriteAccess, options: ReplaceLimitsOptions): Work<Group> {
+  const { uid, now } = options
   const stored = yield* lockResource(groups, uid)
   if (!stored) throw notFound(groups.desc.typeName, uid)
   const { resource: group } = stored
   const current = new Map(Object.entries(group.resourceLimits))
-  const limits = request.change(current)
-  yield* requireWithinLimitsAbove(limits, request)
-  requireMatch(request.ifMatch, stored.updateTime)
+  const limits = options.change(current)
+  yield* requireWithinLimitsAbove(limits, options)
+  requireMatch(options.ifMatch, stored.updateTime)
   if (isSame(current, limits)) return group
   const updateTime = nextUpdateTime(now, stored.updateTime)
   group.updateTime = timestampFromMs(updateTime)
@@ -46,7 +46,7 @@ export function* replaceLimits(access: WriteAccess, request: NewLimits): Work<Gr
 
 function* requireWithinLimitsAbove(
   limits: ReadonlyMap<string, number>,
-  { uid, defaults, mayName }: NewLimits,
+  { uid, defaults, mayName }: ReplaceLimitsOptions,
 ): Work<void> {
   const path = lineage(parentOf(uid))
   if (path.length === 0) return

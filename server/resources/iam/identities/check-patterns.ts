@@ -8,7 +8,7 @@ import type { Dependencies } from '../../dependencies.ts'
 import { readResource } from '../../stored-resource.ts'
 import { identities } from './table.ts'
 
-/** More patterns than an identity may have. A request with more is refused anyway, so the others need no check. */
+/** No valid identity has this many patterns. A request with more is refused anyway, so the others need no check. */
 const maxRules = 30
 
 export type CheckedPatterns = {

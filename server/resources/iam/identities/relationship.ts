@@ -1,4 +1,4 @@
-// Checks how an identity is recognised, by the rules that the contract cannot express.
+// Checks the relationship of an identity (how it is recognised) against the rules that the protos cannot express.
 import type { MessageShape } from '@bufbuild/protobuf'
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type {
@@ -111,7 +111,7 @@ function checkClaims(
   if (patterns.reduce((sum, pattern = '') => sum + expandedLength(pattern), 0) > maxPatternSize)
     check(
       'claim_patterns',
-      `must have at most ${maxPatternSize} characters together with the other patterns, with all repeats written out`,
+      `must have at most ${maxPatternSize} characters together with the other patterns, where a repeat such as a{3} counts as written out (aaa)`,
     )
   for (const [name, pattern] of Object.entries(claimPatterns)) {
     const isInClaims = Object.hasOwn(claims, name)

@@ -19,7 +19,7 @@ const bindingIdentity = (identity: Identity) => {
   })
 }
 
-/** The issuer and subject of the identity's tokens; empty where a pattern or another claim decides. */
+/** The issuer and subject of the identity's tokens. Each is empty if it is a pattern or if the identity has none. */
 function issuerAndSubjectOf({ relationship }: Identity): { issuer: string; subject: string } {
   switch (relationship.case) {
     case 'claimMatch': {

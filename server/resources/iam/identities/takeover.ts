@@ -19,7 +19,7 @@ const maxIdentities = 50
 /** The maximum number of identities with patterns to read. Each pattern is matched with every uid that is found. */
 const maxCandidates = 100
 
-/** Requires that the caller may act as an identity whose recognition they change. */
+/** Requires that a caller who changes how the identity is recognised may act as it and as those that trust it. */
 export function* requireMayTakeOver(deps: TakeoverDependencies, grants: Grants, uid: string): Work<void> {
   const root = rootOf(uid)
   const trusting = yield* findTrusting(deps, uid, candidatesFor(deps, root))
