@@ -39,7 +39,7 @@ export type Kind<D extends DescMessage, X extends ExtraColumns = ExtraColumns> =
 
 /** Hides parts of a row from callers who may see the rest of it. */
 export type Redaction = {
-  /** Whether some of the rows that a caller with these grants can read may have parts to hide from this caller. */
+  /** If false, nothing is hidden from a caller with these grants. */
   isNeeded(grants: Grants): boolean
   apply(grants: Grants, row: Uint8Array): Uint8Array
 }

@@ -39,7 +39,7 @@ export async function* streamResources<T>(
       const { rows, next } = yield* readUncountedPage(kind.table, {
         ...{ regions, filters, order, after, skip: 0, size: pageSize },
         form: kind.forms.bytes,
-        // The first page decides which thread reads the stream.
+        // If the first page would read too many rows, the lane reads the whole stream. Later pages are not limited.
         ...(maxListRows !== undefined && after === undefined && { maxRows: maxListRows }),
       })
       return { items: yield* convert(rows as Uint8Array[]), next } // the form is bytes

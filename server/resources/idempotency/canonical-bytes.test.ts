@@ -21,7 +21,7 @@ test('the order of the entries of a map does not matter', () => {
   assert.deepEqual(request, requestWith({ b: '1', a: '2' }), 'the request is unchanged')
 })
 
-test('maps with numbers as keys and messages as values are in order', () => {
+test('the order of the entries does not matter in a map with numbers as keys and messages as values', () => {
   const bytesOf = (...ids: string[]) =>
     canonicalBytes(
       AccountAssociationSchema,

@@ -19,14 +19,14 @@ import { findOutcome, insertOutcome } from './stored-keys.ts'
 
 type Answer = { outcome: Outcome; isReplayed: boolean }
 
-/** How often a create is repeated that has lost against a concurrent one with the same key. */
+/** How often a create is attempted if concurrent creates store the same key first. */
 const maxAttempts = 3
 
 /** A concurrent transaction has stored the same key. */
 class LostRace extends Error {}
 
 /** Carries a final error of a create out of its transaction, which is rolled back. */
-class Refused extends Error {
+class FinalError extends Error {
   readonly error: StatusError
 
   constructor(error: StatusError) {
@@ -37,7 +37,7 @@ class Refused extends Error {
 
 export function openIdempotency({ secret, now }: { secret: Secret; now(): number }): Idempotency {
   const hashKey = createSecretKey(secret.derive('idempotency keys'))
-  // A sealer of its own, since callers can make the server encrypt.
+  // With its own encryption key (see `sealerFor`), since callers decide how often it is used.
   const sealer = secret.sealerFor('idempotent responses')
   // The lengths separate the parts: no two lists of parts have the same text.
   const hash = (...parts: (string | Uint8Array)[]) => {
@@ -45,10 +45,10 @@ export function openIdempotency({ secret, now }: { secret: Secret; now(): number
     for (const part of parts) hmac.update(`${part.length}:`).update(part)
     return hmac.digest('base64url')
   }
-  /** The ids of keys whose creates run now, in this worker. The store limits how many writes run or wait. */
+  /** The ids of keys whose creates run now in this worker: few, since the store limits how many writes run or wait. */
   const running = new Set<string>()
 
-  /** The error, if the key is malformed. */
+  /** Returns a StatusError if the key is malformed. */
   function storedKeyOf({ method, request, header }: SentKey, caller: string): StoredKey | StatusError {
     const key = parseIdempotencyKey(header)
     if (key instanceof StatusError) return key
@@ -74,25 +74,28 @@ export function openIdempotency({ secret, now }: { secret: Secret; now(): number
     }
   }
 
-  /** The outcome of the first call with this key. Without one, the outcome of this call, which is then stored. */
-  function* answer(key: StoredKey, creation: Creation, refusal?: StatusError): Work<Answer> {
+  /**
+   * The outcome of the first call with this key. If this call is the first, its outcome is stored: `finalError` if
+   * given, or else the result of the create.
+   */
+  function* answer(key: StoredKey, creation: Creation, finalError?: StatusError): Work<Answer> {
     const grants = yield* creation.admit()
     const stored = yield* findOutcome(key, now())
     if (stored) return { outcome: outcomeIn(key, stored), isReplayed: true }
-    const outcome = refusal ? outcomeOfError(refusal) : yield* runCreate(creation, grants)
+    const outcome = finalError ? outcomeOfError(finalError) : yield* runCreate(creation, grants)
     yield* record(key, grants.caller.identity, outcome)
     return { outcome, isReplayed: false }
   }
 
   async function answerOnce(store: Store, call: Call, key: StoredKey, creation: Creation): Promise<Answer> {
-    const write = (refusal?: StatusError) =>
-      retryLostRaces(() => store.write(() => answer(key, creation, refusal), call.deadline))
+    const write = (finalError?: StatusError) =>
+      retryLostRaces(() => store.write(() => answer(key, creation, finalError), call.deadline))
     try {
       return await write()
     } catch (error) {
       // The transaction of the create is rolled back, so its error is stored in another one. If a concurrent call has
-      // stored its outcome meanwhile, both get that outcome.
-      if (error instanceof Refused) return write(error.error)
+      // stored its outcome meanwhile, both calls get that outcome.
+      if (error instanceof FinalError) return write(error.error)
       throw error
     }
   }
@@ -117,7 +120,7 @@ function* runCreate({ create }: Creation, grants: WriteGrants): Work<Outcome> {
   try {
     return outcomeOfReply(yield* create(grants))
   } catch (error) {
-    throw isFinal(error) ? new Refused(error) : error
+    throw isFinal(error) ? new FinalError(error) : error
   }
 }
 

@@ -22,8 +22,8 @@ type StoredError = {
 }
 
 /**
- * Errors that the same request would get again. Refusals of the caller are not among them, because access can be granted
- * later, and neither are errors that pass, such as a store that cannot be reached or a quota that is used up.
+ * Errors that the same request would get again. PERMISSION_DENIED is not among them, because access can be granted
+ * later, and neither are temporary errors, such as a store that cannot be reached or a quota that is used up.
  */
 const finalCodes = new Set<Code>([
   Code.INVALID_ARGUMENT,

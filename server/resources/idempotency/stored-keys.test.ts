@@ -17,7 +17,7 @@ onEachStore('stored idempotency keys', (engine) => {
   })
   after(() => platform.stop())
 
-  /** Stores so many keys of a new caller, one in each millisecond, and returns those that are left, the oldest first. */
+  /** Stores `count` keys of a new caller, one per millisecond. Returns them and those still stored, oldest first. */
   async function storeKeys(count: number, size: number): Promise<{ stored: string[]; left: string[] }> {
     const { identity } = await platform.addIdentity(platform.owner.organization)
     const keys = Array.from({ length: count }, newKey)
@@ -31,23 +31,23 @@ onEachStore('stored idempotency keys', (engine) => {
     return { stored: keys.map(({ id }) => id), left: rows.map(([id]) => id as string) }
   }
 
-  test('a caller keeps the newest keys, and hardly more than the limit; other callers keep theirs', async () => {
+  test('the oldest keys of a caller above the limit are deleted; other callers keep theirs', async () => {
     const other = newKey()
     await platform.store.write(() => insertOutcome(other, platform.owner.identity, new Uint8Array(100), 0))
     const { stored, left } = await storeKeys(5000, 100)
     assert.ok(await platform.store.write(() => findOutcome(other, 1)))
     assert.deepEqual(left, stored.slice(-left.length))
     assert.ok(left.length >= kept.small)
-    // The chance that one of 128 keys is not drawn in 2500 draws is 3e-9.
+    // One key in 128 triggers the deletion. The chance that none of 2500 keys triggers it is 3e-9.
     assert.ok(left.length < kept.small + 2500, String(left.length))
   })
 
-  test('a caller keeps exactly so many keys of large responses', async () => {
+  test('of keys with large responses, a caller keeps the newest, exactly as many as the limit', async () => {
     const { stored, left } = await storeKeys(25, 9000)
     assert.deepEqual(left, stored.slice(-kept.large))
   })
 
-  test('an expired key is absent, and its row makes room for another', async () => {
+  test('an expired key is not found and can be stored again', async () => {
     const { identity } = platform.owner
     const key = newKey()
     const dayMs = 24 * 60 * 60 * 1000

@@ -13,10 +13,10 @@ const lifetimeMs = 24 * 60 * 60 * 1000
 /** Responses over this size are counted separately, because a caller may keep only few of them. In bytes. */
 const largeSize = 8 * 1024
 
-/** How many keys of a caller are kept, the newest. */
+/** How many of the newest keys of a caller are kept. */
 const keptPerCaller = { small: 10_000, large: 100 }
 
-/** Undefined if the key was not used within its lifetime. An expired row is deleted, so that another can replace it. */
+/** Undefined if the key is not stored or has expired. An expired row is deleted, so the key can be stored again. */
 export function* findOutcome({ id }: StoredKey, now: number): Work<StoredOutcome | undefined> {
   const row = yield* first(sql`select digest, sealed, expire_time from idempotency_keys where id = ${id}`)
   if (!row) return undefined
@@ -38,21 +38,22 @@ export function* insertOutcome(
   yield sql`insert into idempotency_keys (id, caller, is_large, digest, create_time, expire_time, sealed)
     values (${id}, ${caller}, ${isLarge ? 1 : 0}, ${digest}, ${now}, ${now + lifetimeMs}, ${sealed})`
   if (isLarge) yield* deleteOldest(caller, 1, kept.large)
-  else if (isDrawn(id)) yield* deleteOldest(caller, 0, kept.small)
+  else if (triggersDeletion(id)) yield* deleteOldest(caller, 0, kept.small)
 }
 
 /**
- * One id of 128. Reading past the kept keys takes half a millisecond, so it is not done for each key; a caller cannot
- * choose the ids, which are keyed hashes, and so cannot exceed the limit by more than a few hundred keys.
+ * True for one id in 128. `deleteOldest` reads past the kept keys, which takes half a millisecond, so it does not run
+ * for each small key. Ids are keyed hashes, which a caller cannot choose, so the limit is rarely exceeded by more than
+ * a few hundred keys.
  */
-const isDrawn = (id: string) => /^A[A-Za-f]/.test(id)
+const triggersDeletion = (id: string) => /^A[A-Za-f]/.test(id)
 
 function* deleteOldest(caller: string, isLarge: number, kept: number): Work<void> {
-  const oldest = yield* first(sql`select create_time, id from idempotency_keys
+  const newestToDelete = yield* first(sql`select create_time, id from idempotency_keys
     where caller = ${caller} and is_large = ${isLarge}
     order by create_time desc, id desc limit 1 offset ${kept}`)
-  if (!oldest) return
-  const [time, id] = oldest as [number, string] // as selected
+  if (!newestToDelete) return
+  const [time, id] = newestToDelete as [number, string] // as selected
   yield sql`delete from idempotency_keys where id in (select id from idempotency_keys
     where caller = ${caller} and is_large = ${isLarge} and (create_time, id) <= (${time}, ${id})
     /*pg for update skip locked */)`

@@ -26,7 +26,7 @@ export async function renameErrorFields<T>(renames: readonly FieldRename[], repl
     return await reply
   } catch (error) {
     if (!(error instanceof StatusError)) throw error
-    // In a batch, the message names the field of the item that already exists.
+    // In a batch, the error message starts with the field path of the item that already exists.
     if (error.code === Code.ALREADY_EXISTS)
       throw new StatusError(error.code, rename(renames, textOf(error)), { headers: error.headers })
     throw renameViolations(renames, error)

@@ -1,5 +1,5 @@
-// Lets the lists of v1 read one page in a turn of the event loop, all of them together. If every list read a page in
-// every turn, 24 long lists would delay each call of others by 24 pages.
+// Lets only one of the v1 lists read its next page in each turn of the event loop. If every list read a page in every
+// turn, 24 long lists would delay every other call by 24 pages.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** Resolves in a turn of the event loop in which no other caller of this function continues. */

@@ -77,7 +77,7 @@ export async function readmeFault(content: string): Promise<string | undefined> 
     import('sanitize-html'),
   ])
   const markdown = markdownIt({ html: true })
-  // Other Markdown renderers may turn a text into a link that this one would refuse, so all links are checked.
+  // Render every link, so that the sanitizer also checks those that only other Markdown renderers accept.
   markdown.validateLink = () => true
   const html = markdown.render(content)
   if (html.length > maxHtmlLength)

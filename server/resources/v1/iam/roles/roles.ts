@@ -32,16 +32,19 @@ function methods(deps: V1Dependencies) {
   return {
     create(call: Call<CreateRoleRequest>) {
       const { parentId, role } = call.request
-      const reply = callV2(call, v2.createRole, { parent: parentId, ...(role && { role: roleFromV1(role) }) })
-      const withUnknownName = nameUnknownCapability(role, renameErrorFields(names, reply))
-      return convertReply(withUnknownName, V1RoleSchema, roleToV1)
+      const v2Reply = callV2(call, v2.createRole, {
+        parent: parentId,
+        ...(role && { role: roleFromV1(role) }),
+      })
+      const reply = nameUnknownCapability(role, renameErrorFields(names, v2Reply))
+      return convertReply(reply, V1RoleSchema, roleToV1)
     },
 
     update(call: Call<V1Role>) {
       const role = { uid: call.request.id, ...roleFromV1(call.request) }
-      const reply = callV2(call, v2.updateRole, { role, updateMask: { paths: ['*'] } })
-      const withUnknownName = nameUnknownCapability(call.request, renameErrorFields(names, reply))
-      return convertReply(withUnknownName, V1RoleSchema, roleToV1)
+      const v2Reply = callV2(call, v2.updateRole, { role, updateMask: { paths: ['*'] } })
+      const reply = nameUnknownCapability(call.request, renameErrorFields(names, v2Reply))
+      return convertReply(reply, V1RoleSchema, roleToV1)
     },
 
     list(call: Call<RoleFilter>) {
