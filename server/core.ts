@@ -1,5 +1,5 @@
 // Everything behind the doors: the store with its keys, the endpoints and the corridors. Each thread that performs
-// calls has its own.
+// calls has its own core.
 import { randomBytes } from 'node:crypto'
 import { openPageSeals } from './aip/page-token.ts'
 import type { KeyRing } from './auth/keys/key-ring.ts'
@@ -46,7 +46,7 @@ export type CoreOverrides = AuthenticationOverrides & {
   refusalLog?: Partial<RefusalLogOptions>
   /** A monotonic clock in milliseconds, for the duration and the rate of calls. */
   clock?: () => number
-  /** Bytes of large responses that may wait for their clients. */
+  /** Maximum bytes of large responses that clients have not read yet. */
   unsentLimits?: { perCaller: number; total: number }
 }
 
@@ -56,7 +56,7 @@ export type CoreOptions = {
   store: Store
   /** The threads to which this one hands calls over. Undefined if it performs all calls itself. */
   otherThreads?: OtherThreads
-  /** How many rows a list may read in this thread. More expensive ones are handed to the lane. */
+  /** How many rows a list may read in this thread. Lists that read more are handed to the lane. */
   maxListRows: number | undefined
 }
 
@@ -131,7 +131,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   }
 }
 
-/** For calls that another thread has handed over: it counts and reports them, and counts their bytes. */
+/** For calls that another thread has handed over: that thread counts and reports them, and counts their bytes. */
 const unreported = {
   report: () => {},
   unsent: { reserve: () => () => {} },

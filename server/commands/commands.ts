@@ -87,5 +87,5 @@ function settingsHelp(): string {
   return `Settings, as environment variables or flags (defaults in parentheses):\n${rows.join('\n')}`
 }
 
-/** Fits the longest name of a setting. */
+/** Fits the names of all settings but the longest. */
 const settingWidth = 52

@@ -21,9 +21,10 @@ export const limits: Command = {
   usage: 'limits get|set|unset GROUP_UID [NAME=NUMBER|NAME]... [--json]',
   summary: 'Shows or sets how many resources an organization, or another group, may contain.',
   details: `A limit counts all resources of a kind in and below the group. set changes the limits that are named and
-keeps the others; unset removes those that are named, or all of them (unset GROUP_UID all). Each command prints the
-usage and the limits that apply then; --json prints them as one line of JSON. A limit below the current usage deletes
-nothing: it only refuses new resources. Commands of stemmad, such as import, may exceed limits.
+keeps the others; unset removes those that are named, or all of them (unset GROUP_UID all). Each command finally
+prints the number of resources of each kind and the limit that applies; --json prints them as one line of JSON. A limit
+below the current number deletes nothing: it only refuses new resources. Commands of stemmad, such as import, may exceed
+limits.
 
 Names: account_associations, advisories, group_access_requests, group_invites, groups, identities, identity_providers
 (idps), repos (repositories), role_bindings, roles, subscriptions, tags.
@@ -53,7 +54,7 @@ STEMMA_DEFAULT_LIMITS has the limits of organizations that have none of their ow
 
 type Change = (current: ReadonlyMap<string, number>) => ReadonlyMap<string, number>
 
-/** Undefined if nothing is to be changed. */
+/** Returns undefined if nothing is to be changed. */
 type Action = (words: readonly string[], kinds: readonly string[]) => Change | undefined
 
 const actions: Record<string, Action> = {
@@ -93,7 +94,7 @@ function requireKind(name: string, kinds: readonly string[]): string {
   return kind
 }
 
-/** Errors of the request, such as a group that does not exist, are mistakes of the operator. */
+/** A StatusError, such as for a group that does not exist, is a mistake of the operator. */
 async function replace(
   store: Store,
   uid: string,

@@ -365,7 +365,7 @@ describe('the values of settings', () => {
     assertRejected('STEMMA_VENDOR_PREFIXES', many, /must be at most 10 prefixes, not 11/)
   })
 
-  test('must be calls per second for the limits that a rate has', () => {
+  test('STEMMA_RATE_READ and the other rates are 0 or calls per second for the limits that the rate has', () => {
     const texts = [
       '100',
       'caller',
@@ -385,7 +385,7 @@ describe('the values of settings', () => {
     assertRejected('STEMMA_RATE_SIGN_IN', 'caller=1', /such as address=100, not "caller=1"$/)
   })
 
-  test('reads default limits as names and whole numbers', () => {
+  test('STEMMA_DEFAULT_LIMITS are names and whole numbers', () => {
     assert.deepEqual(
       read({ STEMMA_DEFAULT_LIMITS: 'groups=100, repos = 0,role-bindings=2147483647' }).defaultLimits,
       [

@@ -37,7 +37,7 @@ export type Config = {
   errorDomain: string
   secretKey: string | undefined
   organizationCreation: 'people' | 'nobody'
-  /** Limits of organizations that have none of their own on the number of resources, by name. */
+  /** The default limits on the number of resources in an organization, by name. */
   defaultLimits: [name: string, limit: number][]
   /** Issuers that are trusted although they have no public https URL. */
   trustedIssuers: string[]

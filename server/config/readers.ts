@@ -134,8 +134,8 @@ export type Rate = { caller: number; organization: number; address: number }
 const maxRate = 10_000_000
 
 /**
- * Reads calls per second, such as `caller=100,address=0.5`. Limits that the text does not name keep their default; 0 alone
- * turns all of them off. Only limits that have a default can be set.
+ * Reads calls per second, such as `caller=100,address=0.5`. Limits that the text does not name keep their default; 0
+ * alone turns all of them off. Only limits that have a default can be set.
  */
 export function rate(defaultText: string): Reader<Rate> {
   const withoutLimits: Rate = { caller: 0, organization: 0, address: 0 }
@@ -147,7 +147,7 @@ export function rate(defaultText: string): Reader<Rate> {
         throw new Error(
           `must be 0 or calls per second up to ${maxRate}, such as ${defaultText}, not ${quote(text)}`,
         )
-      values[scope as keyof Rate] = Number(number) // the defaults name only these
+      values[scope as keyof Rate] = Number(number) // `defaultText` names only keys of Rate
     }
     return values
   }

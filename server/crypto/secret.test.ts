@@ -16,7 +16,7 @@ describe('the secret of the server', () => {
     for (const sealed of [first, second]) assert.equal(openText(secret, 'test', sealed), 'hello')
   })
 
-  test('refuses another purpose, another secret and changed text', () => {
+  test('does not open a text that was changed, or was sealed for another purpose or with another secret', () => {
     const sealed = sealText(secret, 'test', 'hello')
     const changed = `${sealed.slice(0, -1)}${sealed.endsWith('A') ? 'E' : 'A'}`
     assert.throws(() => openText(secret, 'other', sealed))

@@ -44,9 +44,9 @@ export function clientAddress(
 }
 
 /**
- * Each proxy appends the address that called it, so the list is read from its end. The client is the first address that
- * is not a trusted proxy, because it may have forged the entries before it. Entries before one that is not an address
- * may be forged too, and are ignored.
+ * Each proxy appends the address that called it, so the list is read from its end. The client is the last address in
+ * the list that is not a trusted proxy, because this client may have forged the entries before its own. Entries before
+ * one that is not an address may be forged too, and are ignored.
  */
 function forwardedClient(
   forwardedFor: string,

@@ -106,8 +106,8 @@ function trailerOf({ etag, isReplayed, headers }: Reply): Metadata | undefined {
   return trailer
 }
 
-/** Several values are joined as HTTP/1.1 does, which is no valid key. */
-const onlyValue = (values: readonly (string | Buffer)[]) =>
+/** Joins several values with commas, as node:http does. The result is not a valid key, so such a call is refused. */
+const joinValues = (values: readonly (string | Buffer)[]) =>
   values.length === 0 ? undefined : values.join(', ')
 
 /** The interceptor has set the request id, and limited the deadline if the client sent one. */
@@ -124,6 +124,6 @@ function envelopeOf<E extends Endpoint>(
     authorization: metadata.get('authorization')[0]?.toString(),
     timeout: Math.min(maxDuration(method), Math.max(0, Number(call.getDeadline()) - now())),
     ifMatch: metadata.get('if-match')[0]?.toString(),
-    idempotencyKey: onlyValue(metadata.get('idempotency-key')),
+    idempotencyKey: joinValues(metadata.get('idempotency-key')),
   }
 }

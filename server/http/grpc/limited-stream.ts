@@ -50,8 +50,8 @@ export type RequestHeaders = {
 }
 
 /**
- * The number of bytes at the start of each request that are not checked. So few bytes do not make HTTP/2 extend the
- * flow-control window of the stream, so a client can send no more than the initial window before the check.
+ * The number of bytes at the start of each request that are not checked. HTTP/2 extends the flow-control window of a
+ * stream only after more bytes, so a client can send no more than the initial window before the check.
  */
 export const uncheckedBytes = 16 * 1024
 const noOwners: readonly string[] = []

@@ -79,7 +79,7 @@ describe('the gRPC door', { timeout: 20_000 }, () => {
     assert.deepEqual(events, ['serving', 'drain', 'destroy'])
   })
 
-  test('serves connections that are made at the same time, and is not needed to stop', async () => {
+  test('serves simultaneous connections, and can be drained and closed without being opened', async () => {
     const unused = await openTestDoor()
     await unused.drain()
     unused.close()
