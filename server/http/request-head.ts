@@ -18,7 +18,7 @@ const otherCoding = constant(malformed('the only supported Transfer-Encoding is 
 export function headFault(request: IncomingMessage): StatusError | undefined {
   const { url = '', httpVersion, headers } = request
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
-    return malformed(`HTTP/${httpVersion} cannot be sent as text; use HTTP/1.1`)
+    return malformed(`the request line must not contain HTTP/${httpVersion}; use HTTP/1.1`)
   if (url.length > maxUrlBytes) return longUrl
   return headersFault(request) ?? transferFault(httpVersion, headers['transfer-encoding'])
 }

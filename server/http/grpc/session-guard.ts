@@ -13,7 +13,7 @@ import { closeLargest } from './unread-replies.ts'
 export type SessionGuardOptions = {
   /** Called with the address of a connection that is closed because its client abuses it. */
   onAbuse(address: string | undefined): void
-  /** Connections of proxies carry the calls of many clients, and are not closed. */
+  /** Connections of proxies carry the calls of many clients, and are not closed for abuse. */
   isProxy(address: string): boolean
   /** How long a connection may be without a call, in milliseconds. */
   connectionIdleMs?: number
@@ -26,7 +26,7 @@ export type SessionGuard = {
   /** Must be called for every session. */
   watch(session: Http2Session): void
   stop(): void
-  /** Must be called for every stream. Returns the error with which the call is refused, if any. */
+  /** Must be called for every stream that is handled. Returns the error with which the call is refused, if any. */
   open(stream: GuardedStream, rawHeaders: readonly string[]): StatusError | undefined
   /** Must be called when the stream is closed. */
   close(stream: GuardedStream): void
@@ -40,10 +40,10 @@ export type SessionGuard = {
 const maxPoints = 200
 const pointsOfReset = 1
 /**
- * A call that was open for longer is not counted as reset: its client has probably given up at its deadline. The number of
- * open calls is limited, so such calls cannot flood the server.
+ * A call that ends unanswered counts as reset only if it was open for less time than this. After that, its client has
+ * probably given up at its deadline. The number of open calls is limited, so such calls cannot flood the server.
  */
-const minCallMs = 1000
+const quickResetMs = 1000
 const pointsOfLargeHeaders = 50
 /** For all open calls of a connection together. The headers of 100 calls with an access token take about 150 KiB. */
 const maxOpenHeaderBytes = 512 * 1024
@@ -122,7 +122,7 @@ export function openSessionGuard({
       usage.headerBytes -= headerBytes
       usage.unsentBytes -= unsentBytes
       if (--usage.openStreams === 0) usage.usedAt = now()
-      if (!headersSent && now() - openedAt < minCallMs) addPoints(usage, pointsOfReset)
+      if (!headersSent && now() - openedAt < quickResetMs) addPoints(usage, pointsOfReset)
       else if (headersSent && usage.points > 0) usage.points--
     },
     onReset({ session }) {

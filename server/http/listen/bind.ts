@@ -8,8 +8,8 @@ export type PortOptions = {
 }
 
 /**
- * Binds all hosts to the same port, or none. Only the first host must exist on this machine: `localhost` means an
- * IPv4 and an IPv6 address, and a machine may lack one of them.
+ * Binds all hosts to the same port; if one fails, throws and binds none. A host after the first is skipped if this
+ * machine does not have its address: `localhost` means an IPv4 and an IPv6 address, and a machine may lack one of them.
  */
 export async function bindAll(
   createServer: () => Server,
@@ -39,8 +39,7 @@ export function portOf(server: Server | undefined): number | undefined {
 /** Returns false if the host is optional and this machine does not have its address. */
 function bind(server: Server, address: ListenOptions, isOptional: boolean): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    // This listener also stays after the server listens. Otherwise an error in accepting a connection would end the
-    // process.
+    // This listener is never removed: without it, a later error in accepting a connection would end the process.
     server.on('error', (error: NodeJS.ErrnoException) => {
       const isMissing = error.code === 'EADDRNOTAVAIL' || error.code === 'EAFNOSUPPORT'
       if (isOptional && isMissing) resolve(false)

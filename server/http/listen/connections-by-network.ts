@@ -14,9 +14,9 @@ export type ConnectionsByNetwork = {
   /** Returns false if the connection was removed before. */
   remove(connection: Connection): boolean
   /**
-   * The connection to close so that a new one from `networks` can be accepted; undefined if the new one is refused. It
-   * is the oldest connection of the largest network, if this network then still has at least as many connections as the
-   * network of the new one.
+   * Returns the connection to close so that a new one from `networks` can be accepted: the oldest connection of the
+   * largest network. Returns undefined, so that the new one is refused, if this network would then have fewer
+   * connections than the network of the new one.
    *
    * Wide networks are compared first. If none is large enough, the middle networks in the wide network of the new
    * connection are compared, and then the narrow networks in its middle network. So a client that uses more networks

@@ -99,7 +99,7 @@ for (const isTls of [false, true]) {
       await door.drain()
     })
 
-    test('answers input that only starts like HTTP/2 as HTTP/1.1', async () => {
+    test('treats input as HTTP/1.1 if only its start looks like HTTP/2', async () => {
       const timeoutsMs = { headers: 100, checkInterval: 50 }
       const client = await connect(await openDoor({ isTls, timeoutsMs }), isTls)
       // The HTTP/1.1 parser of Node mistakes the bytes for HTTP/2 and waits for more.
@@ -531,8 +531,8 @@ describe('every response', () => {
   })
 })
 
-describe('errors behind the door', () => {
-  test('are hidden from callers if they are internal', async () => {
+describe('a call', () => {
+  test('that throws an internal error does not show it to the caller', async () => {
     const act = () => {
       throw new Error('a secret of the server')
     }
@@ -543,7 +543,7 @@ describe('errors behind the door', () => {
     assert.doesNotMatch(response.body, /secret/)
   })
 
-  test('do not occur for a client that disconnects before its response', async () => {
+  test('whose client disconnects before the response does not affect other calls', async () => {
     const release = deferred()
     const door = await openDoor({ act: ({ method }) => method === 'ListGroups' && release.promise })
     const gone = await connect(door)
@@ -556,7 +556,7 @@ describe('errors behind the door', () => {
     assert.equal((await client.response()).status, 200)
   })
 
-  test('do not occur for a client that disconnects while it sends its body', async () => {
+  test('whose client disconnects while it sends the body is not run', async () => {
     const calls: string[] = []
     const door = await openDoor({ act: ({ method }) => calls.push(method) })
     const gone = await connect(door)
@@ -567,7 +567,7 @@ describe('errors behind the door', () => {
     assert.deepEqual(calls, [])
   })
 
-  test('keep their status if they are StatusErrors', async () => {
+  test('that throws a StatusError is answered with its status', async () => {
     const act = () => {
       throw malformed('not like this')
     }

@@ -164,11 +164,12 @@ test('a connection with a thousand refusals in a row is closed after the next re
 
 for (const [what, headers, isSlowedDown] of [
   ['a program', '', true],
-  ['our own pages', 'Sec-Fetch-Site: same-origin\r\n', true],
+  ['a page of our own', 'Sec-Fetch-Site: same-origin\r\n', true],
   ['a page of another site', 'Sec-Fetch-Site: cross-site\r\n', false],
   ['a page of a sibling host', 'Sec-Fetch-Site: same-site\r\n', false],
 ] as const) {
-  test(`after a thousand refusals of ${what}, its network is${isSlowedDown ? '' : ' not'} slowed down`, async () => {
+  const outcome = isSlowedDown ? 'is slowed down' : 'is not slowed down'
+  test(`after 1000 refused requests, the first of them from ${what}, the network ${outcome}`, async () => {
     const door = await openDoor({ timeoutsMs: { penaltyPause: 3_600_000 } })
     const client = await connect(door)
     client.send(`GET /nowhere HTTP/1.1\r\nHost: a\r\n${headers}\r\n${get('/nowhere').repeat(1000)}`)

@@ -24,7 +24,7 @@ export type ReadingSocket = Pick<Socket, 'writableLength' | 'bytesWritten'> & {
   destroy(): unknown
 }
 
-/** The first `bytes` of all bytes that were written to the connection must be sent by `deadline`. */
+/** The number of bytes that were sent over the connection must reach `bytes` by `deadline`. */
 type Goal = { bytes: number; deadline: number }
 
 export function openSlowReaders(options: SlowReaderOptions): SlowReaders {

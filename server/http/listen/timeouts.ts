@@ -12,7 +12,7 @@ export type TimeoutsMs = {
   keepAlive: number
   /** How long a connection may be without any traffic. Must be longer than the longest call that is not a stream. */
   idle: number
-  /** To go on sending after its request was rejected, so that it can read the error. */
+  /** How long a client may go on sending after its request was rejected, so that it can read the error. */
   linger: number
   /** The interval at which the times for headers, requests, unread responses and idle connections are checked. */
   checkInterval: number

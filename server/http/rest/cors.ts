@@ -1,7 +1,7 @@
 // The CORS headers, which state which web pages may call the API. Tokens are sent in a header and never in cookies, so
 // `access-control-allow-credentials` is not sent.
 
-/** Published clients send the headers from `cgclientid` on: client id, request id and trace context. */
+/** Published clients send `cgclientid`, `cgrequestid` and the trace context, which is the last three headers. */
 const requestHeaders = [
   ...[
     'authorization',

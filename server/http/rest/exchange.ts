@@ -23,7 +23,7 @@ export type RestContext<E extends Endpoint> = DoorOptions & {
 /** The part that is needed to write responses. */
 export type ResponseContext = Omit<RestContext<Endpoint>, 'corridor' | 'streams' | 'routes'>
 
-/** A request and its response. `match` is set when the route is found. */
+/** A request and its response. `match` is set when the call is passed to the corridor, which reports later errors. */
 export type Exchange = {
   request: IncomingMessage
   response: ServerResponse

@@ -22,7 +22,7 @@ export async function sendParts(
     })
   try {
     // The first part is made before anything is sent: if it fails, an error response is still possible. This also
-    // starts the generator, because one that never started does not run the `finally` that reports the end of the call.
+    // starts the generator: only a started generator runs the `finally` that reports the end of the call.
     let next = await parts.next()
     if (response.destroyed) await parts.throw(cancelled())
     const headers = [

@@ -1,4 +1,4 @@
-// Bodies, by the rules of ProtoJSON.
+// Tests that bodies are read by the rules of ProtoJSON.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { DescMessage, JsonValue } from '@bufbuild/protobuf'
@@ -126,7 +126,7 @@ describe('a key', () => {
     assert.equal(({} as { text?: string }).text, undefined)
   })
 
-  test('is reported shortened and in well-formed Unicode', () => {
+  test('that is not a field is reported shortened and in well-formed Unicode', () => {
     const { unknown } = readAll(`{"${'x'.repeat(100_000)}":1,"\\ud800":1}`)
     assert.deepEqual(
       unknown.map(({ length }) => length),
@@ -137,7 +137,7 @@ describe('a key', () => {
 })
 
 describe('null', () => {
-  test('counts as absent, but is reported', () => {
+  test('counts as absent, but its path is reported', () => {
     const { json, paths } = readAll(
       '{"text":null,"small":null,"inner":null,"texts":null,"labels":null,"oneText":null,"someTime":null,"color":null}',
     )
@@ -160,7 +160,7 @@ describe('null', () => {
 })
 
 describe('an object', () => {
-  test('is reported by its leaves; lists, maps, times and empty objects are leaves', () => {
+  test('is reported as the paths of its leaves; lists, maps, times and empty objects are leaves', () => {
     const { paths } = readAll(
       '{"text":"","inner":{"text":"a","inner":{},"labels":{}},"texts":[],"labels":{"a":"b"},"someTime":"2026-01-01T00:00:00Z","oneInner":{"small":0}}',
     )
@@ -207,7 +207,7 @@ describe('an object', () => {
 })
 
 describe('a oneof', () => {
-  test('accepts one of its members', () => {
+  test('accepts only one of its members', () => {
     assertRejected(
       { oneText: 'a', oneInner: {} },
       'one_inner',

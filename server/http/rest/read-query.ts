@@ -122,7 +122,7 @@ function addToMap(
 /** The JSON value that corresponds to the text of a parameter. */
 function jsonOf(field: DescField, text: string, path: string): JsonValue {
   if (field.enum) return /^-?\d{1,10}$/.test(text) ? Number(text) : text
-  if (field.message?.typeName === 'google.protobuf.Duration') return goDuration(text)
+  if (field.message?.typeName === 'google.protobuf.Duration') return jsonDuration(text)
   switch (field.scalar) {
     case ScalarType.BOOL:
       return booleans.get(text) ?? text
@@ -147,7 +147,7 @@ const booleans = new Map([
 const unitSeconds: Record<string, number> = { h: 3600, m: 60, s: 1, ms: 1e-3, us: 1e-6, µs: 1e-6, ns: 1e-9 }
 
 /** Converts a duration in Go's notation, such as `1h30m`, to that of JSON, `5400s`. Returns other text unchanged. */
-function goDuration(text: string): string {
+function jsonDuration(text: string): string {
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(h|ms|us|µs|ns|m|s)/g)]
   const isComplete = parts.map(([part]) => part).join('') === text.replace(/^-/, '')
   if (parts.length === 0 || !isComplete) return text

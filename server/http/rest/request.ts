@@ -1,4 +1,4 @@
-// Reads the parts of an HTTP request: target, route, envelope and message.
+// Finds the route of an HTTP request, and reads its envelope and message.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Message } from '@bufbuild/protobuf'
 import { noSuchPath } from '../../aip/errors.ts'
