@@ -11,6 +11,6 @@ if (!port) throw new Error('lane-thread.ts runs only as a thread')
 
 const { config, shared } = workerData as LaneData // set by laneOf
 const log = openLog(config.logLevel, { outputLock: shared.outputLock })
-// Calls arrive faster than the turns of a busy event loop, and each must see what was committed before it.
+// Several calls may arrive in one turn of the event loop. Each must see what was committed before it arrived.
 const store = openStore(config, log, { commits: shared.commits, isolatesReads: true })
 serveCalls(port, await openCore({ config, log, store, maxListRows: undefined }))

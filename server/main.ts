@@ -6,7 +6,7 @@ import { resolveQuickly } from './resolve-imports.ts'
 
 enableCompileCache()
 resolveQuickly(new URL('..', import.meta.url).href)
-// All workers share this pool, which signs and verifies tokens. Its default of 4 threads would be the limit on many cores.
+// All workers sign and verify tokens in the thread pool of libuv. Its default of 4 threads is too few for many cores.
 process.env.UV_THREADPOOL_SIZE ??= String(Math.max(4, availableParallelism()))
 const { runCommand } = await import('./commands/commands.ts')
 const { env, stdin, stdout, stderr } = process

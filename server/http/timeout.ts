@@ -2,7 +2,7 @@ import type { Method } from '@stemma/api/method.ts'
 import { malformed } from '../aip/errors.ts'
 
 const maxCallMs = 60_000
-/** As long as an access token is valid. A client that stops reading is disconnected earlier. */
+/** The lifetime of an access token. A client that stops reading is disconnected earlier. */
 const maxStreamMs = 3_600_000
 
 export const maxDurationOf = ({ isStream }: Pick<Method, 'isStream'>) => (isStream ? maxStreamMs : maxCallMs)

@@ -4,13 +4,13 @@ import { Groups } from '@stemma/api/gen/platform/iam/group_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
 import { deadlineExceeded, noSuchPath } from '../aip/errors.ts'
-import { withNarrowing } from './narrowing.ts'
+import { withNarrowingAdvice } from './narrowing.ts'
 
 const { getGroup, listGroups } = GroupsService.method
 
 describe('the error of a call that took too long', () => {
   test('says how to ask for less if the call is a list', () => {
-    const { code, message } = withNarrowing(describeMethod(listGroups), deadlineExceeded())
+    const { code, message } = withNarrowingAdvice(describeMethod(listGroups), deadlineExceeded())
     assert.equal(code, deadlineExceeded().code)
     assert.equal(
       message,
@@ -18,15 +18,15 @@ describe('the error of a call that took too long', () => {
     )
   })
 
-  test('names no page size to a list of v1, which has no pages', () => {
-    const { message } = withNarrowing(describeMethod(Groups.method.list), deadlineExceeded())
+  test('does not mention page_size for a list of v1, which has no pages', () => {
+    const { message } = withNarrowingAdvice(describeMethod(Groups.method.list), deadlineExceeded())
     assert.match(message, /ask for less: filter by .*uidp\.descendants_of/)
     assert.doesNotMatch(message, /page_size/)
   })
 
   test('stays as it is for other calls, and so do other errors', () => {
     const error = deadlineExceeded()
-    assert.equal(withNarrowing(describeMethod(getGroup), error), error)
-    assert.equal(withNarrowing(describeMethod(listGroups), noSuchPath()), noSuchPath())
+    assert.equal(withNarrowingAdvice(describeMethod(getGroup), error), error)
+    assert.equal(withNarrowingAdvice(describeMethod(listGroups), noSuchPath()), noSuchPath())
   })
 })

@@ -12,7 +12,7 @@ const nonFilters = new Set(['page_size', 'page_token', 'order_by', 'skip'])
 const treeFilters = ['uidp.descendants_of', 'uidp.children_of']
 
 /** The error with advice, if it is that of a list that took too long; otherwise the same error. */
-export function withNarrowing(method: Method, error: StatusError): StatusError {
+export function withNarrowingAdvice(method: Method, error: StatusError): StatusError {
   if (error.code !== Code.DEADLINE_EXCEEDED || costClassOf(method) !== 'list') return error
   return deadlineExceeded(adviceFor(method.desc.input.fields))
 }

@@ -29,7 +29,7 @@ export type Demand = {
   /** The type of the resource at the scope, for a not-found error. */
   resourceType: string
   parseGrants: ParseGrants
-  /** The limits of organizations that have none of their own on the number of resources, by kind. */
+  /** By kind, how many resources an organization may contain if it has no limit of its own. */
   defaultLimits: ReadonlyMap<string, number>
 }
 

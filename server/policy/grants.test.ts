@@ -65,7 +65,7 @@ describe('grants', () => {
     )
   })
 
-  test('lack a bit that no binding at the uid or above it has, and report the first of these bits', () => {
+  test('report the first demanded bit that no binding at the uid or above it has', () => {
     fc.assert(
       fc.property(anyGrants, uidInSmallTree, (grants, uid) => {
         const bits = decodeBits(encodeBits([list, create]))

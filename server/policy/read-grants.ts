@@ -25,7 +25,7 @@ export function* readGrants(
   return grantsOf(caller, groups, createTime, text, parse)
 }
 
-/** `listed` is read with the identity, so that a create needs no statement to find out that nothing is limited. */
+/** `listed` are the quotas of the organization, read with the identity to save most creates a statement. */
 export type GrantsAndQuotas = { grants: Grants; listed: QuotaAccess['listed'] }
 
 /**

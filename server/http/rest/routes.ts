@@ -14,8 +14,8 @@ export type Route = {
   template: Template
   /** Whether `**` may match no segment, as in the path of a call that creates an organization. */
   mayBeEmpty: boolean
-  /** The path without the names of its variables. All calls of one resource have the same shape. */
-  shape: string
+  /** The path without the names of its variables, such as `/iam/v2beta1/groups/**` for Get, Update and Delete. */
+  pattern: string
 }
 
 export type Match = {
@@ -43,24 +43,24 @@ export function makeRoutes(endpoints: readonly Endpoint[]): Routes {
   const notAllowed = new Map<string, StatusError>()
   return {
     match(verb, segments) {
-      let shape: string | undefined
+      let pattern: string | undefined
       for (const route of candidates(root, segments)) {
         const fields = matchRoute(route, segments)
         if (!fields) continue
-        shape ??= shapeAt(route, segments)
-        if (shape !== shapeAt(route, segments)) return undefined
+        pattern ??= patternAt(route, segments)
+        if (pattern !== patternAt(route, segments)) return undefined
         if (route.binding.verb === verb) return { route, fields }
       }
       return undefined
     },
     find(segments) {
       const matches = new Map<string, Match>()
-      let shape: string | undefined
+      let pattern: string | undefined
       for (const route of candidates(root, segments)) {
         const fields = matchRoute(route, segments)
         if (!fields) continue
-        shape ??= shapeAt(route, segments)
-        if (shape !== shapeAt(route, segments)) break
+        pattern ??= patternAt(route, segments)
+        if (pattern !== patternAt(route, segments)) break
         if (!matches.has(route.binding.verb)) matches.set(route.binding.verb, { route, fields })
       }
       return matches
@@ -89,12 +89,12 @@ const isEmptyAt = ({ manyIndex, tokens }: Template, segments: readonly string[])
   manyIndex >= 0 && segments.length < tokens.length
 
 /**
- * The shape of the resource that a path refers to. The first route that matches is the most specific, and other routes
- * match only if they have the same shape: `groups/x:approve` is not also a group with the uid `x:approve`, which would
- * allow GET and DELETE.
+ * The pattern of a route for this path. The first route that matches is the most specific, and other routes match only
+ * if they have the same pattern: `groups/x:approve` is not also a group with the uid `x:approve`, which would allow GET
+ * and DELETE.
  */
-const shapeAt = ({ template, shape }: Route, segments: readonly string[]) =>
-  isEmptyAt(template, segments) ? shape.replace('/**', '') : shape
+const patternAt = ({ template, pattern }: Route, segments: readonly string[]) =>
+  isEmptyAt(template, segments) ? pattern.replace('/**', '') : pattern
 
 /** Paths start with domain, version and collection, or are shorter; a custom verb such as `:osv` may follow. */
 const prefixLength = 3
@@ -108,8 +108,8 @@ function makeTrie(endpoints: readonly Endpoint[]): Node {
   const routes = endpoints.flatMap((endpoint) =>
     endpoint.method.bindings.map((binding): Route => {
       const template = parseTemplate(binding.path)
-      const shape = binding.path.replaceAll(/\{[^=}]+(?:=([^}]*))?\}/g, (_, pattern = '*') => pattern)
-      return { endpoint, binding, template, shape, mayBeEmpty: mayBeEmpty(endpoint, template) }
+      const pattern = binding.path.replaceAll(/\{[^=}]+(?:=([^}]*))?\}/g, (_, segments = '*') => segments)
+      return { endpoint, binding, template, pattern, mayBeEmpty: mayBeEmpty(endpoint, template) }
     }),
   )
   const root = emptyNode()
@@ -126,8 +126,8 @@ function makeTrie(endpoints: readonly Endpoint[]): Node {
 }
 
 /** A custom method matches a path without a uid too, so that its error names the missing field. */
-function mayBeEmpty({ method }: Endpoint, { verb, variables }: Template): boolean {
-  if (verb !== '') return true
+function mayBeEmpty({ method }: Endpoint, { customVerb, variables }: Template): boolean {
+  if (customVerb !== '') return true
   return variables.every(({ field }) => {
     const leaf = resolvePath(method.desc.input, field)?.at(-1)
     return leaf !== undefined && !isRequired(leaf) && !isOutputOnly(leaf)
@@ -155,8 +155,8 @@ function prefixOf({ template, binding }: Route): string[] {
 
 /** Paths with a custom verb come first, then those without `**`, then those with more literals. */
 function bySpecificity({ template: a }: Route, { template: b }: Route): number {
-  const rank = ({ verb, tokens }: Template) => [
-    verb === '' ? 1 : 0,
+  const rank = ({ customVerb, tokens }: Template) => [
+    customVerb === '' ? 1 : 0,
     tokens.some(({ kind }) => kind === 'many') ? 1 : 0,
     -tokens.filter(({ kind }) => kind === 'literal').length,
   ]

@@ -7,8 +7,8 @@ export type Template = {
   /** The index of the `**` token, or -1. */
   manyIndex: number
   /** The custom verb (AIP-136); empty if there is none. */
-  verb: string
-  /** The verb with its colon, as it appears at the end of a path. */
+  customVerb: string
+  /** The custom verb with its colon, as it appears at the end of a path. */
   ending: string
   /**
    * The request fields that the path fills: each from the tokens with the index `from` up to, but not including, `to`.
@@ -17,8 +17,14 @@ export type Template = {
 }
 
 export function parseTemplate(text: string): Template {
-  const [, path = '', verb = ''] = /^\/(.*?)(?::([A-Za-z0-9_]+))?$/.exec(text) ?? []
-  const template: Template = { tokens: [], manyIndex: -1, verb, ending: `:${verb}`, variables: [] }
+  const [, path = '', customVerb = ''] = /^\/(.*?)(?::([A-Za-z0-9_]+))?$/.exec(text) ?? []
+  const template: Template = {
+    tokens: [],
+    manyIndex: -1,
+    customVerb,
+    ending: `:${customVerb}`,
+    variables: [],
+  }
   for (const part of splitOutsideBraces(path)) {
     const [, field, pattern = '*'] = /^\{([A-Za-z0-9_.]+)(?:=(.*))?\}$/.exec(part) ?? []
     const from = template.tokens.length
@@ -44,14 +50,14 @@ function tokenOf(segment: string): Token {
 
 /** The request fields that a path fills; undefined if it does not match. `**` matches all segments that remain. */
 export function matchTemplate(
-  { tokens, manyIndex, verb, ending, variables }: Template,
+  { tokens, manyIndex, customVerb, ending, variables }: Template,
   segments: readonly string[],
 ): Map<string, string> | undefined {
   // With `**`, -1 is possible: `**` is one token but may match no segment.
   const extra = segments.length - tokens.length
   if (manyIndex < 0 ? extra !== 0 : extra < -1) return undefined
-  if (verb !== '' && !(segments.at(-1) ?? '').endsWith(ending)) return undefined
-  const path = verb === '' ? segments : withoutEnding(segments, ending.length)
+  if (customVerb !== '' && !(segments.at(-1) ?? '').endsWith(ending)) return undefined
+  const path = customVerb === '' ? segments : withoutEnding(segments, ending.length)
   const positionOf = (token: number) => (manyIndex >= 0 && token > manyIndex ? token + extra : token)
   for (let index = 0; index < tokens.length; index++) {
     const token = tokens[index]

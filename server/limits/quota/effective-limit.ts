@@ -23,6 +23,6 @@ export function limitsOnPath(
   })
 }
 
-/** The limit that is reached first. If several are reached at the same time, the nearest one. */
+/** The limit with the least room left. If several have equally little, that of the lowest group in the tree. */
 export const firstReached = (limits: readonly EffectiveLimit[]): EffectiveLimit | undefined =>
   limits.toSorted((a, b) => b.limit - b.used - (a.limit - a.used)).at(-1)

@@ -1,4 +1,4 @@
-// Limits are found by every create, also if they are set while the create is running.
+// Every create obeys the quotas, even those that are set while it is running.
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { StatusError } from '../../aip/errors.ts'
@@ -24,7 +24,7 @@ let uidCount = 0
 const newRoot = () => (++uidCount).toString(16).padStart(40, '0')
 const newChild = (parent: string) => `${parent}/${(++uidCount).toString(16).padStart(16, '0')}`
 
-/** As a call has it that has found these quotas in the organization. */
+/** The access of a call that has read these quotas of the organization. */
 function accessWith(quotas: Pick<QuotaAccess, 'listed'>, defaults = new Map<string, number>()): WriteAccess {
   return { ...operatorAccess, quotas: { defaults, mayName: () => true, ...quotas } }
 }
@@ -64,7 +64,7 @@ onEach(['SQLite', 'PostgreSQL'], 'quotas', (testStore) => {
     await assert.rejects(create(accessWith({}), root), isRefused)
   })
 
-  test('the quotas of an organization are listed as text, of other organizations they are not', async () => {
+  test('the quotas of an organization are listed as text, without those of other organizations', async () => {
     const [root, other] = [await newOrganization({ groups: 5, repos: 1 }), await newOrganization()]
     const listed = async (uid: string) => {
       const row = await store.read(() => first(sql`select ${quotasBetween(uid, `${uid}0`)}`))
@@ -102,7 +102,7 @@ onEach(['SQLite', 'PostgreSQL'], 'quotas', (testStore) => {
     assert.deepEqual(await checkTally(store, ['groups'], true), [])
   })
 
-  test('defaults limit an organization that has no limit of its own, and only such', async () => {
+  test('defaults limit an organization that has no limit of its own, and no other', async () => {
     const defaults = new Map([['groups', 1]])
     const [plain, raised] = [await newOrganization(), await newOrganization({ groups: 2 })]
     for (const root of [plain, raised]) await create(accessWith({}, defaults), root)

@@ -1,5 +1,5 @@
-// The names of limits in requests, settings and commands. A limit has the name of the kind that it limits, in the plural:
-// `repos`, `role_bindings`.
+// The names of limits in requests, settings and commands. A limit has the name of the kind that it limits, in the
+// plural: `repos`, `role_bindings`.
 import { nearestNames } from '@stemma/api/nearest-names.ts'
 
 /** The names that version 1 of the API has for some kinds. */
@@ -18,7 +18,7 @@ export const v1LimitName = (kind: string): string => v1Names.get(kind) ?? kind
 /** The largest limit, because limits are `int32` in the contract. */
 export const maxLimit = 2 ** 31 - 1
 
-/** `faults` are sentences without a subject, by the name that they are about. */
+/** Each `fault` is a sentence without its subject, which is `name`. */
 export type ParsedLimits = { limits: Map<string, number>; faults: { name: string; fault: string }[] }
 
 /** Reads limits by name. Names may also be spelt as in JSON (`roleBindings`), with hyphens, or as in version 1. */
@@ -42,8 +42,8 @@ export function parseLimits(
 
 /** The kind that a limit with this name is for. */
 export function kindNamed(name: string, kinds: readonly string[]): string | undefined {
-  const spelt = name.replaceAll('-', '_').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-  const kind = kindsByV1Name.get(spelt) ?? spelt
+  const snakeCase = name.replaceAll('-', '_').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  const kind = kindsByV1Name.get(snakeCase) ?? snakeCase
   return kinds.includes(kind) ? kind : undefined
 }
 

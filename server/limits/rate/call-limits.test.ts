@@ -96,7 +96,7 @@ describe('rate limits', () => {
     assert.equal(admitted(limits, 6, { identity: identityOf(other, 2) }), 6)
   })
 
-  test('count people for no organization', () => {
+  test('do not count the calls of people for an organization', () => {
     const limits = openTestLimits({ read: { organization: 1 } }).open()
     assert.equal(admitted(limits, 50, { identity: 'c'.repeat(40) }), 50)
   })
@@ -111,7 +111,7 @@ describe('rate limits', () => {
     assert.equal(admitted(limits, 50, { address: '::ffff:192.0.2.2' }), 0)
   })
 
-  test('do not count the address of a trusted proxy, nor an unknown one', () => {
+  test('do not count calls from a trusted proxy or from an unknown address', () => {
     const limits = openTestLimits({ read: { address: 1 } }).open()
     assert.equal(admitted(limits, 50, { address: '10.0.0.1' }), 50)
     assert.equal(admitted(limits, 50, { address: '' }), 50)
@@ -144,7 +144,7 @@ describe('rate limits', () => {
     assert.equal(admitted(limits, 50, { identity: identityOf(organization, 3) }), 10)
   })
 
-  test('take nothing from the address if the caller is refused, so that others at the address are not', () => {
+  test('take nothing from the address if the caller is refused, so that other callers there are admitted', () => {
     const limits = openTestLimits({ read: { caller: 1, address: 10 } }).open()
     assert.equal(admitted(limits, 10_000), 10)
     assert.equal(admitted(limits, 90, { identity: identityOf(other, 1) }), 10)
@@ -159,7 +159,7 @@ describe('rate limits', () => {
     assert.throws(() => calls.arrive(register, '192.0.2.1'))
   })
 
-  test('of sign-in and of the exchange count requests by address, and exchanges by identity and organization', () => {
+  test('count sign-in requests by address, and token exchanges by identity and organization', () => {
     const { signIn } = openTestLimits({
       'sign-in': { address: 1 },
       exchange: { caller: 1, organization: 2 },
@@ -202,7 +202,7 @@ describe('a call over the limit', () => {
     })
   })
 
-  test('gets the same error object as the one before, so that it is rendered once', () => {
+  test('gets the same error object as the previous call, so that the error is rendered once', () => {
     const limits = openTestLimits({ read: { address: 1 } }).open()
     admitted(limits, 10)
     const errors = [1, 2].map(() => refusalOf(() => limits.calls.arrive(get, '192.0.2.1')))
@@ -270,7 +270,7 @@ describe('an attacker with many networks', () => {
     assert.equal(admitted(limits, 50), 0)
   })
 
-  test('cannot reset it cheaper than by using up half of the buckets of half a table', () => {
+  test('does not reset a spent bucket by using up fewer buckets than half of the table holds', () => {
     const limits = openTestLimits({ read: { address: 1 } }).open({ maxMeters: 100 })
     assert.equal(admitted(limits, 50), 10)
     flood(limits, 40, 10)
@@ -278,7 +278,7 @@ describe('an attacker with many networks', () => {
     assert.equal(admitted(limits, 50), 0)
   })
 
-  test('takes bounded memory and does not refuse others', () => {
+  test('does not cause calls of other networks to be refused', () => {
     const limits = openTestLimits({ read: { address: 1 } }).open({ maxMeters: 100 })
     flood(limits, 10_000, 10)
     assert.equal(admitted(limits, 10), 10)
@@ -294,7 +294,7 @@ describe('an attacker with many identities', () => {
     assert.equal(admitted(limits, 5, { identity: identityOf(other, 1) }), 5)
   })
 
-  test('does not lose the count of running calls', () => {
+  test('cannot make the server forget the running calls of a caller', () => {
     const limits = openTestLimits({ read: { caller: 1 } }).open({ maxMeters: 100, maxRunning: 1 })
     const identity = identityOf(organization, 1)
     limits.calls.enter(get, identity, undefined)

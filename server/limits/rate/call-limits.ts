@@ -2,7 +2,7 @@
 // run at a time. A call costs a few look-ups and no allocation.
 import type { Method } from '@stemma/api/method.ts'
 import type { StatusError } from '../../aip/errors.ts'
-import { withNarrowing } from '../narrowing.ts'
+import { withNarrowingAdvice } from '../narrowing.ts'
 import type { SharedLimits } from '../sharing/shared-usage.ts'
 import { openSharedLimits } from '../sharing/shared-usage.ts'
 import { openCallers } from './callers.ts'
@@ -23,19 +23,19 @@ export type CallLimits = {
   /** Counts a call of a network. Throws if the network has made too many. Undefined if the address is not limited. */
   arrive(costClass: number, address: string, now: number): Meter | undefined
   /**
-   * Counts a call of an authenticated caller and its organization. Throws if one of them has made too many, or if too many
-   * calls of the caller are running. Otherwise, `leave` must be called when the call ends.
+   * Counts a call of an authenticated caller and its organization. Throws if one of them has made too many, or if too
+   * many calls of the caller are running. Otherwise, `leave` must be called when the call ends.
    */
   enter(costClass: number, identity: string, network: Meter | undefined, now: number): Meter | undefined
   leave(caller: Meter | undefined): void
-  /** The header fields that say how many calls are left; undefined as long as at least half of them are. */
+  /** The header fields that say how many calls are left; undefined while at least half are left. */
   fieldsOf(
     costClass: number,
     caller: Meter | undefined,
     network: Meter | undefined,
     now: number,
   ): Record<string, string> | undefined
-  /** The error with advice, if the call has used up its time. */
+  /** Adds advice to the error of a list that took too long. Returns other errors unchanged. */
   explain(method: Method, error: StatusError): StatusError
 }
 
@@ -114,7 +114,7 @@ export function openCallLimits(options: CallLimitOptions): Limits {
       if (caller && most === byCaller) return callers.fieldsOf(caller, costClass, now)
       return network && addresses.fieldsOf(network, costClass, now)
     },
-    explain: withNarrowing,
+    explain: withNarrowingAdvice,
   }
   const signIn: SignInLimits = {
     arrive: (address) => void arrive(signInClass, address, clock()),
@@ -127,7 +127,7 @@ export function openCallLimits(options: CallLimitOptions): Limits {
 /** How much of a bucket must be used for responses to say so. */
 const shareToReport = 0.5
 
-/** Found once for each method, since the names of a method take longer to compare than its call takes here. */
+/** Caches the cost class of each method: comparing the names takes longer than all other steps of a call here. */
 function openClasses(): (method: Method) => number {
   const classes = new Map<Method, number>()
   return (method) => {

@@ -38,13 +38,13 @@ export type Meters = {
 /**
  * A table of at most `maxMeters`. A table that is full first drops meters whose buckets are full again, which loses
  * nothing: a bucket that was not used for the time of a burst is full. Then it drops meters of which at most half is
- * used. So to make the table forget a spent bucket, an attacker must half-use the buckets of `maxMeters / 2` other keys,
- * all within the time of a burst. `usedShareOf` returns how much of a meter's most used bucket is used, from 0 to 1.
+ * used. So to make the table forget a spent bucket, an attacker must half-use the buckets of `maxMeters / 2` other
+ * keys within the time of a burst. `usedShareOf` returns the used share of a meter's most used bucket, from 0 to 1.
  */
 export function openMeters(maxMeters: number, usedShareOf: (meter: Meter) => number): Meters {
   const meters = new BoundedMap<string, Meter>(maxMeters)
 
-  /** Drops at least half of the meters, so that the next scan of the table is as many new keys away. */
+  /** Drops at least half of the meters, so that the table is not scanned again before as many new keys arrive. */
   function makeRoom(): void {
     for (const maxShare of [0, 0.5, Number.POSITIVE_INFINITY])
       for (const [key, meter] of meters.entries()) {

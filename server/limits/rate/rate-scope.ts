@@ -1,4 +1,4 @@
-// The rate limits of all callers, of all organizations or of all networks.
+// A rate scope has the rate limits of either all callers, all organizations or all networks.
 
 import type { UnsharedCalls } from '../sharing/unshared-calls.ts'
 import { openUnsharedCalls } from '../sharing/unshared-calls.ts'

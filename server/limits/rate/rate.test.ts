@@ -11,7 +11,7 @@ import {
   secondsUntilRoom,
 } from './rate.ts'
 
-/** A bucket on a clock that tests move. */
+/** A bucket. Tests pass it the time, in milliseconds. */
 function openBucket(perSecond: number) {
   const rate = rateOf(perSecond)
   assert.ok(rate)
@@ -35,7 +35,7 @@ const pausesMs = fc.array(fc.oneof(fc.constant(0), fc.double({ min: 0, max: 30_0
 })
 
 describe('a bucket', () => {
-  test('never admits more than its burst and its rate times the time that has passed', () => {
+  test('never admits more than its burst plus its rate times the elapsed time', () => {
     fc.assert(
       fc.property(perSecond, fc.integer({ min: 0, max: 1e9 }), pausesMs, (calls, start, pauses) => {
         const bucket = openBucket(calls)
@@ -88,7 +88,7 @@ describe('a bucket', () => {
     )
   })
 
-  test('of less than a call in the time of a burst admits one call, then says how long to wait', () => {
+  test('whose burst would be less than one call admits one call, then says how long to wait', () => {
     const bucket = openBucket(0.02)
     assert.ok(bucket.call(0))
     assert.equal(bucket.call(0), false)

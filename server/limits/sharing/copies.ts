@@ -1,5 +1,6 @@
-// Several copies of the server on one PostgreSQL database share their rate limits through a table in which each copy has
-// a row: its latest calls, numbered by round. Only differences between two reads are used, no clock of another copy.
+// Several copies of the server on one PostgreSQL database share their rate limits through a table in which each copy
+// has a row: its latest calls, numbered by round. A copy judges by changes between two reads whether another is alive,
+// so their clocks need not agree.
 import type { Store } from '../../store/db.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
@@ -12,17 +13,17 @@ export type CopiesOptions = {
   id: string
   /** A monotonic clock in milliseconds. */
   clock(): number
-  /** Milliseconds since 1970, as the store reads them. */
+  /** Milliseconds since 1970, for deadlines of the store. */
   now(): number
 }
 
 /** The calls of one round. */
 type Batch = [round: number, usage: Usage[]]
 
-/** `round` is the latest that was read, at `changedAt`. */
+/** `round` is the latest round that was read, `changedAt` the time when it was first read. */
 type OtherCopy = { round: number; changedAt: number }
 
-/** A copy that is late by fewer rounds misses nothing. */
+/** How many of its latest rounds a copy keeps in its row, for copies that read late. */
 const keptBatches = 5
 /** A copy whose row does not change for this time has ended or cannot reach the database. */
 const deadAfterMs = 10_000
@@ -51,14 +52,14 @@ export function openCopies({ store, limits, id, clock, now }: CopiesOptions): Ex
   function learn(other: string, otherRound: number, text: string): void {
     const known = others.get(other)
     if (known?.round === otherRound) return
-    // Of a copy that is new to this one, the latest round is enough: older calls have refilled in part.
+    // Of a newly found copy, only the latest round counts: buckets have partly refilled since earlier rounds.
     const since = known?.round ?? otherRound - 1
     for (const [number, usage] of JSON.parse(text) as Batch[]) if (number > since) limits.addUsage(usage)
     others.set(other, { round: otherRound, changedAt: clock() })
   }
 
-  /** Forgets copies that have ended, and returns their ids. */
-  function removeDead(present: ReadonlySet<string>): string[] {
+  /** Forgets copies that have left or are dead. Returns the ids of the dead ones, whose rows are to be deleted. */
+  function forgetEnded(present: ReadonlySet<string>): string[] {
     const dead: string[] = []
     for (const [other, { changedAt }] of others) {
       const isDead = clock() - changedAt >= deadAfterMs
@@ -75,7 +76,7 @@ export function openCopies({ store, limits, id, clock, now }: CopiesOptions): Ex
       const text = JSON.stringify(batches.filter(([, usage]) => usage.length > 0))
       const rows = await write(() => writeAndRead(text))
       for (const row of rows) learn(...row)
-      const dead = removeDead(new Set(rows.map(([other]) => other)))
+      const dead = forgetEnded(new Set(rows.map(([other]) => other)))
       limits.setCopies(others.size + 1)
       for (const other of dead) await remove(other)
     },

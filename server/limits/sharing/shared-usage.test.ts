@@ -46,7 +46,7 @@ function openTestCopies(count: number, rates: Partial<typeof none>) {
         }
       return admitted
     },
-    /** Passes a second. */
+    /** Moves the clock by a second and exchanges calls. */
     tick() {
       now += 1000
       exchange()
@@ -101,7 +101,7 @@ describe('a limit that copies share', () => {
     assert.ok(admitted <= 200 + 20 * 60, String(admitted))
   })
 
-  test('is that of the organization, also for a caller that another copy has reported first', () => {
+  test('also applies to the organization of a caller that another copy has reported first', () => {
     const copies = openTestCopies(2, { caller: 1000, organization: 20 })
     const caller = (at: number) => `${'a'.repeat(40)}/${at.toString(16).padStart(16, '0')}`
     assert.equal(copies.call(0, 150, caller(1)), 150)
@@ -110,7 +110,7 @@ describe('a limit that copies share', () => {
     assert.equal(copies.call(1, 150, caller(2)), 0)
   })
 
-  test('is not sent for keys that are hardly used, and these are counted once they add up', () => {
+  test('shares the calls of a key only when there are enough of them', () => {
     const copies = openTestCopies(2, { caller: 20 })
     copies.call(0, 9)
     assert.deepEqual(copies.exchange(), [[], []])

@@ -33,5 +33,5 @@ export function startSharing(
   }
 }
 
-/** For a server that is alone. */
+/** For a server with one thread and no other copies. */
 export const noSharing: Sharing = { exchange: async () => {}, stop: async () => {} }
