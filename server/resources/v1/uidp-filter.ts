@@ -33,8 +33,8 @@ const matchNothing = (group: string) => ({ inRoot: true, childrenOf: group })
 
 const anyUid = '0'.repeat(40)
 
-/** Renames fields of `uidp` in v2 errors to these v1 fields. A name is '' if the v1 request does not set the field. */
-export const uidpFieldNames = (idName: string, parentName = ''): FieldRename[] => [
+/** Renames for v2 errors: from `uidp` fields to these v1 fields. A name is '' if the request does not set the field. */
+export const uidpFieldRenames = (idName: string, parentName = ''): FieldRename[] => [
   ...(idName === '' ? [] : [[/^uidp\.ids\[0\]$/, idName] as const]),
   ...(parentName === '' ? [] : [[/^uidp\.children_of$/, parentName] as const]),
 ]

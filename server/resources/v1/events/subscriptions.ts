@@ -18,7 +18,7 @@ import { convertReply, deleteReply } from '../convert-reply.ts'
 import type { V1Dependencies } from '../dependencies.ts'
 import type { FieldRename } from '../error-fields.ts'
 import { renameErrorFields } from '../error-fields.ts'
-import { uidpFieldNames, uidpFilter } from '../uidp-filter.ts'
+import { uidpFieldRenames, uidpFilter } from '../uidp-filter.ts'
 
 const v2 = SubscriptionsService.method
 
@@ -49,7 +49,7 @@ function methods(deps: V1Dependencies) {
         list: SubscriptionListSchema,
         items: ({ subscriptions }) => subscriptions.map(subscriptionToV1),
       })
-      return renameErrorFields(uidpFieldNames(id && 'id'), listing)
+      return renameErrorFields(uidpFieldRenames(id && 'id'), listing)
     },
 
     delete(call: Call<DeleteSubscriptionRequest>) {

@@ -22,7 +22,7 @@ import { convertReply, deleteReply } from '../convert-reply.ts'
 import type { V1Dependencies } from '../dependencies.ts'
 import type { FieldRename } from '../error-fields.ts'
 import { renameErrorFields } from '../error-fields.ts'
-import { uidpFieldNames, uidpFilter } from '../uidp-filter.ts'
+import { uidpFieldRenames, uidpFilter } from '../uidp-filter.ts'
 import { repoFromV1, repoToV1 } from './conversion.ts'
 
 const v2 = ReposService.method
@@ -71,7 +71,7 @@ export function repoMethods(deps: V1Dependencies) {
           return repos.map((repo) => repoToV1(repo, readmes.get(repo.uid) ?? ''))
         },
       })
-      return renameErrorFields(uidpFieldNames(id && 'id'), listing)
+      return renameErrorFields(uidpFieldRenames(id && 'id'), listing)
     },
 
     deleteRepo(call: Call<DeleteRepoRequest>) {

@@ -17,7 +17,7 @@ import { convertReply, deleteReply } from '../convert-reply.ts'
 import type { V1Dependencies } from '../dependencies.ts'
 import type { FieldRename } from '../error-fields.ts'
 import { renameErrorFields } from '../error-fields.ts'
-import { uidpFieldNames, uidpFilter } from '../uidp-filter.ts'
+import { uidpFieldRenames, uidpFilter } from '../uidp-filter.ts'
 import { tagFromV1, tagToV1 } from './conversion.ts'
 
 const v2 = TagsService.method
@@ -60,7 +60,7 @@ export function tagMethods(deps: V1Dependencies) {
         list: TagListSchema,
         items: ({ tags }) => tags.map(tagToV1),
       })
-      return renameErrorFields(uidpFieldNames(id && 'id'), listing)
+      return renameErrorFields(uidpFieldRenames(id && 'id'), listing)
     },
   }
 }

@@ -11,7 +11,7 @@ import { convertReply } from '../convert-reply.ts'
 import type { V1Dependencies } from '../dependencies.ts'
 import type { FieldRename } from '../error-fields.ts'
 import { renameErrorFields } from '../error-fields.ts'
-import { uidpFieldNames, uidpFilter } from '../uidp-filter.ts'
+import { uidpFieldRenames, uidpFilter } from '../uidp-filter.ts'
 import { advisoryToV1 } from './conversion.ts'
 
 const orders = new Map<OrderBy, string>([
@@ -37,7 +37,7 @@ export const listMethods = ({ callV2 }: V1Dependencies) => ({
   async list(call: Call<AdvisoryFilter>) {
     const { id } = call.request
     const reply = callV2(call, AdvisoriesService.method.listAdvisories, v2RequestOf(call.request))
-    const renamed = renameErrorFields([...renamedFields, ...uidpFieldNames(id && 'id')], reply)
+    const renamed = renameErrorFields([...renamedFields, ...uidpFieldRenames(id && 'id')], reply)
     return convertReply(renamed, AdvisoriesListSchema, ({ advisories, nextPageToken, totalCount }) =>
       create(AdvisoriesListSchema, {
         items: advisories.map(advisoryToV1),

@@ -1,4 +1,4 @@
-// The columns of an advisory that searches read, and the hashes under which the search index finds it.
+// Computes the search columns of an advisory, and its hashes in the search index.
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { rootOf } from '../../../aip/uid.ts'
 import { documentNumberOf } from '../../../store/postings/numbering.ts'
@@ -10,8 +10,8 @@ import { joinLines, splitLines, termsOf, textsOf } from './terms.ts'
 export type SearchColumns = ExtraValues<typeof advisories.extraColumns>
 
 /**
- * `origin` is the source package of the artifact. `segment` is the segment of the index that the advisory is added to; by
- * default, a new one for this advisory alone.
+ * `origin` is the source package of the artifact. `segment` is the segment of the index that the advisory is added to;
+ * by default, a new one for this advisory alone.
  */
 export function searchColumnsOf(
   advisory: Advisory,

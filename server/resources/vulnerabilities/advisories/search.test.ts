@@ -203,10 +203,10 @@ onEachStore('a search of advisories', (engine) => {
     organization: string,
     query: ListAdvisoriesRequest,
     candidateLimit?: number,
-    testLimit?: number,
+    comparisonLimit?: number,
   ) =>
     platform.store.read(function* () {
-      const { uids, filters } = yield* search(query, [organization], candidateLimit, testLimit)
+      const { uids, filters } = yield* search(query, [organization], candidateLimit, comparisonLimit)
       const conditions = join([sql`root = ${organization}`, ...filters], ' and ')
       const matching = yield sql`select uid from advisories where ${conditions}`
       return matching.map(([uid]) => uid as string).filter((uid) => !uids || uids.includes(uid))
@@ -240,15 +240,15 @@ onEachStore('a search of advisories', (engine) => {
     await platform.store.write(() => importAll(organization, drafts, 1))
     const types = (count: number) => [...Array.from({ length: count - 1 }, (_, at) => `unknown-${at}`), 'apk']
     type Filters = MessageInitShape<typeof ListAdvisoriesRequestSchema>
-    const list = (init: Filters, candidateLimit?: number, testLimit?: number) =>
-      find(organization, create(ListAdvisoriesRequestSchema, init), candidateLimit, testLimit)
+    const list = (init: Filters, candidateLimit?: number, comparisonLimit?: number) =>
+      find(organization, create(ListAdvisoriesRequestSchema, init), candidateLimit, comparisonLimit)
     assert.equal((await list({ artifactTypes: types(30) }, 2, 0)).length, 5)
     const broad = { artifactTypes: types(31), excludeEventAuthors: ['bob'] }
     const refusal = /artifact_types: the filters have 32 values/
     await assert.rejects(list(broad, 2, 5 * 32 - 1), refusal)
     assert.equal((await list(broad, 2, 5 * 32)).length, 5)
     await assert.rejects(list(broad, 2000, 5 * 32 - 1), refusal)
-    // A filter that matches few advisories leaves few to test.
+    // A filter that matches few advisories leaves few to compare.
     assert.equal((await list({ ...broad, artifactNames: ['p1'] }, 2, 33)).length, 1)
     assert.equal((await list({ artifactTypes: types(1000) })).length, 5)
   })

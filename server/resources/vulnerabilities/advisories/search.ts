@@ -2,8 +2,8 @@
 //
 // Each requirement, and then the query, is looked up in the search index, and the advisories that were found become the
 // only candidates for the next look-up. A requirement that too many advisories meet is skipped. If at least one
-// requirement was not skipped, the list reads the candidates by uid. Otherwise many advisories meet each requirement, so
-// a scan in the order of the list soon finds enough matches.
+// requirement was not skipped, the list reads the candidates by uid. Otherwise many advisories meet each requirement,
+// so a scan in the order of the list soon finds enough matches.
 //
 // In both cases each row is tested as well, by its columns `terms` and `texts`: hashes in the index may collide, and
 // a text that has all trigrams of the query need not contain the whole query.
@@ -24,12 +24,15 @@ import { advisoryIndex, foldCase, joinLines, termOf } from './terms.ts'
 const maxCandidates = 2000
 /** With at most this many candidates, testing each is cheaper than another look-up (bench/cases/advisories.ts). */
 const fewCandidates = 100
-/** A scan tests each row with each value, so many values make it expensive. With more values than this, a scan is chosen only above `maxCandidatesOfManyValues`. */
+/**
+ * A scan tests each row with each value, so many values make it expensive. With more values than this, a scan is chosen
+ * only above `maxCandidatesOfManyValues`.
+ */
 const manyValues = 30
 /** The maximum number of candidates for requests with more than `manyValues` values. */
 const maxCandidatesOfManyValues = 10_000
-/** The maximum number of tests, rows times values, for one list. They take about a second on the embedded store. */
-const maxTests = 2_000_000
+/** The maximum number of comparisons, rows times values, for one list: about a second on the embedded store. */
+const maxComparisons = 2_000_000
 /** The maximum number of organizations in which a query is looked up. Each look-up takes several statements. */
 const maxQueriedRoots = 100
 /** Values are joined with `or` in groups of this size: SQLite limits the depth of an expression to 1000. */
@@ -40,12 +43,14 @@ const numbersPerStatement = 512
 /** The document numbers of the candidates. Undefined while all requirements were skipped: any advisory may match. */
 type Candidates = ReadonlySet<number> | undefined
 
-/** The filters of a list in these organizations, and the uids of the candidates unless all requirements were skipped. */
+/**
+ * The filters of a list in these organizations, and the uids of the candidates unless all requirements were skipped.
+ */
 export function* search(
   request: ListAdvisoriesRequest,
   roots: readonly string[],
   candidateLimit = candidateLimitFor(totalValues(request)),
-  testLimit = maxTests,
+  comparisonLimit = maxComparisons,
 ): Work<SearchResult> {
   const filters: Sql[] = request.excludeEventAuthors.map(
     (author) => sql`not ${hasTerm(termOf('eventAuthor', author))}`,
@@ -62,14 +67,14 @@ export function* search(
     candidates = yield* narrow(candidates, candidateLimit, (current) => findQuery(roots, query, current))
     filters.push(contains('texts', query))
   }
-  yield* requireFewTests(request, roots, candidates, testLimit)
+  yield* requireFewComparisons(request, roots, candidates, comparisonLimit)
   return candidates ? { filters, uids: yield* uidsOf([...candidates]) } : { filters }
 }
 
 const candidateLimitFor = (values: number) =>
   values <= manyValues
     ? maxCandidates
-    : Math.max(maxCandidates, Math.min(maxCandidatesOfManyValues, maxTests / values))
+    : Math.max(maxCandidates, Math.min(maxCandidatesOfManyValues, maxComparisons / values))
 
 /** The list filters, each with its number of values. */
 function valueCountsOf(request: ListAdvisoriesRequest): [field: string, count: number][] {
@@ -84,15 +89,15 @@ const totalValues = (request: ListAdvisoriesRequest) =>
   valueCountsOf(request).reduce((sum, [, count]) => sum + count, 0)
 
 /** Each row is tested with each value, so a request with many values on many rows would block the store. */
-function* requireFewTests(
+function* requireFewComparisons(
   request: ListAdvisoriesRequest,
   roots: readonly string[],
   candidates: Candidates,
-  testLimit: number,
+  comparisonLimit: number,
 ): Work<void> {
   const values = totalValues(request)
   if (values <= manyValues || roots.length === 0) return
-  const maxRows = Math.floor(testLimit / values)
+  const maxRows = Math.floor(comparisonLimit / values)
   const rows = candidates?.size ?? (yield* countRows(roots, maxRows + 1))
   if (rows <= maxRows) return
   const [[field] = ['']] = valueCountsOf(request).sort(([, a], [, b]) => b - a)

@@ -1,5 +1,5 @@
-// The terms and texts by which advisories are found. A filter matches a term that is equal to it; a query matches a text
-// that contains it.
+// The terms and texts by which advisories are found. A filter matches a term that is equal to it; a query matches a
+// text that contains it.
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import type { PostingIndex } from '../../../store/postings/postings.ts'
 import { latestApproved, typeOf } from '../event-type.ts'
@@ -35,7 +35,7 @@ export const termOf = (field: SearchField, value: string | number) => `${fieldPr
 /** Queries ignore case. */
 export const foldCase = (text: string) => text.toLowerCase()
 
-/** `origin` is the name of the source package that the package is built from; '' if both names are equal or it is unknown. */
+/** `origin` is the source package of the artifact, or '' if it is unknown. */
 export function termsOf(advisory: Advisory, origin: string): string[] {
   const { events, aliases } = advisory
   const latest = latestApproved(advisory)

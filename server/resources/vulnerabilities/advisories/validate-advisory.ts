@@ -9,8 +9,8 @@ import { invalidArgument, invalidField } from '../../../aip/errors.ts'
 import { violationsOf } from '../../../aip/validate.ts'
 
 /**
- * The maximum size of the binary message, in bytes. Its JSON is larger, and has the limit of every resource
- * (resource-size.ts).
+ * The maximum size of the binary message, in bytes. The JSON is larger and has its own limit, which is the same for
+ * all resources (resource-size.ts).
  */
 const maxBytes = 512 * 1024
 
@@ -24,7 +24,7 @@ const singleLineFields = [
 export function requireValid(advisory: Advisory): void {
   const [violation, ...others] = violationsOf(AdvisorySchema, advisory)
   if (violation) throw invalidArgument(violation, ...others)
-  requireLegacyId(advisory)
+  requireValidLegacyId(advisory)
   const faultyField = singleLineFields.find((field) => controlCharacter.test(advisory[field] ?? ''))
   if (faultyField)
     throw invalidField(
@@ -35,7 +35,7 @@ export function requireValid(advisory: Advisory): void {
 }
 
 /** The field is OUTPUT_ONLY in v2, so `violationsOf` skips it, but v1 and imports set it. */
-function requireLegacyId({ legacyAdvisoryId = '' }: Advisory): void {
+function requireValidLegacyId({ legacyAdvisoryId = '' }: Advisory): void {
   const { maxLength } = rulesOf(AdvisorySchema.field.legacyAdvisoryId)
   if (legacyAdvisoryId.length > maxLength)
     throw invalidField('legacy_advisory_id', `must be at most ${maxLength} characters long`)
@@ -50,7 +50,10 @@ function requireValidEvent(event: AdvisoryEvent, path: string): void {
   if (!ReviewStateSchema.value[reviewState])
     throw invalidField(`${path}.review_state`, 'must be one of the review states')
   if (type.case === 'falsePositiveDetermination' && !ReasonSchema.value[type.value.type])
-    throw invalidField(`${path}.false_positive_determination.type`, 'must be one of the listed reasons')
+    throw invalidField(
+      `${path}.false_positive_determination.type`,
+      'must be one of the reasons for a false positive',
+    )
 }
 
 /** `proto` is the whole advisory; its events are the only part that can make it this large. */

@@ -57,8 +57,8 @@ const purlStarts = {
 const ecosystems = Object.entries(purlStarts).map(([osv, purl]) => ({ osv, purl, type: typeOf(osv, purl) }))
 
 /**
- * The artifact type is the purl type, except for ecosystems without purls, for distributions (several share a purl type
- * such as `apk`) and for Go, where it is the OSV name in lower case.
+ * The artifact type. For Go, ecosystems without purls, and distributions (several share a purl type such as `apk`), it
+ * is the OSV name in lower case; for all others, the purl type.
  */
 function typeOf(osv: string, purl: string): string {
   return purl === '' || purl.includes('/') || osv === 'Go' ? osv.toLowerCase() : purl
@@ -68,7 +68,9 @@ const byName = new Map(ecosystems.map((ecosystem) => [ecosystem.osv, ecosystem])
 const byPurl = new Map(ecosystems.map((ecosystem) => [ecosystem.purl, ecosystem]))
 const byType = new Map(ecosystems.map((ecosystem) => [ecosystem.type, ecosystem]))
 
-/** The part after a colon, as in `Alpine:v3.20`, is ignored. The type of an unknown ecosystem is its name in lower case. */
+/**
+ * The part after a colon, as in `Alpine:v3.20`, is ignored. The type of an unknown ecosystem is its name in lower case.
+ */
 export function typeOfEcosystem(ecosystem: string): string {
   const colon = ecosystem.indexOf(':')
   const name = colon > 0 ? ecosystem.slice(0, colon) : ecosystem

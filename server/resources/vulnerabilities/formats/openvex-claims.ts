@@ -74,11 +74,11 @@ const noteKeys: Record<Status, string[]> = {
   not_affected: ['impact_statement', 'status_notes'],
 }
 
-type Product = { product: Fields; artifact: Package; component: Package | undefined }
+type ProductAndComponent = { product: Fields; artifact: Package; component: Package | undefined }
 
 /** Products that are not packages, such as web sites, are skipped. */
-function productsIn(statement: Fields, path: string): Product[] {
-  return listIn(statement, 'products', path).flatMap((item, index): Product[] => {
+function productsIn(statement: Fields, path: string): ProductAndComponent[] {
+  return listIn(statement, 'products', path).flatMap((item, index): ProductAndComponent[] => {
     const productPath = `${path}products[${index}]`
     const product = fieldsOf(item, productPath)
     const artifact = packageIn(product, productPath)
@@ -88,8 +88,8 @@ function productsIn(statement: Fields, path: string): Product[] {
   })
 }
 
-function componentsIn(product: Fields, artifact: Package, path: string): Product[] {
-  return listIn(product, 'subcomponents', `${path}.`).flatMap((item, index): Product[] => {
+function componentsIn(product: Fields, artifact: Package, path: string): ProductAndComponent[] {
+  return listIn(product, 'subcomponents', `${path}.`).flatMap((item, index): ProductAndComponent[] => {
     const itemPath = `${path}.subcomponents[${index}]`
     const component = packageIn(fieldsOf(item, itemPath), itemPath)
     return component ? [{ product: { ...product, subcomponents: [item] }, artifact, component }] : []

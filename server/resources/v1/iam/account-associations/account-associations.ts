@@ -16,7 +16,7 @@ import { convertReply, deleteReply } from '../../convert-reply.ts'
 import type { V1Dependencies } from '../../dependencies.ts'
 import type { FieldRename } from '../../error-fields.ts'
 import { renameErrorFields } from '../../error-fields.ts'
-import { uidpFieldNames, uidpFilter } from '../../uidp-filter.ts'
+import { uidpFieldRenames, uidpFilter } from '../../uidp-filter.ts'
 import { associationFromV1, associationToV1 } from './conversion.ts'
 
 const v2 = AccountAssociationsService.method
@@ -54,7 +54,7 @@ function methods(deps: V1Dependencies) {
         list: AccountAssociationsListSchema,
         items: ({ accountAssociations }) => accountAssociations.map(associationToV1),
       })
-      return renameErrorFields(uidpFieldNames('group'), listing)
+      return renameErrorFields(uidpFieldRenames('group'), listing)
     },
 
     delete(call: Call<DeleteAccountAssociationsRequest>) {

@@ -16,7 +16,7 @@ import { convertReply, deleteReply } from '../../convert-reply.ts'
 import type { V1Dependencies } from '../../dependencies.ts'
 import type { FieldRename } from '../../error-fields.ts'
 import { renameErrorFields } from '../../error-fields.ts'
-import { uidpFieldNames, uidpFilter } from '../../uidp-filter.ts'
+import { uidpFieldRenames, uidpFilter } from '../../uidp-filter.ts'
 import { inviteFromV1, inviteToV1, storedInviteToV1 } from './conversion.ts'
 
 const v2 = GroupInvitesService.method
@@ -49,7 +49,7 @@ function methods(deps: V1Dependencies) {
         list: GroupInviteListSchema,
         items: ({ groupInvites }) => groupInvites.map(storedInviteToV1),
       })
-      return renameErrorFields(uidpFieldNames('id', 'group'), listing)
+      return renameErrorFields(uidpFieldRenames('id', 'group'), listing)
     },
 
     delete(call: Call<DeleteGroupInviteRequest>) {

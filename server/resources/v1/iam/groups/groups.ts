@@ -25,7 +25,7 @@ import { convertReply, deleteReply } from '../../convert-reply.ts'
 import type { V1Dependencies } from '../../dependencies.ts'
 import type { FieldRename } from '../../error-fields.ts'
 import { renameErrorFields } from '../../error-fields.ts'
-import { uidpFieldNames, uidpFilter } from '../../uidp-filter.ts'
+import { uidpFieldRenames, uidpFilter } from '../../uidp-filter.ts'
 import { groupFromV1, groupToV1 } from './conversion.ts'
 
 const v2 = GroupsService.method
@@ -61,7 +61,7 @@ function methods(deps: V1Dependencies) {
         list: GroupListSchema,
         items: ({ groups }) => groups.map(groupToV1),
       })
-      return renameErrorFields(uidpFieldNames(id && 'id'), listing)
+      return renameErrorFields(uidpFieldRenames(id && 'id'), listing)
     },
 
     delete(call: Call<DeleteGroupRequest>) {

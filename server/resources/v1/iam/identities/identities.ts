@@ -21,7 +21,7 @@ import { convertReply, deleteReply } from '../../convert-reply.ts'
 import type { V1Dependencies } from '../../dependencies.ts'
 import type { FieldRename } from '../../error-fields.ts'
 import { renameErrorFields } from '../../error-fields.ts'
-import { uidpFieldNames, uidpFilter } from '../../uidp-filter.ts'
+import { uidpFieldRenames, uidpFilter } from '../../uidp-filter.ts'
 import { identityFromV1, identityToV1, updatePaths } from './conversion.ts'
 import { findIdentity } from './lookup.ts'
 
@@ -62,7 +62,7 @@ function methods(deps: V1Dependencies) {
         list: IdentityListSchema,
         items: ({ identities }) => identities.map(identityToV1),
       })
-      return renameErrorFields(uidpFieldNames(id && 'id'), listing)
+      return renameErrorFields(uidpFieldRenames(id && 'id'), listing)
     },
 
     lookup: (call: Call<LookupRequest>) =>

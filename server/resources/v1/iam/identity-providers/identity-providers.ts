@@ -17,7 +17,7 @@ import { convertReply, deleteReply } from '../../convert-reply.ts'
 import type { V1Dependencies } from '../../dependencies.ts'
 import type { FieldRename } from '../../error-fields.ts'
 import { renameErrorFields } from '../../error-fields.ts'
-import { uidpFieldNames, uidpFilter } from '../../uidp-filter.ts'
+import { uidpFieldRenames, uidpFilter } from '../../uidp-filter.ts'
 import { providerFromV1, providerToV1 } from './conversion.ts'
 
 const v2 = IdentityProvidersService.method
@@ -58,7 +58,7 @@ function methods(deps: V1Dependencies) {
         list: IdentityProviderListSchema,
         items: ({ identityProviders }) => identityProviders.map(providerToV1),
       })
-      return renameErrorFields(uidpFieldNames(id && 'id'), listing)
+      return renameErrorFields(uidpFieldRenames(id && 'id'), listing)
     },
 
     delete(call: Call<DeleteIdentityProviderRequest>) {

@@ -20,7 +20,7 @@ import { convertReply, deleteReply } from '../../convert-reply.ts'
 import type { V1Dependencies } from '../../dependencies.ts'
 import type { FieldRename } from '../../error-fields.ts'
 import { renameErrorFields } from '../../error-fields.ts'
-import { uidpFieldNames, uidpFilter } from '../../uidp-filter.ts'
+import { uidpFieldRenames, uidpFilter } from '../../uidp-filter.ts'
 import { bindingFromV1, bindingToV1, listedBindingToV1 } from './conversion.ts'
 
 const v2 = RoleBindingsService.method
@@ -72,7 +72,7 @@ function methods(deps: V1Dependencies) {
         list: RoleBindingListSchema,
         items: ({ roleBindings }) => roleBindings.map(listedBindingToV1),
       })
-      return renameErrorFields(uidpFieldNames(id && 'id'), listing)
+      return renameErrorFields(uidpFieldRenames(id && 'id'), listing)
     },
 
     delete(call: Call<DeleteRoleBindingRequest>) {

@@ -15,7 +15,7 @@ import { convertReply, deleteReply } from '../../convert-reply.ts'
 import type { V1Dependencies } from '../../dependencies.ts'
 import type { FieldRename } from '../../error-fields.ts'
 import { renameErrorFields } from '../../error-fields.ts'
-import { uidpFieldNames, uidpFilter } from '../../uidp-filter.ts'
+import { uidpFieldRenames, uidpFilter } from '../../uidp-filter.ts'
 import { roleFromV1, roleToV1 } from './conversion.ts'
 
 const v2 = RolesService.method
@@ -55,7 +55,7 @@ function methods(deps: V1Dependencies) {
         list: RoleListSchema,
         items: ({ roles }) => roles.map(roleToV1),
       })
-      return renameErrorFields(uidpFieldNames(id && 'id', parent && 'parent'), listing)
+      return renameErrorFields(uidpFieldRenames(id && 'id', parent && 'parent'), listing)
     },
 
     delete(call: Call<DeleteRoleRequest>) {
