@@ -63,8 +63,8 @@ function serve<Deps>({ service, methods }: AnyService<Deps>, deps: Deps): Endpoi
 }
 
 /**
- * The endpoint as v1 calls it: the idempotency key belongs to the request of the v1 call. No v1 call makes two creates,
- * of which the second would get the response of the first.
+ * The endpoint with a handler that receives the idempotency key of the v1 call. No v1 call may make two creates: the
+ * second would get the response of the first.
  */
 function withSentKey(endpoint: Endpoint, sentKey: SentKey | undefined): Endpoint {
   const { method } = endpoint

@@ -8,7 +8,7 @@ import type { Reply } from '../wire/reply.ts'
 export type Call<Request extends Message = Message> = {
   method: Method
   request: Request
-  /** The form of the reply that the door will ask for. */
+  /** The form in which the reply is needed: bytes for gRPC or if there is an idempotency key, otherwise JSON. */
   form: 'json' | 'bytes'
   /** The capabilities that the call requires. The handler checks them first, in the transaction that reads the data. */
   demand: Demand

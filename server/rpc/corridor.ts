@@ -54,23 +54,23 @@ export function openCorridor({
     const costClass = limits.classOf(method)
     let caller: Caller | undefined
     let received: Message | undefined
-    let network: Meter | undefined
-    let running: Meter | undefined
+    let networkMeter: Meter | undefined
+    let callerMeter: Meter | undefined
     const errorOf = (thrown: unknown) => limits.explain(method, asStatusError(thrown))
 
     function reportEnd(error?: StatusError): void {
-      limits.leave(running)
+      limits.leave(callerMeter)
       report(method, envelope, caller, clock() - started, error)
     }
 
     function authenticateCaller(): MaybePromise<Caller> {
-      network = limits.arrive(costClass, envelope.address, started)
+      networkMeter = limits.arrive(costClass, envelope.address, started)
       return isOpen ? anonymous : authenticate(envelope.authorization)
     }
 
     function read(authenticated: Caller): MaybePromise<Reply> {
       caller = authenticated
-      if (!isOpen) running = limits.enter(costClass, caller.identity, network, started)
+      if (!isOpen) callerMeter = limits.enter(costClass, caller.identity, networkMeter, started)
       return andThen(readRequest(), run)
     }
 
@@ -95,7 +95,7 @@ export function openCorridor({
 
     function finish(reply: Reply): Reply {
       const { parts } = reply
-      const headers = limits.fieldsOf(costClass, running, network, started)
+      const headers = limits.fieldsOf(costClass, callerMeter, networkMeter, started)
       if (parts && envelope.door === 'rest')
         return { ...reply, headers, parts: () => countedParts(parts(), unsent, caller, errorOf, reportEnd) }
       const rendered = renderFor(reply, envelope.door)
@@ -123,7 +123,7 @@ export function openCorridor({
   }
 }
 
-/** Responses up to this size do not count as unsent, because the calls that a connection has at a time are limited. */
+/** Responses up to this size do not count as unsent, because the concurrent calls of a connection are limited. */
 const maxUncountedBytes = 64 * 1024
 
 /** Counts each part as unsent until the next one is asked for, and reports the call when its response is complete. */

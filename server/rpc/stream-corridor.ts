@@ -32,15 +32,15 @@ export function openStreamCorridor({
     const deadline = deadlines.after(envelope.timeout)
     let caller: Caller | undefined
     let error: StatusError | undefined
-    let running: Meter | undefined
+    let callerMeter: Meter | undefined
     let release = () => {}
     let stream: AsyncIterator<Reply> | undefined
     try {
       const costClass = limits.classOf(endpoint.method)
-      const network = limits.arrive(costClass, envelope.address, started)
+      const networkMeter = limits.arrive(costClass, envelope.address, started)
       const isOpen = endpoint.method.access?.open ?? false
       caller = isOpen ? anonymous : await authenticate(envelope.authorization)
-      if (!isOpen) running = limits.enter(costClass, caller.identity, network, started)
+      if (!isOpen) callerMeter = limits.enter(costClass, caller.identity, networkMeter, started)
       const request = await readRequest()
       const demand = demandOf(endpoint.method, request, caller, { parseGrants, defaultLimits })
       const call = callOf(endpoint.method, request, demand, deadline, envelope)
@@ -66,10 +66,10 @@ export function openStreamCorridor({
       error = limits.explain(endpoint.method, asStatusError(thrown))
       throw error
     } finally {
-      // Not awaited: a handler that is still making a reply ends after it.
+      // Not awaited: a handler that is still making a reply stops only when that reply is made.
       stream?.return?.().catch(() => {})
       release()
-      limits.leave(running)
+      limits.leave(callerMeter)
       report(endpoint.method, envelope, caller, clock() - started, error)
     }
   }

@@ -19,7 +19,9 @@ export type Store = {
    * effects but SQL. `deadline` is in milliseconds since 1970.
    */
   write<T>(work: () => Work<T>, deadline?: number): Promise<T>
-  /** Applies the missing migrations, only once even if several processes start together. Returns the names it applied. */
+  /**
+   * Applies the missing migrations, only once even if several processes start together. Returns the names it applied.
+   */
   migrate(migrations: readonly Migration[]): Promise<string[]>
   /** All rows of all tables in one snapshot. Other reads and writes continue meanwhile. */
   snapshot(): AsyncGenerator<Portion>
@@ -34,12 +36,14 @@ export const migrationsTable = `create table if not exists migrations (
 /** Listed as an applied migration while a backup is being restored, so that no server starts on an incomplete store. */
 export const unfinishedRestore = 'unfinished-restore'
 
-/** Has a code, so that commands print the message without a stack trace. */
+/** The store must not be used. The error has a code, so that commands print its message without a stack trace. */
 class ForeignStoreError extends Error {
   readonly code = 'STORE_IS_FOREIGN'
 }
 
-/** The migrations that have not been applied yet. Throws if the store has migrations that this program does not know. */
+/**
+ * The migrations that have not been applied yet. Throws if the store has migrations that this program does not know.
+ */
 export function pendingOf(migrations: readonly Migration[], applied: readonly string[]): Migration[] {
   const names = new Set(migrations.map(({ name }) => name))
   const unknownNames = applied.filter((name) => !names.has(name))

@@ -13,8 +13,8 @@ const rowsPerPortion = 500
 /** In characters of text values plus bytes of binary values. */
 const sizePerPortion = 1024 * 1024
 
-/** Collects the rows of a table. Each row is measured once, when it is added. */
-export function openPortion() {
+/** Collects the rows of the next portion. Each row is measured once, when it is added. */
+export function openRowCollector() {
   let rows: Row[] = []
   let size = 0
   return {

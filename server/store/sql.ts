@@ -1,6 +1,6 @@
 // SQL as values: text with placeholders, so that nothing a caller sends becomes part of the text. Both engines run
 // the same text. Text for PostgreSQL only is in a comment that starts with `pg`: SQLite skips the comment, and the
-// PostgreSQL driver removes its delimiters.
+// PostgreSQL driver removes its delimiters. If the comment ends with `--`, PostgreSQL skips the rest of the line.
 import type { Placeholder, Sql, Value } from './statement/statement.ts'
 import { contentOf, fill, fillRows, isSql, noValues } from './statement/statement.ts'
 import type { Template } from './statement/template.ts'

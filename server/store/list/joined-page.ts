@@ -21,9 +21,9 @@ export function selectJoined(table: Table, listing: Listing, plan: JoinedPlan): 
   const { form, order, size } = listing
   const where = contentOf(scanCondition(plan, listing))
   const total = contentOf(totalOf(table, plan.region))
-  const keys: unknown[] = [selectJoined, table, form, size, where.template, total.template]
-  for (const { column, descending } of order) keys.push(column, descending)
-  return preparedByKeys(keys, [...total.values, ...where.values], (placeholders) => {
+  const cacheKeys: unknown[] = [selectJoined, table, form, size, where.template, total.template]
+  for (const { column, descending } of order) cacheKeys.push(column, descending)
+  return preparedByKeys(cacheKeys, [...total.values, ...where.values], (placeholders) => {
     const totalValueCount = total.values.length
     return joinedStatement(
       table,

@@ -1,7 +1,7 @@
 // Reads all tables of an SQLite file in one snapshot, with a connection of its own.
 import type { Clock } from '../clock.ts'
 import type { Portion } from '../dump.ts'
-import { isDumped, openPortion } from '../dump.ts'
+import { isDumped, openRowCollector } from '../dump.ts'
 import type { Row } from '../sql.ts'
 import { connect } from './connection.ts'
 
@@ -15,12 +15,12 @@ export async function* dump(file: string, clock: Clock): AsyncGenerator<Portion>
     )
     for (const table of tables.filter(isDumped)) {
       const columns = names(`select name from pragma_table_info('${table}') order by cid`)
-      const portion = openPortion()
+      const collector = openRowCollector()
       for (const row of prepare(`select ${columns.join(', ')} from ${table} order by 1`).iterate()) {
-        portion.add(row as unknown as Row) // rows are arrays: setReturnArrays
-        if (portion.isFull()) yield { table, columns, rows: portion.drain() }
+        collector.add(row as unknown as Row) // rows are arrays: setReturnArrays
+        if (collector.isFull()) yield { table, columns, rows: collector.drain() }
       }
-      yield { table, columns, rows: portion.drain() }
+      yield { table, columns, rows: collector.drain() }
     }
   } finally {
     db.close()

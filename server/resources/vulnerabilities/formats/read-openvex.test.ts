@@ -46,7 +46,7 @@ describe('readOpenVex', () => {
     )
   })
 
-  test('reads why a product is not affected, with the time of the document', () => {
+  test('reads why a product is not affected, and uses the time of the document if the statement has none', () => {
     const thing = findAdvisory('npm', '@scope/thing')
     const { type } = thing?.draft.events[0] ?? {}
     assert.ok(type?.case === 'falsePositiveDetermination')
@@ -64,7 +64,7 @@ describe('readOpenVex', () => {
   const malformed: [string, object, RegExp][] = [
     ['without an author', { author: undefined }, /^author must be a string$/],
     ['without a time', { timestamp: undefined }, /^timestamp must be a time/],
-    ['with statements that are a text', { statements: 'a' }, /^statements must be an array$/],
+    ['with statements that are a string', { statements: 'a' }, /^statements must be an array$/],
     [
       'with an unknown status',
       { statements: [{ ...statement, status: 'fine' }] },

@@ -75,7 +75,7 @@ describe('readOsv', () => {
     )
   })
 
-  test('reads aliases from upstream, and each release of a distribution as a package', () => {
+  test('reads aliases from the field upstream, and each release of a distribution as a package', () => {
     const imported = readOsv(sample('alpine'))
     assert.deepEqual(
       imported.map(({ source }) => source),
@@ -110,11 +110,11 @@ describe('readOsv', () => {
       severity: null,
       new_in_2: {},
     }
-    const types = ['crates.io', 'RubyGems', 'Packagist', 'GitHub Actions', 'Debian:12', 'Brand New:1'].map(
+    const drafts = ['crates.io', 'RubyGems', 'Packagist', 'GitHub Actions', 'Debian:12', 'Brand New:1'].map(
       (ecosystem) => only(readOsv({ ...record, affected: [{ package: { ecosystem, name: 'a' } }] })).draft,
     )
     assert.deepEqual(
-      types.map(({ artifactType }) => artifactType),
+      drafts.map(({ artifactType }) => artifactType),
       ['cargo', 'gem', 'composer', 'githubactions', 'debian', 'brand new'],
     )
   })
@@ -157,7 +157,7 @@ describe('readOsv', () => {
       /^withdrawn must be a time/,
     ],
     ['with the year 0', { ...good, modified: '0000-02-03T00:00:00Z' }, /^modified must be a time/],
-    ['with aliases that are a text', { ...good, aliases: 'CVE-1' }, /^aliases must be an array$/],
+    ['with aliases that are a string', { ...good, aliases: 'CVE-1' }, /^aliases must be an array$/],
     ['with an alias that is a number', { ...good, aliases: ['CVE-1', 2] }, /^aliases\[1\] must be a string$/],
     ['with an entry that is null', { ...good, affected: [null] }, /^affected\[0\] must be an object$/],
     [
@@ -188,7 +188,11 @@ describe('readOsv', () => {
       },
       /^affected\[0\]\.ranges\[0\]\.events\[1\]\.fixed must be a string$/,
     ],
-    ['with a severity that is a text', { ...good, severity: ['HIGH'] }, /^severity\[0\] must be an object$/],
+    [
+      'with a severity that is a string',
+      { ...good, severity: ['HIGH'] },
+      /^severity\[0\] must be an object$/,
+    ],
     [
       'with too many packages',
       {

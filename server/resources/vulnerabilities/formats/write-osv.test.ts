@@ -59,7 +59,7 @@ describe('writeOsv of an imported advisory', () => {
       }
     })
 
-  test('has the time of the last change by people', () => {
+  test('sets modified to the time of the last change by people', () => {
     const imported = importSample('go')
     assert.equal(
       write(imported, { case: 'truePositiveDetermination', value: {} }).modified,
@@ -77,7 +77,7 @@ describe('writeOsv of an imported advisory', () => {
     assert.ok(!('ranges' in affected[0]) && !('versions' in affected[0]))
   })
 
-  test('replaces the last affected version by a new fix', () => {
+  test('replaces last_affected in a range by a new fix', () => {
     const { affected } = write(importSample('ghsa', 'tmpl'), {
       case: 'fixed',
       value: { fixedVersion: '0.8.2' },
@@ -100,7 +100,7 @@ describe('writeOsv of an imported advisory', () => {
     assert.deepEqual(affected[0].versions, ['3.0', '3.1'])
   })
 
-  test('has the time of the withdrawal', () => {
+  test('sets withdrawn to the time when the advisory was withdrawn', () => {
     const imported = importSample('go')
     const advisory = storedAdvisory({ ...imported, withdrawTime: Date.parse('2025-01-01T00:00:00Z') })
     const record = writeOsv(advisory, { format: 'osv', record: imported.record }) as Record<string, unknown>
@@ -118,7 +118,7 @@ describe('writeOsv of an advisory that was not imported', () => {
       events: types.map((type) => approvedEvent('us', 0, type)),
     })
 
-  test('has the aliases in upstream, and a range up to the fix', () => {
+  test('has the aliases in the field upstream, and a range up to the fix', () => {
     assert.deepEqual(writeOsv(advisoryWith({ case: 'fixed', value: { fixedVersion: '8.4.0-r0' } })), {
       schema_version: '1.7.5',
       id: 'CGA-2222-3333-4444',
