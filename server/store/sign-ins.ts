@@ -22,16 +22,16 @@ export type SignInCondition = (
 
 /**
  * The person was not signed out everywhere since the sign-in, and the sign-in itself was not ended. This condition is
- * for tokens of the person; their query already checks that the person exists. It makes two look-ups by primary key,
- * which take 1 µs on SQLite and 11 µs on PostgreSQL.
+ * for tokens of the person: the query that contains it already reads the row of the person. It makes two look-ups by
+ * primary key, which take 1 µs on SQLite and 11 µs on PostgreSQL.
  */
 export const isNotEnded: SignInCondition = (person, signedInAt, id) =>
   sql`not exists (select 1 from sign_outs o where o.identity = ${person} and o.second >= ${signedInAt})
     and not exists (select 1 from ended_sign_ins e where e.id = ${id})`
 
 /**
- * The same as `isNotEnded`, and the person exists and was created before the sign-in. This condition is for tokens of an
- * identity that the person has assumed. A sign-out is always later than the creation of the person, so if there is a
+ * The same as `isNotEnded`, and the person exists and was created before the sign-in. This condition is for tokens of
+ * an identity that the person has assumed. A sign-out is always later than the creation of the person, so if there is a
  * sign-out, only its time is compared with the sign-in.
  */
 export const hasPersonAndIsNotEnded: SignInCondition = (person, signedInAt, id) =>

@@ -142,7 +142,7 @@ describe('the plan of a list', () => {
     assert.deepEqual(plan.kind === 'indexed' && plan.total, { kind: 'counted', regions: [below(team)] })
   })
 
-  test('is refused before any row is read, if it would read more rows than the list may', () => {
+  test('is refused before any row is read if it would read more rows than `maxRows`', () => {
     const teams = Array.from({ length: 150 }, (_, at) => below(`${root}/${String(at).padStart(16, '0')}`))
     const isRefused = (wanted: Listing, tally: Row[]) => {
       try {

@@ -167,7 +167,7 @@ function combined(
   return [...nonEmpty.filter((region) => !isSmall(region)), ...subtreeSets]
 }
 
-/** The number of rows in a region; infinity if it is not in the tally. */
+/** The number of rows in a region, from the tally; infinity for `subtrees`, which are not counted. */
 function rowsIn({ hasGroupUids }: Table, region: ScanRegion, counts: Counts): number {
   if (region.kind === 'points') return region.uids.length
   if (!isGroupRegion(region)) return Number.POSITIVE_INFINITY

@@ -21,7 +21,7 @@ export function* readPage(table: Table, listing: Listing): Work<Page> {
   return page ?? (yield* readRowsPage(table, listing, yield* planRows(table, listing)))
 }
 
-/** A page without its total, for callers that do not need one: with filters, it would be counted for every page. */
+/** A page without its total, for callers that do not need it: with filters, the total is counted for every page. */
 export function* readUncountedPage(table: Table, listing: Listing): Work<UncountedPage> {
   const inOrder = { ...listing, scansInOrder: true }
   return yield* readRows(table, inOrder, yield* planRows(table, inOrder))

@@ -31,7 +31,7 @@ export const isGroupRegion = (region: Region | ScanRegion): region is GroupRegio
 export const isSubtree = (region: ScanRegion): region is SubtreeRegion =>
   region.kind === 'tree' || region.kind === 'below'
 
-/** Whether, for orders other than by uid, the only index is that of the whole organization. */
+/** Whether, for orders other than by uid, only the indexes of the whole organization have the order. */
 export const usesOrganizationIndex = (region: ScanRegion, table: Table): region is GroupRegion =>
   isSubtree(region) || (region.kind === 'children' && !table.isIndexedByParent)
 

@@ -1,5 +1,6 @@
--- The tree and what access to it needs. A row keeps its resource as it leaves: `proto` is the truth, `json` a
--- rendering of it under the contract's shape `shape`. Uids and names are compared as bytes on both engines.
+-- The tree, and the tables that access to it needs. Each row stores its resource as `proto`, and as `json`, which is
+-- rendered from `proto`; `shape` identifies the message definition by which it was rendered. Uids and names are
+-- compared as bytes on both engines.
 
 create table groups (
   uid text /*pg collate "C" */ primary key,
@@ -33,7 +34,7 @@ create table identities (
 );
 create index identities_by_parent on identities (parent, uid);
 
--- `bits` is the set of capabilities as the bit set that tokens carry.
+-- `bits` is the set of capabilities, encoded as in tokens.
 create table roles (
   uid text /*pg collate "C" */ primary key,
   parent text /*pg collate "C" */ references groups (uid),
@@ -65,7 +66,7 @@ create unique index role_bindings_by_identity on role_bindings (identity, parent
 create index role_bindings_by_parent on role_bindings (parent, uid);
 create index role_bindings_by_role on role_bindings (role);
 
--- Identities other than users that may found organizations, as the operator said.
+-- Identities of workloads that the operator allows to create organizations. People need no row.
 create table founders (
   identity text /*pg collate "C" */ primary key references identities (uid) on delete cascade
 );
@@ -82,8 +83,8 @@ create table tally (
 );
 create index tally_by_place on tally (place);
 
--- Keys that sign tokens and seal page tokens, wrapped with the server's secret. One key of a purpose is in
--- use; those with a retire_time are kept as long as something may still bear them.
+-- Keys that sign tokens and encrypt page tokens. `wrapped` is the key, encrypted with the server's secret. For each
+-- purpose, one key has no retire_time; the others are kept until the tokens made with them have expired.
 create table keys (
   kid text primary key,
   purpose text not null,

@@ -1,5 +1,6 @@
--- All of IAM. Rows lend other kinds what these show of them, as it will stand there: `binding_…` and `invite_…`.
--- A row with an empty `shape` is rendered anew, with all its columns, at the next start of the server.
+-- The other kinds of IAM. `binding_…` and `invite_…` contain the part of a resource that role bindings and invites
+-- include, rendered as a field of these. A row with an empty `shape` is rendered again, with all its columns, at the
+-- next start of the server.
 
 /*pg create domain blob as bytea; */
 

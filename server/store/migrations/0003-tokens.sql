@@ -1,4 +1,4 @@
--- Refresh tokens by their id, of which only the digest of the secret is kept. Those of one sign-in are a family.
+-- Refresh tokens. Only the digest of a token's secret is stored. The tokens of one sign-in have the same `family`.
 
 create table refresh_tokens (
   id text primary key,

@@ -1,7 +1,7 @@
 -- Sign-in for people.
 
--- Who signs in with a password. One who has chosen none yet has an empty one, which nothing matches.
--- The operator vouches for the addresses of some; others only claim theirs.
+-- People who sign in with a password. `password` is a hash; it is empty, and matches nothing, until a password
+-- is chosen. `is_vouched` is 1 if the operator vouches for the address, and 0 if the person only claims it.
 create table accounts (
   email text primary key,
   identity text /*pg collate "C" */ not null references identities (uid) on delete cascade,
@@ -10,8 +10,8 @@ create table accounts (
 );
 create index accounts_by_identity on accounts (identity);
 
--- What is remembered for a while: sessions, codes, refresh tokens, links. `id` and what else finds a row are
--- digests of what only its bearer knows, and `sealed` is encrypted.
+-- States of sign-in that expire: sessions, codes, refresh tokens, links. `id`, `grant_id`, `user_code` and
+-- `session_uid` are digests of secrets that only the owner of the state knows, and `sealed` is the encrypted state.
 create table sign_in_states (
   id text primary key,
   sealed bytea not null,
@@ -28,22 +28,21 @@ create index sign_in_states_by_session_uid on sign_in_states (session_uid) where
 create index sign_in_states_by_identity on sign_in_states (identity) where identity is not null;
 create index sign_in_states_by_expire_time on sign_in_states (expire_time);
 
--- Who was signed out everywhere, and in which second: no sign-in of before is good any more, whatever was under
--- way just then.
+-- People who were signed out everywhere, and in which second. Sign-ins in that second or earlier are no longer valid.
 create table sign_outs (
   identity text /*pg collate "C" */ primary key references identities (uid) on delete cascade,
   second bigint not null
 );
 
--- Who has come by a provider of a group before, and so has been given its default role. It outlives the person:
--- whoever deletes themselves and comes again comes not for the first time.
+-- People who have signed in with an identity provider of a group and got its default role, which is given only once.
+-- The row is kept when the identity is deleted, so a person who returns does not get the role again.
 create table arrivals (
   place text /*pg collate "C" */ not null references groups (uid) on delete cascade,
   identity text /*pg collate "C" */ not null,
   primary key (place, identity)
 );
 
--- By whose tokens people can be registered.
+-- The issuer of the provider: people can be registered with tokens of that issuer.
 alter table identity_providers add column issuer text /*pg collate "C" */ not null default '';
 create index identity_providers_by_issuer on identity_providers (issuer);
 update identity_providers set shape = '';

@@ -1,5 +1,4 @@
--- Advisories, with what they are found by beside them: `terms` and `texts` also lie in a table each, by which few
--- are found among many.
+-- Advisories. Searches find them by `terms` and `texts`, which are indexed in separate tables.
 
 create table advisories (
   uid text /*pg collate "C" */ primary key,
@@ -30,9 +29,9 @@ create index advisories_by_parent_artifact_name on advisories (parent, artifact_
 create index advisories_by_parent_create_time on advisories (parent, create_time, uid);
 create index advisories_by_parent_update_time on advisories (parent, update_time, uid);
 
--- By the hash of an organization and a term, the numbers of advisories that have it. Hashes may meet by chance, so
--- whoever finds one here looks at its `terms` as well. Numbers keep these tables small: there are dozens of rows
--- for each advisory.
+-- The numbers of the advisories that have a term. `term` is a hash of the organization and the term. Hashes may
+-- collide, so a search also compares the `terms` of the advisories that it finds. Numbers instead of uids keep these
+-- tables small: there are dozens of rows for each advisory.
 create table advisory_terms (
   term bigint not null,
   advisory bigint not null,
@@ -40,8 +39,8 @@ create table advisory_terms (
 ) /*pg -- */ without rowid
 ;
 
--- Every text that a query may find a part of, once for each organization; and in which of them three characters
--- stand together. What no advisory says any more may stay: it leads to nothing.
+-- Every text that a query may find a part of, once for each organization, and the trigrams (three consecutive
+-- characters) of these texts. Rows of texts that no advisory contains any more may stay: they match no advisory.
 create table advisory_texts (
   number bigint not null,
   content text /*pg collate "C" */ not null,
@@ -56,8 +55,8 @@ create table advisory_trigrams (
 ) /*pg -- */ without rowid
 ;
 
--- Those that were withdrawn: nobody looks for them, but whoever knows one can read it. They are in no total, and go
--- with their group.
+-- Withdrawn advisories. No list contains them, but they can be read by uid. They are not counted in the tally, and are
+-- deleted with their group.
 create table withdrawn_advisories (
   uid text /*pg collate "C" */ primary key,
   parent text /*pg collate "C" */ not null references groups (uid) on delete cascade,
@@ -70,11 +69,11 @@ create table withdrawn_advisories (
   shape text not null
 );
 create index withdrawn_advisories_by_parent on withdrawn_advisories (parent, uid);
--- By the name under which it was published, which is not given again.
+-- `name` is the id under which the advisory was published. No other advisory may get this id.
 create unique index withdrawn_advisories_by_name on withdrawn_advisories (name);
 
--- The record that an advisory was imported from: `source` names it and which of its parts it is, `hash` is of the
--- organization and the source, `number` that of the advisory.
+-- The records that advisories were imported from. `source` identifies the record and the part of it that became the
+-- advisory, `hash` is a hash of the organization and the source, `number` is the number of the advisory.
 create table advisory_sources (
   hash bigint not null,
   source text not null,
@@ -83,7 +82,7 @@ create table advisory_sources (
   digest text not null,
   format text not null,
   record text not null,
-  -- When the advisory was changed by the import: if it was changed since, it says more than the record.
+  -- When the import last changed the advisory. If it was changed again later, it differs from the record.
   update_time bigint not null,
   primary key (hash, source)
 );

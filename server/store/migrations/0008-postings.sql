@@ -1,7 +1,7 @@
--- What advisories are found by, packed: for the hash of an organization and a term, the numbers of the advisories
--- of a segment that have it, eight bytes each. A segment holds what was written at the same time: an import of
--- thousands, or one advisory. Three characters that stand together are a term like any other, so this is also what
--- free text is looked for in. Hashes may meet by chance: whoever finds an advisory here looks at it as well.
+-- The search index of advisories: for each hash of an organization and a term, the numbers of the advisories of a
+-- segment that have the term, eight bytes each. A segment contains the advisories that were written together: thousands
+-- by an import, or a single one. Three consecutive characters of a text are also a term, so text is searched here too.
+-- Hashes may collide, so a search also tests the advisories that it finds.
 drop table advisory_terms;
 drop table advisory_texts;
 drop table advisory_trigrams;
@@ -15,11 +15,11 @@ create table advisory_postings (
 ) /*pg -- */ without rowid
 ;
 
--- Those that are in no segment yet are put into one at the next start.
+-- The next start of the server puts the existing advisories, which have the segment 0, into segments.
 alter table advisories add column segment bigint not null default 0;
 create index advisories_without_segment on advisories (uid) where segment = 0;
 
--- The organization's indexes serve what lies directly in a group as well; each index more slows down imports.
+-- Lists of a group's children use the indexes of the organization instead: every index slows down imports.
 drop index advisories_by_parent_advisory_id;
 drop index advisories_by_parent_artifact_name;
 drop index advisories_by_parent_create_time;

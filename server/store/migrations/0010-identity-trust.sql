@@ -1,6 +1,6 @@
 -- Identities that accept tokens of this server for other identities are found by issuer and subject, or by a pattern.
--- `pattern_issuer` is set if issuer or subject is a pattern: the issuer, or `~` if that is the pattern.
--- `trusted_root` is the other organization that the subject of such an identity names, if it names one.
+-- `pattern_issuer` is set if the issuer or the subject is a pattern. It is the issuer, or `~` if that is a pattern.
+-- `trusted_root` is the other organization that the subject of an identity with a pattern names, if it names just one.
 
 alter table identities add column pattern_issuer text /*pg collate "C" */;
 alter table identities add column trusted_root text /*pg collate "C" */;

@@ -1,5 +1,6 @@
 -- States of sign-in that belong to nobody yet: sign-ins under way, device codes, sessions without a person. Anyone can
--- make them, so the newest of each client network (a digest) and the newest of all are kept, in order of their time.
+-- make them, so their number is limited, for each client network and in total: the newest by `anonymous_time` are kept.
+-- `network` is a digest.
 
 alter table sign_in_states add column network text /*pg collate "C" */;
 alter table sign_in_states add column anonymous_time bigint;

@@ -17,8 +17,9 @@ export type PostgresOptions = {
   url: string
   /** The maximum number of connections. */
   connections?: number
-  /** How long one statement may take: of a read, and of a write without a deadline. */
+  /** How long one statement of a read may take. */
   readTimeoutMs?: number
+  /** How long one statement of a write may take, if the deadline of the write is not sooner. */
   writeTimeoutMs?: number
   /** How long to wait for a connection. */
   connectionTimeoutMs?: number
@@ -70,7 +71,7 @@ export function openPostgres(options: PostgresOptions): Store {
         timeoutMs: readTimeoutMs,
         deadline: never,
       }),
-    // Works that lock and then count rely on it: each statement sees what was committed before the statement.
+    // Each statement sees what was committed before it began. Works that lock rows and then count rely on this.
     write: (work, deadline = never) =>
       transaction('begin isolation level read committed', work, { timeoutMs: writeTimeoutMs, deadline }),
     migrate: (migrations) =>
@@ -111,8 +112,8 @@ async function* dumpPool(pool: pg.Pool) {
 }
 
 /**
- * If the timeout is not that of the connection, adds it to `begin` for every statement of the transaction, in the same
- * round trip. It also limits how long a statement waits for locks.
+ * Adds the statement timeout of the transaction to `begin`, in the same round trip, unless it is the default of the
+ * connection. It also limits how long a statement waits for locks.
  */
-const withTimeout = (begin: string, timeoutMs: number, connectionTimeoutMs: number) =>
-  timeoutMs === connectionTimeoutMs ? begin : `${begin}; set local statement_timeout = ${timeoutMs}`
+const withTimeout = (begin: string, timeoutMs: number, defaultTimeoutMs: number) =>
+  timeoutMs === defaultTimeoutMs ? begin : `${begin}; set local statement_timeout = ${timeoutMs}`

@@ -4,7 +4,7 @@ import { execute } from './connection.ts'
 export type ReadOptions = {
   /** Shared by the threads that have this store open: how many transactions they have committed. */
   commits?: Int32Array<SharedArrayBuffer> | undefined
-  /** Whether each read has a transaction of its own, and not one for all reads of a turn of the event loop. */
+  /** Whether each read has a transaction of its own. Otherwise, all reads of one turn of the event loop share one. */
   isolatesReads?: boolean
 }
 
