@@ -1,4 +1,4 @@
-// The part that a server plays among the threads of its process.
+// The role of a worker: what it shares with the other threads of its process, and which calls they perform for it.
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Config } from './config/config.ts'
@@ -13,7 +13,7 @@ import { makeSharedState } from './workers/shared-state.ts'
 
 export type WorkerRole = OtherThreads & {
   shared: SharedState
-  /** The first worker also serves the port of the metrics, and offers to set the server up. */
+  /** The first worker also serves the port of the metrics, and makes the link for setting up the server. */
   isFirst: boolean
   /** Whether other threads listen on the same port. */
   sharesPort: boolean

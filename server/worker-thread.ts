@@ -74,7 +74,7 @@ function onMessage(message: ToWorker): void {
 
 function connectWriter(port: MessagePort): CallClient {
   const client = openCallClient(port)
-  // Until there is another writer, this worker writes itself.
+  // Until there is another writer, this worker performs its own writes.
   port.on('close', () => {
     client.close()
     if (writer === client) writer = undefined

@@ -12,15 +12,16 @@ export type Table = {
   name: string
   /** Its own columns, beside those that every table has. */
   columns: readonly string[]
-  /** Whether its rows have the uids of groups, so that a grant in a group applies to the row with the same uid. */
+  /** Whether the uid of each row is also the uid of a group, so that a grant in that group applies to the row. */
   hasGroupUids: boolean
   /** Whether its rows are the parents of other resources. */
   hasChildren: boolean
   /**
-   * Whether each sort order has an index by parent. If not, it has one by organization only, which makes writes cheaper.
+   * Whether each sort order has an index by parent. If not, it has one by organization only, which makes writes
+   * cheaper.
    */
   isIndexedByParent: boolean
-  /** The SQL expression, without values, of a row as it is sent. It may join fields from rows of other tables. */
+  /** An SQL expression without placeholders for a row as it is sent. It may join fields from rows of other tables. */
   rendered(form: Form): Sql
 }
 
@@ -123,7 +124,7 @@ const commonColumns = [
   ...['uid', 'parent', 'root', 'name', 'create_time', 'update_time', 'proto', 'json', 'shape'],
 ]
 
-/** Inserts rows that are not counted in the tally. */
+/** Inserts rows without counting them in the tally. */
 export const insertUncounted = (_access: WriteAccess, table: Table, entries: readonly Entry[]): Work<void> =>
   insertRows(
     table.name,

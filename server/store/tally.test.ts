@@ -97,7 +97,7 @@ onEach(['SQLite', 'PostgreSQL'], 'the tally', (testStore) => {
 
   test('is correct after any sequence of writes, including failed ones', async () => {
     const step = fc.record({
-      action: fc.constantFrom('insert', 'delete', 'throw', 'orphan', 'again'),
+      action: fc.constantFrom('insert', 'delete', 'throw', 'orphan', 'duplicate'),
       isGroup: fc.boolean(),
       at: fc.nat(),
     })
@@ -215,7 +215,7 @@ function startHistory() {
       const target = next[at % next.length]
       if (action === 'throw') throw new Error('thrown by the work')
       if (action === 'orphan') yield* insert(table, newChild(newChild(place)))
-      if (action === 'again' && target) yield* insert(target.table, target.uid)
+      if (action === 'duplicate' && target) yield* insert(target.table, target.uid)
       if (action === 'delete' && target && target.uid !== root) {
         yield* remove(target.table, target.uid)
         next.splice(next.indexOf(target), 1)

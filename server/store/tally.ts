@@ -20,9 +20,9 @@ const noQuotas: readonly Quota[] = []
 /**
  * Adds `by`, which may be negative, to the counts. `ancestors` are the uids from the organization to the parent.
  *
- * On PostgreSQL, returns the quotas of the ancestors, even those that were set after this transaction began: whoever sets
- * a quota changes the same rows. On SQLite no other transaction runs meanwhile, so nothing is returned there, where
- * `returning` would double the time of the statement (12 to 30 microseconds).
+ * On PostgreSQL, returns the quotas of the ancestors, even those that were set after this transaction began: they are
+ * stored in the rows that the statement updates. On SQLite, returns none: no other transaction can set a quota
+ * meanwhile, and `returning` would double the time of the statement (12 to 30 microseconds).
  */
 export function* adjustTally(kind: string, ancestors: readonly string[], by: number): Work<readonly Quota[]> {
   if (ancestors.length === 0) return noQuotas
@@ -30,16 +30,16 @@ export function* adjustTally(kind: string, ancestors: readonly string[], by: num
   const rows = ancestors.map(
     (group) => sql`(${kind}, ${group}, ${stripe}, ${group === parent ? by : 0}, ${by})`,
   )
-  const counts =
+  const returned =
     yield sql`insert into tally (kind, place, stripe, children, subtree) values ${join(rows, ', ')}
     on conflict (kind, place, stripe) do update
     set children = tally.children + excluded.children, subtree = tally.subtree + excluded.subtree
     /*pg returning place, quota */`
-  return counts.length === 0 ? noQuotas : quotasOf(counts)
+  return returned.length === 0 ? noQuotas : quotasOf(returned)
 }
 
-function quotasOf(counts: readonly Row[]): Quota[] {
-  const limited = counts.filter(([, quota]) => quota !== null) as [string, number][]
+function quotasOf(rows: readonly Row[]): Quota[] {
+  const limited = rows.filter(([, quota]) => quota !== null) as [string, number][]
   return limited.map(([group, quota]) => ({ group, quota }))
 }
 

@@ -23,12 +23,12 @@ export type SentHeaders = Record<string, string>
 export type Door = {
   name: 'REST' | 'gRPC'
   call(method: DescMethod, request: JsonObject, token?: string): Promise<CallResult>
-  /** Makes a call of a method without a stream, with further headers. */
+  /** Calls a unary method with additional headers. */
   send(method: DescMethod, request: JsonObject, token: string, headers: SentHeaders): Promise<FullResult>
   close(): void
 }
 
-/** Replaces the contract's name of a path or service, to test its aliases. */
+/** Replaces a path or service name of the contract by an alias, so that a test can call the alias. */
 type Rename = (name: string) => string
 
 export function restDoor(url: string, rename: Rename = keepName): Door {
@@ -162,7 +162,7 @@ const callUnary = ({ client, path, bytes, metadata, output }: GrpcRequest) =>
       .makeUnaryRequest(path, asIs, asIs, bytes, metadata, (error, reply) => {
         result = error ? { error: errorOf(error) } : { body: bodyOf(output, reply ?? Buffer.alloc(0)) }
       })
-      // Follows the callback.
+      // Emitted after the callback, so `result` is set.
       .on('status', (status) => {
         resolve({ result, header: (name) => status.metadata.get(name)[0]?.toString() })
       })

@@ -57,7 +57,7 @@ export type TestIdentities = {
   tokenOf(identity: string, now?: number): Promise<string>
 }
 
-type TestStore = { store: Store; config: Config; keys: KeyRing; now(): number }
+type Dependencies = { store: Store; config: Config; keys: KeyRing; now(): number }
 
 /** Two uids created this far apart differ in their time part (see aip/uid.ts). */
 const uidTimeStepMs = 100
@@ -66,8 +66,8 @@ const latestUidTime = 2 ** 30 - 1
 
 const lastChildUid = (parent: string) => newChildUid(parent, latestUidTime, randomBytes)
 
-export function openTestIdentities(test: TestStore): TestIdentities {
-  const { store, config, keys, now } = test
+export function openTestIdentities(deps: Dependencies): TestIdentities {
+  const { store, config, keys, now } = deps
   const tokenOf = async (identity: string, at = now()) =>
     mintToken(
       { keys, authUrl: config.authUrl, now: () => at, random: randomBytes },

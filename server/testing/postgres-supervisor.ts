@@ -53,7 +53,7 @@ async function start(): Promise<string> {
 
   const spawnOptions = { ...owner, cwd: home, env: { ...process.env, LC_ALL: 'C' } }
   const initFlags = ['--username=stemma', '--auth=scram-sha-256', `--pwfile=${passwordFile}`, '--no-sync']
-  // Each test process opens many connections, and the password is random.
+  // Few iterations make the many connections of the tests cheap. The password is random, so it cannot be guessed.
   const iterations = ['--set=scram_iterations=1']
   // Sorts by bytes, independent of the locales of the machine.
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']

@@ -1,5 +1,5 @@
-// The real listener, REST and gRPC doors over the groups service and one streaming method, with a stub in place of the
-// corridor. By default a call returns a group that is named after the method.
+// The real listener and the real doors, REST and gRPC, with a stub in place of the corridor. They serve the groups
+// service and one streaming method. By default a call returns a group that is named after the method.
 import { randomUUID } from 'node:crypto'
 import type { Message } from '@bufbuild/protobuf'
 import { create, toBinary } from '@bufbuild/protobuf'
@@ -39,7 +39,7 @@ export type TestDoorOptions = {
   hosts?: string[]
   port?: number
   timeoutsMs?: Partial<TimeoutsMs>
-  /** How long a response is kept open while unread parts of its request still arrive. */
+  /** How long a response that is sent early stays open for the rest of its request to arrive. */
   lingerMs?: number
   /** How long a gRPC call may take. */
   maxCallMs?: number

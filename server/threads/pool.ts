@@ -1,4 +1,4 @@
-// Threads for computations on input from callers, if their time can grow faster than the size of the input. On the
+// Threads for computations whose time can grow faster than the size of their input, if callers choose the input. On the
 // event loop, such a computation would delay all other calls. A thread that exceeds its limits is terminated, so no
 // input can occupy a thread for long.
 import { LimitError } from './limit-error.ts'

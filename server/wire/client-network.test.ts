@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { networkOf, networksOf } from './client-network.ts'
 
-test('the network of an IPv4 address is the address, also in its IPv6 form', () => {
+test('the network of an IPv4 address is the address itself, even if it is written as IPv6', () => {
   assert.equal(networkOf('192.0.2.1'), '192.0.2.1')
   assert.equal(networkOf('::ffff:192.0.2.1'), '192.0.2.1')
 })

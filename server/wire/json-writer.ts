@@ -54,7 +54,6 @@ function writerOf(desc: DescMessage): (message: Message) => string {
   const writer = writers.get(desc) ?? wellKnownWriters[desc.typeName]
   if (writer) return writer as (message: Message) => string // the map pairs each type with its writer
   if (hasCustomJsonRepresentation(desc)) throw new Error(`there is no JSON writer for ${desc.typeName}`)
-  // Registered before the writers of its fields are composed, since a message may contain itself.
   let fieldWriters: ((message: Record<string, unknown>) => string)[] = []
   const write = (message: Message) => {
     let json = ''
@@ -64,6 +63,7 @@ function writerOf(desc: DescMessage): (message: Message) => string {
     }
     return `{${json}}`
   }
+  // Registered before the writers of its fields are composed, because a message may contain itself.
   writers.set(desc, write)
   fieldWriters = desc.fields.map(fieldWriter)
   return write

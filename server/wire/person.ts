@@ -8,7 +8,7 @@ export type Person = {
   emailUnverified?: string | undefined
   /**
    * The domain whose addresses this issuer may verify. A stored address of that domain becomes unverified if the issuer
-   * no longer states it.
+   * no longer reports a verified address.
    */
   verifiesDomain?: string | undefined
 }

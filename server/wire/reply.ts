@@ -20,7 +20,10 @@ export type Reply = {
   isReplayed?: boolean
   /** Further header fields of the response; metadata over gRPC. */
   headers?: Readonly<Record<string, string>> | undefined
-  /** The JSON in parts, in place of `json`: for a response that may be too large for memory. Must be read to its end. */
+  /**
+   * The JSON in parts, in place of `json`: for a response that may be too large for memory. The door reads all parts,
+   * or ends the generator with `return` or `throw` after the first one.
+   */
   parts?(): JsonParts
   /** Called when the response was sent, or can no longer be sent. */
   onSent?(): void

@@ -1,4 +1,5 @@
-// The messages by which one thread hands a call to another. A call is handed over whole, before any of its work is done.
+// The messages by which one thread hands a call to another. A call is handed over whole, before any of its work is
+// done.
 import type { Caller } from '../wire/caller.ts'
 import type { Envelope } from '../wire/envelope.ts'
 import type { Json, Reply } from '../wire/reply.ts'
@@ -17,7 +18,7 @@ export type HandedCall = {
   method: string
   /** Authenticated by the thread that hands the call over. */
   caller: Caller
-  /** Its timeout is what is left of the time of the call. */
+  /** Its timeout is the remaining time of the call. */
   envelope: Envelope
   /** The request message in protobuf encoding. */
   request: Uint8Array<ArrayBuffer>

@@ -17,11 +17,11 @@ export type CallServerOptions = {
 }
 
 /** The messages of a response that are still to be sent. */
-type Rest = AsyncGenerator<AnswerMessage, void, void>
+type RemainingMessages = AsyncGenerator<AnswerMessage, void, void>
 
 export function serveCalls(port: MessagePort, options: CallServerOptions): void {
   const byName = new Map(options.endpoints.map((endpoint) => [endpoint.method.name, endpoint]))
-  const open = new Map<number, Rest>()
+  const open = new Map<number, RemainingMessages>()
   const post = (message: AnswerMessage) => port.postMessage(message)
 
   async function answer(
@@ -64,12 +64,12 @@ export function serveCalls(port: MessagePort, options: CallServerOptions): void 
     })
   })
   port.on('close', () => {
-    for (const rest of open.values()) void rest.return()
+    for (const remaining of open.values()) void remaining.return()
     open.clear()
   })
 }
 
-async function* inParts(id: number, parts: JsonParts): Rest {
+async function* inParts(id: number, parts: JsonParts): RemainingMessages {
   for await (const part of parts) yield { kind: 'part', id, part }
 }
 
@@ -78,7 +78,7 @@ async function* streamed(
   first: IteratorResult<Reply, void>,
   replies: AsyncGenerator<Reply, void, void>,
   door: Envelope['door'],
-): Rest {
+): RemainingMessages {
   try {
     for (let next = first; !next.done; next = await replies.next())
       yield { kind: 'streamed', id, reply: sentReply(next.value, door) }

@@ -56,7 +56,7 @@ export async function startWorkers(options: SupervisorOptions): Promise<Supervis
     return started
   }
 
-  /** Goes on until the worker is ready. */
+  /** Tries again until the new worker is ready. */
   function replace(index: number): void {
     if (isStopping) return
     log.warn({ worker: index }, 'a worker has ended and is being replaced')

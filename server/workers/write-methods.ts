@@ -2,6 +2,6 @@ import type { Method } from '@stemma/api/method.ts'
 
 const tokenService = 'platform.oidc.SecurityTokenService'
 
-/** Whether the method writes to the store. An exchange does not: it only records later that the identity was used. */
+/** Whether the writer performs the method. Token exchanges write little, so every worker performs its own. */
 export const isWrite = ({ bindings: [binding], desc }: Method): boolean =>
   binding !== undefined && binding.verb !== 'GET' && desc.parent.typeName !== tokenService

@@ -41,9 +41,9 @@ export function runSingleJob(writer: Connection, job: Job): Outcome {
 
 /**
  * Runs the first jobs, as many as the time allows, with one commit, and returns their outcomes in order. The jobs run
- * without savepoints first. If one of them fails after it has written, all are undone and run again, each in a savepoint.
- * `begin` starts the transaction of this second run; if it fails, no job has run, so there are no outcomes. If the commit
- * fails, its error is the outcome of every job.
+ * without savepoints first. If one of them fails after it has written, all are undone and run again, each in a
+ * savepoint. `begin` starts the transaction of this second run; if it returns false, all jobs stay undone and the
+ * result is empty. If the commit fails, its error is the outcome of every job.
  */
 export function runJobs(
   writer: Connection,
@@ -106,7 +106,6 @@ function runWithoutSavepoint(writer: Connection, { work, writesDirectly }: Job):
   }
 }
 
-/** After some errors, such as a full disk, SQLite has rolled back the whole transaction, including the savepoint. */
 function runInSavepoint(writer: Connection, { work }: Job): Outcome {
   execute(writer, 'savepoint job')
   try {
@@ -114,6 +113,7 @@ function runInSavepoint(writer: Connection, { work }: Job): Outcome {
     execute(writer, 'release job')
     return { value }
   } catch (error) {
+    // After some errors, such as a full disk, SQLite has rolled back the whole transaction, including the savepoint.
     if (writer.db.isTransaction) {
       execute(writer, 'rollback to job')
       execute(writer, 'release job')

@@ -25,8 +25,8 @@ export function prepared<const Args extends readonly unknown[], Values extends r
 }
 
 /**
- * Like `prepared`, but the text depends on `keys`, which are not passed to `build`. The first key identifies the
- * statement.
+ * Like `prepared`, but the text depends on `keys`, which are not passed to `build`. The first key must belong to this
+ * statement only; pass the calling function.
  */
 export function preparedByKeys(
   keys: readonly unknown[],

@@ -6,7 +6,7 @@
 import type { Template } from './template.ts'
 import { compose } from './template.ts'
 
-/** A statement with parameters. Placeholder n gets value `order[n]`, or value n if there is no order. */
+/** The template of a prepared statement. Its placeholder n gets value `order[n]`, or value n if there is no order. */
 export type Compiled = { template: Template; order: readonly number[] | undefined }
 
 /** A node of a trie: the entry for the keys on the path to it, and the nodes for further keys, compared by identity. */
