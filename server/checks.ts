@@ -34,7 +34,8 @@ const limits: PoolOptions = {
   maxWaiting: 64,
   maxPerOwner: 4,
   timeLimitMs: 10_000,
-  maxHeapMb: 128,
+  maxHeapMb: 80,
+  idleMs: 60_000,
 }
 
 export function openChecks(

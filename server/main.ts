@@ -1,9 +1,12 @@
 // The entry point of stemmad.
 import { randomBytes } from 'node:crypto'
 import { enableCompileCache } from 'node:module'
-import { availableParallelism } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { resolveQuickly } from './resolve-imports.ts'
 
+// Threads use the compile cache only if the environment names it: one of them then takes 20 MB less memory.
+process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 enableCompileCache()
 resolveQuickly(new URL('..', import.meta.url).href)
 // All workers sign and verify tokens in the thread pool of libuv. Its default of 4 threads is too few for many cores.

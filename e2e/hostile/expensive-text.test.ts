@@ -164,7 +164,7 @@ onEachStore('text that is expensive to check', (engine) => {
   })
 
   test('ends only its thread if it needs more memory than a thread has, and the server answers others', async () => {
-    // By default a thread has 128 MB, and the worst readme of 64 KB needs less than half of that. So this test lowers the limit.
+    // By default a thread has 80 MB, and the worst readme of 64 KB needs less. So this test lowers the limit.
     const checkLimits = { maxHeapMb: 24, maxThreads: 1, timeLimitMs: 600_000 }
     const setUp = await startExchangePlatform(engine, { checkLimits })
     try {

@@ -21,6 +21,7 @@ const pools: Pool[] = []
 const open = (options: Partial<PoolOptions> = {}) => {
   const pool = openPool({
     ...{ program, maxThreads: 2, maxWaiting: 4, maxPerOwner: 4, timeLimitMs: 60_000, maxHeapMb: 32 },
+    idleMs: 3_600_000,
     ...options,
   })
   pools.push(pool)
@@ -39,6 +40,16 @@ describe('a pool of threads', () => {
     assert.equal(await pool.run('id', 'ada'), first)
     const ids = await Promise.all(Array.from({ length: 4 }, (_, at) => pool.run('id', `owner ${at}`)))
     assert.ok(new Set(ids).size <= 2)
+  })
+
+  test('ends a thread that has been idle for some time, and starts another for the next task', async () => {
+    const pool = open({ maxThreads: 1, idleMs: 1 })
+    const first = await pool.run('id', 'ada')
+    let next = first
+    while (next === first) {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      next = await pool.run('id', 'ada')
+    }
   })
 
   test('leaves the event loop free, and runs tasks of other owners, while a task runs forever', async () => {

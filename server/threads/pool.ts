@@ -12,6 +12,8 @@ export type PoolOptions = ThreadOptions & {
   maxWaiting: number
   /** How many tasks of one owner may run or wait, so that no owner can fill the queue alone. */
   maxPerOwner: number
+  /** A thread ends after this time without a task, in milliseconds, to give its memory back. */
+  idleMs: number
 }
 
 export type Pool = {
@@ -22,31 +24,46 @@ export type Pool = {
 }
 
 export function openPool(options: PoolOptions): Pool {
-  const { maxThreads, maxWaiting, maxPerOwner } = options
+  const { maxThreads, maxWaiting, maxPerOwner, idleMs } = options
   const waiting: Job[] = []
-  const idle: Thread[] = []
+  /** The timers end the threads. */
+  const idle = new Map<Thread, NodeJS.Timeout>()
   const threads = new Set<Thread>()
   const countByOwner = new Map<string, number>()
   let isClosed = false
 
   function startNext(): void {
     while (!isClosed && waiting.length > 0) {
-      const thread = idle.pop() ?? (threads.size < maxThreads ? addThread() : undefined)
+      const thread = takeIdle() ?? (threads.size < maxThreads ? addThread() : undefined)
       const job = thread && waiting.shift()
       if (!job) return
       thread.perform(job)
     }
   }
 
+  function takeIdle(): Thread | undefined {
+    for (const [thread, timer] of idle) {
+      clearTimeout(timer)
+      idle.delete(thread)
+      return thread
+    }
+    return undefined
+  }
+
   function addThread(): Thread {
     const thread = openThread(options, {
       onIdle() {
-        idle.push(thread)
+        const endThread = () => {
+          idle.delete(thread)
+          void thread.end(new LimitError('closed'))
+        }
+        idle.set(thread, setTimeout(endThread, idleMs).unref())
         startNext()
       },
       onEnd() {
         threads.delete(thread)
-        if (idle.includes(thread)) idle.splice(idle.indexOf(thread), 1)
+        clearTimeout(idle.get(thread))
+        idle.delete(thread)
         startNext()
       },
     })

@@ -16,17 +16,20 @@ import { openPageTurns } from './page-turns.ts'
 
 const method = GroupsService.method.listGroups
 
-/** A v2 list of groups with this many pages, and the page tokens of the calls to it. */
+/** A v2 list of groups with this many pages, and the page tokens and page sizes of the calls to it. */
 function fakeList(pages: number, perPage: number, description = '') {
   const pageTokens: string[] = []
-  const callV2 = (async (_call: Call, { output }: typeof method, request: { pageToken: string }) => {
-    pageTokens.push(request.pageToken)
+  const pageSizes: number[] = []
+  type Request = { pageToken: string; pageSize: number }
+  const callV2 = (async (_call: Call, { output }: typeof method, { pageToken, pageSize }: Request) => {
+    pageTokens.push(pageToken)
+    pageSizes.push(pageSize)
     const page = pageTokens.length
     const nextPageToken = page < pages ? `page ${page + 1}` : ''
     const groups = Array.from({ length: perPage }, (_, index) => ({ uid: `${page}.${index}`, description }))
     return { message: create(output, { groups, nextPageToken }), etag: undefined }
   }) as unknown as CallV2
-  return { callV2, pageTokens }
+  return { callV2, pageTokens, pageSizes }
 }
 
 const deadline = 1_000
@@ -97,6 +100,18 @@ describe('listAllPages', () => {
     }
     assert.equal(pageTokens.length, 1000)
     assert.ok(bytes > 2 * 1000 * 100_000)
+  })
+
+  test('reads smaller pages of JSON if the items are long, but never an empty one', async () => {
+    for (const [length, size] of [
+      [10, 200],
+      [16 * 1024, 7],
+      [1024 * 1024, 1],
+    ] as const) {
+      const { callV2, pageSizes } = fakeList(3, 2, 'x'.repeat(length))
+      await textOf(await list(callV2, 'json'))
+      assert.deepEqual(pageSizes, [200, size, size])
+    }
   })
 
   test('writes well-formed JSON if pages are empty', async () => {

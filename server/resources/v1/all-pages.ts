@@ -18,7 +18,9 @@ import { asJson } from '../../wire/reply.ts'
 import type { V1Dependencies } from './dependencies.ts'
 
 /** The largest page that v2 lists return. */
-const pageSize = 200
+const maxPageSize = 200
+/** A page that is sent on its own has about this many characters, since it is in memory until its client has read it. */
+const charsPerPart = 128 * 1024
 const maxItems = 1_000_000
 /** How long it may take to send a whole list. */
 const maxSendMs = 3_600_000
@@ -45,12 +47,17 @@ export async function listAllPages<I extends DescMessage, O extends DescMessage,
   call: Call,
   v1List: V1List<I, O, L>,
 ): Promise<Reply> {
-  const first = await readPage(deps, call, v1List, '')
+  const paging: Paging = { size: maxPageSize }
+  const first = await readPage(deps, call, v1List, paging, '')
   if (first.total > maxItems) throw tooLong()
-  const pages = itemsByPage(deps, call, v1List, first)
-  if (call.form === 'json' && first.nextPageToken !== undefined) return replyInParts(v1List.list, pages)
+  const pages = itemsByPage(deps, call, v1List, paging, first)
+  if (call.form === 'json' && first.nextPageToken !== undefined)
+    return replyInParts(v1List.list, pages, paging)
   return collect(deps, call, v1List.list, pages)
 }
+
+/** How many items the next page has. */
+type Paging = { size: number }
 
 type Page = { items: Message[]; nextPageToken: string | undefined; total: number }
 
@@ -58,12 +65,13 @@ async function readPage<I extends DescMessage, O extends DescMessage, L extends 
   { callV2, deadlineClock }: ListDependencies,
   call: Call,
   { method, request, items }: V1List<I, O, L>,
+  { size: pageSize }: Paging,
   pageToken: string,
 ): Promise<Page> {
   if (deadlineClock() > call.deadline) throw deadlineExceeded()
   // The request of every v2 list has both fields.
-  const paging = { pageSize, pageToken } as unknown as MessageInitShape<I>
-  const { message } = await callV2(call, method, { ...request, ...paging })
+  const pageRequest = { pageSize, pageToken } as unknown as MessageInitShape<I>
+  const { message } = await callV2(call, method, { ...request, ...pageRequest })
   const { nextPageToken, totalCount = 0n } = message as { nextPageToken?: string; totalCount?: bigint } // in every v2 list
   return {
     items: await items(message),
@@ -77,6 +85,7 @@ async function* itemsByPage<I extends DescMessage, O extends DescMessage, L exte
   deps: ListDependencies,
   call: Call,
   v1List: V1List<I, O, L>,
+  paging: Paging,
   first: Page,
 ): AsyncGenerator<Message[], void, void> {
   // A client can take long to receive a list that is sent page by page, so each page has its own deadline.
@@ -88,11 +97,15 @@ async function* itemsByPage<I extends DescMessage, O extends DescMessage, L exte
     // The embedded store answers synchronously: let other calls run between two pages.
     await deps.pageTurn()
     const deadline = isSentByPage ? Math.min(sendDeadline, deps.deadlineClock() + maxPageMs) : call.deadline
-    page = await readPage(deps, { ...call, deadline }, v1List, page.nextPageToken)
+    page = await readPage(deps, { ...call, deadline }, v1List, paging, page.nextPageToken)
   }
 }
 
-function replyInParts(list: DescMessage, pages: AsyncGenerator<Message[], void, void>): Reply {
+function replyInParts(
+  list: DescMessage,
+  pages: AsyncGenerator<Message[], void, void>,
+  paging: Paging,
+): Reply {
   const { field, message } = itemsField(list)
   const unused = () => {
     throw new Error('this reply is sent in parts')
@@ -104,7 +117,12 @@ function replyInParts(list: DescMessage, pages: AsyncGenerator<Message[], void, 
       let separator = `{${JSON.stringify(field.jsonName)}:[`
       for await (const items of pages) {
         if (items.length === 0) continue
-        yield separator + items.map((item) => writeJson(message, item)).join(',')
+        const text = items.map((item) => writeJson(message, item)).join(',')
+        paging.size = Math.max(
+          1,
+          Math.min(maxPageSize, Math.floor((items.length * charsPerPart) / text.length)),
+        )
+        yield separator + text
         separator = ','
       }
       yield separator === ',' ? ']}' : `${separator}]}`
