@@ -38,8 +38,8 @@ export type ListOptions = {
   filters?: Sql[]
   /** Lists only the children of this group; '' for no restriction. */
   group?: string
-  /** Searches the resources of these organizations. */
-  search?(organizations: readonly string[]): Work<SearchResult>
+  /** Searches the resources of these organizations. Throws a StoreError `expensive` if it would read more than `maxRows`. */
+  search?(organizations: readonly string[], maxRows: number | undefined): Work<SearchResult>
   /** Regions that the caller may read in addition to those that are `granted`. */
   alsoVisible?(grants: Grants, granted: readonly Region[]): Region[]
 }
@@ -67,7 +67,7 @@ function* readList(
   const query = { method: method.name, fingerprint: fingerprintOf([filterOf(call), order]) }
   const after = pageSeals.open(query, request.pageToken)
   const size = Math.min(request.pageSize || defaultPageSize, maxPageSize)
-  const { regions, filters } = yield* selectionOf(call, grants, options)
+  const { regions, filters } = yield* selectionOf(call, grants, options, maxListRows)
   const redaction = redactionFor(kind, grants)
   const page = yield* readPage(kind.table, {
     ...{ regions, filters, order, after, size },
@@ -90,13 +90,14 @@ export function* selectionOf(
   { request, demand }: Call<ListRequest>,
   grants: Grants,
   { filters = [], group = '', alsoVisible, search }: ListOptions,
+  maxRows: number | undefined,
 ): Work<{ regions: Region[]; filters: Sql[] }> {
   const granted = grantedRegions(grants, demand.capabilities)
   const others = alsoVisible?.(grants, granted) ?? []
   const visible = others.length === 0 ? granted : disjoint([...granted, ...others])
   const regions = narrowed(visible, request.uidp, group)
   if (!search) return { regions, filters }
-  const result = yield* search(organizationsOf(regions))
+  const result = yield* search(organizationsOf(regions), maxRows)
   return {
     regions: result.uids ? intersectAll(regions, disjoint(pointRegions(result.uids))) : regions,
     filters: [...filters, ...result.filters],

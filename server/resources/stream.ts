@@ -35,7 +35,7 @@ export async function* streamResources<T>(
       const grants = yield* admitToRead(call.demand)
       requireNoPaging(call.request)
       const order = parseOrderBy(call.request.orderBy, kind.sortable, kind.defaultOrder)
-      const { regions, filters } = yield* selectionOf(call, grants, pageOptions)
+      const { regions, filters } = yield* selectionOf(call, grants, pageOptions, maxListRows)
       const { rows, next } = yield* readUncountedPage(kind.table, {
         ...{ regions, filters, order, after, skip: 0, size: pageSize },
         form: kind.forms.bytes,
@@ -60,8 +60,8 @@ function withOneSearch({ search, ...options }: ListOptions): ListOptions {
   let result: SearchResult | undefined
   return {
     ...options,
-    *search(organizations) {
-      result ??= yield* search(organizations)
+    *search(organizations, maxRows) {
+      result ??= yield* search(organizations, maxRows)
       return result
     },
   }

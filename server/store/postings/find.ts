@@ -1,6 +1,7 @@
 // Finds documents by their terms, unless so many match that a scan is cheaper. The limits were chosen with
 // bench/cases/advisories.ts, so that a search among 200,000 advisories takes at most twice as long as among 2,000.
 import { among, join, raw, sql } from '../sql.ts'
+import { StoreError } from '../store-error.ts'
 import type { Work } from '../work.ts'
 import { all } from '../work.ts'
 import { totalSegment } from './numbering.ts'
@@ -27,29 +28,35 @@ const usedTrigrams = 3
 /** If at most this many documents are left, no further trigram is looked up. */
 const fewDocuments = 8
 
+export type FindOptions = {
+  /** If given, only candidates are returned. */
+  candidates?: ReadonlySet<number> | undefined
+  /** With more postings to read, the search throws a StoreError `expensive`. */
+  maxPostings?: number | undefined
+}
+
 /**
- * The numbers of the documents that have any of the terms. If candidates are given, only candidates are returned.
- * Undefined if the terms have too many postings to be read.
+ * The numbers of the documents that have any of the terms. Undefined if the terms have too many postings to be read.
  */
 export function* findAny(
   index: PostingIndex,
   hashes: readonly number[],
-  candidates?: ReadonlySet<number>,
+  options: FindOptions = {},
 ): Work<Set<number> | undefined> {
   if (hashes.length > maxTerms) return undefined
   if (hashes.length === 0) return new Set()
-  if (yield* haveTooManyPostings(index, hashes)) return undefined
-  return yield* readNumbers(index, hashes, candidates)
+  if (!(yield* areReadable(index, hashes, options))) return undefined
+  return yield* readNumbers(index, hashes, options.candidates)
 }
 
 /**
- * The numbers of the documents that have the rarest of the trigrams. If candidates are given, only candidates are
- * returned. Undefined if there are no trigrams or all of them are too common.
+ * The numbers of the documents that have the rarest of the trigrams. Undefined if there are no trigrams or all of them
+ * are too common.
  */
 export function* findByTrigrams(
   index: PostingIndex,
   trigrams: readonly number[],
-  candidates?: ReadonlySet<number>,
+  options: FindOptions = {},
 ): Work<Set<number> | undefined> {
   if (trigrams.length === 0) return undefined
   const considered = trigrams.slice(0, trigramLimit)
@@ -61,8 +68,8 @@ export function* findByTrigrams(
   let matches: Set<number> | undefined
   for (const { trigram, count } of rarest) {
     if (matches && matches.size <= fewDocuments) break
-    if (count > rareTrigramPostings && (yield* haveTooManyPostings(index, [trigram]))) break
-    const numbers = yield* readNumbers(index, [trigram], matches ?? candidates)
+    if (count > rareTrigramPostings && !(yield* areReadable(index, [trigram], options))) break
+    const numbers = yield* readNumbers(index, [trigram], matches ?? options.candidates)
     if (!numbers) break
     matches = numbers
   }
@@ -82,19 +89,31 @@ function* estimateCounts({ table }: PostingIndex, hashes: readonly number[]): Wo
   return rows.map(([count]) => Number(count ?? 0))
 }
 
-/** Reads the stored totals first, then counts only as many packs as needed. */
-function* haveTooManyPostings({ table }: PostingIndex, hashes: readonly number[]): Work<boolean> {
+/** False if the terms have too many postings. */
+function* areReadable(
+  index: PostingIndex,
+  hashes: readonly number[],
+  { maxPostings = postingLimit }: FindOptions,
+): Work<boolean> {
+  const postings = yield* countPostings(index, hashes)
+  if (postings > postingLimit) return false
+  if (postings > maxPostings) throw new StoreError('expensive')
+  return true
+}
+
+/** Reads the stored totals first, then counts only as many packs as needed. Infinity if there are too many packs. */
+function* countPostings({ table }: PostingIndex, hashes: readonly number[]): Work<number> {
   const [total] = yield* all(sql`select sum(count) from ${raw(table)}
     where term in ${among(hashes)} and segment = ${totalSegment}`)
-  if (Number(total?.[0] ?? 0) > postingLimit) return true
+  const commonPostings = Number(total?.[0] ?? 0)
+  if (commonPostings > postingLimit) return commonPostings
   for (let packs = firstCountedPacks; packs <= packLimit; packs *= 8) {
     const rows = yield* all(sql`select sum(count), count(*) from (select count from ${raw(table)}
       where term in ${among(hashes)} and segment > ${totalSegment} limit ${packs}) t`)
     const [postings, countedPacks] = rows[0] as [number | null, number] // an aggregate has one row
-    if ((postings ?? 0) > postingLimit) return true
-    if (countedPacks < packs) return false
+    if ((postings ?? 0) > postingLimit || countedPacks < packs) return postings ?? 0
   }
-  return true
+  return Number.POSITIVE_INFINITY
 }
 
 /** Undefined if there are too many packs. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import type { Store } from '../db.ts'
 import { sql } from '../sql.ts'
+import { StoreError } from '../store-error.ts'
 import { onEach, openMigrated } from '../test-stores.ts'
 import { findAny, findByTrigrams } from './find.ts'
 import { blockOf, documentNumberOf, newBlock, openSegments } from './numbering.ts'
@@ -63,7 +64,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a search index', (testStore) => {
       ),
     )
   const find = async (hashes: number[], candidates?: Set<number>) => {
-    const numbers = await store.read(() => findAny(index, hashes, candidates))
+    const numbers = await store.read(() => findAny(index, hashes, { candidates }))
     return numbers && [...numbers].sort((a, b) => a - b)
   }
   const rowsOf = (term: number) =>
@@ -110,12 +111,26 @@ onEach(['SQLite', 'PostgreSQL'], 'a search index', (testStore) => {
     assert.deepEqual(await find([rare]), [7])
   })
 
+  test('reads at most as many postings as the caller allows', async () => {
+    const [common, rare] = [newTerm(), newTerm()]
+    await add(newSegment(), range(300), [common])
+    await add(newSegment(), [7], [rare])
+    const isExpensive = (error: unknown) => error instanceof StoreError && error.kind === 'expensive'
+    for (const find of [findAny, findByTrigrams]) {
+      const search = (hashes: number[], maxPostings: number) =>
+        store.read(() => find(index, hashes, { maxPostings }))
+      await assert.rejects(async () => search([common], 299), isExpensive)
+      assert.equal((await search([common], 300))?.size, 300)
+      assert.equal((await search([rare], 1))?.size, 1)
+    }
+  })
+
   test('finds a text by its rarest trigrams', async () => {
     const [common, rare] = [newTerm(), newTerm()]
     for (const at of range(20)) await add(newSegment(), range(3000, at * 3000), [common])
     await add(newSegment(), [3, 70_000], [rare])
     const search = (trigrams: number[], candidates?: Set<number>) =>
-      store.read(() => findByTrigrams(index, trigrams, candidates))
+      store.read(() => findByTrigrams(index, trigrams, { candidates }))
     assert.deepEqual(await search([common, rare]), new Set([3, 70_000]))
     assert.deepEqual(await search([common, rare], new Set([3])), new Set([3]))
     assert.equal(await search([common]), undefined)

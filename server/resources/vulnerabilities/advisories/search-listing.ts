@@ -10,9 +10,9 @@ import { search } from './search.ts'
 
 /** Options of a list that applies the filters of the request with the search index. */
 export const searchListing = ({ request }: Call<ListAdvisoriesRequest>): ListOptions => ({
-  *search(organizations) {
+  *search(organizations, maxRows) {
     requireKnownEnums(request)
-    return yield* search(request, organizations)
+    return yield* search(request, organizations, { maxRows })
   },
 })
 

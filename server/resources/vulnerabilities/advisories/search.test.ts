@@ -28,6 +28,7 @@ import { latestApproved, typeOf } from '../event-type.ts'
 import { importBatch } from './import-batch.ts'
 import { importRowsOf } from './import-rows.ts'
 import { reindexAdvisories } from './reindex.ts'
+import type { SearchLimits } from './search.ts'
 import { search } from './search.ts'
 import { advisories } from './table.ts'
 import { createAdvisory, reviseAdvisory, withdrawAdvisory } from './write.ts'
@@ -199,14 +200,9 @@ onEachStore('a search of advisories', (engine) => {
     return rows.map(([proto]) => messageOf(advisories, proto as Uint8Array))
   }
 
-  const find = async (
-    organization: string,
-    query: ListAdvisoriesRequest,
-    candidateLimit?: number,
-    comparisonLimit?: number,
-  ) =>
+  const find = async (organization: string, query: ListAdvisoriesRequest, limits?: SearchLimits) =>
     platform.store.read(function* () {
-      const { uids, filters } = yield* search(query, [organization], candidateLimit, comparisonLimit)
+      const { uids, filters } = yield* search(query, [organization], limits)
       const conditions = join([sql`root = ${organization}`, ...filters], ' and ')
       const matching = yield sql`select uid from advisories where ${conditions}`
       return matching.map(([uid]) => uid as string).filter((uid) => !uids || uids.includes(uid))
@@ -223,7 +219,10 @@ onEachStore('a search of advisories', (engine) => {
         for (const query of queries) {
           const expected = stored.filter((candidate) => isMatch(candidate, query)).map(({ uid }) => uid)
           for (const candidateLimit of [0, 2, 2000])
-            assert.deepEqual((await find(organization, query, candidateLimit)).sort(), [...expected].sort())
+            assert.deepEqual(
+              (await find(organization, query, { candidateLimit })).sort(),
+              [...expected].sort(),
+            )
         }
       }),
       { numRuns: 25 },
@@ -240,16 +239,22 @@ onEachStore('a search of advisories', (engine) => {
     await platform.store.write(() => importAll(organization, drafts, 1))
     const types = (count: number) => [...Array.from({ length: count - 1 }, (_, at) => `unknown-${at}`), 'apk']
     type Filters = MessageInitShape<typeof ListAdvisoriesRequestSchema>
-    const list = (init: Filters, candidateLimit?: number, comparisonLimit?: number) =>
-      find(organization, create(ListAdvisoriesRequestSchema, init), candidateLimit, comparisonLimit)
-    assert.equal((await list({ artifactTypes: types(30) }, 2, 0)).length, 5)
+    const list = (init: Filters, limits?: SearchLimits) =>
+      find(organization, create(ListAdvisoriesRequestSchema, init), limits)
+    assert.equal(
+      (await list({ artifactTypes: types(30) }, { candidateLimit: 2, comparisonLimit: 0 })).length,
+      5,
+    )
     const broad = { artifactTypes: types(31), excludeEventAuthors: ['bob'] }
     const refusal = /artifact_types: the filters have 32 values/
-    await assert.rejects(list(broad, 2, 5 * 32 - 1), refusal)
-    assert.equal((await list(broad, 2, 5 * 32)).length, 5)
-    await assert.rejects(list(broad, 2000, 5 * 32 - 1), refusal)
+    await assert.rejects(list(broad, { candidateLimit: 2, comparisonLimit: 5 * 32 - 1 }), refusal)
+    assert.equal((await list(broad, { candidateLimit: 2, comparisonLimit: 5 * 32 })).length, 5)
+    await assert.rejects(list(broad, { candidateLimit: 2000, comparisonLimit: 5 * 32 - 1 }), refusal)
     // A filter that matches few advisories leaves few to compare.
-    assert.equal((await list({ ...broad, artifactNames: ['p1'] }, 2, 33)).length, 1)
+    assert.equal(
+      (await list({ ...broad, artifactNames: ['p1'] }, { candidateLimit: 2, comparisonLimit: 33 })).length,
+      1,
+    )
     assert.equal((await list({ artifactTypes: types(1000) })).length, 5)
   })
 })

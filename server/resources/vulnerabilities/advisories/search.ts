@@ -10,6 +10,7 @@
 import type { ListAdvisoriesRequest } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { ListAdvisoriesRequestSchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { invalidField } from '../../../aip/errors.ts'
+import type { FindOptions } from '../../../store/postings/find.ts'
 import { findAny, findByTrigrams, maxTerms } from '../../../store/postings/find.ts'
 import { termHashes } from '../../../store/postings/term-hash.ts'
 import type { Sql } from '../../../store/sql.ts'
@@ -43,28 +44,37 @@ const numbersPerStatement = 512
 /** The document numbers of the candidates. Undefined while all requirements were skipped: any advisory may match. */
 type Candidates = ReadonlySet<number> | undefined
 
+export type SearchLimits = {
+  /** With more postings to read, the search throws a StoreError `expensive`. */
+  maxRows?: number | undefined
+  candidateLimit?: number | undefined
+  comparisonLimit?: number | undefined
+}
+
 /**
  * The filters of a list in these organizations, and the uids of the candidates unless all requirements were skipped.
  */
 export function* search(
   request: ListAdvisoriesRequest,
   roots: readonly string[],
-  candidateLimit = candidateLimitFor(totalValues(request)),
-  comparisonLimit = maxComparisons,
+  { maxRows, candidateLimit, comparisonLimit = maxComparisons }: SearchLimits = {},
 ): Work<SearchResult> {
+  const maxFound = candidateLimit ?? candidateLimitFor(totalValues(request))
   const filters: Sql[] = request.excludeEventAuthors.map(
     (author) => sql`not ${hasTerm(termOf('eventAuthor', author))}`,
   )
   let candidates: Candidates
   for (const requirement of requirementsOf(request)) {
-    candidates = yield* narrow(candidates, candidateLimit, (current) =>
-      findRequirement(roots, requirement, current),
+    candidates = yield* narrow(candidates, maxFound, (current) =>
+      findRequirement(roots, requirement, { candidates: current, maxPostings: maxRows }),
     )
     filters.push(hasAnyTerm(requirement))
   }
   const query = foldCase(request.query)
   if (query !== '') {
-    candidates = yield* narrow(candidates, candidateLimit, (current) => findQuery(roots, query, current))
+    candidates = yield* narrow(candidates, maxFound, (current) =>
+      findQuery(roots, query, { candidates: current, maxPostings: maxRows }),
+    )
     filters.push(contains('texts', query))
   }
   yield* requireFewComparisons(request, roots, candidates, comparisonLimit)
@@ -128,22 +138,22 @@ function* narrow(
 function* findRequirement(
   roots: readonly string[],
   requirement: Requirement,
-  candidates: Candidates,
+  options: FindOptions,
 ): Work<Candidates> {
   if (roots.length * requirement.length > maxTerms) return undefined
   const hashes = roots.flatMap((root) => [...termHashes(root, requirement, [])])
-  return yield* findAny(advisoryIndex, hashes, candidates)
+  return yield* findAny(advisoryIndex, hashes, options)
 }
 
 /**
  * Undefined if the query is shorter than a trigram, if its trigrams are too common, or if it would be looked up in too
  * many organizations.
  */
-function* findQuery(roots: readonly string[], query: string, candidates: Candidates): Work<Candidates> {
+function* findQuery(roots: readonly string[], query: string, options: FindOptions): Work<Candidates> {
   if (roots.length > maxQueriedRoots) return undefined
   const found = new Set<number>()
   for (const root of roots) {
-    const numbers = yield* findByTrigrams(advisoryIndex, [...termHashes(root, [], [query])], candidates)
+    const numbers = yield* findByTrigrams(advisoryIndex, [...termHashes(root, [], [query])], options)
     if (!numbers) return undefined
     for (const number of numbers) found.add(number)
   }
