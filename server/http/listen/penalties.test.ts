@@ -91,6 +91,32 @@ describe('penalties', () => {
     assert.ok(admit('192.0.2.1').isStarted)
   })
 
+  test('apply to a whole network if many of its addresses are abusive', () => {
+    const { penalties, admit } = open()
+    for (let at = 0; at < 7; at++) penalties.add(`192.0.2.${at}`)
+    assert.ok(admit('192.0.2.100').isStarted)
+    penalties.add('192.0.2.7')
+    assert.ok(!admit('192.0.2.100').isStarted)
+    assert.ok(admit('192.0.3.100').isStarted)
+    for (let at = 8; at < 64; at++) penalties.add(`192.0.${at}.1`)
+    assert.ok(!admit('192.0.3.100').isStarted)
+    assert.ok(admit('192.1.3.100').isStarted)
+  })
+
+  test('do not apply to a network of which one address is abusive many times', () => {
+    const { penalties, admit } = open()
+    for (let times = 0; times < 100; times++) penalties.add('192.0.2.1')
+    assert.ok(admit('192.0.2.2').isStarted)
+  })
+
+  test('count the abusive addresses of a network only for the duration of a penalty', () => {
+    const { penalties, admit } = open()
+    for (let at = 0; at < 7; at++) penalties.add(`192.0.2.${at}`)
+    pass(durationMs + 1)
+    penalties.add('192.0.2.7')
+    assert.ok(admit('192.0.2.100').isStarted)
+  })
+
   test('do not apply to proxies', () => {
     const { penalties, admit } = open((address) => address !== '192.0.2.1')
     penalties.add('192.0.2.1')

@@ -1,8 +1,10 @@
 // Slows down the networks of abusive connections: for a while, their new connections are served one after the other,
-// with a pause before each. Connections that are open already are not slowed down.
+// with a pause before each. Connections that are open already are not slowed down. If many networks of a wider network
+// are abusive, the wider network is slowed down as a whole: otherwise an attacker with many addresses would use each of
+// them once.
 import type { Socket } from 'node:net'
 import { BoundedMap } from '../../bounded-map.ts'
-import { networkOf } from '../../wire/client-network.ts'
+import { networksOf } from '../../wire/client-network.ts'
 
 export type Penalties = {
   /** Remembers the network of an abusive connection. */
@@ -26,7 +28,26 @@ const maxWaiting = 100
 /** How many networks are remembered. */
 const maxNetworks = 10_000
 
-type Penalty = { until: number; waiting: (() => void)[]; timer: NodeJS.Timeout | undefined }
+/** How many of its narrow networks must be abusive until a wide, middle or narrow network has a penalty. */
+const minAbusive = [64, 8, 1] as const
+
+type Penalty = {
+  /** How many narrow networks have become abusive in the time of a penalty. */
+  abusive: number
+  /** When the latest of them did, in milliseconds. */
+  latest: number
+  until: number
+  waiting: (() => void)[]
+  timer: NodeJS.Timeout | undefined
+}
+
+const noPenalty = (): Penalty => ({
+  abusive: 0,
+  latest: Number.NEGATIVE_INFINITY,
+  until: Number.NEGATIVE_INFINITY,
+  waiting: [],
+  timer: undefined,
+})
 
 export function openPenalties({ mayPenalize, durationMs, pauseMs, now }: PenaltyOptions): Penalties {
   const penalties = new BoundedMap<string, Penalty>(maxNetworks)
@@ -41,19 +62,36 @@ export function openPenalties({ mayPenalize, durationMs, pauseMs, now }: Penalty
     if (penalty.waiting.length > 0) penalty.timer ??= setTimeout(() => startNext(penalty), pauseMs).unref()
   }
 
+  const isActive = ({ until, waiting }: Penalty) => until > now() || waiting.length > 0
+
+  /** The penalty of the widest network that has one. */
+  function activePenaltyOf(address: string): Penalty | undefined {
+    for (const network of networksOf(address)) {
+      const penalty = penalties.get(network)
+      if (penalty && isActive(penalty)) return penalty
+    }
+    return undefined
+  }
+
   return {
     add(address) {
       if (address === undefined || !mayPenalize(address)) return
-      const penalty = penalties.getOrMake(networkOf(address), () => ({
-        until: 0,
-        waiting: [],
-        timer: undefined,
-      }))
-      penalty.until = now() + durationMs
+      const networks = networksOf(address)
+      const time = now()
+      const isFirstAbuse = !((penalties.get(networks[2])?.until ?? Number.NEGATIVE_INFINITY) > time)
+      for (const [at, network] of networks.entries()) {
+        const penalty = penalties.getOrMake(network, noPenalty)
+        if (time - penalty.latest > durationMs) penalty.abusive = 0
+        if (isFirstAbuse) {
+          penalty.abusive++
+          penalty.latest = time
+        }
+        if (penalty.abusive >= (minAbusive[at] ?? 1)) penalty.until = time + durationMs
+      }
     },
     admit(socket, start) {
-      const penalty = penalties.size === 0 ? undefined : penalties.get(networkOf(socket.remoteAddress ?? ''))
-      if (!penalty || (penalty.until <= now() && penalty.waiting.length === 0)) {
+      const penalty = penalties.size === 0 ? undefined : activePenaltyOf(socket.remoteAddress ?? '')
+      if (!penalty) {
         start()
         return
       }
