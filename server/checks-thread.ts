@@ -6,10 +6,12 @@ import { openPatterns } from './claims/pattern.ts'
 import { patternRuleFault } from './claims/pattern-rule.ts'
 import { performTrustCheck } from './claims/trust.ts'
 import { readmeFault } from './resources/registry/repos/readme.ts'
+import { runInBackground } from './threads/priority.ts'
 
 const port = parentPort
 if (!port) throw new Error('checks-thread.ts runs only as a thread')
 
+runInBackground()
 const patterns = openPatterns()
 
 port.on('message', async (task: CheckTask) => {

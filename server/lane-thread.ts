@@ -3,12 +3,14 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { openCore } from './core.ts'
 import { openLog } from './log.ts'
 import { openStore } from './storage.ts'
+import { runInBackground } from './threads/priority.ts'
 import type { LaneData } from './worker-role.ts'
 import { serveCalls } from './workers/call-server.ts'
 
 const port = parentPort
 if (!port) throw new Error('lane-thread.ts runs only as a thread')
 
+runInBackground()
 const { config, shared } = workerData as LaneData // set by laneOf
 const log = openLog(config.logLevel, { outputLock: shared.outputLock })
 // Several calls may arrive in one turn of the event loop. Each must see what was committed before it arrived.

@@ -39,7 +39,11 @@ export async function listenForMetrics(options: MetricsOptions, paths: PlainPath
     servers.push(server)
     return server
   }
-  const [first] = await bindAll(createMetricsServer, options.hosts, { port: options.port, reusePort: false })
+  const [first] = await bindAll(createMetricsServer, options.hosts, {
+    port: options.port,
+    sharesPort: false,
+    acceptsPerTurn: 1,
+  })
   return {
     port: portOf(first) ?? options.port,
     close() {

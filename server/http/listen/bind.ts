@@ -1,10 +1,17 @@
 // Binds one port on every host.
 import type { ListenOptions, Server } from 'node:net'
+import { createServer as createProbe } from 'node:net'
 
 export type PortOptions = {
   port: number
   /** Whether other threads listen on the same port. The system then distributes the connections (SO_REUSEPORT). */
-  reusePort: boolean
+  sharesPort: boolean
+  /**
+   * How many connections are accepted in one turn of the event loop. Only on Linux; elsewhere one. A listening socket
+   * accepts one connection in a turn, so while the server is busy, a single socket would let new connections wait for
+   * many turns.
+   */
+  acceptsPerTurn: number
 }
 
 /**
@@ -14,21 +21,52 @@ export type PortOptions = {
 export async function bindAll(
   createServer: () => Server,
   hosts: readonly string[],
-  { port, reusePort }: PortOptions,
+  options: PortOptions,
 ): Promise<Server[]> {
   const servers: Server[] = []
   try {
     for (const host of hosts) {
-      const server = createServer()
-      const address = { host, port: portOf(servers[0]) ?? port, reusePort }
-      const isBound = await bind(server, address, servers.length > 0)
-      if (isBound) servers.push(server)
+      const isOptional = servers.length > 0
+      const port = portOf(servers[0]) ?? options.port
+      servers.push(...(await bindHost(createServer, { ...options, port, host, isOptional })))
     }
   } catch (error) {
     for (const server of servers) server.close()
     throw error
   }
   return servers
+}
+
+type HostOptions = PortOptions & { host: string; isOptional: boolean }
+
+async function bindHost(createServer: () => Server, options: HostOptions): Promise<Server[]> {
+  const { host, sharesPort, isOptional } = options
+  const socketCount = process.platform === 'linux' ? options.acceptsPerTurn : 1
+  const reusePort = sharesPort || socketCount > 1
+  let { port } = options
+  const servers: Server[] = []
+  try {
+    if (reusePort && !sharesPort) port = await requireUnusedPort(host, port, isOptional)
+    while (servers.length < socketCount) {
+      const server = createServer()
+      if (!(await bind(server, { host, port, reusePort }, isOptional))) break
+      servers.push(server)
+      port = portOf(server) ?? port
+    }
+  } catch (error) {
+    for (const server of servers) server.close()
+    throw error
+  }
+  return servers
+}
+
+/** Throws if another server listens on the port, which `reusePort` would allow. Returns a free port for port 0. */
+async function requireUnusedPort(host: string, port: number, isOptional: boolean): Promise<number> {
+  const probe = createProbe()
+  const isBound = await bind(probe, { host, port, reusePort: false }, isOptional)
+  const bound = portOf(probe) ?? port
+  if (isBound) await new Promise((resolve) => probe.close(resolve))
+  return bound
 }
 
 export function portOf(server: Server | undefined): number | undefined {

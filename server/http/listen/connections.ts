@@ -7,6 +7,7 @@ import { createServer as createTlsServer } from 'node:tls'
 import type { ConnectionCounter } from './connection-counter.ts'
 import type { ConnectionState } from './connection-state.ts'
 import type { IdleConnections } from './idle-connections.ts'
+import type { PacedTurns } from './paced-turns.ts'
 import { mayBePipelined, paceRequests } from './pacing.ts'
 import { peek } from './peek.ts'
 import type { Penalties } from './penalties.ts'
@@ -26,6 +27,7 @@ export type Connections = {
   slowReaders: SlowReaders
   idle: IdleConnections<Socket>
   stateOf(socket: Socket): ConnectionState
+  pacedTurns: PacedTurns
   /** Every open connection. */
   open: Set<Socket>
   /** Connections whose protocol is not known yet. */
@@ -109,11 +111,11 @@ function detectProtocol(connections: Connections, socket: Socket, passHttp2: Pas
 }
 
 function passToHttp1(connections: Connections, socket: Socket, firstBytes: Buffer): void {
-  const { http1, stateOf, slowReaders, idle } = connections
+  const { http1, stateOf, slowReaders, idle, pacedTurns } = connections
   slowReaders.watch(socket)
   idle.watch(socket)
   http1.emit('connection', socket)
-  if (mayBePipelined(firstBytes)) paceRequests(socket, stateOf(socket))
+  if (mayBePipelined(firstBytes)) paceRequests(socket, stateOf(socket), pacedTurns)
   socket.resume()
 }
 

@@ -6,6 +6,7 @@ import type { DoorOptions } from '../door.ts'
 import { createServer } from '../node-http.ts'
 import type { ConnectionState } from './connection-state.ts'
 import { maxHeaderBytes, maxRefusals, maxUnsentResponses, maxUrlBytes } from './limits.ts'
+import type { PacedTurns } from './paced-turns.ts'
 import { paceRequests } from './pacing.ts'
 import { openParseErrors } from './parse-errors.ts'
 import type { TimeoutsMs } from './timeouts.ts'
@@ -14,6 +15,7 @@ export type Http1Options = Omit<DoorOptions, 'addressOf'> & {
   onRequest(request: IncomingMessage, response: ServerResponse): void
   timeoutsMs: TimeoutsMs
   stateOf(socket: Socket): ConnectionState
+  pacedTurns: PacedTurns
   /** Called for a connection that is closed because its client abuses it. */
   onAbuse(socket: Socket): void
 }
@@ -90,7 +92,7 @@ function isFromOtherSite({ headers }: IncomingMessage): boolean {
 }
 
 function isPipeliningAdmitted(
-  { onAbuse, onRejected, requestIds }: Http1Options,
+  { onAbuse, onRejected, requestIds, pacedTurns }: Http1Options,
   socket: Socket,
   state: ConnectionState,
   response: ServerResponse,
@@ -109,6 +111,6 @@ function isPipeliningAdmitted(
   state.unsentResponses++
   response.once('close', () => state.unsentResponses--)
   // Pacing starts in the next tick, because the parser is still parsing the bytes that were read with this request.
-  if (!state.isPaced) process.nextTick(() => state.isPaced || paceRequests(socket, state))
+  if (!state.isPaced) process.nextTick(() => state.isPaced || paceRequests(socket, state, pacedTurns))
   return true
 }

@@ -23,3 +23,6 @@ export const maxUnsentReplyBytes = 256 * 1024 * 1024
  * responses, plus the maximum of small ones.
  */
 export const maxUnsentBytes = 512 * 1024 * 1024 + maxUnsentReplyBytes
+
+/** Attackers who connect again and again fill the queue of a listening socket, in which other clients wait as well. */
+export const acceptsPerTurn = 8

@@ -11,7 +11,8 @@ import type { Connections, Tls } from './connections.ts'
 import { createPlainServer, createSecureServer } from './connections.ts'
 import { openHttp1 } from './http1.ts'
 import { openIdleConnections } from './idle-connections.ts'
-import { maxUnsentBytes, minBytesPerSecond } from './limits.ts'
+import { acceptsPerTurn, maxUnsentBytes, minBytesPerSecond } from './limits.ts'
+import { openPacedTurns } from './paced-turns.ts'
 import type { Penalties } from './penalties.ts'
 import { openRefusals } from './refuse-connection.ts'
 import { openSlowReaders } from './slow-readers.ts'
@@ -60,9 +61,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     idle.check()
   }
   const checkInterval = setInterval(checkConnections, timeoutsMs.checkInterval).unref()
+  const pacedTurns = openPacedTurns(now)
   const connections: Connections = {
-    http1: openHttp1({ ...options, timeoutsMs, stateOf, onAbuse }),
-    ...{ onHttp2, penalties, stateOf, slowReaders, idle },
+    http1: openHttp1({ ...options, timeoutsMs, stateOf, pacedTurns, onAbuse }),
+    ...{ onHttp2, penalties, stateOf, pacedTurns, slowReaders, idle },
     counter: openConnectionCounter({ ...maxConnections, isProxy }),
     refuse: openRefusals({ ...options, lingerMs: timeoutsMs.linger }, tls !== undefined),
     firstBytesMs: timeoutsMs.firstBytes,
@@ -70,7 +72,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     undetected: new Set(),
   }
   const createServer = () => (tls ? createSecureServer(connections, tls) : createPlainServer(connections))
-  const servers = await bindAll(createServer, hosts, { port, reusePort: sharesPort })
+  const servers = await bindAll(createServer, hosts, { port, sharesPort, acceptsPerTurn })
   return {
     port: portOf(servers[0]) ?? port,
     drain: () => drain(servers, connections, timeoutsMs.firstBytesAtStop),

@@ -7,6 +7,7 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ConnectionState } from './connection-state.ts'
 import { isUnsent } from './connection-state.ts'
+import type { PacedTurns } from './paced-turns.ts'
 
 /** Ends the head of every request. A chunked body ends with it, too. */
 const blankLine = '\r\n\r\n'
@@ -24,7 +25,7 @@ export function mayBePipelined(bytes: Buffer): boolean {
 }
 
 /** Reads the bytes of a connection in place of node:http, and passes them slice by slice to the parser of node:http. */
-export function paceRequests(socket: Socket, state: ConnectionState): void {
+export function paceRequests(socket: Socket, state: ConnectionState, turns: PacedTurns): void {
   const parse = parserOf(socket)
   let isWaiting = false
   const cutter = openCutter(state)
@@ -49,7 +50,7 @@ export function paceRequests(socket: Socket, state: ConnectionState): void {
     if (isWaiting) return
     isWaiting = true
     const wake = () =>
-      setImmediate(() => {
+      turns.add(() => {
         isWaiting = false
         socket.resume()
       })
