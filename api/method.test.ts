@@ -44,7 +44,7 @@ describe('a method', () => {
   test('has the access that its caller needs', () => {
     const accessOf = (desc: typeof getGroup | typeof listGroups) => {
       const { access } = describeMethod(desc)
-      return [access?.capabilities, access?.unscoped]
+      return [access?.capabilities, access?.scopeOptional]
     }
     assert.deepEqual(accessOf(getGroup), [[Capability.CAP_IAM_GROUPS_LIST], false])
     assert.deepEqual(accessOf(listGroups), [[Capability.CAP_IAM_GROUPS_LIST], true])

@@ -123,7 +123,7 @@ export function openAuthentication(
         passwordCost,
         verifyForAnyAudience,
       },
-      admit: limits.arrive,
+      admit: limits.request,
       findPerson: (identity) => findPerson(store, identity),
       log: (event, message) => log.info(event, message),
       logRefusal: (event, message) => {

@@ -62,7 +62,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.auth.Profile.family_name": "Family name.",
   "platform.common.Access": "Access that the caller of a method needs.",
   "platform.common.Access.capabilities": "The caller needs all of these at the scope of the call or above it.",
-  "platform.common.Access.unscoped": "The call may have no scope. It then applies to all groups in which the caller has the capabilities.",
+  "platform.common.Access.scope_optional": "The call may have no scope. It then applies to all groups in which the caller has the capabilities.",
   "platform.common.Access.open": "The call needs no access token. The method checks other credentials itself.",
   "platform.common.Access.credential": "Description of the bearer token that an open call accepts in place of an access token. Empty if it accepts none.",
   "platform.common.Resource": "How clients name and show a resource. It is an option of the message of the resource.",

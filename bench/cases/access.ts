@@ -85,14 +85,20 @@ const parseGrants = openGrantParser()
 const demandOf = (identity: string, scope: string): Demand => ({
   caller: { identity, issuedAt: Math.floor(Date.now() / 1000) + 1 },
   capabilities: [Capability.CAP_IAM_GROUPS_LIST],
-  ...{ scope, scopeField: 'uid', unscoped: false, fault: undefined, resourceType: GroupSchema.typeName },
+  ...{
+    scope,
+    scopeField: 'uid',
+    isScopeOptional: false,
+    fault: undefined,
+    resourceType: GroupSchema.typeName,
+  },
   parseGrants,
   defaultLimits: new Map(),
 })
 
 /**
- * Creates a chain of nested groups and an identity with `bindingCount` bindings: `bindingsInChain` of them in the groups
- * of the chain, the others in groups beside it.
+ * Creates a chain of nested groups and an identity with `bindingCount` bindings: `bindingsInChain` of them in the
+ * groups of the chain, the others in groups beside it.
  */
 function createTree(store: Store, bindingsInChain: number): Promise<{ identity: string; deepest: string }> {
   const now = Date.now()

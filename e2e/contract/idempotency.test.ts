@@ -9,7 +9,7 @@ import { Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { services } from '@stemma/api/gen/services.ts'
 import { describeMethods } from '@stemma/api/method.ts'
 import { deleteExpired } from '../../server/auth/login/expiring-states.ts'
-import { signInNow } from '../../server/auth/sign-outs.ts'
+import { newSignIn } from '../../server/auth/sign-outs.ts'
 import { mintToken } from '../../server/auth/tokens/mint.ts'
 import { verifyOrganization } from '../../server/commands/verify.ts'
 import { sql } from '../../server/store/sql.ts'
@@ -337,7 +337,7 @@ onEachStore('idempotency keys', (engine) => {
         {
           ...{ identity: person.identity, audience: config.baseUrl },
           limits: { scopes: [owner.organization] },
-          signIn: await signInNow(platform.store, person.identity, Date.now()),
+          signIn: await newSignIn(platform.store, person.identity, Date.now()),
         },
       )
       assert.equal(codeOf(await door.send(createGroup, request, limited, key)), 7)

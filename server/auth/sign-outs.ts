@@ -84,7 +84,7 @@ export function* newSignInTime(identity: string, now: number): Work<number> {
  * A sign-in at this moment. It has no id, so only signing out everywhere ends it. Undefined for a workload, because
  * only people sign in. Throws if the person is disabled.
  */
-export async function signInNow(store: Store, identity: string, now: number): Promise<SignIn | undefined> {
+export async function newSignIn(store: Store, identity: string, now: number): Promise<SignIn | undefined> {
   if (parentOf(identity) !== '') return undefined
   return { person: identity, signedInAt: await store.read(() => newSignInTime(identity, now)), id: '' }
 }

@@ -1,7 +1,7 @@
 // Creates the first organization. The operator does this, because nobody can sign in before there is one.
 import { findAccount, isEmail, makePasswordLink, passwordLinkHours } from '../auth/login/accounts.ts'
 import { openExpiringStates } from '../auth/login/expiring-states.ts'
-import { signInNow } from '../auth/sign-outs.ts'
+import { newSignIn } from '../auth/sign-outs.ts'
 import { mintToken } from '../auth/tokens/mint.ts'
 import type { Config } from '../config/config.ts'
 import { readConfig } from '../config/config.ts'
@@ -56,7 +56,7 @@ async function bootstrapOrganization(
   const deps = { store, keys, secret, authUrl, now, random }
   const made = await makeOrganization(deps, name, email)
   const passwordLink = email === undefined ? undefined : await firstPasswordLink(deps, email)
-  const signIn = await signInNow(store, made.identity, now())
+  const signIn = await newSignIn(store, made.identity, now())
   const token = await mintToken(deps, { identity: made.identity, audience: baseUrl, signIn })
   return { ...made, name, token, passwordLink }
 }

@@ -1,6 +1,6 @@
 import { StatusError, textOf } from '../aip/errors.ts'
 import { isUid } from '../aip/uid.ts'
-import { signInNow } from '../auth/sign-outs.ts'
+import { newSignIn } from '../auth/sign-outs.ts'
 import { mintToken } from '../auth/tokens/mint.ts'
 import { readConfig } from '../config/config.ts'
 import { sql } from '../store/sql.ts'
@@ -21,7 +21,7 @@ export const token: Command = {
       const { now, random } = context
       const signer = { keys, authUrl: config.authUrl, now, random }
       // A person's token states when they signed in, so that signing them out everywhere also ends this token.
-      const signIn = await signInNow(store, uid, now()).catch((error: unknown) => {
+      const signIn = await newSignIn(store, uid, now()).catch((error: unknown) => {
         throw error instanceof StatusError ? new UsageError(textOf(error)) : error
       })
       return mintToken(signer, { identity: uid, audience: config.baseUrl, signIn })

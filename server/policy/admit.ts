@@ -23,7 +23,7 @@ export type Demand = {
   /** The name of the field that contains the scope. */
   scopeField: string
   /** Whether the request may leave out the uid. */
-  unscoped: boolean
+  isScopeOptional: boolean
   /** The error to return if the request breaks the contract's rules. Only an authorized caller gets it. */
   fault: StatusError | undefined
   /** The type of the resource at the scope, for a not-found error. */
@@ -71,9 +71,9 @@ export function admitToRow(demand: Demand, table: Table, form: Form): RowAdmissi
   }
 }
 
-function scopeOf({ scope, scopeField, unscoped, resourceType }: Demand): string | undefined {
+function scopeOf({ scope, scopeField, isScopeOptional, resourceType }: Demand): string | undefined {
   if (scope === '') {
-    if (unscoped) return undefined
+    if (isScopeOptional) return undefined
     throw invalidField(scopeField, 'is required')
   }
   if (!isUid(scope)) throw notFound(resourceType, scope)

@@ -26,7 +26,7 @@ export function demandOf(
     capabilities: access?.capabilities ?? [],
     scope: scopeOf(method, request),
     scopeField: scopeField?.name ?? '',
-    unscoped: access?.unscoped ?? false,
+    isScopeOptional: access?.scopeOptional ?? false,
     fault: faultOf(method, request),
     resourceType: method.scopeKind,
     parseGrants,

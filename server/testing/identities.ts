@@ -11,7 +11,7 @@ import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_bin
 import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { newChildUid, newRootUid } from '../aip/uid.ts'
 import type { KeyRing } from '../auth/keys/key-ring.ts'
-import { signInNow } from '../auth/sign-outs.ts'
+import { newSignIn } from '../auth/sign-outs.ts'
 import { mintToken } from '../auth/tokens/mint.ts'
 import { makeOrganization } from '../commands/make-organization.ts'
 import type { Config } from '../config/config.ts'
@@ -71,7 +71,7 @@ export function openTestIdentities(deps: Dependencies): TestIdentities {
   const tokenOf = async (identity: string, at = now()) =>
     mintToken(
       { keys, authUrl: config.authUrl, now: () => at, random: randomBytes },
-      { identity, audience: config.baseUrl, signIn: await signInNow(store, identity, at) },
+      { identity, audience: config.baseUrl, signIn: await newSignIn(store, identity, at) },
     )
   const withToken = async (organization: string, identity: string): Promise<TestIdentity> => ({
     ...{ organization, identity, token: await tokenOf(identity) },

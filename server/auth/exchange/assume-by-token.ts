@@ -7,7 +7,7 @@ import type { Claims } from '../../claims/match.ts'
 import { readUnverified } from '../foreign-tokens/read.ts'
 import { throwUnverifiable } from '../foreign-tokens/unverifiable.ts'
 import { verifyByDiscovery, verifyForeign } from '../foreign-tokens/verify.ts'
-import { signInNow } from '../sign-outs.ts'
+import { newSignIn } from '../sign-outs.ts'
 import { tokenLifetimeSeconds } from '../tokens/mint.ts'
 import { signInOf } from '../tokens/sign-in-claim.ts'
 import { limitsOf } from '../tokens/token-limits.ts'
@@ -37,7 +37,7 @@ export async function assumeByToken(
     email: identity.email,
     act: { iss: claims.iss, sub: claims.sub, aud: [claims.aud].flat().join(',') },
     limits: isSignedByUs ? limitsOf(claims) : {},
-    signIn: isSignedByUs ? signInOf(claims) : await signInNow(store, identity.uid, now()),
+    signIn: isSignedByUs ? signInOf(claims) : await newSignIn(store, identity.uid, now()),
     // Exchanging our own tokens again and again must not extend them.
     expires: isSignedByUs ? Math.min(inAnHour, Number(claims.exp ?? 0)) : inAnHour,
   }

@@ -37,7 +37,10 @@ export type AssumedIdentity = {
   act: { iss: string; sub: string; aud: string }
   /** The limits of the token that was presented. */
   limits: TokenLimits
-  /** The sign-in that our own token comes from; a new one for a person with a foreign token; undefined for a workload. */
+  /**
+   * If this server issued the presented token: the sign-in of that token. Otherwise a new sign-in for a person, and
+   * undefined for a workload.
+   */
   signIn: SignIn | undefined
   /** When the new token expires, in seconds since 1970. */
   expires: number

@@ -13,6 +13,7 @@ export async function discoverKeys(
   issuer: string,
   rule: IssuerRule,
 ): Promise<JWTVerifyGetKey> {
+  // Trusted issuers may use http and private addresses; other issuers only https and public ones.
   const isTrusted = isTrustedIssuer(issuer, rule)
   const documentUrl = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
   const document = requireObject(await fetchJson(documentUrl, isTrusted), documentUrl)

@@ -12,7 +12,7 @@ const [email, password] = ['ada@example.com', 'several easy words']
 const earlierCost = { N: 1024, r: 8, p: 1 }
 const newCost = { N: 2048, r: 8, p: 1 }
 
-onEachStore('an account that claims its address', (engine) => {
+onEachStore('an account with an unverified address', (engine) => {
   test('is still found after the cost of new hashes has changed', async () => {
     const platform = await startPlatform(engine)
     try {

@@ -164,8 +164,8 @@ describe('rate limits', () => {
       'sign-in': { address: 1 },
       exchange: { caller: 1, organization: 2 },
     }).open()
-    for (let at = 0; at < 10; at++) signIn.arrive('192.0.2.1')
-    assert.throws(() => signIn.arrive('192.0.2.1'))
+    for (let at = 0; at < 10; at++) signIn.request('192.0.2.1')
+    assert.throws(() => signIn.request('192.0.2.1'))
     for (const at of [1, 2])
       for (let times = 0; times < 10; times++) signIn.exchange(identityOf(organization, at))
     assert.throws(() => signIn.exchange(identityOf(organization, 3)))

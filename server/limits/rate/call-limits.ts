@@ -42,7 +42,7 @@ export type CallLimits = {
 /** Limits of sign-in and the token exchange, which know the caller only when they succeed. */
 export type SignInLimits = {
   /** Counts a request to sign-in. Throws if the network has made too many. */
-  arrive(address: string): void
+  request(address: string): void
   /** Counts an exchange for an identity that has been proven. Throws if it or its organization has made too many. */
   exchange(identity: string): void
 }
@@ -117,7 +117,7 @@ export function openCallLimits(options: CallLimitOptions): Limits {
     explain: withNarrowingAdvice,
   }
   const signIn: SignInLimits = {
-    arrive: (address) => void arrive(signInClass, address, clock()),
+    request: (address) => void arrive(signInClass, address, clock()),
     exchange: (identity) => callerLimits.take(exchangeClass, callerLimits.of(identity), clock()),
   }
   const shared = openSharedLimits({ caller: callers, organization: organizations, address: addresses })

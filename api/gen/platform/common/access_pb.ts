@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/common/access.proto.
  */
 export const file_platform_common_access: GenFile = /*@__PURE__*/
-  fileDesc("ChxwbGF0Zm9ybS9jb21tb24vYWNjZXNzLnByb3RvEg9wbGF0Zm9ybS5jb21tb24ibAoGQWNjZXNzEi4KDGNhcGFiaWxpdGllcxgBIAMoDjIYLmNhcGFiaWxpdGllcy5DYXBhYmlsaXR5EhAKCHVuc2NvcGVkGAIgASgIEgwKBG9wZW4YAyABKAgSEgoKY3JlZGVudGlhbBgEIAEoCTpRCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxiZiAMgASgLMhcucGxhdGZvcm0uY29tbW9uLkFjY2Vzc1IGYWNjZXNzOjUKBXNjb3BlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxiaiAMgASgIUgVzY29wZWIGcHJvdG8z", [file_capabilities_capability, file_google_protobuf_descriptor]);
+  fileDesc("ChxwbGF0Zm9ybS9jb21tb24vYWNjZXNzLnByb3RvEg9wbGF0Zm9ybS5jb21tb24icgoGQWNjZXNzEi4KDGNhcGFiaWxpdGllcxgBIAMoDjIYLmNhcGFiaWxpdGllcy5DYXBhYmlsaXR5EhYKDnNjb3BlX29wdGlvbmFsGAIgASgIEgwKBG9wZW4YAyABKAgSEgoKY3JlZGVudGlhbBgEIAEoCTpRCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxiZiAMgASgLMhcucGxhdGZvcm0uY29tbW9uLkFjY2Vzc1IGYWNjZXNzOjUKBXNjb3BlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxiaiAMgASgIUgVzY29wZWIGcHJvdG8z", [file_capabilities_capability, file_google_protobuf_descriptor]);
 
 /**
  * Access that the caller of a method needs.
@@ -32,9 +32,9 @@ export type Access = Message<"platform.common.Access"> & {
   /**
    * The call may have no scope. It then applies to all groups in which the caller has the capabilities.
    *
-   * @generated from field: bool unscoped = 2;
+   * @generated from field: bool scope_optional = 2;
    */
-  unscoped: boolean;
+  scopeOptional: boolean;
 
   /**
    * The call needs no access token. The method checks other credentials itself.
@@ -68,9 +68,9 @@ export type AccessJson = {
   /**
    * The call may have no scope. It then applies to all groups in which the caller has the capabilities.
    *
-   * @generated from field: bool unscoped = 2;
+   * @generated from field: bool scope_optional = 2;
    */
-  unscoped?: boolean;
+  scopeOptional?: boolean;
 
   /**
    * The call needs no access token. The method checks other credentials itself.

@@ -911,8 +911,8 @@ export const Identities: GenService<{
     output: typeof IdentityListSchema;
   },
   /**
-   * Returns the identity with exactly this issuer and subject, if it is the caller's own identity or one that the caller may list.
-   * If several match, returns the first by uid. An identity that the caller may not see is not found.
+   * Returns the identity with exactly this issuer and subject, if it is the caller's own identity or one that the
+   * caller may list. If several match, returns the first by uid. An identity that the caller may not see is not found.
    *
    * @generated from rpc platform.iam.Identities.Lookup
    */

@@ -52,7 +52,8 @@ export type Group = Message<"platform.iam.v2beta1.Group"> & {
 
   /**
    * Maximum number of resources of each kind in and below the group, by the name of the kind, such as `repos` or
-   * `role_bindings`. Kinds without a limit are absent. Limits of groups above apply as well; `GetGroupUsage` shows them.
+   * `role_bindings`. Kinds without a limit are absent. Limits of groups above apply as well; `GetGroupUsage` shows
+   * them.
    *
    * @generated from field: map<string, int32> resource_limits = 4;
    */
@@ -125,7 +126,8 @@ export type GroupJson = {
 
   /**
    * Maximum number of resources of each kind in and below the group, by the name of the kind, such as `repos` or
-   * `role_bindings`. Kinds without a limit are absent. Limits of groups above apply as well; `GetGroupUsage` shows them.
+   * `role_bindings`. Kinds without a limit are absent. Limits of groups above apply as well; `GetGroupUsage` shows
+   * them.
    *
    * @generated from field: map<string, int32> resource_limits = 4;
    */

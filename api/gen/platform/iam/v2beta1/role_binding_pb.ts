@@ -767,7 +767,8 @@ export type BatchCreateRoleBindingsRequest = Message<"platform.iam.v2beta1.Batch
   parent: string;
 
   /**
-   * The role bindings to create, at most 25. The `parent` of each must be empty or the same as `parent` of this request.
+   * The role bindings to create, at most 25. The `parent` of each must be empty or the same as `parent` of this
+   * request.
    *
    * @generated from field: repeated platform.iam.v2beta1.CreateRoleBindingRequest requests = 2;
    */
@@ -795,7 +796,8 @@ export type BatchCreateRoleBindingsRequestJson = {
   parent?: string;
 
   /**
-   * The role bindings to create, at most 25. The `parent` of each must be empty or the same as `parent` of this request.
+   * The role bindings to create, at most 25. The `parent` of each must be empty or the same as `parent` of this
+   * request.
    *
    * @generated from field: repeated platform.iam.v2beta1.CreateRoleBindingRequest requests = 2;
    */
