@@ -15,22 +15,26 @@ export type Running = {
   /** Resolves as soon as standard error matches, and rejects if the program ends first. */
   stderrMatch(pattern: RegExp): Promise<RegExpExecArray>
   ended: Promise<ExitResult>
-  stop(): void
 }
+
+export type RunningProcess = Running & { stop(): void }
+
+type Arguments = [args: string[], input?: string, extraEnv?: NodeJS.ProcessEnv]
 
 export type Client = {
   home: string
   /** The folder with the tokens of an audience. */
   tokenFolder(audience: string): string
-  /** Starts a child process. */
-  start(args: string[], input?: string, extraEnv?: NodeJS.ProcessEnv): Running
-  run(args: string[], input?: string, extraEnv?: NodeJS.ProcessEnv): Promise<ExitResult>
+  start(...command: Arguments): Running
+  /** Starts a child process, also if the mode is `inline`. */
+  startProcess(...command: Arguments): RunningProcess
+  run(...command: Arguments): Promise<ExitResult>
   remove(): Promise<void>
 }
 
 /**
  * How `stemma` is run: as a process through its launcher, as users run it; as a process without the launcher, which is
- * faster; or in this process, which takes a tenth of the time of a process. `Client.start` always starts a process.
+ * faster; or in this process, which takes a tenth of the time of a process.
  */
 export type Mode = 'launcher' | 'process' | 'inline'
 
@@ -41,49 +45,49 @@ const compileCache = join(import.meta.dirname, '../../node_modules/.cache/compil
 export async function openClient(mode: Mode = 'launcher'): Promise<Client> {
   const { folders, ...home } = await makeHome()
 
-  function start(args: string[], input = '', extraEnv: NodeJS.ProcessEnv = {}): Running {
+  function startProcess(...[args, input = '', extraEnv = {}]: Arguments): RunningProcess {
     const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: compileCache, ...folders, ...extraEnv }
     const program = mode === 'launcher' ? launcher : main
     const child = spawn(process.execPath, [program, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
     child.stdin.on('error', () => undefined).end(input)
-    const ended = Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]).then(
-      ([stdout, stderr, [code]]): ExitResult => ({ code, stdout, stderr }),
-    )
-    let stderrSoFar = ''
-    child.stderr.on('data', (chunk) => {
-      stderrSoFar += chunk
-    })
-    const stderrMatch = async (pattern: RegExp) => {
-      for (;;) {
-        const match = pattern.exec(stderrSoFar)
-        if (match) return match
-        const end = await Promise.race([once(child.stderr, 'data'), ended])
-        if ('stderr' in end && !pattern.test(end.stderr))
-          throw new Error(`standard error does not match ${pattern}: ${end.stderr}`)
-      }
-    }
-    return { stderrMatch, ended, stop: () => void child.kill('SIGINT') }
+    const code = once(child, 'exit').then(([code]) => code as number | null)
+    return { ...watch(child.stdout, child.stderr, code), stop: () => void child.kill('SIGINT') }
   }
 
-  async function runInline(
-    args: string[],
-    input = '',
-    extraEnv: NodeJS.ProcessEnv = {},
-  ): Promise<ExitResult> {
+  function startInline(...[args, input = '', extraEnv = {}]: Arguments): Running {
     const [stdin, stdout, stderr] = [Readable.from([input]), new PassThrough(), new PassThrough()]
     const env = { PATH: process.env.PATH, ...folders, ...extraEnv }
     // The cast is safe, because commands use only those properties of the streams that pipes have as well.
     const runtime = { env, now: Date.now, stdin, stdout, stderr } as unknown as Runtime
-    const ended = runStemma(args, runtime).finally(() => {
+    const code = runStemma(args, runtime).finally(() => {
       stdout.end()
       stderr.end()
     })
-    const [code, out, err] = await Promise.all([ended, text(stdout), text(stderr)])
-    return { code, stdout: out, stderr: err }
+    return watch(stdout, stderr, code)
   }
 
-  const runAsProcess: Client['run'] = (...command) => start(...command).ended
-  return { ...home, start, run: mode === 'inline' ? runInline : runAsProcess }
+  const start = mode === 'inline' ? startInline : startProcess
+  return { ...home, start, startProcess, run: (...command) => start(...command).ended }
+}
+
+function watch(stdout: Readable, stderr: Readable, code: Promise<number | null>): Running {
+  const ended = Promise.all([text(stdout), text(stderr), code]).then(
+    ([stdout, stderr, code]): ExitResult => ({ code, stdout, stderr }),
+  )
+  let stderrSoFar = ''
+  stderr.on('data', (chunk) => {
+    stderrSoFar += chunk
+  })
+  const stderrMatch = async (pattern: RegExp) => {
+    for (;;) {
+      const match = pattern.exec(stderrSoFar)
+      if (match) return match
+      const end = await Promise.race([once(stderr, 'data'), ended])
+      if ('stderr' in end && !pattern.test(end.stderr))
+        throw new Error(`standard error does not match ${pattern}: ${end.stderr}`)
+    }
+  }
+  return { stderrMatch, ended }
 }
 
 async function makeHome() {

@@ -1,4 +1,5 @@
 // `stemma auth` as a person uses it: sign-in with a browser on this or another machine, refresh, and sign-out.
+// login-process.test.ts tests what depends on the process.
 import assert from 'node:assert/strict'
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,8 +9,9 @@ import { onEachStore } from '@stemma/server/testing/stores.ts'
 import { decodeJwt } from 'jose'
 import { addAccount, freePort, password, startSignInPlatform } from '../sign-in/sign-in.ts'
 import { Visitor } from '../sign-in/visitor.ts'
-import type { Client, Running } from './client.ts'
+import type { Client } from './client.ts'
 import { openClient } from './client.ts'
+import { addressIn, enterCode, expiringToken, finishLogin, visit } from './sign-in-steps.ts'
 
 const ada = 'ada@example.com'
 const bob = 'bob@example.com'
@@ -33,25 +35,7 @@ onEachStore('stemma auth login', (engine) => {
   const auth = (...args: string[]) => client.run(['auth', ...args])
   const folder = () => client.tokenFolder(platform.url)
   const startLogin = (...args: string[]) => client.start(['auth', 'login', ...api(), ...args])
-  const addressIn = async ({ stderrMatch }: Running) =>
-    (await stderrMatch(/Open this address to sign in: (\S+)\n/))[1] as string // the pattern has one capture group
-
-  /** Signs in as a browser does, and returns the address on this machine that the server redirects to. */
-  async function visit(address: string, email = ada): Promise<string> {
-    const visitor = new Visitor(platform.url)
-    const page = await visitor.submit(await visitor.open(address), { email, password })
-    assert.match(page.url, /^http:\/\/127\.0\.0\.1:\d+\/callback\?/, page.text)
-    return page.url
-  }
-
-  async function login(email = ada): Promise<string> {
-    const running = startLogin()
-    const answer = await fetch(await visit(await addressIn(running), email))
-    assert.match(await answer.text(), /You are signed in\. You can close this window\./)
-    const { code, stdout, stderr } = await running.ended
-    assert.deepEqual([code, stdout], [0, ''], stderr)
-    return stderr
-  }
+  const login = (email = ada) => finishLogin(platform, startLogin(), email)
 
   const tokenOf = async (...args: string[]) => {
     const { code, stdout, stderr } = await auth('token', ...args)
@@ -59,9 +43,7 @@ onEachStore('stemma auth login', (engine) => {
     return stdout.trim()
   }
 
-  /** Stores an access token that expires in ten seconds, so that the next command refreshes it. */
-  const expire = async () =>
-    writeFile(join(folder(), 'oidc-token'), await platform.tokenOf(identity, Date.now() - 3_590_000))
+  const expire = async () => writeFile(join(folder(), 'oidc-token'), await expiringToken(platform, identity))
 
   /** Tries to use a refresh token, and returns the error code of OAuth. */
   const redeem = async (refresh: string) => {
@@ -94,20 +76,10 @@ onEachStore('stemma auth login', (engine) => {
       assert.equal((await stat(path)).mode & 0o777, 0o700, path)
   })
 
-  test('passes invite, identity provider and e-mail address to the sign-in page', async () => {
-    const flags = ['--invite', 'a code', '--identity-provider', 'example.org', '--login-hint', ada]
-    const running = startLogin('--no-browser', ...flags)
-    const { searchParams } = new URL(await addressIn(running))
-    const passed = ['invite', 'idp_id', 'login_hint'].map((name) => searchParams.get(name))
-    assert.deepEqual(passed, ['a code', 'example.org', ada])
-    running.stop()
-    assert.notEqual((await running.ended).code, 0)
-  })
-
   test('refuses the callback of another sign-in and still accepts the right one', async () => {
     const running = startLogin()
     const address = await addressIn(running)
-    const right = await visit(address)
+    const right = await visit(platform, address, ada)
     const wrong = new URL(right)
     wrong.searchParams.set('state', 'another')
     assert.equal((await fetch(wrong)).status, 400)
@@ -122,7 +94,7 @@ onEachStore('stemma auth login', (engine) => {
 
   test('does not sign in with a forged code', async () => {
     const running = startLogin()
-    const wrong = new URL(await visit(await addressIn(running)))
+    const wrong = new URL(await visit(platform, await addressIn(running), ada))
     wrong.searchParams.set('code', 'forged')
     assert.match(await (await fetch(wrong)).text(), /You are not signed in: /)
     const { code, stderr } = await running.ended
@@ -140,22 +112,9 @@ onEachStore('stemma auth login', (engine) => {
     assert.deepEqual(await readdir(client.home), [])
   })
 
-  /** Follows the device flow up to the confirmation page. */
-  async function enterCode(running: Running) {
-    const [, address = '', code = ''] = await running.stderrMatch(
-      /machine: (\S+)\nand enter the code: (\S+)\n/,
-    )
-    const [, addressWithCode = ''] = await running.stderrMatch(/shows the same code: (\S+)\n/)
-    assert.ok(new URL(addressWithCode).search.includes(code))
-    const visitor = new Visitor(platform.url)
-    const page = await visitor.submit(await visitor.open(address), { user_code: code })
-    assert.ok(page.text.includes(code))
-    return { visitor, page }
-  }
-
   test('signs in with a browser on another machine by a device code', async () => {
     const running = startLogin('--device', '--login-hint', ada)
-    const { visitor, page } = await enterCode(running)
+    const { visitor, page } = await enterCode(platform, running)
     const form = await visitor.submit(page, { confirm: 'yes' })
     assert.equal(form.forms[0]?.fields.email, ada)
     const end = await visitor.submit(form, { email: ada, password })
@@ -170,7 +129,7 @@ onEachStore('stemma auth login', (engine) => {
 
   test('a refused device is not signed in', async () => {
     const running = startLogin('--device')
-    const { visitor, page } = await enterCode(running)
+    const { visitor, page } = await enterCode(platform, running)
     await visitor.submit(page, { abort: 'yes' })
     const { code, stderr } = await running.ended
     assert.equal(code, 1)
@@ -187,17 +146,6 @@ onEachStore('stemma auth login', (engine) => {
     const third = await tokenOf()
     assert.equal(new Set([first, second, third]).size, 3)
     for (const token of [second, third]) assert.equal(decodeJwt(token).sub, identity)
-  })
-
-  test('of several concurrent processes, only one uses the refresh token', async () => {
-    await login()
-    await expire()
-    const processes = Array.from({ length: 10 }, () => client.start(['auth', 'token']).ended)
-    const results = await Promise.all(processes)
-    assert.deepEqual(new Set(results.map(({ code }) => code)), new Set([0]))
-    assert.equal(new Set(results.map(({ stdout }) => stdout)).size, 1)
-    await expire()
-    assert.equal(decodeJwt(await tokenOf()).sub, identity)
   })
 
   test('prints one line if the sign-in has ended on the server', async () => {

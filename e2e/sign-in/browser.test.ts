@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import type { Client, Running } from '../cli/client.ts'
+import type { Client, RunningProcess } from '../cli/client.ts'
 import { openClient } from '../cli/client.ts'
 import type { RunningServer } from '../server/stemmad.ts'
 import { remove, serve, temporaryFolder } from '../server/stemmad.ts'
@@ -24,7 +24,7 @@ describe('in a browser', { timeout: 900_000, skip: noChromium ?? false }, () => 
   /** Console messages, script errors and failed requests of the page. */
   let problems: string[] = []
   let client: Client
-  const runningCommands = new Set<Running>()
+  const runningCommands = new Set<RunningProcess>()
 
   before(async () => {
     folder = await temporaryFolder()
@@ -84,8 +84,8 @@ describe('in a browser', { timeout: 900_000, skip: noChromium ?? false }, () => 
     await page.keyboard.press('Enter')
   }
 
-  function start(...args: string[]): Running {
-    const command = client.start(['auth', ...args])
+  function start(...args: string[]): RunningProcess {
+    const command = client.startProcess(['auth', ...args])
     runningCommands.add(command)
     const timer = setTimeout(command.stop, clientTimeoutMs)
     void command.ended.then(() => {
@@ -103,7 +103,7 @@ describe('in a browser', { timeout: 900_000, skip: noChromium ?? false }, () => 
   }
 
   /** Starts the client and opens the URL it prints. */
-  async function beginSignIn(): Promise<Running> {
+  async function beginSignIn(): Promise<RunningProcess> {
     const login = start('login', '--no-browser', '--api', url)
     const [, address = ''] = await login.stderrMatch(/Open this address to sign in:\s+(http\S+)\n/)
     await page.goto(address)
@@ -111,14 +111,14 @@ describe('in a browser', { timeout: 900_000, skip: noChromium ?? false }, () => 
   }
 
   /** Expects the browser at the client's callback, and the client to succeed. */
-  async function expectSignedIn(login: Running): Promise<void> {
+  async function expectSignedIn(login: RunningProcess): Promise<void> {
     await page.waitForURL('http://127.0.0.1:*/**')
     await page.getByText('You are signed in.').waitFor()
     const { code, stderr } = await login.ended
     assert.equal(code, 0, stderr)
   }
 
-  async function cancel(login: Running): Promise<void> {
+  async function cancel(login: RunningProcess): Promise<void> {
     await button('Cancel').click()
     await page.waitForURL('http://127.0.0.1:*/**')
     await page.getByText('You are not signed in').waitFor()
