@@ -3,7 +3,6 @@ import { UsageError } from '../failure.ts'
 import { completionHelp } from '../help/completion-help.ts'
 import type { Runtime } from '../runtime.ts'
 import { singleLine } from '../single-line.ts'
-import { complete } from './complete.ts'
 import { scripts } from './scripts.ts'
 
 export function completionScript(args: string[]): string {
@@ -19,6 +18,8 @@ export function completionScript(args: string[]): string {
 
 /** One candidate per line, followed by a tab and its description if it has one. */
 export async function completions(args: string[], runtime: Runtime): Promise<string> {
+  // Imported here, because it loads the whole contract, and shells run `stemma completion` whenever they start.
+  const { complete } = await import('./complete.ts')
   const candidates = await complete(args[0] === '--' ? args.slice(1) : args, runtime)
   return candidates
     .map(({ word, description = '' }) => {

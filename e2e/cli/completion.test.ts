@@ -1,4 +1,4 @@
-// Completion with the generated scripts in the installed shells, with names from a real server.
+// Completion with names from a real server, in this process and with the generated scripts in the installed shells.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,7 +21,7 @@ describe('completion', () => {
   let client: Client
   before(async () => {
     platform = await startPlatform('sqlite')
-    client = await openClient('process')
+    client = await openClient('inline')
     const folder = join(client.home, 'bin')
     await mkdir(folder)
     await writeFile(join(folder, 'stemma'), `#!/bin/sh\nexec '${process.execPath}' '${launcher}' "$@"\n`)
