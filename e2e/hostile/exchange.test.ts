@@ -194,64 +194,86 @@ onEachStore('hostile exchanges', (engine) => {
   })
 
   describe('refuses issuers', () => {
-    /** The code of an exchange with a new, uncached issuer whose response at `path` is replaced. */
-    async function codeWithResponse(
-      path: string,
-      respond: (response: ServerResponse, hostile: ForeignIssuer) => void,
-    ): Promise<number> {
-      const outbound = openOutbound({ timeoutMs: 500, maxBytes: 100_000 })
-      const victim = await startExchangePlatform(engine, { outbound })
-      const { issuer: hostile } = victim
-      const [door] = victim.doors
-      try {
-        hostile.replaceResponse(path, (_, response) => respond(response, hostile))
-        const { uid } = await victim.createIdentity()
-        const { error } = await door.call(exchange, { identity: uid }, await hostile.sign())
-        return error?.code ?? 0
-      } finally {
-        await victim.stop()
-      }
-    }
+    type Respond = (response: ServerResponse, hostile: ForeignIssuer) => void
 
     const json = (response: ServerResponse, value: unknown) =>
       response.setHeader('content-type', 'application/json').end(JSON.stringify(value))
 
+    const badKeySets: Respond[] = [
+      (response) => response.end(`{"keys":["${'x'.repeat(10_000_000)}"]}`),
+      (response) => void response.write('{"keys":['),
+      (response, hostile) => response.writeHead(302, { location: `${hostile.issuer}/other` }).end(),
+      (response) => response.writeHead(500).end('{}'),
+      (response) => response.end('no json'),
+      (response) => json(response, { keys: 'none' }),
+      (response) => json(response, { keys: [] }),
+      (response) => json(response, { keys: [null, 7, { kty: 'oct', k: 'AAAA' }] }),
+      (response) => json(response, []),
+      (response) => response.destroy(),
+      (response) => response.writeHead(101, { upgrade: 'other', connection: 'upgrade' }).end(),
+    ]
+    const badDocuments: ((hostile: ForeignIssuer) => unknown)[] = [
+      (hostile) => ({ issuer: `${hostile.issuer}/`, jwks_uri: hostile.issuer + keysPath }),
+      (hostile) => ({ issuer: 'https://accounts.google.com', jwks_uri: hostile.issuer + keysPath }),
+      (hostile) => ({ issuer: hostile.issuer }),
+      (hostile) => ({ issuer: hostile.issuer, jwks_uri: 'file:///etc/passwd' }),
+      (hostile) => ({ issuer: hostile.issuer, jwks_uri: 'http://169.254.169.254/latest/meta-data' }),
+      // Only the issuer itself is trusted, not other servers on this machine.
+      (hostile) => ({ issuer: hostile.issuer, jwks_uri: `${setUp.platform.url}/metrics?${hostile.issuer}` }),
+      () => null,
+    ]
+
+    /** One for each case, because the server caches keys and failures, and one that responds correctly. */
+    let unused: ForeignIssuer[]
+    let victim: ExchangePlatform
+    before(async () => {
+      const count = badKeySets.length + badDocuments.length + 1
+      unused = await Promise.all(Array.from({ length: count }, () => startIssuer('ES256')))
+      const trusted = unused.map(({ issuer }) => issuer).join()
+      const outbound = openOutbound({ timeoutMs: 500, maxBytes: 100_000 })
+      victim = await startExchangePlatform(engine, { outbound }, 'ES256', ['--trusted-issuers', trusted])
+      assert.equal(await codeOfExchange(() => {}), 0, 'an issuer that responds correctly is accepted')
+    })
+    after(async () => {
+      await victim.stop()
+      for (const issuer of unused) await issuer.close()
+    })
+
+    /** The code of an exchange with a token of an uncached issuer, which `prepare` makes hostile. */
+    async function codeOfExchange(prepare: (hostile: ForeignIssuer) => void): Promise<number> {
+      const hostile = unused.pop() as ForeignIssuer // there is one for each case
+      try {
+        prepare(hostile)
+        const claimMatch = { issuer: hostile.issuer, subject: 'robot' }
+        const { uid } = await victim.createIdentity({ claimMatch })
+        const { error } = await victim.doors[0].call(exchange, { identity: uid }, await hostile.sign())
+        return error?.code ?? 0
+      } finally {
+        await hostile.close()
+      }
+    }
+
+    /** Expects that an issuer is asked at `path` and refused for its response. */
+    async function assertRefused(path: string, respond: Respond, name: string): Promise<void> {
+      let requestCount = 0
+      const code = await codeOfExchange((hostile) =>
+        hostile.replaceResponse(path, (_, response) => {
+          requestCount++
+          respond(response, hostile)
+        }),
+      )
+      assert.deepEqual([code, requestCount], [16, 1], name)
+    }
+
     test('whose key set is too large, slow, redirected, missing or malformed', async () => {
-      const badResponses: ((response: ServerResponse, hostile: ForeignIssuer) => void)[] = [
-        (response) => response.end(`{"keys":["${'x'.repeat(10_000_000)}"]}`),
-        (response) => void response.write('{"keys":['),
-        (response, hostile) => response.writeHead(302, { location: `${hostile.issuer}/other` }).end(),
-        (response) => response.writeHead(500).end('{}'),
-        (response) => response.end('no json'),
-        (response) => json(response, { keys: 'none' }),
-        (response) => json(response, { keys: [] }),
-        (response) => json(response, { keys: [null, 7, { kty: 'oct', k: 'AAAA' }] }),
-        (response) => json(response, []),
-        (response) => response.destroy(),
-        (response) => response.writeHead(101, { upgrade: 'other', connection: 'upgrade' }).end(),
-      ]
-      for (const [at, respond] of badResponses.entries())
-        assert.equal(await codeWithResponse(keysPath, respond), 16, `keys ${at}`)
+      for (const [at, respond] of badKeySets.entries()) await assertRefused(keysPath, respond, `keys ${at}`)
     })
 
     test('whose discovery document names another issuer or host', async () => {
-      const documents: ((hostile: ForeignIssuer) => unknown)[] = [
-        (hostile) => ({ issuer: `${hostile.issuer}/`, jwks_uri: hostile.issuer + keysPath }),
-        (hostile) => ({ issuer: 'https://accounts.google.com', jwks_uri: hostile.issuer + keysPath }),
-        (hostile) => ({ issuer: hostile.issuer }),
-        (hostile) => ({ issuer: hostile.issuer, jwks_uri: 'file:///etc/passwd' }),
-        (hostile) => ({ issuer: hostile.issuer, jwks_uri: 'http://169.254.169.254/latest/meta-data' }),
-        // Only the issuer itself is trusted, not other servers on this machine.
-        (hostile) => ({
-          issuer: hostile.issuer,
-          jwks_uri: `${setUp.platform.url}/metrics?${hostile.issuer}`,
-        }),
-        () => null,
-      ]
-      for (const [at, document] of documents.entries())
-        assert.equal(
-          await codeWithResponse(discoveryPath, (response, hostile) => json(response, document(hostile))),
-          16,
+      for (const [at, document] of badDocuments.entries())
+        await assertRefused(
+          discoveryPath,
+          (response, hostile) => json(response, document(hostile)),
           `document ${at}`,
         )
     })
@@ -306,10 +328,11 @@ describe('outbound requests', () => {
   })
 })
 
-onEachStore('clients whose exchanges fail', (engine) => {
+// On one store, because the server counts failures in memory.
+describe('clients whose exchanges fail', () => {
   test('are throttled after 300 failures in a minute; successes do not count and are never refused', async () => {
     let clockOffsetMs = 0
-    const setUp = await startExchangePlatform(engine, { now: () => Date.now() + clockOffsetMs }, 'ES256')
+    const setUp = await startExchangePlatform('sqlite', { now: () => Date.now() + clockOffsetMs }, 'ES256')
     const { issuer, platform } = setUp
     const [door] = setUp.doors
     try {
