@@ -26,13 +26,28 @@ const forwardedSignals = ['SIGTERM', 'SIGUSR2', ...sentByTerminal]
 
 /**
  * Runs the program whose entry point is `main`, with the arguments of this process: in this process if its Node is the
- * right one and no flags are needed, otherwise by `becomePinned`.
+ * right one and has the flags, otherwise by `becomePinned`. `beforeChild` is called if the program will not run in this
+ * process.
  */
-export async function startPinned(main, flags = []) {
-  if (flags.length === 0 && findNode() === process.execPath) {
-    module.enableCompileCache(process.env.NODE_COMPILE_CACHE ?? compileCache)
+export async function startPinned(main, flags = [], beforeChild = () => {}) {
+  const hasFlags = flags.every((flag) => process.execArgv.includes(flag))
+  if (hasFlags && findNode() === process.execPath) {
+    process.env.NODE_COMPILE_CACHE ??= compileCache
+    module.enableCompileCache(process.env.NODE_COMPILE_CACHE)
+    hideExperimentalWarnings()
     await import(main)
-  } else await becomePinned([...flags, fileURLToPath(main), ...process.argv.slice(2)])
+  } else {
+    beforeChild()
+    await becomePinned([...flags, fileURLToPath(main), ...process.argv.slice(2)])
+  }
+}
+
+/** Like the flag `quiet`, which Node before 20.11 does not have. */
+function hideExperimentalWarnings() {
+  const [print] = process.listeners('warning')
+  if (!print) return
+  process.off('warning', print)
+  process.on('warning', (warning) => warning.name === 'ExperimentalWarning' || print.call(process, warning))
 }
 
 /**

@@ -66,12 +66,13 @@ export function exchangeTokenSource({ issuer, subject, ...request }: ExchangeOpt
 }
 
 /**
- * Converts a token of the `SecurityTokenService`. A token without `expiry` is treated as expired, so it is used once.
+ * Converts a token of the `SecurityTokenService`. A token without `expiry` is used once and not cached: its `expiry`
+ * becomes 0.
  *
  * @example
  * ```ts
- * accessTokenOf({ token: 'eyJhbGciOi…', expiry: '2026-02-01T16:45:12Z' }) // { token: 'eyJhbGciOi…', expiry: 1769964312000 }
- * ```
+ * accessTokenOf({ token: 'eyJhbGciOi…', expiry: '2026-02-01T16:45:12Z' }) // { token: 'eyJhbGciOi…', expiry:
+ * 1769964312000 } ```
  */
 export function accessTokenOf(raw: RawTokenJson | undefined): AccessToken {
   if (!raw?.token) throw new TypeError('the response of the issuer contains no token')

@@ -1039,7 +1039,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.registry.v2beta1.Tag.create_time": "Time at which the tag was created.",
   "platform.registry.v2beta1.ListTagsRequest": "Request of `TagsService.ListTags`.",
   "platform.registry.v2beta1.ListTagsRequest.uidp": "Restricts the list to a part of the tree. `children_of` is the uid of a repo.",
-  "platform.registry.v2beta1.ListTagsRequest.name": "Only tags with exactly this name, including tags of referrers, dates and builds.",
+  "platform.registry.v2beta1.ListTagsRequest.name": "Only tags with exactly this name. Tags of referrers, dates and builds are then not omitted.",
   "platform.registry.v2beta1.ListTagsRequest.updated_since": "Only tags that were moved or changed after this time.",
   "platform.registry.v2beta1.ListTagsRequest.include_referrers": "Whether to include tags of artifacts that refer to an image, such as `sha256-…`.",
   "platform.registry.v2beta1.ListTagsRequest.include_dates": "Whether to include tags that end with a date, such as `1.2-20260131`.",

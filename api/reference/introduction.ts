@@ -1,7 +1,9 @@
 export const idempotencyKeyDescription =
   'A text of your choice that is new for each request. A repeated request with the same key gets the response of the first one.'
 
-/** The rules for every call, in Markdown. The reference begins with this text as Markdown, as HTML and in OpenAPI. */
+/**
+ * The rules for every call, in Markdown. Each form of the reference (Markdown, HTML and OpenAPI) begins with this text.
+ */
 export const introduction = `Resources are in a tree of groups; a group without a parent is an organization. A role that is bound to an identity in a group applies to the group and to everything below it. Every call of this reference also exists over gRPC, on the same port.
 
 **Versions.** \`v2\` is another name of \`v2beta1\` in every path: \`/iam/v2/groups\` is \`/iam/v2beta1/groups\`. The calls of version 1 stay available.

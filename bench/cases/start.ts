@@ -2,6 +2,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { nodeFlagsOf } from '../../server/bin/node-flags.mjs'
 import { measure } from '../load/load.ts'
 import { startProcess, untilReady, usageOf } from '../load/processes.ts'
 import { median } from '../load/rounds.ts'
@@ -36,8 +37,8 @@ async function timeStarts(settingsFor: () => ReturnType<typeof temporarySettings
   for (let at = 0; at < startCount; at++) {
     const { settings, port, remove } = await settingsFor()
     const started = performance.now()
-    // Started through the launcher, as `npm start` does.
-    const child = spawn(process.execPath, [launcher, 'serve', ...settings], {
+    // Like `npm start`.
+    const child = spawn(process.execPath, [...nodeFlagsOf('serve'), launcher, 'serve', ...settings], {
       stdio: ['ignore', 'ignore', 'inherit'],
     })
     await untilReady(port)

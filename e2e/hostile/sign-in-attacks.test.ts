@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { userUid } from '@stemma/server/aip/uid.ts'
-import { setPassword, vouchFor } from '@stemma/server/auth/login/accounts.ts'
+import { ensureVouchedAccount, setPassword } from '@stemma/server/auth/login/accounts.ts'
 import { openPasswords } from '@stemma/server/auth/login/passwords.ts'
 import { peopleOf } from '@stemma/server/authentication.ts'
 import { sql } from '@stemma/server/store/sql.ts'
@@ -246,7 +246,7 @@ onEachStore('an attacker at sign-in', (engine) => {
   test('cannot take a verified address: it stays with its owner when the base URL changes', async () => {
     const identity = await addAccount(platform, 'fay@example.com')
     const again = await platform.store.write(() =>
-      vouchFor(
+      ensureVouchedAccount(
         peopleOf({ access: operatorAccess, now: Date.now, random: randomBytes }),
         'https://elsewhere.example',
         'fay@example.com',

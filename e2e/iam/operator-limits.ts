@@ -7,7 +7,7 @@ export async function setLimits(store: Store, uid: string, limits: Record<string
   const change = () => new Map(Object.entries(limits))
   await store.write(() =>
     replaceLimits(operatorAccess, {
-      ...{ uid, change, defaults: new Map(), now: Date.now(), mayName: () => true },
+      ...{ uid, change, defaults: new Map(), now: Date.now(), mayNameInErrors: () => true },
     }),
   )
 }

@@ -4,6 +4,7 @@ import type { ChildProcess } from 'node:child_process'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
@@ -161,6 +162,21 @@ describe('pinned-node.mjs', { ...timeout, skip: onWindows }, () => {
     const child = spawn(execPath, [pinnedNode, '-e', script, 'argument'])
     const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')])
     assert.deepEqual([output, code], [`${child.pid} argument\n`, 3])
+  })
+
+  test('runs the server of npm start without starting Node a second time, and without warnings', async () => {
+    const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+    const [node, ...args] = scripts.start.split(' ')
+    assert.equal(node, 'node')
+    const folder = await temporaryFolder()
+    const unknownHost = ['--host', '203.0.113.1', ...settings(folder)]
+    const child = spawn(execPath, ['--import', printFlags, ...args, ...unknownHost], { cwd: root })
+    const [output] = await Promise.all([text(child.stderr), text(child.stdout), once(child, 'exit')])
+    const [flags, ...errors] = output.trim().split('\n')
+    assert.match(flags ?? '', /max-semi-space-size/)
+    assert.match(errors.join(), /EADDRNOTAVAIL/)
+    assert.equal(errors.length, 1, output)
+    await remove(folder)
   })
 
   test('runs stemma without starting Node a second time', async () => {

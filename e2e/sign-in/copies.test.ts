@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test'
 import type { App } from '@stemma/server/app.ts'
 import { startApp } from '@stemma/server/app.ts'
 import { rotateKeys } from '@stemma/server/auth/keys/rotation.ts'
-import { setPassword, vouchFor } from '@stemma/server/auth/login/accounts.ts'
+import { ensureVouchedAccount, setPassword } from '@stemma/server/auth/login/accounts.ts'
 import { openPasswords } from '@stemma/server/auth/login/passwords.ts'
 import { mintToken } from '@stemma/server/auth/tokens/mint.ts'
 import { peopleOf } from '@stemma/server/authentication.ts'
@@ -40,7 +40,7 @@ onEachStore('sign-in', (engine) => {
     await prepareStore(config, store)
     const hash = await openPasswords(randomBytes, passwordCost).hash(password)
     await store.write(function* () {
-      const uid = yield* vouchFor(
+      const uid = yield* ensureVouchedAccount(
         peopleOf({ access: operatorAccess, now: Date.now, random: randomBytes }),
         config.authUrl,
         ada,

@@ -1,7 +1,7 @@
 // A platform for sign-in tests. Its base URL is its real address, because browsers follow redirects to it.
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
-import { setPassword, vouchFor } from '@stemma/server/auth/login/accounts.ts'
+import { ensureVouchedAccount, setPassword } from '@stemma/server/auth/login/accounts.ts'
 import { openPasswords } from '@stemma/server/auth/login/passwords.ts'
 import { peopleOf } from '@stemma/server/authentication.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
@@ -38,7 +38,7 @@ export async function startSignInPlatform(
 export async function addAccount(platform: Platform, email: string): Promise<string> {
   const hash = await openPasswords(randomBytes, passwordCost).hash(password)
   return platform.store.write(function* () {
-    const identity = yield* vouchFor(
+    const identity = yield* ensureVouchedAccount(
       peopleOf({ access: operatorAccess, now: Date.now, random: randomBytes }),
       platform.config.authUrl,
       email,

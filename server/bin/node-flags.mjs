@@ -5,4 +5,5 @@
  */
 const semiSpaceMegabytes = (command) => (command === 'import' ? 4 : 8)
 
+/** `npm start` has the flags of `serve` in package.json, which saves a second start of Node. */
 export const nodeFlagsOf = (command) => [`--max-semi-space-size=${semiSpaceMegabytes(command)}`]

@@ -104,7 +104,7 @@ async function replace(
 ): Promise<void> {
   try {
     await store.write(() =>
-      replaceLimits(operatorAccess, { uid, change, defaults, now: now(), mayName: () => true }),
+      replaceLimits(operatorAccess, { uid, change, defaults, now: now(), mayNameInErrors: () => true }),
     )
   } catch (error) {
     throw error instanceof StatusError ? new UsageError(textOf(error)) : error

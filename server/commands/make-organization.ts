@@ -1,6 +1,6 @@
 // Creates an organization with its owner on behalf of the operator: there is no caller to authorize.
 import { newChildUid } from '../aip/uid.ts'
-import { vouchFor } from '../auth/login/accounts.ts'
+import { ensureVouchedAccount } from '../auth/login/accounts.ts'
 import { peopleOf } from '../authentication.ts'
 import type { RandomBytes } from '../crypto/random.ts'
 import { operatorAccess } from '../policy/system-access.ts'
@@ -35,7 +35,7 @@ export function makeOrganization(
     const identity =
       email === undefined
         ? yield* createOwner(deps, organization)
-        : yield* vouchFor(peopleOf(context), authUrl, email, now())
+        : yield* ensureVouchedAccount(peopleOf(context), authUrl, email, now())
     yield* bindOwner(context, organization, identity)
     return { organization, identity }
   })

@@ -5,13 +5,13 @@ import { isUid, parentOf } from '../aip/uid.ts'
 import type { LoginAddress } from '../auth/login/accounts.ts'
 import {
   canonicalEmail,
+  ensureVouchedAccount,
   findAccount,
   isEmail,
   loginAddressOf,
   makePasswordLink,
   passwordLinkHours,
   setPassword,
-  vouchFor,
 } from '../auth/login/accounts.ts'
 import { claimantsOf, hashForUnverifiedAddress } from '../auth/login/claimed-accounts.ts'
 import type { ExpiringStates } from '../auth/login/expiring-states.ts'
@@ -94,7 +94,7 @@ async function add(deps: UserDependencies, email: string, password: string | und
   return store.write(function* () {
     const account = yield* findAccount(email)
     const people = peopleOf({ access: operatorAccess, now, random })
-    const identity = yield* vouchFor(people, authUrl, email, now())
+    const identity = yield* ensureVouchedAccount(people, authUrl, email, now())
     if (account?.identity === identity && account.password !== '')
       throw new UsageError(`${email} has a password; use stemmad users reset ${email}`)
     return yield* changePassword(deps, identity, hash)

@@ -4,8 +4,8 @@ export type RandomBytes = (size: number) => Buffer
 const poolSize = 4096
 
 /**
- * Gets random bytes from `random` in blocks of `poolSize`, because calling `random` takes longer than generating a few
- * bytes. No byte is returned twice.
+ * Gets random bytes from `random` in blocks of `poolSize`, because for a few bytes, the fixed cost of a call of
+ * `random` is higher than the cost of generating the bytes . No byte is returned twice.
  */
 export function pooled(random: RandomBytes): RandomBytes {
   let pool: Buffer = Buffer.alloc(0)

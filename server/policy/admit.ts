@@ -46,8 +46,8 @@ export type WriteGrants = Grants & WriteAccess
 export function* admitToWrite(demand: Demand): Work<WriteGrants> {
   const { grants, listed } = yield* lockGrantsAndQuotas(demand.caller, scopeOf(demand), demand.parseGrants)
   requireGranted(demand, grants)
-  const mayName = (group: string) => holds(grants, [Capability.CAP_IAM_GROUPS_LIST], group)
-  const quotas: QuotaAccess = { defaults: demand.defaultLimits, listed, mayName }
+  const mayNameInErrors = (group: string) => holds(grants, [Capability.CAP_IAM_GROUPS_LIST], group)
+  const quotas: QuotaAccess = { defaults: demand.defaultLimits, listed, mayNameInErrors }
   return { ...grants, quotas } as WriteGrants // requireGranted has checked them
 }
 

@@ -1,5 +1,5 @@
-// Proofs of authorization for writes that no caller requests. `restrictedFiles` in scripts/rooms.ts lists the rooms that may
-// import them.
+// Proofs of authorization for writes that no caller requests. `restrictedFiles` in scripts/rooms.ts lists the rooms
+// that may import them.
 import type { QuotaAccess, WriteAccess } from '../store/write-access.ts'
 
 /** For the commands of `stemmad`, which run with access to the store itself. */
@@ -8,7 +8,7 @@ export const operatorAccess = {} as WriteAccess // a proof has no content
 /** For sign-in: it creates people, records when they were last seen, and accepts invites. */
 export function signInAccess(defaultLimits: ReadonlyMap<string, number>): WriteAccess {
   // Nobody has been authorized, so errors do not name groups.
-  const quotas: QuotaAccess = { defaults: defaultLimits, mayName: () => false }
+  const quotas: QuotaAccess = { defaults: defaultLimits, mayNameInErrors: () => false }
   return { quotas } as WriteAccess // a proof has no further content
 }
 

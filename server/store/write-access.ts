@@ -18,5 +18,5 @@ export type QuotaAccess = {
   /** The text of `quotasBetween` for an organization, read in this transaction. Undefined if it was not read. */
   readonly listed?: { readonly organization: string; readonly text: string | null } | undefined
   /** Whether an error may name this group and its limit. */
-  mayName(group: string): boolean
+  mayNameInErrors(group: string): boolean
 }

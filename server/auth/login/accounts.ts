@@ -29,7 +29,9 @@ export function* findAccount(email: string): Work<Account | undefined> {
   return { identity: row[0] as string, password: row[1] as string, isVouched: row[2] === 1 }
 }
 
-/** The address that an identity signs in with. `isUnverified`: nobody has verified the address (claimed-accounts.ts). */
+/**
+ * The address that an identity signs in with. `isUnverified`: nobody has verified the address (claimed-accounts.ts).
+ */
 export type LoginAddress = { email: string; isUnverified: boolean }
 
 export function* loginAddressOf(identity: string): Work<LoginAddress | undefined> {
@@ -42,7 +44,12 @@ export function* loginAddressOf(identity: string): Work<LoginAddress | undefined
  * Returns the identity of an address that the operator vouches for. Creates the account and the identity if they do not
  * exist. Accounts that only claimed the address can no longer sign in; their identities keep their role bindings.
  */
-export function* vouchFor(people: People, issuer: string, address: string, now: number): Work<string> {
+export function* ensureVouchedAccount(
+  people: People,
+  issuer: string,
+  address: string,
+  now: number,
+): Work<string> {
   const email = canonicalEmail(address)
   const existing = yield* findAccount(email)
   if (existing?.isVouched) return existing.identity

@@ -26,7 +26,7 @@ const newChild = (parent: string) => `${parent}/${(++uidCount).toString(16).padS
 
 /** The access of a call that has read these quotas of the organization. */
 function accessWith(quotas: Pick<QuotaAccess, 'listed'>, defaults = new Map<string, number>()): WriteAccess {
-  return { ...operatorAccess, quotas: { defaults, mayName: () => true, ...quotas } }
+  return { ...operatorAccess, quotas: { defaults, mayNameInErrors: () => true, ...quotas } }
 }
 const nothingListed = (organization: string) => accessWith({ listed: { organization, text: null } })
 

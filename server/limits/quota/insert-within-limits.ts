@@ -56,7 +56,7 @@ function* requireRoom(quotas: QuotaAccess, need: Need): Work<readonly EffectiveL
   const limits = yield* readLimits(quotas, need)
   const reached = reachedBy(need, limits)
   if (!reached) return limits
-  throw quotaExceeded(need.kind, quotas.mayName(reached.group) ? reached : undefined)
+  throw quotaExceeded(need.kind, quotas.mayNameInErrors(reached.group) ? reached : undefined)
 }
 
 /** The lock makes the counts exact. It is not taken where nothing is limited, so that creates there never wait. */

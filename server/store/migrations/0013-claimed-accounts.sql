@@ -1,6 +1,7 @@
--- Accounts that were made with an invite. Each only claims its address, and several may claim the same one, so that
--- making one neither reserves an address nor reveals whether it has an account. An account is found by its address and
--- its password, whose hash has the same salt for all accounts of an address. An empty password matches nothing.
+-- Accounts that were made with an invite. Each only claims its address, and several accounts may claim the same address.
+-- Creating an account therefore neither reserves the address nor reveals whether the address already has an account. An
+-- account is found by its address and its password, whose hash has the same salt for all accounts of an address. An empty
+-- password matches nothing.
 
 create table claimed_accounts (
   identity text /*pg collate "C" */ primary key references identities (uid) on delete cascade,

@@ -6,7 +6,7 @@ import { readyPage, setUpPage } from '../../../pages/set-up.ts'
 import { raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
-import { isEmail, setPassword, vouchFor } from '../accounts.ts'
+import { ensureVouchedAccount, isEmail, setPassword } from '../accounts.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import { passwordFault } from '../passwords.ts'
 import { paths, prefixOf } from '../paths.ts'
@@ -77,7 +77,7 @@ function* createOwner(
   yield raw('/*pg lock table groups in share row exclusive mode -- */ select 1')
   yield* requireLink(deps, code)
   if (!(yield* states.use(setUpLinkKind, code))) throw usedLink(advice)
-  const identity = yield* vouchFor(people, authUrl, email, now())
+  const identity = yield* ensureVouchedAccount(people, authUrl, email, now())
   yield* setPassword(identity, passwordHash, now())
   return { identity, organization: yield* people.createOrganization(organization, identity) }
 }

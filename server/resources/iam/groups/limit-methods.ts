@@ -44,8 +44,8 @@ export function limitMethods({ store, now, settings }: Dependencies) {
         const { uid } = request
         requireMayUpdateParent(access, uid)
         const change = parseChange(request, kinds)
-        const mayName = (group: string) => maySee(access, group)
-        yield* replaceLimits(access, { uid, change, defaults, now: now(), ifMatch, mayName })
+        const mayNameInErrors = (group: string) => maySee(access, group)
+        yield* replaceLimits(access, { uid, change, defaults, now: now(), ifMatch, mayNameInErrors })
         return yield* readReply(groups, uid, form, access)
       }, deadline),
 

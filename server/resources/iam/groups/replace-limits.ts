@@ -22,7 +22,7 @@ export type ReplaceLimitsOptions = {
   now: number
   ifMatch?: string | undefined
   /** Whether an error may name this group and its limit. */
-  mayName(group: string): boolean
+  mayNameInErrors(group: string): boolean
 }
 
 /** Returns the group with its new limits. */
@@ -46,7 +46,7 @@ export function* replaceLimits(access: WriteAccess, options: ReplaceLimitsOption
 
 function* requireWithinLimitsAbove(
   limits: ReadonlyMap<string, number>,
-  { uid, defaults, mayName }: ReplaceLimitsOptions,
+  { uid, defaults, mayNameInErrors }: ReplaceLimitsOptions,
 ): Work<void> {
   const path = lineage(parentOf(uid))
   if (path.length === 0) return
@@ -54,7 +54,7 @@ function* requireWithinLimitsAbove(
   const violations = [...limits].flatMap(([kind, limit]): FieldViolation[] => {
     const nearest = limitsOnPath(kind, path, usage, defaults).at(-1)
     if (!nearest || limit <= nearest.limit) return []
-    const description = mayName(nearest.group)
+    const description = mayNameInErrors(nearest.group)
       ? `must be at most ${nearest.limit}, the limit of group ${nearest.group}`
       : 'must not be higher than the limit of a group above'
     return [{ field: entryPath('resource_limits', kind), description }]

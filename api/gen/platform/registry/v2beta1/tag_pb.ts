@@ -158,7 +158,7 @@ export type ListTagsRequest = Message<"platform.registry.v2beta1.ListTagsRequest
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Only tags with exactly this name, including tags of referrers, dates and builds.
+   * Only tags with exactly this name. Tags of referrers, dates and builds are then not omitted.
    *
    * @generated from field: string name = 2;
    */
@@ -243,7 +243,7 @@ export type ListTagsRequestJson = {
   uidp?: UIDPFilterJson;
 
   /**
-   * Only tags with exactly this name, including tags of referrers, dates and builds.
+   * Only tags with exactly this name. Tags of referrers, dates and builds are then not omitted.
    *
    * @generated from field: string name = 2;
    */
