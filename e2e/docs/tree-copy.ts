@@ -10,10 +10,14 @@ const root = join(import.meta.dirname, '../..')
 const workspaces = ['api', 'server', 'cli', 'e2e', 'bench']
 const notCopied = new Set(['node_modules', '.git', '.cache', 'data', 'dist'])
 
+const testFlags = ['--test', '--test-isolation=none', '--import=./server/testing/resolve-imports.ts']
+
 export type TreeCopy = {
   folder: string
   /** Runs Node in the copy and returns its standard output. Throws an error with all output if Node fails. */
   run(...args: string[]): Promise<string>
+  /** Runs test files of the copy in one process, which loads the server once, and returns the report. */
+  test(...args: string[]): Promise<string>
   /** Loads a module of the copy. */
   load<T>(path: string): Promise<T>
   remove(): Promise<void>
@@ -27,6 +31,7 @@ export async function copyTree(): Promise<TreeCopy> {
   return {
     folder,
     run: (...args) => run(folder, args),
+    test: (...args) => run(folder, [...testFlags, ...args]),
     load: (path) => import(join(folder, path)),
     remove: () => remove(folder),
   }
