@@ -1,7 +1,8 @@
 // A server with several workers, on both stores: whichever worker has a connection, its calls see the same data.
 import assert from 'node:assert/strict'
 import { Agent, request as httpRequest } from 'node:http'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { readConfig } from '../../server/config/config.ts'
@@ -147,54 +148,56 @@ onEachStore('a server with several workers', (engine) => {
     for (let at = 0; at < 10; at++) assert.equal(await countOf(), countBefore + 30)
   })
 
-  test('replaces a worker that ends, and loses no write that was acknowledged', async () => {
+  describe('whose workers end, one after the other, while clients write', () => {
+    /** The uids of the groups whose creation was acknowledged. */
     const acknowledged: string[] = []
-    let isDone = false
-    const createUntilDone = async (client: number) => {
-      for (let at = 0; !isDone; at++) {
-        // A call whose worker ends fails, and is not acknowledged.
-        const result = await create(`client ${client} ${at}`).catch(() => undefined)
-        if (result?.status === 200) acknowledged.push(result.body.uid ?? '')
-        else if (result) assert.equal(result.body.code, 14)
-      }
-    }
-    const clients = Array.from({ length: 4 }, (_, client) => createUntilDone(client))
-    for (let index = 0; index < workerCount; index++) {
-      const ended = workers[index]
-      const countBefore = acknowledged.length
-      await ended?.terminate()
-      await until(() => workers[index] !== ended && acknowledged.length > countBefore + 10)
-    }
-    isDone = true
-    await Promise.all(clients)
-    for (const uid of acknowledged) assert.equal((await send('GET', `${groupsPath}/${uid}`)).status, 200)
-    const door = restDoor(url)
-    assert.ok((await door.call(listGroups, {}, owner.token)).body)
-  })
+    /** The names of the groups whose creation was repeated until it was acknowledged, always with the same key. */
+    const createdOnce: string[] = []
 
-  test('performs a create only once if it is repeated with the same idempotency key while workers end', async () => {
-    const created: string[] = []
-    let isDone = false
-    const createUntilDone = async (client: number) => {
-      for (let at = 0; !isDone; at++) {
-        const name = `once ${client} ${at}`
-        while ((await createWithKey(name).catch(() => undefined))?.status !== 200);
-        created.push(name)
+    before(async () => {
+      let isDone = false
+      async function createUntilDone(client: number): Promise<void> {
+        for (let at = 0; !isDone; at++) {
+          const result = await failureAsUndefined(create(`client ${client} ${at}`))
+          if (result?.status === 200) acknowledged.push(result.body.uid ?? '')
+          else if (result) assert.equal(result.body.code, 14)
+        }
       }
-    }
-    const clients = Array.from({ length: 4 }, (_, client) => createUntilDone(client))
-    for (let index = 0; index < workerCount; index++) {
-      const ended = workers[index]
-      const countBefore = created.length
-      await ended?.terminate()
-      await until(() => workers[index] !== ended && created.length > countBefore + 10)
-    }
-    isDone = true
-    await Promise.all(clients)
-    for (const name of created) assert.equal(await countNamed(name), 1, name)
+      async function createOnceUntilDone(client: number): Promise<void> {
+        for (let at = 0; !isDone; at++) {
+          const name = `once ${client} ${at}`
+          while ((await failureAsUndefined(createWithKey(name)))?.status !== 200);
+          createdOnce.push(name)
+        }
+      }
+      const clients = Array.from({ length: 4 }, (_, at) => [createUntilDone(at), createOnceUntilDone(at)])
+      for (let index = 0; index < workerCount; index++) {
+        const ended = workers[index]
+        const enough = [acknowledged.length + 10, createdOnce.length + 10] as const
+        await ended?.terminate()
+        await until(
+          () => workers[index] !== ended && acknowledged.length > enough[0] && createdOnce.length > enough[1],
+        )
+      }
+      isDone = true
+      await Promise.all(clients.flat())
+    })
+
+    test('replaces them, and loses no write that was acknowledged', async () => {
+      for (const uid of acknowledged) assert.equal((await send('GET', `${groupsPath}/${uid}`)).status, 200)
+      assert.ok((await restDoor(url).call(listGroups, {}, owner.token)).body)
+    })
+
+    test('performs a create only once if it is repeated with the same idempotency key', async () => {
+      for (const name of createdOnce) assert.equal(await countNamed(name), 1, name)
+    })
   })
 })
 
+/** A call whose worker ends fails. While no worker listens, calls fail at once, so the client pauses before the next. */
+const failureAsUndefined = (response: Promise<Response>): Promise<Response | undefined> =>
+  response.catch(() => pause(20))
+
 async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 20))
+  while (!condition()) await pause(20)
 }
