@@ -1,5 +1,7 @@
-// The gain of a second core: two workers with two load generators on two cores, against one worker with one load generator
-// on one core. So the load takes the same share of the processor on both sides.
+// The gain of a second core: two workers with two load generators on two cores, against one worker with one load
+// generator on one core. So the load takes the same share of the processor on both sides. Everything is pinned, because
+// the scheduler would sometimes put both workers on one core.
+import { pinWorkers } from '../load/cores.ts'
 import type { LoadResult } from '../load/load.ts'
 import type { Process } from '../load/processes.ts'
 import { startProcess } from '../load/processes.ts'
@@ -23,8 +25,9 @@ export async function benchWorkers(): Promise<Line[]> {
   }
   const two: Side = {
     bench: await startBenchServer(200, ['--workers', '2'], undefined, 'both-cores'),
-    loads: [startProcess('both-cores', loadProgram), startProcess('both-cores', loadProgram)],
+    loads: [startProcess('server-core', loadProgram), startProcess('load-core', loadProgram)],
   }
+  pinWorkers(two.bench.server.pid)
   try {
     return [
       await compare('Get group', one, two, ({ group, authorization }) =>

@@ -1,5 +1,6 @@
 // Pins the server and the load generator to one core each, so that they do not compete.
 import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
 
 export type Cores = 'server-core' | 'load-core' | 'both-cores'
 
@@ -16,6 +17,17 @@ export const pinning = numbersOf
 /** The command that runs a program on these cores. */
 export function pin(cores: Cores, command: string[]): string[] {
   return numbersOf ? ['taskset', '-c', numbersOf[cores], ...command] : command
+}
+
+/** Pins the two workers of a server to one core each. The name of their threads is that of Node on Linux. */
+export function pinWorkers(pid: number): void {
+  if (!numbersOf) return
+  const threads = readdirSync(`/proc/${pid}/task`).filter((id) =>
+    readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').startsWith('WorkerThread'),
+  )
+  if (threads.length !== 2) throw new Error(`the server has ${threads.length} workers in place of 2`)
+  for (const [at, core] of [numbersOf['server-core'], numbersOf['load-core']].entries())
+    spawnSync('taskset', ['-cp', core, threads[at] ?? ''])
 }
 
 function allowedCores(): number[] {

@@ -11,7 +11,9 @@ export const paths = {
   logout: '/oauth/logout',
   device: '/device',
   signIn: '/sign-in',
-  /** Followed by the uid of an organization's identity provider, this is the redirect URI registered at that provider. */
+  /**
+   * Followed by the uid of an organization's identity provider, this is the redirect URI registered at that provider.
+   */
   callback: '/oauth/callback',
   setUp: '/set-up',
   password: '/password',
@@ -24,6 +26,7 @@ export const paths = {
 /** The path of the auth URL, which precedes all of these paths. */
 export const prefixOf = (authUrl: string) => new URL(authUrl).pathname.replace(/\/$/, '')
 
+/** `paths.published` is `/oauth`, where the paths of OAuth begin too. */
 const firstSegments = new Set<string>([
   ...[paths.published, paths.device, paths.signIn, paths.setUp, paths.password, paths.organizationCheck],
 ])
@@ -40,7 +43,9 @@ const providerPaths: readonly string[] = [
   ...[paths.deviceAuthorization, paths.logout, paths.device],
 ]
 
-/** oidc-provider has pages one segment below these paths: interrupted sign-ins by their id, and the steps of a logout. */
+/**
+ * oidc-provider has pages one segment below these paths: interrupted sign-ins by their id, and the steps of a logout.
+ */
 const parentPaths: readonly string[] = [paths.authorization, paths.device, paths.logout]
 
 /** Whether oidc-provider answers requests for a path. */

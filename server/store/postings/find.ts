@@ -31,7 +31,9 @@ const fewDocuments = 8
 export type FindOptions = {
   /** If given, only candidates are returned. */
   candidates?: ReadonlySet<number> | undefined
-  /** With more postings to read, the search throws a StoreError `expensive`. */
+  /**
+   * The maximum number of postings to read. If more would have to be read, the search throws a StoreError `expensive`.
+   */
   maxPostings?: number | undefined
 }
 

@@ -16,7 +16,9 @@ const maxCostOnLoop = 20_000
  * The maximum cost of matching in threads for one call: less than half a second. An ordinary pattern costs about 5,000.
  */
 const maxCostInThreads = 3_000_000
-/** How often a call may roll back its transaction to ask a thread. Each round decides one more link in chains of trust. */
+/**
+ * How often a call may roll back its transaction to ask a thread. Each round decides one more link in chains of trust.
+ */
 const maxRounds = 8
 
 type Question = { identity: Identity; subject: string }
@@ -96,7 +98,8 @@ function openDecisions(
         undecided.push({ identity, subject })
         return true
       }
-      // Tries every subject, even after one is trusted, so that one round in the thread decides all open questions of this call.
+      // Tries every subject, even after one is trusted, so that one round in the thread decides all open questions of
+      // this call of `trusting`.
       const trusting = identities.filter(
         (identity) => subjects.filter((s) => isTrusting(identity, s)).length > 0,
       )

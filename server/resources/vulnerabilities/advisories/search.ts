@@ -26,8 +26,8 @@ const maxCandidates = 2000
 /** With at most this many candidates, testing each is cheaper than another look-up (bench/cases/advisories.ts). */
 const fewCandidates = 100
 /**
- * A scan tests each row with each value, so many values make it expensive. With more values than this, a scan is chosen
- * only above `maxCandidatesOfManyValues`.
+ * A scan tests each row with each value, so many values make it expensive. With more values than this, up to
+ * `maxCandidatesOfManyValues` candidates are read by uid before a scan is chosen.
  */
 const manyValues = 30
 /** The maximum number of candidates for requests with more than `manyValues` values. */
@@ -45,7 +45,9 @@ const numbersPerStatement = 512
 type Candidates = ReadonlySet<number> | undefined
 
 export type SearchLimits = {
-  /** With more postings to read, the search throws a StoreError `expensive`. */
+  /**
+   * The maximum number of postings to read. If more would have to be read, the search throws a StoreError `expensive`.
+   */
   maxRows?: number | undefined
   candidateLimit?: number | undefined
   comparisonLimit?: number | undefined

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { parsePurl, purlOf } from './purl.ts'
 
 describe('purls', () => {
-  test('contain the name of a package in the form of its purl type', () => {
+  test('contain the package name, written as the purl type requires', () => {
     const examples: [string, string, string][] = [
       ['npm', '@scope/name', 'pkg:npm/%40scope/name'],
       ['go', 'example.com/a/b', 'pkg:golang/example.com/a/b'],
