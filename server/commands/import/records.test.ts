@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import { openRecords } from './records.ts'
 
@@ -63,5 +64,19 @@ describe('the records of an import', () => {
       ['some.ndjson, line 4', '{"id":2}'],
       ['some.ndjson, line 5', long],
     ])
+  })
+
+  test('are the lines of standard input if the first line is JSON, and otherwise one document', async () => {
+    const piped = async (input: string) => {
+      const { read } = await openRecords('-', () => Readable.from([Buffer.from(input)]))
+      return Array.fromAsync(read())
+    }
+    assert.deepEqual(await piped('{"id":1}\n\n{"id":2}'), [
+      { file: 'standard input, line 1', text: '{"id":1}' },
+      { file: 'standard input, line 3', text: '{"id":2}' },
+    ])
+    assert.deepEqual(await piped('{"id":1}'), [{ file: 'standard input, line 1', text: '{"id":1}' }])
+    const document = JSON.stringify({ id: 1, aliases: ['a'] }, undefined, 2)
+    assert.deepEqual(await piped(document), [{ file: 'standard input', text: document }])
   })
 })

@@ -27,8 +27,11 @@ const maxBytes = 64 * 1024 * 1024
 
 const tooLarge = (file: string) => new UsageError(`${file} is larger than ${maxBytes} bytes`)
 
-export async function openRecords(path: string): Promise<Records> {
-  if (path === '-') return { total: undefined, read: () => readStandardInput() }
+const openStandardInput = (): AsyncIterable<Buffer> => createReadStream('', { fd: 0 })
+
+/** `path` is a file, a folder, a zip archive or `-` for standard input. */
+export async function openRecords(path: string, openInput = openStandardInput): Promise<Records> {
+  if (path === '-') return { total: undefined, read: () => readStandardInput(openInput()) }
   const stats = await stat(path).catch((error: Error) => {
     throw new UsageError(error.message)
   })
@@ -111,11 +114,11 @@ async function readEntry(zip: ZipFile, entry: Entry, file: string): Promise<stri
 }
 
 /** Standard input contains one JSON document, or one per line if the first line is valid JSON by itself. */
-async function* readStandardInput(): AsyncGenerator<SourceText> {
+async function* readStandardInput(input: AsyncIterable<Buffer>): AsyncGenerator<SourceText> {
   const document: string[] = []
   let hasDocumentPerLine: boolean | undefined
   let size = 0
-  for await (const line of readLines('standard input', createReadStream('', { fd: 0 }))) {
+  for await (const line of readLines('standard input', input)) {
     hasDocumentPerLine ??= isJson(line.text)
     if (hasDocumentPerLine) yield line
     else {
