@@ -9,8 +9,9 @@ import { after, before, test } from 'node:test'
 import { fromBinary } from '@bufbuild/protobuf'
 import { GroupListSchema, Groups } from '@stemma/api/gen/platform/iam/group_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
-import { raw, sql } from '../../server/store/sql.ts'
+import { sql } from '../../server/store/sql.ts'
 import { restDoor } from '../../server/testing/doors.ts'
+import { copyGroup } from '../../server/testing/group-copies.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
@@ -28,24 +29,9 @@ onEachStore('long lists of v1', (engine) => {
     const group = { name: 'copied', description: '😀'.repeat(512) }
     const door = restDoor(platform.url)
     const { body } = await door.call(GroupsService.method.createGroup, { parent: organization, group }, token)
-    await addCopies(String(body?.uid))
+    await copyGroup(platform.store, String(body?.uid), copyCount)
   })
   after(() => platform.stop())
-
-  /** Copies a group, with other uids. */
-  async function addCopies(uid: string): Promise<void> {
-    const columns = raw('parent, root, name, create_time, update_time, proto, json, shape')
-    const statement = sql`
-      with recursive numbers (number) as (
-        select 1 union all select number + 1 from numbers where number < ${copyCount}
-      )
-      insert into groups (uid, ${columns})
-      select parent || '/' || substr(cast(10000000000000000 + number as text), 2), ${columns}
-      from groups, numbers where uid = ${uid}`
-    await platform.store.write(function* () {
-      yield statement
-    })
-  }
 
   const removeCopies = () =>
     platform.store.write(function* () {
