@@ -41,8 +41,8 @@ onEachStore('after a sign-in was ended', (engine) => {
   before(async () => {
     platform = await startSignInPlatform(engine)
     copy = await startApp({ ...platform.config, port: await freePort() }, openLog('silent'))
-    const urls = [platform.url, `http://127.0.0.1:${copy.port}`]
-    doors = urls.flatMap((url) => [restDoor(url), grpcDoor(url)])
+    // One door of each copy is enough, because both doors of a copy authenticate callers with the same code.
+    doors = [restDoor(platform.url), grpcDoor(`http://127.0.0.1:${copy.port}`)]
     assumable = await addAssumable()
   })
   after(async () => {
@@ -65,15 +65,15 @@ onEachStore('after a sign-in was ended', (engine) => {
   const firstDoor = () => doors[0] as Door
 
   /**
-   * The distinct codes of calls with a token through all doors. The calls read a row, two lists and all grants, and
-   * create a row. One call of v1 is made as well.
+   * The distinct codes of calls with a token to both copies. The calls read a row, two lists and all grants, and create
+   * a row. One call of v1 is made as well.
    */
   async function codesOf(token: string): Promise<number[]> {
     const uid = platform.owner.organization
     const calls = doors.flatMap((door) => [
       door.call(GroupsService.method.getGroup, { uid }, token),
-      door.call(GroupsService.method.listGroups, {}, token),
-      door.call(GroupsService.method.listGroups, { uidp: { childrenOf: uid } }, token),
+      door.call(GroupsService.method.listGroups, { pageSize: 1 }, token),
+      door.call(GroupsService.method.listGroups, { uidp: { childrenOf: uid }, pageSize: 1 }, token),
       door.call(GroupsService.method.createGroup, { parent: uid, group: { name: 'made' } }, token),
       door.call(Auth.method.validate, {}, token),
     ])
@@ -179,7 +179,7 @@ onEachStore('after a sign-in was ended', (engine) => {
       const page = await visitor.open(device.verification_uri)
       const confirm = await visitor.submit(page, { user_code: device.user_code })
       await visitor.submitTo(await visitor.submit(confirm, { confirm: 'yes' }), '/continue')
-      const tokens = await oidc.pollDeviceAuthorizationGrant(party, device)
+      const tokens = await oidc.pollDeviceAuthorizationGrant(party, { ...device, interval: 1 })
       const issued = await withDescendants(tokens.access_token)
       await assertWorking(issued)
       await signOutEverywhere(identity)
