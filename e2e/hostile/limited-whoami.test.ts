@@ -11,11 +11,11 @@ examples('a token that is limited to a group', {
     const { platform, owner, succeed } = stage
     const group = { name: 'secret-project', description: 'classified' }
     const uid = await make(stage, GroupsService.method.createGroup, { parent: owner.organization, group })
-    const outsider = await platform.addIdentityWith(owner.organization, ['CAP_IAM_ROLES_LIST'])
-    const viewer = await platform.addIdentityWith(owner.organization, ['CAP_IAM_GROUPS_LIST'])
+    const roleLister = await platform.addIdentityWith(owner.organization, ['CAP_IAM_ROLES_LIST'])
+    const groupLister = await platform.addIdentityWith(owner.organization, ['CAP_IAM_GROUPS_LIST'])
     for (const { token, isShown } of [
-      { token: outsider.token, isShown: false },
-      { token: viewer.token, isShown: true },
+      { token: roleLister.token, isShown: false },
+      { token: groupLister.token, isShown: true },
     ]) {
       const limited = await succeed(SecurityTokenService.method.exchange, { scopes: [uid] }, token)
       const me = await succeed(Auth.method.validate, {}, limited.token as string)
@@ -26,7 +26,7 @@ examples('a token that is limited to a group', {
       assert.equal(JSON.stringify(me).includes('classified'), isShown)
     }
     const narrowed = { scopes: [uid], cap: ['roles.list'] }
-    const limited = await succeed(SecurityTokenService.method.exchange, narrowed, viewer.token)
+    const limited = await succeed(SecurityTokenService.method.exchange, narrowed, groupLister.token)
     const me = await succeed(Auth.method.validate, {}, limited.token as string)
     assert.ok(!JSON.stringify(me).includes('secret-project'))
   },

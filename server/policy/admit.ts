@@ -44,10 +44,14 @@ export type WriteGrants = Grants & WriteAccess
 
 /** Locks the grants until the transaction ends, so that a concurrent revocation waits. */
 export function* admitToWrite(demand: Demand): Work<WriteGrants> {
-  const { grants, listed } = yield* lockGrantsAndQuotas(demand.caller, scopeOf(demand), demand.parseGrants)
+  const { grants, quotasOfOrganization } = yield* lockGrantsAndQuotas(
+    demand.caller,
+    scopeOf(demand),
+    demand.parseGrants,
+  )
   requireGranted(demand, grants)
   const mayNameInErrors = (group: string) => holds(grants, [Capability.CAP_IAM_GROUPS_LIST], group)
-  const quotas: QuotaAccess = { defaults: demand.defaultLimits, listed, mayNameInErrors }
+  const quotas: QuotaAccess = { defaults: demand.defaultLimits, quotasOfOrganization, mayNameInErrors }
   return { ...grants, quotas } as WriteGrants // requireGranted has checked them
 }
 

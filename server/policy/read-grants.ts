@@ -25,8 +25,10 @@ export function* readGrants(
   return grantsOf(caller, groups, createTime, text, parse)
 }
 
-/** `listed` are the quotas of the organization, read with the identity to save most creates a statement. */
-export type GrantsAndQuotas = { grants: Grants; listed: QuotaAccess['listed'] }
+/**
+ * `quotasOfOrganization` are the quotas of the organization, read with the identity to save most creates a statement.
+ */
+export type GrantsAndQuotas = { grants: Grants; quotasOfOrganization: QuotaAccess['quotasOfOrganization'] }
 
 /**
  * Like `readGrants`, but locks the grants, so that none is revoked before the write commits. PostgreSQL cannot lock
@@ -44,7 +46,7 @@ export function* lockGrantsAndQuotas(
   const bindings = yield sql`select ${grantText(groups)} from ${bindingsIn(groups)}
     and b.identity = ${caller.identity} /*pg for share of b */`
   const grants = grantsOf(caller, groups, createTime, bindings.join(), parse)
-  return { grants, listed: organization === undefined ? undefined : { organization, text } }
+  return { grants, quotasOfOrganization: organization === undefined ? undefined : { organization, text } }
 }
 
 export function* lockGrants(caller: Caller, scope: string | undefined): Work<Grants> {

@@ -37,8 +37,8 @@ export const migrationsTable = `create table if not exists migrations (
 export const unfinishedRestore = 'unfinished-restore'
 
 /** The store must not be used. The error has a code, so that commands print its message without a stack trace. */
-class ForeignStoreError extends Error {
-  readonly code = 'STORE_IS_FOREIGN'
+class UnusableStoreError extends Error {
+  readonly code = 'STORE_IS_UNUSABLE'
 }
 
 /**
@@ -48,11 +48,11 @@ export function pendingOf(migrations: readonly Migration[], applied: readonly st
   const names = new Set(migrations.map(({ name }) => name))
   const unknownNames = applied.filter((name) => !names.has(name))
   if (unknownNames.includes(unfinishedRestore))
-    throw new ForeignStoreError(
+    throw new UnusableStoreError(
       'a restore into this store was interrupted; empty the store and restore again',
     )
   if (unknownNames.length > 0) {
-    throw new ForeignStoreError(
+    throw new UnusableStoreError(
       `the store was written by a newer version of Stemma: it has ${unknownNames.join(', ')}; start that version instead`,
     )
   }

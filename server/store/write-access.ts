@@ -16,7 +16,7 @@ export type QuotaAccess = {
   /** The limits of organizations that have none of their own, by kind. */
   readonly defaults: ReadonlyMap<string, number>
   /** The text of `quotasBetween` for an organization, read in this transaction. Undefined if it was not read. */
-  readonly listed?: { readonly organization: string; readonly text: string | null } | undefined
+  readonly quotasOfOrganization?: { readonly organization: string; readonly text: string | null } | undefined
   /** Whether an error may name this group and its limit. */
   mayNameInErrors(group: string): boolean
 }

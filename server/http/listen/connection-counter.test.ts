@@ -124,7 +124,7 @@ describe('a client that has many networks', () => {
     assert.ok(customers.every(({ destroyed }) => !destroyed))
   })
 
-  test('is refused, or loses a connection to another client, without a search through its networks', () => {
+  test('is refused, or has a connection closed in favour of another client, without a search through its networks', () => {
     const counter = openConnectionCounter({ perNetwork: 50, total: 5000, isProxy: () => false })
     const addressOf = (count: number) => `2001:db8:1:${hex(count)}::1`
     assert.equal(flood(counter, addressOf, 5000).length, 5000)

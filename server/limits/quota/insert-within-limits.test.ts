@@ -25,10 +25,14 @@ const newRoot = () => (++uidCount).toString(16).padStart(40, '0')
 const newChild = (parent: string) => `${parent}/${(++uidCount).toString(16).padStart(16, '0')}`
 
 /** The access of a call that has read these quotas of the organization. */
-function accessWith(quotas: Pick<QuotaAccess, 'listed'>, defaults = new Map<string, number>()): WriteAccess {
+function accessWith(
+  quotas: Pick<QuotaAccess, 'quotasOfOrganization'>,
+  defaults = new Map<string, number>(),
+): WriteAccess {
   return { ...operatorAccess, quotas: { defaults, mayNameInErrors: () => true, ...quotas } }
 }
-const nothingListed = (organization: string) => accessWith({ listed: { organization, text: null } })
+const nothingListed = (organization: string) =>
+  accessWith({ quotasOfOrganization: { organization, text: null } })
 
 /** Creates a group, in a parent that has no parent itself. */
 function* createGroup(access: WriteAccess, uid: string): Work<void> {

@@ -44,11 +44,16 @@ export function* hasRoom({ quotas }: WriteAccess, kind: string, ancestors: reado
 type Need = { kind: string; ancestors: readonly string[]; count: number; isCounted: boolean }
 
 /** Undefined if only a further statement can tell. Most creates get false, and need no further statement. */
-function isLimited({ defaults, listed }: QuotaAccess, { kind, ancestors }: Need): boolean | undefined {
+function isLimited(
+  { defaults, quotasOfOrganization }: QuotaAccess,
+  { kind, ancestors }: Need,
+): boolean | undefined {
   const [organization] = ancestors
   if (organization === undefined) return false
   if (defaults.has(kind)) return true
-  return listed?.organization === organization ? listsQuota(listed.text, kind, ancestors) : undefined
+  return quotasOfOrganization?.organization === organization
+    ? listsQuota(quotasOfOrganization.text, kind, ancestors)
+    : undefined
 }
 
 /** Throws if a limit would be exceeded. Returns all limits that apply. */
