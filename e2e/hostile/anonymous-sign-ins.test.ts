@@ -1,13 +1,16 @@
 // Callers without an account who begin sign-ins and never finish them. The server stores nothing for a sign-in that is
 // under way, and refuses device codes beyond a limit, so nobody can displace the sign-ins and device codes of others.
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import type { Configuration, DeviceAuthorizationResponse } from 'openid-client'
 import * as oidc from 'openid-client'
+import { openExpiringStates } from '../../server/auth/login/expiring-states.ts'
 import { openText } from '../../server/crypto/secret.ts'
 import { raw, sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
+import { networksOf } from '../../server/wire/client-network.ts'
 import type { StartedSignIn } from '../sign-in/sign-in.ts'
 import {
   addAccount,
@@ -60,6 +63,24 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
   const askForDeviceCode = (address: string) =>
     send('/oauth/device', address, { client_id: 'stemma', scope: 'openid' })
 
+  /** Stores a device code for each address, as requests from there do, but in one transaction. */
+  async function storeDeviceCodes(addresses: string[]): Promise<void> {
+    const states = openExpiringStates({ secret: platform.secret, now: Date.now })
+    await platform.store.write(function* () {
+      for (const address of addresses) {
+        const id = randomUUID()
+        yield* states.put('DeviceCode', id, {}, 600, { networks: networksOf(address), userCode: id })
+      }
+    })
+  }
+
+  /** The statuses of requests for a device code, one for each address. */
+  async function statusesAt(addresses: string[]): Promise<number[]> {
+    const statuses: number[] = []
+    for (const address of addresses) statuses.push((await askForDeviceCode(address)).status)
+    return statuses
+  }
+
   const visitorAt = (address: string) => Object.assign(new Visitor(platform.url), { address })
 
   type Unfinished = {
@@ -94,14 +115,16 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
     const address = '198.51.100.1'
     const unfinished = await beginAt(address)
     const rowsBefore = await anonymousRows()
-    const statuses: number[] = []
-    for (let count = 0; count < maxDeviceCodes.narrow + 20; count++) {
+    for (let count = 0; count < 120; count++) {
       await send((await begin(party)).url, address)
       await send('/device', address)
       await send('/oauth/logout', address)
-      statuses.push((await askForDeviceCode(address)).status)
     }
-    assert.deepEqual(statuses, [...Array(maxDeviceCodes.narrow - 1).fill(200), ...Array(21).fill(429)])
+    assert.equal(await anonymousRows(), rowsBefore)
+    // With the code of `unfinished`, 10 more reach the limit.
+    await storeDeviceCodes(Array(maxDeviceCodes.narrow - 11).fill(address))
+    const statuses = await statusesAt(Array(30).fill(address))
+    assert.deepEqual(statuses, [...Array(10).fill(200), ...Array(20).fill(429)])
     assert.equal(await anonymousRows(), rowsBefore + maxDeviceCodes.narrow - 1)
     const { text, retryAfter } = await askForDeviceCode(address)
     assert.deepEqual(JSON.parse(text), {
@@ -115,14 +138,13 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
 
   test('with many IPv6 networks (/64) does not hinder others', async () => {
     const unfinished = await beginAt('2001:db8:7::1')
-    const statuses = new Map<number, number>()
-    for (let count = 1; count < maxDeviceCodes.middle + 20; count++) {
-      const address = `2001:db8:7:${count.toString(16)}::1`
-      if (count <= 20) await send((await begin(party)).url, address)
-      const { status } = await askForDeviceCode(address)
-      statuses.set(status, (statuses.get(status) ?? 0) + 1)
-    }
-    assert.deepEqual(Object.fromEntries(statuses), { 200: maxDeviceCodes.middle - 1, 429: 20 })
+    const addresses = Array.from({ length: 319 }, (_, at) => `2001:db8:7:${(at + 1).toString(16)}::1`)
+    for (const address of addresses.slice(0, 20)) await send((await begin(party)).url, address)
+    // With the code of `unfinished`, 10 more reach the limit.
+    const stored = maxDeviceCodes.middle - 11
+    await storeDeviceCodes(addresses.slice(0, stored))
+    const statuses = await statusesAt(addresses.slice(stored))
+    assert.deepEqual(statuses, [...Array(10).fill(200), ...Array(20).fill(429)])
     await assertFinishes(unfinished)
     await assertFinishes(await beginAt('2001:db8:8::1'))
   })
