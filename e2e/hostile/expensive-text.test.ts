@@ -7,7 +7,9 @@ import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import type { Overrides } from '../../server/app.ts'
 import { openChecks } from '../../server/checks.ts'
+import type { Engine } from '../../server/testing/stores.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { ExchangePlatform } from '../sign-in/exchange-platform.ts'
 import { startExchangePlatform } from '../sign-in/exchange-platform.ts'
@@ -31,12 +33,107 @@ const violationOf = (error: { details?: JsonObject[] } | undefined) =>
     ({ fieldViolations = [] }) => fieldViolations as { field: string; description: string }[],
   )[0]
 
+/** Signs with ES256, since an RSA key takes longer to generate than most of these tests take. */
+const startChecked = (engine: Engine, overrides?: Overrides) =>
+  startExchangePlatform(engine, overrides, 'ES256')
+
 onEachStore('text that is expensive to check', (engine) => {
+  describe('does not delay others while a thread is busy', () => {
+    let setUp: ExchangePlatform
+    before(async () => {
+      setUp = await startChecked(engine, {
+        checkLimits: { program: stuck, timeLimitMs: 600_000, maxPerOwner: 1 },
+        drainTimeoutMs: 0,
+      })
+    })
+
+    test('and is aborted when the server stops', async () => {
+      const { platform, doors, issuer } = setUp
+      const { token, organization: parent } = platform.owner
+      const [rest, grpc] = doors
+      const repo = (await setUp.callAsOwner(createRepo, { parent, repo: { name: 'app' } })).uid as string
+      let answered = 0
+      const countAnswer = <T>(outcome: T) => {
+        answered++
+        return outcome
+      }
+      const readme = { repoReadme: { uid: repo, content: 'text' } }
+      const busy = [rest.call(updateRepoReadme, readme, token).then(countAnswer)]
+      const stranger = await platform.addOrganization('stranger')
+      const claimMatch = { issuer: issuer.issuer, subjectPattern: 'a+' }
+      const theirs = { parent: stranger.organization, identity: { name: 'x', claimMatch } }
+      busy.push(grpc.call(createIdentity, theirs, stranger.token).then(countAnswer))
+      for (const door of doors) {
+        for (let count = 0; count < 10; count++)
+          assert.ok((await door.call(GroupsService.method.listGroups, {}, token)).body)
+        // Each caller may have one check at a time here. A call without permission starts no check.
+        const again = await door.call(updateRepoReadme, readme, token)
+        assert.equal(again.error?.code, 8, again.error?.message)
+        const forbidden = await door.call(updateRepoReadme, readme, stranger.token)
+        assert.equal(forbidden.error?.code, 7)
+        const own = { parent, identity: { name: 'x', claimMatch } }
+        assert.equal((await door.call(createIdentity, own, stranger.token)).error?.code, 7)
+      }
+      assert.equal(answered, 0)
+      const outcomes = Promise.all(busy)
+      await setUp.stop()
+      for (const { error } of await outcomes) assert.equal(error?.code, 14, error?.message)
+    })
+  })
+
+  test('is refused with a clear error after the time limit', async () => {
+    const setUp = await startChecked(engine, { checkLimits: { program: stuck, timeLimitMs: 1 } })
+    try {
+      const { token, organization: parent } = setUp.platform.owner
+      const repo = (await setUp.callAsOwner(createRepo, { parent, repo: { name: 'app' } })).uid as string
+      for (const door of setUp.doors) {
+        const { error } = await door.call(
+          updateRepoReadme,
+          { repoReadme: { uid: repo, content: 'x' } },
+          token,
+        )
+        assert.equal(violationOf(error as never)?.field ?? error?.message, 'content')
+        assert.match(error?.message ?? '', /is too complex to be checked; make it simpler/)
+        const claimMatch = { issuer: setUp.issuer.issuer, subjectPattern: 'a+' }
+        const created = await door.call(
+          createIdentity,
+          { parent, identity: { name: 'x', claimMatch } },
+          token,
+        )
+        assert.match(created.error?.message ?? '', /[pP]attern: is too complex; make it simpler/)
+      }
+    } finally {
+      await setUp.stop()
+    }
+  })
+
+  test('is checked in an update only if the update changes it', async () => {
+    const setUp = await startChecked(engine)
+    try {
+      const issuer = setUp.issuer.issuer
+      const { uid } = await setUp.createIdentity({ claimMatch: { issuer, subjectPattern: 'a+' } })
+      const change = (claimMatch: JsonObject) => ({ identity: { uid, claimMatch } })
+      await setUp.callAsOwner(updateIdentity, change({ audience: 'https://other.test' }))
+      const [door] = setUp.doors
+      const { error } = await door.call(
+        updateIdentity,
+        change({ subjectPattern: '(' }),
+        setUp.platform.owner.token,
+      )
+      assert.match(error?.message ?? '', /subjectPattern: must be an RE2 regular expression/)
+    } finally {
+      await setUp.stop()
+    }
+  })
+})
+
+// On SQLite only, since the threads do not use the store.
+describe('text that takes much time or memory to check', () => {
   describe('is refused', () => {
     let setUp: ExchangePlatform
     let repo: string
     before(async () => {
-      setUp = await startExchangePlatform(engine)
+      setUp = await startChecked('sqlite')
       const parent = setUp.platform.owner.organization
       repo = (await setUp.callAsOwner(createRepo, { parent, repo: { name: 'app' } })).uid as string
     })
@@ -78,95 +175,12 @@ onEachStore('text that is expensive to check', (engine) => {
         assert.equal((await call('b')).error?.code, 7)
       }
     })
-
-    test('in an update only if the update changes it', async () => {
-      const issuer = setUp.issuer.issuer
-      const { uid } = await setUp.createIdentity({ claimMatch: { issuer, subjectPattern: 'a+' } })
-      const change = (claimMatch: JsonObject) => ({ identity: { uid, claimMatch } })
-      await setUp.callAsOwner(updateIdentity, change({ audience: 'https://other.test' }))
-      const [door] = setUp.doors
-      const { error } = await door.call(
-        updateIdentity,
-        change({ subjectPattern: '(' }),
-        setUp.platform.owner.token,
-      )
-      assert.match(error?.message ?? '', /subjectPattern: must be an RE2 regular expression/)
-    })
-  })
-
-  describe('does not delay others while a thread is busy', () => {
-    let setUp: ExchangePlatform
-    before(async () => {
-      setUp = await startExchangePlatform(engine, {
-        checkLimits: { program: stuck, timeLimitMs: 600_000, maxPerOwner: 1 },
-        drainTimeoutMs: 0,
-      })
-    })
-
-    test('and is aborted when the server stops', async () => {
-      const { platform, doors, issuer } = setUp
-      const { token, organization: parent } = platform.owner
-      const [rest, grpc] = doors
-      const repo = (await setUp.callAsOwner(createRepo, { parent, repo: { name: 'app' } })).uid as string
-      let answered = 0
-      const countAnswer = <T>(outcome: T) => {
-        answered++
-        return outcome
-      }
-      const readme = { repoReadme: { uid: repo, content: 'text' } }
-      const busy = [rest.call(updateRepoReadme, readme, token).then(countAnswer)]
-      const stranger = await platform.addOrganization('stranger')
-      const claimMatch = { issuer: issuer.issuer, subjectPattern: 'a+' }
-      const theirs = { parent: stranger.organization, identity: { name: 'x', claimMatch } }
-      busy.push(grpc.call(createIdentity, theirs, stranger.token).then(countAnswer))
-      for (const door of doors) {
-        for (let count = 0; count < 10; count++)
-          assert.ok((await door.call(GroupsService.method.listGroups, {}, token)).body)
-        // Each caller may have one check at a time here. A call without permission starts no check.
-        const again = await door.call(updateRepoReadme, readme, token)
-        assert.equal(again.error?.code, 8, again.error?.message)
-        const forbidden = await door.call(updateRepoReadme, readme, stranger.token)
-        assert.equal(forbidden.error?.code, 7)
-        const own = { parent, identity: { name: 'x', claimMatch } }
-        assert.equal((await door.call(createIdentity, own, stranger.token)).error?.code, 7)
-      }
-      assert.equal(answered, 0)
-      const outcomes = Promise.all(busy)
-      await setUp.stop()
-      for (const { error } of await outcomes) assert.equal(error?.code, 14, error?.message)
-    })
-  })
-
-  test('is refused with a clear error after the time limit', async () => {
-    const setUp = await startExchangePlatform(engine, { checkLimits: { program: stuck, timeLimitMs: 1 } })
-    try {
-      const { token, organization: parent } = setUp.platform.owner
-      const repo = (await setUp.callAsOwner(createRepo, { parent, repo: { name: 'app' } })).uid as string
-      for (const door of setUp.doors) {
-        const { error } = await door.call(
-          updateRepoReadme,
-          { repoReadme: { uid: repo, content: 'x' } },
-          token,
-        )
-        assert.equal(violationOf(error as never)?.field ?? error?.message, 'content')
-        assert.match(error?.message ?? '', /is too complex to be checked; make it simpler/)
-        const claimMatch = { issuer: setUp.issuer.issuer, subjectPattern: 'a+' }
-        const created = await door.call(
-          createIdentity,
-          { parent, identity: { name: 'x', claimMatch } },
-          token,
-        )
-        assert.match(created.error?.message ?? '', /[pP]attern: is too complex; make it simpler/)
-      }
-    } finally {
-      await setUp.stop()
-    }
   })
 
   test('ends only its thread if it needs more memory than a thread has, and the server answers others', async () => {
     // By default a thread has 80 MB, and the worst readme of 64 KB needs less. So this test lowers the limit.
     const checkLimits = { maxHeapMb: 24, maxThreads: 1, timeLimitMs: 600_000 }
-    const setUp = await startExchangePlatform(engine, { checkLimits })
+    const setUp = await startChecked('sqlite', { checkLimits })
     try {
       const { token, organization: parent } = setUp.platform.owner
       const repo = (await setUp.callAsOwner(createRepo, { parent, repo: { name: 'app' } })).uid as string
