@@ -15,11 +15,12 @@ import { openStore, prepareStore, talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
 import type { Store } from '../../server/store/db.ts'
 import type { Portion } from '../../server/store/dump.ts'
+import { copyGroup } from '../../server/testing/group-copies.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import type { Engine } from '../../server/testing/stores.ts'
 import { onEachStore, temporaryStore } from '../../server/testing/stores.ts'
-import { remove, runStemmad, runStemmadInline, temporaryFolder } from './stemmad.ts'
+import { remove, runStemmadInline, temporaryFolder } from './stemmad.ts'
 
 onEachStore('a backup', (engine) => {
   let platform: Platform
@@ -34,14 +35,25 @@ onEachStore('a backup', (engine) => {
     settings = ['--data-dir', dataDir, ...(databaseUrl ? ['--database-url', databaseUrl] : [])]
     const { organization } = platform.owner
     await platform.addUser('ada@example.com')
+    const team = `${organization}/${'f'.repeat(16)}`
+    const copied = `${team}/${'f'.repeat(16)}`
+    await platform.store.write(function* () {
+      for (const uid of [team, copied])
+        yield* createEntry(operatorAccess, groups, create(GroupSchema, { name: 'team' }), {
+          uid,
+          now: Date.now(),
+        })
+    })
     // More rows of a table than one portion of a backup has (500).
-    for (let at = 0; at < 700; at++) await platform.addIdentity(organization)
-    const record = JSON.stringify({
+    await copyGroup(platform.store, copied, 700)
+    const record = join(folder, 'record.json')
+    const content = JSON.stringify({
       ...{ id: 'GHSA-2222-3333-4444', modified: '2026-02-03T04:05:06Z', aliases: ['CVE-2026-1'] },
       affected: [{ package: { ecosystem: 'npm', name: 'left-pad' }, versions: ['1.0'] }],
     })
-    const args = ['import', 'advisories', '--group', organization, '-', ...settings, '--secret-key', key]
-    assert.equal((await runStemmad(folder, args, undefined, record)).code, 0)
+    await writeFile(record, content)
+    const imported = await run('import', 'advisories', '--group', organization, record, ...settings)
+    assert.equal(imported.code, 0, imported.stderr)
   })
   after(async () => {
     await platform.stop()
@@ -174,10 +186,10 @@ onEachStore('a backup', (engine) => {
   test('needs the secret key of the original store', async () => {
     const file = await backUp('secret')
     await withEmptyStore('sqlite', async (targetSettings) => {
-      const without = await runStemmad(folder, ['restore', file, ...targetSettings])
+      const without = await runStemmadInline(['restore', file, ...targetSettings])
       assert.equal(without.code, 2)
       assert.match(without.stderr, /put the secret key of the server that made the backup/)
-      const wrong = await runStemmad(folder, [
+      const wrong = await runStemmadInline([
         'restore',
         file,
         ...targetSettings,
