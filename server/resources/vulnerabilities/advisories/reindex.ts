@@ -4,12 +4,14 @@ import type { Store } from '../../../store/db.ts'
 import { documentNumberOf, newBlock } from '../../../store/postings/numbering.ts'
 import { addPostings } from '../../../store/postings/postings.ts'
 import { termHashes } from '../../../store/postings/term-hash.ts'
-import { sql } from '../../../store/sql.ts'
+import { among, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { all } from '../../../store/work.ts'
 import { advisoryIndex, splitLines } from './terms.ts'
 
 const rowsPerTransaction = 2000
+/** The maximum number of uids in the `in (…)` of one statement. */
+const uidsPerStatement = 512
 
 export async function reindexAdvisories(store: Store): Promise<void> {
   while ((await store.query(sql`select 1 from advisories where segment = 0 limit 1`)).length > 0)
@@ -28,5 +30,7 @@ function* indexBatch(): Work<void> {
     hashes: termHashes(rootOf(uid), splitLines(terms), splitLines(texts)),
   }))
   yield* addPostings(advisoryIndex, segment, documents)
-  for (const [uid] of rows) yield sql`update advisories set segment = ${segment} where uid = ${uid as string}`
+  const uids = rows.map(([uid]) => uid as string)
+  for (let at = 0; at < uids.length; at += uidsPerStatement)
+    yield sql`update advisories set segment = ${segment} where uid in ${among(uids.slice(at, at + uidsPerStatement))}`
 }
