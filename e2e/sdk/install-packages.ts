@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { temporaryFolder } from '../server/stemmad.ts'
+import { temporaryFolder } from '../../server/testing/stores.ts'
 
 const root = join(import.meta.dirname, '../..')
 /** The Node that runs the tests, and the npm that started them. */

@@ -8,12 +8,11 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import { gzipSync } from 'node:zlib'
 import { services } from '@stemma/api/gen/services.ts'
-import { build } from 'esbuild'
 import type { Bootstrapped, Program, RunningServer } from '../server/stemmad.ts'
 import { remove, runStemmad, serve } from '../server/stemmad.ts'
 import { newBrowserContext, noChromium, openChromium } from '../sign-in/chromium.ts'
+import { bundle, importOneService } from './bundle.ts'
 import { installPackages, runNpm } from './install-packages.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -33,22 +32,7 @@ describe('the packages', { timeout: 900_000 }, () => {
   const manifestOf = async (name: string) =>
     JSON.parse(await readFile(join(folder, 'node_modules/@stemma', name, 'package.json'), 'utf8'))
 
-  async function bootstrap(): Promise<Bootstrapped> {
-    const args = ['bootstrap', '--org', 'acme', '--json', '--base-url', 'http://stemma.test']
-    const { stdout, stderr } = await runStemmad(folder, args, {}, undefined, stemmad)
-    assert.match(stdout, /^\{/, stderr)
-    return JSON.parse(stdout)
-  }
-
-  async function withServer(args: string[], use: (server: RunningServer) => Promise<void>): Promise<void> {
-    const server = await serve(folder, ['--drain-delay', '0', ...args], stemmad)
-    try {
-      await use(server)
-    } finally {
-      server.signal('SIGINT')
-      await server.exited
-    }
-  }
+  const run = (args: string[], input?: string) => runStemmad(folder, args, {}, input, stemmad)
 
   test('contain JavaScript and declarations, and no tests or sources', async () => {
     for (const name of ['api', 'server', 'cli']) {
@@ -118,46 +102,92 @@ describe('the packages', { timeout: 900_000 }, () => {
     assert.equal((await manifestOf('server')).engines.node, '>=24')
   })
 
-  test('check readmes in a worker thread, and refuse common passwords', async () => {
-    const { token, organization } = await bootstrap()
-    await withServer([], async ({ url }) => {
+  test('refuse common passwords', async () => {
+    const { code, stderr } = await run(
+      ['users', 'add', 'ada@example.com', '--password-file', '-'],
+      'Password2026!',
+    )
+    assert.deepEqual([code, stderr], [2, 'the password must be harder to guess\n'])
+  })
+
+  describe('as a server', () => {
+    let owner: Bootstrapped
+    /** Serves a page that loads the SDK. */
+    let pages: Pages
+    let server: RunningServer
+    before(async () => {
+      const { stdout, stderr } = await run([
+        'bootstrap',
+        '--org',
+        'acme',
+        '--json',
+        '--base-url',
+        'http://stemma.test',
+      ])
+      assert.match(stdout, /^\{/, stderr)
+      owner = JSON.parse(stdout)
+      pages = await servePages((await bundle(importOneService('@stemma/api/json'), folder)).text)
+      server = await serve(folder, ['--drain-delay', '0', '--cors-origins', pages.origin], stemmad)
+    })
+    after(async () => {
+      pages?.close()
+      server?.signal('SIGINT')
+      await server?.exited
+    })
+
+    test('check readmes in a worker thread', async () => {
       const send = async (method: string, path: string, body: object) => {
-        const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-        const answer = await fetch(url + path, { method, headers, body: JSON.stringify(body) })
+        const headers = { authorization: `Bearer ${owner.token}`, 'content-type': 'application/json' }
+        const answer = await fetch(server.url + path, { method, headers, body: JSON.stringify(body) })
         return { status: answer.status, body: (await answer.json()) as { uid: string; message: string } }
       }
-      const repo = await send('POST', `/registry/v2beta1/repos/${organization.uid}`, { name: 'app' })
+      const repo = await send('POST', `/registry/v2beta1/repos/${owner.organization.uid}`, { name: 'app' })
       const readme = `/registry/v2beta1/repos/${repo.body.uid}/readme`
       assert.equal((await send('PATCH', readme, { content: '# Title' })).status, 200)
       const unsafe = await send('PATCH', readme, { content: '<script>x</script>' })
       assert.match(unsafe.body.message, /must not contain unsafe HTML/)
     })
-    const add = ['users', 'add', 'ada@example.com', '--password-file', '-']
-    const { code, stderr } = await runStemmad(folder, add, {}, 'Password2026!', stemmad)
-    assert.deepEqual([code, stderr], [2, 'the password must be harder to guess\n'])
-  })
 
-  test('serve, import in a worker thread, and answer the SDK', async () => {
-    const { token, organization } = await bootstrap()
-    const record = { schema_version: '1.7.3', id: 'GHSA-1', modified: '2026-02-03T04:05:06Z' }
-    const affected = [{ package: { ecosystem: 'npm', name: 'left-pad' } }]
-    await writeFile(join(folder, 'dump.jsonl'), `${JSON.stringify({ ...record, affected })}\n`)
-    const args = ['import', 'advisories', '--group', organization.uid, 'dump.jsonl']
-    const imported = await runStemmad(folder, args, {}, undefined, stemmad)
-    assert.equal(imported.code, 0, imported.stderr)
-    await withServer([], async ({ url }) => {
+    test('import in a worker thread, and answer the SDK', async () => {
+      const record = { schema_version: '1.7.3', id: 'GHSA-1', modified: '2026-02-03T04:05:06Z' }
+      const affected = [{ package: { ecosystem: 'npm', name: 'left-pad' } }]
+      await writeFile(join(folder, 'dump.jsonl'), `${JSON.stringify({ ...record, affected })}\n`)
+      const imported = await run(['import', 'advisories', '--group', owner.organization.uid, 'dump.jsonl'])
+      assert.equal(imported.code, 0, imported.stderr)
       const program = `
         import { createClient, list } from '@stemma/api'
         import { GroupsService } from '@stemma/api/platform/iam/v2beta1/group'
         import { AdvisoriesService } from '@stemma/api/platform/vulnerabilities/v2beta1/advisory'
-        const options = { baseUrl: ${JSON.stringify(url)}, token: ${JSON.stringify(token)} }
+        const options = { baseUrl: ${JSON.stringify(server.url)}, token: ${JSON.stringify(owner.token)} }
         const groups = createClient(GroupsService, options)
-        await groups.createGroup({ parent: ${JSON.stringify(organization.uid)}, group: { name: 'team' } })
+        await groups.createGroup({ parent: ${JSON.stringify(owner.organization.uid)}, group: { name: 'team' } })
         for await (const { name } of list(groups.listGroups, {})) console.log(name)
         for await (const { id } of createClient(AdvisoriesService, options).exportAdvisoriesOsv({})) console.log(id)`
       await writeFile(join(folder, 'use.js'), program)
       const { stdout } = await promisify(execFile)(node, ['use.js'], { cwd: folder })
       assert.deepEqual(stdout.trim().split('\n').sort(), ['GHSA-1', 'acme', 'team'])
+    })
+
+    test('list groups for the SDK in a browser', { skip: noChromium ?? false }, async () => {
+      const browser = await openChromium()
+      try {
+        const page = await (await newBrowserContext(browser, { javaScriptEnabled: true })).newPage()
+        await page.goto(pages.origin)
+        await page.waitForFunction('globalThis.createClient')
+        const listNames = (options: object) =>
+          page.evaluate(`(async () => {
+            const groups = createClient(GroupsService, ${JSON.stringify(options)})
+            const names = []
+            for await (const { name } of list(groups.listGroups, { pageSize: 1 })) names.push(name)
+            return names
+          })().catch(({ code, reason, requestId }) => ({ code, reason, requestId: typeof requestId }))`)
+        const names = await listNames({ baseUrl: server.url, token: owner.token })
+        assert.ok((names as string[]).includes('acme'))
+        const refused = { code: 16, reason: 'UNAUTHENTICATED', requestId: 'string' }
+        assert.deepEqual(await listNames({ baseUrl: server.url }), refused)
+      } finally {
+        await browser.close()
+      }
     })
   })
 
@@ -183,111 +213,62 @@ describe('the packages', { timeout: 900_000 }, () => {
     )
     for (const [file, text] of Object.entries(programs)) await writeFile(join(folder, file), text)
     const compiler = join(root, 'node_modules/typescript/bin/tsc')
-    await promisify(execFile)(node, [compiler, '-p', '.'], { cwd: folder }).catch(({ stdout }) =>
-      assert.fail(stdout),
+    await promisify(execFile)(node, [compiler, '--singleThreaded', '-p', '.'], { cwd: folder }).catch(
+      ({ stdout }) => assert.fail(stdout),
     )
   })
 
-  describe('in a bundle', () => {
-    /** Bundles the installed packages for browsers. All sizes are in kB. */
-    async function bundle(contents: string) {
-      const { outputFiles, metafile } = await build({
-        stdin: { contents, resolveDir: folder },
-        ...{ bundle: true, minify: true, write: false, metafile: true, logLevel: 'silent' },
-        ...{ format: 'esm', platform: 'browser', target: 'es2022' },
-      })
-      const { contents: bytes, text } = outputFiles[0] as (typeof outputFiles)[0]
-      const inputs = Object.entries(Object.values(metafile.outputs)[0]?.inputs ?? {})
-      const kilobytes = (count: number) => Math.round(count / 100) / 10
-      const sizeOf = (place: RegExp) => {
-        const matching = inputs.filter(([path]) => place.test(path))
-        return kilobytes(matching.reduce((sum, [, { bytesInOutput }]) => sum + bytesInOutput, 0))
-      }
-      return {
-        text,
-        client: sizeOf(/@stemma\/api\/(?!gen\/)/),
-        protobufRuntime: sizeOf(/@bufbuild/),
-        minified: kilobytes(bytes.length),
-        zipped: kilobytes(gzipSync(bytes, { level: 9 }).length),
-      }
+  test('are small in a bundle, without the services that are not used', async (context) => {
+    const files = new Set(services.map(({ file }) => file.name))
+    const calls = services.flatMap(({ methods }) => methods).length
+    const measure = async (entry: string) => {
+      const one = await bundle(importOneService(entry), folder)
+      const all = await bundle(importAllServices(entry, files), folder)
+      const report = (content: string, { client, minified, zipped }: typeof one) =>
+        context.diagnostic(
+          `${entry} with ${content}: ${minified} kB minified, of which the client is ${client} kB; ${zipped} kB zipped`,
+        )
+      report('one service', one)
+      report(`all ${files.size} files of services`, all)
+      assert.ok(one.client < 15)
+      assert.doesNotMatch(one.text, /advisories/i)
+      return { one, all }
     }
-
-    const importOneService = (entry: string) => `
-      import { createClient, list } from '${entry}'
-      import { GroupsService } from '${entry}/platform/iam/v2beta1/group'
-      Object.assign(globalThis, { createClient, list, GroupsService })`
-
-    const importAllServices = (entry: string, files: Set<string>) =>
-      [
-        `export * from '${entry}'`,
-        ...Array.from(
-          files,
-          (file, at) => `import * as s${at} from '${entry}/${file}'; console.log(Object.values(s${at}))`,
-        ),
-      ].join('\n')
-
-    test('the SDK is small, and unused services are left out', async (context) => {
-      const files = new Set(services.map(({ file }) => file.name))
-      const calls = services.flatMap(({ methods }) => methods).length
-      const measure = async (entry: string) => {
-        const one = await bundle(importOneService(entry))
-        const all = await bundle(importAllServices(entry, files))
-        const report = (content: string, { client, minified, zipped }: typeof one) =>
-          context.diagnostic(
-            `${entry} with ${content}: ${minified} kB minified, of which the client is ${client} kB; ${zipped} kB zipped`,
-          )
-        report('one service', one)
-        report(`all ${files.size} files of services`, all)
-        assert.ok(one.client < 15)
-        assert.doesNotMatch(one.text, /advisories/i)
-        return { one, all }
-      }
-      const json = await measure('@stemma/api/json')
-      assert.ok(json.one.minified < 15)
-      assert.ok(json.all.minified < 60)
-      assert.equal(json.all.protobufRuntime, 0)
-      assert.equal(json.all.text.match(/\bverb:"/g)?.length, calls)
-      const messages = await measure('@stemma/api')
-      assert.ok(messages.one.zipped < 50)
-      assert.ok(messages.all.zipped < 80)
-    })
-
-    test('the SDK lists groups in a browser', { skip: noChromium ?? false }, async () => {
-      const { text } = await bundle(importOneService('@stemma/api/json'))
-      const pages = createServer((request, response) => {
-        if (request.url === '/sdk.js') response.setHeader('content-type', 'text/javascript').end(text)
-        else
-          response
-            .setHeader('content-type', 'text/html')
-            .end('<!doctype html><script type=module src=sdk.js></script>')
-      })
-      await once(pages.listen(0, '127.0.0.1'), 'listening')
-      const origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`
-      const { token } = await bootstrap()
-      const browser = await openChromium()
-      try {
-        await withServer(['--cors-origins', origin], async ({ url: baseUrl }) => {
-          const page = await (await newBrowserContext(browser, { javaScriptEnabled: true })).newPage()
-          await page.goto(origin)
-          await page.waitForFunction('globalThis.createClient')
-          const listNames = (options: object) =>
-            page.evaluate(`(async () => {
-              const groups = createClient(GroupsService, ${JSON.stringify(options)})
-              const names = []
-              for await (const { name } of list(groups.listGroups, { pageSize: 1 })) names.push(name)
-              return names
-            })().catch(({ code, reason, requestId }) => ({ code, reason, requestId: typeof requestId }))`)
-          assert.ok(((await listNames({ baseUrl, token })) as string[]).includes('acme'))
-          const refused = { code: 16, reason: 'UNAUTHENTICATED', requestId: 'string' }
-          assert.deepEqual(await listNames({ baseUrl }), refused)
-        })
-      } finally {
-        await browser.close()
-        pages.close()
-      }
-    })
+    const json = await measure('@stemma/api/json')
+    assert.ok(json.one.minified < 15)
+    assert.ok(json.all.minified < 60)
+    assert.equal(json.all.protobufRuntime, 0)
+    assert.equal(json.all.text.match(/\bverb:"/g)?.length, calls)
+    const messages = await measure('@stemma/api')
+    assert.ok(messages.one.zipped < 50)
+    assert.ok(messages.all.zipped < 80)
   })
 })
+
+const importAllServices = (entry: string, files: Set<string>) =>
+  [
+    `export * from '${entry}'`,
+    ...Array.from(
+      files,
+      (file, at) => `import * as s${at} from '${entry}/${file}'; console.log(Object.values(s${at}))`,
+    ),
+  ].join('\n')
+
+type Pages = { origin: string; close(): void }
+
+/** Serves a page whose only script is `script`. */
+async function servePages(script: string): Promise<Pages> {
+  const pages = createServer((request, response) => {
+    if (request.url === '/sdk.js') response.setHeader('content-type', 'text/javascript').end(script)
+    else
+      response
+        .setHeader('content-type', 'text/html')
+        .end('<!doctype html><script type=module src=sdk.js></script>')
+  })
+  await once(pages.listen(0, '127.0.0.1'), 'listening')
+  const { port } = pages.address() as AddressInfo
+  return { origin: `http://127.0.0.1:${port}`, close: () => pages.close() }
+}
 
 const importPattern =
   /^(?:import|export)\b[^'"();=]*\bfrom ['"]([^'"]+)|^import ['"]([^'"]+)|\bimport\(['"]([^'"]+)/gm
