@@ -27,7 +27,7 @@ import {
 import { signInAccess } from '../../server/policy/system-access.ts'
 import { acceptInvite } from '../../server/resources/iam/group-invites/accept.ts'
 import type { Store } from '../../server/store/db.ts'
-import { raw, sql } from '../../server/store/sql.ts'
+import { join, raw, sql } from '../../server/store/sql.ts'
 import type { Work } from '../../server/store/work.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { Drawn } from '../iam/world.ts'
@@ -61,7 +61,17 @@ const tables = [
 ]
 type TableName = (typeof tables)[number]
 
+type State = {
+  /** Of all tables, in the order in which they were created. */
+  rows: [table: TableName, createTime: number, uid: string][]
+  roles: [uid: string, bits: string][]
+  grants: [holder: string, place: string, role: string][]
+  holders: [uid: string, json: string, secret: string][]
+}
+
 type Snapshot = {
+  /** The state as text, by which unchanged states are recognised. */
+  text: string
   uids: Record<TableName, string[]>
   /** The capabilities of each role, by uid. */
   bits: Map<string, ReadonlySet<number>>
@@ -84,35 +94,46 @@ const isCovered = (held: Held, bit: number, place: string) =>
 
 const lineage = (uid: string): string[] => (uid === '' ? [] : [uid, ...lineage(groupOf(uid))])
 
-/** Bindings grant roles to identities. Invites and providers grant roles to people who accept or sign in later. */
-async function readSnapshot(store: Store): Promise<Snapshot> {
-  return store.read(function* (): Work<Snapshot> {
-    const uids = {} as Snapshot['uids']
-    for (const table of tables) {
-      const rows = yield sql`select uid from ${raw(table)} order by create_time, uid`
-      uids[table] = rows.map(([uid]) => uid as string)
-    }
-    const roles = yield sql`select uid, bits from roles`
-    const bits = new Map(roles.map(([uid, text]) => [uid as string, decodeBits(text as string)]))
-    const held = new Map<string, Set<string>>()
-    const misplaced: string[] = []
+/** The rows from which a snapshot is computed, read with few statements, because this happens after every write. */
+async function readState(store: Store): Promise<State> {
+  const selections = tables.map(
+    (table) => sql`select ${raw(`'${table}'`)}, create_time, uid from ${raw(table)}`,
+  )
+  return store.read(function* (): Work<State> {
+    const rows = yield sql`${join(selections, ' union all ')} order by 2, 3`
+    const roles = yield sql`select uid, bits from roles order by uid`
+    // Bindings grant roles to identities. Invites and providers grant roles to people who accept or sign in later.
     const grants = yield sql`select identity, parent, role from role_bindings
       union all select uid, parent, role from group_invites
-      union all select uid, parent, default_role from identity_providers`
-    for (const [holder, place, role] of grants as [string, string, string][]) {
-      const set = held.get(holder) ?? new Set()
-      for (const bit of bits.get(role) ?? []) set.add(`${bit}@${place}`)
-      held.set(holder, set)
-      if (groupOf(role) !== '' && !isWithin(place, groupOf(role))) misplaced.push(`${role} in ${place}`)
-    }
-    const resources = yield sql`select uid, json, '' from identities
+      union all select uid, parent, default_role from identity_providers order by 1, 2, 3`
+    const holders = yield sql`select uid, json, '' from identities
       union all select uid, json, '' from group_invites
-      union all select uid, json, client_secret from identity_providers`
-    const recognition = new Map(
-      (resources as [string, string, string][]).map(([uid, ...row]) => [uid, recognitionOf(...row)]),
-    )
-    return { uids, bits, held, recognition, misplaced }
+      union all select uid, json, client_secret from identity_providers order by 1`
+    return { rows, roles, grants, holders } as State
   })
+}
+
+/** The current snapshot: `before` itself if no row has changed since. */
+async function readSnapshot(store: Store, before?: Snapshot): Promise<Snapshot> {
+  const state = await readState(store)
+  const text = JSON.stringify(state)
+  return text === before?.text ? before : snapshotOf(state, text)
+}
+
+function snapshotOf({ rows, roles, grants, holders }: State, text: string): Snapshot {
+  const uidsIn = (table: TableName) => rows.filter(([name]) => name === table).map(([, , uid]) => uid)
+  const uids = Object.fromEntries(tables.map((table) => [table, uidsIn(table)])) as Snapshot['uids']
+  const bits = new Map(roles.map(([uid, encoded]) => [uid, decodeBits(encoded)]))
+  const held = new Map<string, Set<string>>()
+  const misplaced: string[] = []
+  for (const [holder, place, role] of grants) {
+    const set = held.get(holder) ?? new Set()
+    for (const bit of bits.get(role) ?? []) set.add(`${bit}@${place}`)
+    held.set(holder, set)
+    if (groupOf(role) !== '' && !isWithin(place, groupOf(role))) misplaced.push(`${role} in ${place}`)
+  }
+  const recognition = new Map(holders.map(([uid, ...row]) => [uid, recognitionOf(...row)]))
+  return { text, uids, bits, held, recognition, misplaced }
 }
 
 function recognitionOf(json: string, secret: string): string {
@@ -400,6 +421,8 @@ function choose(
   }
 }
 
+type Caller = { identity: string; token: string }
+
 const bitOf = (number = 0) => capabilityOf(number)?.bit ?? -1
 
 const anyAttempt = fc
@@ -424,14 +447,14 @@ onEachStore('a caller with few capabilities', (engine) => {
   })
   after(() => setUp.stop())
 
-  async function tryWrite(snapshot: Snapshot, caller: string, draw: Draw, at: number) {
+  async function tryWrite(snapshot: Snapshot, { identity, token }: Caller, draw: Draw, at: number) {
     const write = pick(writes, draw.write) as Write // the list is not empty
-    const sent = write.request(choose(snapshot, caller, write.method, draw, at))
+    const sent = write.request(choose(snapshot, identity, write.method, draw, at))
     const isUpdate = write.method.input.fields.some(({ name }) => name === 'update_mask')
     const request: JsonObject = { ...sent, ...(isUpdate && draw.hasFullMask ? { updateMask: '*' } : {}) }
     const door = draw.isOverGrpc ? setUp.grpc : setUp.rest
-    const { body, error } = await door.call(write.method, request, await setUp.platform.tokenOf(caller))
-    const what = `${write.method.name} ${JSON.stringify(request)} by ${caller}`
+    const { body, error } = await door.call(write.method, request, token)
+    const what = `${write.method.name} ${JSON.stringify(request)} by ${identity}`
     assert.notEqual(error?.code, Code.INTERNAL, `${what}: ${error?.message}`)
     return { what, request, body }
   }
@@ -454,12 +477,14 @@ onEachStore('a caller with few capabilities', (engine) => {
       const { store } = setUp.platform
       const world = await setUp.load(plan)
       const caller = pick([...world.users, ...world.workloads], nthCaller) ?? ''
+      let token = await setUp.platform.tokenOf(caller)
       const codes: { uid: string; code: string }[] = []
       let before = await readSnapshot(store)
 
       async function checkGains(what: string, isAllowed: (gain: Gain) => boolean) {
-        const now = await readSnapshot(store)
+        const now = await readSnapshot(store, before)
         assert.deepEqual(now.misplaced, [], `${what}: grants a role outside its group`)
+        if (now === before) return
         for (const gain of gainsOf(before, now)) {
           const { holder, bit, place } = gain
           assert.ok(isAllowed(gain), `${what}: ${holder} gained ${nameOfBit(bit)} in ${place}`)
@@ -470,7 +495,9 @@ onEachStore('a caller with few capabilities', (engine) => {
 
       for (const [at, draw] of writes.entries()) {
         const heldByCaller = before.held.get(caller) ?? nothing
-        const { what, request, body } = await tryWrite(before, caller, draw, at)
+        const { what, request, body } = await tryWrite(before, { identity: caller, token }, draw, at)
+        // The write may have ended the sign-in of the caller.
+        if (body) token = await setUp.platform.tokenOf(caller)
         const isNewOrganization = request.parent === '' && body !== undefined
         if (body?.code) codes.push({ uid: body.uid as string, code: body.code as string })
         await checkGains(

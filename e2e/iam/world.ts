@@ -20,9 +20,7 @@ import { exampleOf } from '@stemma/api/reference/examples.ts'
 import fc from 'fast-check'
 import { builtInRoles } from '../../server/policy/built-in-roles.ts'
 import { capabilityNamed } from '../../server/policy/capabilities.ts'
-import { operatorAccess } from '../../server/policy/system-access.ts'
 import { resources } from '../../server/resource-list.ts'
-import { createEntry } from '../../server/resources/create.ts'
 import { accountAssociations } from '../../server/resources/iam/account-associations/table.ts'
 import { groupAccessRequests } from '../../server/resources/iam/group-access-requests/table.ts'
 import { groupInvites } from '../../server/resources/iam/group-invites/table.ts'
@@ -38,6 +36,7 @@ import { advisories } from '../../server/resources/vulnerabilities/advisories/ta
 import { newAdvisoryId } from '../../server/resources/vulnerabilities/advisory-id.ts'
 import type { Store } from '../../server/store/db.ts'
 import { raw, sql } from '../../server/store/sql.ts'
+import { createMany } from '../../server/testing/create-many.ts'
 
 export type Role = { uid: string; capabilities: ReadonlySet<string> }
 
@@ -211,69 +210,85 @@ export function writeWorld(store: Store, world: World): Promise<void> {
   return store.write(function* () {
     let count = 0
     const facts = (uid: string) => ({ uid, now: Date.now() - 1000 - (count++ % 5) })
-    for (const uid of world.groups)
-      yield* createEntry(operatorAccess, groups, create(GroupSchema, { name: 'group' }), facts(uid))
-    for (const [at, { uid, capabilities }] of world.roles.entries()) {
-      if (groupOf(uid) === '') continue
-      const numbers = [...capabilities].flatMap((name) => capabilityNamed(name)?.number ?? [])
-      const role = create(RoleSchema, { name: `role-${at}`, capabilities: numbers.sort((a, b) => a - b) })
-      yield* createEntry(operatorAccess, roles, role, facts(uid))
-    }
-    for (const uid of [...world.users, ...world.workloads])
-      yield* createEntry(operatorAccess, identities, robot(uid), facts(uid))
-    for (const { uid, identity, role } of world.bindings) {
-      const columns = { identity, role: role.uid }
-      yield* createEntry(operatorAccess, roleBindings, create(RoleBindingSchema), { ...facts(uid), columns })
-    }
-    for (const { uid, role } of world.providers) {
-      yield* createEntry(operatorAccess, identityProviders, provider(role), {
-        ...facts(uid),
-        columns: { client_secret: '' },
-      })
-    }
-    for (const uid of world.associations) {
-      const association = create(AccountAssociationSchema, {
-        name: 'accounts',
-        amazon: { account: '123456789012' },
-      })
-      yield* createEntry(operatorAccess, accountAssociations, association, facts(uid))
-    }
-    for (const { uid, role } of world.invites) {
-      const invite = create(GroupInviteSchema, {
-        roleUid: role,
-        keyId: uid,
-        expirationTime: timestampFromMs(inAnHour),
-      })
-      yield* createEntry(operatorAccess, groupInvites, invite, { ...facts(uid), columns: { digest: '' } })
-    }
-    for (const { uid, user } of world.accessRequests) {
-      yield* createEntry(operatorAccess, groupAccessRequests, create(GroupAccessRequestSchema), {
-        ...facts(uid),
-        columns: { identity: user },
-      })
-    }
-    for (const [at, uid] of world.repos.entries())
-      yield* createEntry(operatorAccess, repos, create(RepoSchema, { name: `repo-${at}` }), {
-        ...facts(uid),
-        columns: { readme: '' },
-      })
-    for (const [at, uid] of world.tags.entries()) {
-      const tag = create(TagSchema, { name: `tag-${at}`, digest: `sha256:${'0'.repeat(64)}` })
-      yield* createEntry(operatorAccess, tags, tag, facts(uid))
-    }
-    for (const uid of world.advisories) {
-      const advisoryId = newAdvisoryId(randomBytes)
-      const fields = { author: 'ada', artifactName: 'nginx', artifactType: 'apk' }
-      const advisory = create(AdvisorySchema, { uid, advisoryId, ...fields })
-      const { columns } = searchColumnsOf(advisory, '')
-      yield* createEntry(operatorAccess, advisories, advisory, { ...facts(uid), columns })
-    }
+    yield* createMany(
+      groups,
+      world.groups.map((uid) => [create(GroupSchema, { name: 'group' }), facts(uid)]),
+    )
+    yield* createMany(
+      roles,
+      world.roles
+        .filter(({ uid }) => groupOf(uid) !== '')
+        .map((role, at) => [customRole(role, `role-${at}`), facts(role.uid)]),
+    )
+    yield* createMany(
+      identities,
+      [...world.users, ...world.workloads].map((uid) => [robot(uid), facts(uid)]),
+    )
+    yield* createMany(
+      roleBindings,
+      world.bindings.map(({ uid, identity, role }) => [
+        create(RoleBindingSchema),
+        { ...facts(uid), columns: { identity, role: role.uid } },
+      ]),
+    )
+    yield* createMany(
+      identityProviders,
+      world.providers.map(({ uid, role }) => [
+        provider(role),
+        { ...facts(uid), columns: { client_secret: '' } },
+      ]),
+    )
+    yield* createMany(
+      accountAssociations,
+      world.associations.map((uid) => [association(), facts(uid)]),
+    )
+    yield* createMany(
+      groupInvites,
+      world.invites.map(({ uid, role }) => [
+        create(GroupInviteSchema, {
+          roleUid: role,
+          keyId: uid,
+          expirationTime: timestampFromMs(inAnHour),
+        }),
+        { ...facts(uid), columns: { digest: '' } },
+      ]),
+    )
+    yield* createMany(
+      groupAccessRequests,
+      world.accessRequests.map(({ uid, user }) => [
+        create(GroupAccessRequestSchema),
+        { ...facts(uid), columns: { identity: user } },
+      ]),
+    )
+    yield* createMany(
+      repos,
+      world.repos.map((uid, at) => [
+        create(RepoSchema, { name: `repo-${at}` }),
+        { ...facts(uid), columns: { readme: '' } },
+      ]),
+    )
+    yield* createMany(
+      tags,
+      world.tags.map((uid, at) => [
+        create(TagSchema, { name: `tag-${at}`, digest: `sha256:${'0'.repeat(64)}` }),
+        facts(uid),
+      ]),
+    )
+    yield* createMany(
+      advisories,
+      world.advisories.map((uid) => {
+        const advisory = newAdvisory(uid)
+        return [advisory, { ...facts(uid), columns: searchColumnsOf(advisory, '').columns }]
+      }),
+    )
     for (const { kind } of plainResources)
-      for (const [at, uid] of world.plain[kind.table.name]?.entries() ?? [])
-        yield* createEntry(operatorAccess, kind, exampleMessage(kind.desc, at), {
-          ...facts(uid),
-          columns: {},
-        })
+      yield* createMany(
+        kind,
+        (world.plain[kind.table.name] ?? []).map((uid, at) => [
+          exampleMessage(kind.desc, at),
+          { ...facts(uid), columns: {} },
+        ]),
+      )
   })
 }
 
@@ -282,6 +297,20 @@ function exampleMessage(desc: DescMessage, at: number): Message {
   const example = exampleOf(desc, 'create')
   return fromJson(desc, 'name' in example ? { ...example, name: `${example.name}-${at}` } : example)
 }
+
+function customRole({ capabilities }: Role, name: string) {
+  const numbers = [...capabilities].flatMap((capability) => capabilityNamed(capability)?.number ?? [])
+  return create(RoleSchema, { name, capabilities: numbers.sort((a, b) => a - b) })
+}
+
+const association = () =>
+  create(AccountAssociationSchema, { name: 'accounts', amazon: { account: '123456789012' } })
+
+const newAdvisory = (uid: string) =>
+  create(AdvisorySchema, {
+    ...{ uid, advisoryId: newAdvisoryId(randomBytes) },
+    ...{ author: 'ada', artifactName: 'nginx', artifactType: 'apk' },
+  })
 
 const robot = (uid: string) =>
   create(IdentitySchema, {

@@ -12,6 +12,7 @@ import { insertWithinLimits } from '../limits/quota/insert-within-limits.ts'
 import type { Grants } from '../policy/grants.ts'
 import type { Call } from '../rpc/call.ts'
 import { StoreError } from '../store/store-error.ts'
+import type { Entry } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import type { WriteAccess } from '../store/write-access.ts'
 import type { Reply } from '../wire/reply.ts'
@@ -105,14 +106,23 @@ export function* createEntry<D extends DescMessage, X extends ExtraColumns>(
   access: WriteAccess,
   kind: Kind<D, X>,
   draft: MessageShape<D>,
-  { uid, now, columns }: NewEntry<X>,
+  entry: NewEntry<X>,
 ): Work<void> {
+  const row = newEntryOf(kind, draft, entry)
+  yield* insertWithinLimits(access, kind.table, [row], lineage(parentOf(entry.uid)))
+}
+
+/** The row of a new resource. Sets the uid and the times in `draft`. */
+export function newEntryOf<D extends DescMessage, X extends ExtraColumns>(
+  kind: Kind<D, X>,
+  draft: MessageShape<D>,
+  { uid, now, columns }: NewEntry<X>,
+): Entry {
   const resource = draft as unknown as Resource
   resource.uid = uid
   stamp(kind.desc, resource, now)
   const fields = { uid, name: resource.name ?? '', createTime: now, updateTime: now }
-  const row = entryOf(kind, draft, fields, columns)
-  yield* insertWithinLimits(access, kind.table, [row], lineage(parentOf(uid)))
+  return entryOf(kind, draft, fields, columns)
 }
 
 function stamp(desc: DescMessage, resource: Times, now: number): void {
