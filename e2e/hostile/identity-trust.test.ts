@@ -1,9 +1,14 @@
 // Attacks on trust between identities. Identity A trusts identity B if the claim match of A accepts tokens that this
 // server issues to B. A caller who can change the claim match of B could then act as A.
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import type { JsonObject } from '@bufbuild/protobuf'
+import { fromJson } from '@bufbuild/protobuf'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
-import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { IdentitiesService, IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { newChildUid } from '@stemma/server/aip/uid.ts'
+import { identities } from '@stemma/server/resources/iam/identities/table.ts'
+import { createMany } from '@stemma/server/testing/create-many.ts'
 import type { TestIdentity } from '@stemma/server/testing/identities.ts'
 import type { ExampleContext } from '../contract/examples.ts'
 import { examples, make } from '../contract/examples.ts'
@@ -31,6 +36,17 @@ async function makeTeam(stage: ExampleContext): Promise<Team> {
 
 const makeIdentity = (stage: ExampleContext, parent: string, claimMatch: JsonObject) =>
   make(stage, createIdentity, { parent, identity: { name: 'robot', claimMatch } })
+
+const writeIdentities = async ({ platform }: ExampleContext, parent: string, claimMatches: JsonObject[]) =>
+  platform.store.write(() =>
+    createMany(
+      identities,
+      claimMatches.map((claimMatch) => [
+        fromJson(IdentitySchema, { name: 'robot', claimMatch }),
+        { uid: newChildUid(parent, Date.now(), randomBytes), now: Date.now() },
+      ]),
+    ),
+  )
 
 const change = (uid: string) => ({ identity: { uid, claimMatch: { subject: 'mine' } } })
 
@@ -194,18 +210,13 @@ examples('an administrator of identities in a team', {
     const { platform, owner } = stage
     const { team, robot, admin } = await makeTeam(stage)
     const stranger = await platform.addOrganization('stranger')
-    for (let count = 0; count < 51; count++)
-      await stage.succeed(
-        createIdentity,
-        { parent: stranger.organization, identity: { name: 'many', claimMatch: { issuer, subject: robot } } },
-        stranger.token,
-      )
+    await writeIdentities(stage, stranger.organization, Array(51).fill({ issuer, subject: robot }))
     assert.equal((await stage.fail(updateIdentity, change(robot), admin.token)).code, 7)
     await stage.succeed(updateIdentity, change(robot))
     const identity = { name: 'new', claimMatch: { issuer: ciIssuer, subject: 'new' } }
     await stage.succeed(createIdentity, { parent: team, identity }, admin.token)
-    for (let count = 0; count < 101; count++)
-      await makeIdentity(stage, owner.organization, { issuer, subjectPattern: `x{${count + 1}}` })
+    const patterns = Array.from({ length: 101 }, (_, at) => ({ issuer, subjectPattern: `x{${at + 1}}` }))
+    await writeIdentities(stage, owner.organization, patterns)
     assert.equal((await stage.fail(createIdentity, { parent: team, identity }, admin.token)).code, 7)
     await stage.succeed(createIdentity, { parent: team, identity })
   },
