@@ -26,15 +26,15 @@ import { onEachStore } from '../../server/testing/stores.ts'
  * less time.
  */
 const description = '😀'.repeat(2048)
-/** Copies of a group. Their list is about 20 MB of JSON, more than fits into the buffers between server and client. */
-const copyCount = 2500
+/** Copies of a group. Their list is about 10 MB of JSON, more than fits into the buffers between server and client. */
+const copyCount = 1250
 /** The copies, the group that is copied, and the organization. */
 const groupCount = copyCount + 2
 
 onEachStore('long lists of v1', (engine) => {
   let platform: Platform
   before(async () => {
-    platform = await startPlatform(engine, [], { unsentLimits: { perCaller: 30e6, total: 100e6 } })
+    platform = await startPlatform(engine, [], { unsentLimits: { perCaller: 15e6, total: 50e6 } })
     const group = create(GroupSchema, { name: 'copied', description })
     const uid = newChildUid(platform.owner.organization, Date.now(), randomBytes)
     await platform.store.write(() => createEntry(operatorAccess, groups, group, { uid, now: Date.now() }))
