@@ -223,7 +223,7 @@ examples('limits of groups', {
       assert.match(error.message, text)
     }
     const twice = await fail(setGroupLimits, { uid, resourceLimits: { repos: 1, repositories: 2 } })
-    assert.match(twice.message, /is the same limit as repos/)
+    assert.match(twice.message, /names the limit repos/)
     assert.deepEqual(
       (await succeed(setGroupLimits, { uid, resourceLimits: { idps: 2147483647, repositories: 0 } }))
         .resourceLimits,

@@ -53,7 +53,7 @@ export function matchTemplate(
   { tokens, manyIndex, customVerb, ending, variables }: Template,
   segments: readonly string[],
 ): Map<string, string> | undefined {
-  // With `**`, -1 is possible: `**` is one token but may match no segment.
+  // With `**`, `extra` may be -1: `**` is one token but may match no segment.
   const extra = segments.length - tokens.length
   if (manyIndex < 0 ? extra !== 0 : extra < -1) return undefined
   if (customVerb !== '' && !(segments.at(-1) ?? '').endsWith(ending)) return undefined

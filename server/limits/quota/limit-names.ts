@@ -32,7 +32,7 @@ export function parseLimits(
     const kind = kindNamed(name, kinds)
     if (kind === undefined) faults.push({ name, fault: unknownKind(name, kinds) })
     else if (limits.has(kind))
-      faults.push({ name, fault: `is the same limit as ${kind}, which is there already` })
+      faults.push({ name, fault: `names the limit ${kind}, which another entry already sets` })
     else if (!(Number.isInteger(limit) && limit >= 0 && limit <= maxLimit))
       faults.push({ name, fault: `must be a whole number from 0 to ${maxLimit}` })
     else limits.set(kind, limit)

@@ -96,7 +96,7 @@ describe('rate limits', () => {
     assert.equal(admitted(limits, 6, { identity: identityOf(other, 2) }), 6)
   })
 
-  test('do not count the calls of people for an organization', () => {
+  test('do not count calls of people against the limit of any organization', () => {
     const limits = openTestLimits({ read: { organization: 1 } }).open()
     assert.equal(admitted(limits, 50, { identity: 'c'.repeat(40) }), 50)
   })
@@ -263,14 +263,14 @@ function flood(limits: TestLimits, networks: number, callsEach = 1, first = 0): 
 }
 
 describe('an attacker with many networks', () => {
-  test('does not reset a spent bucket: a full table forgets buckets that are hardly used first', () => {
+  test('cannot reset a spent bucket: a full table first forgets the buckets that are hardly used', () => {
     const limits = openTestLimits({ read: { address: 1 } }).open({ maxMeters: 100 })
     assert.equal(admitted(limits, 50), 10)
     flood(limits, 10_000)
     assert.equal(admitted(limits, 50), 0)
   })
 
-  test('does not reset a spent bucket by using up fewer buckets than half of the table holds', () => {
+  test('cannot reset a spent bucket by using up other buckets, if these fill less than half of the table', () => {
     const limits = openTestLimits({ read: { address: 1 } }).open({ maxMeters: 100 })
     assert.equal(admitted(limits, 50), 10)
     flood(limits, 40, 10)

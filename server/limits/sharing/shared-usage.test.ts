@@ -14,7 +14,10 @@ const none = { caller: 0, organization: 0, address: 0 }
 const off = { read: none, list: none, write: none, exchange: none, 'sign-in': none }
 const identity = `${'a'.repeat(40)}/${'1'.repeat(16)}`
 
-/** Copies that exchange their calls when the test says so, and a caller that calls any of them. */
+/**
+ * Copies that report the numbers of their admitted calls to each other when the test says so, and a caller that calls
+ * any of them.
+ */
 function openTestCopies(count: number, rates: Partial<typeof none>) {
   let now = 0
   const options: CallLimitOptions = {
@@ -101,7 +104,7 @@ describe('a limit that copies share', () => {
     assert.ok(admitted <= 200 + 20 * 60, String(admitted))
   })
 
-  test('also applies to the organization of a caller that another copy has reported first', () => {
+  test('also applies to the organization of a caller that a copy knew from the report of another copy before its first own call', () => {
     const copies = openTestCopies(2, { caller: 1000, organization: 20 })
     const caller = (at: number) => `${'a'.repeat(40)}/${at.toString(16).padStart(16, '0')}`
     assert.equal(copies.call(0, 150, caller(1)), 150)
@@ -110,7 +113,7 @@ describe('a limit that copies share', () => {
     assert.equal(copies.call(1, 150, caller(2)), 0)
   })
 
-  test('shares the calls of a key only when there are enough of them', () => {
+  test('reports the calls of a caller to other copies only when there are enough of them', () => {
     const copies = openTestCopies(2, { caller: 20 })
     copies.call(0, 9)
     assert.deepEqual(copies.exchange(), [[], []])
@@ -119,7 +122,7 @@ describe('a limit that copies share', () => {
     assert.deepEqual(copies.exchange(), [[], []])
   })
 
-  test('sends a bounded number of keys at a time, and the rest the next time', () => {
+  test('reports a bounded number of callers at a time, and the rest the next time', () => {
     const copies = openTestCopies(2, { caller: 2 })
     for (let at = 0; at < 1500; at++)
       copies.call(0, 2, `${'b'.repeat(40)}/${at.toString(16).padStart(16, '0')}`)

@@ -17,11 +17,14 @@ export function* readPage(table: Table, listing: Listing): Work<Page> {
   const plan = yield* planList(table, listing)
   if (plan.kind !== 'joined') return yield* readRowsPage(table, listing, plan)
   const page = joinedPage(yield selectJoined(table, listing, plan))
-  // A page with large or stale rows is read row by row.
+  // A page with large or stale rows cannot be joined into one text by the engine, so its rows are selected separately.
   return page ?? (yield* readRowsPage(table, listing, yield* planRows(table, listing)))
 }
 
-/** A page without its total, for callers that do not need it: with filters, the total is counted for every page. */
+/**
+ * A page without its total, for callers that do not need it. This saves time: with filters, computing the total means
+ * counting the matching rows again for every page.
+ */
 export function* readUncountedPage(table: Table, listing: Listing): Work<UncountedPage> {
   const inOrder = { ...listing, scansInOrder: true }
   return yield* readRows(table, inOrder, yield* planRows(table, inOrder))

@@ -1,6 +1,6 @@
--- The tree, and the tables that access to it needs. Each row stores its resource as `proto`, and as `json`, which is
--- rendered from `proto`; `shape` identifies the message definition by which it was rendered. Uids and names are
--- compared as bytes on both engines.
+-- The tree, and the tables that are needed to decide who may access it. Each row stores its resource as `proto`, and as
+-- `json`, which is rendered from `proto`; `shape` identifies the message definition by which it was rendered. Uids and
+-- names are compared as bytes on both engines.
 
 create table groups (
   uid text /*pg collate "C" */ primary key,
