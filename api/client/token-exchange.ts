@@ -71,8 +71,9 @@ export function exchangeTokenSource({ issuer, subject, ...request }: ExchangeOpt
  *
  * @example
  * ```ts
- * accessTokenOf({ token: 'eyJhbGciOi…', expiry: '2026-02-01T16:45:12Z' }) // { token: 'eyJhbGciOi…', expiry:
- * 1769964312000 } ```
+ * accessTokenOf({ token: 'eyJhbGciOi…', expiry: '2026-02-01T16:45:12Z' })
+ * // { token: 'eyJhbGciOi…', expiry: 1769964312000 }
+ * ```
  */
 export function accessTokenOf(raw: RawTokenJson | undefined): AccessToken {
   if (!raw?.token) throw new TypeError('the response of the issuer contains no token')
