@@ -1,7 +1,6 @@
 // Resources as documents in JSON or YAML, with field names in JSON or proto spelling.
 import type { DescField, DescMessage, JsonObject, JsonValue } from '@bufbuild/protobuf'
 import { isOutputOnly } from '@stemma/api/method.ts'
-import { parse } from 'yaml'
 import { UsageError } from '../failure.ts'
 import { hasNestedFields } from './request-flags.ts'
 
@@ -9,7 +8,9 @@ import { hasNestedFields } from './request-flags.ts'
 const maxAliasCount = 100
 
 /** Parses JSON or YAML; JSON is a subset of YAML. `source` is the file name for errors. */
-export function parseDocument(text: string, source: string): JsonObject {
+export async function parseDocument(text: string, source: string): Promise<JsonObject> {
+  // Loaded only here, because most commands read no document.
+  const { parse } = await import('yaml')
   let content: unknown
   try {
     content = parse(text, { maxAliasCount })

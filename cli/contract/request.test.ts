@@ -94,21 +94,21 @@ describe('a command line', () => {
 })
 
 describe('a document', () => {
-  test('is JSON or YAML', () => {
-    assert.deepEqual(parseDocument('{"name": "a"}', 'x'), { name: 'a' })
-    assert.deepEqual(parseDocument('name: a\noidc:\n  issuer: b\n', 'x'), {
+  test('is JSON or YAML', async () => {
+    assert.deepEqual(await parseDocument('{"name": "a"}', 'x'), { name: 'a' })
+    assert.deepEqual(await parseDocument('name: a\noidc:\n  issuer: b\n', 'x'), {
       name: 'a',
       oidc: { issuer: 'b' },
     })
   })
-  test('is rejected if it is not an object in JSON or YAML', () => {
+  test('is rejected if it is not an object in JSON or YAML', async () => {
     for (const wrong of ['', '[]', '- a', 'just words', '{', 'a: [', 'a: 1\na: 2'])
-      assert.throws(() => parseDocument(wrong, 'x'), UsageError, wrong)
+      await assert.rejects(parseDocument(wrong, 'x'), UsageError, wrong)
   })
-  test('is rejected if its aliases would expand exponentially', () => {
+  test('is rejected if its aliases would expand exponentially', async () => {
     const levels = Array.from({ length: 30 }, (_, at) => `a${at + 1}: &a${at + 1} [*a${at},*a${at}]`).join(
       '\n',
     )
-    assert.throws(() => parseDocument(`a0: &a0 [x]\n${levels}`, 'x'), UsageError)
+    await assert.rejects(parseDocument(`a0: &a0 [x]\n${levels}`, 'x'), UsageError)
   })
 })

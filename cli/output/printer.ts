@@ -24,7 +24,7 @@ export async function printResource(
   screen: Screen,
 ): Promise<void> {
   if (format === 'json') return screen.write(`${toJson(resource)}\n`)
-  if (format === 'yaml') return screen.write(toYaml(resource))
+  if (format === 'yaml') return screen.write(await toYaml(resource))
   if (format === 'uid') return screen.write(uidLine(resource))
   const textField = soleTextField(message)
   if (textField === undefined) return screen.write(describe(message, resource, screen))
@@ -43,9 +43,9 @@ function soleTextField({ fields }: DescMessage): string | undefined {
 
 const uidLine = ({ uid = '' }: JsonObject): string => `${singleLine(String(uid))}\n`
 
-function createLinePrinter(screen: Screen, line: (row: JsonObject) => string): PagePrinter {
+function createLinePrinter(screen: Screen, line: (row: JsonObject) => string | Promise<string>): PagePrinter {
   return {
-    printPage: (rows) => screen.write(rows.map(line).join('')),
+    printPage: async (rows) => screen.write((await Promise.all(rows.map(line))).join('')),
     async end() {},
   }
 }

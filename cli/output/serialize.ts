@@ -1,6 +1,5 @@
 // JSON and YAML without characters that control a terminal.
 import type { JsonObject } from '@bufbuild/protobuf'
-import { stringify } from 'yaml'
 
 const replacement = '\ufffd'
 
@@ -11,7 +10,11 @@ export const toJson = (value: JsonObject, indent = 2): string =>
     (character) => `\\u00${character.charCodeAt(0).toString(16)}`,
   )
 
-export const toYaml = (value: unknown): string => replaceControls(stringify(value, { lineWidth: 0 }))
+export async function toYaml(value: unknown): Promise<string> {
+  // Loaded only here: it consists of 72 modules, and most commands do not need it.
+  const { stringify } = await import('yaml')
+  return replaceControls(stringify(value, { lineWidth: 0 }))
+}
 
 /** Replaces control characters except tabs and line breaks. */
 export const replaceControls = (text: string): string =>

@@ -94,7 +94,7 @@ async function readContent(text: string, runtime: Runtime): Promise<string> {
 
 async function readDocument(file: string, runtime: Runtime): Promise<Document> {
   const source = file === '-' ? 'standard input' : file
-  return { content: parseDocument(await readText(file, runtime), source), source }
+  return { content: await parseDocument(await readText(file, runtime), source), source }
 }
 
 const readText = (file: string, { stdin }: Runtime): Promise<string> =>

@@ -24,7 +24,7 @@ export async function printTree(
   const root = options.root === undefined ? undefined : await resolveUid(connection, 'groups', options.root)
   const roots = (await readTree(connection, root, progress)).map((node) => prune(node, depth))
   if (format === 'json') return screen.write(`${toJson(roots as unknown as JsonObject)}\n`)
-  if (format === 'yaml') return screen.write(toYaml(roots))
+  if (format === 'yaml') return screen.write(await toYaml(roots))
   for (const node of roots) {
     await screen.write(lineOf('', node, format, screen))
     for (const { branch, node: child } of branches(node.children, depth))
