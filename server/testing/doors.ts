@@ -1,4 +1,6 @@
 // Test clients for both doors. A call is a method and its request as JSON, whichever door carries it.
+import type { IncomingMessage, RequestOptions } from 'node:http'
+import { request as sendHttp } from 'node:http'
 import type { DescMessage, DescMethod, JsonObject, JsonValue } from '@bufbuild/protobuf'
 import { createRegistry, fromBinary, fromJson, toBinary, toJson } from '@bufbuild/protobuf'
 import { anyUnpack, StructSchema } from '@bufbuild/protobuf/wkt'
@@ -38,14 +40,14 @@ export function restDoor(url: string, rename: Rename = keepName): Door {
     const route = routes.get(method) ?? routeOf(method)
     routes.set(method, route)
     const { verb, target, body } = transcode(route, request)
-    const init = body === undefined ? {} : { body: JSON.stringify(body) }
-    const response = await fetch(url + rename(target), {
-      method: verb,
-      headers: { 'content-type': 'application/json', ...headers },
-      ...init,
-    })
-    const result = restResult(method, response.ok, await response.text())
-    return { result, http: response.status, header: (name) => response.headers.get(name) ?? undefined }
+    const { response, text } = await exchange(
+      url + rename(target),
+      { method: verb, headers: { 'content-type': 'application/json', ...headers } },
+      body === undefined ? undefined : JSON.stringify(body),
+    )
+    const status = response.statusCode ?? 0
+    const result = restResult(method, status < 300, text)
+    return { result, http: status, header: (name) => response.headers[name.toLowerCase()]?.toString() }
   }
 
   return {
@@ -56,6 +58,20 @@ export function restDoor(url: string, rename: Rename = keepName): Door {
     close() {},
   }
 }
+
+/** Without `fetch`: with it, a request and its response take 0.3 ms of CPU time in place of 0.2 in client and server. */
+const exchange = (url: string, options: RequestOptions, body: string | undefined) =>
+  new Promise<{ response: IncomingMessage; text: string }>((resolve, reject) => {
+    const request = sendHttp(url, options, (response) => {
+      let text = ''
+      response.setEncoding('utf8')
+      response.on('data', (chunk: string) => (text += chunk))
+      response.on('end', () => resolve({ response, text }))
+      response.on('error', reject)
+    })
+    request.on('error', reject)
+    request.end(body)
+  })
 
 const authorizationOf = (token: string | undefined): SentHeaders =>
   token === undefined ? {} : { authorization: `Bearer ${token}` }
