@@ -15,8 +15,8 @@ import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
 import { startIssuer } from '../sign-in/foreign-issuer.ts'
 import { addIdentityProvider, addVerifiedOrganization, callRest } from '../sign-in/organizations.ts'
 import { begin, redeem, relyingParty, startSignInPlatform } from '../sign-in/sign-in.ts'
-import type { SilentProvider } from '../sign-in/silent-provider.ts'
-import { startSilentProvider } from '../sign-in/silent-provider.ts'
+import type { PromptlessProvider } from '../sign-in/promptless-provider.ts'
+import { startPromptlessProvider } from '../sign-in/promptless-provider.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
 const boss = { email: 'boss@acme.example', email_verified: true }
@@ -24,8 +24,8 @@ const boss = { email: 'boss@acme.example', email_verified: true }
 onEachStore('the provider of a sub-group of a verified organization', (engine) => {
   let platform: Platform
   let party: oidc.Configuration
-  let honest: SilentProvider
-  let evil: SilentProvider
+  let honest: PromptlessProvider
+  let evil: PromptlessProvider
   let issuer: ForeignIssuer
   let owner: TestIdentity
   let team: string
@@ -35,8 +35,8 @@ onEachStore('the provider of a sub-group of a verified organization', (engine) =
     issuer = await startIssuer()
     platform = await startSignInPlatform(engine)
     party = await relyingParty(platform.url)
-    honest = await startSilentProvider('honest person', boss)
-    evil = await startSilentProvider('impostor', boss)
+    honest = await startPromptlessProvider('honest person', boss)
+    evil = await startPromptlessProvider('impostor', boss)
     owner = await addVerifiedOrganization(platform, 'acme.example')
     const group = await callRest(
       'POST',

@@ -24,8 +24,8 @@ import {
   signIn,
   startSignInPlatform,
 } from '../sign-in/sign-in.ts'
-import type { SilentProvider } from '../sign-in/silent-provider.ts'
-import { startSilentProvider } from '../sign-in/silent-provider.ts'
+import type { PromptlessProvider } from '../sign-in/promptless-provider.ts'
+import { startPromptlessProvider } from '../sign-in/promptless-provider.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
 const ada = 'ada@example.com'
@@ -33,8 +33,8 @@ const ada = 'ada@example.com'
 onEachStore('an attacker at sign-in', (engine) => {
   let platform: Platform
   let party: oidc.Configuration
-  let honest: SilentProvider
-  let evil: SilentProvider
+  let honest: PromptlessProvider
+  let evil: PromptlessProvider
   let victims: TestIdentity
   let attackers: TestIdentity
   let honestUid: string
@@ -42,8 +42,8 @@ onEachStore('an attacker at sign-in', (engine) => {
   before(async () => {
     platform = await startSignInPlatform(engine)
     party = await relyingParty(platform.url)
-    honest = await startSilentProvider('victim')
-    evil = await startSilentProvider('whoever')
+    honest = await startPromptlessProvider('victim')
+    evil = await startPromptlessProvider('whoever')
     victims = await addVerifiedOrganization(platform, 'acme.example')
     attackers = await platform.addOrganization('evil')
     honestUid = await addProvider(victims, honest.issuer)

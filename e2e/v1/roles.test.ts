@@ -73,7 +73,7 @@ examples('roles of v1', {
     assert.deepEqual((await namesOf({ parent: '/' })).sort(), [...builtIns].sort())
     assert.deepEqual(await namesOf({ parent: '/', name: 'viewer' }), ['viewer'])
     // `door.call`, because `succeed` would compare the lists of the two doors. Their order depends on the uid of the
-    // group, which differs in each run.
+    // organization, and the example runs once for each door, each time in a new organization.
     const { body } = await door.call(v1.list, {}, owner.token)
     assert.equal(itemsOf(body ?? {}).length, builtIns.length + 1)
     assert.deepEqual(await namesOf({ parent: '/', id: id as string }), [])

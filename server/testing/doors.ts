@@ -59,7 +59,10 @@ export function restDoor(url: string, rename: Rename = keepName): Door {
   }
 }
 
-/** Without `fetch`: with it, a request and its response take 0.3 ms of CPU time in place of 0.2 in client and server. */
+/**
+ * Uses node:http, because `fetch` is slower: a request and its response take 0.3 ms of CPU time with `fetch` and 0.2 ms
+ * without it (client and server together).
+ */
 const exchange = (url: string, options: RequestOptions, body: string | undefined) =>
   new Promise<{ response: IncomingMessage; text: string }>((resolve, reject) => {
     const request = sendHttp(url, options, (response) => {

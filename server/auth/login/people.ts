@@ -6,8 +6,8 @@ import type { Person } from '../../wire/person.ts'
 export type Profile = { name: string; email: string | undefined }
 
 /**
- * A person who has proven who they are. `email` is their verified address, which an invite that is limited to one
- * address must name.
+ * A person who has proven who they are. `email` is their verified address. An invite that is limited to one address
+ * can be accepted only by the person who has that address.
  */
 export type AuthenticatedPerson = { identity: string; email: string | undefined }
 
@@ -15,7 +15,10 @@ export type AuthenticatedPerson = { identity: string; email: string | undefined 
 export type People = {
   /** The uid of a person's identity, which is created if it does not exist. */
   ensure(person: Person): Work<string>
-  /** Binds a person to the default role of an identity provider, only once for each group. */
+  /**
+   * Binds a person to the default role of an identity provider, unless they had a default role in its group before: a
+   * deleted binding is not created again.
+   */
   grantDefaultRole(provider: string, identity: string): Work<void>
   acceptInvite(code: string, person: AuthenticatedPerson): Work<{ group: string; role: string }>
   /** Creates an organization and makes an identity its owner; returns its uid. */

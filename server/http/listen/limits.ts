@@ -24,5 +24,8 @@ export const maxUnsentReplyBytes = 256 * 1024 * 1024
  */
 export const maxUnsentBytes = 512 * 1024 * 1024 + maxUnsentReplyBytes
 
-/** Attackers who connect again and again fill the queue of a listening socket, in which other clients wait as well. */
+/**
+ * Number of connections that are accepted in one turn of the event loop. With only one, attackers who connect again and
+ * again would keep the accept queue full, and other clients would wait in it.
+ */
 export const acceptsPerTurn = 8

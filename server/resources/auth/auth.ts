@@ -94,9 +94,9 @@ function* boundRoles(identity: string): Work<WhoAmI_Capability[]> {
 const listGroupsBits = new Set([capabilityOf(Capability.CAP_IAM_GROUPS_LIST)?.bit ?? -1]) // every capability has a bit
 
 /**
- * The capabilities that remain within the limits of the token (`scopes`, `cap`), by group. The role of the caller in
- * a group of `scopes` may come from a binding above that group. Therefore only the uid of a group is shown, unless the
- * caller may list groups there.
+ * The capabilities that remain within the limits of the token (`scopes`, `cap`), by group. A caller who is bound
+ * above a group of `scopes` may lack the capability to see that group. Therefore its name and other fields are shown
+ * only if the caller may list groups there, otherwise only its uid.
  */
 function* limitedCapabilities(grants: Grants): Work<WhoAmI_Capability[]> {
   const { list } = grants

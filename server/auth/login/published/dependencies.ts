@@ -10,7 +10,10 @@ export type PublishedDependencies = MintDependencies & {
   provider(): Provider
   store: Store
   states: ExpiringStates
-  /** Encrypts the request that the browser carries (client-request.ts). */
+  /**
+   * Encrypts the request of the published client, which the browser carries as `state` during the sign-in
+   * (client-request.ts).
+   */
   sealer: Sealer
   exchange: Exchange
   refreshTokens: RefreshTokens

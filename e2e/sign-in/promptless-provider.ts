@@ -9,7 +9,7 @@ import type { JWTPayload } from 'jose'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { clientId, clientSecret } from './organization-provider.ts'
 
-export type SilentProvider = {
+export type PromptlessProvider = {
   issuer: string
   /** The requests to its token endpoint. */
   tokenRequests: URLSearchParams[]
@@ -21,7 +21,7 @@ export type SilentProvider = {
 type AuthorizationRequest = { nonce: string; challenge: string; redirectUri: string }
 
 /** `claims` are in every token, besides the subject. */
-export async function startSilentProvider(sub: string, claims: JWTPayload = {}): Promise<SilentProvider> {
+export async function startPromptlessProvider(sub: string, claims: JWTPayload = {}): Promise<PromptlessProvider> {
   const { publicKey, privateKey } = await generateKeyPair('RS256')
   const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'RS256', use: 'sig' }
   const requestsByCode = new Map<string, AuthorizationRequest>()
