@@ -14,9 +14,9 @@ import type * as oidc from 'openid-client'
 import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
 import { startIssuer } from '../sign-in/foreign-issuer.ts'
 import { addIdentityProvider, addVerifiedOrganization, callRest } from '../sign-in/organizations.ts'
-import { begin, redeem, relyingParty, startSignInPlatform } from '../sign-in/sign-in.ts'
 import type { PromptlessProvider } from '../sign-in/promptless-provider.ts'
 import { startPromptlessProvider } from '../sign-in/promptless-provider.ts'
+import { begin, redeem, relyingParty, startSignInPlatform } from '../sign-in/sign-in.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
 const boss = { email: 'boss@acme.example', email_verified: true }

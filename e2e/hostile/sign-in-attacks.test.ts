@@ -15,6 +15,8 @@ import * as oidc from 'openid-client'
 import { operatorAccess } from '../../server/policy/system-access.ts'
 import { clientSecret } from '../sign-in/organization-provider.ts'
 import { addIdentityProvider, addVerifiedOrganization, callRest } from '../sign-in/organizations.ts'
+import type { PromptlessProvider } from '../sign-in/promptless-provider.ts'
+import { startPromptlessProvider } from '../sign-in/promptless-provider.ts'
 import {
   addAccount,
   begin,
@@ -24,8 +26,6 @@ import {
   signIn,
   startSignInPlatform,
 } from '../sign-in/sign-in.ts'
-import type { PromptlessProvider } from '../sign-in/promptless-provider.ts'
-import { startPromptlessProvider } from '../sign-in/promptless-provider.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
 const ada = 'ada@example.com'

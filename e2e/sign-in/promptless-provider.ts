@@ -21,7 +21,10 @@ export type PromptlessProvider = {
 type AuthorizationRequest = { nonce: string; challenge: string; redirectUri: string }
 
 /** `claims` are in every token, besides the subject. */
-export async function startPromptlessProvider(sub: string, claims: JWTPayload = {}): Promise<PromptlessProvider> {
+export async function startPromptlessProvider(
+  sub: string,
+  claims: JWTPayload = {},
+): Promise<PromptlessProvider> {
   const { publicKey, privateKey } = await generateKeyPair('RS256')
   const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'RS256', use: 'sig' }
   const requestsByCode = new Map<string, AuthorizationRequest>()
