@@ -3,15 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { enableCompileCache } from 'node:module'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setFlagsFromString } from 'node:v8'
 import { resolveQuickly } from './resolve-imports.ts'
 
 // Threads use the compile cache only if the environment names it: one of them then takes 20 MB less memory.
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 enableCompileCache()
-// Collects the garbage of the old generation when it has grown by a fifth. By default, V8 lets a heap that grows
-// quickly become several times as large first: with all attacks of `npm run soak` at once, the server took 650 MB.
-setFlagsFromString('--heap-growing-percent=20')
 resolveQuickly(new URL('..', import.meta.url).href)
 // All workers sign and verify tokens in the thread pool of libuv. Its default of 4 threads is too few for many cores.
 process.env.UV_THREADPOOL_SIZE ??= String(Math.max(4, availableParallelism()))
