@@ -1,4 +1,3 @@
-import { setFlagsFromString } from 'node:v8'
 import type { App } from '../app.ts'
 import { onNpmShellEnd } from '../bin/npm-shell.mjs'
 import type { Config } from '../config/config.ts'
@@ -16,7 +15,6 @@ export const serve: Command = {
     const { config } = readConfig(env, args)
     const log = openLog(config.logLevel)
     const app = await start(config, log)
-    limitHeapGrowth()
     const stopped = stopSignal(env)
     for (const warning of config.warnings) log.warn(warning)
     context.stdout.write(greeting(config, app))
@@ -28,13 +26,6 @@ export const serve: Command = {
     return 0
   },
 }
-
-/**
- * Makes V8 collect the garbage of the old generation when it has grown by a fifth. By default, a heap that grows quickly
- * becomes several times as large first: with all attacks of `npm run soak` at once, the server took 650 MB. Called after
- * the start, which creates almost no garbage.
- */
-const limitHeapGrowth = () => setFlagsFromString('--heap-growing-percent=20')
 
 /** Loads the server only now, because other commands start faster without it. */
 async function start(config: Config, log: Log): Promise<Running> {

@@ -1,5 +1,5 @@
--- The search index of advisories: for each hash of an organization and a term, the numbers of the advisories of a
--- segment that have the term, eight bytes each. A segment contains the advisories that were written together: thousands
+-- The search index of advisories: for each hash of an organization and a term, the column `number` of each advisory of
+-- a segment that has the term, eight bytes each. A segment contains the advisories that were written together: thousands
 -- by an import, or a single one. Three consecutive characters of a text are also a term, so text is searched here too.
 -- Hashes may collide, so a search also tests the advisories that it finds.
 drop table advisory_terms;
