@@ -1,13 +1,14 @@
 // Limits on failed attempts. An attacker must not be able to lock out others by exceeding them, even others with the
-// same address. Failures are counted in memory, so these tests need only one store.
+// same address.
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { Code } from '../../server/aip/code.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 import { captureLog } from '../server/captured-log.ts'
 import type { ExchangePlatform } from '../sign-in/exchange-platform.ts'
 import { startExchangePlatform } from '../sign-in/exchange-platform.ts'
@@ -22,11 +23,11 @@ const { register, getHeadlessSession } = Auth.method
 /** More than the number of failed exchanges that are allowed in a minute. */
 const attemptCount = 320
 
-describe('an attacker whose exchanges fail', () => {
+onEachStore('an attacker whose exchanges fail', (engine) => {
   let setUp: ExchangePlatform
   let identity: string
   before(async () => {
-    setUp = await startExchangePlatform('sqlite', {}, 'ES256')
+    setUp = await startExchangePlatform(engine, {}, 'ES256')
     ;({ uid: identity } = await setUp.createIdentity())
   })
   after(() => setUp.stop())
@@ -75,9 +76,9 @@ describe('an attacker whose exchanges fail', () => {
   })
 })
 
-describe('an attacker who enters device codes', () => {
+onEachStore('an attacker who enters device codes', (engine) => {
   test('does not block the owner of the account, who has another address', async () => {
-    const platform = await startSignInPlatform('sqlite', ['--trusted-proxies', '127.0.0.0/8'])
+    const platform = await startSignInPlatform(engine, ['--trusted-proxies', '127.0.0.0/8'])
     try {
       await addAccount(platform, 'ada@example.com')
       const { visitor: ada } = await signIn(platform, 'ada@example.com')
@@ -100,10 +101,10 @@ describe('an attacker who enters device codes', () => {
   })
 })
 
-describe('an attacker who guesses a password from many networks', () => {
+onEachStore('an attacker who guesses a password from many networks', (engine) => {
   let platform: Platform
   before(async () => {
-    platform = await startSignInPlatform('sqlite', ['--trusted-proxies', '127.0.0.0/8'])
+    platform = await startSignInPlatform(engine, ['--trusted-proxies', '127.0.0.0/8'])
   })
   after(() => platform.stop())
 
@@ -143,10 +144,10 @@ describe('an attacker who guesses a password from many networks', () => {
   })
 })
 
-describe('X-Forwarded-For of an untrusted peer', () => {
+onEachStore('X-Forwarded-For of an untrusted peer', (engine) => {
   test('is ignored, and the log warns once', async () => {
     const { log, written } = captureLog('warn')
-    const platform = await startPlatform('sqlite', [], {}, log)
+    const platform = await startPlatform(engine, [], {}, log)
     try {
       for (const address of ['198.51.100.1', '198.51.100.2'])
         await fetch(`${platform.url}/iam/v2beta1/groups`, { headers: { 'x-forwarded-for': address } })
