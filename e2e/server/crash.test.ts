@@ -21,8 +21,7 @@ import { preparedStore } from '../../server/testing/templates.ts'
 import { runStemmadInline } from './stemmad.ts'
 
 const { createGroup, updateGroup, deleteGroup } = GroupsService.method
-/** Few rounds with many writers: most of the CPU time of a round is the start of its server. */
-const rounds = 3
+const rounds = 5
 const writers = 24
 const main = fileURLToPath(new URL('../../server/main.ts', import.meta.url))
 
