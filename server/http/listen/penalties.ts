@@ -78,7 +78,7 @@ export function openPenalties({ mayPenalize, durationMs, pauseMs, now }: Penalty
       if (address === undefined || !mayPenalize(address)) return
       const networks = networksOf(address)
       const time = now()
-      const isFirstAbuse = !((penalties.get(networks[2])?.until ?? Number.NEGATIVE_INFINITY) > time)
+      const isFirstAbuse = (penalties.get(networks[2])?.until ?? time) <= time
       for (const [at, network] of networks.entries()) {
         const penalty = penalties.getOrMake(network, noPenalty)
         if (time - penalty.latest > durationMs) penalty.abusive = 0
