@@ -15,7 +15,7 @@ import { reposMethods } from './resources/registry/repos/resource.ts'
 import type { AnyService } from './resources/resource.ts'
 import { defineService } from './resources/resource.ts'
 import type { CallV2 } from './resources/v1/call-v2.ts'
-import { openPageTurns } from './resources/v1/page-turns.ts'
+import { openTurns } from './resources/v1/turns.ts'
 import type { Call, Endpoint, Handler, SentKey } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
 import type { Deadlines } from './rpc/deadline.ts'
@@ -47,7 +47,7 @@ export function endpointsOf(deps: ServiceDependencies): Endpoint[] {
         deps.deadlines,
       ),
     deadlineClock: Date.now,
-    pageTurn: openPageTurns(),
+    waitForTurn: openTurns(),
     advisoryWrites: advisoryWritesOf(deps),
   }
   return [...v2, ...v1Services.flatMap((service) => serve(service, v1Deps))]

@@ -121,7 +121,7 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
       await send('/oauth/logout', address)
     }
     assert.equal(await anonymousRows(), rowsBefore)
-    // With the code of `unfinished`, 10 more reach the limit.
+    // With these codes and that of `unfinished`, 10 more reach the limit.
     await storeDeviceCodes(Array(maxDeviceCodes.narrow - 11).fill(address))
     const statuses = await statusesAt(Array(30).fill(address))
     assert.deepEqual(statuses, [...Array(10).fill(200), ...Array(20).fill(429)])
@@ -140,7 +140,7 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
     const unfinished = await beginAt('2001:db8:7::1')
     const addresses = Array.from({ length: 319 }, (_, at) => `2001:db8:7:${(at + 1).toString(16)}::1`)
     for (const address of addresses.slice(0, 20)) await send((await begin(party)).url, address)
-    // With the code of `unfinished`, 10 more reach the limit.
+    // With the stored codes and that of `unfinished`, 10 more reach the limit.
     const stored = maxDeviceCodes.middle - 11
     await storeDeviceCodes(addresses.slice(0, stored))
     const statuses = await statusesAt(addresses.slice(stored))
@@ -163,7 +163,7 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
     assert.equal(await anonymousRows(), rowsBefore)
   })
 
-  test('cannot prevent a sign-in with a sign-out link that sets large cookies', async () => {
+  test('cannot use a sign-out link that sets large cookies to prevent a sign-in', async () => {
     const link = `/oauth/logout?state=${'x'.repeat(4800)}`
     const visitor = new Visitor(platform.url)
     assert.equal((await visitor.open(link)).status, 200)

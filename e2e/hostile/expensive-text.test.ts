@@ -34,14 +34,14 @@ const violationOf = (error: { details?: JsonObject[] } | undefined) =>
   )[0]
 
 /** Signs with ES256, since an RSA key takes longer to generate than most of these tests take. */
-const startChecked = (engine: Engine, overrides?: Overrides) =>
+const startWithEs256 = (engine: Engine, overrides?: Overrides) =>
   startExchangePlatform(engine, overrides, 'ES256')
 
 onEachStore('text that is expensive to check', (engine) => {
   describe('does not delay others while a thread is busy', () => {
     let setUp: ExchangePlatform
     before(async () => {
-      setUp = await startChecked(engine, {
+      setUp = await startWithEs256(engine, {
         checkLimits: { program: stuck, timeLimitMs: 600_000, maxPerOwner: 1 },
         drainTimeoutMs: 0,
       })
@@ -71,8 +71,8 @@ onEachStore('text that is expensive to check', (engine) => {
         assert.equal(again.error?.code, 8, again.error?.message)
         const forbidden = await door.call(updateRepoReadme, readme, stranger.token)
         assert.equal(forbidden.error?.code, 7)
-        const own = { parent, identity: { name: 'x', claimMatch } }
-        assert.equal((await door.call(createIdentity, own, stranger.token)).error?.code, 7)
+        const inOrganizationOfOwner = { parent, identity: { name: 'x', claimMatch } }
+        assert.equal((await door.call(createIdentity, inOrganizationOfOwner, stranger.token)).error?.code, 7)
       }
       assert.equal(answered, 0)
       const outcomes = Promise.all(busy)
@@ -82,7 +82,7 @@ onEachStore('text that is expensive to check', (engine) => {
   })
 
   test('is refused with a clear error after the time limit', async () => {
-    const setUp = await startChecked(engine, { checkLimits: { program: stuck, timeLimitMs: 1 } })
+    const setUp = await startWithEs256(engine, { checkLimits: { program: stuck, timeLimitMs: 1 } })
     try {
       const { token, organization: parent } = setUp.platform.owner
       const repo = (await setUp.callAsOwner(createRepo, { parent, repo: { name: 'app' } })).uid as string
@@ -108,7 +108,7 @@ onEachStore('text that is expensive to check', (engine) => {
   })
 
   test('is checked in an update only if the update changes it', async () => {
-    const setUp = await startChecked(engine)
+    const setUp = await startWithEs256(engine)
     try {
       const issuer = setUp.issuer.issuer
       const { uid } = await setUp.createIdentity({ claimMatch: { issuer, subjectPattern: 'a+' } })
@@ -133,7 +133,7 @@ describe('text that takes much time or memory to check', () => {
     let setUp: ExchangePlatform
     let repo: string
     before(async () => {
-      setUp = await startChecked('sqlite')
+      setUp = await startWithEs256('sqlite')
       const parent = setUp.platform.owner.organization
       repo = (await setUp.callAsOwner(createRepo, { parent, repo: { name: 'app' } })).uid as string
     })
@@ -164,7 +164,7 @@ describe('text that takes much time or memory to check', () => {
         }
     })
 
-    test('unless it is a pattern within the limits, which matches', async () => {
+    test('unless it is a pattern within the limits, which is accepted and then matches subjects', async () => {
       const issuer = setUp.issuer.issuer
       const { uid } = await setUp.createIdentity({ claimMatch: { issuer, subjectPattern: costly } })
       for (const door of setUp.doors) {
@@ -180,7 +180,7 @@ describe('text that takes much time or memory to check', () => {
   test('ends only its thread if it needs more memory than a thread has, and the server answers others', async () => {
     // By default a thread has 80 MB, and the worst readme of 64 KB needs less. So this test lowers the limit.
     const checkLimits = { maxHeapMb: 24, maxThreads: 1, timeLimitMs: 600_000 }
-    const setUp = await startChecked('sqlite', { checkLimits })
+    const setUp = await startWithEs256('sqlite', { checkLimits })
     try {
       const { token, organization: parent } = setUp.platform.owner
       const repo = (await setUp.callAsOwner(createRepo, { parent, repo: { name: 'app' } })).uid as string

@@ -161,7 +161,7 @@ function gainsOf(before: Snapshot, after: Snapshot): Gain[] {
 }
 
 /**
- * When a holder is recognised in another way, only its capabilities in its own organization count as gained. Other
+ * If a write changed how a holder is recognised, only its capabilities in its own organization count as gained. Other
  * organizations that bind it trust the administrators of its organization, who may change how it is recognised.
  */
 const isInOwnOrganization = (holder: string, pair: string) =>

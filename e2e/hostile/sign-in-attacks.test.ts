@@ -35,8 +35,8 @@ onEachStore('an attacker at sign-in', (engine) => {
   let party: oidc.Configuration
   let honest: PromptlessProvider
   let evil: PromptlessProvider
-  let victims: TestIdentity
-  let attackers: TestIdentity
+  let victimOwner: TestIdentity
+  let attackerOwner: TestIdentity
   let honestUid: string
   let evilUid: string
   before(async () => {
@@ -44,10 +44,10 @@ onEachStore('an attacker at sign-in', (engine) => {
     party = await relyingParty(platform.url)
     honest = await startPromptlessProvider('victim')
     evil = await startPromptlessProvider('whoever')
-    victims = await addVerifiedOrganization(platform, 'acme.example')
-    attackers = await platform.addOrganization('evil')
-    honestUid = await addProvider(victims, honest.issuer)
-    evilUid = await addProvider(attackers, evil.issuer)
+    victimOwner = await addVerifiedOrganization(platform, 'acme.example')
+    attackerOwner = await platform.addOrganization('evil')
+    honestUid = await addProvider(victimOwner, honest.issuer)
+    evilUid = await addProvider(attackerOwner, evil.issuer)
   })
   after(async () => {
     await platform.stop()
@@ -107,11 +107,11 @@ onEachStore('an attacker at sign-in', (engine) => {
   })
 
   test('cannot get a code by changing the issuer of a provider during a sign-in', async () => {
-    const uid = await addProvider(attackers, honest.issuer)
+    const uid = await addProvider(attackerOwner, honest.issuer)
     const visitor = new Visitor(platform.url)
     const page = await visitor.open((await begin(party, { idp_id: uid })).url)
     const callback = await new Visitor(honest.issuer).open(await visitor.submitOnly(page, '/organization'))
-    await callRest('PATCH', `${platform.url}/iam/v2beta1/identityProviders/${uid}`, attackers.token, {
+    await callRest('PATCH', `${platform.url}/iam/v2beta1/identityProviders/${uid}`, attackerOwner.token, {
       oidc: { issuer: evil.issuer, clientSecret },
     })
     const end = await visitor.open(callback.url)
@@ -196,7 +196,7 @@ onEachStore('an attacker at sign-in', (engine) => {
     await callRest('DELETE', `${platform.url}/auth/v1/delete/${uid}`, token)
     await signInWithProvider(honestUid)
     assert.deepEqual(await bindingsOf(uid), [])
-    await signInWithProvider(await addProvider(victims, honest.issuer))
+    await signInWithProvider(await addProvider(victimOwner, honest.issuer))
     assert.deepEqual(await bindingsOf(uid), [])
   })
 
@@ -243,7 +243,7 @@ onEachStore('an attacker at sign-in', (engine) => {
     assert.equal(providerPage.status, 400)
   })
 
-  test('cannot take a verified address: it stays with its owner when the base URL changes', async () => {
+  test('cannot take over a verified e-mail address: the account keeps its identity when the base URL of the server changes', async () => {
     const identity = await addAccount(platform, 'fay@example.com')
     const again = await platform.store.write(() =>
       ensureVouchedAccount(

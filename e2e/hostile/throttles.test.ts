@@ -66,7 +66,7 @@ onEachStore('an attacker whose exchanges fail', (engine) => {
     assert.equal((await door.call(getHeadlessSession, { code })).error?.code, Code.NOT_FOUND)
   })
 
-  test('is throttled separately for each issuer and identity, so that a failure for another identity still gets its own error', async () => {
+  test('is throttled separately for each issuer and identity: a failed exchange for another identity gets the usual error', async () => {
     const { doors } = setUp
     const [door] = doors
     const { uid: other } = await setUp.createIdentity()

@@ -24,8 +24,9 @@ export function* signOutEverywhere(identity: string, now: number): Work<void> {
 const endOfTime = 253_402_300_799
 
 /**
- * Signs a person out everywhere and refuses new sign-ins until `enablePerson`. Calls need no check of their own: each
- * call compares its sign-in with the time of the last sign-out, and `endOfTime` is later than every sign-in.
+ * Signs a person out everywhere and refuses new sign-ins until `enablePerson`. Calls do not
+ * check whether the person is disabled: each call compares its sign-in with the time of the last sign-out anyway, and
+ * `endOfTime` is later than every sign-in.
  */
 export function* disablePerson(identity: string, now: number): Work<void> {
   yield* signOutEverywhere(identity, now)

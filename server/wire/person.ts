@@ -10,5 +10,5 @@ export type Person = {
    * The domain whose addresses this issuer may verify. A stored address of that domain becomes unverified if the issuer
    * no longer reports a verified address.
    */
-  verifiesDomain?: string | undefined
+  verifiableDomain?: string | undefined
 }

@@ -49,7 +49,7 @@ export function* requireBindable(grants: Grants, group: string, identity: string
   if (!row || !isBindable)
     throw invalidField(
       field,
-      'must be the uid of an identity of this organization or of one that you may see; other people join by an invite, an access request or an identity provider',
+      'must be the uid of an identity of this organization, or of another identity that you may see; other people join by an invite, an access request or an identity provider',
     )
 }
 
@@ -81,8 +81,9 @@ function* isVisible({ caller }: Grants, identity: string): Work<boolean> {
 /**
  * Requires that the caller holds everything that these identities hold in the organization `root`. If an identity of
  * `root` also has roles in other organizations, the caller need not hold these, but must be allowed to update every
- * identity of `root`. Roles that identities of other organizations have outside `root` are ignored. Otherwise anybody
- * could block the administrators of `root`, by creating an identity that trusts an identity of `root`.
+ * identity of `root`. Identities of other organizations that trust an identity of `root` may be among these identities.
+ * Their roles outside `root` are ignored: otherwise anybody could create such an identity in another organization, and
+ * the administrators of `root` could no longer change the identity that it trusts.
  */
 export function* requireAllGrantsOf(
   { caller }: Grants,

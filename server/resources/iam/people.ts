@@ -36,9 +36,9 @@ export function* ensurePerson({ access, now }: WriteContext, person: Person): Wo
  */
 function* updateEmail(access: WriteAccess, person: Person, stored: Identity, updateTime: number): Work<void> {
   const { emailUnverified, email: storedEmail, ...otherFields } = stored
-  const { verifiesDomain } = person
+  const { verifiableDomain } = person
   const isOfIssuerDomain =
-    verifiesDomain !== undefined && storedEmail?.toLowerCase().endsWith(`@${verifiesDomain}`)
+    verifiableDomain !== undefined && storedEmail?.toLowerCase().endsWith(`@${verifiableDomain}`)
   const email = person.email ?? (isOfIssuerDomain ? undefined : storedEmail)
   if (email === storedEmail) return
   const addresses = email === undefined ? { emailUnverified: storedEmail ?? emailUnverified } : { email }

@@ -39,7 +39,7 @@ export type V1List<I extends DescMessage, O extends DescMessage, L extends DescM
   items(page: MessageShape<O>): Message[] | Promise<Message[]>
 }
 
-type ListDependencies = Pick<V1Dependencies, 'callV2' | 'deadlineClock' | 'pageTurn' | 'unsent'>
+type ListDependencies = Pick<V1Dependencies, 'callV2' | 'deadlineClock' | 'waitForTurn' | 'unsent'>
 
 /** A list of one page is one reply. A longer one is sent page by page over REST, and collected for gRPC. */
 export async function listAllPages<I extends DescMessage, O extends DescMessage, L extends DescMessage>(
@@ -95,7 +95,7 @@ async function* itemsByPage<I extends DescMessage, O extends DescMessage, L exte
     yield page.items
     if (page.nextPageToken === undefined) return
     // The embedded store answers synchronously: let other calls run between two pages.
-    await deps.pageTurn()
+    await deps.waitForTurn()
     const deadline = isSentByPage ? Math.min(sendDeadline, deps.deadlineClock() + maxPageMs) : call.deadline
     page = await readPage(deps, { ...call, deadline }, v1List, paging, page.nextPageToken)
   }

@@ -4,7 +4,7 @@ import type { Work } from '../../store/work.ts'
 import type { WriteAccess } from '../../store/write-access.ts'
 import type { Dependencies } from '../dependencies.ts'
 import type { CallV2 } from './call-v2.ts'
-import type { PageTurns } from './page-turns.ts'
+import type { WaitForTurn } from './turns.ts'
 
 /** Passed to the methods of every v1 service. */
 export type V1Dependencies = Dependencies & {
@@ -15,7 +15,7 @@ export type V1Dependencies = Dependencies & {
   /** The clock of `call.deadline`, in milliseconds. It is real time even where a test sets `now`. */
   deadlineClock(): number
   /** Awaited before each further page of a list. */
-  pageTurn: PageTurns
+  waitForTurn: WaitForTurn
   /** Limits the bytes of large replies that are not sent yet. */
   unsent: UnsentBudget
 }

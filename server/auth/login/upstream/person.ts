@@ -21,7 +21,7 @@ export function personBySubject(issuer: string, claims: IdTokenClaims, domain: s
   const subject = requireText('sub', claims.sub)
   const emails = emailsOf(claims, domain)
   const name = nameOf(claims) ?? emails.email ?? emails.emailUnverified ?? subject
-  return { issuer, subject, name, ...emails, verifiesDomain: domain }
+  return { issuer, subject, name, ...emails, verifiableDomain: domain }
 }
 
 /** The error is only logged: the caller catches it and shows another one to the person. */

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { openPageTurns } from './page-turns.ts'
+import { openTurns } from './turns.ts'
 
 test('of several lists that wait for a turn, one continues in each turn of the event loop, in order', async () => {
-  const pageTurn = openPageTurns()
+  const waitForTurn = openTurns()
   const continued: number[] = []
   const waiting = [1, 2, 3].map(async (list) => {
     for (let page = 0; page < 2; page++) {
-      await pageTurn()
+      await waitForTurn()
       continued.push(list)
     }
   })

@@ -3,9 +3,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** Resolves in a turn of the event loop in which no other caller of this function continues. */
-export type PageTurns = () => Promise<void>
+export type WaitForTurn = () => Promise<void>
 
-export function openPageTurns(): PageTurns {
+export function openTurns(): WaitForTurn {
   let last: Promise<void> = Promise.resolve()
   return () => {
     last = last.then(() => nextTurn())
