@@ -99,13 +99,13 @@ function openDatabase(file: string, { isReadOnly, clock }: ConnectionOptions): D
 }
 
 /**
- * The WAL may grow to 64 MB (16,000 pages) before it is checkpointed: the same pages are written again and again, and
- * a checkpoint copies only the last version of each. `analyze` is never run: every statement is written for one index,
- * and statistics could only make SQLite choose another one.
+ * Commits are synced by durability.ts, and the WAL is checkpointed by checkpoint.ts. Only if that falls behind, SQLite
+ * checkpoints at 256 MB (64,000 pages). `analyze` is never run: every statement is written for one index, and
+ * statistics could only make SQLite choose another one.
  */
 function configure(db: DatabaseSync, isReadOnly: boolean): void {
   if (!isReadOnly)
-    db.exec('pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 16000')
+    db.exec('pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 64000')
   db.exec('pragma cache_size = -8000; pragma temp_store = memory; select 1 from sqlite_schema')
 }
 

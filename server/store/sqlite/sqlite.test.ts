@@ -174,7 +174,8 @@ test('a closed store rejects writes', async () => {
 
 test('a commit accepts no further writes after 20 ms, by the clock of the store', async () => {
   let time = 0
-  const clocked = openSqlite(join(folder, 'clocked.db'), { clock: { ...systemClock, now: () => time } })
+  const clock = { ...systemClock, now: () => time }
+  const clocked = openSqlite(join(folder, 'clocked.db'), { clock, sync: async () => {} })
   await clocked.write(() => all(raw('create table kept (key text primary key)')))
   const turns: number[] = []
   let turn = 0

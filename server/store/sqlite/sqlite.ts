@@ -5,9 +5,12 @@ import type { Migration, Store } from '../db.ts'
 import { migrationsTable, pendingOf } from '../db.ts'
 import { sql } from '../sql.ts'
 import type { Work } from '../work.ts'
+import { defaultWalLimit, openCheckpoints } from './checkpoint.ts'
 import type { Connection } from './connection.ts'
 import { connect } from './connection.ts'
 import { dump } from './dump.ts'
+import type { SyncFile } from './durability.ts'
+import { openDurability } from './durability.ts'
 import { isBusy, translate } from './errors.ts'
 import { createPrivateFile } from './private-files.ts'
 import type { ReadOptions, ReadTransaction } from './read-transaction.ts'
@@ -19,17 +22,29 @@ export type SqliteOptions = ReadOptions & {
   /** How long to wait for another process that has the lock. */
   lockTimeoutMs?: number
   clock?: Clock
+  /** Syncs the write-ahead log. */
+  sync?: SyncFile
+  /** The size in bytes at which the write-ahead log is checkpointed. */
+  walLimit?: number
 }
 
 export function openSqlite(file: string, options: SqliteOptions = {}): Store {
-  const { lockTimeoutMs = 10_000, clock = systemClock, commits } = options
+  const { lockTimeoutMs = 10_000, clock = systemClock, commits, sync, walLimit = defaultWalLimit } = options
   createPrivateFile(file)
   const writer = connect(file, { isReadOnly: false, clock })
   const reader = connect(file, { isReadOnly: true, clock })
   const transaction = openReadTransaction(reader, options)
+  const checkpoints = openCheckpoints(file, walLimit)
+  const durability = openDurability({
+    walFile: `${file}-wal`,
+    ...(sync && { sync }),
+    onSize: checkpoints.onWalSize,
+  })
   const queue = openWriteQueue({
     ...{ writer, clock, lockTimeoutMs, beforeWrite: transaction.end },
     afterWrite: () => commits && Atomics.add(commits, 0, 1),
+    sync: durability.sync,
+    isBroken: durability.hasFailed,
   })
 
   function attempt<T>(read: () => T): T | Promise<T> {
@@ -52,6 +67,8 @@ export function openSqlite(file: string, options: SqliteOptions = {}): Store {
     snapshot: () => dump(file, clock),
     async close() {
       await queue.close()
+      await checkpoints.ended()
+      durability.close()
       transaction.end()
       for (const { db } of [reader, writer]) if (db.isOpen) db.close()
     },

@@ -1,4 +1,5 @@
-// The queue of the connection that writes. Writes that wait at the same time are committed together, with one fsync.
+// The queue of the connection that writes. Writes that wait at the same time are committed together. While a commit is
+// synced, further writes wait: they need the next sync anyway, and share it.
 import type { Clock } from '../clock.ts'
 import { StoreError } from '../store-error.ts'
 import type { Work } from '../work.ts'
@@ -25,16 +26,21 @@ export type WriteQueueOptions = {
   lockTimeoutMs: number
   /** Called before anything is written. */
   beforeWrite: () => void
-  /** Called after a commit, before its writes resolve. */
+  /** Called after a commit. */
   afterWrite: () => void
+  /** Resolves when everything that has been committed is on disk. Only then do the writes of a commit resolve. */
+  sync: () => Promise<void>
+  /** Whether writes are refused. */
+  isBroken: () => boolean
 }
 
 export function openWriteQueue(options: WriteQueueOptions): WriteQueue {
-  const { writer, clock, lockTimeoutMs, beforeWrite, afterWrite } = options
+  const { writer, clock, lockTimeoutMs, beforeWrite, afterWrite, sync, isBroken } = options
   let waiting: Job[] = []
   let isScheduled = false
   let isClosed = false
   let lockedSince: number | undefined
+  let isSyncing = false
   let onIdle = () => {}
 
   function flush(): void {
@@ -42,8 +48,7 @@ export function openWriteQueue(options: WriteQueueOptions): WriteQueue {
     beforeWrite()
     waiting = waiting.filter((job) => isInTime(job, clock.now()))
     if (waiting.length > 0 && begin()) settleFirst(runWaiting())
-    if (waiting.length > 0) schedule()
-    else onIdle()
+    continueOrEnd()
   }
 
   /** While another process has the lock (`stemmad bootstrap`), returns false, and the queue tries again later. */
@@ -71,11 +76,32 @@ export function openWriteQueue(options: WriteQueueOptions): WriteQueue {
   function settleFirst(outcomes: readonly Outcome[]): void {
     afterWrite()
     const jobs = waiting.splice(0, outcomes.length)
-    for (const [at, outcome] of outcomes.entries()) jobs[at]?.settle(outcome)
+    const settle = () => {
+      for (const [at, outcome] of outcomes.entries()) jobs[at]?.settle(outcome)
+    }
+    if (outcomes.every((outcome) => 'error' in outcome)) settle()
+    else void settleWhenDurable(jobs, settle)
+  }
+
+  async function settleWhenDurable(jobs: readonly Job[], settle: () => void): Promise<void> {
+    isSyncing = true
+    try {
+      await sync()
+      settle()
+    } catch (error) {
+      for (const job of [...jobs, ...waiting.splice(0)]) job.settle({ error })
+    }
+    isSyncing = false
+    continueOrEnd()
+  }
+
+  function continueOrEnd(): void {
+    if (waiting.length > 0) schedule()
+    else if (!isSyncing) onIdle()
   }
 
   function schedule(): void {
-    if (isScheduled) return
+    if (isScheduled || isSyncing) return
     isScheduled = true
     if (lockedSince === undefined) setImmediate(flush)
     else clock.sleep(lockRetryMs).then(flush)
@@ -83,7 +109,8 @@ export function openWriteQueue(options: WriteQueueOptions): WriteQueue {
 
   return {
     write<T>(work: () => Work<T>, deadline = Number.POSITIVE_INFINITY, writesDirectly = false): Promise<T> {
-      if (isClosed || waiting.length >= queueLimit) return Promise.reject(new StoreError('unavailable'))
+      if (isClosed || isBroken() || waiting.length >= queueLimit)
+        return Promise.reject(new StoreError('unavailable'))
       return new Promise((resolve, reject) => {
         const settle = (outcome: Outcome) =>
           'error' in outcome ? reject(outcome.error) : resolve(outcome.value as T) // the value of this work
@@ -94,8 +121,8 @@ export function openWriteQueue(options: WriteQueueOptions): WriteQueue {
     close() {
       isClosed = true
       return new Promise((resolve) => {
-        if (waiting.length === 0) resolve()
-        else onIdle = resolve
+        onIdle = resolve
+        continueOrEnd()
       })
     },
   }

@@ -1,0 +1,39 @@
+// Checkpoints the write-ahead log (WAL) in a thread: copies the pages that it contains into the database file, so that
+// the log starts again. On the event loop, SQLite would block all calls for as long as 64 MB take to write.
+import { Worker } from 'node:worker_threads'
+
+/**
+ * The same pages are written again and again, and a checkpoint copies only the last version of each, so the log may grow
+ * to 64 MB first.
+ */
+export const defaultWalLimit = 64 * 2 ** 20
+
+export type Checkpoints = {
+  /** Starts a checkpoint if the log is large and none is running. */
+  onWalSize(bytes: number): void
+  /** Resolves when no checkpoint is running. */
+  ended(): Promise<void>
+}
+
+/** `walLimit` is the size in bytes at which the log is checkpointed. */
+export function openCheckpoints(file: string, walLimit: number): Checkpoints {
+  let running: Promise<void> | undefined
+  return {
+    onWalSize(bytes) {
+      if (bytes < walLimit || running) return
+      running = checkpointInThread(file).finally(() => {
+        running = undefined
+      })
+    },
+    ended: async () => running,
+  }
+}
+
+/** If it fails, SQLite itself checkpoints when the log reaches four times this size (see connection.ts). */
+function checkpointInThread(file: string): Promise<void> {
+  return new Promise((resolve) => {
+    const thread = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), { workerData: file })
+    thread.once('error', () => resolve())
+    thread.once('exit', () => resolve())
+  })
+}
