@@ -4,7 +4,11 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 
-const generatedPaths = ['api/gen/**', 'docs/reference/**', 'docs/openapi.json', 'docs/configuration.md']
+const generatedPaths = [
+  ...['api/gen/**', 'docs/reference/**', 'docs/openapi.json', 'docs/configuration.md'],
+  // Only its table of services is generated; the rest is copied.
+  'docs/clients.md',
+]
 const root = join(import.meta.dirname, '..')
 const freshFolder = mkdtempSync(join(tmpdir(), 'stemma-generated-'))
 try {

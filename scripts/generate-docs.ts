@@ -1,11 +1,13 @@
 // Writes the reference of the API and of the settings into docs. An argument names another output folder.
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeMarkdown } from '../api/reference/markdown.ts'
 import { makeOpenApi } from '../api/reference/openapi.ts'
 import { settings } from '../server/config/settings.ts'
+import { withServicesTable } from './services-table.ts'
 
-const docs = join(process.argv[2] ?? join(import.meta.dirname, '..'), 'docs')
+const root = join(import.meta.dirname, '..')
+const docs = join(process.argv[2] ?? root, 'docs')
 
 rmSync(join(docs, 'reference'), { recursive: true, force: true })
 mkdirSync(join(docs, 'reference'), { recursive: true })
@@ -15,6 +17,10 @@ writeFileSync(
 )
 for (const [name, text] of makeMarkdown()) writeFileSync(join(docs, 'reference', name), text)
 writeFileSync(join(docs, 'configuration.md'), configurationText())
+writeFileSync(
+  join(docs, 'clients.md'),
+  withServicesTable(readFileSync(join(root, 'docs/clients.md'), 'utf8')),
+)
 
 function configurationText(): string {
   const lines = Object.values(settings).map(

@@ -140,8 +140,22 @@ export const noIdentity = () =>
 /** Text of the caller, shortened and safe to send back. */
 const printable = (text: string) => text.slice(0, 200).toWellFormed()
 
-const missingPath = constant(new StatusError(Code.NOT_FOUND, 'no such path'))
+const missingPath = constant(
+  new StatusError(
+    Code.NOT_FOUND,
+    'no such path; /openapi.json lists the paths of this server, and docs/clients.md the calls of published clients that Stemma does not serve',
+  ),
+)
 export const noSuchPath = () => missingPath
+
+const missingMethod = constant(
+  new StatusError(
+    Code.UNIMPLEMENTED,
+    'Stemma does not serve this method; docs/clients.md lists the services and methods that it serves',
+  ),
+)
+/** For a gRPC service or method that the contract does not have. */
+export const noSuchMethod = () => missingMethod
 
 export const methodNotAllowed = (allow: string) =>
   new StatusError(Code.UNIMPLEMENTED, `method not allowed; this path accepts ${allow}`, {

@@ -5,7 +5,7 @@ import { constants } from 'node:http2'
 import type { Server } from '@grpc/grpc-js'
 import type { Method } from '@stemma/api/method.ts'
 import type { StatusError } from '../../aip/errors.ts'
-import { deadlineExceeded, internal, malformed, tooManyRequests } from '../../aip/errors.ts'
+import { deadlineExceeded, internal, malformed, noSuchMethod, tooManyRequests } from '../../aip/errors.ts'
 import type { DoorOptions } from '../door.ts'
 import { forwardedFor } from '../door.ts'
 import { maxHeaderBytes, minBytesPerSecond } from '../listen/limits.ts'
@@ -18,7 +18,7 @@ import type { RequestLimitOptions } from './request-limits.ts'
 import { openRequestLimits } from './request-limits.ts'
 import type { SessionGuardOptions } from './session-guard.ts'
 import { openSessionGuard } from './session-guard.ts'
-import { isHealthWatch } from './standard-services.ts'
+import { isHealthWatch, isStandardPath } from './standard-services.ts'
 import type { StatusWriter } from './status.ts'
 
 export type InterceptorOptions = DoorOptions &
@@ -107,6 +107,11 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
     const fault = guard.open(stream, rawHeaders)
     if (fault) {
       rejectStream(stream, fault, isGrpc(headers))
+      return
+    }
+    // Not left to grpc-js: it would read the request first, and its message would name the method alone.
+    if (!method && !isStandardPath(path) && isGrpc(headers)) {
+      rejectStream(stream, noSuchMethod(), true)
       return
     }
     try {

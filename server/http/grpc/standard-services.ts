@@ -12,6 +12,7 @@ export type StandardServices = {
 const health = '/grpc.health.'
 const reflection = '/grpc.reflection.'
 
+export const isStandardPath = (path: string) => path.startsWith(health) || isReflection(path)
 export const isReflection = (path: string) => path.startsWith(reflection)
 export const isHealthWatch = (path: string) => path.startsWith(health) && path.endsWith('/Watch')
 
