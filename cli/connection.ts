@@ -1,4 +1,4 @@
-import type { Connection, RetryOptions } from '@stemma/api'
+import type { Connection, RetryOptions, Warning } from '@stemma/api'
 import { connect } from '@stemma/api'
 import { Code } from '@stemma/api/gen/google/rpc/code_pb.ts'
 import type { Context, ContextFlags } from './context.ts'
@@ -12,6 +12,8 @@ export type ConnectionFlags = ContextFlags & {
   timeoutMs?: number | undefined
   /** Sends no access token. */
   isAnonymous?: boolean | undefined
+  /** Receives the warnings of responses. */
+  onWarning?: ((warning: Warning) => void) | undefined
 }
 
 export async function openConnection(flags: ConnectionFlags, runtime: Runtime): Promise<Connection> {
@@ -21,6 +23,7 @@ export async function openConnection(flags: ConnectionFlags, runtime: Runtime): 
     // A function, because a token may expire during a long list.
     token: flags.isAnonymous ? undefined : () => runtime.env.STEMMA_TOKEN || storedToken(context, runtime),
     timeoutMs: flags.timeoutMs,
+    onWarning: flags.onWarning,
     retry: flags.timeoutMs === undefined ? patientRetry(runtime) : { maxAttempts: 1 },
     ...(flags.debug && { fetch: reportingFetch(runtime) }),
   })

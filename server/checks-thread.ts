@@ -3,7 +3,7 @@ import { parentPort } from 'node:worker_threads'
 import type { CheckAnswer, CheckTask } from './checks.ts'
 import { performMatch } from './claims/matcher.ts'
 import { openPatterns } from './claims/pattern.ts'
-import { patternRuleFault } from './claims/pattern-rule.ts'
+import { judgePattern } from './claims/pattern-rule.ts'
 import { performTrustCheck } from './claims/trust.ts'
 import { readmeFault } from './resources/registry/repos/readme.ts'
 import { runInBackground } from './threads/priority.ts'
@@ -27,7 +27,7 @@ async function perform(task: CheckTask): Promise<unknown> {
     case 'readme':
       return readmeFault(task.content)
     case 'patterns':
-      return task.rules.map(({ kind, pattern }) => patternRuleFault(kind, pattern))
+      return task.rules.map(({ kind, pattern }) => judgePattern(kind, pattern))
     case 'trust':
       return performTrustCheck(patterns, task)
     default:

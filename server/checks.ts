@@ -4,7 +4,7 @@ import { extname } from 'node:path'
 import { tooManyRequests, unavailable } from './aip/errors.ts'
 import { rootOf } from './aip/uid.ts'
 import type { MatchTask, RunMatch } from './claims/matcher.ts'
-import type { PatternRule } from './claims/pattern-rule.ts'
+import type { PatternRule, PatternVerdict } from './claims/pattern-rule.ts'
 import type { TrustTask } from './claims/trust.ts'
 import type { Checks } from './resources/dependencies.ts'
 import { LimitError } from './threads/limit-error.ts'
@@ -63,11 +63,11 @@ export function openChecks(
       const answer = await run(checkPool, { kind: 'readme', content }, caller)
       return answer ? (answer.result as string | undefined) : 'is too complex to be checked; make it simpler'
     },
-    async patternFaults(rules, caller) {
+    async judgePatterns(rules, caller) {
       const answer = await run(checkPool, { kind: 'patterns', rules }, caller)
       return answer
-        ? (answer.result as (string | undefined)[])
-        : rules.map(() => 'is too complex; make it simpler')
+        ? (answer.result as PatternVerdict[])
+        : rules.map(() => ({ fault: 'is too complex; make it simpler', isUnrestricted: false }))
     },
     async trust(task, caller) {
       const answer = await run(checkPool, { kind: 'trust', ...task }, caller)

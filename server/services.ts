@@ -101,7 +101,7 @@ function openCallV2(endpoints: readonly Endpoint[], deadlines: Deadlines): CallV
     const reply = await corridor(withSentKey(endpoint, sentKey), envelope, () =>
       create(method.input, request),
     )
-    const { etag, isReplayed } = reply
-    return { message: fromBinary(method.output, reply.bytes()), etag, isReplayed }
+    const { etag, isReplayed, warnings } = reply
+    return { message: fromBinary(method.output, reply.bytes()), etag, isReplayed, warnings }
   }
 }

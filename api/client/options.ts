@@ -1,5 +1,6 @@
 import type { RetryOptions } from './retry.ts'
 import type { TokenSource } from './token-source.ts'
+import type { Warning } from './warnings.ts'
 
 /**
  * Where and how a client calls a server.
@@ -16,6 +17,7 @@ import type { TokenSource } from './token-source.ts'
  *   token: process.env.STEMMA_TOKEN,
  *   timeoutMs: 10_000,
  *   headers: { 'user-agent': 'inventory/1.2' },
+ *   onWarning: ({ field, description }) => console.warn(`${field}: ${description}`),
  * }
  * const groups = createClient(GroupsService, options)
  * const roles = createClient(RolesService, options)
@@ -34,6 +36,8 @@ export type ConnectionOptions = {
   retry?: Partial<RetryOptions> | undefined
   /** Headers of every request. */
   headers?: Record<string, string> | undefined
+  /** Receives the warnings of successful responses. Default: warnings are ignored. */
+  onWarning?: ((warning: Warning) => void) | undefined
   /** Sends the requests. Default: the global `fetch`. */
   fetch?: typeof fetch | undefined
   /** Returns a new idempotency key for a call that creates something. Default: 128 random bits. */

@@ -14,6 +14,7 @@ import type { Timeout } from './timeout.ts'
 import { abortable, startTimeout } from './timeout.ts'
 import type { HttpRequest } from './transcode.ts'
 import { transcode } from './transcode.ts'
+import { readWarnings } from './warnings.ts'
 
 /**
  * Sends calls by their routes.
@@ -132,7 +133,7 @@ async function send<T>(
 }
 
 async function sendOnce(
-  { baseUrl, fetch, now }: ResolvedOptions,
+  { baseUrl, fetch, now, onWarning }: ResolvedOptions,
   target: string,
   init: RequestInit & { signal: AbortSignal },
   { onHeaders }: CallOptions,
@@ -143,6 +144,7 @@ async function sendOnce(
     throw errorFromResponse(response, text, now())
   }
   onHeaders?.(response.headers)
+  if (onWarning) for (const warning of readWarnings(response.headers)) onWarning(warning)
   return response
 }
 

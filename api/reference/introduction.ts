@@ -1,6 +1,9 @@
 export const idempotencyKeyDescription =
   'A text of your choice that is new for each request. A repeated request with the same key gets the response of the first one.'
 
+export const warningDescription =
+  'Values that were stored although they are probably mistakes: a list of strings (RFC 9651), each with the parameter `field`.'
+
 /**
  * The rules for every call, in Markdown. Each form of the reference (Markdown, HTML and OpenAPI) begins with this text.
  */
@@ -17,6 +20,8 @@ export const introduction = `Resources are in a tree of groups; a group without 
 **Updates.** PATCH changes the fields that are in the body. With \`updateMask\`, a list of field names separated by commas, it changes only the named fields. PUT, in version 1, replaces the whole resource.
 
 **Creates.** A call that creates something accepts the header \`Idempotency-Key\`, such as \`"8e03978e-40d5-43dd-bc93-6894a57f9324"\`, so that it can be repeated safely if its response is lost. For 24 hours, a repeated request with the same key gets the response of the first one, with the header \`Idempotent-Replayed: true\`. While the first one is running, a repeated request fails with 409; a different request with the same key fails with 422.
+
+**Warnings.** The response to a create or an update has the header \`Stemma-Warning\` if a value was stored that is probably a mistake: \`"must be an ARN such as …";field="awsIdentity.arn"\`. Over gRPC, it is in the trailing metadata.
 
 **Access.** Calls need the header \`Authorization: Bearer\` with an access token, unless they are marked as open. An access token is valid for an hour. Each call lists the capabilities that the caller needs. The caller must have all of them in the group that the call names, or above it; otherwise the call fails with 403, whether or not the resource exists. Lists contain only what the caller may see.
 

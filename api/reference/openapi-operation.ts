@@ -177,7 +177,12 @@ function successResponse(schemas: Schemas, { method }: Operation): Schema {
     }
   const example = exampleOf(output, 'response')
   const isResource = output.fields.some(({ name }) => name === 'update_time')
-  const headers = [...(isResource ? ['ETag'] : []), ...(method.isCreate ? ['Idempotent-Replayed'] : [])]
+  const changesResource = isResource && method.bindings[0]?.verb !== 'GET'
+  const headers = [
+    ...(isResource ? ['ETag'] : []),
+    ...(changesResource ? ['Stemma-Warning'] : []),
+    ...(method.isCreate ? ['Idempotent-Replayed'] : []),
+  ]
   const refs = headers.map((name) => [name, { $ref: `#/components/headers/${name}` }])
   return {
     description: isResource ? 'The resource.' : 'The response.',

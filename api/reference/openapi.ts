@@ -3,7 +3,7 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import manifest from '../package.json' with { type: 'json' }
 import type { ErrorResponse } from './error-responses.ts'
 import { errorResponses } from './error-responses.ts'
-import { idempotencyKeyDescription, introduction } from './introduction.ts'
+import { idempotencyKeyDescription, introduction, warningDescription } from './introduction.ts'
 import { operationObject, otherError, tagOf } from './openapi-operation.ts'
 import type { Operation, Service } from './operations.ts'
 import { describeServices } from './operations.ts'
@@ -53,6 +53,10 @@ const componentsOf = (schemas: Schemas): Schema => ({
     'Idempotent-Replayed': {
       description: 'Present if this is the stored response of an earlier request with the same key.',
       schema: { type: 'string', enum: ['true'] },
+    },
+    'Stemma-Warning': {
+      description: warningDescription,
+      schema: { type: 'string' },
     },
   },
   parameters: {

@@ -1,10 +1,12 @@
-// Converts errors of the server to failures that name flags instead of fields.
+// Converts errors and warnings of the server to messages that name flags instead of fields.
+import type { Warning } from '@stemma/api'
 import { Code, StemmaError } from '@stemma/api'
 import type { Command } from '../contract/commands.ts'
 import { flagsOf } from '../contract/request-flags.ts'
 import { snake } from '../contract/spelling.ts'
 import { exitCodeOf } from '../exit-codes.ts'
 import { Failure, NotSignedIn } from '../failure.ts'
+import { singleLine } from '../single-line.ts'
 
 export function toFailure(error: unknown, command: Command, isDebug: boolean): unknown {
   if (!(error instanceof StemmaError)) return error
@@ -16,6 +18,9 @@ export function toFailure(error: unknown, command: Command, isDebug: boolean): u
   const [first = error.message, ...others] = violations
   return new Failure(first, exitCodeOf(error.code), [...others.map((line) => `  ${line}`), ...body])
 }
+
+export const warningLine = ({ field, description }: Warning, command: Command): string =>
+  singleLine(`stemma: warning: ${field === '' ? '' : `${flagFor(command, field)}: `}${description}`)
 
 function bodyLines({ code, message, details, status, requestId }: StemmaError): string[] {
   return JSON.stringify({ status, requestId, code, message, details }, undefined, 2).split('\n')

@@ -1,4 +1,5 @@
 // `stemma RESOURCE VERB`: finds the command, opens a connection and runs the command.
+import type { Warning } from '@stemma/api'
 import type { CommandLine } from '../command-line.ts'
 import { parseCommandLine } from '../command-line.ts'
 import { openConnection } from '../connection.ts'
@@ -9,9 +10,10 @@ import { UsageError } from '../failure.ts'
 import { parseFormat } from '../output/format.ts'
 import { openScreen } from '../output/screen.ts'
 import type { Runtime } from '../runtime.ts'
+import { report } from '../runtime.ts'
 import { runCall } from './call.ts'
 import { runDelete } from './delete.ts'
-import { toFailure } from './errors.ts'
+import { toFailure, warningLine } from './errors.ts'
 import type { Invocation } from './invocation.ts'
 import { runList } from './list.ts'
 import { runTree } from './run-tree.ts'
@@ -54,7 +56,8 @@ async function runCommand(command: Command, line: CommandLine, runtime: Runtime)
   checkArguments(command, line)
   try {
     const isAnonymous = command.method.access?.open
-    const connection = await openConnection({ ...line.options, isAnonymous }, runtime)
+    const onWarning = (warning: Warning) => report(runtime, warningLine(warning, command))
+    const connection = await openConnection({ ...line.options, isAnonymous, onWarning }, runtime)
     const screen = openScreen(runtime)
     await runners[command.kind]({ command, line, connection, screen, runtime })
   } catch (error) {

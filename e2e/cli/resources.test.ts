@@ -76,6 +76,17 @@ onEachStore('stemma', (engine) => {
     await failure(5, 'groups get', uid)
   })
 
+  test('a warning of the server is printed on standard error and names the flag', async () => {
+    const aws = ['--aws-identity.aws-account', '123456789012', '--aws-identity.user-id', 'foo']
+    const create = ['identities', 'create', '--parent', 'acme', '--name', 'aws', ...aws, '--aws-identity.arn']
+    const { code, stdout, stderr } = await run([...create, 'bar', '-o', 'uid'])
+    assert.deepEqual([code, stdout.split('\n').length], [0, 2])
+    assert.match(stderr, /^stemma: warning: --aws-identity\.arn: must be an ARN such as arn:aws:\S+; .*\n$/)
+    const valid = await run([...create, 'arn:aws:iam::123456789012:user/x', '-o', 'uid'])
+    assert.deepEqual([valid.code, valid.stderr], [0, ''])
+    await succeed('identities delete --yes', stdout.trim(), valid.stdout.trim())
+  })
+
   test('lists can be printed as table, wide table, JSON, YAML or uids', async () => {
     const table = await succeed('groups list --children-of acme --order-by name')
     assert.match(table, /^NAME {6}DESCRIPTION {2}AGE {23}UID\nplatform {2}-.*\nresearch {2}-.*\n$/)

@@ -9,6 +9,7 @@ import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import pg from 'pg'
 import { verifyOrganization } from '../../server/commands/verify.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
@@ -26,6 +27,7 @@ const { createRoleBinding, listRoleBindings, getRoleBinding } = RoleBindingsServ
 const { createIdentityProvider, updateIdentityProvider } = IdentityProvidersService.method
 const { createAccountAssociation } = AccountAssociationsService.method
 const { createRole, updateRole } = RolesService.method
+const { exchange } = SecurityTokenService.method
 const { createGroup, deleteGroup, requestGroupAccess, listGroups } = GroupsService.method
 
 const claimMatch = { issuer: 'https://issuer.test', subject: 'robot' }
@@ -114,7 +116,12 @@ examples('attacks on IAM', {
     await stage.succeed(updateIdentityProvider, changeIssuer({ clientSecret: 'another' }))
   },
 
-  async 'malformed key sets are refused'({ fail, owner }) {
+  async 'malformed key sets are stored, and cause no fault when they are used'({
+    platform,
+    succeed,
+    call,
+    owner,
+  }) {
     const curve = { kty: 'EC', crv: { toString: 1 }, x: 'AA', y: 'AA' }
     const huge = { kty: 'RSA', e: 'AQAB', n: Buffer.alloc(9000, 255).toString('base64url') }
     const malformed = [
@@ -130,7 +137,23 @@ examples('attacks on IAM', {
     for (const keys of malformed) {
       const staticKeys = { issuer: 'https://offline.test', subject: 'ci', issuerKeys: JSON.stringify(keys) }
       const request = { parent: owner.organization, identity: { name: 'odd', staticKeys } }
-      assert.deepEqual(violations(await fail(createIdentity, request)), ['staticKeys.issuerKeys'])
+      const { uid } = (await succeed(createIdentity, request)) as { uid: string }
+      // Strangers learn nothing about the identity, and the owner's own token is told what is wrong.
+      for (const [sub, text] of [
+        ['ci', /static_keys\.issuer_keys .* no usable public key/],
+        ['stranger', /no identity can be assumed with this token$/],
+      ] as const) {
+        const token = [
+          { alg: 'ES256' },
+          { iss: 'https://offline.test', sub, aud: platform.config.authUrl },
+          {},
+        ]
+          .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+          .join('.')
+        const { error } = await call(exchange, { identity: uid }, token)
+        assert.equal(error?.code, 7)
+        assert.match(error.message, text)
+      }
     }
   },
 

@@ -6,7 +6,7 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import type { Identity_ClaimMatch } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { IdentitiesService, IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
-import { findUnsafePatterns } from '../../server/commands/check-patterns.ts'
+import { checkIdentities } from '../../server/commands/check-identities.ts'
 import { sql } from '../../server/store/sql.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
@@ -143,8 +143,10 @@ onEachStore('patterns of claims', (engine) => {
     })
 
     test('are reported by stemmad check', async () => {
-      const [unsafe, ...others] = await findUnsafePatterns(platform.store)
-      assert.deepEqual([unsafe?.identity, unsafe?.field], [uid, 'claim_match.issuer_pattern'])
+      const findings = await checkIdentities(platform.store)
+      const [unsafe, ...others] = findings.filter(({ kind }) => kind === 'unsafe pattern')
+      const { identity, kind, field } = unsafe ?? {}
+      assert.deepEqual([identity, kind, field], [uid, 'unsafe pattern', 'claim_match.issuer_pattern'])
       assert.deepEqual(others, [])
       if (engine !== 'sqlite') return
       const { code, stdout } = await runStemmad('.', ['check', '--data-dir', platform.config.dataDir])

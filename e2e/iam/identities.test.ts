@@ -90,16 +90,16 @@ examples('identities', {
     ])
   },
 
-  async 'unusable and private keys are refused'(stage) {
+  async 'keys with a secret are refused, and so are too many keys'(stage) {
+    const tooMany = JSON.stringify({ keys: Array(21).fill({}) })
     const keySets = [
       '',
-      '{}',
-      'no json',
-      '{"keys":[]}',
       '{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}',
       privateJwks,
+      JSON.parse(privateJwks).keys[0],
     ]
-    for (const issuerKeys of [...keySets, '{"keys":[{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}]}']) {
+    for (const keySet of [...keySets, tooMany]) {
+      const issuerKeys = typeof keySet === 'string' ? keySet : JSON.stringify(keySet)
       const staticKeys = { issuer: 'https://offline.test', subject: 'ci', issuerKeys }
       assert.deepEqual(await refuse(stage, { staticKeys }), ['staticKeys.issuerKeys'], issuerKeys)
     }
@@ -145,13 +145,16 @@ examples('identities', {
     }
   },
 
-  async 'a claim can be matched only once, and iss, sub and aud only by their own fields'(stage) {
+  async 'a claim can have a value and a pattern, but iss, sub and aud have fields of their own'(stage) {
     const claims = { env: 'prod' }
     assert.deepEqual(await refuse(stage, { claimMatch: { ...claimMatch, claims: { sub: 'x' } } }), [
       'claimMatch.claims[sub]',
     ])
-    const twice = { ...claimMatch, claims, claimPatterns: { env: '.+' } }
-    assert.deepEqual(await refuse(stage, { claimMatch: twice }), ['claimMatch.claimPatterns[env]'])
+    assert.deepEqual(await refuse(stage, { claimMatch: { ...claimMatch, claimPatterns: { aud: '.*' } } }), [
+      'claimMatch.claimPatterns[aud]',
+    ])
+    const both = { ...claimMatch, claims, claimPatterns: { env: '.+' } }
+    assert.deepEqual((await create(stage, { claimMatch: both })).claimMatch, both)
   },
 
   async 'lists are filtered by name and by relationship'(stage) {

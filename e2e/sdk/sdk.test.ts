@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Client, ConnectionOptions } from '@stemma/api'
+import type { Client, ConnectionOptions, Warning } from '@stemma/api'
 import { Code, createClient, exchangeTokenSource, list, refreshTokenSource, StemmaError } from '@stemma/api'
 import { GroupsService } from '@stemma/api/platform/iam/v2beta1/group'
 import { IdentitiesService } from '@stemma/api/platform/iam/v2beta1/identity'
@@ -42,6 +42,25 @@ onEachStore('the SDK', (engine) => {
     assert.ok(error instanceof StemmaError, String(error))
     return error
   }
+
+  test('passes warnings of the server to onWarning', async () => {
+    const warnings: Warning[] = []
+    const onWarning = (warning: Warning) => warnings.push(warning)
+    const identities = createClient(IdentitiesService, { ...options, onWarning })
+    const awsIdentity = {
+      awsAccount: '123456789012',
+      awsArn: { case: 'arn', value: 'bar' },
+      awsUserId: { case: 'userId', value: 'foo' },
+    } as const
+    const relationship = { case: 'awsIdentity', value: awsIdentity } as const
+    const { uid } = await identities.createIdentity({ parent, identity: { name: 'aws', relationship } })
+    assert.deepEqual(
+      warnings.map(({ field }) => field),
+      ['awsIdentity.arn'],
+    )
+    await identities.deleteIdentity({ uid })
+    assert.equal(warnings.length, 1)
+  })
 
   test('creates, reads, updates and deletes with messages', async () => {
     const made = await groups.createGroup({ parent, group: { name: 'team', description: 'a team' } })

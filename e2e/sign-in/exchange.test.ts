@@ -253,6 +253,74 @@ onEachStore('the token exchange', (engine) => {
     assert.equal((await door.call(exchange, { identity: uid }, await sign({}))).error?.code, 16)
   })
 
+  test('of static keys, only those for signatures are used, and without any the error says so', async () => {
+    const offline = await startIssuer('ES256')
+    const { jwk } = offline.key()
+    await offline.close()
+    const [iss, sub] = ['https://offline.test', 'ci']
+    const assumeWith = async (door: Door, issuerKeys: string, signedAs = sub) => {
+      const uid = await makeIdentity({ staticKeys: { issuer: iss, subject: sub, issuerKeys } })
+      return door.call(exchange, { identity: uid }, await offline.sign({ iss, sub: signedAs }))
+    }
+    for (const door of doors) {
+      const mixed = JSON.stringify({ keys: [{ ...jwk, kid: 'other', use: 'enc' }, { kty: 'EC' }, jwk] })
+      assert.ok((await assumeWith(door, mixed)).body)
+      for (const unusable of ['keys', '{"keys":[]}', JSON.stringify({ keys: [{ ...jwk, use: 'enc' }] })]) {
+        const { error } = await assumeWith(door, unusable)
+        assert.equal(error?.code, 7)
+        assert.match(error.message, /static_keys\.issuer_keys of the identity contains no usable public key/)
+        // Only a token with the subject of the identity is told.
+        const stranger = (await assumeWith(door, unusable, 'stranger')).error
+        assert.match(stranger?.message ?? '', /no identity can be assumed with this token/)
+      }
+    }
+  })
+
+  test('an AWS caller of the right account learns that the ARN of the identity can match nobody', async () => {
+    let account = '123456789012'
+    const arn = () => `arn:aws:sts::${account}:assumed-role/app/session`
+    const aws = await startExchangePlatform(engine, {
+      callAws: async () => ({ account, arn: arn(), userId: 'AROAX' }),
+    })
+    try {
+      const errorFor = async (door: Door, namedArn: string) => {
+        const awsIdentity = { awsAccount: '123456789012', arn: namedArn, userId: 'AROAX' }
+        const { uid } = await aws.createIdentity({ awsIdentity })
+        return (await door.call(exchange, { identity: uid }, awsBearer(uid))).error
+      }
+      for (const door of aws.doors) {
+        account = '123456789012'
+        assert.equal(await errorFor(door, arn()), undefined)
+        assert.match((await errorFor(door, 'bar'))?.message ?? '', /aws_identity\.arn .* must be an ARN/)
+        assert.match((await errorFor(door, `${arn()}2`))?.message ?? '', /no identity can be assumed/)
+        account = '210987654321'
+        assert.match((await errorFor(door, 'bar'))?.message ?? '', /no identity can be assumed/)
+      }
+    } finally {
+      await aws.stop()
+    }
+  })
+
+  test('a subject pattern of .* matches every subject, and a claim can have a value and a pattern', async () => {
+    const claims = { email: 'ada@acme.example' }
+    const claimPatterns = { email: '.*@acme\\.example' }
+    const claimMatch = { issuer: issuer.issuer, subjectPattern: '.*' }
+    const [anybody, restricted] = [
+      await makeIdentity({ claimMatch }),
+      await makeIdentity({ claimMatch: { ...claimMatch, claims, claimPatterns } }),
+    ]
+    for (const door of doors) {
+      const token = await issuer.sign({ sub: 'anybody', email: 'ada@acme.example' })
+      for (const uid of [anybody, restricted])
+        assert.ok((await door.call(exchange, { identity: uid }, token)).body)
+      const other = await issuer.sign({ sub: 'anybody', email: 'bob@acme.example' })
+      assert.match((await door.call(exchange, { identity: restricted }, other)).error?.message ?? '', /email/)
+      // A token without a subject, or for another audience, is refused as before.
+      for (const bad of [{ sub: '' }, { sub: 'x', aud: 'https://other.test' }])
+        assert.ok((await door.call(exchange, { identity: anybody }, await issuer.sign(bad))).error)
+    }
+  })
+
   test('an identity that matches tokens of this server can be assumed with such a token', async () => {
     const [door] = doors as [Door]
     const claimMatch = { issuer: 'http://stemma.test', subjectPattern: '[0-9a-f]{40}' }
@@ -309,3 +377,22 @@ onEachStore('the token exchange', (engine) => {
     assert.deepEqual([await attempt('before'), await attempt('after')], [7, 0])
   })
 })
+
+/** A signed AWS request that is bound to the identity. Only AWS could verify its signature. */
+function awsBearer(identity: string): string {
+  const time = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')
+  const signedHeaders = 'chainguard-audience;chainguard-identity;host;x-amz-date'
+  const credential = `AKIAEXAMPLE/${time.slice(0, 8)}/us-east-1/sts/aws4_request`
+  return Buffer.from(
+    [
+      'POST /?Action=GetCallerIdentity&Version=2011-06-15 HTTP/1.1',
+      'host: sts.amazonaws.com',
+      `x-amz-date: ${time}`,
+      'chainguard-audience: http://stemma.test',
+      `chainguard-identity: ${identity}`,
+      `authorization: AWS4-HMAC-SHA256 Credential=${credential}, SignedHeaders=${signedHeaders}, Signature=${'f'.repeat(64)}`,
+      '',
+      '',
+    ].join('\r\n'),
+  ).toString('base64url')
+}

@@ -43,6 +43,28 @@ describe('claim matching', () => {
     assert.equal(mismatch({}, { claimPatterns: { branch: 'ma.*' } }), undefined)
   })
 
+  test('requires both the value and the pattern of a claim that has both', () => {
+    const mismatch = (branch: unknown, value: string, pattern: string) =>
+      mismatchedClaim(
+        patterns,
+        claimMatch({ claims: { branch: value }, claimPatterns: { branch: pattern } }),
+        { ...claims, branch },
+        ownAudiences,
+      )
+    assert.equal(mismatch('main', 'main', 'ma.*'), undefined)
+    assert.equal(mismatch('main', 'main', 'dev.*'), 'branch')
+    assert.equal(mismatch('main', 'dev', 'ma.*'), 'branch')
+  })
+
+  test('with a pattern that matches the empty string still requires the claim', () => {
+    const anything = claimMatch({ claimPatterns: { extra: '.*' } })
+    const mismatch = (change: object) =>
+      mismatchedClaim(patterns, anything, { ...claims, ...change }, ownAudiences)
+    assert.equal(mismatch({}), 'extra')
+    assert.equal(mismatch({ extra: ['x'] }), 'extra')
+    assert.equal(mismatch({ extra: '' }), undefined)
+  })
+
   test('compares numbers and booleans in their JSON form; arrays, objects and inherited properties never match', () => {
     const mismatch = (value: unknown, expected: string) =>
       mismatchedClaim(patterns, claimMatch({ claims: { extra: expected } }), { ...claims, extra: value }, [

@@ -1,13 +1,23 @@
 // The rules that a pattern must obey, which depend on the claim that it is matched with.
 import { issuerPatternFault } from './issuer-pattern.ts'
-import { audiencePatternFault, patternFault } from './pattern.ts'
+import { audiencePatternFault, isUnrestricted, patternFault } from './pattern.ts'
 
 export type PatternKind = 'issuer' | 'audience' | 'other'
 export type PatternRule = { kind: PatternKind; pattern: string }
 
-/** Describes what is wrong with a pattern. It compiles the pattern, so it must not run on the event loop. */
-export type PatternFaultOf = (kind: PatternKind, pattern: string) => string | undefined
+export type PatternVerdict = {
+  /** What is wrong with the pattern. */
+  fault: string | undefined
+  /** Whether the pattern is valid and matches every value. */
+  isUnrestricted: boolean
+}
+
+/** Judges a pattern. It compiles the pattern, so it must not run on the event loop. */
+export type JudgePattern = (kind: PatternKind, pattern: string) => PatternVerdict
 
 const faultsByKind = { issuer: issuerPatternFault, audience: audiencePatternFault, other: patternFault }
 
-export const patternRuleFault: PatternFaultOf = (kind, pattern) => faultsByKind[kind](pattern)
+export const judgePattern: JudgePattern = (kind, pattern) => {
+  const fault = faultsByKind[kind](pattern)
+  return { fault, isUnrestricted: fault === undefined && isUnrestricted(pattern) }
+}

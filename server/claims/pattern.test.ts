@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { issuerPatternFault } from './issuer-pattern.ts'
-import { matchesPattern, openPatterns, patternFault } from './pattern.ts'
+import {
+  audiencePatternFault,
+  isUnrestricted,
+  matchesPattern,
+  openPatterns,
+  patternFault,
+} from './pattern.ts'
 
 describe('claim patterns', () => {
   test('are RE2 expressions', () => {
@@ -13,8 +19,22 @@ describe('claim patterns', () => {
   test('that are invalid are refused with a reason', () => {
     for (const pattern of ['(', ')', '[a', 'a**', '(?=x)', '(?<!x)y', '(a)\\1'])
       assert.match(patternFault(pattern) ?? '', /^must be an RE2 regular expression: /, pattern)
-    for (const pattern of ['', '.*', 'a?', '(x|)', '^$'])
-      assert.match(patternFault(pattern) ?? '', /empty string/, pattern)
+    assert.match(patternFault('') ?? '', /must not be empty/)
+  })
+
+  test('may match the empty string, except those of issuers and of every audience', () => {
+    for (const pattern of ['.*', 'a?', '(x|)', '^$', 'https://a\\.test/x|']) {
+      assert.equal(patternFault(pattern), undefined, pattern)
+      assert.ok(issuerPatternFault(pattern), pattern)
+    }
+    for (const pattern of ['.*', '.+', '^.*$', '(?s).*']) assert.ok(audiencePatternFault(pattern), pattern)
+  })
+
+  test('that restrict nothing are found, however they are written', () => {
+    for (const pattern of ['.*', '.+', '^.*$', '(.+)', '[^ ]+', '(?s:.)*', '.{1,200}', 'x|.+'])
+      assert.ok(isUnrestricted(pattern), pattern)
+    for (const pattern of ['', 'repo:.+', '[a-z]+', 'https://.+', '[^:]+', '.+@.+', '.*\\.invalid'])
+      assert.ok(!isUnrestricted(pattern), pattern)
   })
 
   test('have a limited size, so that compiling and matching stay fast', () => {

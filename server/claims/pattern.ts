@@ -16,9 +16,9 @@ const maxCompiledPatterns = 1000
 export function patternFault(pattern: string): string | undefined {
   if (expandedLength(pattern) > maxExpandedLength)
     return `must have at most ${maxExpandedLength} characters, where a repeat such as a{3} counts as written out (aaa) and each class such as [a-z] or \\pL adds ${classLength}`
-  const compiled = tryCompile(pattern)
-  if (typeof compiled === 'string') return `must be an RE2 regular expression: ${compiled}`
-  if (compiled.matches('')) return 'must not match the empty string; use .+ to match every other string'
+  if (pattern === '') return 'must not be empty; .* matches every value'
+  const fault = syntaxFault(pattern)
+  if (fault !== undefined) return `must be an RE2 regular expression: ${fault}`
   return splitUrlPattern(pattern)?.includes('unclear')
     ? 'must consist of the scheme, host and path of a URL; each alternative (a|b) must be a complete URL pattern'
     : undefined
@@ -40,6 +40,20 @@ export function audiencePatternFault(pattern: string): string | undefined {
     : undefined
 }
 
+/** Texts that have nothing in common except that each could be the value of a claim. */
+const unrelatedTexts = [
+  '0f3c7a91d2b84e65',
+  'nobody@nobody.invalid',
+  'repo:nobody/nothing:ref:refs/heads/none',
+  'https://nobody.invalid/none',
+]
+
+/** Whether a valid pattern restricts nothing: it matches texts that no sensible pattern has in common. */
+export function isUnrestricted(pattern: string): boolean {
+  const patterns = openPatterns()
+  return unrelatedTexts.every((text) => matchesPattern(patterns, pattern, text))
+}
+
 const repeatOrClass = /\\[pP]|\\.|\[|(\)?)\{(\d{1,9})(?:,(\d{0,9}))?\}/gs
 
 /** An upper bound of the length of a pattern with its repeats written out, plus `classLength` for each class. */
@@ -58,10 +72,11 @@ export function expandedLength(pattern: string): number {
   return length * factor + classes * classLength
 }
 
-/** The compiled pattern, or a description of its syntax error. */
-function tryCompile(pattern: string): RE2JS | string {
+/** Describes the syntax error of a pattern. */
+function syntaxFault(pattern: string): string | undefined {
   try {
-    return RE2JS.compile(pattern)
+    RE2JS.compile(pattern)
+    return undefined
   } catch (error) {
     if (!(error instanceof RE2JSSyntaxException)) throw error
     return error.getDescription()

@@ -2,7 +2,7 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import type { PageSeals } from '../aip/page-token.ts'
 import type { IssuerRule } from '../claims/issuer.ts'
-import type { PatternRule } from '../claims/pattern-rule.ts'
+import type { PatternRule, PatternVerdict } from '../claims/pattern-rule.ts'
 import type { TrustTask } from '../claims/trust.ts'
 import type { RandomBytes } from '../crypto/random.ts'
 import type { WriteGrants } from '../policy/admit.ts'
@@ -46,8 +46,8 @@ export type Idempotency = {
  */
 export type Checks = {
   readmeFault(content: string, caller: string): Promise<string | undefined>
-  /** The fault of each pattern, in the same order. */
-  patternFaults(rules: readonly PatternRule[], caller: string): Promise<(string | undefined)[]>
+  /** The verdict on each pattern, in the same order. */
+  judgePatterns(rules: readonly PatternRule[], caller: string): Promise<PatternVerdict[]>
   /** Whether each identity trusts the subject at the same position. Undefined if the check takes too long. */
   trust(task: Omit<TrustTask, 'kind'>, caller: string): Promise<boolean[] | undefined>
 }

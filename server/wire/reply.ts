@@ -1,6 +1,7 @@
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
 import { toBinary } from '@bufbuild/protobuf'
 import { writeJson } from './json-writer.ts'
+import type { Warning } from './warning.ts'
 
 /** JSON with its length in bytes, which is expensive to count for a long text. */
 export type Json = { text: string; size: number }
@@ -18,6 +19,8 @@ export type Reply = {
   etag?: string
   /** Whether this is the stored response of an earlier call with the same idempotency key. */
   isReplayed?: boolean
+  /** Values that are stored, but are probably mistakes. */
+  warnings?: readonly Warning[] | undefined
   /** Further header fields of the response; metadata over gRPC. */
   headers?: Readonly<Record<string, string>> | undefined
   /**
@@ -28,6 +31,9 @@ export type Reply = {
   /** Called when the response was sent, or can no longer be sent. */
   onSent?(): void
 }
+
+export const withWarnings = (reply: Reply, warnings: readonly Warning[]): Reply =>
+  warnings.length === 0 ? reply : { ...reply, warnings }
 
 /** A response built for the call, as opposed to one read from a row. */
 export const messageReply = <D extends DescMessage>(desc: D, message: MessageShape<D>): Reply => ({

@@ -35,7 +35,7 @@ export type AnswerMessage =
   | { kind: 'error'; id: number; error: SentError }
 
 /** Only the form for the door of the call is set. */
-export type SentReply = Pick<Reply, 'etag' | 'isReplayed'> & {
+export type SentReply = Pick<Reply, 'etag' | 'isReplayed' | 'warnings'> & {
   json?: Json
   bytes?: Uint8Array<ArrayBuffer>
 }

@@ -1,5 +1,8 @@
 // Assuming an identity with a signed AWS request (aws-request.ts).
 
+import type { Identity_AWSIdentity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { arnFault } from '../../claims/arn.ts'
+import type { AwsCaller } from '../../claims/aws.ts'
 import { unverifiable } from '../foreign-tokens/unverifiable.ts'
 import { OutboundError } from '../outbound/outbound.ts'
 import { tokenLifetimeSeconds } from '../tokens/mint.ts'
@@ -21,10 +24,20 @@ export async function assumeByAws(
   const caller = await callAws(request).catch((error: unknown) => {
     throw error instanceof OutboundError ? unverifiable(error) : error
   })
-  if (!(await matcher.matchesAws(identity, caller))) throw refused(`${caller.arn} does not match ${uid}`)
+  if (!(await matcher.matchesAws(identity, caller)))
+    throw refused(`${caller.arn} does not match ${uid}`, faultOfArn(identity.relationship.value, caller))
   return {
     ...{ identity: uid, email: undefined, limits: {}, signIn: undefined },
     act: { iss: 'https://sts.amazonaws.com', sub: caller.arn, aud: authUrl },
     expires: Math.floor(now() / 1000) + tokenLifetimeSeconds,
   }
+}
+
+/** Tells a caller of the right account that the ARN of the identity can match nobody. Others learn nothing. */
+function faultOfArn(
+  { awsAccount, awsArn }: Identity_AWSIdentity,
+  { account }: AwsCaller,
+): string | undefined {
+  const fault = awsArn.case === 'arn' && account === awsAccount && arnFault(awsArn.value, awsAccount)
+  return fault ? `aws_identity.arn of the identity ${fault}; have it corrected` : undefined
 }

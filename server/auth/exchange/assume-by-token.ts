@@ -1,7 +1,6 @@
 // Assuming an identity with a JSON Web Token, which another issuer or this server has signed.
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import { createLocalJWKSet } from 'jose'
 import { userUid } from '../../aip/uid.ts'
 import type { Claims } from '../../claims/match.ts'
 import { readUnverified } from '../foreign-tokens/read.ts'
@@ -49,17 +48,22 @@ const uidOfSubject = ({ iss, sub }: Claims, isSignedByUs: boolean): string =>
 async function verify(
   { authUrl, verifyOwn, issuerKeys, staticKeys, now }: AssumeDependencies,
   token: string,
-  { relationship }: Identity,
-  { iss }: Claims,
+  { relationship, uid }: Identity,
+  { iss, sub }: Claims,
 ): Promise<Claims> {
   // Checked before static keys: the owner of an identity's keys must not be able to sign tokens in our name.
   if (iss === authUrl) return verifyOwn(token)
   if (relationship.case !== 'staticKeys') return verifyByDiscovery(token, iss, issuerKeys, now())
-  const { issuerKeys: text, expirationTime } = relationship.value
+  const { issuerKeys: text, expirationTime, subject } = relationship.value
   if (!expirationTime || timestampMs(expirationTime) <= now()) throw refused('the static keys have expired')
-  const keys = staticKeys.getOrMake(text, () => createLocalJWKSet(JSON.parse(text)))
+  const keys = staticKeys.read(text)
+  // The token is not verified, but names the issuer and the subject of the identity, as its owner can.
+  if (!keys) throw refused(`${uid} has no usable keys`, sub === subject ? noUsableKeys : undefined)
   return verifyForeign(token, iss, keys, now()).catch(throwUnverifiable)
 }
+
+const noUsableKeys =
+  'static_keys.issuer_keys of the identity contains no usable public key, so no token can be verified; have it corrected'
 
 /**
  * The error names the mismatched claim only if issuer and subject match. A caller with another issuer or subject must

@@ -2,11 +2,9 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import type { JWTVerifyGetKey } from 'jose'
 import { Code } from '../../aip/code.ts'
 import { StatusError } from '../../aip/errors.ts'
 import { isUid } from '../../aip/uid.ts'
-import type { BoundedMap } from '../../bounded-map.ts'
 import type { Matcher } from '../../claims/matcher.ts'
 import type { Store } from '../../store/db.ts'
 import { sql } from '../../store/sql.ts'
@@ -14,6 +12,7 @@ import type { SignIn, TokenLimits } from '../../wire/caller.ts'
 import type { IssuerKeys } from '../foreign-tokens/issuer-keys.ts'
 import type { VerifyOwn } from '../tokens/verify-own.ts'
 import type { CallAws } from './aws-request.ts'
+import type { StaticKeys } from './static-keys.ts'
 
 export type AssumeDependencies = {
   store: Store
@@ -25,8 +24,7 @@ export type AssumeDependencies = {
   /** The audiences by which a token may name this server. */
   ownAudiences: readonly string[]
   matcher: Matcher
-  /** Parsed static keys, by their JSON text. */
-  staticKeys: BoundedMap<string, JWTVerifyGetKey>
+  staticKeys: StaticKeys
 }
 
 /** An identity that the caller may assume. */

@@ -1,7 +1,6 @@
 // The token exchange: issues an access token of an identity to a client whose credential that identity accepts. The
 // credential is a token of another issuer, an access token of this server, or a signed AWS request.
 import { invalidField } from '../../aip/errors.ts'
-import { BoundedMap } from '../../bounded-map.ts'
 import type { RunMatch } from '../../claims/matcher.ts'
 import { openMatcher } from '../../claims/matcher.ts'
 import type { TokenLimits } from '../../wire/caller.ts'
@@ -11,6 +10,7 @@ import { intersect } from '../tokens/token-limits.ts'
 import { assumeByAws } from './assume-by-aws.ts'
 import { assumeByToken } from './assume-by-token.ts'
 import type { AssumeDependencies } from './assumed-identity.ts'
+import { openStaticKeys } from './static-keys.ts'
 
 export type ExchangeDependencies = MintDependencies &
   Omit<AssumeDependencies, 'ownAudiences' | 'matcher' | 'staticKeys'> & {
@@ -34,8 +34,6 @@ export type ExchangeRequest = {
 export type IssuedToken = { token: string; expiry: number }
 export type Exchange = (bearer: string, request: ExchangeRequest) => Promise<IssuedToken>
 
-const maxCachedStaticKeys = 200
-
 export function openExchange(deps: ExchangeDependencies): Exchange {
   const { authUrl, baseUrl, admit, recordLastSeen } = deps
   const issuable = issuableAudiences(baseUrl, authUrl)
@@ -44,7 +42,7 @@ export function openExchange(deps: ExchangeDependencies): Exchange {
     ...deps,
     ownAudiences,
     matcher: openMatcher(deps.runMatch, ownAudiences),
-    staticKeys: new BoundedMap(maxCachedStaticKeys),
+    staticKeys: openStaticKeys(),
   }
   return async (bearer, { identity: requested, audiences, limits: requestedLimits }) => {
     if (!audiences.every((audience) => issuable.includes(audience)))

@@ -16,6 +16,7 @@ import { malformed, replayedHeader } from '../../aip/errors.ts'
 import type { Corridor, Envelope } from '../../wire/envelope.ts'
 import { andThen, recover } from '../../wire/maybe-promise.ts'
 import type { Reply } from '../../wire/reply.ts'
+import { formatWarnings, warningHeader } from '../../wire/warning.ts'
 import type { DoorOptions, Endpoint } from '../door.ts'
 import { defaultTimeoutsMs } from '../listen/timeouts.ts'
 import type { StreamClient, Streams } from '../streams.ts'
@@ -97,11 +98,12 @@ function decode({ desc }: Method, bytes: Uint8Array): Message {
   }
 }
 
-function trailerOf({ etag, isReplayed, headers }: Reply): Metadata | undefined {
-  if (etag === undefined && !isReplayed && !headers) return undefined
+function trailerOf({ etag, isReplayed, warnings, headers }: Reply): Metadata | undefined {
+  if (etag === undefined && !isReplayed && !warnings && !headers) return undefined
   const trailer = new Metadata()
   if (etag !== undefined) trailer.set('etag', etag)
   if (isReplayed) trailer.set(replayedHeader, 'true')
+  if (warnings) trailer.set(warningHeader, formatWarnings(warnings))
   if (headers) for (const [name, value] of Object.entries(headers)) trailer.set(name, value)
   return trailer
 }

@@ -17,7 +17,8 @@ const requestHeaders = [
 ]
 
 const responseHeaders = [
-  ...['etag', 'idempotent-replayed', 'retry-after', 'x-request-id', 'ratelimit', 'ratelimit-policy'],
+  ...['etag', 'idempotent-replayed', 'stemma-warning', 'retry-after', 'x-request-id'],
+  ...['ratelimit', 'ratelimit-policy'],
 ]
 
 const preflightHeaders = [

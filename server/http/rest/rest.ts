@@ -6,6 +6,7 @@ import type { MaybePromise } from '../../wire/maybe-promise.ts'
 import { andThen, recover } from '../../wire/maybe-promise.ts'
 import type { Reply } from '../../wire/reply.ts'
 import { asJson } from '../../wire/reply.ts'
+import { formatWarnings, warningHeader } from '../../wire/warning.ts'
 import { canonicalSegments } from '../aliases.ts'
 import type { Endpoint } from '../door.ts'
 import { securityHeaders } from '../headers.ts'
@@ -19,7 +20,9 @@ import { requireChunks } from './lines.ts'
 import { sendParts } from './parts.ts'
 import { envelopeOf, findRoute, readRequest } from './request.ts'
 import { sendError, sendJson, streamClient } from './response.ts'
+import type { Match } from './routes.ts'
 import { allowHeader, makeRoutes, splitPath } from './routes.ts'
+import { spellingOf } from './spelling.ts'
 
 export type RestOptions<E extends Endpoint> = Omit<
   RestContext<E>,
@@ -81,15 +84,16 @@ function answerCall<E extends Endpoint>(context: RestContext<E>, exchange: Excha
     })
   const read = () => readRequest(request, response, match, target.query)
   return andThen(context.corridor(endpoint, envelope, read), (reply) => {
-    if (reply.parts) return sendParts(context, exchange, reply.parts(), headersOf(reply))
+    if (reply.parts) return sendParts(context, exchange, reply.parts(), headersOf(reply, match))
     if (reply.onSent) onClosed(response, reply.onSent)
-    return sendJson(context, exchange, 200, reply.json(), headersOf(reply))
+    return sendJson(context, exchange, 200, reply.json(), headersOf(reply, match))
   })
 }
 
-function headersOf({ etag, isReplayed, headers: others }: Reply): string[] {
+function headersOf({ etag, isReplayed, warnings, headers: others }: Reply, match: Match): string[] {
   const headers = etag ? ['etag', etag] : []
   if (isReplayed) headers.push(replayedHeader, 'true')
+  if (warnings) headers.push(warningHeader, formatWarnings(warnings, spellingOf(match)))
   if (others) headers.push(...Object.entries(others).flat())
   return headers
 }

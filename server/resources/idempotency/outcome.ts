@@ -10,7 +10,7 @@ import { asJson } from '../../wire/reply.ts'
 
 export type Outcome = { reply: StoredReply } | { error: StoredError }
 
-type StoredReply = { bytes: Uint8Array; etag: string | undefined }
+type StoredReply = Pick<Reply, 'warnings'> & { bytes: Uint8Array; etag: string | undefined }
 
 type StoredError = {
   code: Code
@@ -37,7 +37,7 @@ export const isFinal = (error: unknown): error is StatusError =>
   error instanceof StatusError && finalCodes.has(error.code)
 
 export const outcomeOfReply = (reply: Reply): Outcome => ({
-  reply: { bytes: reply.bytes(), etag: reply.etag },
+  reply: { bytes: reply.bytes(), etag: reply.etag, warnings: reply.warnings },
 })
 
 export function outcomeOfError(error: StatusError): Outcome {
@@ -51,26 +51,29 @@ export function replyOf(outcome: Outcome, desc: DescMessage, isReplayed: boolean
     const { code, text, ...options } = outcome.error
     throw new StatusError(code, text, { ...options, headers: isReplayed ? { [replayedHeader]: 'true' } : {} })
   }
-  const { bytes, etag } = outcome.reply
+  const { bytes, etag, warnings } = outcome.reply
   return {
     bytes: () => bytes,
     json: () => asJson(writeJson(desc, fromBinary(desc, bytes))),
     ...(etag !== undefined && { etag }),
     ...(isReplayed && { isReplayed }),
+    ...(warnings && { warnings }),
   }
 }
 
 /** A line of JSON, followed by the bytes of the message if the outcome is a response. */
 export function encodeOutcome(outcome: Outcome): Uint8Array {
   if ('error' in outcome) return Buffer.from(`${JSON.stringify({ error: outcome.error })}\n`)
-  const { bytes, etag } = outcome.reply
-  return Buffer.concat([Buffer.from(`${JSON.stringify({ etag })}\n`), bytes])
+  const { bytes, etag, warnings } = outcome.reply
+  return Buffer.concat([Buffer.from(`${JSON.stringify({ etag, warnings })}\n`), bytes])
 }
+
+type StoredHead = Pick<Reply, 'etag' | 'warnings'> & { error?: StoredError }
 
 export function decodeOutcome(encoded: Buffer): Outcome {
   const end = encoded.indexOf('\n')
   // As `encodeOutcome` wrote it: the row is authenticated by its encryption.
-  const head = JSON.parse(encoded.toString('utf8', 0, end)) as { etag?: string; error?: StoredError }
+  const head = JSON.parse(encoded.toString('utf8', 0, end)) as StoredHead
   if (head.error) return { error: head.error }
-  return { reply: { bytes: encoded.subarray(end + 1), etag: head.etag } }
+  return { reply: { bytes: encoded.subarray(end + 1), etag: head.etag, warnings: head.warnings } }
 }

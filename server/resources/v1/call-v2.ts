@@ -1,5 +1,6 @@
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
 import type { Call } from '../../rpc/call.ts'
+import type { Warning } from '../../wire/warning.ts'
 
 /**
  * Makes a v2 call for the caller of a v1 call. Authorization, validation and locking therefore exist only in v2.
@@ -15,4 +16,5 @@ export type V2Reply<O extends DescMessage> = {
   message: MessageShape<O>
   etag: string | undefined
   isReplayed: boolean | undefined
+  warnings: readonly Warning[] | undefined
 }

@@ -6,17 +6,18 @@ import { messageReply } from '../../wire/reply.ts'
 import { emptyReply } from '../reply.ts'
 import type { V2Reply } from './call-v2.ts'
 
-/** The reply of v1 to a call that v2 answered, with the same entity tag. */
+/** The reply of v1 to a call that v2 answered, with the same entity tag and warnings. */
 export async function convertReply<O extends DescMessage, D extends DescMessage>(
   reply: Promise<V2Reply<O>>,
   desc: D,
   convert: (message: MessageShape<O>) => MessageShape<D>,
 ): Promise<Reply> {
-  const { message, etag, isReplayed } = await reply
+  const { message, etag, isReplayed, warnings } = await reply
   return {
     ...messageReply(desc, convert(message)),
     ...(etag !== undefined && { etag }),
     ...(isReplayed && { isReplayed }),
+    ...(warnings && { warnings }),
   }
 }
 

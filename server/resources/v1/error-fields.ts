@@ -1,6 +1,7 @@
-// Errors of v2 calls name fields of the v2 request; v1 callers get the names of their own request.
+// Errors and warnings of v2 calls name fields of the v2 request; v1 callers get the names of their own request.
 import { Code } from '../../aip/code.ts'
 import { StatusError, textOf } from '../../aip/errors.ts'
+import type { Warning } from '../../wire/warning.ts'
 
 /** A pattern in a v2 field path, and the text that replaces it in v1. */
 export type FieldRename = readonly [v2: RegExp, v1: string]
@@ -20,10 +21,20 @@ export function renameViolations(renames: readonly FieldRename[], error: StatusE
   return new StatusError(error.code, `${first.field}: ${first.description}`, { violations, headers })
 }
 
-/** Resolves or rejects as `reply` does, with renamed fields if it rejects. */
-export async function renameErrorFields<T>(renames: readonly FieldRename[], reply: Promise<T>): Promise<T> {
+type WithWarnings = { warnings?: readonly Warning[] | undefined }
+
+/** Resolves or rejects as `reply` does, with renamed fields in warnings and errors. */
+export async function renameErrorFields<T extends WithWarnings>(
+  renames: readonly FieldRename[],
+  reply: Promise<T>,
+): Promise<T> {
   try {
-    return await reply
+    const resolved = await reply
+    const warnings = resolved.warnings?.map(({ field, description }) => ({
+      field: rename(renames, field),
+      description,
+    }))
+    return warnings ? { ...resolved, warnings } : resolved
   } catch (error) {
     if (!(error instanceof StatusError)) throw error
     // In a batch, the error message starts with the field path of the item that already exists.

@@ -22,7 +22,8 @@ import type { Grants } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { raw } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
-import { messageReply } from '../../../wire/reply.ts'
+import { messageReply, withWarnings } from '../../../wire/reply.ts'
+import type { Warning } from '../../../wire/warning.ts'
 import { createResource } from '../../create.ts'
 import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
@@ -49,12 +50,20 @@ function accountAssociationsMethods(deps: Dependencies) {
         uid: call.request.parent,
         conflict: () => 'the group has an account association already',
         beforeCreate: (draft, { grants }) => requireBindableIdentities(grants, call.demand.scope, draft),
+        complete: (reply) => withWarnings(reply, warningsAbout(call.request.accountAssociation)),
       }),
 
-    updateAccountAssociation: (call: Call<UpdateAccountAssociationRequest>) =>
-      updateResource(deps, accountAssociations, call, {
-        beforeUpdate: ({ merged, grants }) => requireBindableIdentities(grants, call.demand.scope, merged),
-      }),
+    async updateAccountAssociation(call: Call<UpdateAccountAssociationRequest>) {
+      let warnings: Warning[] = []
+      const reply = await updateResource(deps, accountAssociations, call, {
+        *beforeUpdate({ current, merged, grants }) {
+          const isSameNumber = merged.google?.projectNumber === current.google?.projectNumber
+          warnings = isSameNumber ? [] : warningsAbout(merged)
+          yield* requireBindableIdentities(grants, call.demand.scope, merged)
+        },
+      })
+      return withWarnings(reply, warnings)
+    },
 
     deleteAccountAssociation: (call: Call) =>
       deleteResource(deps, accountAssociations, call, { isIdempotent: true }),
@@ -90,6 +99,18 @@ function* requireBindableIdentities(
     yield* requireBindable(grants, group, uid, entryPath('chainguard.service_bindings', service))
 }
 
+const projectNumberFault = ({ google }: AccountAssociation): string | undefined =>
+  google && !/^[0-9]{1,20}$/.test(google.projectNumber)
+    ? 'must be the number of a Google Cloud project, which has only digits'
+    : undefined
+
+/** Published configurations contain project numbers that are none, so they are stored. */
+function warningsAbout(association: AccountAssociation | undefined): Warning[] {
+  const fault = association && projectNumberFault(association)
+  if (fault === undefined) return []
+  return [{ field: 'google.project_number', description: `${fault}; until then, the account cannot be used` }]
+}
+
 const clouds: { [type: number]: { name: string; field: 'google' | 'amazon' | 'azure' } } = {
   [AccountProviderType.GOOGLE]: { name: 'Google Cloud', field: 'google' },
   [AccountProviderType.AMAZON]: { name: 'AWS', field: 'amazon' },
@@ -106,5 +127,7 @@ function check(
   const { name, field } = cloud
   if (!association[field])
     return { reason: 'NOT_ASSOCIATED', message: `the association names no ${name} account` }
+  const fault = field === 'google' ? projectNumberFault(association) : undefined
+  if (fault) return { reason: 'INVALID_ACCOUNT', message: `google.project_number ${fault}` }
   return { reason: 'CLOUD_NOT_REACHABLE', message: `this server has no way to reach ${name}` }
 }

@@ -1,7 +1,7 @@
 // Checks the patterns of an identity in a thread, before the transaction that stores it.
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { aborted } from '../../../aip/errors.ts'
-import type { PatternFaultOf, PatternKind, PatternRule } from '../../../claims/pattern-rule.ts'
+import type { JudgePattern, PatternKind, PatternRule } from '../../../claims/pattern-rule.ts'
 import type { Demand } from '../../../policy/admit.ts'
 import { admitToRead } from '../../../policy/admit.ts'
 import type { Dependencies } from '../../dependencies.ts'
@@ -12,8 +12,8 @@ import { identities } from './table.ts'
 const maxRules = 30
 
 export type CheckedPatterns = {
-  /** The fault of a pattern of the request, or of one that is stored already. */
-  faultOf: PatternFaultOf
+  /** The verdict on a pattern of the request, or on one that is stored already. */
+  judge: JudgePattern
 }
 
 /**
@@ -35,12 +35,12 @@ export async function checkPatterns(
     })
     if (stored) rules.push(...patternRulesOf(stored).slice(0, maxRules))
   }
-  const faultsInOrder = rules.length > 0 ? await checks.patternFaults(rules, demand.caller.identity) : []
-  const faults = new Map(rules.map(({ kind, pattern }, at) => [keyOf(kind, pattern), faultsInOrder[at]]))
+  const inOrder = rules.length > 0 ? await checks.judgePatterns(rules, demand.caller.identity) : []
+  const verdicts = new Map(rules.map(({ kind, pattern }, at) => [keyOf(kind, pattern), inOrder[at]]))
   return {
-    faultOf(kind, pattern) {
-      const key = keyOf(kind, pattern)
-      if (faults.has(key)) return faults.get(key)
+    judge(kind, pattern) {
+      const verdict = verdicts.get(keyOf(kind, pattern))
+      if (verdict) return verdict
       throw aborted('the identity has changed meanwhile; try again') // another caller has added a pattern
     },
   }

@@ -13,10 +13,10 @@ import { invalidArgument } from '../../../aip/errors.ts'
 import { entryPath } from '../../../aip/validate.ts'
 import type { IssuerRule } from '../../../claims/issuer.ts'
 import { issuerFault } from '../../../claims/issuer.ts'
+import { keySetFault } from '../../../claims/key-set.ts'
 import { expandedLength } from '../../../claims/pattern.ts'
-import type { PatternFaultOf } from '../../../claims/pattern-rule.ts'
-import { patternRuleFault } from '../../../claims/pattern-rule.ts'
-import { keySetFault } from './key-set.ts'
+import type { JudgePattern, PatternKind } from '../../../claims/pattern-rule.ts'
+import { judgePattern } from '../../../claims/pattern-rule.ts'
 
 const maxFaults = 20
 /** The maximum length of all patterns of an identity together, in characters. It bounds the time to match a token. */
@@ -32,7 +32,7 @@ export function setExpiry({ relationship }: MessageShape<typeof IdentitySchema>,
 }
 
 /** The rules of a server, and the time. */
-export type RelationshipRules = { issuerRule: IssuerRule; patternFaultOf: PatternFaultOf; now: number }
+export type RelationshipRules = { issuerRule: IssuerRule; judge: JudgePattern; now: number }
 
 export function requireValidRelationship(identity: Identity, rules: RelationshipRules): void {
   const [fault, ...others] = relationshipFaults(identity, rules)
@@ -46,12 +46,12 @@ export function requireValidRelationship(identity: Identity, rules: Relationship
 export const patternFaultsOf = (identity: Identity): FieldViolation[] =>
   relationshipFaults(identity, {
     issuerRule: { isLoopbackAllowed: false, trusted: [] },
-    patternFaultOf: patternRuleFault,
+    judge: judgePattern,
     now: 0,
   }).filter(({ field }) => /_patterns?\b/.test(field))
 
 function relationshipFaults({ relationship }: Identity, rules: RelationshipRules): FieldViolation[] {
-  const { issuerRule, patternFaultOf, now } = rules
+  const { issuerRule, judge, now } = rules
   const faults: FieldViolation[] = []
   const check: Check = (field, fault, mentions = []) => {
     if (fault !== undefined) faults.push({ field, description: fault, mentions })
@@ -72,9 +72,7 @@ function relationshipFaults({ relationship }: Identity, rules: RelationshipRules
       break
     }
     case 'awsIdentity':
-      checkAws(relationship.value, patternFaultOf, (field, ...details) =>
-        check(`aws_identity.${field}`, ...details),
-      )
+      checkAws(relationship.value, judge, (field, ...details) => check(`aws_identity.${field}`, ...details))
       break
     case 'servicePrincipal':
       if (
@@ -95,9 +93,10 @@ type Check = (field: string, fault: string | undefined, mentions?: readonly stri
 
 function checkClaims(
   { iss, sub, aud, claims, claimPatterns }: Identity_ClaimMatch,
-  { issuerRule, patternFaultOf }: RelationshipRules,
+  { issuerRule, judge }: RelationshipRules,
   check: Check,
 ): void {
+  const patternFaultOf = (kind: PatternKind, pattern: string) => judge(kind, pattern).fault
   if (iss.case === 'issuer') check('issuer', issuerFault(iss.value, issuerRule))
   else if (iss.case === 'issuerPattern') check('issuer_pattern', patternFaultOf('issuer', iss.value))
   else check('issuer', 'is required, or issuer_pattern in its place', ['issuer_pattern'])
@@ -114,9 +113,7 @@ function checkClaims(
       `must have at most ${maxPatternSize} characters together with the other patterns, where a repeat such as a{3} counts as written out (aaa)`,
     )
   for (const [name, pattern] of Object.entries(claimPatterns)) {
-    const isInClaims = Object.hasOwn(claims, name)
-    const fault = isInClaims ? 'must not be in claims as well' : claimFault(name)
-    check(entryPath('claim_patterns', name), fault ?? patternFaultOf('other', pattern))
+    check(entryPath('claim_patterns', name), claimFault(name) ?? patternFaultOf('other', pattern))
   }
 }
 
@@ -130,21 +127,11 @@ function claimFault(name: string): string | undefined {
   return claimsWithField.has(name) ? 'has a field of its own: issuer, subject or audience' : undefined
 }
 
-function checkAws(
-  { awsArn, awsUserId }: Identity_AWSIdentity,
-  patternFaultOf: PatternFaultOf,
-  check: Check,
-): void {
-  if (awsArn.case === 'arn') check('arn', arnFault(awsArn.value))
-  else if (awsArn.case === 'arnPattern') check('arn_pattern', patternFaultOf('other', awsArn.value))
+function checkAws({ awsArn, awsUserId }: Identity_AWSIdentity, judge: JudgePattern, check: Check): void {
+  if (awsArn.case === 'arn') check('arn', emptyFault(awsArn.value))
+  else if (awsArn.case === 'arnPattern') check('arn_pattern', judge('other', awsArn.value).fault)
   else check('arn', 'is required, or arn_pattern in its place', ['arn_pattern'])
   if (awsUserId.case === 'userId') check('user_id', emptyFault(awsUserId.value))
-  else if (awsUserId.case === 'userIdPattern')
-    check('user_id_pattern', patternFaultOf('other', awsUserId.value))
+  else if (awsUserId.case === 'userIdPattern') check('user_id_pattern', judge('other', awsUserId.value).fault)
   else check('user_id', 'is required, or user_id_pattern in its place', ['user_id_pattern'])
 }
-
-const arnFault = (arn: string) =>
-  /^arn:[a-z0-9-]+:[a-z0-9-]+:[a-z0-9-]*:\d{12}:.+$/.test(arn)
-    ? undefined
-    : 'must be an ARN such as arn:aws:sts::123456789012:assumed-role/name/session'

@@ -26,7 +26,8 @@ import { raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { all } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
-import { messageReply } from '../../../wire/reply.ts'
+import { messageReply, withWarnings } from '../../../wire/reply.ts'
+import type { Warning } from '../../../wire/warning.ts'
 import { createResource } from '../../create.ts'
 import { deleteResource, removeEntry } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
@@ -37,6 +38,7 @@ import { updateResource } from '../../update.ts'
 import { roleBindings } from '../role-bindings/table.ts'
 import { checkPatterns } from './check-patterns.ts'
 import { requireValidRelationship, setExpiry } from './relationship.ts'
+import { relationshipWarnings } from './relationship-warnings.ts'
 import { identities } from './table.ts'
 import { requireMayCreate, requireMayTakeOver } from './takeover.ts'
 import { withTrustDecisions } from './trust-decisions.ts'
@@ -67,7 +69,8 @@ function identitiesMethods(deps: Dependencies) {
     },
 
     async createIdentity(call: Call<CreateIdentityRequest>) {
-      const checked = await checkPatterns(deps, call.demand, call.request.identity)
+      const { judge } = await checkPatterns(deps, call.demand, call.request.identity)
+      let warnings: Warning[] = []
       let keptUid: { uid?: string } = {}
       return withTrustDecisions(trust, call.demand.caller.identity, (decisions) =>
         createResource(deps, identities, call, {
@@ -77,29 +80,30 @@ function identitiesMethods(deps: Dependencies) {
             keptUid = { uid }
             draft.lastSeenTime = timestampFromMs(time)
             setExpiry(draft, time)
-            requireValidRelationship(draft, { issuerRule, patternFaultOf: checked.faultOf, now: time })
+            requireValidRelationship(draft, { issuerRule, judge, now: time })
+            warnings = relationshipWarnings(draft, judge)
             yield* requireMayCreate({ authUrl, decisions }, grants, uid)
           },
+          complete: (reply) => withWarnings(reply, warnings),
         }),
       )
     },
 
     async updateIdentity(call: Call<UpdateIdentityRequest>) {
-      const checked = await checkPatterns(deps, call.demand, call.request.identity, true)
-      return withTrustDecisions(trust, call.demand.caller.identity, (decisions) =>
+      const { judge } = await checkPatterns(deps, call.demand, call.request.identity, true)
+      let warnings: Warning[] = []
+      const reply = await withTrustDecisions(trust, call.demand.caller.identity, (decisions) =>
         updateResource(deps, identities, call, {
           *beforeUpdate({ current, merged, grants, time }) {
             setExpiry(merged, time)
             if (isSameRelationship(current, merged)) return
-            requireValidRelationship(merged, {
-              issuerRule,
-              patternFaultOf: checked.faultOf,
-              now: time,
-            })
+            requireValidRelationship(merged, { issuerRule, judge, now: time })
+            warnings = relationshipWarnings(merged, judge)
             yield* requireMayTakeOver({ authUrl, decisions }, grants, call.demand.scope)
           },
         }),
       )
+      return withWarnings(reply, warnings)
     },
 
     deleteIdentity: (call: Call) =>
