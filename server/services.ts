@@ -4,6 +4,7 @@ import { create, fromBinary } from '@bufbuild/protobuf'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { describeMethods } from '@stemma/api/method.ts'
 import type { Authentication } from './authentication.ts'
 import { noLimits } from './limits/rate/call-limits.ts'
@@ -12,6 +13,7 @@ import { authMethods } from './resources/auth/auth.ts'
 import type { Dependencies } from './resources/dependencies.ts'
 import { pingService, pingServiceV1 } from './resources/ping/ping.ts'
 import { reposMethods } from './resources/registry/repos/resource.ts'
+import { tagsMethods } from './resources/registry/tags/resource.ts'
 import type { AnyService } from './resources/resource.ts'
 import { defineService } from './resources/resource.ts'
 import type { CallV2 } from './resources/v1/call-v2.ts'
@@ -46,6 +48,10 @@ export function endpointsOf(deps: ServiceDependencies): Endpoint[] {
         serve({ service: ReposService, methods: () => reposMethods(deps, readme) }, deps),
         deps.deadlines,
       ),
+    callV2WithOptionalDigest: openCallV2(
+      serve({ service: TagsService, methods: () => tagsMethods(deps, { mayOmitDigest: true }) }, deps),
+      deps.deadlines,
+    ),
     deadlineClock: Date.now,
     waitForTurn: openTurns(),
     advisoryWrites: advisoryWritesOf(deps),

@@ -1,7 +1,7 @@
 // The rows of a command's help that describe its flags.
 import type { DescField } from '@bufbuild/protobuf'
 import { ScalarType } from '@bufbuild/protobuf'
-import { isRequired } from '@stemma/api/method.ts'
+import { isRequiredOnCreate } from '@stemma/api/method.ts'
 import { commentOf } from '@stemma/api/reference/comments.ts'
 import { isToggle, optionsOfCommandKind } from '../command-line.ts'
 import type { Command } from '../contract/commands.ts'
@@ -52,7 +52,7 @@ function description({ kind }: Command, { field, path, refersTo }: Flag): string
     refersTo && isNamed(refersTo) ? commentOf(field).replace(/^Uid of/, 'Name or uid of') : commentOf(field),
     isListed && `One of ${values.join(', ')}.`,
     isRepeatable && 'Can be repeated.',
-    kind !== 'update' && path.every(isRequired) && '(required)',
+    kind !== 'update' && path.every(isRequiredOnCreate) && '(required)',
   ]
     .filter(Boolean)
     .join(' ')

@@ -11,6 +11,8 @@ export type V1Dependencies = Dependencies & {
   callV2: CallV2
   /** Calls v2 and sets the readme of the repo in the same transaction. */
   callV2WithReadme(readme: string): CallV2
+  /** Calls v2, which then also creates tags without a digest. */
+  callV2WithOptionalDigest: CallV2
   advisoryWrites: AdvisoryWrites
   /** The clock of `call.deadline`, in milliseconds. It is real time even where a test sets `now`. */
   deadlineClock(): number

@@ -14,7 +14,10 @@ import type { WriteContext } from '../../dependencies.ts'
 import { lockResource, nextUpdateTime, replaceResource } from '../../stored-resource.ts'
 import { tags } from './table.ts'
 
-/** Creates the tag or, if the repo has a tag of this name, moves it. Returns the uid of the tag. */
+/**
+ * Creates the tag or, if the repo has a tag of this name, moves it; a draft without a digest then changes the other
+ * fields only. Returns the uid of the tag.
+ */
 export function* createOrMove(context: WriteContext, repo: string, draft: Tag): Work<string> {
   const row = yield* first(sql`select uid from tags where parent = ${repo} and name = ${draft.name}`)
   if (row) return yield* move(context, row[0] as string, draft)
@@ -23,22 +26,22 @@ export function* createOrMove(context: WriteContext, repo: string, draft: Tag): 
   const uid = newChildUid(repo, time, random)
   const conflict = 'another call has just created this tag; try again'
   yield* createIn(access, repo, tags, draft, { uid, now: time }, conflict)
-  yield recordMove(uid, time, draft.digest)
+  if (draft.digest !== '') yield recordMove(uid, time, draft.digest)
   return uid
 }
 
 function* move({ access, now }: WriteContext, uid: string, draft: Tag): Work<string> {
   const stored = yield* lockResource(tags, uid)
   if (!stored) throw aborted('the tag was deleted meanwhile; try again')
-  const { createTime, digest, deprecated, bundles } = stored.resource
-  const isSame =
-    digest === draft.digest && deprecated === draft.deprecated && bundles.join() === draft.bundles.join()
-  if (isSame) return uid
+  const { createTime, deprecated, bundles } = stored.resource
+  const digest = draft.digest || stored.resource.digest
+  const isMoved = digest !== stored.resource.digest
+  if (!isMoved && deprecated === draft.deprecated && bundles.join() === draft.bundles.join()) return uid
   const updateTime = nextUpdateTime(now(), stored.updateTime)
-  const moved = create(TagSchema, { ...draft, uid, updateTime: timestampFromMs(updateTime) })
+  const moved = create(TagSchema, { ...draft, digest, uid, updateTime: timestampFromMs(updateTime) })
   if (createTime) moved.createTime = createTime
   yield* replaceResource(access, tags, moved, { uid, updateTime })
-  if (digest !== draft.digest) yield recordMove(uid, updateTime, draft.digest)
+  if (isMoved) yield recordMove(uid, updateTime, digest)
   return uid
 }
 

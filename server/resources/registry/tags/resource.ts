@@ -5,6 +5,9 @@ import type {
   UpdateTagRequest,
 } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { TagSchema, TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
+import { rulesOf } from '@stemma/api/method.ts'
+import { invalidField } from '../../../aip/errors.ts'
+import { ruleText } from '../../../aip/string-rules.ts'
 import type { Call } from '../../../rpc/call.ts'
 import type { Sql } from '../../../store/sql.ts'
 import { among, raw, sql } from '../../../store/sql.ts'
@@ -22,7 +25,8 @@ import { createOrMove, recordMove } from './move-tag.ts'
 import { tags } from './table.ts'
 import { tagTypes, typesWithin } from './tag-type.ts'
 
-function tagsMethods(deps: Dependencies) {
+/** With `mayOmitDigest`, as in v1, `createTag` also creates tags that name no image yet. */
+export function tagsMethods(deps: Dependencies, { mayOmitDigest = false } = {}) {
   const { store } = deps
 
   return {
@@ -34,6 +38,7 @@ function tagsMethods(deps: Dependencies) {
     createTag: (call: Call<CreateTagRequest>) =>
       createOnce(deps, call, function* (access) {
         const draft = draftOf(TagSchema, resourceIn(tags, call))
+        if (draft.digest === '' && !mayOmitDigest) throw missingDigest()
         const uid = yield* createOrMove({ ...deps, access }, call.demand.scope, draft)
         return yield* readReply(tags, uid, call.form, access)
       }),
@@ -41,7 +46,9 @@ function tagsMethods(deps: Dependencies) {
     updateTag: (call: Call<UpdateTagRequest>) =>
       updateResource(deps, tags, call, {
         *beforeUpdate({ current, merged, time }) {
-          if (current.digest !== merged.digest) yield recordMove(merged.uid, time, merged.digest)
+          if (current.digest === merged.digest) return
+          if (merged.digest === '') throw missingDigest()
+          yield recordMove(merged.uid, time, merged.digest)
         },
         conflict: ({ name }) => `the repo has a tag named ${JSON.stringify(name)} already`,
       }),
@@ -53,8 +60,11 @@ function tagsMethods(deps: Dependencies) {
 export const tagsResource = defineResource({
   kind: tags,
   service: TagsService,
-  methods: tagsMethods,
+  methods: (deps) => tagsMethods(deps),
 })
+
+const missingDigest = () =>
+  invalidField('digest', `is required and ${ruleText(rulesOf(TagSchema.field.digest))}`)
 
 /** The column with the types of a tag, as bits (table.ts). */
 const typesColumn = raw('sort')

@@ -6,9 +6,7 @@ import type {
   Tag as V1Tag,
 } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { TagListSchema, TagSchema as V1TagSchema } from '@stemma/api/gen/platform/registry/registry_pb.ts'
-import type { Tag } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
-import { isUid } from '../../../aip/uid.ts'
 import type { Call } from '../../../rpc/call.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import { listAllPages } from '../all-pages.ts'
@@ -28,13 +26,11 @@ const names: FieldRename[] = [
 ]
 
 export function tagMethods(deps: V1Dependencies) {
-  const { callV2 } = deps
+  const { callV2, callV2WithOptionalDigest } = deps
   return {
-    async createTag(call: Call<CreateTagRequest>) {
+    createTag(call: Call<CreateTagRequest>) {
       const { repoId, tag = create(V1TagSchema) } = call.request
-      const existing = tag.digest === '' ? await findTag(callV2, call, tag.name) : undefined
-      if (existing) return replaceTag(callV2, call, existing.uid, tag)
-      const reply = callV2(call, v2.createTag, { parent: repoId, tag: tagFromV1(tag) })
+      const reply = callV2WithOptionalDigest(call, v2.createTag, { parent: repoId, tag: tagFromV1(tag) })
       return convertReply(renameErrorFields(names, reply), V1TagSchema, tagToV1)
     },
 
@@ -65,15 +61,7 @@ export function tagMethods(deps: V1Dependencies) {
   }
 }
 
-/** The tag with this name in the repo, if the caller may see it. */
-async function findTag(callV2: CallV2, call: Call<CreateTagRequest>, name: string): Promise<Tag | undefined> {
-  const { repoId } = call.request
-  if (!isUid(repoId) || name === '') return undefined
-  const reply = await callV2(call, v2.listTags, { uidp: { childrenOf: repoId }, name, pageSize: 1 })
-  return reply.message.tags[0]
-}
-
-/** Published clients send updates without a digest. The tag then keeps its digest, because every tag must have one. */
+/** Published clients send updates without a digest. The tag then keeps its digest, which cannot be removed. */
 function replaceTag(callV2: CallV2, call: Call, uid: string, tag: V1Tag): Promise<Reply> {
   const paths = ['name', 'deprecated', 'bundles', ...(tag.digest === '' ? [] : ['digest'])]
   const reply = callV2(call, v2.updateTag, { tag: { uid, ...tagFromV1(tag) }, updateMask: { paths } })
