@@ -22,13 +22,15 @@ export function scopeKindOf(method: DescMethod, scope: readonly DescField[]): st
   const [field, inner] = scope
   const isParentUid = inner === undefined && field !== undefined && parentFields.has(field.name)
   if (!isParentUid) return kind.typeName
+  // GetUpdateStatus names no kind: its `repo_id` is the uid of a Repo, not of the parent of one.
+  if (kindsInName.length === 0 && field.name === `${mainKind.name.toLowerCase()}_id`) return mainKind.typeName
   // ListTagHistory lists a part of a Tag, so its parent is the Tag, not the Repo of the Tag.
   if (kindsInName.length > 0 && !/^s?$/.test(nameWithoutVerb.slice(kind.name.length))) return kind.typeName
   // Version 1 does not declare parents. There, the main kind of a service is the parent of its other kinds.
   return kind === mainKind || hasOption(kind, resource) ? resourceOptions(kind).parent : mainKind.typeName
 }
 
-const parentFields = new Set(['parent', 'parent_id', 'group', 'repo_id'])
+const parentFields = new Set(['parent', 'parent_id', 'group', 'repo_id', 'registry_id'])
 
 /** Messages of version 1 have no option `resource`, but every resource among them has a field `id`. */
 const isResource = (message: DescMessage) =>

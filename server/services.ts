@@ -13,6 +13,7 @@ import { authMethods } from './resources/auth/auth.ts'
 import type { Dependencies } from './resources/dependencies.ts'
 import { pingService, pingServiceV1 } from './resources/ping/ping.ts'
 import { reposMethods } from './resources/registry/repos/resource.ts'
+import type { V1RepoFields } from './resources/registry/repos/table.ts'
 import { tagsMethods } from './resources/registry/tags/resource.ts'
 import type { AnyService } from './resources/resource.ts'
 import { defineService } from './resources/resource.ts'
@@ -43,9 +44,9 @@ export function endpointsOf(deps: ServiceDependencies): Endpoint[] {
   const v1Deps = {
     ...deps,
     callV2: openCallV2(v2, deps.deadlines),
-    callV2WithReadme: (readme: string) =>
+    callV2WithRepoFields: (fields: V1RepoFields) =>
       openCallV2(
-        serve({ service: ReposService, methods: () => reposMethods(deps, readme) }, deps),
+        serve({ service: ReposService, methods: () => reposMethods(deps, fields) }, deps),
         deps.deadlines,
       ),
     callV2WithOptionalDigest: openCallV2(

@@ -26,6 +26,8 @@ const bindingOfV1 = async (context: MatrixContext) => ({
   identity: await createIn(context, 'Identity'),
   role: viewer,
 })
+const ofRepo = async (context: MatrixContext) => ({ repoId: await createIn(context, 'Repo') })
+const chart = 'oci://charts.test/static'
 const accountsOfV1 = { name: 'accounts', amazon: { account: '123456789012' } }
 const associationGroup = async (context: MatrixContext) => ({
   group: await createIn(context, 'AccountAssociation'),
@@ -134,6 +136,41 @@ const exceptions: Record<string, MatrixRow> = {
       repoReadme: { uid: await createIn(context, 'Repo'), content: '# changed' },
     }),
     codes: editors,
+  },
+  'platform.registry.Registry.GetRepoCountBySource': {
+    request: async (context) => ({ id: await createIn(context, 'Repo') }),
+    codes: readers,
+  },
+  'platform.registry.Registry.GetRepoTagsSummary': { request: ofRepo, codes: readers },
+  'platform.registry.Registry.GetUpdateStatus': { request: ofRepo, codes: readers },
+  // No versions are imported.
+  'platform.registry.Registry.ListEolTags': {
+    request: async (context) => ({ uidp: { ids: [await createIn(context, 'Tag')] } }),
+    codes: anyToken,
+    visible: [0, 0, 0, 0, 0, 0, 0],
+  },
+  // The owner of the other organization has the capability there.
+  'platform.registry.Registry.GetPackageVersionMetadata': {
+    request: () => ({ package: 'unknown' }),
+    codes: [16, 16, 5, 5, 5, 5, 5],
+  },
+  'platform.registry.Registry.CreateDeployment': {
+    request: async (context) => ({ parentId: await createIn(context, 'Repo'), charts: [{ repo: chart }] }),
+    codes: owners,
+  },
+  'platform.registry.Registry.UpdateDeployment': {
+    request: async (context) => ({ ...(await ofRepo(context)), charts: [{ repo: chart }] }),
+    codes: owners,
+  },
+  'platform.registry.Registry.GetDeployment': { request: ofRepo, codes: readers },
+  // Roles in a group below the organization do not apply to it.
+  'platform.registry.Registry.GetRegistrySettings': {
+    request: ({ organization }) => ({ registryId: organization }),
+    codes: [16, 16, 7, 7, 7, 7, 0],
+  },
+  'platform.registry.Registry.UpdateRegistrySettings': {
+    request: ({ organization }) => ({ registryId: organization, uniqueTags: true }),
+    codes: [16, 16, 7, 7, 7, 7, 0],
   },
   'platform.registry.Registry.ListTagHistory': {
     request: async (context) => ({ parentId: await createIn(context, 'Tag') }),

@@ -1,20 +1,23 @@
-// The calls that infrastructure tools such as Terraform make for tags: create, read, change each field, delete, read
-// again.
+// The calls that infrastructure tools such as Terraform make for repos, tags and deployments: create, read, change each
+// field, delete, read again.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
+import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
+import { sql } from '../../server/store/sql.ts'
 import type { ExampleContext } from '../contract/examples.ts'
 import { examples, violations } from '../contract/examples.ts'
 
 const v1 = Registry.method
-const v2 = TagsService.method
+const v2 = { ...ReposService.method, ...TagsService.method }
 
+const image = 'cgr.dev/chainguard/nginx'
 const digest = (character: string) => `sha256:${character.repeat(64)}`
 const itemsOf = (list: JsonObject) => list.items as JsonObject[]
 
 /** Reads a repo or tag as the tool does: with a list that has exactly one item. */
-async function readOne(stage: ExampleContext, method: typeof v1.listTags, id: string) {
+async function readOne(stage: ExampleContext, method: typeof v1.listRepos | typeof v1.listTags, id: string) {
   const items = itemsOf(await stage.succeed(method, { id }))
   assert.equal(items.length, 1)
   return items[0] as JsonObject
@@ -22,6 +25,97 @@ async function readOne(stage: ExampleContext, method: typeof v1.listTags, id: st
 
 const makeRepo = async ({ succeed, owner }: ExampleContext, repo: JsonObject = { name: 'nginx' }) =>
   succeed(v1.createRepo, { parentId: owner.organization, repo })
+const syncConfigOf = (repo: JsonObject) => repo.sync_config as JsonObject
+
+examples('a repo with a sync configuration', {
+  async 'returns the computed fields, and what was sent, in every reply'(stage) {
+    const { succeed, owner } = stage
+    const sync_config = { source: image, amazon: 'ecr/acme', google: 'gar/acme', azure: 'acr/acme' }
+    const repo = { name: 'nginx', description: 'serves', bundles: ['base'], catalogTier: 'BASE', sync_config }
+    const created = await makeRepo(stage, repo)
+    const { expiration, ...rest } = syncConfigOf(created)
+    assert.deepEqual(rest, {
+      ...sync_config,
+      ...{ uniqueTags: false, syncApks: false, apkoOverlay: '', gracePeriod: false },
+    })
+    assert.ok(Date.parse(expiration as string) > Date.now())
+    const id = created.id as string
+    assert.deepEqual(await readOne(stage, v1.listRepos, id), created)
+
+    // The tool sends the expiration of its state if the configuration has none.
+    const seconds = (expiration as string).replace('.000Z', 'Z')
+    const resent = await succeed(v1.updateRepo, {
+      ...{ id, ...repo },
+      sync_config: { ...sync_config, expiration: seconds },
+    })
+    assert.deepEqual(resent, created, 'nothing has changed')
+
+    for (const change of [
+      { source: 'cgr.dev/chainguard/static' },
+      { expiration: '2031-02-03T04:05:06.000Z' },
+      { gracePeriod: true },
+      { amazon: '' },
+      { google: 'gar/other' },
+      { azure: 'acr/other' },
+      { apkoOverlay: '{"contents": {"packages": ["curl"]}}' },
+    ] as JsonObject[]) {
+      const current = syncConfigOf(await readOne(stage, v1.listRepos, id))
+      const updated = await succeed(v1.updateRepo, { id, ...repo, sync_config: { ...current, ...change } })
+      assert.deepEqual(syncConfigOf(updated), { ...current, ...change })
+      assert.deepEqual(await readOne(stage, v1.listRepos, id), updated)
+    }
+    const { expirationTime, gracePeriod, apkoOverlay } = syncConfigOf(await succeed(v2.getRepo, { uid: id }))
+    assert.equal(expirationTime, '2031-02-03T04:05:06.000Z')
+    assert.equal(gracePeriod, true)
+    assert.equal(apkoOverlay, '{"contents": {"packages": ["curl"]}}')
+
+    const minimal = await succeed(v1.updateRepo, { id, name: 'nginx', sync_config: { source: image } })
+    assert.deepEqual(syncConfigOf(minimal), {
+      ...{ source: image, amazon: '', google: '', azure: '', apkoOverlay: '', syncApks: false },
+      ...{ uniqueTags: false, gracePeriod: false, expiration: '2031-02-03T04:05:06.000Z' },
+    })
+    const removed = await succeed(v1.updateRepo, { id, name: 'nginx' })
+    assert.equal(removed.sync_config, undefined)
+    assert.deepEqual(await succeed(v1.deleteRepo, { id }), {})
+    assert.deepEqual(await succeed(v1.listRepos, { id }), { items: [] })
+    assert.deepEqual(await succeed(v1.listRepos, { uidp: { childrenOf: owner.organization } }), { items: [] })
+  },
+
+  async 'is created with the expiration and grace period that the configuration states'(stage) {
+    const { succeed, owner } = stage
+    const stated = { source: image, expiration: '2031-02-03T04:05:06.000Z', gracePeriod: true }
+    const config = syncConfigOf(await makeRepo(stage, { name: 'nginx', sync_config: stated }))
+    assert.deepEqual([config.expiration, config.gracePeriod], [stated.expiration, true])
+    await succeed(v1.updateRegistrySettings, { registryId: owner.organization, eolGracePeriod: true })
+    const other = syncConfigOf(await makeRepo(stage, { name: 'static', sync_config: { source: image } }))
+    assert.equal(other.gracePeriod, true, 'the default of the organization')
+  },
+
+  async 'keeps what a second create does not state'(stage) {
+    const stated = { source: image, expiration: '2031-02-03T04:05:06.000Z', gracePeriod: true, amazon: 'ecr' }
+    const created = await makeRepo(stage, { name: 'nginx', sync_config: stated })
+    const again = await makeRepo(stage, { name: 'nginx', sync_config: { source: image, azure: 'acr' } })
+    assert.deepEqual(syncConfigOf(again), { ...syncConfigOf(created), azure: 'acr' })
+    assert.deepEqual(await makeRepo(stage, { name: 'nginx' }), again)
+  },
+
+  async 'is refused with values that are too long or no time'(stage) {
+    const { owner, fail } = stage
+    for (const [field, value] of [
+      ['apkoOverlay', 'x'.repeat(65_537)],
+      ['apkoOverlay', 'a\u0001'],
+      ['source', ''],
+      ['source', `a/${'x'.repeat(511)}`],
+      ['amazon', 'x'.repeat(513)],
+      ['google', 'a\nb'],
+      ['azure', 'a\u0007'],
+    ] as const) {
+      const repo = { name: 'nginx', sync_config: { source: image, [field]: value } }
+      const error = await fail(v1.createRepo, { parentId: owner.organization, repo })
+      assert.deepEqual(violations(error), [`syncConfig.${field}`])
+    }
+  },
+})
 
 examples('a tag without a digest', {
   async 'is created, read, changed and deleted as tools do'(stage) {
@@ -82,5 +176,75 @@ examples('a tag without a digest', {
     assert.equal((await fail(v1.createTag, request, stranger.token)).code, 7)
     const reader = await platform.addIdentityWith(owner.organization, ['CAP_TAG_LIST'])
     assert.equal((await fail(v1.createTag, request, reader.token)).code, 7)
+  },
+})
+
+examples('a deployment', {
+  async 'is created, read, changed and deleted as tools do'(stage) {
+    const { succeed, fail } = stage
+    const id = (await makeRepo(stage)).id as string
+    assert.deepEqual(await succeed(v1.getDeployment, { repoId: id }), { id, charts: [] })
+    const podinfo = {
+      repo: 'oci://ghcr.io/stefanprodan/charts/podinfo',
+      source: 'https://github.com/x/podinfo',
+    }
+    const kyverno = { repo: 'https://kyverno.github.io/kyverno/', chart: 'kyverno' }
+    const created = await succeed(v1.createDeployment, { parentId: id, charts: [podinfo] })
+    assert.deepEqual(created, { id, charts: [podinfo] })
+    assert.deepEqual(await succeed(v1.getDeployment, { repoId: id }), created)
+
+    // A tool that finds a deployment updates it instead.
+    assert.equal((await fail(v1.createDeployment, { parentId: id, charts: [kyverno] })).code, 6)
+    for (const charts of [
+      [kyverno, podinfo],
+      [{ ...kyverno, source: '' }],
+      [{ repo: 'http://charts.test' }],
+    ]) {
+      assert.deepEqual(await succeed(v1.updateDeployment, { repoId: id, charts }), { id, charts })
+      assert.deepEqual(await succeed(v1.getDeployment, { repoId: id }), { id, charts })
+    }
+    const empty = { id, charts: [] }
+    assert.deepEqual(await succeed(v1.updateDeployment, { repoId: id, charts: [] }), empty)
+    assert.deepEqual(await succeed(v1.updateDeployment, { repoId: id, charts: [] }), empty)
+    assert.deepEqual(await succeed(v1.getDeployment, { repoId: id }), empty)
+    assert.deepEqual(await succeed(v1.createDeployment, { parentId: id, charts: [kyverno] }), {
+      ...{ id, charts: [kyverno] },
+    })
+  },
+
+  async 'is deleted with its repo, and does not exist without one'(stage) {
+    const { succeed, fail, owner, platform } = stage
+    const id = (await makeRepo(stage)).id as string
+    const charts = [{ repo: 'oci://charts.test/static' }]
+    await succeed(v1.createDeployment, { parentId: id, charts })
+    await succeed(v1.deleteRepo, { id })
+    const rows = await platform.store.query(sql`select 1 from repo_deployments where repo = ${id}`)
+    assert.deepEqual(rows, [])
+    assert.equal((await fail(v1.getDeployment, { repoId: id })).code, 5)
+    assert.equal((await fail(v1.updateDeployment, { repoId: id, charts })).code, 5)
+    assert.equal((await fail(v1.createDeployment, { parentId: id, charts })).code, 5)
+    assert.equal((await fail(v1.createDeployment, { parentId: owner.organization, charts })).code, 5)
+  },
+
+  async 'is refused with too many charts or a wrong address'(stage) {
+    const { fail } = stage
+    const id = (await makeRepo(stage)).id as string
+    const chart = { repo: 'oci://charts.test/static' }
+    for (const [field, charts] of [
+      ['charts', []],
+      ['charts', Array.from({ length: 51 }, () => chart)],
+      ['charts[0].repo', [{}]],
+      ['charts[1].repo', [chart, { repo: 'file:///etc' }]],
+      ['charts[0].repo', [{ repo: `https://${'x'.repeat(2048)}` }]],
+      ['charts[0].source', [{ ...chart, source: 'javascript:alert(1)' }]],
+      ['charts[0].source', [{ ...chart, source: 'https://a b' }]],
+      ['charts[0].chart', [{ ...chart, chart: 'x'.repeat(256) }]],
+      ['charts[0].chart', [{ ...chart, chart: 'a\nb' }]],
+    ] as const) {
+      const request = { charts: charts as unknown as JsonObject[] }
+      assert.deepEqual(violations(await fail(v1.createDeployment, { parentId: id, ...request })), [field])
+      if (charts.length > 0)
+        assert.deepEqual(violations(await fail(v1.updateDeployment, { repoId: id, ...request })), [field])
+    }
   },
 })

@@ -137,6 +137,12 @@ export const noOrganization = () =>
 export const noIdentity = () =>
   new StatusError(Code.NOT_FOUND, 'no identity that you may see has this issuer and subject')
 
+export const noPackage = (name: string) =>
+  new StatusError(
+    Code.NOT_FOUND,
+    `no versions of the package ${JSON.stringify(printable(name))} are known; the operator of this server can import them with stemmad import versions`,
+  )
+
 /** Text of the caller, shortened and safe to send back. */
 const printable = (text: string) => text.slice(0, 200).toWellFormed()
 

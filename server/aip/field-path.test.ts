@@ -4,7 +4,8 @@ import { GroupSchema, ListGroupsRequestSchema } from '@stemma/api/gen/platform/i
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
-import { resolvePath, toCamel } from './field-path.ts'
+import { RepoSchema } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { jsonPathOf, resolvePath, toCamel } from './field-path.ts'
 
 const namesOf = (path: string) => resolvePath(IdentitySchema, path)?.map(({ name }) => name)
 
@@ -47,5 +48,18 @@ describe('the JSON spelling of a path', () => {
   test('does not convert indexes and keys', () => {
     assert.equal(toCamel('requests[2].role_uid'), 'requests[2].roleUid')
     assert.equal(toCamel('claim_match.claim_patterns[my_key]'), 'claimMatch.claimPatterns[my_key]')
+  })
+
+  test('follows the names that the contract declares, also inside of messages and lists', () => {
+    for (const [path, json] of [
+      ['sync_config.expiration_time', 'sync_config.expirationTime'],
+      ['custom_overlay.accounts.users[2].group_name', 'customOverlay.accounts.users[2].groupName'],
+      ['custom_overlay.environment[a.b_c]', 'customOverlay.environment[a.b_c]'],
+      ['create_time', 'createTime'],
+      ['parent_id', 'parentId'],
+      ['a_b.c_d', 'aB.cD'],
+      ['', ''],
+    ] as const)
+      assert.equal(jsonPathOf(RepoSchema, path), json)
   })
 })

@@ -12,8 +12,11 @@ export function isBranch(field: DescField): field is DescField & { fieldKind: 'm
   return field.fieldKind === 'message' && !leafTypes.has(field.message.typeName)
 }
 
+/** `localName` is the name in camelCase: ProtoJSON spells masks so, even if the field declares another JSON name. */
 export function findField(desc: DescMessage, name: string): DescField | undefined {
-  return desc.fields.find((field) => field.name === name || field.jsonName === name)
+  return desc.fields.find(
+    (field) => field.name === name || field.jsonName === name || field.localName === name,
+  )
 }
 
 /** The fields of a path, from the outermost to the innermost; undefined if there is no such path. */
@@ -35,3 +38,17 @@ export function resolvePath(desc: DescMessage, path: string): DescField[] | unde
  */
 export const toCamel = (path: string) =>
   path.replace(/\[[^\]]*\]|_([a-z0-9])/g, (all, letter?: string) => letter?.toUpperCase() ?? all)
+
+/**
+ * The JSON spelling of the path of a field in a message. Names that the message does not have, such as those of other
+ * parts of the request, are converted by their form.
+ */
+export function jsonPathOf(desc: DescMessage, path: string): string {
+  let current: DescMessage | undefined = desc
+  // Dots in brackets belong to an index or key.
+  return path.replace(/([^.[\]]+)((?:\[[^\]]*\])*)(\.|$)/g, (_, name: string, index: string, dot: string) => {
+    const field: DescField | undefined = current?.fields.find((candidate) => candidate.name === name)
+    current = field?.message
+    return (field?.jsonName ?? toCamel(name)) + index + dot
+  })
+}

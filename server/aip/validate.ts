@@ -102,7 +102,7 @@ function presentFieldCheck(field: DescField, rules: FieldRules, checkString: Str
       case 'scalar': {
         const value = message.get(field)
         if (typeof value === 'string') checkString(value, reportHere)
-        else if (rules.nonNegative && Number(value) < 0) reportHere('must not be negative')
+        else if (rules.nonNegative && Number(value) < 0) reportHere(rules.hint || 'must not be negative')
         break
       }
       case 'message':

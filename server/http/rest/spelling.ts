@@ -1,5 +1,5 @@
 // Spells the names of fields in errors as the caller wrote them.
-import { resolvePath, toCamel } from '../../aip/field-path.ts'
+import { jsonPathOf, resolvePath } from '../../aip/field-path.ts'
 import { parameters } from './read-query.ts'
 import type { Match } from './routes.ts'
 
@@ -8,13 +8,14 @@ import type { Match } from './routes.ts'
  * has a key in that spelling. Parameters that were not sent are in snake_case, as in the documentation.
  */
 export function spellingOf({ route, spelling }: Match): (path: string) => string {
-  const sent = sentNames(route.endpoint.method.desc.input, spelling?.query ?? '')
+  const { desc, resource } = route.endpoint.method
+  const sent = sentNames(desc.input, spelling?.query ?? '')
   const isJson = spelling?.bodyNames === 'json'
   return (path) => {
     const [, base = '', index = ''] = /^(.*?)(\[.*)?$/s.exec(path) ?? []
     const name = sent.get(base)
     if (name !== undefined) return name + index
-    return isJson ? toCamel(path) : path
+    return isJson ? jsonPathOf(resource?.message ?? desc.input, path) : path
   }
 }
 

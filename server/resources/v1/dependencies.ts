@@ -3,14 +3,15 @@ import type { UnsentBudget } from '../../rpc/unsent-budget.ts'
 import type { Work } from '../../store/work.ts'
 import type { WriteAccess } from '../../store/write-access.ts'
 import type { Dependencies } from '../dependencies.ts'
+import type { V1RepoFields } from '../registry/repos/table.ts'
 import type { CallV2 } from './call-v2.ts'
 import type { WaitForTurn } from './turns.ts'
 
 /** Passed to the methods of every v1 service. */
 export type V1Dependencies = Dependencies & {
   callV2: CallV2
-  /** Calls v2 and sets the readme of the repo in the same transaction. */
-  callV2WithReadme(readme: string): CallV2
+  /** Calls v2 and sets the fields of the repo that only v1 can set, in the same transaction. */
+  callV2WithRepoFields(fields: V1RepoFields): CallV2
   /** Calls v2, which then also creates tags without a digest. */
   callV2WithOptionalDigest: CallV2
   advisoryWrites: AdvisoryWrites

@@ -71,7 +71,7 @@ export type FieldRules = Message<"platform.common.FieldRules"> & {
   omitEmpty: boolean;
 
   /**
-   * Error text for a value that does not match `pattern`. Without it, the error quotes the pattern.
+   * Error text for a value that does not match `pattern` or is negative. Without it, the error quotes the pattern.
    *
    * @generated from field: string hint = 8;
    */
@@ -181,7 +181,7 @@ export type FieldRulesJson = {
   omitEmpty?: boolean;
 
   /**
-   * Error text for a value that does not match `pattern`. Without it, the error quotes the pattern.
+   * Error text for a value that does not match `pattern` or is negative. Without it, the error quotes the pattern.
    *
    * @generated from field: string hint = 8;
    */

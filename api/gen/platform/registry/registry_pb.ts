@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file platform/registry/registry.proto.
  */
 export const file_platform_registry_registry: GenFile = /*@__PURE__*/
-  fileDesc("CiBwbGF0Zm9ybS9yZWdpc3RyeS9yZWdpc3RyeS5wcm90bxIRcGxhdGZvcm0ucmVnaXN0cnkikQMKBFJlcG8SEwoCaWQYASABKAlCB+BBAtDBGAESJwoEbmFtZRgCIAEoCUIZ2sEYFVoRdG9vbHMvc3RhdGljLWJhc2VgARJACgxjYXRhbG9nX3RpZXIYAyABKA4yHi5wbGF0Zm9ybS5yZWdpc3RyeS5DYXRhbG9nVGllckIK2sEYBloEQkFTRRIfCgdidW5kbGVzGAQgAygJQg7awRgKWghbImJhc2UiXRIjCgZyZWFkbWUYBSABKAlCE9rBGA9aDSMgU3RhdGljIGJhc2USGQoHYWxpYXNlcxgIIAMoCUII2sEYBFoCW10SNAoLY3JlYXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSJQoLYWN0aXZlX3RhZ3MYCiADKAlCENrBGAxaClsibGF0ZXN0Il0SPwoLZGVzY3JpcHRpb24YCyABKAlCKtrBGCZaJGltYWdlIHRoYXQgb3RoZXIgaW1hZ2VzIGFyZSBiYXNlZCBvbkoECAYQB0oECAcQCCIyCghSZXBvTGlzdBImCgVpdGVtcxgBIAMoCzIXLnBsYXRmb3JtLnJlZ2lzdHJ5LlJlcG8iWQoKUmVwb0ZpbHRlchIpCgR1aWRwGAEgASgLMhsucGxhdGZvcm0uY29tbW9uLlVJRFBGaWx0ZXISDAoEbmFtZRgCIAEoCRISCgJpZBgDIAEoCUIG2sEYAiABInUKEUNyZWF0ZVJlcG9SZXF1ZXN0EhoKCXBhcmVudF9pZBgBIAEoCUIH4EEC0MEYARIqCgRyZXBvGAIgASgLMhcucGxhdGZvcm0ucmVnaXN0cnkuUmVwb0ID4EECEhgKEHByZXZlbnRfZXhpc3RpbmcYAyABKAgiKAoRRGVsZXRlUmVwb1JlcXVlc3QSEwoCaWQYASABKAlCB+BBAtDBGAEikAIKA1RhZxITCgJpZBgBIAEoCUIH4EEC0MEYARIcCgRuYW1lGAIgASgJQg7awRgKWgZsYXRlc3RgARJdCgZkaWdlc3QYAyABKAlCTdrBGElaR3NoYTI1Njo0ZjUzY2RhMTRmNTNjZGExNGY1M2NkYTE0ZjUzY2RhMTRmNTNjZGExNGY1M2NkYTE0ZjUzY2RhMTRmNTNjZGExEjUKDGxhc3RfdXBkYXRlZBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIfCgpkZXByZWNhdGVkGAUgASgIQgvawRgHWgVmYWxzZRIfCgdidW5kbGVzGAYgAygJQg7awRgKWghbImJhc2UiXSIwCgdUYWdMaXN0EiUKBWl0ZW1zGAEgAygLMhYucGxhdGZvcm0ucmVnaXN0cnkuVGFnIvEBCglUYWdGaWx0ZXISKQoEdWlkcBgBIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5VSURQRmlsdGVyEgwKBG5hbWUYAiABKAkSMQoNdXBkYXRlZF9zaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoRZXhjbHVkZV9yZWZlcnJlcnMYBiABKAgSFQoNZXhjbHVkZV9kYXRlcxgHIAEoCBIWCg5leGNsdWRlX2Vwb2NocxgIIAEoCBISCgJpZBgJIAEoCUIG2sEYAiABEg4KBmRpZ2VzdBgKIAEoCUoECAQQBUoECAUQBiJWChBDcmVhdGVUYWdSZXF1ZXN0EhgKB3JlcG9faWQYASABKAlCB+BBAtDBGAESKAoDdGFnGAIgASgLMhYucGxhdGZvcm0ucmVnaXN0cnkuVGFnQgPgQQIiJwoQRGVsZXRlVGFnUmVxdWVzdBITCgJpZBgBIAEoCUIH4EEC0MEYASKCAQoQVGFnSGlzdG9yeUZpbHRlchIaCglwYXJlbnRfaWQYASABKAlCB+BBAtDBGAESKQoFc3RhcnQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKA2VuZBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiPgoOVGFnSGlzdG9yeUxpc3QSLAoFaXRlbXMYASADKAsyHS5wbGF0Zm9ybS5yZWdpc3RyeS5UYWdIaXN0b3J5IqEBCgpUYWdIaXN0b3J5EjQKEHVwZGF0ZV90aW1lc3RhbXAYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEl0KBmRpZ2VzdBgCIAEoCUJN2sEYSVpHc2hhMjU2OjRmNTNjZGExNGY1M2NkYTE0ZjUzY2RhMTRmNTNjZGExNGY1M2NkYTE0ZjUzY2RhMTRmNTNjZGExNGY1M2NkYTEqdwoLQ2F0YWxvZ1RpZXISCwoHVU5LTk9XThAAEg8KC0FQUExJQ0FUSU9OEAQSCAoEQkFTRRAFEggKBEZJUFMQBhIGCgJBSRAHEgwKCERFVlRPT0xTEAgSDgoKQ09NTUVSQ0lBTBAJIgQIARABIgQIAhACIgQIAxADMsYICghSZWdpc3RyeRKEAQoKQ3JlYXRlUmVwbxIkLnBsYXRmb3JtLnJlZ2lzdHJ5LkNyZWF0ZVJlcG9SZXF1ZXN0GhcucGxhdGZvcm0ucmVnaXN0cnkuUmVwbyI3ysEYBAoCwwyC0+STAik6BHJlcG8iIS9yZWdpc3RyeS92MS9yZXBvcy97cGFyZW50X2lkPSoqfRJtCgpVcGRhdGVSZXBvEhcucGxhdGZvcm0ucmVnaXN0cnkuUmVwbxoXLnBsYXRmb3JtLnJlZ2lzdHJ5LlJlcG8iLcrBGAQKAsQMgtPkkwIfOgEqGhovcmVnaXN0cnkvdjEvcmVwb3Mve2lkPSoqfRJtCglMaXN0UmVwb3MSHS5wbGF0Zm9ybS5yZWdpc3RyeS5SZXBvRmlsdGVyGhsucGxhdGZvcm0ucmVnaXN0cnkuUmVwb0xpc3QiJMrBGAYKAsUMEAGC0+STAhQSEi9yZWdpc3RyeS92MS9yZXBvcxJ2CgpEZWxldGVSZXBvEiQucGxhdGZvcm0ucmVnaXN0cnkuRGVsZXRlUmVwb1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiKsrBGAQKAsYMgtPkkwIcKhovcmVnaXN0cnkvdjEvcmVwb3Mve2lkPSoqfRJ9CglDcmVhdGVUYWcSIy5wbGF0Zm9ybS5yZWdpc3RyeS5DcmVhdGVUYWdSZXF1ZXN0GhYucGxhdGZvcm0ucmVnaXN0cnkuVGFnIjPKwRgECgLLDILT5JMCJToDdGFnIh4vcmVnaXN0cnkvdjEvdGFncy97cmVwb19pZD0qKn0SaQoJVXBkYXRlVGFnEhYucGxhdGZvcm0ucmVnaXN0cnkuVGFnGhYucGxhdGZvcm0ucmVnaXN0cnkuVGFnIizKwRgECgLMDILT5JMCHjoBKhoZL3JlZ2lzdHJ5L3YxL3RhZ3Mve2lkPSoqfRJzCglEZWxldGVUYWcSIy5wbGF0Zm9ybS5yZWdpc3RyeS5EZWxldGVUYWdSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IinKwRgECgLODILT5JMCGyoZL3JlZ2lzdHJ5L3YxL3RhZ3Mve2lkPSoqfRJpCghMaXN0VGFncxIcLnBsYXRmb3JtLnJlZ2lzdHJ5LlRhZ0ZpbHRlchoaLnBsYXRmb3JtLnJlZ2lzdHJ5LlRhZ0xpc3QiI8rBGAYKAs0MEAGC0+STAhMSES9yZWdpc3RyeS92MS90YWdzEpIBCg5MaXN0VGFnSGlzdG9yeRIjLnBsYXRmb3JtLnJlZ2lzdHJ5LlRhZ0hpc3RvcnlGaWx0ZXIaIS5wbGF0Zm9ybS5yZWdpc3RyeS5UYWdIaXN0b3J5TGlzdCI4ysEYBAoCzQyC0+STAioSKC9yZWdpc3RyeS92MS90YWdzL3twYXJlbnRfaWQ9Kip9L2hpc3RvcnliBnByb3RvMw", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules, file_platform_common_uidp]);
+  fileDesc("CiBwbGF0Zm9ybS9yZWdpc3RyeS9yZWdpc3RyeS5wcm90bxIRcGxhdGZvcm0ucmVnaXN0cnkigAQKBFJlcG8SEwoCaWQYASABKAlCB+BBAtDBGAESJwoEbmFtZRgCIAEoCUIZ2sEYFVoRdG9vbHMvc3RhdGljLWJhc2VgARJACgxjYXRhbG9nX3RpZXIYAyABKA4yHi5wbGF0Zm9ybS5yZWdpc3RyeS5DYXRhbG9nVGllckIK2sEYBloEQkFTRRIfCgdidW5kbGVzGAQgAygJQg7awRgKWghbImJhc2UiXRIjCgZyZWFkbWUYBSABKAlCE9rBGA9aDSMgU3RhdGljIGJhc2USPwoLc3luY19jb25maWcYBiABKAsyHS5wbGF0Zm9ybS5yZWdpc3RyeS5TeW5jQ29uZmlnUgtzeW5jX2NvbmZpZxI4Cg5jdXN0b21fb3ZlcmxheRgHIAEoCzIgLnBsYXRmb3JtLnJlZ2lzdHJ5LkN1c3RvbU92ZXJsYXkSGQoHYWxpYXNlcxgIIAMoCUII2sEYBFoCW10SNAoLY3JlYXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSJQoLYWN0aXZlX3RhZ3MYCiADKAlCENrBGAxaClsibGF0ZXN0Il0SPwoLZGVzY3JpcHRpb24YCyABKAlCKtrBGCZaJGltYWdlIHRoYXQgb3RoZXIgaW1hZ2VzIGFyZSBiYXNlZCBvbiKRAgoKU3luY0NvbmZpZxI4CgZzb3VyY2UYASABKAlCKNrBGCRaIHJlZ2lzdHJ5LmV4YW1wbGUuY29tL2FjbWUvc3RhdGljYAESGAoLdW5pcXVlX3RhZ3MYAiABKAhCA+BBAxIuCgpleHBpcmF0aW9uGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZnb29nbGUYBCABKAkSDgoGYW1hem9uGAUgASgJEg0KBWF6dXJlGAYgASgJEhgKCXN5bmNfYXBrcxgHIAEoCEIFGAHgQQMSIAoMYXBrb19vdmVybGF5GAggASgJQgrawRgGEICABEgBEhQKDGdyYWNlX3BlcmlvZBgJIAEoCCLjBAoNQ3VzdG9tT3ZlcmxheRIyCghjb250ZW50cxgBIAEoCzIgLnBsYXRmb3JtLnJlZ2lzdHJ5LkltYWdlQ29udGVudHMSRgoLZW52aXJvbm1lbnQYAiADKAsyMS5wbGF0Zm9ybS5yZWdpc3RyeS5DdXN0b21PdmVybGF5LkVudmlyb25tZW50RW50cnkSRgoLYW5ub3RhdGlvbnMYAyADKAsyMS5wbGF0Zm9ybS5yZWdpc3RyeS5DdXN0b21PdmVybGF5LkFubm90YXRpb25zRW50cnkSOAoIYWNjb3VudHMYBCABKAsyJi5wbGF0Zm9ybS5yZWdpc3RyeS5BcGtvQ29uZmlnLkFjY291bnRzEkMKDGNlcnRpZmljYXRlcxgPIAEoCzItLnBsYXRmb3JtLnJlZ2lzdHJ5LkN1c3RvbU92ZXJsYXkuQ2VydGlmaWNhdGVzGqYBCgxDZXJ0aWZpY2F0ZXMSUQoKYWRkaXRpb25hbBgBIAMoCzI9LnBsYXRmb3JtLnJlZ2lzdHJ5LkN1c3RvbU92ZXJsYXkuQ2VydGlmaWNhdGVzLkFkZGl0aW9uYWxFbnRyeRIRCglwcm92aWRlcnMYAiADKAkaMAoPQWRkaXRpb25hbEVudHJ5EgwKBG5hbWUYASABKAkSDwoHY29udGVudBgCIAEoCRoyChBFbnZpcm9ubWVudEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaMgoQQW5ub3RhdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIsQBCg1JbWFnZUNvbnRlbnRzEhAKCHBhY2thZ2VzGAEgAygJEhwKFHJ1bnRpbWVfcmVwb3NpdG9yaWVzGAIgAygJEk0KD3J1bnRpbWVfa2V5cmluZxgDIAMoCzI0LnBsYXRmb3JtLnJlZ2lzdHJ5LkltYWdlQ29udGVudHMuUnVudGltZUtleXJpbmdFbnRyeRo0ChNSdW50aW1lS2V5cmluZ0VudHJ5EgwKBG5hbWUYASABKAkSDwoHY29udGVudBgCIAEoCSLVAgoKQXBrb0NvbmZpZxrGAgoIQWNjb3VudHMSPAoGZ3JvdXBzGAEgAygLMiwucGxhdGZvcm0ucmVnaXN0cnkuQXBrb0NvbmZpZy5BY2NvdW50cy5Hcm91cBI6CgV1c2VycxgCIAMoCzIrLnBsYXRmb3JtLnJlZ2lzdHJ5LkFwa29Db25maWcuQWNjb3VudHMuVXNlchIOCgZydW5fYXMYAyABKAkaOQoFR3JvdXASCwoDZ2lkGAEgASgNEhIKCmdyb3VwX25hbWUYAiABKAkSDwoHbWVtYmVycxgDIAMoCRp1CgRVc2VyEgsKA3VpZBgBIAEoDRIRCgl1c2VyX25hbWUYAiABKAkSEAoDZ2lkGAMgASgNSACIAQESEgoKZ3JvdXBfbmFtZRgEIAEoCRINCgVzaGVsbBgFIAEoCRIQCghob21lX2RpchgGIAEoCUIGCgRfZ2lkIjIKCFJlcG9MaXN0EiYKBWl0ZW1zGAEgAygLMhcucGxhdGZvcm0ucmVnaXN0cnkuUmVwbyJZCgpSZXBvRmlsdGVyEikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIMCgRuYW1lGAIgASgJEhIKAmlkGAMgASgJQgbawRgCIAEidQoRQ3JlYXRlUmVwb1JlcXVlc3QSGgoJcGFyZW50X2lkGAEgASgJQgfgQQLQwRgBEioKBHJlcG8YAiABKAsyFy5wbGF0Zm9ybS5yZWdpc3RyeS5SZXBvQgPgQQISGAoQcHJldmVudF9leGlzdGluZxgDIAEoCCIyChtHZXRSZXBvQ291bnRCeVNvdXJjZVJlcXVlc3QSEwoCaWQYASABKAlCB+BBAtDBGAEiJQoJUmVwb0NvdW50EhgKBWNvdW50GAEgASgDQgnawRgFWgMiMyIiKAoRRGVsZXRlUmVwb1JlcXVlc3QSEwoCaWQYASABKAlCB+BBAtDBGAEikAIKA1RhZxITCgJpZBgBIAEoCUIH4EEC0MEYARIcCgRuYW1lGAIgASgJQg7awRgKWgZsYXRlc3RgARJdCgZkaWdlc3QYAyABKAlCTdrBGElaR3NoYTI1Njo0ZjUzY2RhMTRmNTNjZGExNGY1M2NkYTE0ZjUzY2RhMTRmNTNjZGExNGY1M2NkYTE0ZjUzY2RhMTRmNTNjZGExEjUKDGxhc3RfdXBkYXRlZBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIfCgpkZXByZWNhdGVkGAUgASgIQgvawRgHWgVmYWxzZRIfCgdidW5kbGVzGAYgAygJQg7awRgKWghbImJhc2UiXSIwCgdUYWdMaXN0EiUKBWl0ZW1zGAEgAygLMhYucGxhdGZvcm0ucmVnaXN0cnkuVGFnIvEBCglUYWdGaWx0ZXISKQoEdWlkcBgBIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5VSURQRmlsdGVyEgwKBG5hbWUYAiABKAkSMQoNdXBkYXRlZF9zaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoRZXhjbHVkZV9yZWZlcnJlcnMYBiABKAgSFQoNZXhjbHVkZV9kYXRlcxgHIAEoCBIWCg5leGNsdWRlX2Vwb2NocxgIIAEoCBISCgJpZBgJIAEoCUIG2sEYAiABEg4KBmRpZ2VzdBgKIAEoCUoECAQQBUoECAUQBiJWChBDcmVhdGVUYWdSZXF1ZXN0EhgKB3JlcG9faWQYASABKAlCB+BBAtDBGAESKAoDdGFnGAIgASgLMhYucGxhdGZvcm0ucmVnaXN0cnkuVGFnQgPgQQIiJwoQRGVsZXRlVGFnUmVxdWVzdBITCgJpZBgBIAEoCUIH4EEC0MEYASKCAQoQVGFnSGlzdG9yeUZpbHRlchIaCglwYXJlbnRfaWQYASABKAlCB+BBAtDBGAESKQoFc3RhcnQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKA2VuZBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiPgoOVGFnSGlzdG9yeUxpc3QSLAoFaXRlbXMYASADKAsyHS5wbGF0Zm9ybS5yZWdpc3RyeS5UYWdIaXN0b3J5IqEBCgpUYWdIaXN0b3J5EjQKEHVwZGF0ZV90aW1lc3RhbXAYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEl0KBmRpZ2VzdBgCIAEoCUJN2sEYSVpHc2hhMjU2OjRmNTNjZGExNGY1M2NkYTE0ZjUzY2RhMTRmNTNjZGExNGY1M2NkYTE0ZjUzY2RhMTRmNTNjZGExNGY1M2NkYTEifwoZR2V0UmVwb1RhZ3NTdW1tYXJ5UmVxdWVzdBIYCgdyZXBvX2lkGAEgASgJQgfgQQLQwRgBEhkKEWV4Y2x1ZGVfcmVmZXJyZXJzGAIgASgIEhUKDWV4Y2x1ZGVfZGF0ZXMYAyABKAgSFgoOZXhjbHVkZV9lcG9jaHMYBCABKAgi0gEKD1JlcG9UYWdzU3VtbWFyeRISCgJpZBgBIAEoCUIG2sEYAiABEh0KCXRhZ19jb3VudBgCIAEoA0IK2sEYBloEIjEyIhIwCgxsYXN0X3VwZGF0ZWQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjQKCmxhdGVzdF90YWcYBCABKAsyFi5wbGF0Zm9ybS5yZWdpc3RyeS5UYWdCCNrBGARaAnt9EiQKDmxhdGVzdF92ZXJzaW9uGAUgASgJQgzawRgIWgYxLjI3LjMitwEKDEVvbFRhZ0ZpbHRlchIpCgR1aWRwGAEgASgLMhsucGxhdGZvcm0uY29tbW9uLlVJRFBGaWx0ZXISFQoEbmFtZRgCIAEoCUIH2sEYAxD/ARIbCgpwYWdlX3Rva2VuGAMgASgJQgfawRgDEIAgEhkKCXBhZ2Vfc2l6ZRgEIAEoA0IG2sEYAigBEhUKDWV4Y2x1ZGVfZGF0ZXMYBSABKAgSFgoOZXhjbHVkZV9lcG9jaHMYBiABKAgiTwoKRW9sVGFnTGlzdBIoCgVpdGVtcxgBIAMoCzIZLnBsYXRmb3JtLnJlZ2lzdHJ5LkVvbFRhZxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkinAMKBkVvbFRhZxISCgJpZBgBIAEoCUIG2sEYAiABEhcKBG5hbWUYAiABKAlCCdrBGAVaAzMuORInChFtYWluX3BhY2thZ2VfbmFtZRgHIAEoCUIM2sEYCFoGcHl0aG9uEkcKCnRhZ19zdGF0dXMYDiABKA4yHy5wbGF0Zm9ybS5yZWdpc3RyeS5Fb2xUYWdTdGF0dXNCEtrBGA5aDFRBR19JTkFDVElWRRJJChRtYWluX3BhY2thZ2VfdmVyc2lvbhgNIAEoCzIhLnBsYXRmb3JtLnJlZ2lzdHJ5LlBhY2thZ2VWZXJzaW9uQgjawRgEWgJ7fRJSCgxncmFjZV9zdGF0dXMYCSABKA4yJy5wbGF0Zm9ybS5yZWdpc3RyeS5Fb2xHcmFjZVBlcmlvZFN0YXR1c0IT2sEYD1oNR1JBQ0VfRVhQSVJFRBI8ChhncmFjZV9wZXJpb2RfZXhwaXJ5X2RhdGUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSgQIAxAHSgQICBAJSgQIChALSgQICxAMIkQKHVBhY2thZ2VWZXJzaW9uTWV0YWRhdGFSZXF1ZXN0EiMKB3BhY2thZ2UYASABKAlCEuBBAtrBGAsQ/wFaBnB5dGhvbiKWAgoWUGFja2FnZVZlcnNpb25NZXRhZGF0YRI2Cgtlb2xWZXJzaW9ucxgBIAMoCzIhLnBsYXRmb3JtLnJlZ2lzdHJ5LlBhY2thZ2VWZXJzaW9uEjwKFGxhc3RVcGRhdGVkVGltZXN0YW1wGAIgASgJQh7awRgaWhgyMDI2LTAxLTMxVDEyOjAwOjAwLjAwMFoSIwoNbGF0ZXN0VmVyc2lvbhgDIAEoCUIM2sEYCFoGMy4xMy4xEj0KCHZlcnNpb25zGAQgAygLMiEucGxhdGZvcm0ucmVnaXN0cnkuUGFja2FnZVZlcnNpb25CCNrBGARaAltdEiIKEWdyYWNlUGVyaW9kTW9udGhzGAUgASgFQgfawRgDWgE2IpkDCg5QYWNrYWdlVmVyc2lvbhIhCgdlb2xEYXRlGAEgASgJQhDawRgMWgoyMDI1LTEwLTMxEhoKBmV4aXN0cxgCIAEoCEIK2sEYBloEdHJ1ZRIZCgRmaXBzGAMgASgIQgvawRgHWgVmYWxzZRIYCgpsZWdhY3lfbHRzGAQgASgJQgTawRgAEhgKA2x0cxgJIAEoCEIL2sEYB1oFZmFsc2USJQoLcmVsZWFzZURhdGUYBSABKAlCENrBGAxaCjIwMjAtMTAtMDUSGgoHdmVyc2lvbhgGIAEoCUIJ2sEYBVoDMy45Eh4KCWVvbEJyb2tlbhgHIAEoCEIL2sEYB1oFZmFsc2USIwoNbGF0ZXN0VmVyc2lvbhgIIAEoCUIM2sEYCFoGMy45LjIxEkYKDXZlcnNpb25Tb3VyY2UYCiABKAsyLy5wbGF0Zm9ybS5yZWdpc3RyeS5QYWNrYWdlVmVyc2lvbi5WZXJzaW9uU291cmNlGikKDVZlcnNpb25Tb3VyY2USCwoDcmVmGAEgASgJEgsKA3NoYRgCIAEoCSIvChNVcGRhdGVTdGF0dXNSZXF1ZXN0EhgKB3JlcG9faWQYASABKAlCB+BBAtDBGAEiNAoMVXBkYXRlU3RhdHVzEiQKEHJlY2VudGx5X3VwZGF0ZWQYASABKAhCCtrBGAZaBHRydWUiTgoKRGVwbG95bWVudBISCgJpZBgBIAEoCUIG2sEYAiABEiwKBmNoYXJ0cxgCIAMoCzIcLnBsYXRmb3JtLnJlZ2lzdHJ5LkhlbG1DaGFydCKjAwoJSGVsbUNoYXJ0ErQBCgZzb3VyY2UYASABKAlCngHawRiZAQoiXig/Oig/Omh0dHBzP3xnaXR8c3NoKTovL1teXHNdKyk/JBCAEEJHbXVzdCBiZSBhbiBhZGRyZXNzIHRoYXQgc3RhcnRzIHdpdGggaHR0cHM6Ly8sIGh0dHA6Ly8sIGdpdDovLyBvciBzc2g6Ly9aJ2h0dHBzOi8vZ2l0aHViLmNvbS9zdGVmYW5wcm9kYW4vcG9kaW5mb0gAiAEBEqEBCgRyZXBvGAIgASgJQpIB4EEC2sEYigEKGV4oPzpodHRwcz98b2NpKTovL1teXHNdKyQQgBBCP211c3QgYmUgYW4gYWRkcmVzcyB0aGF0IHN0YXJ0cyB3aXRoIGh0dHBzOi8vLCBodHRwOi8vIG9yIG9jaTovL1opb2NpOi8vZ2hjci5pby9zdGVmYW5wcm9kYW4vY2hhcnRzL3BvZGluZm8SJgoFY2hhcnQYAyABKAlCEtrBGA4Q/wFaB3BvZGluZm9wAUgBiAEBQgkKB19zb3VyY2VCCAoGX2NoYXJ0Im4KF0NyZWF0ZURlcGxveW1lbnRSZXF1ZXN0EhoKCXBhcmVudF9pZBgBIAEoCUIH4EEC0MEYARI3CgZjaGFydHMYAiADKAsyHC5wbGF0Zm9ybS5yZWdpc3RyeS5IZWxtQ2hhcnRCCeBBAtrBGAIYMiJpChdVcGRhdGVEZXBsb3ltZW50UmVxdWVzdBIYCgdyZXBvX2lkGAEgASgJQgfgQQLQwRgBEjQKBmNoYXJ0cxgCIAMoCzIcLnBsYXRmb3JtLnJlZ2lzdHJ5LkhlbG1DaGFydEIG2sEYAhgyIjAKFEdldERlcGxveW1lbnRSZXF1ZXN0EhgKB3JlcG9faWQYASABKAlCB+BBAtDBGAEieAoQUmVnaXN0cnlTZXR0aW5ncxIcCgtyZWdpc3RyeV9pZBgBIAEoCUIH4EEC0MEYARIgCgt1bmlxdWVfdGFncxgCIAEoCEIL2sEYB1oFZmFsc2USJAoQZW9sX2dyYWNlX3BlcmlvZBgDIAEoCEIK2sEYBloEdHJ1ZSI6ChpHZXRSZWdpc3RyeVNldHRpbmdzUmVxdWVzdBIcCgtyZWdpc3RyeV9pZBgBIAEoCUIH4EEC0MEYASp3CgtDYXRhbG9nVGllchILCgdVTktOT1dOEAASDwoLQVBQTElDQVRJT04QBBIICgRCQVNFEAUSCAoERklQUxAGEgYKAkFJEAcSDAoIREVWVE9PTFMQCBIOCgpDT01NRVJDSUFMEAkiBAgBEAEiBAgCEAIiBAgDEAMqQgoMRW9sVGFnU3RhdHVzEg4KClRBR19BQ1RJVkUQABIQCgxUQUdfSU5fR1JBQ0UQARIQCgxUQUdfSU5BQ1RJVkUQAip5ChRFb2xHcmFjZVBlcmlvZFN0YXR1cxIWChJHUkFDRV9OT1RfRUxJR0lCTEUQABISCg5HUkFDRV9FTElHSUJMRRABEhAKDEdSQUNFX0FDVElWRRACEhAKDEdSQUNFX0JST0tFThADEhEKDUdSQUNFX0VYUElSRUQQBDLmFAoIUmVnaXN0cnkShAEKCkNyZWF0ZVJlcG8SJC5wbGF0Zm9ybS5yZWdpc3RyeS5DcmVhdGVSZXBvUmVxdWVzdBoXLnBsYXRmb3JtLnJlZ2lzdHJ5LlJlcG8iN8rBGAQKAsMMgtPkkwIpOgRyZXBvIiEvcmVnaXN0cnkvdjEvcmVwb3Mve3BhcmVudF9pZD0qKn0SbQoKVXBkYXRlUmVwbxIXLnBsYXRmb3JtLnJlZ2lzdHJ5LlJlcG8aFy5wbGF0Zm9ybS5yZWdpc3RyeS5SZXBvIi3KwRgECgLEDILT5JMCHzoBKhoaL3JlZ2lzdHJ5L3YxL3JlcG9zL3tpZD0qKn0SbQoJTGlzdFJlcG9zEh0ucGxhdGZvcm0ucmVnaXN0cnkuUmVwb0ZpbHRlchobLnBsYXRmb3JtLnJlZ2lzdHJ5LlJlcG9MaXN0IiTKwRgGCgLFDBABgtPkkwIUEhIvcmVnaXN0cnkvdjEvcmVwb3MSnAEKFEdldFJlcG9Db3VudEJ5U291cmNlEi4ucGxhdGZvcm0ucmVnaXN0cnkuR2V0UmVwb0NvdW50QnlTb3VyY2VSZXF1ZXN0GhwucGxhdGZvcm0ucmVnaXN0cnkuUmVwb0NvdW50IjbKwRgECgLFDILT5JMCKBImL3JlZ2lzdHJ5L3YxL3JlcG9jb3VudGJ5c291cmNlL3tpZD0qKn0SdgoKRGVsZXRlUmVwbxIkLnBsYXRmb3JtLnJlZ2lzdHJ5LkRlbGV0ZVJlcG9SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IirKwRgECgLGDILT5JMCHCoaL3JlZ2lzdHJ5L3YxL3JlcG9zL3tpZD0qKn0SfQoJQ3JlYXRlVGFnEiMucGxhdGZvcm0ucmVnaXN0cnkuQ3JlYXRlVGFnUmVxdWVzdBoWLnBsYXRmb3JtLnJlZ2lzdHJ5LlRhZyIzysEYBAoCywyC0+STAiU6A3RhZyIeL3JlZ2lzdHJ5L3YxL3RhZ3Mve3JlcG9faWQ9Kip9EmkKCVVwZGF0ZVRhZxIWLnBsYXRmb3JtLnJlZ2lzdHJ5LlRhZxoWLnBsYXRmb3JtLnJlZ2lzdHJ5LlRhZyIsysEYBAoCzAyC0+STAh46ASoaGS9yZWdpc3RyeS92MS90YWdzL3tpZD0qKn0ScwoJRGVsZXRlVGFnEiMucGxhdGZvcm0ucmVnaXN0cnkuRGVsZXRlVGFnUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIpysEYBAoCzgyC0+STAhsqGS9yZWdpc3RyeS92MS90YWdzL3tpZD0qKn0SaQoITGlzdFRhZ3MSHC5wbGF0Zm9ybS5yZWdpc3RyeS5UYWdGaWx0ZXIaGi5wbGF0Zm9ybS5yZWdpc3RyeS5UYWdMaXN0IiPKwRgGCgLNDBABgtPkkwITEhEvcmVnaXN0cnkvdjEvdGFncxKhAQoSR2V0UmVwb1RhZ3NTdW1tYXJ5EiwucGxhdGZvcm0ucmVnaXN0cnkuR2V0UmVwb1RhZ3NTdW1tYXJ5UmVxdWVzdBoiLnBsYXRmb3JtLnJlZ2lzdHJ5LlJlcG9UYWdzU3VtbWFyeSI5ysEYBAoCzQyC0+STAisSKS9yZWdpc3RyeS92MS9yZXBvdGFnc3N1bW1hcnkve3JlcG9faWQ9Kip9EnUKC0xpc3RFb2xUYWdzEh8ucGxhdGZvcm0ucmVnaXN0cnkuRW9sVGFnRmlsdGVyGh0ucGxhdGZvcm0ucmVnaXN0cnkuRW9sVGFnTGlzdCImysEYBgoCzQwQAYLT5JMCFhIUL3JlZ2lzdHJ5L3YxL2VvbHRhZ3MSkgEKDkxpc3RUYWdIaXN0b3J5EiMucGxhdGZvcm0ucmVnaXN0cnkuVGFnSGlzdG9yeUZpbHRlchohLnBsYXRmb3JtLnJlZ2lzdHJ5LlRhZ0hpc3RvcnlMaXN0IjjKwRgECgLNDILT5JMCKhIoL3JlZ2lzdHJ5L3YxL3RhZ3Mve3BhcmVudF9pZD0qKn0vaGlzdG9yeRKuAQoZR2V0UGFja2FnZVZlcnNpb25NZXRhZGF0YRIwLnBsYXRmb3JtLnJlZ2lzdHJ5LlBhY2thZ2VWZXJzaW9uTWV0YWRhdGFSZXF1ZXN0GikucGxhdGZvcm0ucmVnaXN0cnkuUGFja2FnZVZlcnNpb25NZXRhZGF0YSI0ysEYBgoC9gwQAYLT5JMCJBIiL3JlZ2lzdHJ5L3YxL3ZlcnNpb25zL3twYWNrYWdlPSoqfRKYAQoPR2V0VXBkYXRlU3RhdHVzEiYucGxhdGZvcm0ucmVnaXN0cnkuVXBkYXRlU3RhdHVzUmVxdWVzdBofLnBsYXRmb3JtLnJlZ2lzdHJ5LlVwZGF0ZVN0YXR1cyI8ysEYBAoCzQyC0+STAi4SLC9yZWdpc3RyeS92MS9yZXBvcy97cmVwb19pZD0qKn06dXBkYXRlc3RhdHVzEp4BChBDcmVhdGVEZXBsb3ltZW50EioucGxhdGZvcm0ucmVnaXN0cnkuQ3JlYXRlRGVwbG95bWVudFJlcXVlc3QaHS5wbGF0Zm9ybS5yZWdpc3RyeS5EZXBsb3ltZW50Ij/KwRgECgKeD4LT5JMCMToBKiIsL3JlZ2lzdHJ5L3YxL3JlcG9zL3twYXJlbnRfaWQ9Kip9L2RlcGxveW1lbnQSnAEKEFVwZGF0ZURlcGxveW1lbnQSKi5wbGF0Zm9ybS5yZWdpc3RyeS5VcGRhdGVEZXBsb3ltZW50UmVxdWVzdBodLnBsYXRmb3JtLnJlZ2lzdHJ5LkRlcGxveW1lbnQiPcrBGAQKAp8PgtPkkwIvOgEqGiovcmVnaXN0cnkvdjEvcmVwb3Mve3JlcG9faWQ9Kip9L2RlcGxveW1lbnQSkwEKDUdldERlcGxveW1lbnQSJy5wbGF0Zm9ybS5yZWdpc3RyeS5HZXREZXBsb3ltZW50UmVxdWVzdBodLnBsYXRmb3JtLnJlZ2lzdHJ5LkRlcGxveW1lbnQiOsrBGAQKAqAPgtPkkwIsEiovcmVnaXN0cnkvdjEvcmVwb3Mve3JlcG9faWQ9Kip9L2RlcGxveW1lbnQSoQEKE0dldFJlZ2lzdHJ5U2V0dGluZ3MSLS5wbGF0Zm9ybS5yZWdpc3RyeS5HZXRSZWdpc3RyeVNldHRpbmdzUmVxdWVzdBojLnBsYXRmb3JtLnJlZ2lzdHJ5LlJlZ2lzdHJ5U2V0dGluZ3MiNsrBGAQKApMNgtPkkwIoEiYvcmVnaXN0cnkvdjEvc2V0dGluZ3Mve3JlZ2lzdHJ5X2lkPSoqfRKdAQoWVXBkYXRlUmVnaXN0cnlTZXR0aW5ncxIjLnBsYXRmb3JtLnJlZ2lzdHJ5LlJlZ2lzdHJ5U2V0dGluZ3MaIy5wbGF0Zm9ybS5yZWdpc3RyeS5SZWdpc3RyeVNldHRpbmdzIjnKwRgECgKUDYLT5JMCKzoBKhomL3JlZ2lzdHJ5L3YxL3NldHRpbmdzL3tyZWdpc3RyeV9pZD0qKn1iBnByb3RvMw", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
  * A repo in version 1 of the API; see `platform.registry.v2beta1.Repo`.
@@ -62,6 +62,20 @@ export type Repo = Message<"platform.registry.Repo"> & {
    * @generated from field: string readme = 5;
    */
   readme: string;
+
+  /**
+   * Where the images of the repo are copied from, and where to. Stored for clients: this server copies no images.
+   *
+   * @generated from field: platform.registry.SyncConfig sync_config = 6 [json_name = "sync_config"];
+   */
+  syncConfig?: SyncConfig | undefined;
+
+  /**
+   * Changes to make to images when they are built for this repo. Stored for builders: this server builds no images.
+   *
+   * @generated from field: platform.registry.CustomOverlay custom_overlay = 7;
+   */
+  customOverlay?: CustomOverlay | undefined;
 
   /**
    * Images in other registries that this repo replaces, such as `docker.io/library/nginx:latest`; at most 100.
@@ -136,6 +150,20 @@ export type RepoJson = {
   readme?: string;
 
   /**
+   * Where the images of the repo are copied from, and where to. Stored for clients: this server copies no images.
+   *
+   * @generated from field: platform.registry.SyncConfig sync_config = 6 [json_name = "sync_config"];
+   */
+  sync_config?: SyncConfigJson;
+
+  /**
+   * Changes to make to images when they are built for this repo. Stored for builders: this server builds no images.
+   *
+   * @generated from field: platform.registry.CustomOverlay custom_overlay = 7;
+   */
+  customOverlay?: CustomOverlayJson;
+
+  /**
    * Images in other registries that this repo replaces, such as `docker.io/library/nginx:latest`; at most 100.
    *
    * @generated from field: repeated string aliases = 8;
@@ -172,6 +200,716 @@ export const RepoSchema: GenMessage<Repo, {jsonType: RepoJson}> = /*@__PURE__*/
   messageDesc(file_platform_registry_registry, 0);
 
 /**
+ * Copying of images from another repo; see `platform.registry.v2beta1.SyncConfig`.
+ *
+ * @generated from message platform.registry.SyncConfig
+ */
+export type SyncConfig = Message<"platform.registry.SyncConfig"> & {
+  /**
+   * The repo or image from which images are copied: the uid of a repo that the caller may list, or an image without a
+   * tag. An image of a repo in the same organization is stored as the uid of that repo.
+   *
+   * @generated from field: string source = 1;
+   */
+  source: string;
+
+  /**
+   * Whether each tag is also copied with a unique suffix. Set from the registry settings of the organization when the
+   * copying is configured; ignored in requests.
+   *
+   * @generated from field: bool unique_tags = 2;
+   */
+  uniqueTags: boolean;
+
+  /**
+   * Time at which copying ends. Default: 14 days after it was configured. An update that omits it keeps it.
+   *
+   * @generated from field: google.protobuf.Timestamp expiration = 3;
+   */
+  expiration?: Timestamp | undefined;
+
+  /**
+   * Repository in Google Artifact Registry to which images are copied as well.
+   *
+   * @generated from field: string google = 4;
+   */
+  google: string;
+
+  /**
+   * Repository in Amazon ECR to which images are copied as well.
+   *
+   * @generated from field: string amazon = 5;
+   */
+  amazon: string;
+
+  /**
+   * Registry in Azure to which images are copied as well.
+   *
+   * @generated from field: string azure = 6;
+   */
+  azure: string;
+
+  /**
+   * Ignored, and always false: this server has no package repositories.
+   *
+   * @generated from field: bool sync_apks = 7 [deprecated = true];
+   * @deprecated
+   */
+  syncApks: boolean;
+
+  /**
+   * Configuration of apko, in JSON, with which images are built again when they are copied; at most 65,536 characters.
+   *
+   * @generated from field: string apko_overlay = 8;
+   */
+  apkoOverlay: string;
+
+  /**
+   * Whether images are copied during the grace period after the end of life of their version. Default, when the copying
+   * is configured: `eol_grace_period` of the registry settings.
+   *
+   * @generated from field: bool grace_period = 9;
+   */
+  gracePeriod: boolean;
+};
+
+/**
+ * Copying of images from another repo; see `platform.registry.v2beta1.SyncConfig`.
+ *
+ * @generated from message platform.registry.SyncConfig
+ */
+export type SyncConfigJson = {
+  /**
+   * The repo or image from which images are copied: the uid of a repo that the caller may list, or an image without a
+   * tag. An image of a repo in the same organization is stored as the uid of that repo.
+   *
+   * @generated from field: string source = 1;
+   */
+  source?: string;
+
+  /**
+   * Whether each tag is also copied with a unique suffix. Set from the registry settings of the organization when the
+   * copying is configured; ignored in requests.
+   *
+   * @generated from field: bool unique_tags = 2;
+   */
+  uniqueTags?: boolean;
+
+  /**
+   * Time at which copying ends. Default: 14 days after it was configured. An update that omits it keeps it.
+   *
+   * @generated from field: google.protobuf.Timestamp expiration = 3;
+   */
+  expiration?: TimestampJson;
+
+  /**
+   * Repository in Google Artifact Registry to which images are copied as well.
+   *
+   * @generated from field: string google = 4;
+   */
+  google?: string;
+
+  /**
+   * Repository in Amazon ECR to which images are copied as well.
+   *
+   * @generated from field: string amazon = 5;
+   */
+  amazon?: string;
+
+  /**
+   * Registry in Azure to which images are copied as well.
+   *
+   * @generated from field: string azure = 6;
+   */
+  azure?: string;
+
+  /**
+   * Ignored, and always false: this server has no package repositories.
+   *
+   * @generated from field: bool sync_apks = 7 [deprecated = true];
+   * @deprecated
+   */
+  syncApks?: boolean;
+
+  /**
+   * Configuration of apko, in JSON, with which images are built again when they are copied; at most 65,536 characters.
+   *
+   * @generated from field: string apko_overlay = 8;
+   */
+  apkoOverlay?: string;
+
+  /**
+   * Whether images are copied during the grace period after the end of life of their version. Default, when the copying
+   * is configured: `eol_grace_period` of the registry settings.
+   *
+   * @generated from field: bool grace_period = 9;
+   */
+  gracePeriod?: boolean;
+};
+
+/**
+ * Describes the message platform.registry.SyncConfig.
+ * Use `create(SyncConfigSchema)` to create a new message.
+ */
+export const SyncConfigSchema: GenMessage<SyncConfig, {jsonType: SyncConfigJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 1);
+
+/**
+ * Changes to an image when it is built; see `platform.registry.v2beta1.CustomOverlay`.
+ *
+ * @generated from message platform.registry.CustomOverlay
+ */
+export type CustomOverlay = Message<"platform.registry.CustomOverlay"> & {
+  /**
+   * Packages and package repositories.
+   *
+   * @generated from field: platform.registry.ImageContents contents = 1;
+   */
+  contents?: ImageContents | undefined;
+
+  /**
+   * Environment variables, at most 200. Names must not start with `CHAINGUARD_`.
+   *
+   * @generated from field: map<string, string> environment = 2;
+   */
+  environment: { [key: string]: string };
+
+  /**
+   * Annotations of the image, at most 200. Names must not start with `dev.chainguard.` or `org.opencontainers.`.
+   *
+   * @generated from field: map<string, string> annotations = 3;
+   */
+  annotations: { [key: string]: string };
+
+  /**
+   * Users and groups.
+   *
+   * @generated from field: platform.registry.ApkoConfig.Accounts accounts = 4;
+   */
+  accounts?: ApkoConfig_Accounts | undefined;
+
+  /**
+   * Certificates.
+   *
+   * @generated from field: platform.registry.CustomOverlay.Certificates certificates = 15;
+   */
+  certificates?: CustomOverlay_Certificates | undefined;
+};
+
+/**
+ * Changes to an image when it is built; see `platform.registry.v2beta1.CustomOverlay`.
+ *
+ * @generated from message platform.registry.CustomOverlay
+ */
+export type CustomOverlayJson = {
+  /**
+   * Packages and package repositories.
+   *
+   * @generated from field: platform.registry.ImageContents contents = 1;
+   */
+  contents?: ImageContentsJson;
+
+  /**
+   * Environment variables, at most 200. Names must not start with `CHAINGUARD_`.
+   *
+   * @generated from field: map<string, string> environment = 2;
+   */
+  environment?: { [key: string]: string };
+
+  /**
+   * Annotations of the image, at most 200. Names must not start with `dev.chainguard.` or `org.opencontainers.`.
+   *
+   * @generated from field: map<string, string> annotations = 3;
+   */
+  annotations?: { [key: string]: string };
+
+  /**
+   * Users and groups.
+   *
+   * @generated from field: platform.registry.ApkoConfig.Accounts accounts = 4;
+   */
+  accounts?: ApkoConfig_AccountsJson;
+
+  /**
+   * Certificates.
+   *
+   * @generated from field: platform.registry.CustomOverlay.Certificates certificates = 15;
+   */
+  certificates?: CustomOverlay_CertificatesJson;
+};
+
+/**
+ * Describes the message platform.registry.CustomOverlay.
+ * Use `create(CustomOverlaySchema)` to create a new message.
+ */
+export const CustomOverlaySchema: GenMessage<CustomOverlay, {jsonType: CustomOverlayJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 2);
+
+/**
+ * Certificates that the image trusts.
+ *
+ * @generated from message platform.registry.CustomOverlay.Certificates
+ */
+export type CustomOverlay_Certificates = Message<"platform.registry.CustomOverlay.Certificates"> & {
+  /**
+   * Certificates to add, at most 50.
+   *
+   * @generated from field: repeated platform.registry.CustomOverlay.Certificates.AdditionalEntry additional = 1;
+   */
+  additional: CustomOverlay_Certificates_AdditionalEntry[];
+
+  /**
+   * Packages that contain certificates, at most 50.
+   *
+   * @generated from field: repeated string providers = 2;
+   */
+  providers: string[];
+};
+
+/**
+ * Certificates that the image trusts.
+ *
+ * @generated from message platform.registry.CustomOverlay.Certificates
+ */
+export type CustomOverlay_CertificatesJson = {
+  /**
+   * Certificates to add, at most 50.
+   *
+   * @generated from field: repeated platform.registry.CustomOverlay.Certificates.AdditionalEntry additional = 1;
+   */
+  additional?: CustomOverlay_Certificates_AdditionalEntryJson[];
+
+  /**
+   * Packages that contain certificates, at most 50.
+   *
+   * @generated from field: repeated string providers = 2;
+   */
+  providers?: string[];
+};
+
+/**
+ * Describes the message platform.registry.CustomOverlay.Certificates.
+ * Use `create(CustomOverlay_CertificatesSchema)` to create a new message.
+ */
+export const CustomOverlay_CertificatesSchema: GenMessage<CustomOverlay_Certificates, {jsonType: CustomOverlay_CertificatesJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 2, 0);
+
+/**
+ * One certificate.
+ *
+ * @generated from message platform.registry.CustomOverlay.Certificates.AdditionalEntry
+ */
+export type CustomOverlay_Certificates_AdditionalEntry = Message<"platform.registry.CustomOverlay.Certificates.AdditionalEntry"> & {
+  /**
+   * Name of the file.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Certificate in PEM.
+   *
+   * @generated from field: string content = 2;
+   */
+  content: string;
+};
+
+/**
+ * One certificate.
+ *
+ * @generated from message platform.registry.CustomOverlay.Certificates.AdditionalEntry
+ */
+export type CustomOverlay_Certificates_AdditionalEntryJson = {
+  /**
+   * Name of the file.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * Certificate in PEM.
+   *
+   * @generated from field: string content = 2;
+   */
+  content?: string;
+};
+
+/**
+ * Describes the message platform.registry.CustomOverlay.Certificates.AdditionalEntry.
+ * Use `create(CustomOverlay_Certificates_AdditionalEntrySchema)` to create a new message.
+ */
+export const CustomOverlay_Certificates_AdditionalEntrySchema: GenMessage<CustomOverlay_Certificates_AdditionalEntry, {jsonType: CustomOverlay_Certificates_AdditionalEntryJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 2, 0, 0);
+
+/**
+ * Packages and package repositories of an image.
+ *
+ * @generated from message platform.registry.ImageContents
+ */
+export type ImageContents = Message<"platform.registry.ImageContents"> & {
+  /**
+   * Packages to add, at most 1000.
+   *
+   * @generated from field: repeated string packages = 1;
+   */
+  packages: string[];
+
+  /**
+   * Addresses of the package repositories in `/etc/apk/repositories`, at most 50.
+   *
+   * @generated from field: repeated string runtime_repositories = 2;
+   */
+  runtimeRepositories: string[];
+
+  /**
+   * Keys of these repositories, at most 50.
+   *
+   * @generated from field: repeated platform.registry.ImageContents.RuntimeKeyringEntry runtime_keyring = 3;
+   */
+  runtimeKeyring: ImageContents_RuntimeKeyringEntry[];
+};
+
+/**
+ * Packages and package repositories of an image.
+ *
+ * @generated from message platform.registry.ImageContents
+ */
+export type ImageContentsJson = {
+  /**
+   * Packages to add, at most 1000.
+   *
+   * @generated from field: repeated string packages = 1;
+   */
+  packages?: string[];
+
+  /**
+   * Addresses of the package repositories in `/etc/apk/repositories`, at most 50.
+   *
+   * @generated from field: repeated string runtime_repositories = 2;
+   */
+  runtimeRepositories?: string[];
+
+  /**
+   * Keys of these repositories, at most 50.
+   *
+   * @generated from field: repeated platform.registry.ImageContents.RuntimeKeyringEntry runtime_keyring = 3;
+   */
+  runtimeKeyring?: ImageContents_RuntimeKeyringEntryJson[];
+};
+
+/**
+ * Describes the message platform.registry.ImageContents.
+ * Use `create(ImageContentsSchema)` to create a new message.
+ */
+export const ImageContentsSchema: GenMessage<ImageContents, {jsonType: ImageContentsJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 3);
+
+/**
+ * Key with which the package manager of the image verifies packages.
+ *
+ * @generated from message platform.registry.ImageContents.RuntimeKeyringEntry
+ */
+export type ImageContents_RuntimeKeyringEntry = Message<"platform.registry.ImageContents.RuntimeKeyringEntry"> & {
+  /**
+   * Name of the file in `/etc/apk/keys`.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Public RSA key in PEM.
+   *
+   * @generated from field: string content = 2;
+   */
+  content: string;
+};
+
+/**
+ * Key with which the package manager of the image verifies packages.
+ *
+ * @generated from message platform.registry.ImageContents.RuntimeKeyringEntry
+ */
+export type ImageContents_RuntimeKeyringEntryJson = {
+  /**
+   * Name of the file in `/etc/apk/keys`.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * Public RSA key in PEM.
+   *
+   * @generated from field: string content = 2;
+   */
+  content?: string;
+};
+
+/**
+ * Describes the message platform.registry.ImageContents.RuntimeKeyringEntry.
+ * Use `create(ImageContents_RuntimeKeyringEntrySchema)` to create a new message.
+ */
+export const ImageContents_RuntimeKeyringEntrySchema: GenMessage<ImageContents_RuntimeKeyringEntry, {jsonType: ImageContents_RuntimeKeyringEntryJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 3, 0);
+
+/**
+ * Contains the message for the accounts of an image.
+ *
+ * @generated from message platform.registry.ApkoConfig
+ */
+export type ApkoConfig = Message<"platform.registry.ApkoConfig"> & {
+};
+
+/**
+ * Contains the message for the accounts of an image.
+ *
+ * @generated from message platform.registry.ApkoConfig
+ */
+export type ApkoConfigJson = {
+};
+
+/**
+ * Describes the message platform.registry.ApkoConfig.
+ * Use `create(ApkoConfigSchema)` to create a new message.
+ */
+export const ApkoConfigSchema: GenMessage<ApkoConfig, {jsonType: ApkoConfigJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 4);
+
+/**
+ * Users and groups of an image.
+ *
+ * @generated from message platform.registry.ApkoConfig.Accounts
+ */
+export type ApkoConfig_Accounts = Message<"platform.registry.ApkoConfig.Accounts"> & {
+  /**
+   * Groups to add, at most 100.
+   *
+   * @generated from field: repeated platform.registry.ApkoConfig.Accounts.Group groups = 1;
+   */
+  groups: ApkoConfig_Accounts_Group[];
+
+  /**
+   * Users to add, at most 100.
+   *
+   * @generated from field: repeated platform.registry.ApkoConfig.Accounts.User users = 2;
+   */
+  users: ApkoConfig_Accounts_User[];
+
+  /**
+   * Name or number of the user that the image runs as.
+   *
+   * @generated from field: string run_as = 3;
+   */
+  runAs: string;
+};
+
+/**
+ * Users and groups of an image.
+ *
+ * @generated from message platform.registry.ApkoConfig.Accounts
+ */
+export type ApkoConfig_AccountsJson = {
+  /**
+   * Groups to add, at most 100.
+   *
+   * @generated from field: repeated platform.registry.ApkoConfig.Accounts.Group groups = 1;
+   */
+  groups?: ApkoConfig_Accounts_GroupJson[];
+
+  /**
+   * Users to add, at most 100.
+   *
+   * @generated from field: repeated platform.registry.ApkoConfig.Accounts.User users = 2;
+   */
+  users?: ApkoConfig_Accounts_UserJson[];
+
+  /**
+   * Name or number of the user that the image runs as.
+   *
+   * @generated from field: string run_as = 3;
+   */
+  runAs?: string;
+};
+
+/**
+ * Describes the message platform.registry.ApkoConfig.Accounts.
+ * Use `create(ApkoConfig_AccountsSchema)` to create a new message.
+ */
+export const ApkoConfig_AccountsSchema: GenMessage<ApkoConfig_Accounts, {jsonType: ApkoConfig_AccountsJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 4, 0);
+
+/**
+ * A group of the image.
+ *
+ * @generated from message platform.registry.ApkoConfig.Accounts.Group
+ */
+export type ApkoConfig_Accounts_Group = Message<"platform.registry.ApkoConfig.Accounts.Group"> & {
+  /**
+   * Number of the group, at most 2147483647.
+   *
+   * @generated from field: uint32 gid = 1;
+   */
+  gid: number;
+
+  /**
+   * Name of the group.
+   *
+   * @generated from field: string group_name = 2;
+   */
+  groupName: string;
+
+  /**
+   * Names of the users in the group, at most 100.
+   *
+   * @generated from field: repeated string members = 3;
+   */
+  members: string[];
+};
+
+/**
+ * A group of the image.
+ *
+ * @generated from message platform.registry.ApkoConfig.Accounts.Group
+ */
+export type ApkoConfig_Accounts_GroupJson = {
+  /**
+   * Number of the group, at most 2147483647.
+   *
+   * @generated from field: uint32 gid = 1;
+   */
+  gid?: number;
+
+  /**
+   * Name of the group.
+   *
+   * @generated from field: string group_name = 2;
+   */
+  groupName?: string;
+
+  /**
+   * Names of the users in the group, at most 100.
+   *
+   * @generated from field: repeated string members = 3;
+   */
+  members?: string[];
+};
+
+/**
+ * Describes the message platform.registry.ApkoConfig.Accounts.Group.
+ * Use `create(ApkoConfig_Accounts_GroupSchema)` to create a new message.
+ */
+export const ApkoConfig_Accounts_GroupSchema: GenMessage<ApkoConfig_Accounts_Group, {jsonType: ApkoConfig_Accounts_GroupJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 4, 0, 0);
+
+/**
+ * A user of the image.
+ *
+ * @generated from message platform.registry.ApkoConfig.Accounts.User
+ */
+export type ApkoConfig_Accounts_User = Message<"platform.registry.ApkoConfig.Accounts.User"> & {
+  /**
+   * Number of the user, at most 2147483647.
+   *
+   * @generated from field: uint32 uid = 1;
+   */
+  uid: number;
+
+  /**
+   * Name of the user.
+   *
+   * @generated from field: string user_name = 2;
+   */
+  userName: string;
+
+  /**
+   * Number of the primary group of the user, at most 2147483647.
+   *
+   * @generated from field: optional uint32 gid = 3;
+   */
+  gid?: number | undefined;
+
+  /**
+   * Name of the primary group of the user.
+   *
+   * @generated from field: string group_name = 4;
+   */
+  groupName: string;
+
+  /**
+   * Login shell.
+   *
+   * @generated from field: string shell = 5;
+   */
+  shell: string;
+
+  /**
+   * Home directory.
+   *
+   * @generated from field: string home_dir = 6;
+   */
+  homeDir: string;
+};
+
+/**
+ * A user of the image.
+ *
+ * @generated from message platform.registry.ApkoConfig.Accounts.User
+ */
+export type ApkoConfig_Accounts_UserJson = {
+  /**
+   * Number of the user, at most 2147483647.
+   *
+   * @generated from field: uint32 uid = 1;
+   */
+  uid?: number;
+
+  /**
+   * Name of the user.
+   *
+   * @generated from field: string user_name = 2;
+   */
+  userName?: string;
+
+  /**
+   * Number of the primary group of the user, at most 2147483647.
+   *
+   * @generated from field: optional uint32 gid = 3;
+   */
+  gid?: number;
+
+  /**
+   * Name of the primary group of the user.
+   *
+   * @generated from field: string group_name = 4;
+   */
+  groupName?: string;
+
+  /**
+   * Login shell.
+   *
+   * @generated from field: string shell = 5;
+   */
+  shell?: string;
+
+  /**
+   * Home directory.
+   *
+   * @generated from field: string home_dir = 6;
+   */
+  homeDir?: string;
+};
+
+/**
+ * Describes the message platform.registry.ApkoConfig.Accounts.User.
+ * Use `create(ApkoConfig_Accounts_UserSchema)` to create a new message.
+ */
+export const ApkoConfig_Accounts_UserSchema: GenMessage<ApkoConfig_Accounts_User, {jsonType: ApkoConfig_Accounts_UserJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 4, 0, 1);
+
+/**
  * Response of `Registry.ListRepos`.
  *
  * @generated from message platform.registry.RepoList
@@ -204,7 +942,7 @@ export type RepoListJson = {
  * Use `create(RepoListSchema)` to create a new message.
  */
 export const RepoListSchema: GenMessage<RepoList, {jsonType: RepoListJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_registry, 1);
+  messageDesc(file_platform_registry_registry, 5);
 
 /**
  * Request of `Registry.ListRepos`.
@@ -267,7 +1005,7 @@ export type RepoFilterJson = {
  * Use `create(RepoFilterSchema)` to create a new message.
  */
 export const RepoFilterSchema: GenMessage<RepoFilter, {jsonType: RepoFilterJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_registry, 2);
+  messageDesc(file_platform_registry_registry, 6);
 
 /**
  * Request of `Registry.CreateRepo`.
@@ -330,7 +1068,77 @@ export type CreateRepoRequestJson = {
  * Use `create(CreateRepoRequestSchema)` to create a new message.
  */
 export const CreateRepoRequestSchema: GenMessage<CreateRepoRequest, {jsonType: CreateRepoRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_registry, 3);
+  messageDesc(file_platform_registry_registry, 7);
+
+/**
+ * Request of `Registry.GetRepoCountBySource`.
+ *
+ * @generated from message platform.registry.GetRepoCountBySourceRequest
+ */
+export type GetRepoCountBySourceRequest = Message<"platform.registry.GetRepoCountBySourceRequest"> & {
+  /**
+   * Uid of the repo that is the source.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Request of `Registry.GetRepoCountBySource`.
+ *
+ * @generated from message platform.registry.GetRepoCountBySourceRequest
+ */
+export type GetRepoCountBySourceRequestJson = {
+  /**
+   * Uid of the repo that is the source.
+   *
+   * @generated from field: string id = 1;
+   */
+  id?: string;
+};
+
+/**
+ * Describes the message platform.registry.GetRepoCountBySourceRequest.
+ * Use `create(GetRepoCountBySourceRequestSchema)` to create a new message.
+ */
+export const GetRepoCountBySourceRequestSchema: GenMessage<GetRepoCountBySourceRequest, {jsonType: GetRepoCountBySourceRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 8);
+
+/**
+ * Response of `Registry.GetRepoCountBySource`.
+ *
+ * @generated from message platform.registry.RepoCount
+ */
+export type RepoCount = Message<"platform.registry.RepoCount"> & {
+  /**
+   * Number of repos.
+   *
+   * @generated from field: int64 count = 1;
+   */
+  count: bigint;
+};
+
+/**
+ * Response of `Registry.GetRepoCountBySource`.
+ *
+ * @generated from message platform.registry.RepoCount
+ */
+export type RepoCountJson = {
+  /**
+   * Number of repos.
+   *
+   * @generated from field: int64 count = 1;
+   */
+  count?: string;
+};
+
+/**
+ * Describes the message platform.registry.RepoCount.
+ * Use `create(RepoCountSchema)` to create a new message.
+ */
+export const RepoCountSchema: GenMessage<RepoCount, {jsonType: RepoCountJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 9);
 
 /**
  * Request of `Registry.DeleteRepo`.
@@ -365,7 +1173,7 @@ export type DeleteRepoRequestJson = {
  * Use `create(DeleteRepoRequestSchema)` to create a new message.
  */
 export const DeleteRepoRequestSchema: GenMessage<DeleteRepoRequest, {jsonType: DeleteRepoRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_registry, 4);
+  messageDesc(file_platform_registry_registry, 10);
 
 /**
  * A tag in version 1 of the API; see `platform.registry.v2beta1.Tag`.
@@ -476,7 +1284,7 @@ export type TagJson = {
  * Use `create(TagSchema)` to create a new message.
  */
 export const TagSchema: GenMessage<Tag, {jsonType: TagJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_registry, 5);
+  messageDesc(file_platform_registry_registry, 11);
 
 /**
  * Response of `Registry.ListTags`.
@@ -511,7 +1319,7 @@ export type TagListJson = {
  * Use `create(TagListSchema)` to create a new message.
  */
 export const TagListSchema: GenMessage<TagList, {jsonType: TagListJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_registry, 6);
+  messageDesc(file_platform_registry_registry, 12);
 
 /**
  * Request of `Registry.ListTags`.
@@ -644,7 +1452,7 @@ export type TagFilterJson = {
  * Use `create(TagFilterSchema)` to create a new message.
  */
 export const TagFilterSchema: GenMessage<TagFilter, {jsonType: TagFilterJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_registry, 7);
+  messageDesc(file_platform_registry_registry, 13);
 
 /**
  * Request of `Registry.CreateTag`.
@@ -693,7 +1501,7 @@ export type CreateTagRequestJson = {
  * Use `create(CreateTagRequestSchema)` to create a new message.
  */
 export const CreateTagRequestSchema: GenMessage<CreateTagRequest, {jsonType: CreateTagRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_registry, 8);
+  messageDesc(file_platform_registry_registry, 14);
 
 /**
  * Request of `Registry.DeleteTag`.
@@ -728,7 +1536,7 @@ export type DeleteTagRequestJson = {
  * Use `create(DeleteTagRequestSchema)` to create a new message.
  */
 export const DeleteTagRequestSchema: GenMessage<DeleteTagRequest, {jsonType: DeleteTagRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_registry, 9);
+  messageDesc(file_platform_registry_registry, 15);
 
 /**
  * Request of `Registry.ListTagHistory`.
@@ -791,7 +1599,7 @@ export type TagHistoryFilterJson = {
  * Use `create(TagHistoryFilterSchema)` to create a new message.
  */
 export const TagHistoryFilterSchema: GenMessage<TagHistoryFilter, {jsonType: TagHistoryFilterJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_registry, 10);
+  messageDesc(file_platform_registry_registry, 16);
 
 /**
  * Response of `Registry.ListTagHistory`.
@@ -826,7 +1634,7 @@ export type TagHistoryListJson = {
  * Use `create(TagHistoryListSchema)` to create a new message.
  */
 export const TagHistoryListSchema: GenMessage<TagHistoryList, {jsonType: TagHistoryListJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_registry, 11);
+  messageDesc(file_platform_registry_registry, 17);
 
 /**
  * One move of a tag to an image.
@@ -875,7 +1683,1201 @@ export type TagHistoryJson = {
  * Use `create(TagHistorySchema)` to create a new message.
  */
 export const TagHistorySchema: GenMessage<TagHistory, {jsonType: TagHistoryJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_registry, 12);
+  messageDesc(file_platform_registry_registry, 18);
+
+/**
+ * Request of `Registry.GetRepoTagsSummary`. The fields select tags as those of `TagFilter` do.
+ *
+ * @generated from message platform.registry.GetRepoTagsSummaryRequest
+ */
+export type GetRepoTagsSummaryRequest = Message<"platform.registry.GetRepoTagsSummaryRequest"> & {
+  /**
+   * Uid of the repo.
+   *
+   * @generated from field: string repo_id = 1;
+   */
+  repoId: string;
+
+  /**
+   * Whether to exclude tags of artifacts that refer to an image, such as `sha256-…`.
+   *
+   * @generated from field: bool exclude_referrers = 2;
+   */
+  excludeReferrers: boolean;
+
+  /**
+   * Whether to exclude tags that end with a date, such as `1.2-20260131`.
+   *
+   * @generated from field: bool exclude_dates = 3;
+   */
+  excludeDates: boolean;
+
+  /**
+   * Whether to exclude tags that end with the number of a build, such as `1.2-r3`.
+   *
+   * @generated from field: bool exclude_epochs = 4;
+   */
+  excludeEpochs: boolean;
+};
+
+/**
+ * Request of `Registry.GetRepoTagsSummary`. The fields select tags as those of `TagFilter` do.
+ *
+ * @generated from message platform.registry.GetRepoTagsSummaryRequest
+ */
+export type GetRepoTagsSummaryRequestJson = {
+  /**
+   * Uid of the repo.
+   *
+   * @generated from field: string repo_id = 1;
+   */
+  repoId?: string;
+
+  /**
+   * Whether to exclude tags of artifacts that refer to an image, such as `sha256-…`.
+   *
+   * @generated from field: bool exclude_referrers = 2;
+   */
+  excludeReferrers?: boolean;
+
+  /**
+   * Whether to exclude tags that end with a date, such as `1.2-20260131`.
+   *
+   * @generated from field: bool exclude_dates = 3;
+   */
+  excludeDates?: boolean;
+
+  /**
+   * Whether to exclude tags that end with the number of a build, such as `1.2-r3`.
+   *
+   * @generated from field: bool exclude_epochs = 4;
+   */
+  excludeEpochs?: boolean;
+};
+
+/**
+ * Describes the message platform.registry.GetRepoTagsSummaryRequest.
+ * Use `create(GetRepoTagsSummaryRequestSchema)` to create a new message.
+ */
+export const GetRepoTagsSummaryRequestSchema: GenMessage<GetRepoTagsSummaryRequest, {jsonType: GetRepoTagsSummaryRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 19);
+
+/**
+ * Summary of the tags of a repo. If no tag is selected, only `id` and `tag_count` are set.
+ *
+ * @generated from message platform.registry.RepoTagsSummary
+ */
+export type RepoTagsSummary = Message<"platform.registry.RepoTagsSummary"> & {
+  /**
+   * Uid of the repo.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Number of tags.
+   *
+   * @generated from field: int64 tag_count = 2;
+   */
+  tagCount: bigint;
+
+  /**
+   * Time at which a tag was last moved or changed.
+   *
+   * @generated from field: google.protobuf.Timestamp last_updated = 3;
+   */
+  lastUpdated?: Timestamp | undefined;
+
+  /**
+   * The tag `latest` or, without such a tag, the tag that was moved or changed last.
+   *
+   * @generated from field: platform.registry.Tag latest_tag = 4;
+   */
+  latestTag?: Tag | undefined;
+
+  /**
+   * The longest name among the other tags of the image of `latest_tag`, except `latest` and `latest-dev`. Empty if there
+   * is none. If the image has more than 1000 tags, 1000 of them are considered.
+   *
+   * @generated from field: string latest_version = 5;
+   */
+  latestVersion: string;
+};
+
+/**
+ * Summary of the tags of a repo. If no tag is selected, only `id` and `tag_count` are set.
+ *
+ * @generated from message platform.registry.RepoTagsSummary
+ */
+export type RepoTagsSummaryJson = {
+  /**
+   * Uid of the repo.
+   *
+   * @generated from field: string id = 1;
+   */
+  id?: string;
+
+  /**
+   * Number of tags.
+   *
+   * @generated from field: int64 tag_count = 2;
+   */
+  tagCount?: string;
+
+  /**
+   * Time at which a tag was last moved or changed.
+   *
+   * @generated from field: google.protobuf.Timestamp last_updated = 3;
+   */
+  lastUpdated?: TimestampJson;
+
+  /**
+   * The tag `latest` or, without such a tag, the tag that was moved or changed last.
+   *
+   * @generated from field: platform.registry.Tag latest_tag = 4;
+   */
+  latestTag?: TagJson;
+
+  /**
+   * The longest name among the other tags of the image of `latest_tag`, except `latest` and `latest-dev`. Empty if there
+   * is none. If the image has more than 1000 tags, 1000 of them are considered.
+   *
+   * @generated from field: string latest_version = 5;
+   */
+  latestVersion?: string;
+};
+
+/**
+ * Describes the message platform.registry.RepoTagsSummary.
+ * Use `create(RepoTagsSummarySchema)` to create a new message.
+ */
+export const RepoTagsSummarySchema: GenMessage<RepoTagsSummary, {jsonType: RepoTagsSummaryJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 20);
+
+/**
+ * Request of `Registry.ListEolTags`.
+ *
+ * @generated from message platform.registry.EolTagFilter
+ */
+export type EolTagFilter = Message<"platform.registry.EolTagFilter"> & {
+  /**
+   * Restricts the list to a part of the tree. `children_of` is the uid of a repo.
+   *
+   * @generated from field: platform.common.UIDPFilter uidp = 1;
+   */
+  uidp?: UIDPFilter | undefined;
+
+  /**
+   * Only tags with exactly this name. The `exclude_…` fields are then ignored.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * The `next_page_token` of the previous page. Empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+
+  /**
+   * Maximum number of tags in a page. Default: 50. More than 200 means 200. A page can have fewer tags, or none.
+   *
+   * @generated from field: int64 page_size = 4;
+   */
+  pageSize: bigint;
+
+  /**
+   * Whether to exclude tags that end with a date, such as `1.2-20260131`.
+   *
+   * @generated from field: bool exclude_dates = 5;
+   */
+  excludeDates: boolean;
+
+  /**
+   * Whether to exclude tags that end with the number of a build, such as `1.2-r3`.
+   *
+   * @generated from field: bool exclude_epochs = 6;
+   */
+  excludeEpochs: boolean;
+};
+
+/**
+ * Request of `Registry.ListEolTags`.
+ *
+ * @generated from message platform.registry.EolTagFilter
+ */
+export type EolTagFilterJson = {
+  /**
+   * Restricts the list to a part of the tree. `children_of` is the uid of a repo.
+   *
+   * @generated from field: platform.common.UIDPFilter uidp = 1;
+   */
+  uidp?: UIDPFilterJson;
+
+  /**
+   * Only tags with exactly this name. The `exclude_…` fields are then ignored.
+   *
+   * @generated from field: string name = 2;
+   */
+  name?: string;
+
+  /**
+   * The `next_page_token` of the previous page. Empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken?: string;
+
+  /**
+   * Maximum number of tags in a page. Default: 50. More than 200 means 200. A page can have fewer tags, or none.
+   *
+   * @generated from field: int64 page_size = 4;
+   */
+  pageSize?: string;
+
+  /**
+   * Whether to exclude tags that end with a date, such as `1.2-20260131`.
+   *
+   * @generated from field: bool exclude_dates = 5;
+   */
+  excludeDates?: boolean;
+
+  /**
+   * Whether to exclude tags that end with the number of a build, such as `1.2-r3`.
+   *
+   * @generated from field: bool exclude_epochs = 6;
+   */
+  excludeEpochs?: boolean;
+};
+
+/**
+ * Describes the message platform.registry.EolTagFilter.
+ * Use `create(EolTagFilterSchema)` to create a new message.
+ */
+export const EolTagFilterSchema: GenMessage<EolTagFilter, {jsonType: EolTagFilterJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 21);
+
+/**
+ * One page of tags with the end of life of their versions.
+ *
+ * @generated from message platform.registry.EolTagList
+ */
+export type EolTagList = Message<"platform.registry.EolTagList"> & {
+  /**
+   * The tags of this page.
+   *
+   * @generated from field: repeated platform.registry.EolTag items = 1;
+   */
+  items: EolTag[];
+
+  /**
+   * Token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * One page of tags with the end of life of their versions.
+ *
+ * @generated from message platform.registry.EolTagList
+ */
+export type EolTagListJson = {
+  /**
+   * The tags of this page.
+   *
+   * @generated from field: repeated platform.registry.EolTag items = 1;
+   */
+  items?: EolTagJson[];
+
+  /**
+   * Token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken?: string;
+};
+
+/**
+ * Describes the message platform.registry.EolTagList.
+ * Use `create(EolTagListSchema)` to create a new message.
+ */
+export const EolTagListSchema: GenMessage<EolTagList, {jsonType: EolTagListJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 22);
+
+/**
+ * A tag with the end of life of its version.
+ *
+ * @generated from message platform.registry.EolTag
+ */
+export type EolTag = Message<"platform.registry.EolTag"> & {
+  /**
+   * Uid of the tag.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Name of the tag.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Name of the package: the last part of the name of the repo.
+   *
+   * @generated from field: string main_package_name = 7;
+   */
+  mainPackageName: string;
+
+  /**
+   * Whether the version of the tag is still provided.
+   *
+   * @generated from field: platform.registry.EolTagStatus tag_status = 14;
+   */
+  tagStatus: EolTagStatus;
+
+  /**
+   * Version of the package.
+   *
+   * @generated from field: platform.registry.PackageVersion main_package_version = 13;
+   */
+  mainPackageVersion?: PackageVersion | undefined;
+
+  /**
+   * State of the grace period after the end of life.
+   *
+   * @generated from field: platform.registry.EolGracePeriodStatus grace_status = 9;
+   */
+  graceStatus: EolGracePeriodStatus;
+
+  /**
+   * End of the grace period, if the version has one.
+   *
+   * @generated from field: google.protobuf.Timestamp grace_period_expiry_date = 12;
+   */
+  gracePeriodExpiryDate?: Timestamp | undefined;
+};
+
+/**
+ * A tag with the end of life of its version.
+ *
+ * @generated from message platform.registry.EolTag
+ */
+export type EolTagJson = {
+  /**
+   * Uid of the tag.
+   *
+   * @generated from field: string id = 1;
+   */
+  id?: string;
+
+  /**
+   * Name of the tag.
+   *
+   * @generated from field: string name = 2;
+   */
+  name?: string;
+
+  /**
+   * Name of the package: the last part of the name of the repo.
+   *
+   * @generated from field: string main_package_name = 7;
+   */
+  mainPackageName?: string;
+
+  /**
+   * Whether the version of the tag is still provided.
+   *
+   * @generated from field: platform.registry.EolTagStatus tag_status = 14;
+   */
+  tagStatus?: EolTagStatusJson;
+
+  /**
+   * Version of the package.
+   *
+   * @generated from field: platform.registry.PackageVersion main_package_version = 13;
+   */
+  mainPackageVersion?: PackageVersionJson;
+
+  /**
+   * State of the grace period after the end of life.
+   *
+   * @generated from field: platform.registry.EolGracePeriodStatus grace_status = 9;
+   */
+  graceStatus?: EolGracePeriodStatusJson;
+
+  /**
+   * End of the grace period, if the version has one.
+   *
+   * @generated from field: google.protobuf.Timestamp grace_period_expiry_date = 12;
+   */
+  gracePeriodExpiryDate?: TimestampJson;
+};
+
+/**
+ * Describes the message platform.registry.EolTag.
+ * Use `create(EolTagSchema)` to create a new message.
+ */
+export const EolTagSchema: GenMessage<EolTag, {jsonType: EolTagJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 23);
+
+/**
+ * Request of `Registry.GetPackageVersionMetadata`.
+ *
+ * @generated from message platform.registry.PackageVersionMetadataRequest
+ */
+export type PackageVersionMetadataRequest = Message<"platform.registry.PackageVersionMetadataRequest"> & {
+  /**
+   * Name of the package.
+   *
+   * @generated from field: string package = 1;
+   */
+  package: string;
+};
+
+/**
+ * Request of `Registry.GetPackageVersionMetadata`.
+ *
+ * @generated from message platform.registry.PackageVersionMetadataRequest
+ */
+export type PackageVersionMetadataRequestJson = {
+  /**
+   * Name of the package.
+   *
+   * @generated from field: string package = 1;
+   */
+  package?: string;
+};
+
+/**
+ * Describes the message platform.registry.PackageVersionMetadataRequest.
+ * Use `create(PackageVersionMetadataRequestSchema)` to create a new message.
+ */
+export const PackageVersionMetadataRequestSchema: GenMessage<PackageVersionMetadataRequest, {jsonType: PackageVersionMetadataRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 24);
+
+/**
+ * The versions of a package, as the operator has imported them.
+ *
+ * @generated from message platform.registry.PackageVersionMetadata
+ */
+export type PackageVersionMetadata = Message<"platform.registry.PackageVersionMetadata"> & {
+  /**
+   * Versions whose end of life has passed, the newest first.
+   *
+   * @generated from field: repeated platform.registry.PackageVersion eolVersions = 1;
+   */
+  eolVersions: PackageVersion[];
+
+  /**
+   * Time at which the versions were last changed by an import (RFC 3339).
+   *
+   * @generated from field: string lastUpdatedTimestamp = 2;
+   */
+  lastUpdatedTimestamp: string;
+
+  /**
+   * Latest version of the package.
+   *
+   * @generated from field: string latestVersion = 3;
+   */
+  latestVersion: string;
+
+  /**
+   * Versions whose end of life has not come, the newest first.
+   *
+   * @generated from field: repeated platform.registry.PackageVersion versions = 4;
+   */
+  versions: PackageVersion[];
+
+  /**
+   * Months of grace after the end of life.
+   *
+   * @generated from field: int32 gracePeriodMonths = 5;
+   */
+  gracePeriodMonths: number;
+};
+
+/**
+ * The versions of a package, as the operator has imported them.
+ *
+ * @generated from message platform.registry.PackageVersionMetadata
+ */
+export type PackageVersionMetadataJson = {
+  /**
+   * Versions whose end of life has passed, the newest first.
+   *
+   * @generated from field: repeated platform.registry.PackageVersion eolVersions = 1;
+   */
+  eolVersions?: PackageVersionJson[];
+
+  /**
+   * Time at which the versions were last changed by an import (RFC 3339).
+   *
+   * @generated from field: string lastUpdatedTimestamp = 2;
+   */
+  lastUpdatedTimestamp?: string;
+
+  /**
+   * Latest version of the package.
+   *
+   * @generated from field: string latestVersion = 3;
+   */
+  latestVersion?: string;
+
+  /**
+   * Versions whose end of life has not come, the newest first.
+   *
+   * @generated from field: repeated platform.registry.PackageVersion versions = 4;
+   */
+  versions?: PackageVersionJson[];
+
+  /**
+   * Months of grace after the end of life.
+   *
+   * @generated from field: int32 gracePeriodMonths = 5;
+   */
+  gracePeriodMonths?: number;
+};
+
+/**
+ * Describes the message platform.registry.PackageVersionMetadata.
+ * Use `create(PackageVersionMetadataSchema)` to create a new message.
+ */
+export const PackageVersionMetadataSchema: GenMessage<PackageVersionMetadata, {jsonType: PackageVersionMetadataJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 25);
+
+/**
+ * One version stream of a package, such as 3.12 of Python.
+ *
+ * @generated from message platform.registry.PackageVersion
+ */
+export type PackageVersion = Message<"platform.registry.PackageVersion"> & {
+  /**
+   * Date of the end of life, such as `2028-10-31`. Empty if it is not known.
+   *
+   * @generated from field: string eolDate = 1;
+   */
+  eolDate: string;
+
+  /**
+   * Whether the version is provided.
+   *
+   * @generated from field: bool exists = 2;
+   */
+  exists: boolean;
+
+  /**
+   * Whether a FIPS variant of the version is provided.
+   *
+   * @generated from field: bool fips = 3;
+   */
+  fips: boolean;
+
+  /**
+   * `true` if `lts` is true, otherwise empty.
+   *
+   * @generated from field: string legacy_lts = 4;
+   */
+  legacyLts: string;
+
+  /**
+   * Whether the version has long-term support.
+   *
+   * @generated from field: bool lts = 9;
+   */
+  lts: boolean;
+
+  /**
+   * Date of the release.
+   *
+   * @generated from field: string releaseDate = 5;
+   */
+  releaseDate: string;
+
+  /**
+   * Name of the version stream.
+   *
+   * @generated from field: string version = 6;
+   */
+  version: string;
+
+  /**
+   * Whether the version can no longer be provided after its end of life.
+   *
+   * @generated from field: bool eolBroken = 7;
+   */
+  eolBroken: boolean;
+
+  /**
+   * Latest version in this stream.
+   *
+   * @generated from field: string latestVersion = 8;
+   */
+  latestVersion: string;
+
+  /**
+   * Source of the version.
+   *
+   * @generated from field: platform.registry.PackageVersion.VersionSource versionSource = 10;
+   */
+  versionSource?: PackageVersion_VersionSource | undefined;
+};
+
+/**
+ * One version stream of a package, such as 3.12 of Python.
+ *
+ * @generated from message platform.registry.PackageVersion
+ */
+export type PackageVersionJson = {
+  /**
+   * Date of the end of life, such as `2028-10-31`. Empty if it is not known.
+   *
+   * @generated from field: string eolDate = 1;
+   */
+  eolDate?: string;
+
+  /**
+   * Whether the version is provided.
+   *
+   * @generated from field: bool exists = 2;
+   */
+  exists?: boolean;
+
+  /**
+   * Whether a FIPS variant of the version is provided.
+   *
+   * @generated from field: bool fips = 3;
+   */
+  fips?: boolean;
+
+  /**
+   * `true` if `lts` is true, otherwise empty.
+   *
+   * @generated from field: string legacy_lts = 4;
+   */
+  legacyLts?: string;
+
+  /**
+   * Whether the version has long-term support.
+   *
+   * @generated from field: bool lts = 9;
+   */
+  lts?: boolean;
+
+  /**
+   * Date of the release.
+   *
+   * @generated from field: string releaseDate = 5;
+   */
+  releaseDate?: string;
+
+  /**
+   * Name of the version stream.
+   *
+   * @generated from field: string version = 6;
+   */
+  version?: string;
+
+  /**
+   * Whether the version can no longer be provided after its end of life.
+   *
+   * @generated from field: bool eolBroken = 7;
+   */
+  eolBroken?: boolean;
+
+  /**
+   * Latest version in this stream.
+   *
+   * @generated from field: string latestVersion = 8;
+   */
+  latestVersion?: string;
+
+  /**
+   * Source of the version.
+   *
+   * @generated from field: platform.registry.PackageVersion.VersionSource versionSource = 10;
+   */
+  versionSource?: PackageVersion_VersionSourceJson;
+};
+
+/**
+ * Describes the message platform.registry.PackageVersion.
+ * Use `create(PackageVersionSchema)` to create a new message.
+ */
+export const PackageVersionSchema: GenMessage<PackageVersion, {jsonType: PackageVersionJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 26);
+
+/**
+ * Source of a version.
+ *
+ * @generated from message platform.registry.PackageVersion.VersionSource
+ */
+export type PackageVersion_VersionSource = Message<"platform.registry.PackageVersion.VersionSource"> & {
+  /**
+   * Branch or tag.
+   *
+   * @generated from field: string ref = 1;
+   */
+  ref: string;
+
+  /**
+   * Commit.
+   *
+   * @generated from field: string sha = 2;
+   */
+  sha: string;
+};
+
+/**
+ * Source of a version.
+ *
+ * @generated from message platform.registry.PackageVersion.VersionSource
+ */
+export type PackageVersion_VersionSourceJson = {
+  /**
+   * Branch or tag.
+   *
+   * @generated from field: string ref = 1;
+   */
+  ref?: string;
+
+  /**
+   * Commit.
+   *
+   * @generated from field: string sha = 2;
+   */
+  sha?: string;
+};
+
+/**
+ * Describes the message platform.registry.PackageVersion.VersionSource.
+ * Use `create(PackageVersion_VersionSourceSchema)` to create a new message.
+ */
+export const PackageVersion_VersionSourceSchema: GenMessage<PackageVersion_VersionSource, {jsonType: PackageVersion_VersionSourceJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 26, 0);
+
+/**
+ * Request of `Registry.GetUpdateStatus`.
+ *
+ * @generated from message platform.registry.UpdateStatusRequest
+ */
+export type UpdateStatusRequest = Message<"platform.registry.UpdateStatusRequest"> & {
+  /**
+   * Uid of the repo.
+   *
+   * @generated from field: string repo_id = 1;
+   */
+  repoId: string;
+};
+
+/**
+ * Request of `Registry.GetUpdateStatus`.
+ *
+ * @generated from message platform.registry.UpdateStatusRequest
+ */
+export type UpdateStatusRequestJson = {
+  /**
+   * Uid of the repo.
+   *
+   * @generated from field: string repo_id = 1;
+   */
+  repoId?: string;
+};
+
+/**
+ * Describes the message platform.registry.UpdateStatusRequest.
+ * Use `create(UpdateStatusRequestSchema)` to create a new message.
+ */
+export const UpdateStatusRequestSchema: GenMessage<UpdateStatusRequest, {jsonType: UpdateStatusRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 27);
+
+/**
+ * Response of `Registry.GetUpdateStatus`.
+ *
+ * @generated from message platform.registry.UpdateStatus
+ */
+export type UpdateStatus = Message<"platform.registry.UpdateStatus"> & {
+  /**
+   * Whether a tag of the repo was moved or changed in the last 24 hours.
+   *
+   * @generated from field: bool recently_updated = 1;
+   */
+  recentlyUpdated: boolean;
+};
+
+/**
+ * Response of `Registry.GetUpdateStatus`.
+ *
+ * @generated from message platform.registry.UpdateStatus
+ */
+export type UpdateStatusJson = {
+  /**
+   * Whether a tag of the repo was moved or changed in the last 24 hours.
+   *
+   * @generated from field: bool recently_updated = 1;
+   */
+  recentlyUpdated?: boolean;
+};
+
+/**
+ * Describes the message platform.registry.UpdateStatus.
+ * Use `create(UpdateStatusSchema)` to create a new message.
+ */
+export const UpdateStatusSchema: GenMessage<UpdateStatus, {jsonType: UpdateStatusJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 28);
+
+/**
+ * How the images of a repo are deployed.
+ *
+ * @generated from message platform.registry.Deployment
+ */
+export type Deployment = Message<"platform.registry.Deployment"> & {
+  /**
+   * Uid of the repo.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Helm charts. Empty if the repo has no deployment.
+   *
+   * @generated from field: repeated platform.registry.HelmChart charts = 2;
+   */
+  charts: HelmChart[];
+};
+
+/**
+ * How the images of a repo are deployed.
+ *
+ * @generated from message platform.registry.Deployment
+ */
+export type DeploymentJson = {
+  /**
+   * Uid of the repo.
+   *
+   * @generated from field: string id = 1;
+   */
+  id?: string;
+
+  /**
+   * Helm charts. Empty if the repo has no deployment.
+   *
+   * @generated from field: repeated platform.registry.HelmChart charts = 2;
+   */
+  charts?: HelmChartJson[];
+};
+
+/**
+ * Describes the message platform.registry.Deployment.
+ * Use `create(DeploymentSchema)` to create a new message.
+ */
+export const DeploymentSchema: GenMessage<Deployment, {jsonType: DeploymentJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 29);
+
+/**
+ * A Helm chart.
+ *
+ * @generated from message platform.registry.HelmChart
+ */
+export type HelmChart = Message<"platform.registry.HelmChart"> & {
+  /**
+   * Address of the source code.
+   *
+   * @generated from field: optional string source = 1;
+   */
+  source?: string | undefined;
+
+  /**
+   * Address of the chart repository, or of the chart in an OCI registry.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Name of the chart in the repository.
+   *
+   * @generated from field: optional string chart = 3;
+   */
+  chart?: string | undefined;
+};
+
+/**
+ * A Helm chart.
+ *
+ * @generated from message platform.registry.HelmChart
+ */
+export type HelmChartJson = {
+  /**
+   * Address of the source code.
+   *
+   * @generated from field: optional string source = 1;
+   */
+  source?: string;
+
+  /**
+   * Address of the chart repository, or of the chart in an OCI registry.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo?: string;
+
+  /**
+   * Name of the chart in the repository.
+   *
+   * @generated from field: optional string chart = 3;
+   */
+  chart?: string;
+};
+
+/**
+ * Describes the message platform.registry.HelmChart.
+ * Use `create(HelmChartSchema)` to create a new message.
+ */
+export const HelmChartSchema: GenMessage<HelmChart, {jsonType: HelmChartJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 30);
+
+/**
+ * Request of `Registry.CreateDeployment`.
+ *
+ * @generated from message platform.registry.CreateDeploymentRequest
+ */
+export type CreateDeploymentRequest = Message<"platform.registry.CreateDeploymentRequest"> & {
+  /**
+   * Uid of the repo.
+   *
+   * @generated from field: string parent_id = 1;
+   */
+  parentId: string;
+
+  /**
+   * Helm charts: at least one, at most 50.
+   *
+   * @generated from field: repeated platform.registry.HelmChart charts = 2;
+   */
+  charts: HelmChart[];
+};
+
+/**
+ * Request of `Registry.CreateDeployment`.
+ *
+ * @generated from message platform.registry.CreateDeploymentRequest
+ */
+export type CreateDeploymentRequestJson = {
+  /**
+   * Uid of the repo.
+   *
+   * @generated from field: string parent_id = 1;
+   */
+  parentId?: string;
+
+  /**
+   * Helm charts: at least one, at most 50.
+   *
+   * @generated from field: repeated platform.registry.HelmChart charts = 2;
+   */
+  charts?: HelmChartJson[];
+};
+
+/**
+ * Describes the message platform.registry.CreateDeploymentRequest.
+ * Use `create(CreateDeploymentRequestSchema)` to create a new message.
+ */
+export const CreateDeploymentRequestSchema: GenMessage<CreateDeploymentRequest, {jsonType: CreateDeploymentRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 31);
+
+/**
+ * Request of `Registry.UpdateDeployment`.
+ *
+ * @generated from message platform.registry.UpdateDeploymentRequest
+ */
+export type UpdateDeploymentRequest = Message<"platform.registry.UpdateDeploymentRequest"> & {
+  /**
+   * Uid of the repo.
+   *
+   * @generated from field: string repo_id = 1;
+   */
+  repoId: string;
+
+  /**
+   * Helm charts, at most 50. Without charts, the deployment is deleted.
+   *
+   * @generated from field: repeated platform.registry.HelmChart charts = 2;
+   */
+  charts: HelmChart[];
+};
+
+/**
+ * Request of `Registry.UpdateDeployment`.
+ *
+ * @generated from message platform.registry.UpdateDeploymentRequest
+ */
+export type UpdateDeploymentRequestJson = {
+  /**
+   * Uid of the repo.
+   *
+   * @generated from field: string repo_id = 1;
+   */
+  repoId?: string;
+
+  /**
+   * Helm charts, at most 50. Without charts, the deployment is deleted.
+   *
+   * @generated from field: repeated platform.registry.HelmChart charts = 2;
+   */
+  charts?: HelmChartJson[];
+};
+
+/**
+ * Describes the message platform.registry.UpdateDeploymentRequest.
+ * Use `create(UpdateDeploymentRequestSchema)` to create a new message.
+ */
+export const UpdateDeploymentRequestSchema: GenMessage<UpdateDeploymentRequest, {jsonType: UpdateDeploymentRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 32);
+
+/**
+ * Request of `Registry.GetDeployment`.
+ *
+ * @generated from message platform.registry.GetDeploymentRequest
+ */
+export type GetDeploymentRequest = Message<"platform.registry.GetDeploymentRequest"> & {
+  /**
+   * Uid of the repo.
+   *
+   * @generated from field: string repo_id = 1;
+   */
+  repoId: string;
+};
+
+/**
+ * Request of `Registry.GetDeployment`.
+ *
+ * @generated from message platform.registry.GetDeploymentRequest
+ */
+export type GetDeploymentRequestJson = {
+  /**
+   * Uid of the repo.
+   *
+   * @generated from field: string repo_id = 1;
+   */
+  repoId?: string;
+};
+
+/**
+ * Describes the message platform.registry.GetDeploymentRequest.
+ * Use `create(GetDeploymentRequestSchema)` to create a new message.
+ */
+export const GetDeploymentRequestSchema: GenMessage<GetDeploymentRequest, {jsonType: GetDeploymentRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 33);
+
+/**
+ * Settings for all repos of an organization. Numbers from 1000 are for settings that the published API does not have.
+ *
+ * @generated from message platform.registry.RegistrySettings
+ */
+export type RegistrySettings = Message<"platform.registry.RegistrySettings"> & {
+  /**
+   * Uid of the organization.
+   *
+   * @generated from field: string registry_id = 1;
+   */
+  registryId: string;
+
+  /**
+   * Whether new sync configurations copy each tag also with a unique suffix.
+   *
+   * @generated from field: bool unique_tags = 2;
+   */
+  uniqueTags: boolean;
+
+  /**
+   * Whether versions are provided during the grace period after their end of life. Applies to repos without a
+   * `sync_config`, and is the default of new ones.
+   *
+   * @generated from field: bool eol_grace_period = 3;
+   */
+  eolGracePeriod: boolean;
+};
+
+/**
+ * Settings for all repos of an organization. Numbers from 1000 are for settings that the published API does not have.
+ *
+ * @generated from message platform.registry.RegistrySettings
+ */
+export type RegistrySettingsJson = {
+  /**
+   * Uid of the organization.
+   *
+   * @generated from field: string registry_id = 1;
+   */
+  registryId?: string;
+
+  /**
+   * Whether new sync configurations copy each tag also with a unique suffix.
+   *
+   * @generated from field: bool unique_tags = 2;
+   */
+  uniqueTags?: boolean;
+
+  /**
+   * Whether versions are provided during the grace period after their end of life. Applies to repos without a
+   * `sync_config`, and is the default of new ones.
+   *
+   * @generated from field: bool eol_grace_period = 3;
+   */
+  eolGracePeriod?: boolean;
+};
+
+/**
+ * Describes the message platform.registry.RegistrySettings.
+ * Use `create(RegistrySettingsSchema)` to create a new message.
+ */
+export const RegistrySettingsSchema: GenMessage<RegistrySettings, {jsonType: RegistrySettingsJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 34);
+
+/**
+ * Request of `Registry.GetRegistrySettings`.
+ *
+ * @generated from message platform.registry.GetRegistrySettingsRequest
+ */
+export type GetRegistrySettingsRequest = Message<"platform.registry.GetRegistrySettingsRequest"> & {
+  /**
+   * Uid of the organization.
+   *
+   * @generated from field: string registry_id = 1;
+   */
+  registryId: string;
+};
+
+/**
+ * Request of `Registry.GetRegistrySettings`.
+ *
+ * @generated from message platform.registry.GetRegistrySettingsRequest
+ */
+export type GetRegistrySettingsRequestJson = {
+  /**
+   * Uid of the organization.
+   *
+   * @generated from field: string registry_id = 1;
+   */
+  registryId?: string;
+};
+
+/**
+ * Describes the message platform.registry.GetRegistrySettingsRequest.
+ * Use `create(GetRegistrySettingsRequestSchema)` to create a new message.
+ */
+export const GetRegistrySettingsRequestSchema: GenMessage<GetRegistrySettingsRequest, {jsonType: GetRegistrySettingsRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 35);
 
 /**
  * Tiers of a catalog.
@@ -954,7 +2956,119 @@ export const CatalogTierSchema: GenEnum<CatalogTier, CatalogTierJson> = /*@__PUR
   enumDesc(file_platform_registry_registry, 0);
 
 /**
- * Repos and tags in version 1 of the API. The rules are those of `platform.registry.v2beta1`.
+ * Whether the version of a tag is still provided.
+ *
+ * @generated from enum platform.registry.EolTagStatus
+ */
+export const EolTagStatus = {
+  /**
+   * The end of life has not come, or is not known.
+   *
+   * @generated from enum value: TAG_ACTIVE = 0;
+   */
+  TAG_ACTIVE: 0,
+
+  /**
+   * The end of life has passed, and the repo provides the version until the end of the grace period.
+   *
+   * @generated from enum value: TAG_IN_GRACE = 1;
+   */
+  TAG_IN_GRACE: 1,
+
+  /**
+   * The end of life has passed.
+   *
+   * @generated from enum value: TAG_INACTIVE = 2;
+   */
+  TAG_INACTIVE: 2,
+} as const;
+
+/**
+ * Whether the version of a tag is still provided.
+ *
+ * @generated from enum platform.registry.EolTagStatus
+ */
+export type EolTagStatus = (typeof EolTagStatus)[keyof typeof EolTagStatus] | UnknownEnum;
+
+/**
+ * Whether the version of a tag is still provided.
+ *
+ * @generated from enum platform.registry.EolTagStatus
+ */
+export type EolTagStatusJson = "TAG_ACTIVE" | "TAG_IN_GRACE" | "TAG_INACTIVE";
+
+/**
+ * Describes the enum platform.registry.EolTagStatus.
+ */
+export const EolTagStatusSchema: GenEnum<EolTagStatus, EolTagStatusJson> = /*@__PURE__*/
+  enumDesc(file_platform_registry_registry, 1);
+
+/**
+ * State of the grace period of a version.
+ *
+ * @generated from enum platform.registry.EolGracePeriodStatus
+ */
+export const EolGracePeriodStatus = {
+  /**
+   * The end of life has not come, or the package has no grace period.
+   *
+   * @generated from enum value: GRACE_NOT_ELIGIBLE = 0;
+   */
+  GRACE_NOT_ELIGIBLE: 0,
+
+  /**
+   * The grace period has begun, but is not enabled for the repo: neither by its `sync_config` nor, without one, by the
+   * registry settings.
+   *
+   * @generated from enum value: GRACE_ELIGIBLE = 1;
+   */
+  GRACE_ELIGIBLE: 1,
+
+  /**
+   * The grace period has begun and is enabled for the repo.
+   *
+   * @generated from enum value: GRACE_ACTIVE = 2;
+   */
+  GRACE_ACTIVE: 2,
+
+  /**
+   * The end of life has passed, and the version can no longer be provided.
+   *
+   * @generated from enum value: GRACE_BROKEN = 3;
+   */
+  GRACE_BROKEN: 3,
+
+  /**
+   * The grace period has ended.
+   *
+   * @generated from enum value: GRACE_EXPIRED = 4;
+   */
+  GRACE_EXPIRED: 4,
+} as const;
+
+/**
+ * State of the grace period of a version.
+ *
+ * @generated from enum platform.registry.EolGracePeriodStatus
+ */
+export type EolGracePeriodStatus = (typeof EolGracePeriodStatus)[keyof typeof EolGracePeriodStatus] | UnknownEnum;
+
+/**
+ * State of the grace period of a version.
+ *
+ * @generated from enum platform.registry.EolGracePeriodStatus
+ */
+export type EolGracePeriodStatusJson = "GRACE_NOT_ELIGIBLE" | "GRACE_ELIGIBLE" | "GRACE_ACTIVE" | "GRACE_BROKEN" | "GRACE_EXPIRED";
+
+/**
+ * Describes the enum platform.registry.EolGracePeriodStatus.
+ */
+export const EolGracePeriodStatusSchema: GenEnum<EolGracePeriodStatus, EolGracePeriodStatusJson> = /*@__PURE__*/
+  enumDesc(file_platform_registry_registry, 2);
+
+/**
+ * Repos and tags in version 1 of the API. The rules are those of `platform.registry.v2beta1`. Deployments, registry
+ * settings, summaries and versions of packages exist only in version 1.
  *
  * @generated from service platform.registry.Registry
  */
@@ -991,7 +3105,17 @@ export const Registry: GenService<{
     output: typeof RepoListSchema;
   },
   /**
-   * Deletes a repo and all of its tags.
+   * Counts the repos that the caller may see and that are synchronized from a repo.
+   *
+   * @generated from rpc platform.registry.Registry.GetRepoCountBySource
+   */
+  getRepoCountBySource: {
+    methodKind: "unary";
+    input: typeof GetRepoCountBySourceRequestSchema;
+    output: typeof RepoCountSchema;
+  },
+  /**
+   * Deletes a repo with all of its tags and its deployment.
    *
    * @generated from rpc platform.registry.Registry.DeleteRepo
    */
@@ -1045,6 +3169,28 @@ export const Registry: GenService<{
     output: typeof TagListSchema;
   },
   /**
+   * Summarizes the tags of a repo: their number, the last change, and the version of the latest image.
+   *
+   * @generated from rpc platform.registry.Registry.GetRepoTagsSummary
+   */
+  getRepoTagsSummary: {
+    methodKind: "unary";
+    input: typeof GetRepoTagsSummaryRequestSchema;
+    output: typeof RepoTagsSummarySchema;
+  },
+  /**
+   * Lists tags with the end of life of their versions, in pages. A tag is listed if the operator has imported the
+   * versions of its package, and the name of the tag is one of these versions or starts with one. The package is the
+   * last part of the name of the repo.
+   *
+   * @generated from rpc platform.registry.Registry.ListEolTags
+   */
+  listEolTags: {
+    methodKind: "unary";
+    input: typeof EolTagFilterSchema;
+    output: typeof EolTagListSchema;
+  },
+  /**
    * Lists the images to which a tag was moved, the latest first.
    *
    * @generated from rpc platform.registry.Registry.ListTagHistory
@@ -1053,6 +3199,77 @@ export const Registry: GenService<{
     methodKind: "unary";
     input: typeof TagHistoryFilterSchema;
     output: typeof TagHistoryListSchema;
+  },
+  /**
+   * Returns the versions of a package that the operator has imported, with their ends of life. Needs the capability in
+   * any group.
+   *
+   * @generated from rpc platform.registry.Registry.GetPackageVersionMetadata
+   */
+  getPackageVersionMetadata: {
+    methodKind: "unary";
+    input: typeof PackageVersionMetadataRequestSchema;
+    output: typeof PackageVersionMetadataSchema;
+  },
+  /**
+   * Says whether a tag of the repo was moved or changed in the last 24 hours.
+   *
+   * @generated from rpc platform.registry.Registry.GetUpdateStatus
+   */
+  getUpdateStatus: {
+    methodKind: "unary";
+    input: typeof UpdateStatusRequestSchema;
+    output: typeof UpdateStatusSchema;
+  },
+  /**
+   * Describes how the images of a repo are deployed. Fails if the repo has a deployment.
+   *
+   * @generated from rpc platform.registry.Registry.CreateDeployment
+   */
+  createDeployment: {
+    methodKind: "unary";
+    input: typeof CreateDeploymentRequestSchema;
+    output: typeof DeploymentSchema;
+  },
+  /**
+   * Replaces the deployment of a repo. Without charts, it deletes the deployment.
+   *
+   * @generated from rpc platform.registry.Registry.UpdateDeployment
+   */
+  updateDeployment: {
+    methodKind: "unary";
+    input: typeof UpdateDeploymentRequestSchema;
+    output: typeof DeploymentSchema;
+  },
+  /**
+   * Returns the deployment of a repo. If the repo has none, the list of charts is empty.
+   *
+   * @generated from rpc platform.registry.Registry.GetDeployment
+   */
+  getDeployment: {
+    methodKind: "unary";
+    input: typeof GetDeploymentRequestSchema;
+    output: typeof DeploymentSchema;
+  },
+  /**
+   * Returns the registry settings of an organization.
+   *
+   * @generated from rpc platform.registry.Registry.GetRegistrySettings
+   */
+  getRegistrySettings: {
+    methodKind: "unary";
+    input: typeof GetRegistrySettingsRequestSchema;
+    output: typeof RegistrySettingsSchema;
+  },
+  /**
+   * Replaces the registry settings of an organization: omitted settings are reset to their defaults.
+   *
+   * @generated from rpc platform.registry.Registry.UpdateRegistrySettings
+   */
+  updateRegistrySettings: {
+    methodKind: "unary";
+    input: typeof RegistrySettingsSchema;
+    output: typeof RegistrySettingsSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_platform_registry_registry, 0);

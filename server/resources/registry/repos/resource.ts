@@ -15,6 +15,7 @@ import { lineage } from '../../../aip/uid.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { raw } from '../../../store/sql.ts'
 import { deleteChildren } from '../../../store/table.ts'
+import type { Work } from '../../../store/work.ts'
 import { createResource } from '../../create.ts'
 import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
@@ -23,26 +24,36 @@ import { equalTo, listResources } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { tags } from '../tags/table.ts'
+import { requireValidOverlay } from './custom-overlay.ts'
 import { readmeMethods, requireSafeReadme } from './readme-methods.ts'
+import type { SyncContext } from './sync-config.ts'
+import { completeSyncConfig } from './sync-config.ts'
+import type { V1RepoFields } from './table.ts'
 import { repos } from './table.ts'
 
 const conflict = ({ name }: Repo) => `the group has a repo named ${JSON.stringify(name)} already`
 
-/** If `readme` is given, `createRepo` and `updateRepo` also store it. */
-export function reposMethods(deps: Dependencies, readme?: string) {
+/** `createRepo` and `updateRepo` also store the given fields, which only v1 can set. */
+export function reposMethods(deps: Dependencies, v1Fields: V1RepoFields = {}) {
   const { store } = deps
+  const { readme } = v1Fields
 
   return {
     getRepo: (call: Call) => getResource(store, repos, call),
 
     listRepos: (call: Call<ListReposRequest>) =>
-      listResources(deps, repos, call, { filters: equalTo(raw('name'), call.request.name ?? '') }),
+      listResources(deps, repos, call, {
+        filters: [
+          ...equalTo(raw('name'), call.request.name ?? ''),
+          ...equalTo(raw('source'), call.request.syncSource),
+        ],
+      }),
 
     async createRepo(call: Call<CreateRepoRequest>) {
       await requireSafeReadme(deps, call.demand, readme)
       return createResource(deps, repos, call, {
-        beforeCreate(draft) {
-          removeUnset(draft)
+        *beforeCreate(draft, { grants, uid, time }) {
+          yield* completeRepo(draft, { uid, time, caller: grants.caller, fields: v1Fields })
           return { readme: readme ?? '' }
         },
         conflict,
@@ -52,8 +63,10 @@ export function reposMethods(deps: Dependencies, readme?: string) {
     async updateRepo(call: Call<UpdateRepoRequest>) {
       await requireSafeReadme(deps, call.demand, readme)
       return updateResource(deps, repos, call, {
-        beforeUpdate({ merged }) {
-          removeUnset(merged)
+        *beforeUpdate({ merged, current, grants, time }) {
+          const { uid, syncConfig } = current
+          const context = { uid, time, caller: grants.caller, fields: v1Fields }
+          yield* completeRepo(merged, { ...context, current: syncConfig })
           return readme === undefined ? {} : { readme }
         },
         conflict,
@@ -72,8 +85,15 @@ export function reposMethods(deps: Dependencies, readme?: string) {
 export const reposResource = defineResource({
   kind: repos,
   service: ReposService,
-  methods: reposMethods,
+  methods: (deps) => reposMethods(deps),
 })
+
+/** Checks what the contract cannot express, and sets the fields that only the service or v1 sets. */
+function* completeRepo(repo: Repo, context: SyncContext): Work<void> {
+  removeUnset(repo)
+  if (repo.customOverlay) requireValidOverlay(repo.customOverlay)
+  if (repo.syncConfig) yield* completeSyncConfig(repo.syncConfig, context)
+}
 
 /** Deletes optional fields without a value, so that replies leave them out. Throws if the catalogue tier is unknown. */
 function removeUnset(repo: Repo): void {

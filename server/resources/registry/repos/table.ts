@@ -1,8 +1,20 @@
+import type { SyncConfig as V1SyncConfig } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { RepoSchema } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { kindOf } from '../../kind.ts'
 
 export const repos = kindOf(RepoSchema, 'repos', {
   hasChildren: true,
+  /** Null without a source, so that the indexes on this column omit the repo. */
+  columns: { source: ({ syncConfig }) => syncConfig?.source ?? null },
   /** The readme is not part of the resource, since lists do not show it. */
   extraColumns: { readme: 'text' },
 })
+
+/**
+ * Fields that only v1 can set: v2 has a call of its own for the readme, and the others are output-only there. Fields that
+ * are left out keep their values, or get their defaults in a new repo.
+ */
+export type V1RepoFields = {
+  readme?: string
+  syncConfig?: Partial<Pick<V1SyncConfig, 'expiration' | 'apkoOverlay' | 'gracePeriod'>>
+}

@@ -1,9 +1,13 @@
 import { Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { defineService } from '../../resource.ts'
 import type { V1Dependencies } from '../dependencies.ts'
+import { deploymentMethods } from './deployments.ts'
+import { packageVersionMethods } from './package-versions.ts'
 import { repoMethods } from './repos.ts'
+import { settingsMethods } from './settings.ts'
 import { tagHistoryMethods } from './tag-history.ts'
 import { tagMethods } from './tags.ts'
+import { tagsSummaryMethods } from './tags-summary.ts'
 
 export const registryV1 = defineService({
   service: Registry,
@@ -11,5 +15,9 @@ export const registryV1 = defineService({
     ...repoMethods(deps),
     ...tagMethods(deps),
     ...tagHistoryMethods(deps),
+    ...tagsSummaryMethods(deps),
+    ...deploymentMethods(deps),
+    ...settingsMethods(deps),
+    ...packageVersionMethods(deps),
   }),
 })

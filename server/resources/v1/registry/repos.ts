@@ -3,19 +3,26 @@ import { create } from '@bufbuild/protobuf'
 import type {
   CreateRepoRequest,
   DeleteRepoRequest,
+  GetRepoCountBySourceRequest,
   RepoFilter,
   Repo as V1Repo,
 } from '@stemma/api/gen/platform/registry/registry_pb.ts'
-import { RepoListSchema, RepoSchema as V1RepoSchema } from '@stemma/api/gen/platform/registry/registry_pb.ts'
+import {
+  RepoCountSchema,
+  RepoListSchema,
+  RepoSchema as V1RepoSchema,
+} from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import type { Repo } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { Code } from '../../../aip/code.ts'
 import { StatusError } from '../../../aip/errors.ts'
+import { admitToRead } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import type { Store } from '../../../store/db.ts'
 import { among, sql } from '../../../store/sql.ts'
 import { all } from '../../../store/work.ts'
 import type { Reply } from '../../../wire/reply.ts'
+import { messageReply } from '../../../wire/reply.ts'
 import { listAllPages } from '../all-pages.ts'
 import type { CallV2 } from '../call-v2.ts'
 import { convertReply, deleteReply } from '../convert-reply.ts'
@@ -23,7 +30,7 @@ import type { V1Dependencies } from '../dependencies.ts'
 import type { FieldRename } from '../error-fields.ts'
 import { renameErrorFields } from '../error-fields.ts'
 import { uidpFieldRenames, uidpFilter } from '../uidp-filter.ts'
-import { repoFromV1, repoToV1 } from './conversion.ts'
+import { allFieldsOf, repoFromV1, repoToV1, setFieldsOf } from './conversion.ts'
 
 const v2 = ReposService.method
 
@@ -31,15 +38,17 @@ const names: FieldRename[] = [
   [/^parent$/, 'parent_id'],
   [/^uid$/, 'id'],
   [/^content$/, 'readme'],
+  [/\.username$/, '.user_name'],
+  [/\.groupname$/, '.group_name'],
 ]
 
 export function repoMethods(deps: V1Dependencies) {
-  const { store, callV2, callV2WithReadme } = deps
+  const { store, callV2, callV2WithRepoFields } = deps
   return {
     async createRepo(call: Call<CreateRepoRequest>) {
       const { parentId, repo = create(V1RepoSchema), preventExisting } = call.request
-      const callWithReadme = callV2WithReadme(repo.readme)
-      const reply = callWithReadme(call, v2.createRepo, { parent: parentId, repo: repoFromV1(repo) })
+      const callWithFields = callV2WithRepoFields(setFieldsOf(repo))
+      const reply = callWithFields(call, v2.createRepo, { parent: parentId, repo: repoFromV1(repo) })
       try {
         const renamed = renameErrorFields(names, reply)
         return await convertReply(renamed, V1RepoSchema, (created) => repoToV1(created, repo.readme))
@@ -54,7 +63,8 @@ export function repoMethods(deps: V1Dependencies) {
     updateRepo(call: Call<V1Repo>) {
       const { id, readme } = call.request
       const repo = { uid: id, ...repoFromV1(call.request) }
-      const reply = callV2WithReadme(readme)(call, v2.updateRepo, { repo, updateMask: { paths: ['*'] } })
+      const callWithFields = callV2WithRepoFields(allFieldsOf(call.request))
+      const reply = callWithFields(call, v2.updateRepo, { repo, updateMask: { paths: ['*'] } })
       return convertReply(renameErrorFields(names, reply), V1RepoSchema, (updated) =>
         repoToV1(updated, readme),
       )
@@ -72,6 +82,13 @@ export function repoMethods(deps: V1Dependencies) {
         },
       })
       return renameErrorFields(uidpFieldRenames(id && 'id'), listing)
+    },
+
+    async getRepoCountBySource(call: Call<GetRepoCountBySourceRequest>) {
+      await store.read(() => admitToRead(call.demand))
+      const request = { syncSource: call.request.id, pageSize: 1 }
+      const { totalCount = 0n } = (await callV2(call, v2.listRepos, request)).message
+      return messageReply(RepoCountSchema, create(RepoCountSchema, { count: totalCount }))
     },
 
     deleteRepo(call: Call<DeleteRepoRequest>) {
@@ -94,14 +111,14 @@ async function findRepo(callV2: CallV2, call: Call<CreateRepoRequest>, name: str
  * fields must keep their values.
  */
 async function updateSetFields(
-  { store, callV2, callV2WithReadme }: V1Dependencies,
+  { store, callV2WithRepoFields }: V1Dependencies,
   call: Call<CreateRepoRequest>,
   { uid }: Repo,
   repo: V1Repo,
 ): Promise<Reply> {
   const oldReadme = (await readReadmes(store, [{ uid }])).get(uid) ?? ''
-  const write = repo.readme === '' ? callV2 : callV2WithReadme(repo.readme)
-  const reply = write(call, v2.updateRepo, { repo: { uid, ...repoFromV1(repo) } })
+  const callWithFields = callV2WithRepoFields(setFieldsOf(repo))
+  const reply = callWithFields(call, v2.updateRepo, { repo: { uid, ...repoFromV1(repo) } })
   return convertReply(reply, V1RepoSchema, (updated) => repoToV1(updated, repo.readme || oldReadme))
 }
 

@@ -5,6 +5,14 @@ import type { ReposService as ReposServiceMessages } from './repo_pb.ts'
 export type {
   CatalogTierJson,
   CreateRepoRequestJson,
+  CustomOverlayJson,
+  CustomOverlay_AccountsJson,
+  CustomOverlay_Accounts_GroupJson,
+  CustomOverlay_Accounts_UserJson,
+  CustomOverlay_CertificatesJson,
+  CustomOverlay_Certificates_AdditionalEntryJson,
+  CustomOverlay_ImageContentsJson,
+  CustomOverlay_ImageContents_RuntimeKeyringEntryJson,
   DeleteRepoRequestJson,
   GetRepoReadmeRequestJson,
   GetRepoRequestJson,
@@ -12,6 +20,7 @@ export type {
   ListReposResponseJson,
   RepoJson,
   RepoReadmeJson,
+  SyncConfigJson,
   UpdateRepoReadmeRequestJson,
   UpdateRepoRequestJson,
 } from './repo_pb.ts'

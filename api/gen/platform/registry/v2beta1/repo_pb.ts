@@ -19,7 +19,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file platform/registry/v2beta1/repo.proto.
  */
 export const file_platform_registry_v2beta1_repo: GenFile = /*@__PURE__*/
-  fileDesc("CiRwbGF0Zm9ybS9yZWdpc3RyeS92MmJldGExL3JlcG8ucHJvdG8SGXBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEinAkKBFJlcG8SFAoDdWlkGAEgASgJQgfgQQPQwRgBEo8CCgRuYW1lGAIgASgJQoAC4EEC2sEY+AEKUl5bYS16MC05XSsoPzooPzpcLnxffF9ffC0rKVthLXowLTldKykqKD86L1thLXowLTldKyg/Oig/OlwufF98X198LSspW2EtejAtOV0rKSopKiQQ/wFCiwFtdXN0IGJlIGxvd2VyY2FzZSBsZXR0ZXJzIGFuZCBkaWdpdHMsIHNlcGFyYXRlZCBieSBzaW5nbGUgZG90cywgb25lIG9yIHR3byB1bmRlcnNjb3JlcywgZGFzaGVzIG9yIHNpbmdsZSBzbGFzaGVzLCBzdWNoIGFzIHRvb2xzL3N0YXRpYy1iYXNlWhF0b29scy9zdGF0aWMtYmFzZRJJCgtkZXNjcmlwdGlvbhgDIAEoCUIv2sEYKxCABEgBWiRpbWFnZSB0aGF0IG90aGVyIGltYWdlcyBhcmUgYmFzZWQgb25IAIgBARJBCgxjYXRhbG9nX3RpZXIYBCABKA4yJi5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkNhdGFsb2dUaWVySAGIAQESuwEKB2J1bmRsZXMYBSADKAlCqQHawRikAQpIXig/OmFwcGxpY2F0aW9ufGJhc2V8YnlvbHxhaXxhaS1ncHV8ZmVhdHVyZWR8Zmlwc3xjb21tZXJjaWFsfGVtZXJpdG9zcykkGBQ4AUJUbXVzdCBiZSBhcHBsaWNhdGlvbiwgYmFzZSwgYnlvbCwgYWksIGFpLWdwdSwgZmVhdHVyZWQsIGZpcHMsIGNvbW1lcmNpYWwgb3IgZW1lcml0b3NzEpgBCgdhbGlhc2VzGAcgAygJQoYB2sEYgQEKM15bYS16QS1aMC05Xy5cLS9dKlthLXpBLVowLTlfLlwtXTpbYS16QS1aMC05Xy5cLV0rJBCABBhkOAFCQ211c3QgYmUgYW4gaW1hZ2Ugd2l0aCBhIHRhZywgc3VjaCBhcyBkb2NrZXIuaW8vbGlicmFyeS9uZ2lueDpsYXRlc3QSQwoLYWN0aXZlX3RhZ3MYCCADKAlCLtrBGCoKI15bYS16QS1aMC05X11bYS16QS1aMC05Ll8tXXswLDEyN30kGOgHOAESNAoLY3JlYXRlX3RpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNAoLdXBkYXRlX3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQM6oAHiwRibAQoMCgROQU1FEgRuYW1lChQKBFRJRVISDGNhdGFsb2dfdGllcgoaCgtERVNDUklQVElPThILZGVzY3JpcHRpb24KFAoHQlVORExFUxIHYnVuZGxlcxgBChUKBFRBR1MSC2FjdGl2ZV90YWdzGAEKEgoDQUdFEgtjcmVhdGVfdGltZQoYCgdVUERBVEVEEgt1cGRhdGVfdGltZRgBQg4KDF9kZXNjcmlwdGlvbkIPCg1fY2F0YWxvZ190aWVySgQIBhAHSgQICRAKSgQIChALIk4KClJlcG9SZWFkbWUSFAoDdWlkGAEgASgJQgfgQQPQwRgBEioKB2NvbnRlbnQYAiABKAlCGdrBGBUQgIAESAFaDSMgU3RhdGljIGJhc2Ui0QEKEExpc3RSZXBvc1JlcXVlc3QSKQoEdWlkcBgBIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5VSURQRmlsdGVyEhoKBG5hbWUYAiABKAlCB9rBGAMQ/wFIAIgBARIZCglwYWdlX3NpemUYBCABKAVCBtrBGAIoARIbCgpwYWdlX3Rva2VuGAUgASgJQgfawRgDEIAgEhkKCG9yZGVyX2J5GAYgASgJQgfawRgDEIAIEhQKBHNraXAYByABKAVCBtrBGAIoAUIHCgVfbmFtZUoECAMQBCKfAQoRTGlzdFJlcG9zUmVzcG9uc2USLgoFcmVwb3MYASADKAsyHy5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlJlcG8SHwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgbawRgCOAESGAoLdG90YWxfY291bnQYAyABKANIAIgBARIPCgdza2lwcGVkGAQgASgFQg4KDF90b3RhbF9jb3VudCImCg5HZXRSZXBvUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEiYAoRQ3JlYXRlUmVwb1JlcXVlc3QSFwoGcGFyZW50GAEgASgJQgfgQQLQwRgBEjIKBHJlcG8YAiABKAsyHy5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlJlcG9CA+BBAiJ8ChFVcGRhdGVSZXBvUmVxdWVzdBI2CgRyZXBvGAEgASgLMh8ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5SZXBvQgfgQQLQwRgBEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayIpChFEZWxldGVSZXBvUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEiLAoUR2V0UmVwb1JlYWRtZVJlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBIo8BChdVcGRhdGVSZXBvUmVhZG1lUmVxdWVzdBJDCgtyZXBvX3JlYWRtZRgBIAEoCzIlLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuUmVwb1JlYWRtZUIH4EEC0MEYARIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sqxAEKC0NhdGFsb2dUaWVyEhwKGENBVEFMT0dfVElFUl9VTlNQRUNJRklFRBAAEhwKGENBVEFMT0dfVElFUl9BUFBMSUNBVElPThABEhUKEUNBVEFMT0dfVElFUl9CQVNFEAISFQoRQ0FUQUxPR19USUVSX0ZJUFMQAxITCg9DQVRBTE9HX1RJRVJfQUkQBBIZChVDQVRBTE9HX1RJRVJfREVWVE9PTFMQBRIbChdDQVRBTE9HX1RJRVJfQ09NTUVSQ0lBTBAGMs8KCgxSZXBvc1NlcnZpY2USvAEKCUxpc3RSZXBvcxIrLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuTGlzdFJlcG9zUmVxdWVzdBosLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuTGlzdFJlcG9zUmVzcG9uc2UiVMrBGAYKAsUMEAHqwRgnc3RlbW1hIHJlcG9zIGxpc3QgLS1kZXNjZW5kYW50cy1vZiBhY21lgtPkkwIZEhcvcmVnaXN0cnkvdjJiZXRhMS9yZXBvcxKHAQoHR2V0UmVwbxIpLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuR2V0UmVwb1JlcXVlc3QaHy5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlJlcG8iMMrBGAQKAsUMgtPkkwIiEiAvcmVnaXN0cnkvdjJiZXRhMS9yZXBvcy97dWlkPSoqfRLzAQoKQ3JlYXRlUmVwbxIsLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuQ3JlYXRlUmVwb1JlcXVlc3QaHy5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlJlcG8ilQHKwRgECgLDDOrBGFhzdGVtbWEgcmVwb3MgY3JlYXRlIC0tcGFyZW50IGFjbWUgLS1uYW1lIHRvb2xzL3N0YXRpYyAtLWNhdGFsb2ctdGllciBiYXNlIC0tYnVuZGxlcyBmaXBzgtPkkwIrOgRyZXBvIiMvcmVnaXN0cnkvdjJiZXRhMS9yZXBvcy97cGFyZW50PSoqfRKYAQoKVXBkYXRlUmVwbxIsLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuVXBkYXRlUmVwb1JlcXVlc3QaHy5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlJlcG8iO8rBGAQKAsQMgtPkkwItOgRyZXBvMiUvcmVnaXN0cnkvdjJiZXRhMS9yZXBvcy97cmVwby51aWQ9Kip9EoQBCgpEZWxldGVSZXBvEiwucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5EZWxldGVSZXBvUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIwysEYBAoCxgyC0+STAiIqIC9yZWdpc3RyeS92MmJldGExL3JlcG9zL3t1aWQ9Kip9EtUBCg1HZXRSZXBvUmVhZG1lEi8ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5HZXRSZXBvUmVhZG1lUmVxdWVzdBolLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuUmVwb1JlYWRtZSJsysEYBAoCxQzqwRgxc3RlbW1hIHJlcG9zIHJlYWRtZSBhY21lL3Rvb2xzL3N0YXRpYyA+IFJFQURNRS5tZILT5JMCKRInL3JlZ2lzdHJ5L3YyYmV0YTEvcmVwb3Mve3VpZD0qKn0vcmVhZG1lEoUCChBVcGRhdGVSZXBvUmVhZG1lEjIucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5VcGRhdGVSZXBvUmVhZG1lUmVxdWVzdBolLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuUmVwb1JlYWRtZSKVAcrBGAQKAsQM6sEYQXN0ZW1tYSByZXBvcyB1cGRhdGUtcmVhZG1lIGFjbWUvdG9vbHMvc3RhdGljIC0tY29udGVudCBAUkVBRE1FLm1kgtPkkwJCOgtyZXBvX3JlYWRtZTIzL3JlZ2lzdHJ5L3YyYmV0YTEvcmVwb3Mve3JlcG9fcmVhZG1lLnVpZD0qKn0vcmVhZG1lYgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
+  fileDesc("CiRwbGF0Zm9ybS9yZWdpc3RyeS92MmJldGExL3JlcG8ucHJvdG8SGXBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEimwoKBFJlcG8SFAoDdWlkGAEgASgJQgfgQQPQwRgBEo8CCgRuYW1lGAIgASgJQoAC4EEC2sEY+AEKUl5bYS16MC05XSsoPzooPzpcLnxffF9ffC0rKVthLXowLTldKykqKD86L1thLXowLTldKyg/Oig/OlwufF98X198LSspW2EtejAtOV0rKSopKiQQ/wFCiwFtdXN0IGJlIGxvd2VyY2FzZSBsZXR0ZXJzIGFuZCBkaWdpdHMsIHNlcGFyYXRlZCBieSBzaW5nbGUgZG90cywgb25lIG9yIHR3byB1bmRlcnNjb3JlcywgZGFzaGVzIG9yIHNpbmdsZSBzbGFzaGVzLCBzdWNoIGFzIHRvb2xzL3N0YXRpYy1iYXNlWhF0b29scy9zdGF0aWMtYmFzZRJJCgtkZXNjcmlwdGlvbhgDIAEoCUIv2sEYKxCABEgBWiRpbWFnZSB0aGF0IG90aGVyIGltYWdlcyBhcmUgYmFzZWQgb25IAIgBARJBCgxjYXRhbG9nX3RpZXIYBCABKA4yJi5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkNhdGFsb2dUaWVySAGIAQESuwEKB2J1bmRsZXMYBSADKAlCqQHawRikAQpIXig/OmFwcGxpY2F0aW9ufGJhc2V8YnlvbHxhaXxhaS1ncHV8ZmVhdHVyZWR8Zmlwc3xjb21tZXJjaWFsfGVtZXJpdG9zcykkGBQ4AUJUbXVzdCBiZSBhcHBsaWNhdGlvbiwgYmFzZSwgYnlvbCwgYWksIGFpLWdwdSwgZmVhdHVyZWQsIGZpcHMsIGNvbW1lcmNpYWwgb3IgZW1lcml0b3NzEpgBCgdhbGlhc2VzGAcgAygJQoYB2sEYgQEKM15bYS16QS1aMC05Xy5cLS9dKlthLXpBLVowLTlfLlwtXTpbYS16QS1aMC05Xy5cLV0rJBCABBhkOAFCQ211c3QgYmUgYW4gaW1hZ2Ugd2l0aCBhIHRhZywgc3VjaCBhcyBkb2NrZXIuaW8vbGlicmFyeS9uZ2lueDpsYXRlc3QSQwoLYWN0aXZlX3RhZ3MYCCADKAlCLtrBGCoKI15bYS16QS1aMC05X11bYS16QS1aMC05Ll8tXXswLDEyN30kGOgHOAESRwoLc3luY19jb25maWcYCSABKAsyJS5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlN5bmNDb25maWdSC3N5bmNfY29uZmlnEkAKDmN1c3RvbV9vdmVybGF5GAogASgLMigucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5DdXN0b21PdmVybGF5EjQKC2NyZWF0ZV90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjQKC3VwZGF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDOqAB4sEYmwEKDAoETkFNRRIEbmFtZQoUCgRUSUVSEgxjYXRhbG9nX3RpZXIKGgoLREVTQ1JJUFRJT04SC2Rlc2NyaXB0aW9uChQKB0JVTkRMRVMSB2J1bmRsZXMYAQoVCgRUQUdTEgthY3RpdmVfdGFncxgBChIKA0FHRRILY3JlYXRlX3RpbWUKGAoHVVBEQVRFRBILdXBkYXRlX3RpbWUYAUIOCgxfZGVzY3JpcHRpb25CDwoNX2NhdGFsb2dfdGllckoECAYQByKwBAoKU3luY0NvbmZpZxLgAQoGc291cmNlGAEgASgJQs8B4EEC2sEYxwEKQF4oPzpbYS16QS1aMC05Li1dKyg/OjpbMC05XSspPy8pP1thLXowLTldKyg/OlsuXy8tXStbYS16MC05XSspKiQQgARCXm11c3QgYmUgdGhlIHVpZCBvZiBhIHJlcG8sIG9yIGFuIGltYWdlIHdpdGhvdXQgYSB0YWcsIHN1Y2ggYXMgcmVnaXN0cnkuZXhhbXBsZS5jb20vYWNtZS9zdGF0aWNaIHJlZ2lzdHJ5LmV4YW1wbGUuY29tL2FjbWUvc3RhdGljEhgKC3VuaXF1ZV90YWdzGAIgASgIQgPgQQMSOAoPZXhwaXJhdGlvbl90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjwKBmdvb2dsZRgEIAEoCUIs2sEYKBCABFohZXVyb3BlLWRvY2tlci5wa2cuZGV2L2FjbWUvaW1hZ2VzcAESTAoGYW1hem9uGAUgASgJQjzawRg4EIAEWjExMjM0NTY3ODkwMTIuZGtyLmVjci5ldS13ZXN0LTEuYW1hem9uYXdzLmNvbS9hY21lcAESKQoFYXp1cmUYBiABKAlCGtrBGBYQgARaD2FjbWUuYXp1cmVjci5pb3ABEhkKDGFwa29fb3ZlcmxheRgHIAEoCUID4EEDEhkKDGdyYWNlX3BlcmlvZBgIIAEoCEID4EEDItsQCg1DdXN0b21PdmVybGF5ElIKCGNvbnRlbnRzGAEgASgLMjYucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5DdXN0b21PdmVybGF5LkltYWdlQ29udGVudHNCCNrBGARaAnt9EnEKC2Vudmlyb25tZW50GAIgAygLMjkucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5DdXN0b21PdmVybGF5LkVudmlyb25tZW50RW50cnlCIdrBGB0QgCAYyAFIAVoTeyJMQU5HIjogIkMuVVRGLTgifRJ5Cgthbm5vdGF0aW9ucxgDIAMoCzI5LnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuQ3VzdG9tT3ZlcmxheS5Bbm5vdGF0aW9uc0VudHJ5QinawRglEIAgGMgBSAFaG3siY29tLmV4YW1wbGUudGVhbSI6ICJ3ZWIifRJNCghhY2NvdW50cxgEIAEoCzIxLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuQ3VzdG9tT3ZlcmxheS5BY2NvdW50c0II2sEYBFoCe30SVQoMY2VydGlmaWNhdGVzGAUgASgLMjUucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5DdXN0b21PdmVybGF5LkNlcnRpZmljYXRlc0II2sEYBFoCe30a3gMKDUltYWdlQ29udGVudHMSKAoIcGFja2FnZXMYASADKAlCFtrBGBIQ/wEY6AdaCFsiY3VybCJdcAESLQoUcnVudGltZV9yZXBvc2l0b3JpZXMYAiADKAlCD9rBGAsQgBAYMloCW11wARJvCg9ydW50aW1lX2tleXJpbmcYAyADKAsySi5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkN1c3RvbU92ZXJsYXkuSW1hZ2VDb250ZW50cy5SdW50aW1lS2V5cmluZ0VudHJ5QgrawRgGGDJaAltdGoICChNSdW50aW1lS2V5cmluZ0VudHJ5EqsBCgRuYW1lGAEgASgJQpwB4EEC2sEYlAEKKF5bQS1aYS16MC05X0ArLV1bQS1aYS16MC05Ll9AKy1dezAsMjU0fSRCWm11c3QgYmUgdGhlIG5hbWUgb2YgYSBmaWxlOiBhdCBtb3N0IDI1NSBsZXR0ZXJzLCBkaWdpdHMgYW5kIC5fQCstLCBub3Qgc3RhcnRpbmcgd2l0aCBhIGRvdFoMYWNtZS5yc2EucHViEj0KB2NvbnRlbnQYAiABKAlCLOBBAtrBGCUQgIABSAFaHS0tLS0tQkVHSU4gUFVCTElDIEtFWS0tLS0t4oCmGv4ECghBY2NvdW50cxIeCgZydW5fYXMYASABKAlCDtrBGAoQ/wFaA3dlYnABElEKBXVzZXJzGAIgAygLMjYucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5DdXN0b21PdmVybGF5LkFjY291bnRzLlVzZXJCCtrBGAYYZFoCW10SUwoGZ3JvdXBzGAMgAygLMjcucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5DdXN0b21PdmVybGF5LkFjY291bnRzLkdyb3VwQgrawRgGGGRaAltdGpkCCgRVc2VyEiMKCHVzZXJuYW1lGAEgASgJQhHgQQLawRgKEP8BWgN3ZWJwARI3CgN1aWQYAiABKAVCKtrBGCYoAUIcbXVzdCBiZSBmcm9tIDAgdG8gMjE0NzQ4MzY0N1oEMTAwMBI8CgNnaWQYAyABKAVCKtrBGCYoAUIcbXVzdCBiZSBmcm9tIDAgdG8gMjE0NzQ4MzY0N1oEMTAwMEgAiAEBEiIKCmdyb3VwX25hbWUYBCABKAlCDtrBGAoQ/wFaA3dlYnABEiEKBXNoZWxsGAUgASgJQhLawRgOEP8BWgcvYmluL3NocAESJgoIaG9tZV9kaXIYBiABKAlCFNrBGBAQgAhaCS9ob21lL3dlYnABQgYKBF9naWQajQEKBUdyb3VwEiQKCWdyb3VwbmFtZRgBIAEoCUIR4EEC2sEYChD/AVoDd2VicAESNwoDZ2lkGAIgASgFQirawRgmKAFCHG11c3QgYmUgZnJvbSAwIHRvIDIxNDc0ODM2NDdaBDEwMDASJQoHbWVtYmVycxgDIAMoCUIU2sEYEBD/ARhkWgdbIndlYiJdcAEalwMKDENlcnRpZmljYXRlcxJlCgphZGRpdGlvbmFsGAEgAygLMkUucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5DdXN0b21PdmVybGF5LkNlcnRpZmljYXRlcy5BZGRpdGlvbmFsRW50cnlCCtrBGAYYMloCW10SIgoJcHJvdmlkZXJzGAIgAygJQg/awRgLEP8BGDJaAltdcAEa+wEKD0FkZGl0aW9uYWxFbnRyeRKnAQoEbmFtZRgBIAEoCUKYAeBBAtrBGJABCiheW0EtWmEtejAtOV9AKy1dW0EtWmEtejAtOS5fQCstXXswLDI1NH0kQlptdXN0IGJlIHRoZSBuYW1lIG9mIGEgZmlsZTogYXQgbW9zdCAyNTUgbGV0dGVycywgZGlnaXRzIGFuZCAuX0ArLSwgbm90IHN0YXJ0aW5nIHdpdGggYSBkb3RaCGFjbWUucGVtEj4KB2NvbnRlbnQYAiABKAlCLeBBAtrBGCYQgIAESAFaHi0tLS0tQkVHSU4gQ0VSVElGSUNBVEUtLS0tLeKAphoyChBFbnZpcm9ubWVudEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaMgoQQW5ub3RhdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIk4KClJlcG9SZWFkbWUSFAoDdWlkGAEgASgJQgfgQQPQwRgBEioKB2NvbnRlbnQYAiABKAlCGdrBGBUQgIAESAFaDSMgU3RhdGljIGJhc2Ui8AEKEExpc3RSZXBvc1JlcXVlc3QSKQoEdWlkcBgBIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5VSURQRmlsdGVyEhoKBG5hbWUYAiABKAlCB9rBGAMQ/wFIAIgBARIZCglwYWdlX3NpemUYBCABKAVCBtrBGAIoARIbCgpwYWdlX3Rva2VuGAUgASgJQgfawRgDEIAgEhkKCG9yZGVyX2J5GAYgASgJQgfawRgDEIAIEhQKBHNraXAYByABKAVCBtrBGAIoARIdCgtzeW5jX3NvdXJjZRjoByABKAlCB9rBGAMQgARCBwoFX25hbWVKBAgDEAQinwEKEUxpc3RSZXBvc1Jlc3BvbnNlEi4KBXJlcG9zGAEgAygLMh8ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5SZXBvEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG2sEYAjgBEhgKC3RvdGFsX2NvdW50GAMgASgDSACIAQESDwoHc2tpcHBlZBgEIAEoBUIOCgxfdG90YWxfY291bnQiJgoOR2V0UmVwb1JlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBImAKEUNyZWF0ZVJlcG9SZXF1ZXN0EhcKBnBhcmVudBgBIAEoCUIH4EEC0MEYARIyCgRyZXBvGAIgASgLMh8ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5SZXBvQgPgQQIifAoRVXBkYXRlUmVwb1JlcXVlc3QSNgoEcmVwbxgBIAEoCzIfLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuUmVwb0IH4EEC0MEYARIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siKQoRRGVsZXRlUmVwb1JlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBIiwKFEdldFJlcG9SZWFkbWVSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASKPAQoXVXBkYXRlUmVwb1JlYWRtZVJlcXVlc3QSQwoLcmVwb19yZWFkbWUYASABKAsyJS5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlJlcG9SZWFkbWVCB+BBAtDBGAESLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrKsQBCgtDYXRhbG9nVGllchIcChhDQVRBTE9HX1RJRVJfVU5TUEVDSUZJRUQQABIcChhDQVRBTE9HX1RJRVJfQVBQTElDQVRJT04QARIVChFDQVRBTE9HX1RJRVJfQkFTRRACEhUKEUNBVEFMT0dfVElFUl9GSVBTEAMSEwoPQ0FUQUxPR19USUVSX0FJEAQSGQoVQ0FUQUxPR19USUVSX0RFVlRPT0xTEAUSGwoXQ0FUQUxPR19USUVSX0NPTU1FUkNJQUwQBjLPCgoMUmVwb3NTZXJ2aWNlErwBCglMaXN0UmVwb3MSKy5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkxpc3RSZXBvc1JlcXVlc3QaLC5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkxpc3RSZXBvc1Jlc3BvbnNlIlTKwRgGCgLFDBAB6sEYJ3N0ZW1tYSByZXBvcyBsaXN0IC0tZGVzY2VuZGFudHMtb2YgYWNtZYLT5JMCGRIXL3JlZ2lzdHJ5L3YyYmV0YTEvcmVwb3MShwEKB0dldFJlcG8SKS5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkdldFJlcG9SZXF1ZXN0Gh8ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5SZXBvIjDKwRgECgLFDILT5JMCIhIgL3JlZ2lzdHJ5L3YyYmV0YTEvcmVwb3Mve3VpZD0qKn0S8wEKCkNyZWF0ZVJlcG8SLC5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkNyZWF0ZVJlcG9SZXF1ZXN0Gh8ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5SZXBvIpUBysEYBAoCwwzqwRhYc3RlbW1hIHJlcG9zIGNyZWF0ZSAtLXBhcmVudCBhY21lIC0tbmFtZSB0b29scy9zdGF0aWMgLS1jYXRhbG9nLXRpZXIgYmFzZSAtLWJ1bmRsZXMgZmlwc4LT5JMCKzoEcmVwbyIjL3JlZ2lzdHJ5L3YyYmV0YTEvcmVwb3Mve3BhcmVudD0qKn0SmAEKClVwZGF0ZVJlcG8SLC5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlVwZGF0ZVJlcG9SZXF1ZXN0Gh8ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5SZXBvIjvKwRgECgLEDILT5JMCLToEcmVwbzIlL3JlZ2lzdHJ5L3YyYmV0YTEvcmVwb3Mve3JlcG8udWlkPSoqfRKEAQoKRGVsZXRlUmVwbxIsLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuRGVsZXRlUmVwb1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiMMrBGAQKAsYMgtPkkwIiKiAvcmVnaXN0cnkvdjJiZXRhMS9yZXBvcy97dWlkPSoqfRLVAQoNR2V0UmVwb1JlYWRtZRIvLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuR2V0UmVwb1JlYWRtZVJlcXVlc3QaJS5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlJlcG9SZWFkbWUibMrBGAQKAsUM6sEYMXN0ZW1tYSByZXBvcyByZWFkbWUgYWNtZS90b29scy9zdGF0aWMgPiBSRUFETUUubWSC0+STAikSJy9yZWdpc3RyeS92MmJldGExL3JlcG9zL3t1aWQ9Kip9L3JlYWRtZRKFAgoQVXBkYXRlUmVwb1JlYWRtZRIyLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuVXBkYXRlUmVwb1JlYWRtZVJlcXVlc3QaJS5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlJlcG9SZWFkbWUilQHKwRgECgLEDOrBGEFzdGVtbWEgcmVwb3MgdXBkYXRlLXJlYWRtZSBhY21lL3Rvb2xzL3N0YXRpYyAtLWNvbnRlbnQgQFJFQURNRS5tZILT5JMCQjoLcmVwb19yZWFkbWUyMy9yZWdpc3RyeS92MmJldGExL3JlcG9zL3tyZXBvX3JlYWRtZS51aWQ9Kip9L3JlYWRtZWIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
  * A repository of images.
@@ -77,6 +77,20 @@ export type Repo = Message<"platform.registry.v2beta1.Repo"> & {
    * @generated from field: repeated string active_tags = 8;
    */
   activeTags: string[];
+
+  /**
+   * Where the images of the repo are copied from, and where to. Stored for clients: this server copies no images.
+   *
+   * @generated from field: platform.registry.v2beta1.SyncConfig sync_config = 9 [json_name = "sync_config"];
+   */
+  syncConfig?: SyncConfig | undefined;
+
+  /**
+   * Changes to make to images when they are built for this repo. Stored for builders: this server builds no images.
+   *
+   * @generated from field: platform.registry.v2beta1.CustomOverlay custom_overlay = 10;
+   */
+  customOverlay?: CustomOverlay | undefined;
 
   /**
    * Time at which the repo was created.
@@ -151,6 +165,20 @@ export type RepoJson = {
   activeTags?: string[];
 
   /**
+   * Where the images of the repo are copied from, and where to. Stored for clients: this server copies no images.
+   *
+   * @generated from field: platform.registry.v2beta1.SyncConfig sync_config = 9 [json_name = "sync_config"];
+   */
+  sync_config?: SyncConfigJson;
+
+  /**
+   * Changes to make to images when they are built for this repo. Stored for builders: this server builds no images.
+   *
+   * @generated from field: platform.registry.v2beta1.CustomOverlay custom_overlay = 10;
+   */
+  customOverlay?: CustomOverlayJson;
+
+  /**
    * Time at which the repo was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 11;
@@ -171,6 +199,681 @@ export type RepoJson = {
  */
 export const RepoSchema: GenMessage<Repo, {jsonType: RepoJson}> = /*@__PURE__*/
   messageDesc(file_platform_registry_v2beta1_repo, 0);
+
+/**
+ * Copying of images from another repo.
+ *
+ * @generated from message platform.registry.v2beta1.SyncConfig
+ */
+export type SyncConfig = Message<"platform.registry.v2beta1.SyncConfig"> & {
+  /**
+   * The repo or image from which images are copied: the uid of a repo that the caller may list, or an image without a
+   * tag, such as `registry.example.com/acme/static`. An image of a repo in the same organization, such as
+   * `acme/static`, is stored as the uid of that repo.
+   *
+   * @generated from field: string source = 1;
+   */
+  source: string;
+
+  /**
+   * Whether each tag is also copied with a unique suffix. Set from the registry settings of the organization when the
+   * copying is configured.
+   *
+   * @generated from field: bool unique_tags = 2;
+   */
+  uniqueTags: boolean;
+
+  /**
+   * Time at which copying ends: 14 days after it was configured, unless version 1 of the API has set another time.
+   *
+   * @generated from field: google.protobuf.Timestamp expiration_time = 3;
+   */
+  expirationTime?: Timestamp | undefined;
+
+  /**
+   * Repository in Google Artifact Registry to which images are copied as well.
+   *
+   * @generated from field: string google = 4;
+   */
+  google: string;
+
+  /**
+   * Repository in Amazon ECR to which images are copied as well.
+   *
+   * @generated from field: string amazon = 5;
+   */
+  amazon: string;
+
+  /**
+   * Registry in Azure to which images are copied as well.
+   *
+   * @generated from field: string azure = 6;
+   */
+  azure: string;
+
+  /**
+   * Configuration of apko, in JSON, with which images are built again when they are copied. Set by version 1 of the
+   * API.
+   *
+   * @generated from field: string apko_overlay = 7;
+   */
+  apkoOverlay: string;
+
+  /**
+   * Whether images are copied during the grace period after the end of life of their version. Set from the registry
+   * settings of the organization when the copying is configured, or by version 1 of the API.
+   *
+   * @generated from field: bool grace_period = 8;
+   */
+  gracePeriod: boolean;
+};
+
+/**
+ * Copying of images from another repo.
+ *
+ * @generated from message platform.registry.v2beta1.SyncConfig
+ */
+export type SyncConfigJson = {
+  /**
+   * The repo or image from which images are copied: the uid of a repo that the caller may list, or an image without a
+   * tag, such as `registry.example.com/acme/static`. An image of a repo in the same organization, such as
+   * `acme/static`, is stored as the uid of that repo.
+   *
+   * @generated from field: string source = 1;
+   */
+  source?: string;
+
+  /**
+   * Whether each tag is also copied with a unique suffix. Set from the registry settings of the organization when the
+   * copying is configured.
+   *
+   * @generated from field: bool unique_tags = 2;
+   */
+  uniqueTags?: boolean;
+
+  /**
+   * Time at which copying ends: 14 days after it was configured, unless version 1 of the API has set another time.
+   *
+   * @generated from field: google.protobuf.Timestamp expiration_time = 3;
+   */
+  expirationTime?: TimestampJson;
+
+  /**
+   * Repository in Google Artifact Registry to which images are copied as well.
+   *
+   * @generated from field: string google = 4;
+   */
+  google?: string;
+
+  /**
+   * Repository in Amazon ECR to which images are copied as well.
+   *
+   * @generated from field: string amazon = 5;
+   */
+  amazon?: string;
+
+  /**
+   * Registry in Azure to which images are copied as well.
+   *
+   * @generated from field: string azure = 6;
+   */
+  azure?: string;
+
+  /**
+   * Configuration of apko, in JSON, with which images are built again when they are copied. Set by version 1 of the
+   * API.
+   *
+   * @generated from field: string apko_overlay = 7;
+   */
+  apkoOverlay?: string;
+
+  /**
+   * Whether images are copied during the grace period after the end of life of their version. Set from the registry
+   * settings of the organization when the copying is configured, or by version 1 of the API.
+   *
+   * @generated from field: bool grace_period = 8;
+   */
+  gracePeriod?: boolean;
+};
+
+/**
+ * Describes the message platform.registry.v2beta1.SyncConfig.
+ * Use `create(SyncConfigSchema)` to create a new message.
+ */
+export const SyncConfigSchema: GenMessage<SyncConfig, {jsonType: SyncConfigJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_v2beta1_repo, 1);
+
+/**
+ * Changes to an image when it is built, in the terms of apko.
+ *
+ * @generated from message platform.registry.v2beta1.CustomOverlay
+ */
+export type CustomOverlay = Message<"platform.registry.v2beta1.CustomOverlay"> & {
+  /**
+   * Packages and package repositories.
+   *
+   * @generated from field: platform.registry.v2beta1.CustomOverlay.ImageContents contents = 1;
+   */
+  contents?: CustomOverlay_ImageContents | undefined;
+
+  /**
+   * Environment variables, at most 200. Names must not start with `CHAINGUARD_`.
+   *
+   * @generated from field: map<string, string> environment = 2;
+   */
+  environment: { [key: string]: string };
+
+  /**
+   * Annotations of the image, at most 200. Names must not start with `dev.chainguard.` or `org.opencontainers.`.
+   *
+   * @generated from field: map<string, string> annotations = 3;
+   */
+  annotations: { [key: string]: string };
+
+  /**
+   * Users and groups.
+   *
+   * @generated from field: platform.registry.v2beta1.CustomOverlay.Accounts accounts = 4;
+   */
+  accounts?: CustomOverlay_Accounts | undefined;
+
+  /**
+   * Certificates.
+   *
+   * @generated from field: platform.registry.v2beta1.CustomOverlay.Certificates certificates = 5;
+   */
+  certificates?: CustomOverlay_Certificates | undefined;
+};
+
+/**
+ * Changes to an image when it is built, in the terms of apko.
+ *
+ * @generated from message platform.registry.v2beta1.CustomOverlay
+ */
+export type CustomOverlayJson = {
+  /**
+   * Packages and package repositories.
+   *
+   * @generated from field: platform.registry.v2beta1.CustomOverlay.ImageContents contents = 1;
+   */
+  contents?: CustomOverlay_ImageContentsJson;
+
+  /**
+   * Environment variables, at most 200. Names must not start with `CHAINGUARD_`.
+   *
+   * @generated from field: map<string, string> environment = 2;
+   */
+  environment?: { [key: string]: string };
+
+  /**
+   * Annotations of the image, at most 200. Names must not start with `dev.chainguard.` or `org.opencontainers.`.
+   *
+   * @generated from field: map<string, string> annotations = 3;
+   */
+  annotations?: { [key: string]: string };
+
+  /**
+   * Users and groups.
+   *
+   * @generated from field: platform.registry.v2beta1.CustomOverlay.Accounts accounts = 4;
+   */
+  accounts?: CustomOverlay_AccountsJson;
+
+  /**
+   * Certificates.
+   *
+   * @generated from field: platform.registry.v2beta1.CustomOverlay.Certificates certificates = 5;
+   */
+  certificates?: CustomOverlay_CertificatesJson;
+};
+
+/**
+ * Describes the message platform.registry.v2beta1.CustomOverlay.
+ * Use `create(CustomOverlaySchema)` to create a new message.
+ */
+export const CustomOverlaySchema: GenMessage<CustomOverlay, {jsonType: CustomOverlayJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_v2beta1_repo, 2);
+
+/**
+ * Packages and package repositories of the image.
+ *
+ * @generated from message platform.registry.v2beta1.CustomOverlay.ImageContents
+ */
+export type CustomOverlay_ImageContents = Message<"platform.registry.v2beta1.CustomOverlay.ImageContents"> & {
+  /**
+   * Packages to add, at most 1000.
+   *
+   * @generated from field: repeated string packages = 1;
+   */
+  packages: string[];
+
+  /**
+   * Addresses of the package repositories in `/etc/apk/repositories`, at most 50.
+   *
+   * @generated from field: repeated string runtime_repositories = 2;
+   */
+  runtimeRepositories: string[];
+
+  /**
+   * Keys of these repositories, at most 50.
+   *
+   * @generated from field: repeated platform.registry.v2beta1.CustomOverlay.ImageContents.RuntimeKeyringEntry runtime_keyring = 3;
+   */
+  runtimeKeyring: CustomOverlay_ImageContents_RuntimeKeyringEntry[];
+};
+
+/**
+ * Packages and package repositories of the image.
+ *
+ * @generated from message platform.registry.v2beta1.CustomOverlay.ImageContents
+ */
+export type CustomOverlay_ImageContentsJson = {
+  /**
+   * Packages to add, at most 1000.
+   *
+   * @generated from field: repeated string packages = 1;
+   */
+  packages?: string[];
+
+  /**
+   * Addresses of the package repositories in `/etc/apk/repositories`, at most 50.
+   *
+   * @generated from field: repeated string runtime_repositories = 2;
+   */
+  runtimeRepositories?: string[];
+
+  /**
+   * Keys of these repositories, at most 50.
+   *
+   * @generated from field: repeated platform.registry.v2beta1.CustomOverlay.ImageContents.RuntimeKeyringEntry runtime_keyring = 3;
+   */
+  runtimeKeyring?: CustomOverlay_ImageContents_RuntimeKeyringEntryJson[];
+};
+
+/**
+ * Describes the message platform.registry.v2beta1.CustomOverlay.ImageContents.
+ * Use `create(CustomOverlay_ImageContentsSchema)` to create a new message.
+ */
+export const CustomOverlay_ImageContentsSchema: GenMessage<CustomOverlay_ImageContents, {jsonType: CustomOverlay_ImageContentsJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_v2beta1_repo, 2, 0);
+
+/**
+ * Key with which the package manager of the image verifies packages.
+ *
+ * @generated from message platform.registry.v2beta1.CustomOverlay.ImageContents.RuntimeKeyringEntry
+ */
+export type CustomOverlay_ImageContents_RuntimeKeyringEntry = Message<"platform.registry.v2beta1.CustomOverlay.ImageContents.RuntimeKeyringEntry"> & {
+  /**
+   * Name of the file in `/etc/apk/keys`.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Public RSA key in PEM, at most 16,384 characters.
+   *
+   * @generated from field: string content = 2;
+   */
+  content: string;
+};
+
+/**
+ * Key with which the package manager of the image verifies packages.
+ *
+ * @generated from message platform.registry.v2beta1.CustomOverlay.ImageContents.RuntimeKeyringEntry
+ */
+export type CustomOverlay_ImageContents_RuntimeKeyringEntryJson = {
+  /**
+   * Name of the file in `/etc/apk/keys`.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * Public RSA key in PEM, at most 16,384 characters.
+   *
+   * @generated from field: string content = 2;
+   */
+  content?: string;
+};
+
+/**
+ * Describes the message platform.registry.v2beta1.CustomOverlay.ImageContents.RuntimeKeyringEntry.
+ * Use `create(CustomOverlay_ImageContents_RuntimeKeyringEntrySchema)` to create a new message.
+ */
+export const CustomOverlay_ImageContents_RuntimeKeyringEntrySchema: GenMessage<CustomOverlay_ImageContents_RuntimeKeyringEntry, {jsonType: CustomOverlay_ImageContents_RuntimeKeyringEntryJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_v2beta1_repo, 2, 0, 0);
+
+/**
+ * Users and groups of the image.
+ *
+ * @generated from message platform.registry.v2beta1.CustomOverlay.Accounts
+ */
+export type CustomOverlay_Accounts = Message<"platform.registry.v2beta1.CustomOverlay.Accounts"> & {
+  /**
+   * Name or number of the user that the image runs as.
+   *
+   * @generated from field: string run_as = 1;
+   */
+  runAs: string;
+
+  /**
+   * Users to add, at most 100.
+   *
+   * @generated from field: repeated platform.registry.v2beta1.CustomOverlay.Accounts.User users = 2;
+   */
+  users: CustomOverlay_Accounts_User[];
+
+  /**
+   * Groups to add, at most 100.
+   *
+   * @generated from field: repeated platform.registry.v2beta1.CustomOverlay.Accounts.Group groups = 3;
+   */
+  groups: CustomOverlay_Accounts_Group[];
+};
+
+/**
+ * Users and groups of the image.
+ *
+ * @generated from message platform.registry.v2beta1.CustomOverlay.Accounts
+ */
+export type CustomOverlay_AccountsJson = {
+  /**
+   * Name or number of the user that the image runs as.
+   *
+   * @generated from field: string run_as = 1;
+   */
+  runAs?: string;
+
+  /**
+   * Users to add, at most 100.
+   *
+   * @generated from field: repeated platform.registry.v2beta1.CustomOverlay.Accounts.User users = 2;
+   */
+  users?: CustomOverlay_Accounts_UserJson[];
+
+  /**
+   * Groups to add, at most 100.
+   *
+   * @generated from field: repeated platform.registry.v2beta1.CustomOverlay.Accounts.Group groups = 3;
+   */
+  groups?: CustomOverlay_Accounts_GroupJson[];
+};
+
+/**
+ * Describes the message platform.registry.v2beta1.CustomOverlay.Accounts.
+ * Use `create(CustomOverlay_AccountsSchema)` to create a new message.
+ */
+export const CustomOverlay_AccountsSchema: GenMessage<CustomOverlay_Accounts, {jsonType: CustomOverlay_AccountsJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_v2beta1_repo, 2, 1);
+
+/**
+ * A user of the image.
+ *
+ * @generated from message platform.registry.v2beta1.CustomOverlay.Accounts.User
+ */
+export type CustomOverlay_Accounts_User = Message<"platform.registry.v2beta1.CustomOverlay.Accounts.User"> & {
+  /**
+   * Name of the user.
+   *
+   * @generated from field: string username = 1;
+   */
+  username: string;
+
+  /**
+   * Number of the user.
+   *
+   * @generated from field: int32 uid = 2;
+   */
+  uid: number;
+
+  /**
+   * Number of the primary group of the user.
+   *
+   * @generated from field: optional int32 gid = 3;
+   */
+  gid?: number | undefined;
+
+  /**
+   * Name of the primary group of the user.
+   *
+   * @generated from field: string group_name = 4;
+   */
+  groupName: string;
+
+  /**
+   * Login shell.
+   *
+   * @generated from field: string shell = 5;
+   */
+  shell: string;
+
+  /**
+   * Home directory.
+   *
+   * @generated from field: string home_dir = 6;
+   */
+  homeDir: string;
+};
+
+/**
+ * A user of the image.
+ *
+ * @generated from message platform.registry.v2beta1.CustomOverlay.Accounts.User
+ */
+export type CustomOverlay_Accounts_UserJson = {
+  /**
+   * Name of the user.
+   *
+   * @generated from field: string username = 1;
+   */
+  username?: string;
+
+  /**
+   * Number of the user.
+   *
+   * @generated from field: int32 uid = 2;
+   */
+  uid?: number;
+
+  /**
+   * Number of the primary group of the user.
+   *
+   * @generated from field: optional int32 gid = 3;
+   */
+  gid?: number;
+
+  /**
+   * Name of the primary group of the user.
+   *
+   * @generated from field: string group_name = 4;
+   */
+  groupName?: string;
+
+  /**
+   * Login shell.
+   *
+   * @generated from field: string shell = 5;
+   */
+  shell?: string;
+
+  /**
+   * Home directory.
+   *
+   * @generated from field: string home_dir = 6;
+   */
+  homeDir?: string;
+};
+
+/**
+ * Describes the message platform.registry.v2beta1.CustomOverlay.Accounts.User.
+ * Use `create(CustomOverlay_Accounts_UserSchema)` to create a new message.
+ */
+export const CustomOverlay_Accounts_UserSchema: GenMessage<CustomOverlay_Accounts_User, {jsonType: CustomOverlay_Accounts_UserJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_v2beta1_repo, 2, 1, 0);
+
+/**
+ * A group of the image.
+ *
+ * @generated from message platform.registry.v2beta1.CustomOverlay.Accounts.Group
+ */
+export type CustomOverlay_Accounts_Group = Message<"platform.registry.v2beta1.CustomOverlay.Accounts.Group"> & {
+  /**
+   * Name of the group.
+   *
+   * @generated from field: string groupname = 1;
+   */
+  groupname: string;
+
+  /**
+   * Number of the group.
+   *
+   * @generated from field: int32 gid = 2;
+   */
+  gid: number;
+
+  /**
+   * Names of the users in the group, at most 100.
+   *
+   * @generated from field: repeated string members = 3;
+   */
+  members: string[];
+};
+
+/**
+ * A group of the image.
+ *
+ * @generated from message platform.registry.v2beta1.CustomOverlay.Accounts.Group
+ */
+export type CustomOverlay_Accounts_GroupJson = {
+  /**
+   * Name of the group.
+   *
+   * @generated from field: string groupname = 1;
+   */
+  groupname?: string;
+
+  /**
+   * Number of the group.
+   *
+   * @generated from field: int32 gid = 2;
+   */
+  gid?: number;
+
+  /**
+   * Names of the users in the group, at most 100.
+   *
+   * @generated from field: repeated string members = 3;
+   */
+  members?: string[];
+};
+
+/**
+ * Describes the message platform.registry.v2beta1.CustomOverlay.Accounts.Group.
+ * Use `create(CustomOverlay_Accounts_GroupSchema)` to create a new message.
+ */
+export const CustomOverlay_Accounts_GroupSchema: GenMessage<CustomOverlay_Accounts_Group, {jsonType: CustomOverlay_Accounts_GroupJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_v2beta1_repo, 2, 1, 1);
+
+/**
+ * Certificates that the image trusts.
+ *
+ * @generated from message platform.registry.v2beta1.CustomOverlay.Certificates
+ */
+export type CustomOverlay_Certificates = Message<"platform.registry.v2beta1.CustomOverlay.Certificates"> & {
+  /**
+   * Certificates to add, at most 50.
+   *
+   * @generated from field: repeated platform.registry.v2beta1.CustomOverlay.Certificates.AdditionalEntry additional = 1;
+   */
+  additional: CustomOverlay_Certificates_AdditionalEntry[];
+
+  /**
+   * Packages that contain certificates, at most 50.
+   *
+   * @generated from field: repeated string providers = 2;
+   */
+  providers: string[];
+};
+
+/**
+ * Certificates that the image trusts.
+ *
+ * @generated from message platform.registry.v2beta1.CustomOverlay.Certificates
+ */
+export type CustomOverlay_CertificatesJson = {
+  /**
+   * Certificates to add, at most 50.
+   *
+   * @generated from field: repeated platform.registry.v2beta1.CustomOverlay.Certificates.AdditionalEntry additional = 1;
+   */
+  additional?: CustomOverlay_Certificates_AdditionalEntryJson[];
+
+  /**
+   * Packages that contain certificates, at most 50.
+   *
+   * @generated from field: repeated string providers = 2;
+   */
+  providers?: string[];
+};
+
+/**
+ * Describes the message platform.registry.v2beta1.CustomOverlay.Certificates.
+ * Use `create(CustomOverlay_CertificatesSchema)` to create a new message.
+ */
+export const CustomOverlay_CertificatesSchema: GenMessage<CustomOverlay_Certificates, {jsonType: CustomOverlay_CertificatesJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_v2beta1_repo, 2, 2);
+
+/**
+ * One certificate.
+ *
+ * @generated from message platform.registry.v2beta1.CustomOverlay.Certificates.AdditionalEntry
+ */
+export type CustomOverlay_Certificates_AdditionalEntry = Message<"platform.registry.v2beta1.CustomOverlay.Certificates.AdditionalEntry"> & {
+  /**
+   * Name of the file.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Certificate in PEM, at most 65,536 characters.
+   *
+   * @generated from field: string content = 2;
+   */
+  content: string;
+};
+
+/**
+ * One certificate.
+ *
+ * @generated from message platform.registry.v2beta1.CustomOverlay.Certificates.AdditionalEntry
+ */
+export type CustomOverlay_Certificates_AdditionalEntryJson = {
+  /**
+   * Name of the file.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * Certificate in PEM, at most 65,536 characters.
+   *
+   * @generated from field: string content = 2;
+   */
+  content?: string;
+};
+
+/**
+ * Describes the message platform.registry.v2beta1.CustomOverlay.Certificates.AdditionalEntry.
+ * Use `create(CustomOverlay_Certificates_AdditionalEntrySchema)` to create a new message.
+ */
+export const CustomOverlay_Certificates_AdditionalEntrySchema: GenMessage<CustomOverlay_Certificates_AdditionalEntry, {jsonType: CustomOverlay_Certificates_AdditionalEntryJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_v2beta1_repo, 2, 2, 0);
 
 /**
  * Readme of a repo.
@@ -219,7 +922,7 @@ export type RepoReadmeJson = {
  * Use `create(RepoReadmeSchema)` to create a new message.
  */
 export const RepoReadmeSchema: GenMessage<RepoReadme, {jsonType: RepoReadmeJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 1);
+  messageDesc(file_platform_registry_v2beta1_repo, 3);
 
 /**
  * Request of `ReposService.ListRepos`.
@@ -269,6 +972,13 @@ export type ListReposRequest = Message<"platform.registry.v2beta1.ListReposReque
    * @generated from field: int32 skip = 7;
    */
   skip: number;
+
+  /**
+   * Only repos whose `sync_config` has exactly this source.
+   *
+   * @generated from field: string sync_source = 1000;
+   */
+  syncSource: string;
 };
 
 /**
@@ -319,6 +1029,13 @@ export type ListReposRequestJson = {
    * @generated from field: int32 skip = 7;
    */
   skip?: number;
+
+  /**
+   * Only repos whose `sync_config` has exactly this source.
+   *
+   * @generated from field: string sync_source = 1000;
+   */
+  syncSource?: string;
 };
 
 /**
@@ -326,7 +1043,7 @@ export type ListReposRequestJson = {
  * Use `create(ListReposRequestSchema)` to create a new message.
  */
 export const ListReposRequestSchema: GenMessage<ListReposRequest, {jsonType: ListReposRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 2);
+  messageDesc(file_platform_registry_v2beta1_repo, 4);
 
 /**
  * One page of repos.
@@ -403,7 +1120,7 @@ export type ListReposResponseJson = {
  * Use `create(ListReposResponseSchema)` to create a new message.
  */
 export const ListReposResponseSchema: GenMessage<ListReposResponse, {jsonType: ListReposResponseJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 3);
+  messageDesc(file_platform_registry_v2beta1_repo, 5);
 
 /**
  * Request of `ReposService.GetRepo`.
@@ -438,7 +1155,7 @@ export type GetRepoRequestJson = {
  * Use `create(GetRepoRequestSchema)` to create a new message.
  */
 export const GetRepoRequestSchema: GenMessage<GetRepoRequest, {jsonType: GetRepoRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 4);
+  messageDesc(file_platform_registry_v2beta1_repo, 6);
 
 /**
  * Request of `ReposService.CreateRepo`.
@@ -487,7 +1204,7 @@ export type CreateRepoRequestJson = {
  * Use `create(CreateRepoRequestSchema)` to create a new message.
  */
 export const CreateRepoRequestSchema: GenMessage<CreateRepoRequest, {jsonType: CreateRepoRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 5);
+  messageDesc(file_platform_registry_v2beta1_repo, 7);
 
 /**
  * Request of `ReposService.UpdateRepo`.
@@ -538,7 +1255,7 @@ export type UpdateRepoRequestJson = {
  * Use `create(UpdateRepoRequestSchema)` to create a new message.
  */
 export const UpdateRepoRequestSchema: GenMessage<UpdateRepoRequest, {jsonType: UpdateRepoRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 6);
+  messageDesc(file_platform_registry_v2beta1_repo, 8);
 
 /**
  * Request of `ReposService.DeleteRepo`.
@@ -573,7 +1290,7 @@ export type DeleteRepoRequestJson = {
  * Use `create(DeleteRepoRequestSchema)` to create a new message.
  */
 export const DeleteRepoRequestSchema: GenMessage<DeleteRepoRequest, {jsonType: DeleteRepoRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 7);
+  messageDesc(file_platform_registry_v2beta1_repo, 9);
 
 /**
  * Request of `ReposService.GetRepoReadme`.
@@ -608,7 +1325,7 @@ export type GetRepoReadmeRequestJson = {
  * Use `create(GetRepoReadmeRequestSchema)` to create a new message.
  */
 export const GetRepoReadmeRequestSchema: GenMessage<GetRepoReadmeRequest, {jsonType: GetRepoReadmeRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 8);
+  messageDesc(file_platform_registry_v2beta1_repo, 10);
 
 /**
  * Request of `ReposService.UpdateRepoReadme`.
@@ -657,7 +1374,7 @@ export type UpdateRepoReadmeRequestJson = {
  * Use `create(UpdateRepoReadmeRequestSchema)` to create a new message.
  */
 export const UpdateRepoReadmeRequestSchema: GenMessage<UpdateRepoReadmeRequest, {jsonType: UpdateRepoReadmeRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 9);
+  messageDesc(file_platform_registry_v2beta1_repo, 11);
 
 /**
  * Tiers of a catalog.

@@ -1,0 +1,25 @@
+-- Sources of repos, deployments of repos, registry settings of organizations, and imported versions of packages.
+
+-- Null without a sync configuration. The indexes omit these repos, which are almost all, so that writes stay cheap.
+alter table repos add column source text /*pg collate "C" */;
+create index repos_by_root_source on repos (root, source, uid) where source is not null;
+create index repos_by_parent_source on repos (parent, source, uid) where source is not null;
+
+create table repo_deployments (
+  repo text /*pg collate "C" */ primary key references repos (uid) on delete cascade,
+  update_time bigint not null,
+  proto bytea not null
+);
+
+create table registry_settings (
+  organization text /*pg collate "C" */ primary key references groups (uid) on delete cascade,
+  update_time bigint not null,
+  proto bytea not null
+);
+
+-- Written only by the operator, for the whole server.
+create table package_versions (
+  package text /*pg collate "C" */ primary key,
+  update_time bigint not null,
+  proto bytea not null
+);
