@@ -61,6 +61,7 @@ const eventSpellings: [JsonObject, JsonObject][] = [
     { fixNotPlanned: { note: 'end of life' } },
     { pendingUpstreamFix: { note: 'reported' } },
     { patched: { patchedVersions: ['1.2-r4', '1.2-r5'], note: 'backported' } },
+    { componentLocationChanged: { previousLocation: '/lib/a', newLocation: '/lib/b', note: 'moved' } },
   ].map((type): [JsonObject, JsonObject] => [type, type]),
   [
     { falsePositiveDetermination: { type: 'VULNERABLE_CODE_VERSION_NOT_USED', note: 'older' } },
@@ -345,8 +346,8 @@ examples('writing advisories', {
       [{ author: 'x'.repeat(256) }, 'author'],
       [{ aliases: ['CVE-2026-1', 'no name'] }, 'aliases[1]'],
       [{ aliases: Array.from({ length: 201 }, (_, at) => `CVE-${at}`) }, 'aliases'],
-      [{ legacyAdvisoryID: 'x'.repeat(256) }, 'legacyAdvisoryId'],
-      [{ legacyAdvisoryID: 'a\nb' }, 'legacyAdvisoryId'],
+      [{ legacyAdvisoryID: 'x'.repeat(256) }, 'legacyAdvisoryID'],
+      [{ legacyAdvisoryID: 'a\nb' }, 'legacyAdvisoryID'],
     ]
     for (const [wrongField, field] of wrongFields) {
       const bad = { ...required, ...wrongField }
@@ -362,6 +363,10 @@ examples('writing advisories', {
       [{ fixed: {}, issue: 'x'.repeat(1025) }, 'issue'],
       [{ fixed: { note: 'x'.repeat(8193) } }, 'fixed.note'],
       [{ patched: { patchedVersions: ['1', 'x'.repeat(256)] } }, 'patched.patchedVersions[1]'],
+      [
+        { componentLocationChanged: { newLocation: 'x'.repeat(1025) } },
+        'componentLocationChanged.newLocation',
+      ],
       [scan({ componentName: 'x'.repeat(513) }), 'detection.scanv1.componentName'],
       [scan({ subpackageName: 'x'.repeat(513) }), 'detection.scanv1.subpackageName'],
       [scan({ componentType: 'x'.repeat(513) }), 'detection.scanv1.componentType'],

@@ -32,12 +32,31 @@ examples('lists of advisories of v1', {
       events: [{ fixed: { fixedVersion: '1' } }],
     })
     const id = made.id as string
-    assert.deepEqual(await succeed(list, { id }), { items: [made], nextPageToken: '', totalCount: '1' })
-    const none = { items: [], nextPageToken: '', totalCount: '0' }
+    const one = { items: [made], nextPageToken: '', totalCount: '1' }
+    assert.deepEqual(await succeed(list, { id }), { id: '', ...one })
+    const none = { id: '', items: [], nextPageToken: '', totalCount: '0' }
     const stranger = await platform.addIdentity('')
     assert.deepEqual(await succeed(list, { id }, stranger.token), none)
     await succeed(withdraw, { id })
     assert.deepEqual(await succeed(list, { id }), none)
+  },
+
+  async 'name the group that they are restricted to'({ succeed, owner: { organization } }) {
+    for (const uidp of [{ childrenOf: organization }, { descendantsOf: organization }])
+      assert.equal((await succeed(list, { uidp })).id, organization)
+    assert.equal((await succeed(list, {})).id, '')
+  },
+
+  async 'find advisories by the event of a moved component'(stage) {
+    const moved = {
+      componentLocationChanged: { previousLocation: '/usr/lib', newLocation: '/opt/lib', note: '' },
+    }
+    const fixed = { fixed: { fixedVersion: '1' }, status: 'APPROVED', timestamp: '2026-01-01T00:00:00Z' }
+    const { id } = await makeAdvisory(stage, { events: [fixed, { ...moved, status: 'APPROVED' }] })
+    await makeAdvisory(stage, { events: [fixed] })
+    const type = 'EVENT_TYPE_FILTER_COMPONENT_LOCATION_CHANGED'
+    for (const filter of [{ eventTypes: [type] }, { latestEventType: type }])
+      assert.deepEqual(await idsOf(stage, filter), [id], JSON.stringify(filter))
   },
 
   async 'support every filter'(stage) {
@@ -116,7 +135,7 @@ examples('lists of advisories of v1', {
     assert.deepEqual(await wrong({ id: 'nginx' }), ['id'])
     assert.deepEqual(await wrong({ eventAuthor: Array.from({ length: 101 }, () => 'x') }), ['eventAuthor'])
     // `door.call`, because `fail` would compare the messages of the two doors, which differ here.
-    for (const [field, value] of Object.entries({ orderBy: 99, eventStatuses: [77], eventTypes: [9] })) {
+    for (const [field, value] of Object.entries({ orderBy: 99, eventStatuses: [77], eventTypes: [99] })) {
       const { error } = await door.call(list, { [field]: value }, owner.token)
       assert.ok(error && violations(error)[0]?.startsWith(field), error?.message)
     }

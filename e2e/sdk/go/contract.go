@@ -18,14 +18,11 @@ const label = "chainguard."
 
 // Fields and enum values of the SDK that the server does not have. It ignores them in requests and never returns them.
 var knownGaps = map[protoreflect.FullName]bool{
-	"chainguard.platform.iam.v2beta1.IdentityProvider.scim":                               true,
-	"chainguard.platform.registry.Repo.custom_overlay":                                    true,
-	"chainguard.platform.registry.Repo.sync_config":                                       true,
-	"chainguard.platform.registry.v2beta1.Repo.custom_overlay":                            true,
-	"chainguard.platform.registry.v2beta1.Repo.sync_config":                               true,
-	"chainguard.platform.vulnerabilities.v1.AdvisoriesList.id":                            true,
-	"chainguard.platform.vulnerabilities.v1.AdvisoryEvent.component_location_changed":     true,
-	"chainguard.platform.vulnerabilities.v1.EVENT_TYPE_FILTER_COMPONENT_LOCATION_CHANGED": true,
+	"chainguard.platform.iam.v2beta1.IdentityProvider.scim":    true,
+	"chainguard.platform.registry.Repo.custom_overlay":         true,
+	"chainguard.platform.registry.Repo.sync_config":            true,
+	"chainguard.platform.registry.v2beta1.Repo.custom_overlay": true,
+	"chainguard.platform.registry.v2beta1.Repo.sync_config":    true,
 }
 
 // Compares the descriptors of the server (by reflection) with those of the SDK: every message and field that both have

@@ -13,11 +13,19 @@ const types: Record<Case, EventTypeFilter> = {
   fixNotPlanned: EventTypeFilter.FIX_NOT_PLANNED,
   pendingUpstreamFix: EventTypeFilter.PENDING_UPSTREAM_FIX,
   patched: EventTypeFilter.PATCHED,
+  componentLocationChanged: EventTypeFilter.COMPONENT_LOCATION_CHANGED,
 }
 
 export const typeOf = ({ type }: AdvisoryEvent): EventTypeFilter =>
   type.case ? types[type.case] : EventTypeFilter.UNSPECIFIED
 
-/** The event that determines the current state of the advisory. Events are ordered by time. */
-export const latestApproved = ({ events }: Advisory): AdvisoryEvent | undefined =>
-  events.findLast(({ reviewState }) => reviewState === ReviewState.APPROVED)
+/** Events are ordered by time. */
+export const latestApproved = ({ events }: Advisory): AdvisoryEvent | undefined => events.findLast(isApproved)
+
+/**
+ * The event that determines whether the artifact is affected. Moving a component changes nothing about that.
+ */
+export const latestDecision = ({ events }: Advisory): AdvisoryEvent | undefined =>
+  events.findLast((event) => isApproved(event) && event.type.case !== 'componentLocationChanged')
+
+export const isApproved = ({ reviewState }: AdvisoryEvent) => reviewState === ReviewState.APPROVED

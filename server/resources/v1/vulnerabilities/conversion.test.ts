@@ -4,9 +4,11 @@ import type { DescField, DescMessage } from '@bufbuild/protobuf'
 import {
   ReviewStatusSchema,
   AdvisoryEventSchema as V1EventSchema,
+  EventTypeFilterSchema as V1EventTypesSchema,
 } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
 import {
   AdvisoryEventSchema,
+  EventTypeFilterSchema,
   ReviewStateSchema,
 } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 
@@ -26,8 +28,14 @@ const typesOf = ({ fields }: DescMessage) =>
 
 describe('events of v1 and v2', () => {
   test('have the same wire format for their types, so that bytes can be copied', () => {
-    assert.equal(Object.keys(typesOf(V1EventSchema)).length, 8)
+    assert.equal(Object.keys(typesOf(V1EventSchema)).length, 9)
     assert.deepEqual(typesOf(V1EventSchema), typesOf(AdvisoryEventSchema))
+  })
+
+  test('have the same names and numbers for the types in filters', () => {
+    const namesOf = ({ values }: typeof EventTypeFilterSchema) =>
+      values.map(({ number, name }) => [number, name])
+    assert.deepEqual(namesOf(V1EventTypesSchema), namesOf(EventTypeFilterSchema))
   })
 
   test('have the same numbers for review states', () => {

@@ -23,6 +23,8 @@ const renamedFields: FieldRename[] = [
   [/\bcreate_time$/, 'timestamp'],
   [/\bscanv1\.subpackage$/, 'scanv1.subpackage_name'],
   [/\bscanv1\.component$/, 'scanv1.component_name'],
+  // The only field of v1 whose published name is not in snake_case.
+  [/\blegacy_advisory_id$/, 'legacyAdvisoryID'],
 ]
 
 /** Runs the work; if it throws, the fields in the error are renamed. */

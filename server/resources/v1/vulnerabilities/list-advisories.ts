@@ -35,11 +35,12 @@ const renamedFields: FieldRename[] = [
 
 export const listMethods = ({ callV2 }: V1Dependencies) => ({
   async list(call: Call<AdvisoryFilter>) {
-    const { id } = call.request
+    const { id, uidp } = call.request
     const reply = callV2(call, AdvisoriesService.method.listAdvisories, v2RequestOf(call.request))
     const renamed = renameErrorFields([...renamedFields, ...uidpFieldRenames(id && 'id')], reply)
     return convertReply(renamed, AdvisoriesListSchema, ({ advisories, nextPageToken, totalCount }) =>
       create(AdvisoriesListSchema, {
+        id: uidp?.childrenOf || uidp?.descendantsOf || '',
         items: advisories.map(advisoryToV1),
         nextPageToken,
         ...(totalCount !== undefined && { totalCount }),

@@ -48,6 +48,7 @@ const event = fc
       { case: 'detection', value: { type: { case: 'manual', value: {} } } },
       { case: 'fixed', value: { fixedVersion: '1' } },
       { case: 'patched', value: {} },
+      { case: 'componentLocationChanged', value: {} },
     ),
   })
   .map((init) => create(AdvisoryEventSchema, init as MessageInitShape<typeof AdvisoryEventSchema>))

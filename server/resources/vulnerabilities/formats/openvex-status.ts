@@ -29,11 +29,12 @@ export const reasons = new Map([...justifications].map(([type, name]) => [name, 
 /** `versions` are the versions that the statement is about; if empty, it is about all. `text` has its other fields. */
 type StatementContent = { status: Status; versions: string[]; text: Record<string, string> }
 
-/** The status of an advisory. `event` is its latest approved event, if it has one. */
+/** The status of an advisory. `event` is its `latestDecision`, if it has one. */
 export function statusOf(event: AdvisoryEvent | undefined): StatementContent {
   const type = event?.type ?? { case: undefined }
   switch (type.case) {
     case undefined:
+    case 'componentLocationChanged':
     case 'detection':
       return { status: 'under_investigation', versions: [], text: {} }
     case 'fixed':

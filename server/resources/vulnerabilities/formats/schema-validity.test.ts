@@ -65,6 +65,9 @@ const eventType: fc.Arbitrary<EventType> = fc.oneof(
     .record({ patchedVersions: fc.array(word, { maxLength: 4 }), note: text })
     .map((value): EventType => ({ case: 'patched', value })),
   fc
+    .record({ previousLocation: word, newLocation: word, note: text })
+    .map((value): EventType => ({ case: 'componentLocationChanged', value })),
+  fc
     .record({ type: fc.constantFrom(0, 1, 2, 3, 4, 5, 6, 7), note: text })
     .map((value): EventType => ({ case: 'falsePositiveDetermination', value })),
 )

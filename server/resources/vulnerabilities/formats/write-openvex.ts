@@ -1,6 +1,6 @@
 // Writes advisories as OpenVEX documents 0.2.0: https://github.com/openvex/spec.
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
-import { latestApproved } from '../event-type.ts'
+import { latestDecision } from '../event-type.ts'
 import { openVexContext, statusOf } from './openvex-status.ts'
 import { purlOf, purlOrGeneric } from './purl.ts'
 import { formatTime, millisecondsOf } from './times.ts'
@@ -23,7 +23,7 @@ export function writeOpenVex(advisories: readonly Advisory[], head: DocumentHead
 /** One statement for each alias or, without aliases, one for the advisory id. */
 function statementsOf(advisory: Advisory): object[] {
   const { advisoryId, aliases } = advisory
-  const event = latestApproved(advisory)
+  const event = latestDecision(advisory)
   const { status, versions, text } = statusOf(event)
   const content = {
     timestamp: formatTime(millisecondsOf(event?.createTime ?? advisory.updateTime)),

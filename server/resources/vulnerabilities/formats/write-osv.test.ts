@@ -150,6 +150,13 @@ describe('writeOsv of an advisory that was not imported', () => {
     assert.deepEqual(eventsOf(patched), [{ introduced: '0' }, { fixed: '1-r2' }])
   })
 
+  test('is the same after the component was moved', () => {
+    const moved: EventType = { case: 'componentLocationChanged', value: { newLocation: '/opt/lib' } }
+    const fixed: EventType = { case: 'fixed', value: { fixedVersion: '1' } }
+    assert.deepEqual(eventsOf(fixed, moved), eventsOf(fixed))
+    assert.equal(eventsOf({ case: 'falsePositiveDetermination', value: {} }, moved), undefined)
+  })
+
   test('has no range if the artifact is not affected', () => {
     assert.equal(eventsOf({ case: 'falsePositiveDetermination', value: {} }), undefined)
   })

@@ -1,8 +1,7 @@
 // Writes advisories as OSV records: https://ossf.github.io/osv-schema.
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
-import { ReviewState } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { isAdvisoryId } from '../advisory-id.ts'
-import { latestApproved } from '../event-type.ts'
+import { isApproved, latestDecision } from '../event-type.ts'
 import { osvSeverities } from './cvss.ts'
 import { ecosystemOf, typeOfEcosystem } from './ecosystems.ts'
 import type { Affected } from './osv-ranges.ts'
@@ -60,12 +59,16 @@ function affectedFrom(recordEntries: readonly Affected[], advisory: Advisory): r
 }
 
 const isNotAffected = (advisory: Advisory) =>
-  latestApproved(advisory)?.type.case === 'falsePositiveDetermination'
+  latestDecision(advisory)?.type.case === 'falsePositiveDetermination'
 
-/** The version of the latest approved event other than a detection, if that event is a fix; otherwise ''. */
+/**
+ * The version of the latest approved event that is neither a detection nor the move of a component, if that event is a
+ * fix; otherwise ''.
+ */
 function fixedVersionOf({ events }: Advisory): string {
   const latest = events.findLast(
-    ({ type, reviewState }) => reviewState === ReviewState.APPROVED && type.case !== 'detection',
+    (event) =>
+      isApproved(event) && event.type.case !== 'detection' && event.type.case !== 'componentLocationChanged',
   )
   if (latest?.type.case === 'fixed') return latest.type.value.fixedVersion
   return latest?.type.case === 'patched' ? (latest.type.value.patchedVersions[0] ?? '') : ''

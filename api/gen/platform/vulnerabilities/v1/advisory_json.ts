@@ -8,6 +8,7 @@ export type {
   AdvisoryEventJson,
   AdvisoryEventListJson,
   AdvisoryEvent_AnalysisNotPlannedJson,
+  AdvisoryEvent_ComponentLocationChangedJson,
   AdvisoryEvent_DetectionJson,
   AdvisoryEvent_Detection_ManualJson,
   AdvisoryEvent_Detection_NVDAPIJson,
@@ -31,7 +32,7 @@ export type {
 
 export const Advisories: Routes<typeof AdvisoriesMessages> = {
   create: {"verb":"POST","path":"/vulnerabilities/v1/advisories","body":"*","isCreate":true},
-  list: {"verb":"GET","path":"/vulnerabilities/v1/advisories","items":"items","isPaged":true},
+  list: {"verb":"GET","path":"/vulnerabilities/v1/advisories"},
   update: {"verb":"PUT","path":"/vulnerabilities/v1/advisories/{id=**}","body":"*"},
   delete: {"verb":"DELETE","path":"/vulnerabilities/v1/advisories/{id=**}"},
   createAdvisoryEvent: {"verb":"POST","path":"/vulnerabilities/v1/advisories/{parentId=**}/events","body":"*","isCreate":true},

@@ -5,6 +5,7 @@ import type { AdvisoriesService as AdvisoriesServiceMessages } from './advisory_
 export type {
   AdvisoryEventJson,
   AdvisoryEvent_AnalysisNotPlannedJson,
+  AdvisoryEvent_ComponentLocationChangedJson,
   AdvisoryEvent_DetectionJson,
   AdvisoryEvent_Detection_ManualJson,
   AdvisoryEvent_Detection_NVDAPIJson,
