@@ -17,20 +17,12 @@ export function withServicesTable(page: string): string {
 function tableText(): string {
   const published = readPublishedServices()
   const calls = ownCalls(published).map((call) => `\`${call}\``)
-  return `${countText(published)}
-
-| Service | Served calls | Why the others are not served |
+  return `| Service | Served calls | Why the others are not served |
 |---|---|---|
 ${published.map(rowText).join('\n')}
 
 Calls that Stemma has and the SDK lacks: ${calls.join(', ')}.
 `
-}
-
-function countText(published: readonly PublishedService[]): string {
-  const served = published.reduce((sum, service) => sum + service.served.length, 0)
-  const notServed = published.reduce((sum, service) => sum + service.notServed.length, 0)
-  return `Stemma serves ${served} of the ${served + notServed} calls; packages of v2 are not counted, because they have the calls of v2beta1.`
 }
 
 function rowText({ name, served, notServed, reason }: PublishedService): string {

@@ -19,6 +19,7 @@ import type { AnyService } from './resources/resource.ts'
 import { defineService } from './resources/resource.ts'
 import type { CallV2 } from './resources/v1/call-v2.ts'
 import { openTurns } from './resources/v1/turns.ts'
+import { securityAdvisoryService } from './resources/vulnerabilities/advisories/security-advisory/service.ts'
 import type { Call, Endpoint, Handler, SentKey } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
 import type { Deadlines } from './rpc/deadline.ts'
@@ -31,6 +32,7 @@ type ServiceDependencies = Dependencies &
 /** Services that have no kind and call no other service. */
 const otherServices: readonly AnyService<ServiceDependencies>[] = [
   defineService({ service: SecurityTokenService, methods: ({ sts }: ServiceDependencies) => sts }),
+  securityAdvisoryService,
   pingService,
   pingServiceV1,
   defineService({

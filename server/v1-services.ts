@@ -1,6 +1,7 @@
 // Every service of v1. These services convert requests and replies, and call the services of v2.
 import type { Dependencies } from './resources/dependencies.ts'
 import type { AnyService } from './resources/resource.ts'
+import { securityAdvisoryV1 } from './resources/v1/advisory/security-advisory.ts'
 import type { AdvisoryWrites, V1Dependencies } from './resources/v1/dependencies.ts'
 import { subscriptionsV1 } from './resources/v1/events/subscriptions.ts'
 import { accountAssociationsV1 } from './resources/v1/iam/account-associations/account-associations.ts'
@@ -28,6 +29,7 @@ export const v1Services: readonly AnyService<V1Dependencies>[] = [
   groupInvitesV1,
   registryV1,
   advisoriesV1,
+  securityAdvisoryV1,
   subscriptionsV1,
 ]
 

@@ -54,7 +54,7 @@ export function describeServices(): Service[] {
     .sort((a, b) => sortKey(a).localeCompare(sortKey(b), 'en'))
 }
 
-const domains = ['iam', 'registry', 'vulnerabilities', 'events']
+const domains = ['iam', 'registry', 'vulnerabilities', 'advisory', 'events']
 
 function sortKey({ version, slug }: Service): string {
   const index = domains.indexOf(slug.split('-')[0] ?? '')

@@ -4,6 +4,8 @@ import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import type { JsonObject, MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
+import { SecurityAdvisory } from '@stemma/api/gen/platform/advisory/security_advisory_pb.ts'
+import { SecurityAdvisoryService } from '@stemma/api/gen/platform/advisory/v2beta1/security_advisory_pb.ts'
 import { Advisories } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
 import {
   AdvisoriesService,
@@ -21,6 +23,7 @@ import { startPlatform } from '../../server/testing/platform.ts'
 import { onlyWorker } from '../../server/worker-role.ts'
 
 const { listAdvisories, exportAdvisoriesOsv } = AdvisoriesService.method
+const { listDocuments, listVulnerabilityMetadata } = SecurityAdvisoryService.method
 
 /**
  * The limit above which a list runs in the lane: the cost of one scan (`rowsPerScan` in server/store/list/plan.ts), so
@@ -41,7 +44,7 @@ describe('a list that would block the thread of the server', () => {
     for (let at = 0; at < 30; at++) {
       const draft: MessageInitShape<typeof AdvisorySchema> = {
         ...{ author: 'ada', artifactType: 'apk', artifactName: `package-${at % 7}` },
-        aliases: [`CVE-2026-${at}`],
+        aliases: [`CVE-2026-${at}`, 'CVE-common'],
       }
       const advisory = create(AdvisorySchema, draft)
       await platform.store.write(() => createAdvisory(context, platform.owner.organization, advisory))
@@ -113,6 +116,17 @@ describe('a list that would block the thread of the server', () => {
       pageToken = String(body?.nextPageToken ?? '')
     } while (pageToken !== '')
     assert.equal(seen.length, 30)
+  })
+
+  test('is read by the lane, if it is a list of documents or of vulnerabilities', async () => {
+    const callsBefore = laneCalls
+    await compare(listDocuments, {})
+    await compare(SecurityAdvisory.method.listDocuments, {})
+    await compare(listVulnerabilityMetadata, { ids: ['CVE-2026-1', 'CVE-none'] })
+    assert.equal(laneCalls - callsBefore, 4, 'two rows are few enough for the thread of the server')
+    const ids = Array.from({ length: 30 }, (_, at) => `CVE-2026-${at}`)
+    await compare(listVulnerabilityMetadata, { ids: ['CVE-common', ...ids] })
+    assert.equal(laneCalls - callsBefore, 6)
   })
 
   test('fails with the same errors', async () => {

@@ -22,6 +22,17 @@ const exportRow = (resource: string): MatrixRow => ({
   codes: anyToken,
   visible: [0, 0, 0, 1, 1, 1, 1],
 })
+/** All advisories of the matrix are about the same package and vulnerability. */
+const ofAdvisory = (request: JsonObject): MatrixRow => ({
+  async request(context) {
+    await createIn(context, 'Advisory')
+    return request
+  },
+  codes: anyToken,
+  visible: [0, 0, 0, 1, 1, 1, 1],
+})
+const documentsRow = ofAdvisory({ id: advisory.artifactName })
+const vulnerabilitiesRow = ofAdvisory({ ids: advisory.aliases })
 const bindingOfV1 = async (context: MatrixContext) => ({
   identity: await createIn(context, 'Identity'),
   role: viewer,
@@ -187,6 +198,10 @@ const exceptions: Record<string, MatrixRow> = {
   },
   'platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOsv': exportRow('Advisory'),
   'platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOpenVex': exportRow('Advisory'),
+  'platform.advisory.v2beta1.SecurityAdvisoryService.ListDocuments': documentsRow,
+  'platform.advisory.v2beta1.SecurityAdvisoryService.ListVulnerabilityMetadata': vulnerabilitiesRow,
+  'platform.advisory.SecurityAdvisory.ListDocuments': documentsRow,
+  'platform.advisory.SecurityAdvisory.ListVulnerabilityMetadata': vulnerabilitiesRow,
   // The example of the reference has an id, and ids are unique, so it cannot be created for every caller.
   'platform.vulnerabilities.v1.Advisories.Create': {
     request: ({ here }) => ({ parentId: here, advisory }),

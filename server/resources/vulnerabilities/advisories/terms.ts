@@ -70,3 +70,11 @@ export function textsOf({ artifactName, componentName, aliases }: Advisory): str
 export const joinLines = (items: readonly string[]) => `\n${items.join('\n')}\n`
 
 export const splitLines = (column: string) => column.split('\n').filter(Boolean)
+
+/** The values of a field in the column `terms`. */
+export function valuesIn(column: string, field: SearchField): string[] {
+  const prefix = termOf(field, '')
+  return splitLines(column)
+    .filter((term) => term.startsWith(prefix))
+    .map((term) => term.slice(prefix.length))
+}
