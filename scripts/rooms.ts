@@ -17,6 +17,7 @@ export const mayImport: Record<string, string[]> = {
   'server/lane-thread': ['*'],
   'server/authentication': ['*'],
   'server/resource-list': ['*'],
+  'server/provisioning': ['*'],
   'server/limit-sharing': ['*'],
   'server/services': ['*'],
   'server/settings': ['*'],
@@ -61,6 +62,10 @@ export const mayImport: Record<string, string[]> = {
   'server/auth': [
     ...['api', 'server/aip', 'server/wire', 'server/claims', 'server/crypto', 'server/pages', 'server/store'],
     'tables',
+  ],
+  'server/scim': [
+    ...['api', 'server/aip', 'server/crypto', 'server/store'],
+    ...['server/auth', 'server/limits'],
   ],
   'server/policy': ['api', 'server/aip', 'server/wire', 'server/store', 'tables'],
 }

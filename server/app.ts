@@ -119,7 +119,7 @@ async function openApp(
   const doors = await openDoors({
     ...doorOptions,
     ...{ endpoints, corridor: openCorridor(corridorOptions), streams, authenticate, plainPaths, isDraining },
-    ...{ mount: core.login, sharesPort: role.sharesPort },
+    ...{ mounts: core.mounts, sharesPort: role.sharesPort },
   }).catch((error: unknown) => {
     metrics?.close()
     throw error

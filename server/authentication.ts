@@ -35,6 +35,7 @@ import { identities } from './resources/iam/identities/table.ts'
 import { ensurePerson, grantDefaultRole } from './resources/iam/people.ts'
 import { messageOf } from './resources/kind.ts'
 import type { RefusalLog } from './rpc/refusal-log.ts'
+import { linkPerson, requireProvisioned } from './scim/users/access.ts'
 import type { Store } from './store/db.ts'
 import { sql } from './store/sql.ts'
 
@@ -165,6 +166,12 @@ function mountBelow(authUrl: string, open: () => Promise<Mount['handle']>): Moun
 export function peopleOf(context: WriteContext): People {
   return {
     ensure: (person) => ensurePerson(context, person),
+    *ensureProvided({ person, provider, externalId }) {
+      const user = yield* requireProvisioned(provider, externalId)
+      const identity = yield* ensurePerson(context, person)
+      if (user !== undefined) yield* linkPerson(provider, user, identity, context.now())
+      return identity
+    },
     grantDefaultRole: (provider, identity) => grantDefaultRole(context, provider, identity),
     acceptInvite: (code, guest) => acceptInvite(context, code, guest),
     *createOrganization(name, owner) {

@@ -13,10 +13,12 @@ import type { RandomBytes } from './crypto/random.ts'
 import { pooled } from './crypto/random.ts'
 import type { Secret } from './crypto/secret.ts'
 import { proxyTest } from './http/client-address.ts'
+import type { Mount } from './http/dispatch.ts'
 import { noLimits, openCallLimits } from './limits/rate/call-limits.ts'
 import type { SharedLimits } from './limits/sharing/shared-usage.ts'
 import type { Log } from './log.ts'
 import { openGrantParser } from './policy/grants.ts'
+import { openProvisioning } from './provisioning.ts'
 import { openIdempotency } from './resources/idempotency/idempotency.ts'
 import { withStatusErrors } from './resources/store-errors.ts'
 import type { Endpoint } from './rpc/call.ts'
@@ -60,7 +62,9 @@ export type CoreOptions = {
   maxListRows: number | undefined
 }
 
-export type Core = Pick<Authentication, 'login' | 'states'> & {
+export type Core = Pick<Authentication, 'states'> & {
+  /** SCIM and sign-in, which have their own paths. */
+  mounts: readonly Mount[]
   endpoints: readonly Endpoint[]
   corridorOptions: CorridorOptions
   /** The corridors for a caller who is already authenticated. They do not report calls, because another thread does. */
@@ -108,6 +112,9 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     },
     overrides,
   )
+  const scim = openProvisioning({
+    ...{ config, store: deps.store, log, refusals, clock, now, random, limits: limits.calls },
+  })
   const deadlines = openDeadlines(systemNow)
   const unsent = openUnsentBudget(overrides.unsentLimits)
   const { report, series } = openReport(log, refusals)
@@ -121,7 +128,18 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   }
   const optionsFor = (caller: Caller) => ({ ...corridorOptions, ...unreported, authenticate: () => caller })
   return {
-    ...{ login, states, corridorOptions, authenticate, series, refusals, keys, secret, now, random },
+    ...{
+      mounts: [scim, login],
+      states,
+      corridorOptions,
+      authenticate,
+      series,
+      refusals,
+      keys,
+      secret,
+      now,
+      random,
+    },
     endpoints: endpointsOf({ ...deps, sts, registration, deadlines, unsent }),
     corridorFor: (caller) => openCorridor(optionsFor(caller)),
     streamCorridorFor: (caller) => openStreamCorridor(optionsFor(caller)),

@@ -12,6 +12,7 @@ import { resources } from './resource-list.ts'
 import type { AdvisoryFormats, GroupLimits, Settings } from './resources/dependencies.ts'
 import { writeOpenVex } from './resources/vulnerabilities/formats/write-openvex.ts'
 import { writeOsv } from './resources/vulnerabilities/formats/write-osv.ts'
+import { scimPath } from './scim/path.ts'
 
 /** Throws a ConfigError if a default limit is not for a kind of resource. */
 export function groupLimitsOf({ defaultLimits }: Config): GroupLimits {
@@ -30,6 +31,7 @@ export const settingsOf = (config: Config, secret: Secret, limits: GroupLimits):
   organizationCreation: config.organizationCreation,
   issuerRule: issuerRuleOf(config),
   authUrl: config.authUrl,
+  scimUrl: `${config.baseUrl}${scimPath}`,
   sealSecret: (plain) => sealText(secret, providerSecretPurpose, plain),
   advisoryFormats: advisoryFormatsOf(config),
   limits,

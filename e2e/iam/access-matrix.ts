@@ -44,6 +44,20 @@ const associationGroup = async (context: MatrixContext) => ({
   group: await createIn(context, 'AccountAssociation'),
 })
 
+/** The SCIM calls of a version. A new provider has no token (code 5), and its organization has one owner (code 9). */
+const scimRows = (service: string, field: string): Record<string, MatrixRow> => {
+  const row = (body: JsonObject, code: number): MatrixRow => ({
+    request: async (context) => ({ [field]: await createIn(context, 'IdentityProvider'), ...body }),
+    codes: [16, 16, 7, 7, 7, code, code],
+  })
+  return {
+    [`${service}.GenerateScimToken`]: row({}, 0),
+    [`${service}.RegenerateScimToken`]: row({ etag: '0' }, 5),
+    [`${service}.RevokeScimToken`]: row({}, 5),
+    [`${service}.SetScimEnabled`]: row({ enabled: true, etag: '0' }, 9),
+  }
+}
+
 /** Rows of the other methods, and of standard methods whose derived row would be wrong. */
 const exceptions: Record<string, MatrixRow> = {
   // The caller `owner here` has a role binding in the group, so the group is not empty.
@@ -140,6 +154,9 @@ const exceptions: Record<string, MatrixRow> = {
     visible: [0, 0, 0, 1, 1, 1, 1],
   },
   'platform.iam.GroupAccountAssociations.Delete': { request: associationGroup, codes: owners },
+
+  ...scimRows('platform.iam.v2beta1.IdentityProvidersService', 'identityProviderUid'),
+  ...scimRows('platform.iam.IdentityProviders', 'identityProviderId'),
 
   'platform.registry.v2beta1.ReposService.GetRepoReadme': { request: byUid('Repo'), codes: readers },
   'platform.registry.v2beta1.ReposService.UpdateRepoReadme': {

@@ -43,7 +43,9 @@ examples('identity providers', {
     const { uid, createTime, updateTime, ...rest } = provider
     assert.deepEqual(rest, { name: 'sso', description: '', defaultRole, oidc: returnedOidc })
     assert.equal(updateTime, createTime)
-    assert.deepEqual(await stage.succeed(getIdentityProvider, { uid: uid as string }), provider)
+    const { scim, ...found } = await stage.succeed(getIdentityProvider, { uid: uid as string })
+    assert.deepEqual(found, provider)
+    assert.equal((scim as JsonObject).credentialState, 'CREDENTIAL_STATE_NOT_ISSUED')
     const { identityProviders } = await stage.succeed(listIdentityProviders, { name: 'sso' })
     assert.deepEqual(identityProviders, [provider])
     const encryptedSecret = await encryptedSecretOf(stage, uid as string)

@@ -8,5 +8,6 @@ export async function issueRefreshToken(platform: Platform, identity: string): P
   const { store, keys, config } = platform
   const { authUrl, baseUrl } = config
   const tokens = openRefreshTokens({ store, keys, authUrl, baseUrl, now: Date.now, random: randomBytes })
-  return (await tokens.issue(tokens.start(identity, Math.floor(Date.now() / 1000)), baseUrl)).token
+  const signIn = tokens.start({ person: identity, signedInAt: Math.floor(Date.now() / 1000) })
+  return (await tokens.issue(signIn, baseUrl)).token
 }

@@ -143,6 +143,9 @@ export const noPackage = (name: string) =>
     `no versions of the package ${JSON.stringify(printable(name))} are known; the operator of this server can import them with stemmad import versions`,
   )
 
+export const noScimToken = (provider: string) =>
+  new StatusError(Code.NOT_FOUND, `identity provider ${provider} has no SCIM token; use GenerateScimToken`)
+
 /** Text of the caller, shortened and safe to send back. */
 const printable = (text: string) => text.slice(0, 200).toWellFormed()
 

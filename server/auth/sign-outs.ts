@@ -9,6 +9,8 @@ import { sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
 import { all, first } from '../store/work.ts'
 import type { SignIn } from '../wire/caller.ts'
+import { lastProviderSignOut } from './provider-sign-outs.ts'
+import { endOfTime, secondOf } from './sign-out-times.ts'
 
 /** Ends every session, code and token of an identity, and the tokens that were issued in exchange for these. */
 export function* signOutEverywhere(identity: string, now: number): Work<void> {
@@ -19,9 +21,6 @@ export function* signOutEverywhere(identity: string, now: number): Work<void> {
   yield sql`delete from sign_in_states where identity = ${identity}`
   yield sql`delete from refresh_tokens where identity = ${identity}`
 }
-
-/** The stored sign-out time of a disabled person: the end of the year 9999, which is later than every sign-in. */
-const endOfTime = 253_402_300_799
 
 /**
  * Signs a person out everywhere and refuses new sign-ins until `enablePerson`. Calls do not
@@ -72,22 +71,28 @@ export function* endOneSignIn(id: string, now: number): Work<void> {
 
 /**
  * The time to record for a sign-in at this moment, in seconds since 1970: later than the last sign-out, so that the
- * sign-in is valid. Throws if the person is disabled.
+ * sign-in is valid. `provider` is the identity provider that the sign-in went through. Throws if the person is disabled,
+ * or deactivated at the provider.
  */
-export function* newSignInTime(identity: string, now: number): Work<number> {
+export function* newSignInTime(identity: string, now: number, provider?: string): Work<number> {
   const row = yield* first(sql`select second, disabled_second from sign_outs where identity = ${identity}`)
   const [signedOutAt, disabledAt] = (row ?? [-1, null]) as [number, number | null]
   if (disabledAt !== null) throw accountDisabled()
-  return Math.max(secondOf(now), signedOutAt + 1)
+  const endedAt = provider === undefined ? -1 : yield* lastProviderSignOut(provider, identity)
+  return Math.max(secondOf(now), signedOutAt + 1, endedAt + 1)
 }
 
 /**
  * A sign-in at this moment. It has no id, so only signing out everywhere ends it. Undefined for a workload, because
  * only people sign in. Throws if the person is disabled.
  */
-export async function newSignIn(store: Store, identity: string, now: number): Promise<SignIn | undefined> {
+export async function newSignIn(
+  store: Store,
+  identity: string,
+  now: number,
+  provider?: string,
+): Promise<SignIn | undefined> {
   if (parentOf(identity) !== '') return undefined
-  return { person: identity, signedInAt: await store.read(() => newSignInTime(identity, now)), id: '' }
+  const signedInAt = await store.read(() => newSignInTime(identity, now, provider))
+  return { person: identity, signedInAt, id: '', ...(provider !== undefined && { provider }) }
 }
-
-const secondOf = (time: number) => Math.floor(time / 1000)

@@ -1,4 +1,4 @@
-// Routes HTTP/1.1 requests: to plain paths (probes, metrics, keys, reference), to the mounted sign-in, and all others
+// Routes HTTP/1.1 requests: to plain paths (probes, metrics, keys, reference), to mounts (SCIM, sign-in), and all others
 // to REST.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { StatusError } from '../aip/errors.ts'
@@ -25,12 +25,12 @@ export type Mount = {
 
 export type DispatchOptions = Pick<DoorOptions, 'requestIds' | 'addressOf' | 'isHttps'> & {
   plainPaths: PlainPaths
-  mount: Mount
+  mounts: readonly Mount[]
   rest(request: IncomingMessage, response: ServerResponse, fault?: StatusError): unknown
 }
 
 export function dispatch(options: DispatchOptions): Handle {
-  const { plainPaths, mount, rest, addressOf } = options
+  const { plainPaths, mounts, rest, addressOf } = options
   const plain = new Map(Object.entries(plainPaths))
   const maxPlainLength = Math.max(...[...plain.keys()].map((path) => path.length))
   return (request, response) => {
@@ -40,7 +40,8 @@ export function dispatch(options: DispatchOptions): Handle {
     // A lookup hashes the whole path, and the paths of most calls are longer than any plain path.
     const respond = target.path.length > maxPlainLength ? undefined : plain.get(target.path)
     if (respond) return sendPlain(respond, request, response, options)
-    if (!mount.isFor(target.path)) return rest(request, response)
+    const mount = mounts.find(({ isFor }) => isFor(target.path))
+    if (!mount) return rest(request, response)
     const encodingFault = contentEncodingFault(request)
     if (encodingFault) return rest(request, response, encodingFault)
     prepareResponse(request, response, options)

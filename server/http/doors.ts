@@ -15,7 +15,7 @@ export type DoorsOptions<E extends Endpoint> = DoorOptions &
   RestOptions<E> &
   Omit<GrpcOptions<E>, 'onAbuse'> &
   Pick<ListenOptions, 'port' | 'sharesPort' | 'hosts' | 'tls' | 'timeoutsMs' | 'maxConnections'> &
-  Pick<DispatchOptions, 'plainPaths' | 'mount'>
+  Pick<DispatchOptions, 'plainPaths' | 'mounts'>
 
 export type Doors = {
   port: number

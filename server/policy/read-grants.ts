@@ -3,13 +3,13 @@ import { unauthenticated } from '../aip/errors.ts'
 import { lineage } from '../aip/uid.ts'
 import { quotasBetween } from '../store/quota.ts'
 import type { SignInCondition } from '../store/sign-ins.ts'
-import { hasPersonAndIsNotEnded, isNotEnded } from '../store/sign-ins.ts'
+import { conditionFor, fieldCountOf } from '../store/sign-ins.ts'
 import type { Placeholder, Placeholders, Row, Sql } from '../store/sql.ts'
 import { join, prepared, raw, sql } from '../store/sql.ts'
 import type { Form, Rendered, Table } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import type { QuotaAccess } from '../store/write-access.ts'
-import type { Caller } from '../wire/caller.ts'
+import type { Caller, SignIn } from '../wire/caller.ts'
 import type { Grant, Grants, ParseGrants } from './grants.ts'
 import { parseGrants, withinLimits } from './grants.ts'
 
@@ -62,8 +62,8 @@ function selectIdentity({ identity, signIn }: Caller, organization: string | und
       ? sql`select create_time from identities where uid = ${identity}`
       : prepared(identityAndQuotas, [], [organization, `${organization}0`, identity])
   if (!signIn) return statement
-  const { person, signedInAt, id } = signIn
-  return sql`${statement} and ${conditionFor(identity, person)(person, signedInAt, id)}`
+  const { person, signedInAt, id, provider = '' } = signIn
+  return sql`${statement} and ${conditionOf(identity, signIn)(person, signedInAt, id, provider)}`
 }
 
 /** The values are the bounds of `quotasBetween`, and the identity. */
@@ -71,18 +71,21 @@ const identityAndQuotas = ([from, to, identity]: Placeholders<[string, string, s
   sql`select create_time, ${quotasBetween(from, to)} from identities where uid = ${identity}`
 
 /** For an assumed identity, the statement does not read the person, so the condition checks that the person exists. */
-const conditionFor = (identity: string, person: string): SignInCondition =>
-  identity === person ? isNotEnded : hasPersonAndIsNotEnded
+const conditionOf = (identity: string, { person, provider }: SignIn): SignInCondition =>
+  conditionFor(identity === person, provider !== undefined)
+
+/** The values of the condition for a sign-in: the provider only if there is one. */
+const valuesOf = ({ person, signedInAt, id, provider }: SignIn): SignInValues =>
+  (provider === undefined ? [person, signedInAt, id] : [person, signedInAt, id, provider]) as SignInValues // conditionFor needs no more
 
 /** For a caller who has signed in, the statement returns no row after that sign-in was ended. */
 function selectGrants({ identity, signIn }: Caller, groups: readonly string[] | undefined): Sql {
   if (!signIn)
     return groups ? prepared(grantsIn, [], [...groups, identity]) : prepared(allGrants, [], [identity])
-  const { person, signedInAt, id } = signIn
-  const condition = conditionFor(identity, person)
+  const condition = conditionOf(identity, signIn)
   return groups
-    ? prepared(validGrantsIn, [condition], [...groups, identity, person, signedInAt, id])
-    : prepared(allValidGrants, [condition], [identity, person, signedInAt, id])
+    ? prepared(validGrantsIn, [condition], [...groups, identity, ...valuesOf(signIn)])
+    : prepared(allValidGrants, [condition], [identity, ...valuesOf(signIn)])
 }
 
 const allGrants = ([identity]: Placeholders<[string]>) =>
@@ -95,7 +98,7 @@ function grantsIn(values: Placeholders<[...string[], string]>): Sql {
 }
 
 /** The values of a SignInCondition. */
-type SignInValues = [person: string, signedInAt: number, id: string]
+type SignInValues = [person: string, signedInAt: number, id: string, provider: string]
 
 const allValidGrants = (
   [identity, ...signIn]: Placeholders<[string, ...SignInValues]>,
@@ -106,12 +109,14 @@ function validGrantsIn(
   values: Placeholders<[...string[], string, ...SignInValues]>,
   condition: SignInCondition,
 ): Sql {
-  const [otherValues, signIn] = splitSignIn(values)
+  const [otherValues, signIn] = splitSignIn(values, condition)
   return sql`${grantsIn(otherValues as Placeholders<[...string[], string]>)} and ${condition(...signIn)}`
 }
 
-const splitSignIn = (values: readonly Placeholder[]) =>
-  [values.slice(0, -3), values.slice(-3) as unknown as Placeholders<SignInValues>] as const // three sign-in values
+function splitSignIn(values: readonly Placeholder[], condition: SignInCondition) {
+  const start = values.length - fieldCountOf(condition)
+  return [values.slice(0, start), values.slice(start) as unknown as Placeholders<SignInValues>] as const // see valuesOf
+}
 
 /** All grants of an identity as one text: one value is read faster than many rows. */
 const aggregatedGrants = (groups: readonly Placeholder[] | undefined) =>
@@ -150,12 +155,11 @@ export function grantsWithRow(
   form: Form,
 ): Sql {
   if (!signIn) return prepared(grantsAndRow, [table, form], [...groups, uid, identity])
-  const { person, signedInAt, id } = signIn
-  const condition = conditionFor(identity, person)
+  const condition = conditionOf(identity, signIn)
   return prepared(
     validGrantsAndRow,
     [table, form, condition],
-    [...groups, uid, identity, person, signedInAt, id],
+    [...groups, uid, identity, ...valuesOf(signIn)],
   )
 }
 
@@ -165,7 +169,7 @@ function validGrantsAndRow(
   form: Form,
   condition: SignInCondition,
 ): Sql {
-  const [otherValues, signIn] = splitSignIn(values)
+  const [otherValues, signIn] = splitSignIn(values, condition)
   const statement = grantsAndRow(otherValues as Placeholders<[...string[], string, string]>, table, form)
   return sql`${statement} and ${condition(...signIn)}`
 }

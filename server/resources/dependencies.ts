@@ -61,6 +61,8 @@ export type Settings = {
   issuerRule: IssuerRule
   /** The issuer of this server's own tokens. */
   authUrl: string
+  /** The SCIM endpoint of an identity provider has this URL, followed by a slash and the uid of the provider. */
+  scimUrl: string
   /** Encrypts the client secret of an identity provider. */
   sealSecret(plain: string): string
   advisoryFormats: AdvisoryFormats

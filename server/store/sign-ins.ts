@@ -18,7 +18,11 @@ export type SignInCondition = (
   person: string | Placeholder,
   signedInAt: number | Placeholder,
   id: string | Placeholder,
+  provider: string | Placeholder,
 ) => Sql
+
+/** The number of fields that a condition uses: only those for a sign-in through a provider use the last one. */
+export const fieldCountOf = (condition: SignInCondition) => condition.length
 
 /**
  * The person was not signed out everywhere since the sign-in, and the sign-in itself was not ended. This condition is
@@ -38,3 +42,25 @@ export const hasPersonAndIsNotEnded: SignInCondition = (person, signedInAt, id) 
   sql`exists (select 1 from identities p left join sign_outs o on o.identity = p.uid
     where p.uid = ${person} and coalesce(o.second, p.create_time / 1000 - 1) < ${signedInAt}
     and not exists (select 1 from ended_sign_ins e where e.id = ${id}))`
+
+/** `isNotEnded` for a sign-in through an identity provider: the provider has not deactivated the person since then. */
+export const isNotEndedByProvider: SignInCondition = (person, signedInAt, id, provider) =>
+  sql`${isNotEnded(person, signedInAt, id, provider)} and ${isAllowedByProvider(person, signedInAt, provider)}`
+
+/** `hasPersonAndIsNotEnded` for a sign-in through an identity provider. */
+export const hasPersonAndIsNotEndedByProvider: SignInCondition = (person, signedInAt, id, provider) =>
+  sql`${hasPersonAndIsNotEnded(person, signedInAt, id, provider)}
+    and ${isAllowedByProvider(person, signedInAt, provider)}`
+
+const isAllowedByProvider = (
+  person: string | Placeholder,
+  signedInAt: number | Placeholder,
+  provider: string | Placeholder,
+) => sql`not exists (select 1 from provider_sign_outs q
+    where q.identity = ${person} and q.provider = ${provider} and q.second >= ${signedInAt})`
+
+/** The condition for a sign-in. `isOwn`: the token is for the person, not for an identity that they have assumed. */
+export function conditionFor(isOwn: boolean, hasProvider: boolean): SignInCondition {
+  if (hasProvider) return isOwn ? isNotEndedByProvider : hasPersonAndIsNotEndedByProvider
+  return isOwn ? isNotEnded : hasPersonAndIsNotEnded
+}

@@ -130,7 +130,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
       isProxy: () => false,
       now,
     },
-    onRequest: dispatch({ plainPaths, mount: noMount, rest, addressOf, requestIds, isHttps }),
+    onRequest: dispatch({ plainPaths, mounts: [], rest, addressOf, requestIds, isHttps }),
     onHttp2: grpc.acceptSocket,
   })
   return {
@@ -165,8 +165,6 @@ const plainPaths = {
   '/healthz': () => ({ status: 200, type: 'text/plain', body: 'ok\n' }),
   '/broken': () => Promise.reject(new Error('broken')),
 }
-
-const noMount = { isFor: () => false, handle: async () => {} }
 
 async function* noDocuments(): AsyncGenerator<Reply, void, void> {}
 

@@ -23,6 +23,11 @@ export type SignIn = {
    * individually, but only by signing the person out everywhere.
    */
   id: string
+  /**
+   * The uid of the identity provider that the sign-in went through. The sign-in also ends when the provider deactivates
+   * the person (auth/provider-sign-outs.ts).
+   */
+  provider?: string
 }
 
 /** Limits a token to a part of what is granted to its identity. */

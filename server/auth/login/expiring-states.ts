@@ -19,7 +19,7 @@ export type ExpiringState = {
   identity: string | undefined
   /** When the state was used, in milliseconds since 1970. A state can be used once. */
   useTime: number | undefined
-  /** Time of the identity's last sign-out everywhere, in seconds since 1970 (sign-outs.ts). */
+  /** Time of the last sign-out everywhere, or of sign-ins through the provider, in seconds since 1970 (sign-outs.ts). */
   signedOutAt: number | undefined
 }
 
@@ -31,6 +31,8 @@ export type StateKeys = {
   sessionUid?: string | undefined
   /** The identity that the state belongs to. The state is deleted with the identity. */
   identity?: string | undefined
+  /** The identity provider that the identity signed in through. */
+  provider?: string | undefined
   /** The networks of the client, for a device code without an identity. The number of such codes is limited. */
   networks?: Networks | undefined
 }
@@ -110,12 +112,12 @@ function* put(
   const sessionUid = digestIf(`${kind} uid`, keys.sessionUid)
   const network = keys.networks ? storedNetworksOf(keys.networks) : null
   yield sql`insert into sign_in_states
-    (id, sealed, grant_id, user_code, session_uid, identity, network, expire_time)
-    values (${digest}, ${sealed}, ${grant}, ${userCode}, ${sessionUid}, ${keys.identity ?? null}, ${network},
-      ${now() + seconds * 1000})
+    (id, sealed, grant_id, user_code, session_uid, identity, provider, network, expire_time)
+    values (${digest}, ${sealed}, ${grant}, ${userCode}, ${sessionUid}, ${keys.identity ?? null},
+      ${keys.provider ?? null}, ${network}, ${now() + seconds * 1000})
     on conflict (id) do update set sealed = excluded.sealed, grant_id = excluded.grant_id,
       user_code = excluded.user_code, session_uid = excluded.session_uid, identity = excluded.identity,
-      network = excluded.network, expire_time = excluded.expire_time`
+      provider = excluded.provider, network = excluded.network, expire_time = excluded.expire_time`
 }
 
 /** Replaces the payload of a state. Returns false if the state does not exist. */
@@ -138,19 +140,22 @@ type Columns = [
   identity: string | null,
   useTime: number | null,
   signedOutAt: number | null,
+  providerSignedOutAt: number | null,
 ]
 
 function* findWhere({ secret, now }: StateDependencies, condition: Sql): Work<ExpiringState | undefined> {
-  const row = yield* first(sql`select s.id, s.sealed, s.identity, s.use_time, o.second
+  const row = yield* first(sql`select s.id, s.sealed, s.identity, s.use_time, o.second, p.second
     from sign_in_states s left join sign_outs o on o.identity = s.identity
+    left join provider_sign_outs p on p.identity = s.identity and p.provider = s.provider
     where ${condition} and s.expire_time > ${now()}`)
   if (!row) return undefined
-  const [digest, sealed, identity, useTime, signedOutAt] = row as Columns
+  const [digest, sealed, identity, useTime, signedOutAt, providerSignedOutAt] = row as Columns
+  const lastSignOut = Math.max(signedOutAt ?? -1, providerSignedOutAt ?? -1)
   return {
     payload: JSON.parse(secret.open(purposeOf(digest), sealed).toString()) as Payload,
     identity: identity ?? undefined,
     useTime: useTime ?? undefined,
-    signedOutAt: signedOutAt ?? undefined,
+    signedOutAt: lastSignOut < 0 ? undefined : lastSignOut,
   }
 }
 

@@ -9,12 +9,25 @@ export type Profile = { name: string; email: string | undefined }
  * A person who has proven who they are. `email` is their verified address. An invite that is limited to one address
  * can be accepted only by the person who has that address.
  */
-export type AuthenticatedPerson = { identity: string; email: string | undefined }
+export type AuthenticatedPerson = {
+  identity: string
+  email: string | undefined
+  /** The identity provider that the person has signed in through. */
+  provider?: string | undefined
+}
+
+/** A person who has signed in through an identity provider. `externalId` names them in SCIM. */
+export type ProvidedPerson = { person: Person; provider: string; externalId: string }
 
 /** Functions of resources that sign-in uses. They are passed in, because this room must not import resources. */
 export type People = {
   /** The uid of a person's identity, which is created if it does not exist. */
   ensure(person: Person): Work<string>
+  /**
+   * Like `ensure`, for a person who signs in through an identity provider. Throws if the provider has deactivated them
+   * by SCIM, or provisions people by SCIM and has not provisioned them.
+   */
+  ensureProvided(person: ProvidedPerson): Work<string>
   /**
    * Binds a person to the default role of an identity provider, unless they had a default role in its group before: a
    * deleted binding is not created again.

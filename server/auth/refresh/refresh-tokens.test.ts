@@ -35,7 +35,7 @@ onEachStore('refresh tokens', (engine) => {
   })
 
   const issueTo = async (identity: string) => {
-    const signIn = tokens.start(identity, Math.floor(now() / 1000))
+    const signIn = tokens.start({ person: identity, signedInAt: Math.floor(now() / 1000) })
     return (await tokens.issue(signIn, platform.config.baseUrl)).token
   }
   const issue = () => issueTo(platform.owner.identity)

@@ -14,9 +14,9 @@ import { decodeToken, encodeToken, newTokenId, newTokenSecret } from './token-fo
 export type RefreshTokens = {
   /**
    * Starts a family and returns its sign-in, which has the id of the family. Access tokens of the family contain this
-   * sign-in. `signedInAt` is in seconds since 1970.
+   * sign-in.
    */
-  start(identity: string, signedInAt: number): SignIn
+  start(signIn: Omit<SignIn, 'id'>): SignIn
   /** Issues the first token of a family. */
   issue(signIn: SignIn, audience: string): Promise<IssuedToken>
   /** Exchanges a token for its successor and for an access token with these limits. */
@@ -39,9 +39,9 @@ const refused = (cause: string) =>
 
 export function openRefreshTokens(deps: RefreshDependencies): RefreshTokens {
   return {
-    start: (identity, signedInAt) => ({ person: identity, signedInAt, id: newTokenId(deps.random) }),
-    issue: ({ person, signedInAt, id }, audience) => {
-      const claims = { identity: person, audience, expires: signedInAt * 1000 + familyLifetimeMs }
+    start: (signIn) => ({ ...signIn, id: newTokenId(deps.random) }),
+    issue: ({ person, signedInAt, id, provider = null }, audience) => {
+      const claims = { identity: person, provider, audience, expires: signedInAt * 1000 + familyLifetimeMs }
       return deps.store.write(() => insertToken(deps, claims, id, id))
     },
     use: (token, audiences, limits) => use(deps, token, audiences, limits),
@@ -55,17 +55,17 @@ export function openRefreshTokens(deps: RefreshDependencies): RefreshTokens {
   }
 }
 
-type TokenClaims = { identity: string; audience: string; expires: number }
+type TokenClaims = { identity: string; provider: string | null; audience: string; expires: number }
 
 /** The first token of a family has the id of the family. */
 function* insertToken(
   { authUrl, now, random }: RefreshDependencies,
-  { identity, audience, expires }: TokenClaims,
+  { identity, provider, audience, expires }: TokenClaims,
   family: string,
   id = newTokenId(random),
 ): Work<IssuedToken> {
   const secret = newTokenSecret(random)
-  yield* insertRow({ id, family, identity, audience, secret, expires })
+  yield* insertRow({ id, family, identity, provider, audience, secret, expires })
   const [iat, exp] = [secondsOf(now()), secondsOf(expires)]
   const token = encodeToken({ iss: authUrl, sub: identity, aud: audience, iat, exp, id, secret })
   return { token, expiry: expires }
@@ -96,7 +96,7 @@ function* replace(
 ): Work<Successor | string> {
   const stored = yield* findRow(content)
   if (typeof stored === 'string') return stored
-  const { family, identity, expires, isUsed, signedOutAt } = stored
+  const { family, identity, provider, expires, isUsed, signedOutAt } = stored
   const signedInAt = (expires - familyLifetimeMs) / 1000
   if (isUsed || expires <= deps.now() || signedInAt <= signedOutAt) {
     yield* endFamily(family, deps.now())
@@ -105,9 +105,9 @@ function* replace(
   const audience = chooseAudience(deps, audiences, stored.audience)
   yield* markUsed(content.id)
   return {
-    signIn: { person: identity, signedInAt, id: family },
+    signIn: { person: identity, signedInAt, id: family, ...(provider !== null && { provider }) },
     audience,
-    refresh: yield* insertToken(deps, { identity, audience, expires }, family),
+    refresh: yield* insertToken(deps, { identity, provider, audience, expires }, family),
   }
 }
 

@@ -10,25 +10,32 @@ export type NewRow = {
   id: string
   family: string
   identity: string
+  /** The identity provider of the sign-in; null for a sign-in with a password. */
+  provider: string | null
   audience: string
   secret: string
   /** In milliseconds since 1970. */
   expires: number
 }
 
-export function* insertRow({ id, family, identity, audience, secret, expires }: NewRow): Work<void> {
-  yield sql`insert into refresh_tokens (id, family, identity, audience, digest, expire_time)
-    values (${id}, ${family}, ${identity}, ${audience}, ${digestOf(secret)}, ${expires})`
+export function* insertRow(row: NewRow): Work<void> {
+  const { id, family, identity, provider, audience, secret, expires } = row
+  yield sql`insert into refresh_tokens (id, family, identity, provider, audience, digest, expire_time)
+    values (${id}, ${family}, ${identity}, ${provider}, ${audience}, ${digestOf(secret)}, ${expires})`
 }
 
 export type StoredToken = {
   family: string
   identity: string
+  provider: string | null
   audience: string
   /** In milliseconds since 1970. */
   expires: number
   isUsed: boolean
-  /** Time of the last “sign out everywhere” (see sign-outs.ts), in seconds since 1970; 0 if there was none. */
+  /**
+   * Time of the last sign-out everywhere, or of sign-ins through the provider (see sign-outs.ts), in seconds since 1970;
+   * 0 if there was none.
+   */
   signedOutAt: number
 }
 
@@ -41,22 +48,27 @@ export function* findRow({ id, secret }: TokenContent): Work<StoredToken | strin
   if (!member) return 'it does not exist'
   const family = member[0] as string
   yield sql`select id from refresh_tokens where id = ${family} /*pg for update */`
-  const row = yield* first(sql`select t.identity, t.audience, t.digest, t.expire_time, t.is_used, o.second
-    from refresh_tokens t left join sign_outs o on o.identity = t.identity where t.id = ${id}`)
+  const row =
+    yield* first(sql`select t.identity, t.provider, t.audience, t.digest, t.expire_time, t.is_used, o.second, p.second
+    from refresh_tokens t left join sign_outs o on o.identity = t.identity
+    left join provider_sign_outs p on p.identity = t.identity and p.provider = t.provider where t.id = ${id}`)
   if (!row) return 'its family was ended'
-  const [identity, audience, digest, expires, isUsed, signedOutAt] = row as Columns
+  const [identity, provider, audience, digest, expires, isUsed, ...signOuts] = row as Columns
   if (!equalInConstantTime(digest, digestOf(secret))) return 'its secret is wrong'
-  return { family, identity, audience, expires, isUsed: isUsed !== 0, signedOutAt: signedOutAt ?? 0 }
+  const signedOutAt = Math.max(0, ...signOuts.map((second) => second ?? 0))
+  return { family, identity, provider, audience, expires, isUsed: isUsed !== 0, signedOutAt }
 }
 
 /** The columns that `findRow` selects. */
 type Columns = [
   identity: string,
+  provider: string | null,
   audience: string,
   digest: string,
   expires: number,
   isUsed: number,
   signedOutAt: number | null,
+  providerSignedOutAt: number | null,
 ]
 
 export function* markUsed(id: string): Work<void> {

@@ -4,8 +4,8 @@ import { parentOf } from '../../aip/uid.ts'
 import type { SignIn } from '../../wire/caller.ts'
 import { invalidToken } from './invalid-token.ts'
 
-export const signInClaim = ({ person, signedInAt, id }: SignIn) => ({
-  sign_in: { sub: person, time: signedInAt, ...(id !== '' && { id }) },
+export const signInClaim = ({ person, signedInAt, id, provider }: SignIn) => ({
+  sign_in: { sub: person, time: signedInAt, ...(id !== '' && { id }), ...(provider && { idp: provider }) },
 })
 
 /**
@@ -14,8 +14,9 @@ export const signInClaim = ({ person, signedInAt, id }: SignIn) => ({
  */
 export function signInOf({ sub = '', iat = 0, sign_in: claim }: JWTPayload): SignIn | undefined {
   if (claim === undefined) return parentOf(sub) === '' ? { person: sub, signedInAt: iat, id: '' } : undefined
-  const { sub: person, time, id = '' } = (claim ?? {}) as Record<string, unknown>
-  if (typeof person !== 'string' || typeof time !== 'number' || typeof id !== 'string')
+  const { sub: person, time, id = '', idp: provider } = (claim ?? {}) as Record<string, unknown>
+  const hasValidProvider = provider === undefined || typeof provider === 'string'
+  if (typeof person !== 'string' || typeof time !== 'number' || typeof id !== 'string' || !hasValidProvider)
     throw invalidToken('the claim sign_in of the token is not valid')
-  return { person, signedInAt: time, id }
+  return { person, signedInAt: time, id, ...(provider !== undefined && { provider }) }
 }

@@ -3,8 +3,9 @@ import type { JWTVerifyGetKey } from 'jose'
 import { errors, jwtVerify } from 'jose'
 import type { Claims } from '../../claims/match.ts'
 import type { Store } from '../../store/db.ts'
-import { hasPersonAndIsNotEnded } from '../../store/sign-ins.ts'
+import { conditionFor } from '../../store/sign-ins.ts'
 import { raw, sql } from '../../store/sql.ts'
+import type { SignIn } from '../../wire/caller.ts'
 import { throwUnverifiable } from '../foreign-tokens/unverifiable.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { openKeyFinder } from '../keys/key-ring.ts'
@@ -40,9 +41,7 @@ export function openVerifyOwn({ store, keys, authUrl, audiences, now }: VerifyOw
       currentDate: new Date(now()),
     }).catch(throwUnverifiable)
     const signIn = signInOf(payload)
-    const signInCondition = signIn
-      ? hasPersonAndIsNotEnded(signIn.person, signIn.signedInAt, signIn.id)
-      : raw('1 = 1')
+    const signInCondition = signIn ? isValid(signIn) : raw('1 = 1')
     const [row] = await store.query(
       sql`select create_time from identities where uid = ${payload.sub ?? ''} and ${signInCondition}`,
     )
@@ -52,3 +51,6 @@ export function openVerifyOwn({ store, keys, authUrl, audiences, now }: VerifyOw
     return payload as Claims // iss, sub and aud were required above
   }
 }
+
+const isValid = ({ person, signedInAt, id, provider }: SignIn) =>
+  conditionFor(false, provider !== undefined)(person, signedInAt, id, provider ?? '')

@@ -5,11 +5,21 @@ import type { IdentityProviders as IdentityProvidersMessages } from './identity_
 export type {
   CreateIdentityProviderRequestJson,
   DeleteIdentityProviderRequestJson,
+  GenerateScimTokenRequestJson,
+  GenerateScimTokenResponseJson,
   IdentityProviderFilterJson,
   IdentityProviderJson,
   IdentityProviderListJson,
   IdentityProvider_OIDCJson,
   IdentityProvider_OIDC_CorrelationRuleJson,
+  IdentityProvider_SCIMJson,
+  IdentityProvider_SCIM_CredentialStateJson,
+  RegenerateScimTokenRequestJson,
+  RegenerateScimTokenResponseJson,
+  RevokeScimTokenRequestJson,
+  RevokeScimTokenResponseJson,
+  SetScimEnabledRequestJson,
+  SetScimEnabledResponseJson,
 } from './identity_provider_pb.ts'
 
 export const IdentityProviders: Routes<typeof IdentityProvidersMessages> = {
@@ -17,4 +27,8 @@ export const IdentityProviders: Routes<typeof IdentityProvidersMessages> = {
   update: {"verb":"PUT","path":"/iam/v1/identityProviders/{id=**}","body":"*"},
   list: {"verb":"GET","path":"/iam/v1/identityProviders","items":"items"},
   delete: {"verb":"DELETE","path":"/iam/v1/identityProviders/{id=**}"},
+  generateScimToken: {"verb":"POST","path":"/iam/v1/identityProviders/{identityProviderId=**}:generateScimToken","body":"*"},
+  regenerateScimToken: {"verb":"POST","path":"/iam/v1/identityProviders/{identityProviderId=**}:regenerateScimToken","body":"*"},
+  revokeScimToken: {"verb":"POST","path":"/iam/v1/identityProviders/{identityProviderId=**}:revokeScimToken","body":"*"},
+  setScimEnabled: {"verb":"POST","path":"/iam/v1/identityProviders/{identityProviderId=**}:setScimEnabled","body":"*"},
 }

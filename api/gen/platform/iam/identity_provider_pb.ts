@@ -6,8 +6,8 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../google/api/field_behavior_pb.ts";
-import type { EmptySchema } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
+import type { Duration, DurationJson, EmptySchema, Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_platform_common_access } from "../common/access_pb.ts";
 import { file_platform_common_rules } from "../common/rules_pb.ts";
 import type { UIDPFilter, UIDPFilterJson } from "../common/uidp_pb.ts";
@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file platform/iam/identity_provider.proto.
  */
 export const file_platform_iam_identity_provider: GenFile = /*@__PURE__*/
-  fileDesc("CiRwbGF0Zm9ybS9pYW0vaWRlbnRpdHlfcHJvdmlkZXIucHJvdG8SDHBsYXRmb3JtLmlhbSKzBgoQSWRlbnRpdHlQcm92aWRlchITCgJpZBgBIAEoCUIH4EEC0MEYARIZCgRuYW1lGAIgASgJQgvawRgHWgNzc29gARIqCgtkZXNjcmlwdGlvbhgDIAEoCUIV2sEYEVoPc2lnbi1pbiBvZiBhY21lEkgKDGRlZmF1bHRfcm9sZRgEIAEoCUIy2sEYLiABWig2MzkyMWIyYzQ0NjE3ZTNmMjYwMzg1MTUzN2JlMDEyM2FmNGE1N2Q3YAESPQoEb2lkYxgUIAEoCzIjLnBsYXRmb3JtLmlhbS5JZGVudGl0eVByb3ZpZGVyLk9JRENCCNrBGARaAnt9SAAalgQKBE9JREMSMgoGaXNzdWVyGAEgASgJQiLawRgeWhpodHRwczovL2xvZ2luLmFjbWUuZXhhbXBsZWABEiEKCWNsaWVudF9pZBgCIAEoCUIO2sEYCloGc3RlbW1hYAESSAoNY2xpZW50X3NlY3JldBgDIAEoCUIx4EEE2sEYKlABWhhhIHNlY3JldCBvZiB0aGUgcHJvdmlkZXJqDHBrY2VfZW5hYmxlZBIjChFhZGRpdGlvbmFsX3Njb3BlcxgEIAMoCUII2sEYBFoCW10SIgoMZ3JvdXBzX2NsYWltGAUgASgJQgzawRgIWgZncm91cHMScQoQY29ycmVsYXRpb25fcnVsZRgGIAEoDjIzLnBsYXRmb3JtLmlhbS5JZGVudGl0eVByb3ZpZGVyLk9JREMuQ29ycmVsYXRpb25SdWxlQiLawRgeWhxDT1JSRUxBVElPTl9SVUxFX1VOU1BFQ0lGSUVEEiEKDHBrY2VfZW5hYmxlZBgHIAEoCEIL2sEYB1oFZmFsc2UijQEKD0NvcnJlbGF0aW9uUnVsZRIgChxDT1JSRUxBVElPTl9SVUxFX1VOU1BFQ0lGSUVEEAASKwonQ09SUkVMQVRJT05fUlVMRV9TVUJfRVFVQUxTX0VYVEVSTkFMX0lEEAESKwonQ09SUkVMQVRJT05fUlVMRV9PSURfRVFVQUxTX0VYVEVSTkFMX0lEEAJCFQoNY29uZmlndXJhdGlvbhIE8MEYAUoECBUQFlIEc2NpbSJ7Ch1DcmVhdGVJZGVudGl0eVByb3ZpZGVyUmVxdWVzdBIaCglwYXJlbnRfaWQYASABKAlCB+BBAtDBGAESPgoRaWRlbnRpdHlfcHJvdmlkZXIYAiABKAsyHi5wbGF0Zm9ybS5pYW0uSWRlbnRpdHlQcm92aWRlckID4EECIjQKHURlbGV0ZUlkZW50aXR5UHJvdmlkZXJSZXF1ZXN0EhMKAmlkGAEgASgJQgfgQQLQwRgBImUKFklkZW50aXR5UHJvdmlkZXJGaWx0ZXISEgoCaWQYASABKAlCBtrBGAIgARIMCgRuYW1lGAIgASgJEikKBHVpZHAYAyABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlciJFChRJZGVudGl0eVByb3ZpZGVyTGlzdBItCgVpdGVtcxgBIAMoCzIeLnBsYXRmb3JtLmlhbS5JZGVudGl0eVByb3ZpZGVyMr8EChFJZGVudGl0eVByb3ZpZGVycxKkAQoGQ3JlYXRlEisucGxhdGZvcm0uaWFtLkNyZWF0ZUlkZW50aXR5UHJvdmlkZXJSZXF1ZXN0Gh4ucGxhdGZvcm0uaWFtLklkZW50aXR5UHJvdmlkZXIiTcrBGAYKBJUKkQOC0+STAj06EWlkZW50aXR5X3Byb3ZpZGVyIigvaWFtL3YxL2lkZW50aXR5UHJvdmlkZXJzL3twYXJlbnRfaWQ9Kip9EoABCgZVcGRhdGUSHi5wbGF0Zm9ybS5pYW0uSWRlbnRpdHlQcm92aWRlchoeLnBsYXRmb3JtLmlhbS5JZGVudGl0eVByb3ZpZGVyIjbKwRgGCgSWCpEDgtPkkwImOgEqGiEvaWFtL3YxL2lkZW50aXR5UHJvdmlkZXJzL3tpZD0qKn0SfQoETGlzdBIkLnBsYXRmb3JtLmlhbS5JZGVudGl0eVByb3ZpZGVyRmlsdGVyGiIucGxhdGZvcm0uaWFtLklkZW50aXR5UHJvdmlkZXJMaXN0IivKwRgGCgKXChABgtPkkwIbEhkvaWFtL3YxL2lkZW50aXR5UHJvdmlkZXJzEoABCgZEZWxldGUSKy5wbGF0Zm9ybS5pYW0uRGVsZXRlSWRlbnRpdHlQcm92aWRlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiMcrBGAQKApgKgtPkkwIjKiEvaWFtL3YxL2lkZW50aXR5UHJvdmlkZXJzL3tpZD0qKn1iBnByb3RvMw", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_platform_common_access, file_platform_common_rules, file_platform_common_uidp]);
+  fileDesc("CiRwbGF0Zm9ybS9pYW0vaWRlbnRpdHlfcHJvdmlkZXIucHJvdG8SDHBsYXRmb3JtLmlhbSLiCgoQSWRlbnRpdHlQcm92aWRlchITCgJpZBgBIAEoCUIH4EEC0MEYARIZCgRuYW1lGAIgASgJQgvawRgHWgNzc29gARIqCgtkZXNjcmlwdGlvbhgDIAEoCUIV2sEYEVoPc2lnbi1pbiBvZiBhY21lEkgKDGRlZmF1bHRfcm9sZRgEIAEoCUIy2sEYLiABWig2MzkyMWIyYzQ0NjE3ZTNmMjYwMzg1MTUzN2JlMDEyM2FmNGE1N2Q3YAESPQoEb2lkYxgUIAEoCzIjLnBsYXRmb3JtLmlhbS5JZGVudGl0eVByb3ZpZGVyLk9JRENCCNrBGARaAnt9SAASNgoEc2NpbRgVIAEoCzIjLnBsYXRmb3JtLmlhbS5JZGVudGl0eVByb3ZpZGVyLlNDSU1CA+BBAxqABAoEU0NJTRIUCgdlbmFibGVkGAEgASgIQgPgQQMSGQoMZW5kcG9pbnRfdXJsGAMgASgJQgPgQQMSOgoRdG9rZW5fZXhwaXJlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSQwoacHJldmlvdXNfdG9rZW5fZXhwaXJlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSUgoQY3JlZGVudGlhbF9zdGF0ZRgGIAEoDjIzLnBsYXRmb3JtLmlhbS5JZGVudGl0eVByb3ZpZGVyLlNDSU0uQ3JlZGVudGlhbFN0YXRlQgPgQQMSEQoEZXRhZxgHIAEoCUID4EEDIsoBCg9DcmVkZW50aWFsU3RhdGUSIAocQ1JFREVOVElBTF9TVEFURV9VTlNQRUNJRklFRBAAEh8KG0NSRURFTlRJQUxfU1RBVEVfTk9UX0lTU1VFRBABEhkKFUNSRURFTlRJQUxfU1RBVEVfTElWRRACEhwKGENSRURFTlRJQUxfU1RBVEVfRVhQSVJFRBADEhwKGENSRURFTlRJQUxfU1RBVEVfUkVWT0tFRBAEEh0KGUNSRURFTlRJQUxfU1RBVEVfUk9UQVRJTkcQBUoECAIQA1IMYmVhcmVyX3Rva2VuGpYECgRPSURDEjIKBmlzc3VlchgBIAEoCUIi2sEYHloaaHR0cHM6Ly9sb2dpbi5hY21lLmV4YW1wbGVgARIhCgljbGllbnRfaWQYAiABKAlCDtrBGApaBnN0ZW1tYWABEkgKDWNsaWVudF9zZWNyZXQYAyABKAlCMeBBBNrBGCpQAVoYYSBzZWNyZXQgb2YgdGhlIHByb3ZpZGVyagxwa2NlX2VuYWJsZWQSIwoRYWRkaXRpb25hbF9zY29wZXMYBCADKAlCCNrBGARaAltdEiIKDGdyb3Vwc19jbGFpbRgFIAEoCUIM2sEYCFoGZ3JvdXBzEnEKEGNvcnJlbGF0aW9uX3J1bGUYBiABKA4yMy5wbGF0Zm9ybS5pYW0uSWRlbnRpdHlQcm92aWRlci5PSURDLkNvcnJlbGF0aW9uUnVsZUIi2sEYHlocQ09SUkVMQVRJT05fUlVMRV9VTlNQRUNJRklFRBIhCgxwa2NlX2VuYWJsZWQYByABKAhCC9rBGAdaBWZhbHNlIo0BCg9Db3JyZWxhdGlvblJ1bGUSIAocQ09SUkVMQVRJT05fUlVMRV9VTlNQRUNJRklFRBAAEisKJ0NPUlJFTEFUSU9OX1JVTEVfU1VCX0VRVUFMU19FWFRFUk5BTF9JRBABEisKJ0NPUlJFTEFUSU9OX1JVTEVfT0lEX0VRVUFMU19FWFRFUk5BTF9JRBACQhUKDWNvbmZpZ3VyYXRpb24SBPDBGAEiewodQ3JlYXRlSWRlbnRpdHlQcm92aWRlclJlcXVlc3QSGgoJcGFyZW50X2lkGAEgASgJQgfgQQLQwRgBEj4KEWlkZW50aXR5X3Byb3ZpZGVyGAIgASgLMh4ucGxhdGZvcm0uaWFtLklkZW50aXR5UHJvdmlkZXJCA+BBAiI0Ch1EZWxldGVJZGVudGl0eVByb3ZpZGVyUmVxdWVzdBITCgJpZBgBIAEoCUIH4EEC0MEYASJlChZJZGVudGl0eVByb3ZpZGVyRmlsdGVyEhIKAmlkGAEgASgJQgbawRgCIAESDAoEbmFtZRgCIAEoCRIpCgR1aWRwGAMgASgLMhsucGxhdGZvcm0uY29tbW9uLlVJRFBGaWx0ZXIiRQoUSWRlbnRpdHlQcm92aWRlckxpc3QSLQoFaXRlbXMYASADKAsyHi5wbGF0Zm9ybS5pYW0uSWRlbnRpdHlQcm92aWRlciKJAQoYR2VuZXJhdGVTY2ltVG9rZW5SZXF1ZXN0EiUKFGlkZW50aXR5X3Byb3ZpZGVyX2lkGAEgASgJQgfgQQLQwRgBEi8KC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1uZXZlcl9leHBpcmVzGAMgASgIIqIBChlHZW5lcmF0ZVNjaW1Ub2tlblJlc3BvbnNlEhIKBXRva2VuGAEgASgJQgOAAQESFAoMZW5kcG9pbnRfdXJsGAIgASgJEi8KC2V4cGlyZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRpZGVudGl0eV9wcm92aWRlcl9pZBgEIAEoCRIMCgRldGFnGAUgASgJItABChpSZWdlbmVyYXRlU2NpbVRva2VuUmVxdWVzdBIlChRpZGVudGl0eV9wcm92aWRlcl9pZBgBIAEoCUIH4EEC0MEYARIqCgdvdmVybGFwGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi8KC2V4cGlyZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCgRldGFnGAQgASgJQgngQQLawRgCEEASFQoNbmV2ZXJfZXhwaXJlcxgFIAEoCCKaAgobUmVnZW5lcmF0ZVNjaW1Ub2tlblJlc3BvbnNlEhIKBXRva2VuGAEgASgJQgOAAQESFAoMZW5kcG9pbnRfdXJsGAIgASgJEi8KC2V4cGlyZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRpZGVudGl0eV9wcm92aWRlcl9pZBgEIAEoCRIMCgRldGFnGAUgASgJEj4KGnByZXZpb3VzX3Rva2VuX2V4cGlyZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI0ChFyZXF1ZXN0ZWRfb3ZlcmxhcBgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiJLChZSZXZva2VTY2ltVG9rZW5SZXF1ZXN0EiUKFGlkZW50aXR5X3Byb3ZpZGVyX2lkGAEgASgJQgfgQQLQwRgBSgQIAhADUgRldGFnIocBChdSZXZva2VTY2ltVG9rZW5SZXNwb25zZRIcChRpZGVudGl0eV9wcm92aWRlcl9pZBgBIAEoCRIMCgRldGFnGAIgASgJEg8KB2VuYWJsZWQYAyABKAgSLwoLcmV2b2tlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImgKFVNldFNjaW1FbmFibGVkUmVxdWVzdBIlChRpZGVudGl0eV9wcm92aWRlcl9pZBgBIAEoCUIH4EEC0MEYARIPCgdlbmFibGVkGAIgASgIEhcKBGV0YWcYAyABKAlCCeBBAtrBGAIQQCJVChZTZXRTY2ltRW5hYmxlZFJlc3BvbnNlEhwKFGlkZW50aXR5X3Byb3ZpZGVyX2lkGAEgASgJEg8KB2VuYWJsZWQYAiABKAgSDAoEZXRhZxgDIAEoCTK/CgoRSWRlbnRpdHlQcm92aWRlcnMSpAEKBkNyZWF0ZRIrLnBsYXRmb3JtLmlhbS5DcmVhdGVJZGVudGl0eVByb3ZpZGVyUmVxdWVzdBoeLnBsYXRmb3JtLmlhbS5JZGVudGl0eVByb3ZpZGVyIk3KwRgGCgSVCpEDgtPkkwI9OhFpZGVudGl0eV9wcm92aWRlciIoL2lhbS92MS9pZGVudGl0eVByb3ZpZGVycy97cGFyZW50X2lkPSoqfRKAAQoGVXBkYXRlEh4ucGxhdGZvcm0uaWFtLklkZW50aXR5UHJvdmlkZXIaHi5wbGF0Zm9ybS5pYW0uSWRlbnRpdHlQcm92aWRlciI2ysEYBgoElgqRA4LT5JMCJjoBKhohL2lhbS92MS9pZGVudGl0eVByb3ZpZGVycy97aWQ9Kip9En0KBExpc3QSJC5wbGF0Zm9ybS5pYW0uSWRlbnRpdHlQcm92aWRlckZpbHRlchoiLnBsYXRmb3JtLmlhbS5JZGVudGl0eVByb3ZpZGVyTGlzdCIrysEYBgoClwoQAYLT5JMCGxIZL2lhbS92MS9pZGVudGl0eVByb3ZpZGVycxKAAQoGRGVsZXRlEisucGxhdGZvcm0uaWFtLkRlbGV0ZUlkZW50aXR5UHJvdmlkZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjHKwRgECgKYCoLT5JMCIyohL2lhbS92MS9pZGVudGl0eVByb3ZpZGVycy97aWQ9Kip9EsABChFHZW5lcmF0ZVNjaW1Ub2tlbhImLnBsYXRmb3JtLmlhbS5HZW5lcmF0ZVNjaW1Ub2tlblJlcXVlc3QaJy5wbGF0Zm9ybS5pYW0uR2VuZXJhdGVTY2ltVG9rZW5SZXNwb25zZSJaysEYBgoEmQqXCoLT5JMCSjoBKiJFL2lhbS92MS9pZGVudGl0eVByb3ZpZGVycy97aWRlbnRpdHlfcHJvdmlkZXJfaWQ9Kip9OmdlbmVyYXRlU2NpbVRva2VuEsgBChNSZWdlbmVyYXRlU2NpbVRva2VuEigucGxhdGZvcm0uaWFtLlJlZ2VuZXJhdGVTY2ltVG9rZW5SZXF1ZXN0GikucGxhdGZvcm0uaWFtLlJlZ2VuZXJhdGVTY2ltVG9rZW5SZXNwb25zZSJcysEYBgoEmQqXCoLT5JMCTDoBKiJHL2lhbS92MS9pZGVudGl0eVByb3ZpZGVycy97aWRlbnRpdHlfcHJvdmlkZXJfaWQ9Kip9OnJlZ2VuZXJhdGVTY2ltVG9rZW4SuAEKD1Jldm9rZVNjaW1Ub2tlbhIkLnBsYXRmb3JtLmlhbS5SZXZva2VTY2ltVG9rZW5SZXF1ZXN0GiUucGxhdGZvcm0uaWFtLlJldm9rZVNjaW1Ub2tlblJlc3BvbnNlIljKwRgGCgSZCpcKgtPkkwJIOgEqIkMvaWFtL3YxL2lkZW50aXR5UHJvdmlkZXJzL3tpZGVudGl0eV9wcm92aWRlcl9pZD0qKn06cmV2b2tlU2NpbVRva2VuErQBCg5TZXRTY2ltRW5hYmxlZBIjLnBsYXRmb3JtLmlhbS5TZXRTY2ltRW5hYmxlZFJlcXVlc3QaJC5wbGF0Zm9ybS5pYW0uU2V0U2NpbUVuYWJsZWRSZXNwb25zZSJXysEYBgoEmQqXCoLT5JMCRzoBKiJCL2lhbS92MS9pZGVudGl0eVByb3ZpZGVycy97aWRlbnRpdHlfcHJvdmlkZXJfaWQ9Kip9OnNldFNjaW1FbmFibGVkYgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_duration, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
  * An identity provider in version 1 of the API; see `platform.iam.v2beta1.IdentityProvider`.
@@ -70,6 +70,13 @@ export type IdentityProvider = Message<"platform.iam.IdentityProvider"> & {
     value: IdentityProvider_OIDC;
     case: "oidc";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * State of provisioning by SCIM. Only a list with an `id` returns it.
+   *
+   * @generated from field: platform.iam.IdentityProvider.SCIM scim = 21;
+   */
+  scim?: IdentityProvider_SCIM | undefined;
 };
 
 /**
@@ -114,6 +121,13 @@ export type IdentityProviderJson = {
    * @generated from field: platform.iam.IdentityProvider.OIDC oidc = 20;
    */
   oidc?: IdentityProvider_OIDCJson;
+
+  /**
+   * State of provisioning by SCIM. Only a list with an `id` returns it.
+   *
+   * @generated from field: platform.iam.IdentityProvider.SCIM scim = 21;
+   */
+  scim?: IdentityProvider_SCIMJson;
 };
 
 /**
@@ -122,6 +136,184 @@ export type IdentityProviderJson = {
  */
 export const IdentityProviderSchema: GenMessage<IdentityProvider, {jsonType: IdentityProviderJson}> = /*@__PURE__*/
   messageDesc(file_platform_iam_identity_provider, 0);
+
+/**
+ * State of provisioning by SCIM (RFC 7644), by which the OpenID Connect provider creates, changes and deactivates
+ * people and groups.
+ *
+ * @generated from message platform.iam.IdentityProvider.SCIM
+ */
+export type IdentityProvider_SCIM = Message<"platform.iam.IdentityProvider.SCIM"> & {
+  /**
+   * Whether provisioning is on.
+   *
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+
+  /**
+   * URL below which the SCIM endpoints are, such as `/Users`.
+   *
+   * @generated from field: string endpoint_url = 3;
+   */
+  endpointUrl: string;
+
+  /**
+   * Time at which the token stops working. Absent if there is no token, or if it does not expire. For a revoked token,
+   * the time of the revocation.
+   *
+   * @generated from field: google.protobuf.Timestamp token_expire_time = 4;
+   */
+  tokenExpireTime?: Timestamp | undefined;
+
+  /**
+   * Time at which the previous token stops working. Absent if it does not work any more.
+   *
+   * @generated from field: google.protobuf.Timestamp previous_token_expire_time = 5;
+   */
+  previousTokenExpireTime?: Timestamp | undefined;
+
+  /**
+   * State of the token.
+   *
+   * @generated from field: platform.iam.IdentityProvider.SCIM.CredentialState credential_state = 6;
+   */
+  credentialState: IdentityProvider_SCIM_CredentialState;
+
+  /**
+   * Version of the SCIM settings. `RegenerateScimToken` and `SetScimEnabled` require the current one.
+   *
+   * @generated from field: string etag = 7;
+   */
+  etag: string;
+};
+
+/**
+ * State of provisioning by SCIM (RFC 7644), by which the OpenID Connect provider creates, changes and deactivates
+ * people and groups.
+ *
+ * @generated from message platform.iam.IdentityProvider.SCIM
+ */
+export type IdentityProvider_SCIMJson = {
+  /**
+   * Whether provisioning is on.
+   *
+   * @generated from field: bool enabled = 1;
+   */
+  enabled?: boolean;
+
+  /**
+   * URL below which the SCIM endpoints are, such as `/Users`.
+   *
+   * @generated from field: string endpoint_url = 3;
+   */
+  endpointUrl?: string;
+
+  /**
+   * Time at which the token stops working. Absent if there is no token, or if it does not expire. For a revoked token,
+   * the time of the revocation.
+   *
+   * @generated from field: google.protobuf.Timestamp token_expire_time = 4;
+   */
+  tokenExpireTime?: TimestampJson;
+
+  /**
+   * Time at which the previous token stops working. Absent if it does not work any more.
+   *
+   * @generated from field: google.protobuf.Timestamp previous_token_expire_time = 5;
+   */
+  previousTokenExpireTime?: TimestampJson;
+
+  /**
+   * State of the token.
+   *
+   * @generated from field: platform.iam.IdentityProvider.SCIM.CredentialState credential_state = 6;
+   */
+  credentialState?: IdentityProvider_SCIM_CredentialStateJson;
+
+  /**
+   * Version of the SCIM settings. `RegenerateScimToken` and `SetScimEnabled` require the current one.
+   *
+   * @generated from field: string etag = 7;
+   */
+  etag?: string;
+};
+
+/**
+ * Describes the message platform.iam.IdentityProvider.SCIM.
+ * Use `create(IdentityProvider_SCIMSchema)` to create a new message.
+ */
+export const IdentityProvider_SCIMSchema: GenMessage<IdentityProvider_SCIM, {jsonType: IdentityProvider_SCIMJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_identity_provider, 0, 0);
+
+/**
+ * States of a SCIM token.
+ *
+ * @generated from enum platform.iam.IdentityProvider.SCIM.CredentialState
+ */
+export const IdentityProvider_SCIM_CredentialState = {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: CREDENTIAL_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * No token was ever created.
+   *
+   * @generated from enum value: CREDENTIAL_STATE_NOT_ISSUED = 1;
+   */
+  NOT_ISSUED: 1,
+
+  /**
+   * The token works.
+   *
+   * @generated from enum value: CREDENTIAL_STATE_LIVE = 2;
+   */
+  LIVE: 2,
+
+  /**
+   * The token has expired.
+   *
+   * @generated from enum value: CREDENTIAL_STATE_EXPIRED = 3;
+   */
+  EXPIRED: 3,
+
+  /**
+   * The token was revoked.
+   *
+   * @generated from enum value: CREDENTIAL_STATE_REVOKED = 4;
+   */
+  REVOKED: 4,
+
+  /**
+   * The previous token still works, beside the current one.
+   *
+   * @generated from enum value: CREDENTIAL_STATE_ROTATING = 5;
+   */
+  ROTATING: 5,
+} as const;
+
+/**
+ * States of a SCIM token.
+ *
+ * @generated from enum platform.iam.IdentityProvider.SCIM.CredentialState
+ */
+export type IdentityProvider_SCIM_CredentialState = (typeof IdentityProvider_SCIM_CredentialState)[keyof typeof IdentityProvider_SCIM_CredentialState] | UnknownEnum;
+
+/**
+ * States of a SCIM token.
+ *
+ * @generated from enum platform.iam.IdentityProvider.SCIM.CredentialState
+ */
+export type IdentityProvider_SCIM_CredentialStateJson = "CREDENTIAL_STATE_UNSPECIFIED" | "CREDENTIAL_STATE_NOT_ISSUED" | "CREDENTIAL_STATE_LIVE" | "CREDENTIAL_STATE_EXPIRED" | "CREDENTIAL_STATE_REVOKED" | "CREDENTIAL_STATE_ROTATING";
+
+/**
+ * Describes the enum platform.iam.IdentityProvider.SCIM.CredentialState.
+ */
+export const IdentityProvider_SCIM_CredentialStateSchema: GenEnum<IdentityProvider_SCIM_CredentialState, IdentityProvider_SCIM_CredentialStateJson> = /*@__PURE__*/
+  enumDesc(file_platform_iam_identity_provider, 0, 0, 0);
 
 /**
  * Settings of an OpenID Connect provider; see `platform.iam.v2beta1.IdentityProvider.OIDC`.
@@ -166,7 +358,7 @@ export type IdentityProvider_OIDC = Message<"platform.iam.IdentityProvider.OIDC"
   groupsClaim: string;
 
   /**
-   * Claim that identifies a person. Cannot be changed.
+   * Claim that identifies a person. It must be equal to the `externalId` of the person's SCIM user. Cannot be changed.
    *
    * @generated from field: platform.iam.IdentityProvider.OIDC.CorrelationRule correlation_rule = 6;
    */
@@ -223,7 +415,7 @@ export type IdentityProvider_OIDCJson = {
   groupsClaim?: string;
 
   /**
-   * Claim that identifies a person. Cannot be changed.
+   * Claim that identifies a person. It must be equal to the `externalId` of the person's SCIM user. Cannot be changed.
    *
    * @generated from field: platform.iam.IdentityProvider.OIDC.CorrelationRule correlation_rule = 6;
    */
@@ -242,7 +434,7 @@ export type IdentityProvider_OIDCJson = {
  * Use `create(IdentityProvider_OIDCSchema)` to create a new message.
  */
 export const IdentityProvider_OIDCSchema: GenMessage<IdentityProvider_OIDC, {jsonType: IdentityProvider_OIDCJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_identity_provider, 0, 0);
+  messageDesc(file_platform_iam_identity_provider, 0, 1);
 
 /**
  * Claims that can identify a person.
@@ -290,7 +482,7 @@ export type IdentityProvider_OIDC_CorrelationRuleJson = "CORRELATION_RULE_UNSPEC
  * Describes the enum platform.iam.IdentityProvider.OIDC.CorrelationRule.
  */
 export const IdentityProvider_OIDC_CorrelationRuleSchema: GenEnum<IdentityProvider_OIDC_CorrelationRule, IdentityProvider_OIDC_CorrelationRuleJson> = /*@__PURE__*/
-  enumDesc(file_platform_iam_identity_provider, 0, 0, 0);
+  enumDesc(file_platform_iam_identity_provider, 0, 1, 0);
 
 /**
  * Request of `IdentityProviders.Create`.
@@ -475,6 +667,614 @@ export const IdentityProviderListSchema: GenMessage<IdentityProviderList, {jsonT
   messageDesc(file_platform_iam_identity_provider, 4);
 
 /**
+ * Request of `IdentityProviders.GenerateScimToken`.
+ *
+ * @generated from message platform.iam.GenerateScimTokenRequest
+ */
+export type GenerateScimTokenRequest = Message<"platform.iam.GenerateScimTokenRequest"> & {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_id = 1;
+   */
+  identityProviderId: string;
+
+  /**
+   * Time at which the token expires, at most two years from now. Default: in one year.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 2;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * The token does not expire. Must not be set together with `expire_time`.
+   *
+   * @generated from field: bool never_expires = 3;
+   */
+  neverExpires: boolean;
+};
+
+/**
+ * Request of `IdentityProviders.GenerateScimToken`.
+ *
+ * @generated from message platform.iam.GenerateScimTokenRequest
+ */
+export type GenerateScimTokenRequestJson = {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_id = 1;
+   */
+  identityProviderId?: string;
+
+  /**
+   * Time at which the token expires, at most two years from now. Default: in one year.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 2;
+   */
+  expireTime?: TimestampJson;
+
+  /**
+   * The token does not expire. Must not be set together with `expire_time`.
+   *
+   * @generated from field: bool never_expires = 3;
+   */
+  neverExpires?: boolean;
+};
+
+/**
+ * Describes the message platform.iam.GenerateScimTokenRequest.
+ * Use `create(GenerateScimTokenRequestSchema)` to create a new message.
+ */
+export const GenerateScimTokenRequestSchema: GenMessage<GenerateScimTokenRequest, {jsonType: GenerateScimTokenRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_identity_provider, 5);
+
+/**
+ * Response of `IdentityProviders.GenerateScimToken`.
+ *
+ * @generated from message platform.iam.GenerateScimTokenResponse
+ */
+export type GenerateScimTokenResponse = Message<"platform.iam.GenerateScimTokenResponse"> & {
+  /**
+   * The token: `cgscim_` and 64 hexadecimal digits. It cannot be read again.
+   *
+   * @generated from field: string token = 1;
+   */
+  token: string;
+
+  /**
+   * URL below which the SCIM endpoints are.
+   *
+   * @generated from field: string endpoint_url = 2;
+   */
+  endpointUrl: string;
+
+  /**
+   * Time at which the token expires. Absent if it does not expire.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 3;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_id = 4;
+   */
+  identityProviderId: string;
+
+  /**
+   * Version of the SCIM settings after this call.
+   *
+   * @generated from field: string etag = 5;
+   */
+  etag: string;
+};
+
+/**
+ * Response of `IdentityProviders.GenerateScimToken`.
+ *
+ * @generated from message platform.iam.GenerateScimTokenResponse
+ */
+export type GenerateScimTokenResponseJson = {
+  /**
+   * The token: `cgscim_` and 64 hexadecimal digits. It cannot be read again.
+   *
+   * @generated from field: string token = 1;
+   */
+  token?: string;
+
+  /**
+   * URL below which the SCIM endpoints are.
+   *
+   * @generated from field: string endpoint_url = 2;
+   */
+  endpointUrl?: string;
+
+  /**
+   * Time at which the token expires. Absent if it does not expire.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 3;
+   */
+  expireTime?: TimestampJson;
+
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_id = 4;
+   */
+  identityProviderId?: string;
+
+  /**
+   * Version of the SCIM settings after this call.
+   *
+   * @generated from field: string etag = 5;
+   */
+  etag?: string;
+};
+
+/**
+ * Describes the message platform.iam.GenerateScimTokenResponse.
+ * Use `create(GenerateScimTokenResponseSchema)` to create a new message.
+ */
+export const GenerateScimTokenResponseSchema: GenMessage<GenerateScimTokenResponse, {jsonType: GenerateScimTokenResponseJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_identity_provider, 6);
+
+/**
+ * Request of `IdentityProviders.RegenerateScimToken`.
+ *
+ * @generated from message platform.iam.RegenerateScimTokenRequest
+ */
+export type RegenerateScimTokenRequest = Message<"platform.iam.RegenerateScimTokenRequest"> & {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_id = 1;
+   */
+  identityProviderId: string;
+
+  /**
+   * For how long the previous token goes on working. Default: one hour. More than 24 hours means 24 hours; 0 ends it at
+   * once.
+   *
+   * @generated from field: google.protobuf.Duration overlap = 2;
+   */
+  overlap?: Duration | undefined;
+
+  /**
+   * Time at which the new token expires, at most two years from now. Default: in one year.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 3;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * The `etag` of the SCIM settings. If they have changed since then, the call fails with code 10.
+   *
+   * @generated from field: string etag = 4;
+   */
+  etag: string;
+
+  /**
+   * The new token does not expire. Must not be set together with `expire_time`.
+   *
+   * @generated from field: bool never_expires = 5;
+   */
+  neverExpires: boolean;
+};
+
+/**
+ * Request of `IdentityProviders.RegenerateScimToken`.
+ *
+ * @generated from message platform.iam.RegenerateScimTokenRequest
+ */
+export type RegenerateScimTokenRequestJson = {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_id = 1;
+   */
+  identityProviderId?: string;
+
+  /**
+   * For how long the previous token goes on working. Default: one hour. More than 24 hours means 24 hours; 0 ends it at
+   * once.
+   *
+   * @generated from field: google.protobuf.Duration overlap = 2;
+   */
+  overlap?: DurationJson;
+
+  /**
+   * Time at which the new token expires, at most two years from now. Default: in one year.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 3;
+   */
+  expireTime?: TimestampJson;
+
+  /**
+   * The `etag` of the SCIM settings. If they have changed since then, the call fails with code 10.
+   *
+   * @generated from field: string etag = 4;
+   */
+  etag?: string;
+
+  /**
+   * The new token does not expire. Must not be set together with `expire_time`.
+   *
+   * @generated from field: bool never_expires = 5;
+   */
+  neverExpires?: boolean;
+};
+
+/**
+ * Describes the message platform.iam.RegenerateScimTokenRequest.
+ * Use `create(RegenerateScimTokenRequestSchema)` to create a new message.
+ */
+export const RegenerateScimTokenRequestSchema: GenMessage<RegenerateScimTokenRequest, {jsonType: RegenerateScimTokenRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_identity_provider, 7);
+
+/**
+ * Response of `IdentityProviders.RegenerateScimToken`.
+ *
+ * @generated from message platform.iam.RegenerateScimTokenResponse
+ */
+export type RegenerateScimTokenResponse = Message<"platform.iam.RegenerateScimTokenResponse"> & {
+  /**
+   * The new token: `cgscim_` and 64 hexadecimal digits. It cannot be read again.
+   *
+   * @generated from field: string token = 1;
+   */
+  token: string;
+
+  /**
+   * URL below which the SCIM endpoints are.
+   *
+   * @generated from field: string endpoint_url = 2;
+   */
+  endpointUrl: string;
+
+  /**
+   * Time at which the new token expires. Absent if it does not expire.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 3;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_id = 4;
+   */
+  identityProviderId: string;
+
+  /**
+   * Version of the SCIM settings after this call.
+   *
+   * @generated from field: string etag = 5;
+   */
+  etag: string;
+
+  /**
+   * Time at which the previous token stops working. Absent if it did not work any more.
+   *
+   * @generated from field: google.protobuf.Timestamp previous_token_expire_time = 6;
+   */
+  previousTokenExpireTime?: Timestamp | undefined;
+
+  /**
+   * The overlap that was requested, or the default. The previous token may expire before.
+   *
+   * @generated from field: google.protobuf.Duration requested_overlap = 7;
+   */
+  requestedOverlap?: Duration | undefined;
+};
+
+/**
+ * Response of `IdentityProviders.RegenerateScimToken`.
+ *
+ * @generated from message platform.iam.RegenerateScimTokenResponse
+ */
+export type RegenerateScimTokenResponseJson = {
+  /**
+   * The new token: `cgscim_` and 64 hexadecimal digits. It cannot be read again.
+   *
+   * @generated from field: string token = 1;
+   */
+  token?: string;
+
+  /**
+   * URL below which the SCIM endpoints are.
+   *
+   * @generated from field: string endpoint_url = 2;
+   */
+  endpointUrl?: string;
+
+  /**
+   * Time at which the new token expires. Absent if it does not expire.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 3;
+   */
+  expireTime?: TimestampJson;
+
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_id = 4;
+   */
+  identityProviderId?: string;
+
+  /**
+   * Version of the SCIM settings after this call.
+   *
+   * @generated from field: string etag = 5;
+   */
+  etag?: string;
+
+  /**
+   * Time at which the previous token stops working. Absent if it did not work any more.
+   *
+   * @generated from field: google.protobuf.Timestamp previous_token_expire_time = 6;
+   */
+  previousTokenExpireTime?: TimestampJson;
+
+  /**
+   * The overlap that was requested, or the default. The previous token may expire before.
+   *
+   * @generated from field: google.protobuf.Duration requested_overlap = 7;
+   */
+  requestedOverlap?: DurationJson;
+};
+
+/**
+ * Describes the message platform.iam.RegenerateScimTokenResponse.
+ * Use `create(RegenerateScimTokenResponseSchema)` to create a new message.
+ */
+export const RegenerateScimTokenResponseSchema: GenMessage<RegenerateScimTokenResponse, {jsonType: RegenerateScimTokenResponseJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_identity_provider, 8);
+
+/**
+ * Request of `IdentityProviders.RevokeScimToken`. It has no etag, because a token that may be known to others
+ * must be revoked in any case.
+ *
+ * @generated from message platform.iam.RevokeScimTokenRequest
+ */
+export type RevokeScimTokenRequest = Message<"platform.iam.RevokeScimTokenRequest"> & {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_id = 1;
+   */
+  identityProviderId: string;
+};
+
+/**
+ * Request of `IdentityProviders.RevokeScimToken`. It has no etag, because a token that may be known to others
+ * must be revoked in any case.
+ *
+ * @generated from message platform.iam.RevokeScimTokenRequest
+ */
+export type RevokeScimTokenRequestJson = {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_id = 1;
+   */
+  identityProviderId?: string;
+};
+
+/**
+ * Describes the message platform.iam.RevokeScimTokenRequest.
+ * Use `create(RevokeScimTokenRequestSchema)` to create a new message.
+ */
+export const RevokeScimTokenRequestSchema: GenMessage<RevokeScimTokenRequest, {jsonType: RevokeScimTokenRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_identity_provider, 9);
+
+/**
+ * Response of `IdentityProviders.RevokeScimToken`.
+ *
+ * @generated from message platform.iam.RevokeScimTokenResponse
+ */
+export type RevokeScimTokenResponse = Message<"platform.iam.RevokeScimTokenResponse"> & {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_id = 1;
+   */
+  identityProviderId: string;
+
+  /**
+   * Version of the SCIM settings after this call.
+   *
+   * @generated from field: string etag = 2;
+   */
+  etag: string;
+
+  /**
+   * Whether provisioning is on. The call does not change it.
+   *
+   * @generated from field: bool enabled = 3;
+   */
+  enabled: boolean;
+
+  /**
+   * Time of the revocation.
+   *
+   * @generated from field: google.protobuf.Timestamp revoke_time = 4;
+   */
+  revokeTime?: Timestamp | undefined;
+};
+
+/**
+ * Response of `IdentityProviders.RevokeScimToken`.
+ *
+ * @generated from message platform.iam.RevokeScimTokenResponse
+ */
+export type RevokeScimTokenResponseJson = {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_id = 1;
+   */
+  identityProviderId?: string;
+
+  /**
+   * Version of the SCIM settings after this call.
+   *
+   * @generated from field: string etag = 2;
+   */
+  etag?: string;
+
+  /**
+   * Whether provisioning is on. The call does not change it.
+   *
+   * @generated from field: bool enabled = 3;
+   */
+  enabled?: boolean;
+
+  /**
+   * Time of the revocation.
+   *
+   * @generated from field: google.protobuf.Timestamp revoke_time = 4;
+   */
+  revokeTime?: TimestampJson;
+};
+
+/**
+ * Describes the message platform.iam.RevokeScimTokenResponse.
+ * Use `create(RevokeScimTokenResponseSchema)` to create a new message.
+ */
+export const RevokeScimTokenResponseSchema: GenMessage<RevokeScimTokenResponse, {jsonType: RevokeScimTokenResponseJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_identity_provider, 10);
+
+/**
+ * Request of `IdentityProviders.SetScimEnabled`.
+ *
+ * @generated from message platform.iam.SetScimEnabledRequest
+ */
+export type SetScimEnabledRequest = Message<"platform.iam.SetScimEnabledRequest"> & {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_id = 1;
+   */
+  identityProviderId: string;
+
+  /**
+   * Whether provisioning is to be on. Turning it on needs no token, and turning it off keeps the token, the SCIM users
+   * and the SCIM groups.
+   *
+   * @generated from field: bool enabled = 2;
+   */
+  enabled: boolean;
+
+  /**
+   * The `etag` of the SCIM settings. If they have changed since then, the call fails with code 10.
+   *
+   * @generated from field: string etag = 3;
+   */
+  etag: string;
+};
+
+/**
+ * Request of `IdentityProviders.SetScimEnabled`.
+ *
+ * @generated from message platform.iam.SetScimEnabledRequest
+ */
+export type SetScimEnabledRequestJson = {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_id = 1;
+   */
+  identityProviderId?: string;
+
+  /**
+   * Whether provisioning is to be on. Turning it on needs no token, and turning it off keeps the token, the SCIM users
+   * and the SCIM groups.
+   *
+   * @generated from field: bool enabled = 2;
+   */
+  enabled?: boolean;
+
+  /**
+   * The `etag` of the SCIM settings. If they have changed since then, the call fails with code 10.
+   *
+   * @generated from field: string etag = 3;
+   */
+  etag?: string;
+};
+
+/**
+ * Describes the message platform.iam.SetScimEnabledRequest.
+ * Use `create(SetScimEnabledRequestSchema)` to create a new message.
+ */
+export const SetScimEnabledRequestSchema: GenMessage<SetScimEnabledRequest, {jsonType: SetScimEnabledRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_identity_provider, 11);
+
+/**
+ * Response of `IdentityProviders.SetScimEnabled`.
+ *
+ * @generated from message platform.iam.SetScimEnabledResponse
+ */
+export type SetScimEnabledResponse = Message<"platform.iam.SetScimEnabledResponse"> & {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_id = 1;
+   */
+  identityProviderId: string;
+
+  /**
+   * Whether provisioning is on.
+   *
+   * @generated from field: bool enabled = 2;
+   */
+  enabled: boolean;
+
+  /**
+   * Version of the SCIM settings after this call.
+   *
+   * @generated from field: string etag = 3;
+   */
+  etag: string;
+};
+
+/**
+ * Response of `IdentityProviders.SetScimEnabled`.
+ *
+ * @generated from message platform.iam.SetScimEnabledResponse
+ */
+export type SetScimEnabledResponseJson = {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_id = 1;
+   */
+  identityProviderId?: string;
+
+  /**
+   * Whether provisioning is on.
+   *
+   * @generated from field: bool enabled = 2;
+   */
+  enabled?: boolean;
+
+  /**
+   * Version of the SCIM settings after this call.
+   *
+   * @generated from field: string etag = 3;
+   */
+  etag?: string;
+};
+
+/**
+ * Describes the message platform.iam.SetScimEnabledResponse.
+ * Use `create(SetScimEnabledResponseSchema)` to create a new message.
+ */
+export const SetScimEnabledResponseSchema: GenMessage<SetScimEnabledResponse, {jsonType: SetScimEnabledResponseJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_identity_provider, 12);
+
+/**
  * Identity providers in version 1 of the API. The rules are those of
  * `platform.iam.v2beta1.IdentityProvidersService`.
  *
@@ -504,7 +1304,8 @@ export const IdentityProviders: GenService<{
     output: typeof IdentityProviderSchema;
   },
   /**
-   * Lists all identity providers that the caller may see and that match. If none match, the list is empty.
+   * Lists all identity providers that the caller may see and that match. If none match, the list is empty. `scim` is
+   * returned only if the request has an `id`.
    *
    * @generated from rpc platform.iam.IdentityProviders.List
    */
@@ -514,7 +1315,7 @@ export const IdentityProviders: GenService<{
     output: typeof IdentityProviderListSchema;
   },
   /**
-   * Deletes an identity provider. People who signed in with it keep their role bindings.
+   * Deletes an identity provider with its SCIM users and groups. People who signed in with it keep their role bindings.
    *
    * @generated from rpc platform.iam.IdentityProviders.Delete
    */
@@ -522,6 +1323,53 @@ export const IdentityProviders: GenService<{
     methodKind: "unary";
     input: typeof DeleteIdentityProviderRequestSchema;
     output: typeof EmptySchema;
+  },
+  /**
+   * Creates the first SCIM token of an identity provider. The OpenID Connect provider uses it to provision people and
+   * groups. Provisioning stays off until `SetScimEnabled` turns it on. The token is in this response only: the server
+   * stores its SHA-256 digest. If the provider has or had a token, use `RegenerateScimToken`.
+   *
+   * @generated from rpc platform.iam.IdentityProviders.GenerateScimToken
+   */
+  generateScimToken: {
+    methodKind: "unary";
+    input: typeof GenerateScimTokenRequestSchema;
+    output: typeof GenerateScimTokenResponseSchema;
+  },
+  /**
+   * Replaces the SCIM token of an identity provider, also if it has expired or was revoked. A token that still works
+   * goes on working for the time in `overlap`, so that the OpenID Connect provider can be configured with the new one.
+   * The new token is in this response only.
+   *
+   * @generated from rpc platform.iam.IdentityProviders.RegenerateScimToken
+   */
+  regenerateScimToken: {
+    methodKind: "unary";
+    input: typeof RegenerateScimTokenRequestSchema;
+    output: typeof RegenerateScimTokenResponseSchema;
+  },
+  /**
+   * Revokes the SCIM token of an identity provider, and the previous token if it still works. The next request with one
+   * of them is refused. Whether provisioning is enabled does not change.
+   *
+   * @generated from rpc platform.iam.IdentityProviders.RevokeScimToken
+   */
+  revokeScimToken: {
+    methodKind: "unary";
+    input: typeof RevokeScimTokenRequestSchema;
+    output: typeof RevokeScimTokenResponseSchema;
+  },
+  /**
+   * Turns provisioning by SCIM on or off. Turning it on requires that at least two identities are bound to the role
+   * `owner` in the organization itself, so that provisioning cannot lock out its only owner. While it is on, only people
+   * with an active SCIM user can sign in through the provider.
+   *
+   * @generated from rpc platform.iam.IdentityProviders.SetScimEnabled
+   */
+  setScimEnabled: {
+    methodKind: "unary";
+    input: typeof SetScimEnabledRequestSchema;
+    output: typeof SetScimEnabledResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_platform_iam_identity_provider, 0);

@@ -22,10 +22,12 @@ export const accountConfiguration = ({
     const { AuthorizationCode, DeviceCode, RefreshToken } = entities
     // If the time of the sign-in is unknown, 0 is used. The token is then not valid if the person has ever signed out
     // everywhere.
-    const signedInAt = (AuthorizationCode ?? DeviceCode ?? RefreshToken)?.authTime ?? 0
+    const source = AuthorizationCode ?? DeviceCode ?? RefreshToken
+    const signedInAt = source?.authTime ?? 0
+    const provider = source?.acr
     const email = (await findPerson(person))?.email
     return {
-      ...signInClaim({ person, signedInAt, id: signInIdOf(grantId) }),
+      ...signInClaim({ person, signedInAt, id: signInIdOf(grantId), ...(provider && { provider }) }),
       ...(email && { email, email_verified: true }),
     }
   },

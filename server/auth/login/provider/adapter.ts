@@ -13,7 +13,7 @@ import type { ExpiringState, ExpiringStates, Payload, StateKeys } from '../expir
 import type { PageRequest } from '../page-request.ts'
 import type { SealedStates } from '../sealed-states.ts'
 import { isSealedKind } from '../sealed-states.ts'
-import { identityOf, loginOf } from '../state-identity.ts'
+import { identityOf, loginOf, providerOf } from '../state-identity.ts'
 
 /** For states that oidc-provider stores without a lifetime: the lifetime of refresh tokens, which is the longest. */
 const defaultLifetimeSeconds = 30 * 24 * 60 * 60
@@ -95,6 +95,7 @@ function keysOf(kind: string, id: string, payload: AdapterPayload): StateKeys {
     userCode: payload.userCode,
     sessionUid: payload.uid,
     identity: identityOf(payload as Payload),
+    provider: providerOf(payload as Payload),
   }
 }
 

@@ -53,7 +53,10 @@ async function redeemCode(
   })
   // If the time of the sign-in is unknown, 0 is used. The token is then not valid if the person has ever
   // signed out everywhere.
-  return { person: code.accountId, signedInAt: code.authTime ?? 0, id: signInIdOf(code.grantId ?? '') }
+  return {
+    ...{ person: code.accountId, signedInAt: code.authTime ?? 0, id: signInIdOf(code.grantId ?? '') },
+    ...(code.acr && { provider: code.acr }),
+  }
 }
 
 /** In seconds; short, because the program only exchanges the token for another. */

@@ -15,7 +15,7 @@ export async function issueTokens(
   browserSignIn: SignIn,
 ): Promise<{ token: string; refreshToken: string | undefined }> {
   const { store, exchange, refreshTokens, authUrl, baseUrl } = deps
-  const { person: identity, signedInAt } = browserSignIn
+  const { person: identity } = browserSignIn
   const groups = await Promise.all(scopes.map((scope) => findGroup(store, scope, identity)))
   const limits = requestedLimits({ scopes: groups, cap: [] }, () => true)
   // A refresh token has no limits, and is issued only for the person's own identity.
@@ -24,7 +24,7 @@ export async function issueTokens(
   // An access token that is issued with a refresh token belongs to the new sign-in that the refresh token starts, not
   // to that of the browser. It therefore stays valid when the browser's session ends, and stops working when the
   // refresh token is revoked.
-  const signIn = hasRefreshToken ? refreshTokens.start(identity, signedInAt) : browserSignIn
+  const signIn = hasRefreshToken ? refreshTokens.start(browserSignIn) : browserSignIn
   const ownToken = await mintToken(deps, { identity, audience: authUrl, signIn })
   const { token } = await exchange(ownToken, { identity: requested, audiences, limits })
   if (!hasRefreshToken) return { token, refreshToken: undefined }

@@ -21,13 +21,14 @@ export async function finishSignIn(
 ): Promise<PageResponse> {
   const { people, provider, now } = deps
   const invite = parameterOf(interaction, 'invite')
-  const { identity, signedInAt } = await writeWithRetry(deps, function* () {
+  const { identity, idp, signedInAt } = await writeWithRetry(deps, function* () {
     const authenticated = typeof person === 'function' ? yield* person() : person
     if (invite !== '') yield* people.acceptInvite(invite, authenticated)
-    const { identity } = authenticated
-    return { identity, signedInAt: yield* newSignInTime(identity, now()) }
+    const { identity, provider: idp } = authenticated
+    return { identity, idp, signedInAt: yield* newSignInTime(identity, now(), idp) }
   })
-  const result = { login: { accountId: identity, amr: [by], ts: signedInAt }, consent: {} }
+  const login = { accountId: identity, amr: [by], ts: signedInAt, ...(idp !== undefined && { acr: idp }) }
+  const result = { login, consent: {} }
   const location = await provider().interactionResult(request.request, request.response, result)
   await endSessionOfOtherPerson(deps, interaction, identity)
   deps.recordLastSeen(identity)

@@ -59,14 +59,15 @@ export async function returnFromOrganization(
   const { upstream, people, findPerson } = deps
   const interaction = await requireInteraction(deps, request)
   try {
-    const { person, provider } = await finishUpstream(upstream, request.query, interaction.uid)
+    const provided = await finishUpstream(upstream, request.query, interaction.uid)
+    const { person, provider } = provided
     const isKnown = await findPerson(userUid(person.issuer, person.subject))
     if (!isKnown && parameterOf(interaction, 'skip_registration') === 'true')
       return await refuseSignIn(deps, request, notRegistered, 'there is no account, and none may be created')
     return await finishSignIn(deps, request, interaction, 'fed', function* () {
-      const identity = yield* people.ensure(person)
+      const identity = yield* people.ensureProvided(provided)
       yield* people.grantDefaultRole(provider, identity)
-      return { identity, email: person.email }
+      return { identity, email: person.email, provider }
     })
   } catch (error) {
     const reason = error instanceof Error ? String(error.cause ?? error.message) : ''

@@ -11,7 +11,10 @@ export async function continueSession(deps: SignInDependencies, request: PageReq
   const person = identity && (await deps.findPerson(identity))
   if (!identity || !person) return showLoginForm(deps, interaction)
   try {
-    return await finishSignIn(deps, request, interaction, 'session', { identity, email: person.email })
+    const provider = interaction.session?.acr
+    return await finishSignIn(deps, request, interaction, 'session', {
+      ...{ identity, email: person.email, provider },
+    })
   } catch (error) {
     return showLoginError(deps, interaction, error, 'email')
   }

@@ -1,17 +1,17 @@
 import * as oidc from 'openid-client'
-import type { Person } from '../../../wire/person.ts'
+import type { ProvidedPerson } from '../people.ts'
 import { openState } from './authorization-state.ts'
 import { configurationOf } from './configuration.ts'
-import { personOf } from './person.ts'
+import { externalIdOf, personOf } from './person.ts'
 import type { Upstream } from './upstream.ts'
 import { requireProvider, upstreamFailed } from './upstream.ts'
 
-/** Redeems the code that a browser brings from a provider. Returns the person and the uid of the provider. */
+/** Redeems the code that a browser brings from a provider. */
 export async function finishUpstream(
   upstream: Upstream,
   query: URLSearchParams,
   interaction: string,
-): Promise<{ person: Person; provider: string }> {
+): Promise<ProvidedPerson> {
   const sealed = query.get('state') ?? ''
   const state = openState(upstream, sealed)
   if (state.interaction !== interaction)
@@ -30,7 +30,8 @@ export async function finishUpstream(
       ...(pkceEnabled && { pkceCodeVerifier: state.verifier }),
     })
     const claims = tokens.claims() as oidc.IDToken // present, since idTokenExpected
-    return { person: personOf(provider, claims), provider: provider.uid }
+    const person = personOf(provider, claims)
+    return { person, provider: provider.uid, externalId: externalIdOf(provider, person) }
   } catch (cause) {
     throw upstreamFailed(cause)
   }

@@ -11,8 +11,16 @@ export function personOf({ configuration, domain }: KnownProvider, claims: IdTok
   const person = personBySubject(issuer, claims, domain)
   if (correlationRule !== CorrelationRule.OID_EQUALS_EXTERNAL_ID) return person
   // The prefix keeps an oid from being mistaken for the subject of another person.
-  return { ...person, subject: `oid:${requireText('oid', claims.oid)}` }
+  return { ...person, subject: `${oidPrefix}${requireText('oid', claims.oid)}` }
 }
+
+const oidPrefix = 'oid:'
+
+/** The claim by which a provider correlates people: it is the `externalId` of their SCIM users. */
+export const externalIdOf = ({ configuration }: KnownProvider, { subject }: Person) =>
+  configuration.correlationRule === CorrelationRule.OID_EQUALS_EXTERNAL_ID
+    ? subject.slice(oidPrefix.length)
+    : subject
 
 /**
  * The person that a token names by its subject. `domain` is the domain whose e-mail addresses the issuer may verify.

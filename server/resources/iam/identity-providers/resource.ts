@@ -22,22 +22,22 @@ import type { Work } from '../../../store/work.ts'
 import { createResource } from '../../create.ts'
 import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
-import { getResource } from '../../get.ts'
 import { equalTo, listResources } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
 import { readResource } from '../../stored-resource.ts'
 import { isNamed, updateResource } from '../../update.ts'
 import { requireDelegable, requireOwner } from '../delegation.ts'
 import { groups } from '../groups/table.ts'
+import { scimMethods } from './scim-methods.ts'
 import { identityProviders } from './table.ts'
 
 function identityProvidersMethods(deps: Dependencies) {
-  const { store, settings } = deps
+  const { settings } = deps
   const { issuerRule } = settings
   const seal = (secret: string) => (secret === '' ? '' : settings.sealSecret(secret))
 
   return {
-    getIdentityProvider: (call: Call) => getResource(store, identityProviders, call),
+    ...scimMethods(deps),
 
     listIdentityProviders: (call: Call<ListIdentityProvidersRequest>) =>
       listResources(deps, identityProviders, call, {

@@ -5,12 +5,22 @@ import type { IdentityProvidersService as IdentityProvidersServiceMessages } fro
 export type {
   CreateIdentityProviderRequestJson,
   DeleteIdentityProviderRequestJson,
+  GenerateScimTokenRequestJson,
+  GenerateScimTokenResponseJson,
   GetIdentityProviderRequestJson,
   IdentityProviderJson,
   IdentityProvider_OIDCJson,
   IdentityProvider_OIDC_CorrelationRuleJson,
+  IdentityProvider_SCIMJson,
+  IdentityProvider_SCIM_CredentialStateJson,
   ListIdentityProvidersRequestJson,
   ListIdentityProvidersResponseJson,
+  RegenerateScimTokenRequestJson,
+  RegenerateScimTokenResponseJson,
+  RevokeScimTokenRequestJson,
+  RevokeScimTokenResponseJson,
+  SetScimEnabledRequestJson,
+  SetScimEnabledResponseJson,
   UpdateIdentityProviderRequestJson,
 } from './identity_provider_pb.ts'
 
@@ -20,4 +30,8 @@ export const IdentityProvidersService: Routes<typeof IdentityProvidersServiceMes
   createIdentityProvider: {"verb":"POST","path":"/iam/v2beta1/identityProviders/{parent=**}","body":"identityProvider","isCreate":true},
   updateIdentityProvider: {"verb":"PATCH","path":"/iam/v2beta1/identityProviders/{identityProvider.uid=**}","body":"identityProvider"},
   deleteIdentityProvider: {"verb":"DELETE","path":"/iam/v2beta1/identityProviders/{uid=**}"},
+  generateScimToken: {"verb":"POST","path":"/iam/v2beta1/identityProviders/{identityProviderUid=**}:generateScimToken","body":"*"},
+  regenerateScimToken: {"verb":"POST","path":"/iam/v2beta1/identityProviders/{identityProviderUid=**}:regenerateScimToken","body":"*"},
+  revokeScimToken: {"verb":"POST","path":"/iam/v2beta1/identityProviders/{identityProviderUid=**}:revokeScimToken","body":"*"},
+  setScimEnabled: {"verb":"POST","path":"/iam/v2beta1/identityProviders/{identityProviderUid=**}:setScimEnabled","body":"*"},
 }

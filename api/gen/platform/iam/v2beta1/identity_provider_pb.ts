@@ -6,8 +6,8 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
-import type { EmptySchema, FieldMask, FieldMaskJson, Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, DurationJson, EmptySchema, FieldMask, FieldMaskJson, Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_platform_common_access } from "../../common/access_pb.ts";
 import { file_platform_common_resource } from "../../common/resource_pb.ts";
 import { file_platform_common_rules } from "../../common/rules_pb.ts";
@@ -19,7 +19,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file platform/iam/v2beta1/identity_provider.proto.
  */
 export const file_platform_iam_v2beta1_identity_provider: GenFile = /*@__PURE__*/
-  fileDesc("CixwbGF0Zm9ybS9pYW0vdjJiZXRhMS9pZGVudGl0eV9wcm92aWRlci5wcm90bxIUcGxhdGZvcm0uaWFtLnYyYmV0YTEi+wgKEElkZW50aXR5UHJvdmlkZXISFAoDdWlkGAEgASgJQgfgQQPQwRgBEjEKBG5hbWUYAiABKAlCI+BBAtrBGBwKEl5bYS16MC05IC5fLV17MSx9JBD/AVoDc3NvEi8KC2Rlc2NyaXB0aW9uGAMgASgJQhrawRgWEIAESAFaD3NpZ24taW4gb2YgYWNtZRI0CgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI0Cgt1cGRhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxJJCgxkZWZhdWx0X3JvbGUYBiABKAlCM+BBAtrBGCwgAVooNjM5MjFiMmM0NDYxN2UzZjI2MDM4NTE1MzdiZTAxMjNhZjRhNTdkNxJFCgRvaWRjGBQgASgLMisucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHlQcm92aWRlci5PSURDQgjawRgEWgJ7fUgAGrwECgRPSURDEjgKBmlzc3VlchgBIAEoCUIo4EEC2sEYIRCACFoaaHR0cHM6Ly9sb2dpbi5hY21lLmV4YW1wbGVwARInCgljbGllbnRfaWQYAiABKAlCFOBBAtrBGA0QgAhaBnN0ZW1tYXABEksKDWNsaWVudF9zZWNyZXQYAyABKAlCNOBBBNrBGC0QgCBQAVoYYSBzZWNyZXQgb2YgdGhlIHByb3ZpZGVyagxwa2NlX2VuYWJsZWQSKgoRYWRkaXRpb25hbF9zY29wZXMYBCADKAlCD9rBGAsQ/wEYMloCW11wARInCgxncm91cHNfY2xhaW0YBSABKAlCEdrBGA0Q/wFaBmdyb3Vwc3ABEnwKEGNvcnJlbGF0aW9uX3J1bGUYBiABKA4yOy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eVByb3ZpZGVyLk9JREMuQ29ycmVsYXRpb25SdWxlQiXgQQXawRgeWhxDT1JSRUxBVElPTl9SVUxFX1VOU1BFQ0lGSUVEEiEKDHBrY2VfZW5hYmxlZBgHIAEoCEIL2sEYB1oFZmFsc2UijQEKD0NvcnJlbGF0aW9uUnVsZRIgChxDT1JSRUxBVElPTl9SVUxFX1VOU1BFQ0lGSUVEEAASKwonQ09SUkVMQVRJT05fUlVMRV9TVUJfRVFVQUxTX0VYVEVSTkFMX0lEEAESKwonQ09SUkVMQVRJT05fUlVMRV9PSURfRVFVQUxTX0VYVEVSTkFMX0lEEAI6mAHiwRiTAQoMCgROQU1FEgRuYW1lChUKBklTU1VFUhILb2lkYy5pc3N1ZXIKGgoGQ0xJRU5UEg5vaWRjLmNsaWVudF9pZBgBCh4KDERFRkFVTFQgUk9MRRIMZGVmYXVsdF9yb2xlGAEKHAoLREVTQ1JJUFRJT04SC2Rlc2NyaXB0aW9uGAEKEgoDQUdFEgtjcmVhdGVfdGltZUIVCg1jb25maWd1cmF0aW9uEgTwwRgBIskBChxMaXN0SWRlbnRpdHlQcm92aWRlcnNSZXF1ZXN0EikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIVCgRuYW1lGAIgASgJQgfawRgDEP8BEhkKCXBhZ2Vfc2l6ZRgKIAEoBUIG2sEYAigBEhsKCnBhZ2VfdG9rZW4YCyABKAlCB9rBGAMQgCASGQoIb3JkZXJfYnkYDCABKAlCB9rBGAMQgAgSFAoEc2tpcBgNIAEoBUIG2sEYAigBIr8BCh1MaXN0SWRlbnRpdHlQcm92aWRlcnNSZXNwb25zZRJCChJpZGVudGl0eV9wcm92aWRlcnMYASADKAsyJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eVByb3ZpZGVyEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG2sEYAjgBEhgKC3RvdGFsX2NvdW50GAMgASgDSACIAQESDwoHc2tpcHBlZBgEIAEoBUIOCgxfdG90YWxfY291bnQiMgoaR2V0SWRlbnRpdHlQcm92aWRlclJlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBIoABCh1DcmVhdGVJZGVudGl0eVByb3ZpZGVyUmVxdWVzdBIXCgZwYXJlbnQYASABKAlCB+BBAtDBGAESRgoRaWRlbnRpdHlfcHJvdmlkZXIYAiABKAsyJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eVByb3ZpZGVyQgPgQQIinAEKHVVwZGF0ZUlkZW50aXR5UHJvdmlkZXJSZXF1ZXN0EkoKEWlkZW50aXR5X3Byb3ZpZGVyGAEgASgLMiYucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHlQcm92aWRlckIH4EEC0MEYARIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siNQodRGVsZXRlSWRlbnRpdHlQcm92aWRlclJlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBMs4JChhJZGVudGl0eVByb3ZpZGVyc1NlcnZpY2USsgEKFUxpc3RJZGVudGl0eVByb3ZpZGVycxIyLnBsYXRmb3JtLmlhbS52MmJldGExLkxpc3RJZGVudGl0eVByb3ZpZGVyc1JlcXVlc3QaMy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0SWRlbnRpdHlQcm92aWRlcnNSZXNwb25zZSIwysEYBgoClwoQAYLT5JMCIBIeL2lhbS92MmJldGExL2lkZW50aXR5UHJvdmlkZXJzEqgBChNHZXRJZGVudGl0eVByb3ZpZGVyEjAucGxhdGZvcm0uaWFtLnYyYmV0YTEuR2V0SWRlbnRpdHlQcm92aWRlclJlcXVlc3QaJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eVByb3ZpZGVyIjfKwRgECgKXCoLT5JMCKRInL2lhbS92MmJldGExL2lkZW50aXR5UHJvdmlkZXJzL3t1aWQ9Kip9EoIDChZDcmVhdGVJZGVudGl0eVByb3ZpZGVyEjMucGxhdGZvcm0uaWFtLnYyYmV0YTEuQ3JlYXRlSWRlbnRpdHlQcm92aWRlclJlcXVlc3QaJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eVByb3ZpZGVyIooCysEYBgoElQqRA+rBGLYBc3RlbW1hIGlkZW50aXR5LXByb3ZpZGVycyBjcmVhdGUgLS1wYXJlbnQgYWNtZSAtLW5hbWUgc3NvIC0tZGVmYXVsdC1yb2xlIHZpZXdlciBcCiAgICAtLW9pZGMuaXNzdWVyIGh0dHBzOi8vbG9naW4uZXhhbXBsZS5jb20gLS1vaWRjLmNsaWVudC1pZCBzdGVtbWEgLS1vaWRjLmNsaWVudC1zZWNyZXQgQHNlY3JldC50eHSC0+STAj86EWlkZW50aXR5X3Byb3ZpZGVyIiovaWFtL3YyYmV0YTEvaWRlbnRpdHlQcm92aWRlcnMve3BhcmVudD0qKn0SqwIKFlVwZGF0ZUlkZW50aXR5UHJvdmlkZXISMy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5VcGRhdGVJZGVudGl0eVByb3ZpZGVyUmVxdWVzdBomLnBsYXRmb3JtLmlhbS52MmJldGExLklkZW50aXR5UHJvdmlkZXIiswHKwRgGCgSWCpED6sEYUXBhc3Mgc2hvdyBzc28gfCBzdGVtbWEgaWRlbnRpdHktcHJvdmlkZXJzIHVwZGF0ZSBhY21lL3NzbyAtLW9pZGMuY2xpZW50LXNlY3JldCBALYLT5JMCTjoRaWRlbnRpdHlfcHJvdmlkZXIyOS9pYW0vdjJiZXRhMS9pZGVudGl0eVByb3ZpZGVycy97aWRlbnRpdHlfcHJvdmlkZXIudWlkPSoqfRKeAQoWRGVsZXRlSWRlbnRpdHlQcm92aWRlchIzLnBsYXRmb3JtLmlhbS52MmJldGExLkRlbGV0ZUlkZW50aXR5UHJvdmlkZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjfKwRgECgKYCoLT5JMCKSonL2lhbS92MmJldGExL2lkZW50aXR5UHJvdmlkZXJzL3t1aWQ9Kip9YgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
+  fileDesc("CixwbGF0Zm9ybS9pYW0vdjJiZXRhMS9pZGVudGl0eV9wcm92aWRlci5wcm90bxIUcGxhdGZvcm0uaWFtLnYyYmV0YTEixg0KEElkZW50aXR5UHJvdmlkZXISFAoDdWlkGAEgASgJQgfgQQPQwRgBEjEKBG5hbWUYAiABKAlCI+BBAtrBGBwKEl5bYS16MC05IC5fLV17MSx9JBD/AVoDc3NvEi8KC2Rlc2NyaXB0aW9uGAMgASgJQhrawRgWEIAESAFaD3NpZ24taW4gb2YgYWNtZRI0CgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI0Cgt1cGRhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxJJCgxkZWZhdWx0X3JvbGUYBiABKAlCM+BBAtrBGCwgAVooNjM5MjFiMmM0NDYxN2UzZjI2MDM4NTE1MzdiZTAxMjNhZjRhNTdkNxJFCgRvaWRjGBQgASgLMisucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHlQcm92aWRlci5PSURDQgjawRgEWgJ7fUgAEj4KBHNjaW0YFSABKAsyKy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eVByb3ZpZGVyLlNDSU1CA+BBAxqIBAoEU0NJTRIUCgdlbmFibGVkGAEgASgIQgPgQQMSGQoMZW5kcG9pbnRfdXJsGAMgASgJQgPgQQMSOgoRdG9rZW5fZXhwaXJlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSQwoacHJldmlvdXNfdG9rZW5fZXhwaXJlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSWgoQY3JlZGVudGlhbF9zdGF0ZRgGIAEoDjI7LnBsYXRmb3JtLmlhbS52MmJldGExLklkZW50aXR5UHJvdmlkZXIuU0NJTS5DcmVkZW50aWFsU3RhdGVCA+BBAxIRCgRldGFnGAcgASgJQgPgQQMiygEKD0NyZWRlbnRpYWxTdGF0ZRIgChxDUkVERU5USUFMX1NUQVRFX1VOU1BFQ0lGSUVEEAASHwobQ1JFREVOVElBTF9TVEFURV9OT1RfSVNTVUVEEAESGQoVQ1JFREVOVElBTF9TVEFURV9MSVZFEAISHAoYQ1JFREVOVElBTF9TVEFURV9FWFBJUkVEEAMSHAoYQ1JFREVOVElBTF9TVEFURV9SRVZPS0VEEAQSHQoZQ1JFREVOVElBTF9TVEFURV9ST1RBVElORxAFSgQIAhADUgxiZWFyZXJfdG9rZW4avAQKBE9JREMSOAoGaXNzdWVyGAEgASgJQijgQQLawRghEIAIWhpodHRwczovL2xvZ2luLmFjbWUuZXhhbXBsZXABEicKCWNsaWVudF9pZBgCIAEoCUIU4EEC2sEYDRCACFoGc3RlbW1hcAESSwoNY2xpZW50X3NlY3JldBgDIAEoCUI04EEE2sEYLRCAIFABWhhhIHNlY3JldCBvZiB0aGUgcHJvdmlkZXJqDHBrY2VfZW5hYmxlZBIqChFhZGRpdGlvbmFsX3Njb3BlcxgEIAMoCUIP2sEYCxD/ARgyWgJbXXABEicKDGdyb3Vwc19jbGFpbRgFIAEoCUIR2sEYDRD/AVoGZ3JvdXBzcAESfAoQY29ycmVsYXRpb25fcnVsZRgGIAEoDjI7LnBsYXRmb3JtLmlhbS52MmJldGExLklkZW50aXR5UHJvdmlkZXIuT0lEQy5Db3JyZWxhdGlvblJ1bGVCJeBBBdrBGB5aHENPUlJFTEFUSU9OX1JVTEVfVU5TUEVDSUZJRUQSIQoMcGtjZV9lbmFibGVkGAcgASgIQgvawRgHWgVmYWxzZSKNAQoPQ29ycmVsYXRpb25SdWxlEiAKHENPUlJFTEFUSU9OX1JVTEVfVU5TUEVDSUZJRUQQABIrCidDT1JSRUxBVElPTl9SVUxFX1NVQl9FUVVBTFNfRVhURVJOQUxfSUQQARIrCidDT1JSRUxBVElPTl9SVUxFX09JRF9FUVVBTFNfRVhURVJOQUxfSUQQAjqYAeLBGJMBCgwKBE5BTUUSBG5hbWUKFQoGSVNTVUVSEgtvaWRjLmlzc3VlcgoaCgZDTElFTlQSDm9pZGMuY2xpZW50X2lkGAEKHgoMREVGQVVMVCBST0xFEgxkZWZhdWx0X3JvbGUYAQocCgtERVNDUklQVElPThILZGVzY3JpcHRpb24YAQoSCgNBR0USC2NyZWF0ZV90aW1lQhUKDWNvbmZpZ3VyYXRpb24SBPDBGAEiyQEKHExpc3RJZGVudGl0eVByb3ZpZGVyc1JlcXVlc3QSKQoEdWlkcBgBIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5VSURQRmlsdGVyEhUKBG5hbWUYAiABKAlCB9rBGAMQ/wESGQoJcGFnZV9zaXplGAogASgFQgbawRgCKAESGwoKcGFnZV90b2tlbhgLIAEoCUIH2sEYAxCAIBIZCghvcmRlcl9ieRgMIAEoCUIH2sEYAxCACBIUCgRza2lwGA0gASgFQgbawRgCKAEivwEKHUxpc3RJZGVudGl0eVByb3ZpZGVyc1Jlc3BvbnNlEkIKEmlkZW50aXR5X3Byb3ZpZGVycxgBIAMoCzImLnBsYXRmb3JtLmlhbS52MmJldGExLklkZW50aXR5UHJvdmlkZXISHwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgbawRgCOAESGAoLdG90YWxfY291bnQYAyABKANIAIgBARIPCgdza2lwcGVkGAQgASgFQg4KDF90b3RhbF9jb3VudCIyChpHZXRJZGVudGl0eVByb3ZpZGVyUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEigAEKHUNyZWF0ZUlkZW50aXR5UHJvdmlkZXJSZXF1ZXN0EhcKBnBhcmVudBgBIAEoCUIH4EEC0MEYARJGChFpZGVudGl0eV9wcm92aWRlchgCIAEoCzImLnBsYXRmb3JtLmlhbS52MmJldGExLklkZW50aXR5UHJvdmlkZXJCA+BBAiKcAQodVXBkYXRlSWRlbnRpdHlQcm92aWRlclJlcXVlc3QSSgoRaWRlbnRpdHlfcHJvdmlkZXIYASABKAsyJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eVByb3ZpZGVyQgfgQQLQwRgBEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayI1Ch1EZWxldGVJZGVudGl0eVByb3ZpZGVyUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEiigEKGEdlbmVyYXRlU2NpbVRva2VuUmVxdWVzdBImChVpZGVudGl0eV9wcm92aWRlcl91aWQYASABKAlCB+BBAtDBGAESLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDW5ldmVyX2V4cGlyZXMYAyABKAgiowEKGUdlbmVyYXRlU2NpbVRva2VuUmVzcG9uc2USEgoFdG9rZW4YASABKAlCA4ABARIUCgxlbmRwb2ludF91cmwYAiABKAkSLwoLZXhwaXJlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh0KFWlkZW50aXR5X3Byb3ZpZGVyX3VpZBgEIAEoCRIMCgRldGFnGAUgASgJItEBChpSZWdlbmVyYXRlU2NpbVRva2VuUmVxdWVzdBImChVpZGVudGl0eV9wcm92aWRlcl91aWQYASABKAlCB+BBAtDBGAESKgoHb3ZlcmxhcBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIvCgtleHBpcmVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFwoEZXRhZxgEIAEoCUIJ4EEC2sEYAhBAEhUKDW5ldmVyX2V4cGlyZXMYBSABKAgimwIKG1JlZ2VuZXJhdGVTY2ltVG9rZW5SZXNwb25zZRISCgV0b2tlbhgBIAEoCUIDgAEBEhQKDGVuZHBvaW50X3VybBgCIAEoCRIvCgtleHBpcmVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHQoVaWRlbnRpdHlfcHJvdmlkZXJfdWlkGAQgASgJEgwKBGV0YWcYBSABKAkSPgoacHJldmlvdXNfdG9rZW5fZXhwaXJlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjQKEXJlcXVlc3RlZF9vdmVybGFwGAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIkwKFlJldm9rZVNjaW1Ub2tlblJlcXVlc3QSJgoVaWRlbnRpdHlfcHJvdmlkZXJfdWlkGAEgASgJQgfgQQLQwRgBSgQIAhADUgRldGFnIogBChdSZXZva2VTY2ltVG9rZW5SZXNwb25zZRIdChVpZGVudGl0eV9wcm92aWRlcl91aWQYASABKAkSDAoEZXRhZxgCIAEoCRIPCgdlbmFibGVkGAMgASgIEi8KC3Jldm9rZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJpChVTZXRTY2ltRW5hYmxlZFJlcXVlc3QSJgoVaWRlbnRpdHlfcHJvdmlkZXJfdWlkGAEgASgJQgfgQQLQwRgBEg8KB2VuYWJsZWQYAiABKAgSFwoEZXRhZxgDIAEoCUIJ4EEC2sEYAhBAIlYKFlNldFNjaW1FbmFibGVkUmVzcG9uc2USHQoVaWRlbnRpdHlfcHJvdmlkZXJfdWlkGAEgASgJEg8KB2VuYWJsZWQYAiABKAgSDAoEZXRhZxgDIAEoCTLAEgoYSWRlbnRpdHlQcm92aWRlcnNTZXJ2aWNlErIBChVMaXN0SWRlbnRpdHlQcm92aWRlcnMSMi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0SWRlbnRpdHlQcm92aWRlcnNSZXF1ZXN0GjMucGxhdGZvcm0uaWFtLnYyYmV0YTEuTGlzdElkZW50aXR5UHJvdmlkZXJzUmVzcG9uc2UiMMrBGAYKApcKEAGC0+STAiASHi9pYW0vdjJiZXRhMS9pZGVudGl0eVByb3ZpZGVycxKoAQoTR2V0SWRlbnRpdHlQcm92aWRlchIwLnBsYXRmb3JtLmlhbS52MmJldGExLkdldElkZW50aXR5UHJvdmlkZXJSZXF1ZXN0GiYucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHlQcm92aWRlciI3ysEYBAoClwqC0+STAikSJy9pYW0vdjJiZXRhMS9pZGVudGl0eVByb3ZpZGVycy97dWlkPSoqfRKCAwoWQ3JlYXRlSWRlbnRpdHlQcm92aWRlchIzLnBsYXRmb3JtLmlhbS52MmJldGExLkNyZWF0ZUlkZW50aXR5UHJvdmlkZXJSZXF1ZXN0GiYucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHlQcm92aWRlciKKAsrBGAYKBJUKkQPqwRi2AXN0ZW1tYSBpZGVudGl0eS1wcm92aWRlcnMgY3JlYXRlIC0tcGFyZW50IGFjbWUgLS1uYW1lIHNzbyAtLWRlZmF1bHQtcm9sZSB2aWV3ZXIgXAogICAgLS1vaWRjLmlzc3VlciBodHRwczovL2xvZ2luLmV4YW1wbGUuY29tIC0tb2lkYy5jbGllbnQtaWQgc3RlbW1hIC0tb2lkYy5jbGllbnQtc2VjcmV0IEBzZWNyZXQudHh0gtPkkwI/OhFpZGVudGl0eV9wcm92aWRlciIqL2lhbS92MmJldGExL2lkZW50aXR5UHJvdmlkZXJzL3twYXJlbnQ9Kip9EqsCChZVcGRhdGVJZGVudGl0eVByb3ZpZGVyEjMucGxhdGZvcm0uaWFtLnYyYmV0YTEuVXBkYXRlSWRlbnRpdHlQcm92aWRlclJlcXVlc3QaJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eVByb3ZpZGVyIrMBysEYBgoElgqRA+rBGFFwYXNzIHNob3cgc3NvIHwgc3RlbW1hIGlkZW50aXR5LXByb3ZpZGVycyB1cGRhdGUgYWNtZS9zc28gLS1vaWRjLmNsaWVudC1zZWNyZXQgQC2C0+STAk46EWlkZW50aXR5X3Byb3ZpZGVyMjkvaWFtL3YyYmV0YTEvaWRlbnRpdHlQcm92aWRlcnMve2lkZW50aXR5X3Byb3ZpZGVyLnVpZD0qKn0SngEKFkRlbGV0ZUlkZW50aXR5UHJvdmlkZXISMy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5EZWxldGVJZGVudGl0eVByb3ZpZGVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI3ysEYBAoCmAqC0+STAikqJy9pYW0vdjJiZXRhMS9pZGVudGl0eVByb3ZpZGVycy97dWlkPSoqfRKZAgoRR2VuZXJhdGVTY2ltVG9rZW4SLi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5HZW5lcmF0ZVNjaW1Ub2tlblJlcXVlc3QaLy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5HZW5lcmF0ZVNjaW1Ub2tlblJlc3BvbnNlIqIBysEYBgoEmQqXCurBGD5zdGVtbWEgaWRlbnRpdHktcHJvdmlkZXJzIGdlbmVyYXRlLXNjaW0tdG9rZW4gYWNtZS9zc28gLW8ganNvboLT5JMCUDoBKiJLL2lhbS92MmJldGExL2lkZW50aXR5UHJvdmlkZXJzL3tpZGVudGl0eV9wcm92aWRlcl91aWQ9Kip9OmdlbmVyYXRlU2NpbVRva2VuErECChNSZWdlbmVyYXRlU2NpbVRva2VuEjAucGxhdGZvcm0uaWFtLnYyYmV0YTEuUmVnZW5lcmF0ZVNjaW1Ub2tlblJlcXVlc3QaMS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5SZWdlbmVyYXRlU2NpbVRva2VuUmVzcG9uc2UitAHKwRgGCgSZCpcK6sEYTnN0ZW1tYSBpZGVudGl0eS1wcm92aWRlcnMgcmVnZW5lcmF0ZS1zY2ltLXRva2VuIGFjbWUvc3NvIC0tZXRhZyAzIC0tb3ZlcmxhcCAyaILT5JMCUjoBKiJNL2lhbS92MmJldGExL2lkZW50aXR5UHJvdmlkZXJzL3tpZGVudGl0eV9wcm92aWRlcl91aWQ9Kip9OnJlZ2VuZXJhdGVTY2ltVG9rZW4ShwIKD1Jldm9rZVNjaW1Ub2tlbhIsLnBsYXRmb3JtLmlhbS52MmJldGExLlJldm9rZVNjaW1Ub2tlblJlcXVlc3QaLS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5SZXZva2VTY2ltVG9rZW5SZXNwb25zZSKWAcrBGAYKBJkKlwrqwRg0c3RlbW1hIGlkZW50aXR5LXByb3ZpZGVycyByZXZva2Utc2NpbS10b2tlbiBhY21lL3Nzb4LT5JMCTjoBKiJJL2lhbS92MmJldGExL2lkZW50aXR5UHJvdmlkZXJzL3tpZGVudGl0eV9wcm92aWRlcl91aWQ9Kip9OnJldm9rZVNjaW1Ub2tlbhKVAgoOU2V0U2NpbUVuYWJsZWQSKy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5TZXRTY2ltRW5hYmxlZFJlcXVlc3QaLC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5TZXRTY2ltRW5hYmxlZFJlc3BvbnNlIqcBysEYBgoEmQqXCurBGEZzdGVtbWEgaWRlbnRpdHktcHJvdmlkZXJzIHNldC1zY2ltLWVuYWJsZWQgYWNtZS9zc28gLS1lbmFibGVkIC0tZXRhZyAxgtPkkwJNOgEqIkgvaWFtL3YyYmV0YTEvaWRlbnRpdHlQcm92aWRlcnMve2lkZW50aXR5X3Byb3ZpZGVyX3VpZD0qKn06c2V0U2NpbUVuYWJsZWRiBnByb3RvMw", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_duration, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
  * OpenID Connect provider with which the people of an organization sign in.
@@ -84,6 +84,13 @@ export type IdentityProvider = Message<"platform.iam.v2beta1.IdentityProvider"> 
     value: IdentityProvider_OIDC;
     case: "oidc";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * State of provisioning by SCIM. Only `GetIdentityProvider` returns it.
+   *
+   * @generated from field: platform.iam.v2beta1.IdentityProvider.SCIM scim = 21;
+   */
+  scim?: IdentityProvider_SCIM | undefined;
 };
 
 /**
@@ -141,6 +148,13 @@ export type IdentityProviderJson = {
    * @generated from field: platform.iam.v2beta1.IdentityProvider.OIDC oidc = 20;
    */
   oidc?: IdentityProvider_OIDCJson;
+
+  /**
+   * State of provisioning by SCIM. Only `GetIdentityProvider` returns it.
+   *
+   * @generated from field: platform.iam.v2beta1.IdentityProvider.SCIM scim = 21;
+   */
+  scim?: IdentityProvider_SCIMJson;
 };
 
 /**
@@ -149,6 +163,184 @@ export type IdentityProviderJson = {
  */
 export const IdentityProviderSchema: GenMessage<IdentityProvider, {jsonType: IdentityProviderJson}> = /*@__PURE__*/
   messageDesc(file_platform_iam_v2beta1_identity_provider, 0);
+
+/**
+ * State of provisioning by SCIM (RFC 7644), by which the OpenID Connect provider creates, changes and deactivates
+ * people and groups.
+ *
+ * @generated from message platform.iam.v2beta1.IdentityProvider.SCIM
+ */
+export type IdentityProvider_SCIM = Message<"platform.iam.v2beta1.IdentityProvider.SCIM"> & {
+  /**
+   * Whether provisioning is on.
+   *
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+
+  /**
+   * URL below which the SCIM endpoints are, such as `/Users`.
+   *
+   * @generated from field: string endpoint_url = 3;
+   */
+  endpointUrl: string;
+
+  /**
+   * Time at which the token stops working. Absent if there is no token, or if it does not expire. For a revoked token,
+   * the time of the revocation.
+   *
+   * @generated from field: google.protobuf.Timestamp token_expire_time = 4;
+   */
+  tokenExpireTime?: Timestamp | undefined;
+
+  /**
+   * Time at which the previous token stops working. Absent if it does not work any more.
+   *
+   * @generated from field: google.protobuf.Timestamp previous_token_expire_time = 5;
+   */
+  previousTokenExpireTime?: Timestamp | undefined;
+
+  /**
+   * State of the token.
+   *
+   * @generated from field: platform.iam.v2beta1.IdentityProvider.SCIM.CredentialState credential_state = 6;
+   */
+  credentialState: IdentityProvider_SCIM_CredentialState;
+
+  /**
+   * Version of the SCIM settings. `RegenerateScimToken` and `SetScimEnabled` require the current one.
+   *
+   * @generated from field: string etag = 7;
+   */
+  etag: string;
+};
+
+/**
+ * State of provisioning by SCIM (RFC 7644), by which the OpenID Connect provider creates, changes and deactivates
+ * people and groups.
+ *
+ * @generated from message platform.iam.v2beta1.IdentityProvider.SCIM
+ */
+export type IdentityProvider_SCIMJson = {
+  /**
+   * Whether provisioning is on.
+   *
+   * @generated from field: bool enabled = 1;
+   */
+  enabled?: boolean;
+
+  /**
+   * URL below which the SCIM endpoints are, such as `/Users`.
+   *
+   * @generated from field: string endpoint_url = 3;
+   */
+  endpointUrl?: string;
+
+  /**
+   * Time at which the token stops working. Absent if there is no token, or if it does not expire. For a revoked token,
+   * the time of the revocation.
+   *
+   * @generated from field: google.protobuf.Timestamp token_expire_time = 4;
+   */
+  tokenExpireTime?: TimestampJson;
+
+  /**
+   * Time at which the previous token stops working. Absent if it does not work any more.
+   *
+   * @generated from field: google.protobuf.Timestamp previous_token_expire_time = 5;
+   */
+  previousTokenExpireTime?: TimestampJson;
+
+  /**
+   * State of the token.
+   *
+   * @generated from field: platform.iam.v2beta1.IdentityProvider.SCIM.CredentialState credential_state = 6;
+   */
+  credentialState?: IdentityProvider_SCIM_CredentialStateJson;
+
+  /**
+   * Version of the SCIM settings. `RegenerateScimToken` and `SetScimEnabled` require the current one.
+   *
+   * @generated from field: string etag = 7;
+   */
+  etag?: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.IdentityProvider.SCIM.
+ * Use `create(IdentityProvider_SCIMSchema)` to create a new message.
+ */
+export const IdentityProvider_SCIMSchema: GenMessage<IdentityProvider_SCIM, {jsonType: IdentityProvider_SCIMJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_identity_provider, 0, 0);
+
+/**
+ * States of a SCIM token.
+ *
+ * @generated from enum platform.iam.v2beta1.IdentityProvider.SCIM.CredentialState
+ */
+export const IdentityProvider_SCIM_CredentialState = {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: CREDENTIAL_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * No token was ever created.
+   *
+   * @generated from enum value: CREDENTIAL_STATE_NOT_ISSUED = 1;
+   */
+  NOT_ISSUED: 1,
+
+  /**
+   * The token works.
+   *
+   * @generated from enum value: CREDENTIAL_STATE_LIVE = 2;
+   */
+  LIVE: 2,
+
+  /**
+   * The token has expired.
+   *
+   * @generated from enum value: CREDENTIAL_STATE_EXPIRED = 3;
+   */
+  EXPIRED: 3,
+
+  /**
+   * The token was revoked.
+   *
+   * @generated from enum value: CREDENTIAL_STATE_REVOKED = 4;
+   */
+  REVOKED: 4,
+
+  /**
+   * The previous token still works, beside the current one.
+   *
+   * @generated from enum value: CREDENTIAL_STATE_ROTATING = 5;
+   */
+  ROTATING: 5,
+} as const;
+
+/**
+ * States of a SCIM token.
+ *
+ * @generated from enum platform.iam.v2beta1.IdentityProvider.SCIM.CredentialState
+ */
+export type IdentityProvider_SCIM_CredentialState = (typeof IdentityProvider_SCIM_CredentialState)[keyof typeof IdentityProvider_SCIM_CredentialState] | UnknownEnum;
+
+/**
+ * States of a SCIM token.
+ *
+ * @generated from enum platform.iam.v2beta1.IdentityProvider.SCIM.CredentialState
+ */
+export type IdentityProvider_SCIM_CredentialStateJson = "CREDENTIAL_STATE_UNSPECIFIED" | "CREDENTIAL_STATE_NOT_ISSUED" | "CREDENTIAL_STATE_LIVE" | "CREDENTIAL_STATE_EXPIRED" | "CREDENTIAL_STATE_REVOKED" | "CREDENTIAL_STATE_ROTATING";
+
+/**
+ * Describes the enum platform.iam.v2beta1.IdentityProvider.SCIM.CredentialState.
+ */
+export const IdentityProvider_SCIM_CredentialStateSchema: GenEnum<IdentityProvider_SCIM_CredentialState, IdentityProvider_SCIM_CredentialStateJson> = /*@__PURE__*/
+  enumDesc(file_platform_iam_v2beta1_identity_provider, 0, 0, 0);
 
 /**
  * Settings of an OpenID Connect provider.
@@ -193,7 +385,7 @@ export type IdentityProvider_OIDC = Message<"platform.iam.v2beta1.IdentityProvid
   groupsClaim: string;
 
   /**
-   * Claim that identifies a person.
+   * Claim that identifies a person. It must be equal to the `externalId` of the person's SCIM user.
    *
    * @generated from field: platform.iam.v2beta1.IdentityProvider.OIDC.CorrelationRule correlation_rule = 6;
    */
@@ -250,7 +442,7 @@ export type IdentityProvider_OIDCJson = {
   groupsClaim?: string;
 
   /**
-   * Claim that identifies a person.
+   * Claim that identifies a person. It must be equal to the `externalId` of the person's SCIM user.
    *
    * @generated from field: platform.iam.v2beta1.IdentityProvider.OIDC.CorrelationRule correlation_rule = 6;
    */
@@ -269,7 +461,7 @@ export type IdentityProvider_OIDCJson = {
  * Use `create(IdentityProvider_OIDCSchema)` to create a new message.
  */
 export const IdentityProvider_OIDCSchema: GenMessage<IdentityProvider_OIDC, {jsonType: IdentityProvider_OIDCJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2beta1_identity_provider, 0, 0);
+  messageDesc(file_platform_iam_v2beta1_identity_provider, 0, 1);
 
 /**
  * Claims that can identify a person.
@@ -317,7 +509,7 @@ export type IdentityProvider_OIDC_CorrelationRuleJson = "CORRELATION_RULE_UNSPEC
  * Describes the enum platform.iam.v2beta1.IdentityProvider.OIDC.CorrelationRule.
  */
 export const IdentityProvider_OIDC_CorrelationRuleSchema: GenEnum<IdentityProvider_OIDC_CorrelationRule, IdentityProvider_OIDC_CorrelationRuleJson> = /*@__PURE__*/
-  enumDesc(file_platform_iam_v2beta1_identity_provider, 0, 0, 0);
+  enumDesc(file_platform_iam_v2beta1_identity_provider, 0, 1, 0);
 
 /**
  * Request of `IdentityProvidersService.ListIdentityProviders`.
@@ -674,6 +866,614 @@ export const DeleteIdentityProviderRequestSchema: GenMessage<DeleteIdentityProvi
   messageDesc(file_platform_iam_v2beta1_identity_provider, 6);
 
 /**
+ * Request of `IdentityProvidersService.GenerateScimToken`.
+ *
+ * @generated from message platform.iam.v2beta1.GenerateScimTokenRequest
+ */
+export type GenerateScimTokenRequest = Message<"platform.iam.v2beta1.GenerateScimTokenRequest"> & {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_uid = 1;
+   */
+  identityProviderUid: string;
+
+  /**
+   * Time at which the token expires, at most two years from now. Default: in one year.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 2;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * The token does not expire. Must not be set together with `expire_time`.
+   *
+   * @generated from field: bool never_expires = 3;
+   */
+  neverExpires: boolean;
+};
+
+/**
+ * Request of `IdentityProvidersService.GenerateScimToken`.
+ *
+ * @generated from message platform.iam.v2beta1.GenerateScimTokenRequest
+ */
+export type GenerateScimTokenRequestJson = {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_uid = 1;
+   */
+  identityProviderUid?: string;
+
+  /**
+   * Time at which the token expires, at most two years from now. Default: in one year.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 2;
+   */
+  expireTime?: TimestampJson;
+
+  /**
+   * The token does not expire. Must not be set together with `expire_time`.
+   *
+   * @generated from field: bool never_expires = 3;
+   */
+  neverExpires?: boolean;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.GenerateScimTokenRequest.
+ * Use `create(GenerateScimTokenRequestSchema)` to create a new message.
+ */
+export const GenerateScimTokenRequestSchema: GenMessage<GenerateScimTokenRequest, {jsonType: GenerateScimTokenRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_identity_provider, 7);
+
+/**
+ * Response of `IdentityProvidersService.GenerateScimToken`.
+ *
+ * @generated from message platform.iam.v2beta1.GenerateScimTokenResponse
+ */
+export type GenerateScimTokenResponse = Message<"platform.iam.v2beta1.GenerateScimTokenResponse"> & {
+  /**
+   * The token: `cgscim_` and 64 hexadecimal digits. It cannot be read again.
+   *
+   * @generated from field: string token = 1;
+   */
+  token: string;
+
+  /**
+   * URL below which the SCIM endpoints are.
+   *
+   * @generated from field: string endpoint_url = 2;
+   */
+  endpointUrl: string;
+
+  /**
+   * Time at which the token expires. Absent if it does not expire.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 3;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_uid = 4;
+   */
+  identityProviderUid: string;
+
+  /**
+   * Version of the SCIM settings after this call.
+   *
+   * @generated from field: string etag = 5;
+   */
+  etag: string;
+};
+
+/**
+ * Response of `IdentityProvidersService.GenerateScimToken`.
+ *
+ * @generated from message platform.iam.v2beta1.GenerateScimTokenResponse
+ */
+export type GenerateScimTokenResponseJson = {
+  /**
+   * The token: `cgscim_` and 64 hexadecimal digits. It cannot be read again.
+   *
+   * @generated from field: string token = 1;
+   */
+  token?: string;
+
+  /**
+   * URL below which the SCIM endpoints are.
+   *
+   * @generated from field: string endpoint_url = 2;
+   */
+  endpointUrl?: string;
+
+  /**
+   * Time at which the token expires. Absent if it does not expire.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 3;
+   */
+  expireTime?: TimestampJson;
+
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_uid = 4;
+   */
+  identityProviderUid?: string;
+
+  /**
+   * Version of the SCIM settings after this call.
+   *
+   * @generated from field: string etag = 5;
+   */
+  etag?: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.GenerateScimTokenResponse.
+ * Use `create(GenerateScimTokenResponseSchema)` to create a new message.
+ */
+export const GenerateScimTokenResponseSchema: GenMessage<GenerateScimTokenResponse, {jsonType: GenerateScimTokenResponseJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_identity_provider, 8);
+
+/**
+ * Request of `IdentityProvidersService.RegenerateScimToken`.
+ *
+ * @generated from message platform.iam.v2beta1.RegenerateScimTokenRequest
+ */
+export type RegenerateScimTokenRequest = Message<"platform.iam.v2beta1.RegenerateScimTokenRequest"> & {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_uid = 1;
+   */
+  identityProviderUid: string;
+
+  /**
+   * For how long the previous token goes on working. Default: one hour. More than 24 hours means 24 hours; 0 ends it at
+   * once.
+   *
+   * @generated from field: google.protobuf.Duration overlap = 2;
+   */
+  overlap?: Duration | undefined;
+
+  /**
+   * Time at which the new token expires, at most two years from now. Default: in one year.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 3;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * The `etag` of the SCIM settings. If they have changed since then, the call fails with code 10.
+   *
+   * @generated from field: string etag = 4;
+   */
+  etag: string;
+
+  /**
+   * The new token does not expire. Must not be set together with `expire_time`.
+   *
+   * @generated from field: bool never_expires = 5;
+   */
+  neverExpires: boolean;
+};
+
+/**
+ * Request of `IdentityProvidersService.RegenerateScimToken`.
+ *
+ * @generated from message platform.iam.v2beta1.RegenerateScimTokenRequest
+ */
+export type RegenerateScimTokenRequestJson = {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_uid = 1;
+   */
+  identityProviderUid?: string;
+
+  /**
+   * For how long the previous token goes on working. Default: one hour. More than 24 hours means 24 hours; 0 ends it at
+   * once.
+   *
+   * @generated from field: google.protobuf.Duration overlap = 2;
+   */
+  overlap?: DurationJson;
+
+  /**
+   * Time at which the new token expires, at most two years from now. Default: in one year.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 3;
+   */
+  expireTime?: TimestampJson;
+
+  /**
+   * The `etag` of the SCIM settings. If they have changed since then, the call fails with code 10.
+   *
+   * @generated from field: string etag = 4;
+   */
+  etag?: string;
+
+  /**
+   * The new token does not expire. Must not be set together with `expire_time`.
+   *
+   * @generated from field: bool never_expires = 5;
+   */
+  neverExpires?: boolean;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.RegenerateScimTokenRequest.
+ * Use `create(RegenerateScimTokenRequestSchema)` to create a new message.
+ */
+export const RegenerateScimTokenRequestSchema: GenMessage<RegenerateScimTokenRequest, {jsonType: RegenerateScimTokenRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_identity_provider, 9);
+
+/**
+ * Response of `IdentityProvidersService.RegenerateScimToken`.
+ *
+ * @generated from message platform.iam.v2beta1.RegenerateScimTokenResponse
+ */
+export type RegenerateScimTokenResponse = Message<"platform.iam.v2beta1.RegenerateScimTokenResponse"> & {
+  /**
+   * The new token: `cgscim_` and 64 hexadecimal digits. It cannot be read again.
+   *
+   * @generated from field: string token = 1;
+   */
+  token: string;
+
+  /**
+   * URL below which the SCIM endpoints are.
+   *
+   * @generated from field: string endpoint_url = 2;
+   */
+  endpointUrl: string;
+
+  /**
+   * Time at which the new token expires. Absent if it does not expire.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 3;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_uid = 4;
+   */
+  identityProviderUid: string;
+
+  /**
+   * Version of the SCIM settings after this call.
+   *
+   * @generated from field: string etag = 5;
+   */
+  etag: string;
+
+  /**
+   * Time at which the previous token stops working. Absent if it did not work any more.
+   *
+   * @generated from field: google.protobuf.Timestamp previous_token_expire_time = 6;
+   */
+  previousTokenExpireTime?: Timestamp | undefined;
+
+  /**
+   * The overlap that was requested, or the default. The previous token may expire before.
+   *
+   * @generated from field: google.protobuf.Duration requested_overlap = 7;
+   */
+  requestedOverlap?: Duration | undefined;
+};
+
+/**
+ * Response of `IdentityProvidersService.RegenerateScimToken`.
+ *
+ * @generated from message platform.iam.v2beta1.RegenerateScimTokenResponse
+ */
+export type RegenerateScimTokenResponseJson = {
+  /**
+   * The new token: `cgscim_` and 64 hexadecimal digits. It cannot be read again.
+   *
+   * @generated from field: string token = 1;
+   */
+  token?: string;
+
+  /**
+   * URL below which the SCIM endpoints are.
+   *
+   * @generated from field: string endpoint_url = 2;
+   */
+  endpointUrl?: string;
+
+  /**
+   * Time at which the new token expires. Absent if it does not expire.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 3;
+   */
+  expireTime?: TimestampJson;
+
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_uid = 4;
+   */
+  identityProviderUid?: string;
+
+  /**
+   * Version of the SCIM settings after this call.
+   *
+   * @generated from field: string etag = 5;
+   */
+  etag?: string;
+
+  /**
+   * Time at which the previous token stops working. Absent if it did not work any more.
+   *
+   * @generated from field: google.protobuf.Timestamp previous_token_expire_time = 6;
+   */
+  previousTokenExpireTime?: TimestampJson;
+
+  /**
+   * The overlap that was requested, or the default. The previous token may expire before.
+   *
+   * @generated from field: google.protobuf.Duration requested_overlap = 7;
+   */
+  requestedOverlap?: DurationJson;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.RegenerateScimTokenResponse.
+ * Use `create(RegenerateScimTokenResponseSchema)` to create a new message.
+ */
+export const RegenerateScimTokenResponseSchema: GenMessage<RegenerateScimTokenResponse, {jsonType: RegenerateScimTokenResponseJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_identity_provider, 10);
+
+/**
+ * Request of `IdentityProvidersService.RevokeScimToken`. It has no etag, because a token that may be known to others
+ * must be revoked in any case.
+ *
+ * @generated from message platform.iam.v2beta1.RevokeScimTokenRequest
+ */
+export type RevokeScimTokenRequest = Message<"platform.iam.v2beta1.RevokeScimTokenRequest"> & {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_uid = 1;
+   */
+  identityProviderUid: string;
+};
+
+/**
+ * Request of `IdentityProvidersService.RevokeScimToken`. It has no etag, because a token that may be known to others
+ * must be revoked in any case.
+ *
+ * @generated from message platform.iam.v2beta1.RevokeScimTokenRequest
+ */
+export type RevokeScimTokenRequestJson = {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_uid = 1;
+   */
+  identityProviderUid?: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.RevokeScimTokenRequest.
+ * Use `create(RevokeScimTokenRequestSchema)` to create a new message.
+ */
+export const RevokeScimTokenRequestSchema: GenMessage<RevokeScimTokenRequest, {jsonType: RevokeScimTokenRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_identity_provider, 11);
+
+/**
+ * Response of `IdentityProvidersService.RevokeScimToken`.
+ *
+ * @generated from message platform.iam.v2beta1.RevokeScimTokenResponse
+ */
+export type RevokeScimTokenResponse = Message<"platform.iam.v2beta1.RevokeScimTokenResponse"> & {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_uid = 1;
+   */
+  identityProviderUid: string;
+
+  /**
+   * Version of the SCIM settings after this call.
+   *
+   * @generated from field: string etag = 2;
+   */
+  etag: string;
+
+  /**
+   * Whether provisioning is on. The call does not change it.
+   *
+   * @generated from field: bool enabled = 3;
+   */
+  enabled: boolean;
+
+  /**
+   * Time of the revocation.
+   *
+   * @generated from field: google.protobuf.Timestamp revoke_time = 4;
+   */
+  revokeTime?: Timestamp | undefined;
+};
+
+/**
+ * Response of `IdentityProvidersService.RevokeScimToken`.
+ *
+ * @generated from message platform.iam.v2beta1.RevokeScimTokenResponse
+ */
+export type RevokeScimTokenResponseJson = {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_uid = 1;
+   */
+  identityProviderUid?: string;
+
+  /**
+   * Version of the SCIM settings after this call.
+   *
+   * @generated from field: string etag = 2;
+   */
+  etag?: string;
+
+  /**
+   * Whether provisioning is on. The call does not change it.
+   *
+   * @generated from field: bool enabled = 3;
+   */
+  enabled?: boolean;
+
+  /**
+   * Time of the revocation.
+   *
+   * @generated from field: google.protobuf.Timestamp revoke_time = 4;
+   */
+  revokeTime?: TimestampJson;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.RevokeScimTokenResponse.
+ * Use `create(RevokeScimTokenResponseSchema)` to create a new message.
+ */
+export const RevokeScimTokenResponseSchema: GenMessage<RevokeScimTokenResponse, {jsonType: RevokeScimTokenResponseJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_identity_provider, 12);
+
+/**
+ * Request of `IdentityProvidersService.SetScimEnabled`.
+ *
+ * @generated from message platform.iam.v2beta1.SetScimEnabledRequest
+ */
+export type SetScimEnabledRequest = Message<"platform.iam.v2beta1.SetScimEnabledRequest"> & {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_uid = 1;
+   */
+  identityProviderUid: string;
+
+  /**
+   * Whether provisioning is to be on. Turning it on needs no token, and turning it off keeps the token, the SCIM users
+   * and the SCIM groups.
+   *
+   * @generated from field: bool enabled = 2;
+   */
+  enabled: boolean;
+
+  /**
+   * The `etag` of the SCIM settings. If they have changed since then, the call fails with code 10.
+   *
+   * @generated from field: string etag = 3;
+   */
+  etag: string;
+};
+
+/**
+ * Request of `IdentityProvidersService.SetScimEnabled`.
+ *
+ * @generated from message platform.iam.v2beta1.SetScimEnabledRequest
+ */
+export type SetScimEnabledRequestJson = {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_uid = 1;
+   */
+  identityProviderUid?: string;
+
+  /**
+   * Whether provisioning is to be on. Turning it on needs no token, and turning it off keeps the token, the SCIM users
+   * and the SCIM groups.
+   *
+   * @generated from field: bool enabled = 2;
+   */
+  enabled?: boolean;
+
+  /**
+   * The `etag` of the SCIM settings. If they have changed since then, the call fails with code 10.
+   *
+   * @generated from field: string etag = 3;
+   */
+  etag?: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.SetScimEnabledRequest.
+ * Use `create(SetScimEnabledRequestSchema)` to create a new message.
+ */
+export const SetScimEnabledRequestSchema: GenMessage<SetScimEnabledRequest, {jsonType: SetScimEnabledRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_identity_provider, 13);
+
+/**
+ * Response of `IdentityProvidersService.SetScimEnabled`.
+ *
+ * @generated from message platform.iam.v2beta1.SetScimEnabledResponse
+ */
+export type SetScimEnabledResponse = Message<"platform.iam.v2beta1.SetScimEnabledResponse"> & {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_uid = 1;
+   */
+  identityProviderUid: string;
+
+  /**
+   * Whether provisioning is on.
+   *
+   * @generated from field: bool enabled = 2;
+   */
+  enabled: boolean;
+
+  /**
+   * Version of the SCIM settings after this call.
+   *
+   * @generated from field: string etag = 3;
+   */
+  etag: string;
+};
+
+/**
+ * Response of `IdentityProvidersService.SetScimEnabled`.
+ *
+ * @generated from message platform.iam.v2beta1.SetScimEnabledResponse
+ */
+export type SetScimEnabledResponseJson = {
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_uid = 1;
+   */
+  identityProviderUid?: string;
+
+  /**
+   * Whether provisioning is on.
+   *
+   * @generated from field: bool enabled = 2;
+   */
+  enabled?: boolean;
+
+  /**
+   * Version of the SCIM settings after this call.
+   *
+   * @generated from field: string etag = 3;
+   */
+  etag?: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.SetScimEnabledResponse.
+ * Use `create(SetScimEnabledResponseSchema)` to create a new message.
+ */
+export const SetScimEnabledResponseSchema: GenMessage<SetScimEnabledResponse, {jsonType: SetScimEnabledResponseJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_identity_provider, 14);
+
+/**
  * Identity providers let the people of an organization sign in with its own OpenID Connect provider.
  *
  * @generated from service platform.iam.v2beta1.IdentityProvidersService
@@ -690,7 +1490,7 @@ export const IdentityProvidersService: GenService<{
     output: typeof ListIdentityProvidersResponseSchema;
   },
   /**
-   * Returns an identity provider, without its client secret.
+   * Returns an identity provider, without its client secret. Only this call returns `scim`.
    *
    * @generated from rpc platform.iam.v2beta1.IdentityProvidersService.GetIdentityProvider
    */
@@ -722,7 +1522,7 @@ export const IdentityProvidersService: GenService<{
     output: typeof IdentityProviderSchema;
   },
   /**
-   * Deletes an identity provider. People who signed in with it keep their role bindings.
+   * Deletes an identity provider with its SCIM users and groups. People who signed in with it keep their role bindings.
    *
    * @generated from rpc platform.iam.v2beta1.IdentityProvidersService.DeleteIdentityProvider
    */
@@ -730,6 +1530,53 @@ export const IdentityProvidersService: GenService<{
     methodKind: "unary";
     input: typeof DeleteIdentityProviderRequestSchema;
     output: typeof EmptySchema;
+  },
+  /**
+   * Creates the first SCIM token of an identity provider. The OpenID Connect provider uses it to provision people and
+   * groups. Provisioning stays off until `SetScimEnabled` turns it on. The token is in this response only: the server
+   * stores its SHA-256 digest. If the provider has or had a token, use `RegenerateScimToken`.
+   *
+   * @generated from rpc platform.iam.v2beta1.IdentityProvidersService.GenerateScimToken
+   */
+  generateScimToken: {
+    methodKind: "unary";
+    input: typeof GenerateScimTokenRequestSchema;
+    output: typeof GenerateScimTokenResponseSchema;
+  },
+  /**
+   * Replaces the SCIM token of an identity provider, also if it has expired or was revoked. A token that still works
+   * goes on working for the time in `overlap`, so that the OpenID Connect provider can be configured with the new one.
+   * The new token is in this response only.
+   *
+   * @generated from rpc platform.iam.v2beta1.IdentityProvidersService.RegenerateScimToken
+   */
+  regenerateScimToken: {
+    methodKind: "unary";
+    input: typeof RegenerateScimTokenRequestSchema;
+    output: typeof RegenerateScimTokenResponseSchema;
+  },
+  /**
+   * Revokes the SCIM token of an identity provider, and the previous token if it still works. The next request with one
+   * of them is refused. Whether provisioning is enabled does not change.
+   *
+   * @generated from rpc platform.iam.v2beta1.IdentityProvidersService.RevokeScimToken
+   */
+  revokeScimToken: {
+    methodKind: "unary";
+    input: typeof RevokeScimTokenRequestSchema;
+    output: typeof RevokeScimTokenResponseSchema;
+  },
+  /**
+   * Turns provisioning by SCIM on or off. Turning it on requires that at least two identities are bound to the role
+   * `owner` in the organization itself, so that provisioning cannot lock out its only owner. While it is on, only people
+   * with an active SCIM user can sign in through the provider.
+   *
+   * @generated from rpc platform.iam.v2beta1.IdentityProvidersService.SetScimEnabled
+   */
+  setScimEnabled: {
+    methodKind: "unary";
+    input: typeof SetScimEnabledRequestSchema;
+    output: typeof SetScimEnabledResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_platform_iam_v2beta1_identity_provider, 0);

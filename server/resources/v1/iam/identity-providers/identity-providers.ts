@@ -9,6 +9,7 @@ import {
   IdentityProviders,
   IdentityProviderSchema as V1ProviderSchema,
 } from '@stemma/api/gen/platform/iam/identity_provider_pb.ts'
+import type { IdentityProvider } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import type { Call } from '../../../../rpc/call.ts'
 import { defineService } from '../../../resource.ts'
@@ -19,6 +20,7 @@ import type { FieldRename } from '../../error-fields.ts'
 import { renameErrorFields } from '../../error-fields.ts'
 import { uidpFieldRenames, uidpFilter } from '../../uidp-filter.ts'
 import { providerFromV1, providerToV1 } from './conversion.ts'
+import { scimMethodsV1 } from './scim-methods.ts'
 
 const v2 = IdentityProvidersService.method
 
@@ -31,7 +33,13 @@ export const identityProvidersV1 = defineService({ service: IdentityProviders, m
 
 function methods(deps: V1Dependencies) {
   const { callV2 } = deps
+  const withScim = (call: Call, providers: IdentityProvider[]) =>
+    Promise.all(
+      providers.map(async ({ uid }) => (await callV2(call, v2.getIdentityProvider, { uid })).message),
+    )
   return {
+    ...scimMethodsV1(deps),
+
     create(call: Call<CreateIdentityProviderRequest>) {
       const { parentId, identityProvider } = call.request
       const reply = callV2(call, v2.createIdentityProvider, {
@@ -56,7 +64,9 @@ function methods(deps: V1Dependencies) {
         method: v2.listIdentityProviders,
         request: { uidp: uidpFilter(uidp, { id }), name },
         list: IdentityProviderListSchema,
-        items: ({ identityProviders }) => identityProviders.map(providerToV1),
+        items: async ({ identityProviders }) =>
+          // v1 has no Get, so a list of one provider returns what Get of v2 returns.
+          (id === '' ? identityProviders : await withScim(call, identityProviders)).map(providerToV1),
       })
       return renameErrorFields(uidpFieldRenames(id && 'id'), listing)
     },

@@ -1,0 +1,59 @@
+// Ends sign-ins that went through one identity provider. An organization provisions its people by SCIM and can thereby
+// end their sign-ins through its own provider, but no others: people also belong to other organizations, and several
+// organizations can configure the same issuer. The times are those of sign-outs.ts.
+import { Code } from '../aip/code.ts'
+import { StatusError } from '../aip/errors.ts'
+import { sql } from '../store/sql.ts'
+import type { Work } from '../store/work.ts'
+import { first } from '../store/work.ts'
+import { endOfTime, secondOf } from './sign-out-times.ts'
+
+/**
+ * Ends every sign-in of a person through a provider with its sessions, codes and tokens, and refuses new ones until
+ * `allowProvider`.
+ */
+export function* blockProvider(provider: string, identity: string, now: number): Work<void> {
+  yield sql`insert into provider_sign_outs (identity, provider, second, disabled_second)
+    values (${identity}, ${provider}, ${endOfTime}, ${secondOf(now)})
+    on conflict (identity, provider) do update set second = excluded.second, disabled_second = case
+      when provider_sign_outs.disabled_second is not null then provider_sign_outs.disabled_second
+      when excluded.disabled_second > provider_sign_outs.second then excluded.disabled_second
+      else provider_sign_outs.second + 1 end`
+  yield sql`delete from sign_in_states where identity = ${identity} and provider = ${provider}`
+  yield sql`delete from refresh_tokens where identity = ${identity} and provider = ${provider}`
+}
+
+/** Sign-ins from before the person was blocked remain ended. */
+export function* allowProvider(provider: string, identity: string, now: number): Work<void> {
+  yield sql`update provider_sign_outs set disabled_second = null,
+    second = case when disabled_second > ${secondOf(now)} then disabled_second else ${secondOf(now)} end
+    where identity = ${identity} and provider = ${provider} and disabled_second is not null`
+}
+
+/** Whether a person was blocked, because their SCIM user was deactivated or deleted. */
+export function* isBlocked(provider: string, identity: string): Work<boolean> {
+  const row = yield* first(sql`select 1 from provider_sign_outs
+    where identity = ${identity} and provider = ${provider} and disabled_second is not null`)
+  return row !== undefined
+}
+
+/** The time of the last sign-out, in seconds since 1970; -1 if there was none. Throws if the person is blocked. */
+export function* lastProviderSignOut(provider: string, identity: string): Work<number> {
+  const row = yield* first(sql`select second, disabled_second from provider_sign_outs
+    where identity = ${identity} and provider = ${provider}`)
+  const [second, disabledAt] = (row ?? [-1, null]) as [number, number | null]
+  if (disabledAt !== null) throw accountDeactivated()
+  return second
+}
+
+export const accountDeactivated = () =>
+  new StatusError(
+    Code.PERMISSION_DENIED,
+    'your organization has deactivated this account; ask its administrator',
+  )
+
+export const notProvisioned = () =>
+  new StatusError(
+    Code.PERMISSION_DENIED,
+    'your organization has not given this account access yet; ask its administrator',
+  )

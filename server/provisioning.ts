@@ -1,0 +1,45 @@
+// Composition of SCIM, by which identity providers provision people.
+import type { Config } from './config/config.ts'
+import type { RandomBytes } from './crypto/random.ts'
+import type { Mount } from './http/dispatch.ts'
+import type { CallLimits } from './limits/rate/call-limits.ts'
+import type { Log } from './log.ts'
+import type { RefusalLog } from './rpc/refusal-log.ts'
+import { isScimPath, scimPath } from './scim/path.ts'
+import type { ScimHandler } from './scim/scim.ts'
+import type { Store } from './store/db.ts'
+
+export type ProvisioningDependencies = {
+  config: Config
+  store: Store
+  log: Log
+  refusals: RefusalLog
+  limits: CallLimits
+  clock(): number
+  now(): number
+  random: RandomBytes
+}
+
+/** The paths of SCIM. Their handler is loaded at the first request, because most servers never need it. */
+export function openProvisioning(deps: ProvisioningDependencies): Mount {
+  const { config, store, log, refusals, limits, clock, now, random } = deps
+  let opened: Promise<ScimHandler> | undefined
+  const open = async () => {
+    const { openScim } = await import('./scim/scim.ts')
+    return openScim({
+      ...{ store, now, random, limits, clock, scimUrl: `${config.baseUrl}${scimPath}` },
+      onRequest: (event) => log.info(event, 'SCIM request'),
+      onRefusal: (address, reason) => {
+        if (refusals.admit(address, reason)) log.info({ address }, reason)
+      },
+      onError: (err) => log.error({ err }, 'SCIM request failed'),
+    })
+  }
+  return {
+    isFor: isScimPath,
+    async handle(request, response, target) {
+      opened ??= open()
+      await (await opened)(request, response, target)
+    },
+  }
+}

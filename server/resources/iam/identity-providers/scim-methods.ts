@@ -1,0 +1,226 @@
+// Methods that manage the SCIM token of an identity provider, and turn provisioning on and off. server/scim verifies
+// the token.
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
+import { durationFromMs, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type {
+  GenerateScimTokenRequest,
+  RegenerateScimTokenRequest,
+  SetScimEnabledRequest,
+} from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import {
+  GenerateScimTokenResponseSchema,
+  IdentityProvider_SCIMSchema,
+  RegenerateScimTokenResponseSchema,
+  RevokeScimTokenResponseSchema,
+  SetScimEnabledResponseSchema,
+} from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { aborted, failedPrecondition, noScimToken, notFound } from '../../../aip/errors.ts'
+import { etagOf } from '../../../aip/etag.ts'
+import { rootOf } from '../../../aip/uid.ts'
+import { digestOf } from '../../../crypto/digest.ts'
+import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
+import { builtInRole } from '../../../policy/built-in-roles.ts'
+import type { Call } from '../../../rpc/call.ts'
+import type { ScimSettings } from '../../../store/scim-settings.ts'
+import {
+  initialScimSettings,
+  lockScimSettings,
+  readScimSettings,
+  writeScimSettings,
+} from '../../../store/scim-settings.ts'
+import { sql } from '../../../store/sql.ts'
+import type { Work } from '../../../store/work.ts'
+import { first } from '../../../store/work.ts'
+import type { Reply } from '../../../wire/reply.ts'
+import { messageReply } from '../../../wire/reply.ts'
+import type { Dependencies } from '../../dependencies.ts'
+import { messageOf } from '../../kind.ts'
+import {
+  credentialStateOf,
+  expiryOf,
+  isLive,
+  isPreviousLive,
+  newScimToken,
+  overlapOf,
+  tokenEndOf,
+} from './scim-token.ts'
+import { identityProviders } from './table.ts'
+
+export function scimMethods(deps: Dependencies) {
+  const { random, settings } = deps
+  const endpointOf = (uid: string) => `${settings.scimUrl}/${uid}`
+  return {
+    getIdentityProvider: (call: Call) => getWithScim(deps, call),
+
+    generateScimToken: (call: Call<GenerateScimTokenRequest>) =>
+      changeSettings(deps, call, (uid, current, now) => {
+        if (current.tokenDigest !== null)
+          throw failedPrecondition(
+            'SCIM_TOKEN_EXISTS',
+            'the identity provider has a SCIM token, or had one; use RegenerateScimToken',
+          )
+        const [token, expires] = [newScimToken(random), expiryOf(call.request, now)]
+        const changed = { ...current, tokenDigest: digestOf(token), tokenExpireTime: expires }
+        return [
+          changed,
+          (etag) =>
+            messageReply(
+              GenerateScimTokenResponseSchema,
+              create(GenerateScimTokenResponseSchema, {
+                ...{ token, etag, identityProviderUid: uid, endpointUrl: endpointOf(uid) },
+                ...timeField('expireTime', expires),
+              }),
+            ),
+        ]
+      }),
+
+    regenerateScimToken: (call: Call<RegenerateScimTokenRequest>) =>
+      changeSettings(deps, call, (uid, current, now) => {
+        if (current.tokenDigest === null) throw noScimToken(uid)
+        const { requestedMs, effectiveMs } = overlapOf(call.request.overlap)
+        const [token, expires] = [newScimToken(random), expiryOf(call.request, now)]
+        requireEtag(call.request.etag, current)
+        const previous = isLive(current, now) && effectiveMs > 0 ? current.tokenDigest : null
+        const previousEnd =
+          previous && Math.min(now + effectiveMs, current.tokenExpireTime ?? Number.MAX_VALUE)
+        const changed = {
+          ...current,
+          ...{ tokenDigest: digestOf(token), tokenExpireTime: expires, revokeTime: null },
+          ...{ previousDigest: previous, previousExpireTime: previousEnd || null },
+        }
+        return [
+          changed,
+          (etag) =>
+            messageReply(
+              RegenerateScimTokenResponseSchema,
+              create(RegenerateScimTokenResponseSchema, {
+                ...{ token, etag, identityProviderUid: uid, endpointUrl: endpointOf(uid) },
+                ...timeField('expireTime', expires),
+                ...timeField('previousTokenExpireTime', previousEnd || null),
+                requestedOverlap: durationFromMs(requestedMs),
+              }),
+            ),
+        ]
+      }),
+
+    revokeScimToken: (call: Call) =>
+      changeSettings(deps, call, (uid, current, now) => {
+        if (current.tokenDigest === null) throw noScimToken(uid)
+        const revokeTime = current.revokeTime ?? now
+        const changed = { ...current, revokeTime, previousDigest: null, previousExpireTime: null }
+        return [
+          changed,
+          (etag) =>
+            messageReply(
+              RevokeScimTokenResponseSchema,
+              create(RevokeScimTokenResponseSchema, {
+                ...{ identityProviderUid: uid, etag, enabled: current.isEnabled },
+                revokeTime: timestampFromMs(revokeTime),
+              }),
+            ),
+        ]
+      }),
+
+    setScimEnabled: (call: Call<SetScimEnabledRequest>) =>
+      changeSettings(
+        deps,
+        call,
+        (uid, current) => {
+          const { enabled, etag: sentEtag } = call.request
+          requireEtag(sentEtag, current)
+          return [
+            { ...current, isEnabled: enabled },
+            (etag) =>
+              messageReply(
+                SetScimEnabledResponseSchema,
+                create(SetScimEnabledResponseSchema, { identityProviderUid: uid, enabled, etag }),
+              ),
+          ]
+        },
+        call.request.enabled ? requireTwoOwners : undefined,
+      ),
+  }
+}
+
+type Change = (uid: string, current: ScimSettings, now: number) => [ScimSettings, (etag: string) => Reply]
+
+/** Changes the SCIM settings of the identity provider that a call names, in one transaction. */
+function changeSettings(
+  { store, now }: Dependencies,
+  call: Call,
+  change: Change,
+  check?: (uid: string) => Work<void>,
+): Promise<Reply> {
+  return store.write(function* () {
+    yield* admitToWrite(call.demand)
+    const uid = call.demand.scope
+    // Locked, so that concurrent first changes of one provider run one after the other.
+    const provider = yield* first(
+      sql`select uid from identity_providers where uid = ${uid} /*pg for no key update */`,
+    )
+    if (!provider) throw notFound(identityProviders.desc.typeName, uid)
+    const current = (yield* lockScimSettings(uid)) ?? initialScimSettings
+    const [changed, reply] = change(uid, current, now())
+    if (check) yield* check(uid)
+    if (isSame(current, changed)) return reply(etagOfSettings(current))
+    const stored = { ...changed, version: current.version + 1 }
+    yield* writeScimSettings(uid, stored)
+    return reply(etagOfSettings(stored))
+  }, call.deadline)
+}
+
+const isSame = (a: ScimSettings, b: ScimSettings) => JSON.stringify(a) === JSON.stringify(b)
+
+const etagOfSettings = ({ version }: ScimSettings) => String(version)
+
+function requireEtag(sent: string, current: ScimSettings): void {
+  if (sent !== etagOfSettings(current))
+    throw aborted('the SCIM settings have changed since they were read; read the identity provider again')
+}
+
+/** Provisioning can deactivate people, so an organization with one owner could be left without any. */
+function* requireTwoOwners(provider: string): Work<void> {
+  const owners = yield sql`select distinct identity from role_bindings
+    where parent = ${rootOf(provider)} and role = ${builtInRole('owner').uid} limit 2`
+  if (owners.length < 2)
+    throw failedPrecondition(
+      'TOO_FEW_OWNERS',
+      'provisioning needs at least two identities with the role owner in the organization itself, so that it cannot lock out the only one',
+    )
+}
+
+/** Get, with the state of SCIM. It depends on the time, so it is not part of the stored row. */
+async function getWithScim({ store, now, settings }: Dependencies, call: Call): Promise<Reply> {
+  return store.read(function* () {
+    yield* admitToRead(call.demand)
+    const uid = call.demand.scope
+    const row = yield* first(sql`select proto, update_time from identity_providers where uid = ${uid}`)
+    if (!row) throw notFound(identityProviders.desc.typeName, uid)
+    const [proto, updateTime] = row as [Uint8Array, number]
+    const provider = messageOf(identityProviders, proto)
+    const scim = (yield* readScimSettings(uid)) ?? initialScimSettings
+    const state = scimStateOf(scim, `${settings.scimUrl}/${uid}`, now())
+    const message = create(identityProviders.desc, {
+      ...provider,
+      scim: create(IdentityProvider_SCIMSchema, state),
+    })
+    return { ...messageReply(identityProviders.desc, message), etag: etagOf(updateTime) }
+  })
+}
+
+const scimStateOf = (
+  settings: ScimSettings,
+  endpointUrl: string,
+  now: number,
+): MessageInitShape<typeof IdentityProvider_SCIMSchema> => ({
+  ...{ enabled: settings.isEnabled, endpointUrl, etag: etagOfSettings(settings) },
+  credentialState: credentialStateOf(settings, now),
+  ...timeField('tokenExpireTime', tokenEndOf(settings)),
+  ...timeField('previousTokenExpireTime', isPreviousLive(settings, now) ? settings.previousExpireTime : null),
+})
+
+const timeField = <N extends string>(name: N, time: number | null) =>
+  (time === null ? {} : { [name]: timestampFromMs(time) }) as {
+    [name in N]?: ReturnType<typeof timestampFromMs>
+  }

@@ -1,0 +1,39 @@
+// The equalities that every match of a filter fulfils. Columns with an index are looked up by them.
+import type { Filter } from './parse.ts'
+
+/** `path` is in lower case. */
+export type Equality = { path: string; value: string }
+
+/** Equalities of text that are combined with `and`, as in `userName eq "x" and …`. */
+export function equalitiesOf(filter: Filter | undefined): Equality[] {
+  if (filter?.kind === 'and') return filter.parts.flatMap(equalitiesOf)
+  if (filter?.kind === 'compare' && filter.operator === 'eq' && typeof filter.value === 'string')
+    return [{ path: filter.path.toLowerCase(), value: filter.value }]
+  if (filter?.kind === 'value')
+    return equalitiesOf(filter.part).map(({ path, value }) => ({
+      path: `${filter.path.toLowerCase()}.${path}`,
+      value,
+    }))
+  return []
+}
+
+/** How many comparisons of a filter are about an attribute. */
+export function mentionsOf(filter: Filter | undefined, attribute: string): number {
+  if (!filter) return 0
+  if (filter.kind === 'and' || filter.kind === 'or')
+    return filter.parts.reduce((count, part) => count + mentionsOf(part, attribute), 0)
+  if (filter.kind === 'not') return mentionsOf(filter.part, attribute)
+  const isAbout = isPathOf(filter.path.toLowerCase(), attribute)
+  if (filter.kind === 'value') return isAbout ? Math.max(1, termsOf(filter.part)) : 0
+  return isAbout ? 1 : 0
+}
+
+/** Whether a path in lower case, perhaps with a URN before it, names an attribute or a part of it. */
+export const isPathOf = (path: string, attribute: string) =>
+  (path.slice(path.lastIndexOf(':') + 1).split('.')[0] ?? '') === attribute.toLowerCase()
+
+function termsOf(filter: Filter): number {
+  if (filter.kind === 'and' || filter.kind === 'or')
+    return filter.parts.reduce((count, part) => count + termsOf(part), 0)
+  return filter.kind === 'not' ? termsOf(filter.part) : 1
+}

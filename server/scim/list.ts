@@ -1,0 +1,110 @@
+// Lists resources. Equalities of indexed attributes are looked up; every other filter, and every order, is evaluated on
+// the resources themselves, of which at most `maxScannedResources` are read.
+import type { Store } from '../store/db.ts'
+import type { Sql } from '../store/sql.ts'
+import { join, raw, sql } from '../store/sql.ts'
+import { badRequest } from './errors.ts'
+import type { Equality } from './filter/equalities.ts'
+import { equalitiesOf, isPathOf, mentionsOf } from './filter/equalities.ts'
+import { testOf } from './filter/evaluate.ts'
+import { maxScannedResources } from './limits.ts'
+import type { ListQuery } from './list-query.ts'
+import { compareBy } from './sort.ts'
+import type { Stored, StoredType } from './stored.ts'
+import { represent, selectWhere, storedOf } from './stored.ts'
+
+export type ListContext = { store: Store; provider: string; base: string }
+
+export type Matches = { total: number; page: Stored[] }
+
+const rowsPerRead = 500
+
+/** The resources of one page, without references, and how many match on all pages. */
+export async function findPage(context: ListContext, stored: StoredType, query: ListQuery): Promise<Matches> {
+  const { filter, order, startIndex, count } = query
+  if (!filter && !order) return readPage(context, stored, startIndex - 1, count)
+  const equalities = equalitiesOf(filter)
+  const references = referencesIn(stored, query, equalities)
+  const test = filter && testOf(stored.type, filter)
+  const compare = order && compareBy(stored.type, order)
+  const matches: Stored[] = []
+  const shown = (row: Stored) => ({ ...represent(stored.type, context.base, row), ...references })
+  for await (const rows of candidates(context, stored, conditionOf(context, stored, equalities)))
+    for (const row of rows) if (!test || test(shown(row))) matches.push(row)
+  if (compare) matches.sort((a, b) => compare(shown(a), shown(b)))
+  return { total: matches.length, page: matches.slice(startIndex - 1, startIndex - 1 + count) }
+}
+
+async function readPage(
+  { store, provider }: ListContext,
+  stored: StoredType,
+  offset: number,
+  count: number,
+): Promise<Matches> {
+  const [total] = await store.query(
+    sql`select ${raw(stored.countColumn)} from scim_settings where provider = ${provider}`,
+  )
+  const rows =
+    count === 0
+      ? []
+      : await store.query(
+          selectWhere(stored, sql`provider = ${provider} order by uid limit ${count} offset ${offset}`),
+        )
+  return { total: (total?.[0] as number | undefined) ?? 0, page: rows.map(storedOf) }
+}
+
+/**
+ * The members of a group are not read to evaluate a filter, because there can be many. A filter may therefore only
+ * require single members by `eq`. The store looks these up, so each match has them. Likewise for the groups of a user.
+ */
+function referencesIn(
+  { references: { name } }: StoredType,
+  { filter, order }: ListQuery,
+  equalities: readonly Equality[],
+): Record<string, unknown> {
+  const values = equalities.filter(({ path }) => isPathOf(path, name)).map(({ value }) => ({ value }))
+  if (mentionsOf(filter, name) > values.length || (order && isPathOf(order.by.toLowerCase(), name)))
+    throw badRequest('invalidFilter', `${name} can be filtered only by ${name}[value eq "id"]`)
+  return values.length > 0 ? { [name]: values } : {}
+}
+
+/** The condition on indexed columns that every match fulfils. */
+function conditionOf(
+  { provider }: ListContext,
+  { keys, references }: StoredType,
+  equalities: readonly Equality[],
+): Sql {
+  const conditions = equalities.flatMap(({ path, value }) => {
+    const name = path.slice(path.lastIndexOf(':') + 1)
+    // PostgreSQL refuses text with NUL, and no stored value contains it.
+    const text = value.replaceAll('\0', '\uFFFD')
+    if (isPathOf(path, references.name)) return [references.condition(`${provider}/${text}`)]
+    const condition = keys.get(name)
+    return condition ? [condition(provider, text)] : []
+  })
+  return join([sql`provider = ${provider}`, ...conditions], ' and ')
+}
+
+/** Reads a few rows at a time, so that other requests are answered in between. */
+async function* candidates(
+  { store }: ListContext,
+  stored: StoredType,
+  condition: Sql,
+): AsyncGenerator<Stored[]> {
+  let [after, count] = ['', 0]
+  for (;;) {
+    const rows = await store.query(
+      selectWhere(stored, sql`${condition} and uid > ${after} order by uid limit ${rowsPerRead}`),
+    )
+    count += rows.length
+    if (count > maxScannedResources)
+      throw badRequest(
+        'tooMany',
+        `the list would read more than ${maxScannedResources} resources; filter by userName, externalId or displayName with eq`,
+      )
+    yield rows.map(storedOf)
+    if (rows.length < rowsPerRead) return
+    after = rows.at(-1)?.[0] as string // rows start with their uid
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}

@@ -1,0 +1,79 @@
+// Applies the operations of a PATCH (RFC 7644 section 3.5.2) to a copy of a resource. If one fails, none takes effect.
+import { badRequest } from '../errors.ts'
+import { maxOperations } from '../limits.ts'
+import { requireObject } from '../schema/normalize.ts'
+import type { Resource, ResourceType } from '../schema/schema.ts'
+import { extensionNamed } from '../schema/schema.ts'
+import type { Change } from './change.ts'
+import { applyChange } from './change.ts'
+import { targetOf } from './target.ts'
+
+const patchSchema = 'urn:ietf:params:scim:api:messages:2.0:PatchOp'
+
+type Operation = { op: 'add' | 'remove' | 'replace'; path: string | undefined; value: unknown }
+
+/** Names of members are compared without regard to case, and so are operations: Entra sends `Replace`. */
+function readOperations(body: Resource): Operation[] {
+  const schemas = memberOf(body, 'schemas')
+  if (
+    !Array.isArray(schemas) ||
+    !schemas.some((urn) => String(urn).toLowerCase() === patchSchema.toLowerCase())
+  )
+    throw badRequest('invalidSyntax', `schemas must contain ${patchSchema}`)
+  const operations = memberOf(body, 'Operations')
+  if (!Array.isArray(operations) || operations.length === 0)
+    throw badRequest('invalidSyntax', 'Operations must be a list with at least one operation')
+  if (operations.length > maxOperations)
+    throw badRequest('invalidSyntax', `Operations must have at most ${maxOperations} operations`)
+  return operations.map(readOperation)
+}
+
+function readOperation(input: unknown): Operation {
+  const operation = requireObject('an operation', input)
+  const op = String(memberOf(operation, 'op')).toLowerCase()
+  const path = memberOf(operation, 'path')
+  if (op !== 'add' && op !== 'remove' && op !== 'replace')
+    throw badRequest('invalidSyntax', 'op must be add, remove or replace')
+  if (path !== undefined && typeof path !== 'string') throw badRequest('invalidPath', 'path must be a string')
+  return { op, path: path === '' ? undefined : path, value: memberOf(operation, 'value') }
+}
+
+const memberOf = (holder: Resource, name: string): unknown =>
+  Object.entries(holder).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1]
+
+/** The changes that a PATCH makes, in order. */
+export const readChanges = (type: ResourceType, body: Resource): Change[] =>
+  readOperations(body).flatMap((operation) => changesOf(type, operation))
+
+/** Returns the changed copy. */
+export function applyChanges(resource: Resource, changes: readonly Change[]): Resource {
+  const copy = structuredClone(resource)
+  for (const change of changes) applyChange(copy, change)
+  return copy
+}
+
+/** An operation without a path has an object of attributes, whose names are paths. */
+function changesOf(type: ResourceType, { op, path, value }: Operation): Change[] {
+  if (path !== undefined && !extensionNamed(type, path)) return [{ op, target: targetOf(type, path), value }]
+  if (op === 'remove') {
+    const extension = extensionNamed(type, path ?? '')
+    if (!extension) throw badRequest('noTarget', 'remove needs a path')
+    return extension.attributes.map(({ name }) => changeOf(type, op, `${extension.id}:${name}`, undefined))
+  }
+  const content = requireObject('value', value)
+  return Object.entries(path === undefined ? content : { [path]: content }).flatMap(([name, inner]) => {
+    const extension = extensionNamed(type, name)
+    if (extension)
+      return Object.entries(requireObject(name, inner)).flatMap(([key, innerValue]) =>
+        isFixed(key) ? [] : [changeOf(type, op, `${extension.id}:${key}`, innerValue)],
+      )
+    return isFixed(name) ? [] : [changeOf(type, op, name, inner)]
+  })
+}
+
+const changeOf = (type: ResourceType, op: Change['op'], path: string, value: unknown): Change => ({
+  ...{ op, target: targetOf(type, path), value },
+})
+
+/** Okta repeats attributes that cannot change beside those that do. */
+const isFixed = (name: string) => ['schemas', 'id', 'meta'].includes(name.toLowerCase())

@@ -1,0 +1,148 @@
+// One change of an attribute.
+import { isDeepStrictEqual } from 'node:util'
+import { badRequest, invalidValue } from '../errors.ts'
+import type { Filter } from '../filter/parse.ts'
+import { maxValues } from '../limits.ts'
+import type { Attribute } from '../schema/attribute.ts'
+import { findAttribute } from '../schema/attribute.ts'
+import { normalizeOne, normalizeValue } from '../schema/normalize.ts'
+import type { Resource } from '../schema/schema.ts'
+import type { Target } from './target.ts'
+
+export type Change = { op: 'add' | 'remove' | 'replace'; target: Target; value: unknown }
+
+/** Changes the resource. */
+export function applyChange(resource: Resource, change: Change): void {
+  const { extension } = change.target
+  const holder = extension === undefined ? resource : ((resource[extension] ?? {}) as Resource) // extensions are objects
+  changeAttribute(holder, change)
+  if (extension !== undefined)
+    setOrDelete(resource, extension, Object.keys(holder).length > 0 ? holder : undefined)
+}
+
+function changeAttribute(holder: Resource, change: Change): void {
+  const { attribute, sub, selection } = change.target
+  const current = (holder[attribute.name] ?? []) as Resource[] // lists with a filter or sub-attributes are complex
+  if (attribute.multiValued && (selection || sub)) setList(holder, attribute, selectedAfter(current, change))
+  else if (attribute.multiValued) changeList(holder, change)
+  else if (sub) changeSub(holder, change, sub)
+  else changeSingle(holder, change)
+}
+
+function changeSingle(holder: Resource, { op, target: { attribute, path }, value }: Change): void {
+  const { name, type } = attribute
+  const normalized = op === 'remove' ? undefined : normalizeValue(attribute, value, path)
+  if (op === 'add' && value === undefined) throw invalidValue(`${path} needs a value`)
+  // The sub-attributes that are sent replace those of a complex attribute, and the others are kept.
+  if (normalized !== undefined)
+    holder[name] =
+      type === 'complex' ? { ...(holder[name] as Resource), ...(normalized as Resource) } : normalized
+  else delete holder[name]
+}
+
+function changeSub(holder: Resource, { op, target, value }: Change, sub: Attribute): void {
+  const { attribute, path } = target
+  const content = { ...(holder[attribute.name] as Resource | undefined) }
+  setOrDelete(content, sub.name, op === 'remove' ? undefined : normalizeValue(sub, value, path))
+  setOrDelete(holder, attribute.name, Object.keys(content).length > 0 ? content : undefined)
+}
+
+function setOrDelete(holder: Resource, name: string, value: unknown): void {
+  if (value === undefined) delete holder[name]
+  else holder[name] = value
+}
+
+function changeList(holder: Resource, { op, target: { attribute, path }, value }: Change): void {
+  const current = (holder[attribute.name] ?? []) as unknown[]
+  const sent = (normalizeValue(attribute, value, path) ?? []) as unknown[]
+  setList(holder, attribute, listAfter(op, current, sent, value !== undefined && value !== null))
+}
+
+function listAfter(op: Change['op'], current: unknown[], sent: unknown[], hasValue: boolean): unknown[] {
+  if (op === 'replace') return sent
+  // Entra removes values of a list by sending them, without a filter in the path.
+  if (op === 'remove')
+    return hasValue ? current.filter((value) => !sent.some((one) => isNamedBy(value, one))) : []
+  const isNew = (value: unknown) => !current.some((one) => isDeepStrictEqual(one, value))
+  return withOnePrimary(current, sent.filter(isNew))
+}
+
+/** Whether a value has all sub-attributes that the client sent to name it. */
+const isNamedBy = (value: unknown, sent: unknown): boolean => {
+  if (typeof sent !== 'object' || sent === null) return value === sent
+  const named = value as Resource // values of one list have one type
+  if ('value' in sent) return named.value === (sent as Resource).value
+  return Object.entries(sent).every(([name, content]) => named[name] === content)
+}
+
+/** If a new value is primary, the others no longer are (RFC 7644 section 3.5.2). */
+function withOnePrimary(current: unknown[], added: unknown[]): unknown[] {
+  const hasPrimary = added.some((value) => (value as Resource).primary === true)
+  const others = hasPrimary
+    ? current.map((value) => ({ ...(value as Resource), ...demoted(value) }))
+    : current
+  return [...others, ...added]
+}
+
+const demoted = (value: unknown) => ((value as Resource).primary === true ? { primary: false } : {})
+
+function setList(holder: Resource, { name }: Attribute, values: unknown[]): void {
+  if (name !== 'members' && values.length > maxValues)
+    throw invalidValue(`${name} must have at most ${maxValues} values`)
+  setOrDelete(holder, name, values.length > 0 ? values : undefined)
+}
+
+/**
+ * The list after a change of the values that the filter of the path selects, or of one sub-attribute of them. Without a
+ * filter, all values are selected.
+ */
+function selectedAfter(current: Resource[], change: Change): Resource[] {
+  const { op, target } = change
+  const isSelected = (value: Resource) => !target.selection || target.selection.test(value)
+  if (!current.some(isSelected)) return withMissing(current, change)
+  if (op === 'remove' && !target.sub) return current.filter((value) => !isSelected(value))
+  const changed = current.map((value) => (isSelected(value) ? changedValue(value, change) : value))
+  const becamePrimary = changed.find((value, at) => value.primary === true && current[at]?.primary !== true)
+  const others = changed.map((value) =>
+    becamePrimary && value !== becamePrimary ? { ...value, ...demoted(value) } : value,
+  )
+  return others.filter((value) => Object.keys(value).length > 0)
+}
+
+function changedValue(
+  value: Resource,
+  { op, target: { attribute, sub, path }, value: sent }: Change,
+): Resource {
+  if (!sub) {
+    const normalized = (normalizeOne(attribute, sent, path) ?? {}) as Resource // complex
+    return op === 'replace' ? normalized : { ...value, ...normalized }
+  }
+  const changed = { ...value }
+  setOrDelete(changed, sub.name, op === 'remove' ? undefined : normalizeValue(sub, sent, path))
+  return changed
+}
+
+/**
+ * No value is selected. Entra sets a value with `emails[type eq "work"].value` even if there is none of this type, so it
+ * is created. In all other cases there is no target (RFC 7644 section 3.5.2.3).
+ */
+function withMissing(current: Resource[], change: Change): Resource[] {
+  const { op, target } = change
+  const { attribute, sub, selection, path } = target
+  if (op === 'remove' && !selection) return current
+  const isCreated = op === 'add' || (op === 'replace' && sub !== undefined)
+  const template = isCreated ? (selection ? templateOf(attribute, selection.filter) : {}) : undefined
+  if (!template) throw badRequest('noTarget', `${path} selects no value`)
+  return withOnePrimary(current, [changedValue(template, { ...change, op: 'add' })]) as Resource[]
+}
+
+/** The value that a filter such as `type eq "work"` describes. Undefined if it describes none. */
+function templateOf(attribute: Attribute, filter: Filter): Resource | undefined {
+  if (filter.kind === 'and') {
+    const parts = filter.parts.map((part) => templateOf(attribute, part))
+    return parts.every((part) => part !== undefined) ? Object.assign({}, ...parts) : undefined
+  }
+  if (filter.kind !== 'compare' || filter.operator !== 'eq') return undefined
+  const sub = findAttribute(attribute.subAttributes, filter.path)
+  return sub && { [sub.name]: normalizeOne(sub, filter.value, filter.path) }
+}

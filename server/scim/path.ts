@@ -1,0 +1,22 @@
+// The paths of SCIM: `/scim/v2/`, the uid of an identity provider, and the endpoint. The uid contains slashes. It ends
+// where a segment is not 16 hexadecimal digits, and no endpoint has such a name.
+
+export const scimPath = '/scim/v2'
+
+export const isScimPath = (path: string) => path.startsWith(`${scimPath}/`)
+
+/** `endpoint` are the segments after the uid, such as `['Users', '0123456789abcdef']`. */
+export type ScimTarget = { provider: string; endpoint: string[] }
+
+const targetPattern = /^\/scim\/v2\/([0-9a-f]{40}(?:(?:\/|%2F)[0-9a-f]{16}){1,64})((?:\/.*)?)$/i
+
+/** Undefined if the path has no uid of an identity provider. */
+export function parseTarget(path: string): ScimTarget | undefined {
+  const [, uid, rest = ''] = targetPattern.exec(path) ?? []
+  if (uid === undefined) return undefined
+  const provider = uid.replaceAll(/%2f/gi, '/').toLowerCase()
+  const segments = rest.split('/').slice(1)
+  // A slash at the end is ignored: some clients append one to the URL that they are configured with.
+  if (segments.at(-1) === '') segments.pop()
+  return { provider, endpoint: segments }
+}

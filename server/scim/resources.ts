@@ -1,0 +1,175 @@
+// The endpoints of users and groups (RFC 7644 section 3).
+import type { Work } from '../store/work.ts'
+import type { ChangeContext } from './change-context.ts'
+import { noSuchResource, ScimError } from './errors.ts'
+import { etagOf, isUnchanged } from './etag.ts'
+import { createGroup, deleteGroup, patchGroup, replaceGroup } from './groups/groups.ts'
+import { storedGroups } from './groups/stored-groups.ts'
+import type { ListContext } from './list.ts'
+import { findPage } from './list.ts'
+import type { ListQuery } from './list-query.ts'
+import { listQueryOf, searchOf, selectionOf } from './list-query.ts'
+import { withReferences } from './references.ts'
+import type { ScimDependencies, ScimRequest, ScimResponse } from './request.ts'
+import type { Selection } from './schema/project.ts'
+import { includes, project } from './schema/project.ts'
+import type { Resource } from './schema/schema.ts'
+import type { Stored, StoredType } from './stored.ts'
+import { findStored, idOf, represent } from './stored.ts'
+import { storedUsers } from './users/stored-users.ts'
+import { createUser, deleteUser, patchUser, replaceUser } from './users/users.ts'
+
+/** How resources of one type are stored and changed. */
+export type Endpoint = {
+  stored: StoredType
+  create(context: ChangeContext, body: Resource): Work<Stored>
+  replace(context: ChangeContext, id: string, body: Resource): Work<Stored>
+  patch(context: ChangeContext, id: string, body: Resource): Work<Stored>
+  delete(context: ChangeContext, id: string): Work<void>
+}
+
+export const endpoints: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
+  [
+    'Users',
+    { stored: storedUsers, create: createUser, replace: replaceUser, patch: patchUser, delete: deleteUser },
+  ],
+  [
+    'Groups',
+    {
+      stored: storedGroups,
+      create: createGroup,
+      replace: replaceGroup,
+      patch: patchGroup,
+      delete: deleteGroup,
+    },
+  ],
+])
+
+/** Requests to `/Users` and `/Groups`. */
+export async function answerCollection(
+  deps: ScimDependencies,
+  endpoint: Endpoint,
+  request: ScimRequest,
+): Promise<ScimResponse> {
+  if (request.method === 'GET') return list(deps, [endpoint], request, listQueryOf(request.query))
+  if (request.method !== 'POST') throw methodNotAllowed('GET, POST')
+  const body = await request.body()
+  const created = await deps.store.write(() => endpoint.create(contextOf(deps, request), body))
+  return respond(deps, endpoint, request, created, 201)
+}
+
+/** Requests to one resource. */
+export async function answerResource(
+  deps: ScimDependencies,
+  endpoint: Endpoint,
+  request: ScimRequest,
+  id: string,
+): Promise<ScimResponse> {
+  const context = contextOf(deps, request)
+  switch (request.method) {
+    case 'GET':
+      return get(deps, endpoint, request, id)
+    case 'PUT':
+    case 'PATCH': {
+      const body = await request.body()
+      const change = request.method === 'PUT' ? endpoint.replace : endpoint.patch
+      return respond(deps, endpoint, request, await deps.store.write(() => change(context, id, body)), 200)
+    }
+    case 'DELETE':
+      await deps.store.write(() => endpoint.delete(context, id))
+      return { status: 204 }
+    default:
+      throw methodNotAllowed('GET, PUT, PATCH, DELETE')
+  }
+}
+
+/** `POST /.search`, below one collection or for all (RFC 7644 section 3.4.3). */
+export async function answerSearch(
+  deps: ScimDependencies,
+  searched: readonly Endpoint[],
+  request: ScimRequest,
+): Promise<ScimResponse> {
+  if (request.method !== 'POST') throw methodNotAllowed('POST')
+  return list(deps, searched, request, searchOf(await request.body()))
+}
+
+const contextOf = ({ now, random }: ScimDependencies, { provider, ifMatch }: ScimRequest): ChangeContext => ({
+  ...{ provider, now, random, ifMatch },
+})
+
+async function get(
+  deps: ScimDependencies,
+  endpoint: Endpoint,
+  request: ScimRequest,
+  id: string,
+): Promise<ScimResponse> {
+  const { stored } = endpoint
+  const found = await deps.store.read(() => findStored(stored, request.provider, id))
+  if (!found) throw noSuchResource(stored.type.name, id)
+  if (isUnchanged(request.ifNoneMatch, found.version))
+    return { status: 304, headers: { etag: etagOf(found.version) } }
+  return respond(deps, endpoint, request, found, 200)
+}
+
+async function respond(
+  deps: ScimDependencies,
+  { stored }: Endpoint,
+  request: ScimRequest,
+  found: Stored,
+  status: number,
+): Promise<ScimResponse> {
+  const { store } = deps
+  const { provider, base } = request
+  const [body] = await show({ store, provider, base }, stored, [found], selectionOf(request.query))
+  return {
+    status,
+    body,
+    headers: { etag: etagOf(found.version), location: `${base}/${stored.type.endpoint}/${idOf(found.uid)}` },
+  }
+}
+
+async function show(
+  context: ListContext,
+  stored: StoredType,
+  rows: Stored[],
+  selection: Selection,
+): Promise<Resource[]> {
+  const isComplete = !includes(stored.type, selection, stored.references.name)
+  const complete = isComplete ? rows : await withReferences(context, stored, rows)
+  return complete.map((row) => project(stored.type, represent(stored.type, context.base, row), selection))
+}
+
+/** A search of several types lists their resources one type after the other. */
+async function list(
+  { store }: ScimDependencies,
+  searched: readonly Endpoint[],
+  { provider, base }: ScimRequest,
+  query: ListQuery,
+): Promise<ScimResponse> {
+  const context = { store, provider, base }
+  const resources: Resource[] = []
+  let total = 0
+  for (const { stored } of searched) {
+    const startIndex = Math.max(1, query.startIndex - total)
+    const matches = await findPage(context, stored, {
+      ...query,
+      startIndex,
+      count: query.count - resources.length,
+    })
+    total += matches.total
+    resources.push(...(await show(context, stored, matches.page, query.selection)))
+  }
+  return {
+    status: 200,
+    body: {
+      schemas: ['urn:ietf:params:scim:api:messages:2.0:ListResponse'],
+      totalResults: total,
+      startIndex: query.startIndex,
+      itemsPerPage: resources.length,
+      Resources: resources,
+    },
+  }
+}
+
+export const methodNotAllowed = (allow: string) =>
+  new ScimError(405, `method not allowed; this endpoint accepts ${allow}`, undefined, { allow })

@@ -1,0 +1,127 @@
+// SCIM 2.0 (RFC 7643, RFC 7644) for the identity providers of organizations. Loaded at the first request.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { CallLimits } from '../limits/rate/call-limits.ts'
+import { costClasses } from '../limits/rate/cost-class.ts'
+import { requireToken } from './authenticate.ts'
+import { readBody } from './body.ts'
+import { clientErrorOf, errorBody, noSuchEndpoint, ScimError } from './errors.ts'
+import type { ScimTarget } from './path.ts'
+import { parseTarget } from './path.ts'
+import type { ScimDependencies, ScimRequest, ScimResponse } from './request.ts'
+import { answer } from './routes.ts'
+
+export type ScimServerDependencies = ScimDependencies & {
+  /** The URL below which the endpoints of all providers are. */
+  scimUrl: string
+  limits: CallLimits
+  /** A monotonic clock in milliseconds, for the rate limits. */
+  clock(): number
+  onRequest(event: { provider: string; method: string; endpoint: string; status: number }): void
+  /** Called for a request that was refused before its provider was authenticated. */
+  onRefusal(address: string, reason: string): void
+  onError(error: unknown): void
+}
+
+type Target = { path: string; query: string; address: string }
+export type ScimHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  target: Target,
+) => Promise<void>
+
+export function openScim(deps: ScimServerDependencies): ScimHandler {
+  return async (request, response, target) => {
+    const scimTarget = parseTarget(target.path)
+    let isAuthenticated = false
+    const result = await serve(deps, request, target, scimTarget, () => {
+      isAuthenticated = true
+    }).catch((error: unknown) => {
+      const clientError = clientErrorOf(error)
+      if (!clientError) deps.onError(error)
+      return responseOf(clientError ?? new ScimError(500, 'something went wrong on our side'))
+    })
+    const { status } = result
+    if (isAuthenticated && scimTarget)
+      deps.onRequest({
+        ...{ provider: scimTarget.provider, method: request.method ?? '', status },
+        endpoint: scimTarget.endpoint[0] ?? '',
+      })
+    else deps.onRefusal(target.address, `SCIM request refused with ${status}`)
+    send(request, response, result)
+  }
+}
+
+/** The address is limited before the token is verified, the organization afterwards. */
+async function serve(
+  deps: ScimServerDependencies,
+  request: IncomingMessage,
+  { query, address }: Target,
+  target: ScimTarget | undefined,
+  onAuthenticated: () => void,
+): Promise<ScimResponse> {
+  const { limits, clock } = deps
+  const costClass = costClassOf(request.method ?? '', target)
+  const now = clock()
+  const network = limits.arrive(costClass, address, now)
+  if (!target) throw noSuchEndpoint()
+  const { provider, endpoint } = target
+  await requireToken(deps, provider, request.headers.authorization)
+  onAuthenticated()
+  // The provider counts as a caller of its organization.
+  const caller = limits.enter(costClass, provider, network, now)
+  try {
+    return await answer(deps, requestOf(deps, request, provider, endpoint, query))
+  } finally {
+    limits.leave(caller)
+  }
+}
+
+const [readClass, listClass, writeClass] = (['read', 'list', 'write'] as const).map((name) =>
+  costClasses.indexOf(name),
+) as [number, number, number]
+
+function costClassOf(method: string, target: ScimTarget | undefined): number {
+  if (method !== 'GET' && method !== 'HEAD')
+    return target?.endpoint.at(-1) === '.search' ? listClass : writeClass
+  return target?.endpoint.length === 1 ? listClass : readClass
+}
+
+const requestOf = (
+  { scimUrl }: ScimServerDependencies,
+  request: IncomingMessage,
+  provider: string,
+  endpoint: readonly string[],
+  query: string,
+): ScimRequest => ({
+  ...{ provider, endpoint, base: `${scimUrl}/${provider}` },
+  method: request.method === 'HEAD' ? 'GET' : (request.method ?? ''),
+  query: new URLSearchParams(query),
+  ifMatch: request.headers['if-match'],
+  ifNoneMatch: request.headers['if-none-match'],
+  body: () => readBody(request),
+})
+
+const responseOf = (error: ScimError): ScimResponse => ({
+  ...{ status: error.status, body: errorBody(error), headers: error.headers },
+})
+
+function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, body, headers }: ScimResponse,
+): void {
+  if (response.destroyed) return
+  for (const [name, value] of Object.entries(headers ?? {})) response.setHeader(name, value)
+  // The rest of a body that is too large is not read.
+  if (status === 413) response.setHeader('connection', 'close')
+  if (body === undefined) {
+    response.writeHead(status).end()
+    return
+  }
+  const text = JSON.stringify(body)
+  response.writeHead(status, {
+    'content-type': 'application/scim+json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+  })
+  response.end(request.method === 'HEAD' ? undefined : text)
+}

@@ -1,0 +1,109 @@
+// Users and groups in the store. `json` is the normalized resource without computed attributes.
+
+import type { Row, Sql } from '../store/sql.ts'
+import { raw, sql } from '../store/sql.ts'
+import type { Work } from '../store/work.ts'
+import { first } from '../store/work.ts'
+import { ScimError } from './errors.ts'
+import { etagOf } from './etag.ts'
+import type { Resource, ResourceType } from './schema/schema.ts'
+
+export type StoredType = {
+  type: ResourceType
+  table: 'scim_users' | 'scim_groups'
+  countColumn: 'user_count' | 'group_count'
+  maxCount: number
+  /** Makes the condition that an indexed attribute has a value, by the path of the attribute in lower case. */
+  keys: ReadonlyMap<string, (provider: string, value: string) => Sql>
+  /** The attribute with the members of groups, or the groups of users. */
+  references: {
+    name: 'members' | 'groups'
+    /** The condition that a resource refers to the one with this uid. */
+    condition(uid: string): Sql
+    columns: ReferenceColumns
+  }
+}
+
+/** The columns of the pairs that are shown: `own` is that of the resource itself, `other` that of its references. */
+export type ReferenceColumns = {
+  own: 'group_uid' | 'user_uid'
+  other: 'group_uid' | 'user_uid'
+  /** The JSON of the group `g` whose name is shown, or null. */
+  display: 'g.json' | 'null'
+  /** The endpoint and the `type` of the references. */
+  endpoint: string
+  kind: string
+}
+
+/** Times are in milliseconds since 1970. */
+export type Stored = {
+  uid: string
+  createTime: number
+  updateTime: number
+  version: number
+  resource: Resource
+}
+
+const columns = raw('uid, create_time, update_time, version, json')
+
+export function storedOf(row: Row): Stored {
+  const [uid, createTime, updateTime, version, json] = row as [string, number, number, number, string]
+  return { uid, createTime, updateTime, version, resource: JSON.parse(json) as Resource }
+}
+
+export const selectWhere = ({ table }: StoredType, condition: Sql): Sql =>
+  sql`select ${columns} from ${raw(table)} where ${condition}`
+
+/** The id in SCIM is the last segment of the uid. */
+export const idOf = (uid: string) => uid.slice(uid.lastIndexOf('/') + 1)
+
+export const isId = (id: string) => /^[0-9a-f]{16}$/.test(id)
+
+export function* findStored(stored: StoredType, provider: string, id: string): Work<Stored | undefined> {
+  if (!isId(id)) return undefined
+  const row = yield* first(selectWhere(stored, sql`uid = ${`${provider}/${id}`}`))
+  return row && storedOf(row)
+}
+
+/** Locks the settings of a provider, so that its changes run one after the other, and counts a new resource. */
+export function* countNew({ countColumn, maxCount, type }: StoredType, provider: string): Work<void> {
+  const column = raw(countColumn)
+  const row = yield* first(sql`update scim_settings set ${column} = ${column} + 1
+    where provider = ${provider} returning ${column}`)
+  if (row && (row[0] as number) > maxCount)
+    throw new ScimError(
+      403,
+      `an identity provider can have at most ${maxCount} resources of type ${type.name}`,
+    )
+}
+
+export function* countDeleted({ countColumn }: StoredType, provider: string): Work<void> {
+  const column = raw(countColumn)
+  yield sql`update scim_settings set ${column} = ${column} - 1 where provider = ${provider}`
+}
+
+/** Locks the settings of a provider, so that its changes run one after the other. */
+export function* lockProvider(provider: string): Work<void> {
+  yield sql`select provider from scim_settings where provider = ${provider} /*pg for update */`
+}
+
+/** The resource as clients see it, with its computed attributes. `base` is the URL of the provider's endpoints. */
+export function represent(
+  { schema, extensions, name, endpoint }: ResourceType,
+  base: string,
+  { uid, createTime, updateTime, version, resource }: Stored,
+): Resource {
+  const present = extensions.filter(({ id }) => resource[id] !== undefined)
+  return {
+    schemas: [schema.id, ...present.map(({ id }) => id)],
+    id: idOf(uid),
+    ...resource,
+    meta: {
+      resourceType: name,
+      created: new Date(createTime).toISOString(),
+      lastModified: new Date(updateTime).toISOString(),
+      location: `${base}/${endpoint}/${idOf(uid)}`,
+      version: etagOf(version),
+    },
+  }
+}

@@ -1,0 +1,98 @@
+// The effect of SCIM users on access. A user that is deactivated or deleted ends the sign-ins of its person through this
+// identity provider, and only those, and the roles that its groups gave.
+import { fromBinary } from '@bufbuild/protobuf'
+import {
+  IdentityProvider_OIDC_CorrelationRule as CorrelationRule,
+  IdentityProviderSchema,
+} from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { userUid } from '../../aip/uid.ts'
+import {
+  accountDeactivated,
+  allowProvider,
+  blockProvider,
+  isBlocked,
+  notProvisioned,
+} from '../../auth/provider-sign-outs.ts'
+import { readScimSettings } from '../../store/scim-settings.ts'
+import { sql } from '../../store/sql.ts'
+import type { Work } from '../../store/work.ts'
+import { first } from '../../store/work.ts'
+import { grantMemberships, revokeMemberships } from '../groups/memberships.ts'
+
+/** `identity` is the person of a user, null until they have signed in through the provider. */
+export type UserAccess = { externalId: string | null; isActive: boolean; identity: string | null }
+
+type AccessChange = {
+  provider: string
+  /** The uid of the user. */
+  user: string
+  /** Undefined for a new user. */
+  before: UserAccess | undefined
+  after: Omit<UserAccess, 'identity'>
+  now: number
+}
+
+/** Applies a change of a user. Returns the person of the user. */
+export function* applyAccess({ provider, user, before, after, now }: AccessChange): Work<string | null> {
+  const isSamePerson = before !== undefined && before.externalId === after.externalId
+  if (before && !isSamePerson) yield* endAccess(provider, before, now)
+  const identity = isSamePerson ? before.identity : yield* findBlocked(provider, after.externalId)
+  if (identity === null || (isSamePerson && before.isActive === after.isActive)) return identity
+  if (after.isActive) yield* beginAccess(provider, user, identity, now)
+  else yield* endAccess(provider, { identity }, now)
+  return identity
+}
+
+function* beginAccess(provider: string, user: string, identity: string, now: number): Work<void> {
+  yield* allowProvider(provider, identity, now)
+  yield* grantMemberships(provider, user, identity)
+}
+
+export function* endAccess(
+  provider: string,
+  { identity }: Pick<UserAccess, 'identity'>,
+  now: number,
+): Work<void> {
+  if (identity === null) return
+  yield* blockProvider(provider, identity, now)
+  yield* revokeMemberships(provider, identity)
+}
+
+/** A person who has signed in through the provider before, and whose user was deleted then. */
+function* findBlocked(provider: string, externalId: string | null): Work<string | null> {
+  const row =
+    externalId === null
+      ? undefined
+      : yield* first(sql`select proto from identity_providers where uid = ${provider}`)
+  if (externalId === null || !row) return null
+  const { configuration } = fromBinary(IdentityProviderSchema, row[0] as Uint8Array)
+  const { issuer = '', correlationRule } = configuration.value ?? {}
+  // As in auth/login/upstream/person.ts.
+  const isByOid = correlationRule === CorrelationRule.OID_EQUALS_EXTERNAL_ID
+  const identity = userUid(issuer, isByOid ? `oid:${externalId}` : externalId)
+  return (yield* isBlocked(provider, identity)) ? identity : null
+}
+
+/**
+ * Requires that a person may sign in through a provider. Without a SCIM user, they may only if the provider does not
+ * provision people. Returns the uid of the user, which no other transaction changes before this one ends.
+ */
+export function* requireProvisioned(provider: string, externalId: string): Work<string | undefined> {
+  const row = yield* first(sql`select uid, is_active from scim_users
+    where provider = ${provider} and external_id = ${externalId} /*pg for update */`)
+  const settings = row ? undefined : yield* readScimSettings(provider)
+  if (settings?.isEnabled) throw notProvisioned()
+  if (row && row[1] !== 1) throw accountDeactivated()
+  return row?.[0] as string | undefined
+}
+
+/** Records who the person of a user is. */
+export function* linkPerson(provider: string, user: string, identity: string, now: number): Work<void> {
+  const row = yield* first(sql`select identity from scim_users where uid = ${user}`)
+  const previous = row?.[0] as string | null
+  if (previous === identity) return
+  // The issuer of the provider was changed, so the same user is another person now.
+  if (previous) yield* endAccess(provider, { identity: previous }, now)
+  yield sql`update scim_users set identity = ${identity} where uid = ${user}`
+  yield* grantMemberships(provider, user, identity)
+}
