@@ -51,14 +51,18 @@ function addMask(command: Command, request: JsonObject): void {
   request.updateMask = mask.join(',')
 }
 
-/** The paths of all fields that are present: for a nested message, those of its fields, or its own if it is empty. */
+/**
+ * The paths of all fields that are present: for a nested message, those of its fields, or its own if it is empty. ProtoJSON
+ * spells masks in camelCase, even if a field declares another JSON name, such as `sync_config`.
+ */
 function pathsOf(message: DescMessage, content: JsonObject): string[] {
   return message.fields.flatMap((field): string[] => {
     const value = content[field.jsonName]
     if (value === undefined) return []
-    if (!hasNestedFields(field)) return [field.jsonName]
+    const name = camel(field.name)
+    if (!hasNestedFields(field)) return [name]
     const inner = pathsOf(field.message, value as JsonObject)
-    return inner.length === 0 ? [field.jsonName] : inner.map((path) => `${field.jsonName}.${path}`)
+    return inner.length === 0 ? [name] : inner.map((path) => `${name}.${path}`)
   })
 }
 

@@ -252,6 +252,17 @@ onEachStore('stemma', (engine) => {
     await succeed('repos delete acme/tools/static --yes')
   })
 
+  test('the source of a repo has a flag, and a change of the configuration keeps the other fields', async () => {
+    const { uid } = await json('repos create --parent acme --name source')
+    const copy = await json('repos create --parent acme --name copy --sync-config.source acme/source')
+    const config = copy.sync_config as Record<string, unknown>
+    assert.equal(config.source, uid)
+    const updated = await json('repos update acme/copy --sync-config.azure acr/acme')
+    assert.deepEqual(updated.sync_config, { ...config, azure: 'acr/acme' })
+    assert.equal(await succeed('repos list --sync-source', uid, '-o', 'uid'), `${copy.uid}\n`)
+    for (const name of ['copy', 'source']) await succeed(`repos delete acme/${name} --yes`)
+  })
+
   test('roles, invites, account associations, subscriptions and batches of role bindings can be created', async () => {
     const role = await json('roles create --parent acme --name deployer --capabilities groups.list,repo.list')
     assert.deepEqual(role.capabilities, ['CAP_IAM_GROUPS_LIST', 'CAP_REPO_LIST'])

@@ -247,4 +247,31 @@ examples('a deployment', {
         assert.deepEqual(violations(await fail(v1.updateDeployment, { repoId: id, ...request })), [field])
     }
   },
+
+  async 'has an entity tag while it exists, so that a change of another caller is not overwritten'(stage) {
+    const { platform, owner } = stage
+    const id = (await makeRepo(stage)).id as string
+    // Over REST only: the door of the tests sends no headers.
+    const put = async (charts: JsonObject[], ifMatch?: string) => {
+      const response = await fetch(`${platform.url}/registry/v1/repos/${id}/deployment`, {
+        method: 'PUT',
+        headers: {
+          authorization: `Bearer ${owner.token}`,
+          'content-type': 'application/json',
+          ...(ifMatch && { 'if-match': ifMatch }),
+        },
+        body: JSON.stringify({ charts }),
+      })
+      await response.arrayBuffer()
+      return { status: response.status, etag: response.headers.get('etag') ?? '' }
+    }
+    const [one, two] = [[{ repo: 'oci://charts.test/one' }], [{ repo: 'oci://charts.test/two' }]]
+    assert.equal((await put(one, '*')).status, 412, 'there is no deployment yet')
+    const first = await put(one)
+    assert.deepEqual(await put(one), first, 'nothing has changed')
+    const second = await put(two, first.etag)
+    assert.equal(second.status, 200)
+    assert.equal((await put(one, first.etag)).status, 412)
+    assert.deepEqual(await put([], second.etag), { status: 200, etag: '' })
+  },
 })

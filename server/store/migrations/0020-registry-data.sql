@@ -23,3 +23,7 @@ create table package_versions (
   update_time bigint not null,
   proto bytea not null
 );
+
+-- The definitions of repos and tags have changed, so that the next start renders their rows again.
+update repos set shape = '';
+update tags set shape = '';
