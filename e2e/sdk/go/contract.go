@@ -16,14 +16,9 @@ import (
 
 const label = "chainguard."
 
-// Fields and enum values of the SDK that the server does not have. It ignores them in requests and never returns them.
-var knownGaps = map[protoreflect.FullName]bool{
-	"chainguard.platform.iam.v2beta1.IdentityProvider.scim":    true,
-	"chainguard.platform.registry.Repo.custom_overlay":         true,
-	"chainguard.platform.registry.Repo.sync_config":            true,
-	"chainguard.platform.registry.v2beta1.Repo.custom_overlay": true,
-	"chainguard.platform.registry.v2beta1.Repo.sync_config":    true,
-}
+// Fields and enum values of the SDK that the server does not have: none. It would ignore them in requests and never
+// return them.
+var knownGaps = map[protoreflect.FullName]bool{}
 
 // Compares the descriptors of the server (by reflection) with those of the SDK: every message and field that both have
 // must be the same on the wire.
