@@ -32,6 +32,7 @@ export const mayImport: Record<string, string[]> = {
   'server/log': ['server/threads'],
   'server/bounded-map': [],
   'server/store': [],
+  'server/blobs': [],
   'server/crypto': [],
   'server/pages': [],
   'server/threads': [],

@@ -1,0 +1,148 @@
+// Behaviour that only the driver for files has. conformance.test.ts has the rest.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { createHash, randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { readdir, rename, rm, stat, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { PassThrough, Readable } from 'node:stream'
+import { after, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { newUploadId, temporaryFolder } from '../../testing/blob-drivers.ts'
+import type { BlobStore } from '../blob-store.ts'
+import { algorithmOf, type Digest, hexOf, parseDigest } from '../digest.ts'
+import { hashStream } from '../hash-content.ts'
+import { openFilesStore } from './files-store.ts'
+
+const pushBlobs = fileURLToPath(new URL('../../testing/push-blobs.ts', import.meta.url))
+const content = Buffer.from('content')
+const contentDigest = digestOf(content)
+
+function digestOf(bytes: Buffer): Digest {
+  const digest = parseDigest(`sha256:${createHash('sha256').update(bytes).digest('hex')}`)
+  assert.ok(digest)
+  return digest
+}
+
+async function assertIntact(blobs: BlobStore, digest: Digest): Promise<void> {
+  const stream = (await blobs.read(digest)).stream()
+  assert.equal(await hashStream(stream, algorithmOf(digest)), hexOf(digest))
+}
+
+describe('a blob store in a folder', () => {
+  let folder: string
+  let blobs: BlobStore
+  before(async () => {
+    folder = await temporaryFolder()
+    blobs = await openFilesStore({ folder: join(folder, 'content') })
+  })
+  after(() => rm(folder, { recursive: true }))
+
+  const uploadPath = (id: string) => join(folder, 'content', 'uploads', id)
+
+  test('keeps content from other users of the machine', async () => {
+    const upload = await blobs.begin(newUploadId())
+    assert.equal((await stat(uploadPath(upload.id))).mode & 0o777, 0o600)
+    await blobs.append(upload, Readable.from([content]))
+    await blobs.finish(upload, contentDigest)
+    const hex = hexOf(contentDigest)
+    const shard = join(folder, 'content', 'blobs', 'sha256', hex.slice(0, 2))
+    assert.equal((await stat(join(shard, hex))).mode & 0o777, 0o600)
+    for (const path of [shard, join(folder, 'content'), join(folder, 'content', 'uploads')]) {
+      assert.equal((await stat(path)).mode & 0o777, 0o700)
+    }
+  })
+
+  test('reports a full disk, and continues when there is space again', async () => {
+    const upload = await blobs.begin(newUploadId())
+    const half = (await blobs.append(upload, Readable.from([content.subarray(0, 4)]))).upload
+    await rename(uploadPath(upload.id), join(folder, 'aside'))
+    await symlink('/dev/full', uploadPath(upload.id))
+    const { failure } = await blobs.append(half, Readable.from([content.subarray(4)]))
+    assert.equal(failure?.code, 'no-space')
+    await rename(join(folder, 'aside'), uploadPath(upload.id))
+    assert.equal(await blobs.uploadSize(half), 4)
+    const whole = (await blobs.append(half, Readable.from([content.subarray(4)]), { offset: 4 })).upload
+    assert.equal(await blobs.finish(whole, contentDigest), content.length)
+    await assertIntact(blobs, contentDigest)
+  })
+
+  test('verifies a file that somebody else has changed', async () => {
+    const upload = await blobs.begin(newUploadId())
+    await blobs.append(upload, Readable.from([content]))
+    const other = await openFilesStore({ folder: join(folder, 'content') })
+    await other.append(upload, Readable.from([content]))
+    await assert.rejects(blobs.finish(upload, contentDigest), { code: 'digest-mismatch' })
+  })
+
+  test('does not list an upload as abandoned while a client sends it', async () => {
+    const upload = await blobs.begin(newUploadId())
+    const body = new PassThrough()
+    const appending = blobs.append(upload, body)
+    const listed = await Array.fromAsync(blobs.abandoned(Number.MAX_SAFE_INTEGER))
+    assert.ok(!listed.some(({ id }) => id === upload.id))
+    body.end()
+    await appending
+  })
+
+  test('finishes no upload for content that somebody else has stored', async () => {
+    const upload = await blobs.begin(newUploadId())
+    await blobs.append(upload, Readable.from([Buffer.from('something else')]))
+    await blobs.discard(upload)
+    await assert.rejects(blobs.finish(upload, contentDigest), { code: 'not-found' })
+  })
+})
+
+describe('a blob store in a folder whose process is killed', () => {
+  let folder: string
+  before(async () => {
+    folder = await temporaryFolder()
+  })
+  after(() => rm(folder, { recursive: true }))
+
+  /** Kills the process when it has finished some blobs and is working on others. */
+  async function pushAndKill(blobCount: number): Promise<Digest[]> {
+    const child = spawn(process.execPath, [pushBlobs, folder], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const finished: Digest[] = []
+    for await (const line of createInterface(child.stdout)) {
+      const digest = parseDigest(line)
+      if (digest) finished.push(digest)
+      if (finished.length === blobCount) child.kill('SIGKILL')
+    }
+    if (child.signalCode === null) await once(child, 'exit')
+    return finished
+  }
+
+  test('has every finished blob, and no incomplete one', async () => {
+    const finished: Digest[] = []
+    for (let round = 0; round < 4; round++) {
+      finished.push(...(await pushAndKill(randomInt(4, 20))))
+      const blobs = await openFilesStore({ folder })
+      const listed = await Array.fromAsync(blobs.list())
+      for (const { digest } of listed) await assertIntact(blobs, digest)
+      const digests = new Set(listed.map(({ digest }) => digest))
+      assert.deepEqual(
+        finished.filter((digest) => !digests.has(digest)),
+        [],
+      )
+      const abandoned = await Array.fromAsync(blobs.abandoned(Number.MAX_SAFE_INTEGER))
+      assert.equal(abandoned.length, (await readdir(join(folder, 'uploads'))).length)
+    }
+    const blobs = await openFilesStore({ folder })
+    for await (const upload of blobs.abandoned(Number.MAX_SAFE_INTEGER)) await blobs.discard(upload)
+    assert.deepEqual(await readdir(join(folder, 'uploads')), [])
+  })
+
+  test('continues an upload behind the last byte that was written', async () => {
+    await pushAndKill(5)
+    const blobs = await openFilesStore({ folder })
+    for await (const { id } of blobs.abandoned(Number.MAX_SAFE_INTEGER)) {
+      const upload = { id, size: 0, state: '' }
+      const size = await blobs.uploadSize(upload)
+      const offset = { offset: size }
+      const appended = await blobs.append(upload, Readable.from([content]), offset)
+      assert.equal(appended.upload.size, size + content.length)
+    }
+  })
+})

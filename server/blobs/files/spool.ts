@@ -1,0 +1,81 @@
+// The file that an upload is written to until it is finished.
+import type { Stats } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
+import { gatherBatches } from '../batches.ts'
+import {
+  type BlobError,
+  fileError,
+  isMissing,
+  offsetMismatch,
+  tooLarge,
+  uploadNotFound,
+} from '../blob-error.ts'
+import type { AppendOptions } from '../blob-store.ts'
+import type { RunningHash, RunningHashes } from '../running-hashes.ts'
+import { writeAll } from '../write-all.ts'
+
+/** Identifies the content of a spool file, so that no hash is used for a file that another process has changed. */
+export const markOf = ({ size, mtimeMs, ino }: Stats): string => `${size} ${mtimeMs} ${ino}`
+
+export async function withSpool<T>(
+  path: string,
+  id: string,
+  use: (file: FileHandle) => Promise<T>,
+): Promise<T> {
+  try {
+    await using file = await open(path, 'r+')
+    return await use(file)
+  } catch (error) {
+    throw isMissing(error) ? uploadNotFound(id) : fileError(error)
+  }
+}
+
+/** Appends to a spool file. Returns its size, and why the body is not complete. */
+export async function appendToSpool(
+  hashes: RunningHashes,
+  id: string,
+  file: FileHandle,
+  body: Readable,
+  options: AppendOptions,
+): Promise<{ size: number; failure?: BlobError }> {
+  const before = await file.stat()
+  if (options.offset !== undefined && options.offset !== before.size) {
+    throw offsetMismatch(options.offset, before.size)
+  }
+  const running = hashes.take(id, markOf(before))
+  const failure = await receive(file, before.size, body, running, options)
+  const after = await file.stat()
+  // After a failed write, the hash can include bytes that the file does not have.
+  if (running && (failure === undefined || failure.code === 'interrupted')) {
+    hashes.keep(id, markOf(after), running)
+  }
+  return failure ? { size: after.size, failure } : { size: after.size }
+}
+
+async function receive(
+  file: FileHandle,
+  start: number,
+  body: Readable,
+  running: RunningHash | undefined,
+  { signal, maxBytes = Number.POSITIVE_INFINITY }: AppendOptions,
+): Promise<BlobError | undefined> {
+  let size = start
+  let failure: unknown
+  let written: Promise<unknown> = Promise.resolve()
+  try {
+    for await (const { chunks, bytes } of gatherBatches(body, signal)) {
+      if (size + bytes > maxBytes) throw tooLarge(maxBytes)
+      if (running) for (const chunk of chunks) running.hash.update(chunk)
+      failure = await written
+      if (failure) break
+      // A rejection is a value until the next batch, so that it is never unhandled.
+      written = writeAll(file, chunks, size).catch((error) => error)
+      size += bytes
+    }
+    failure ??= await written
+  } catch (error) {
+    failure = (await written) ?? error
+  }
+  return failure === undefined ? undefined : fileError(failure)
+}

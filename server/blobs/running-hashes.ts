@@ -1,0 +1,33 @@
+// The hashes of unfinished uploads. Node cannot store the state of a hash, so it lives in memory only. An upload whose
+// hash is missing, because of a restart, another copy or eviction, is read again when it is finished.
+import { createHash, type Hash } from 'node:crypto'
+import { BoundedMap } from '../bounded-map.ts'
+import type { Algorithm } from './digest.ts'
+
+export type RunningHash = { algorithm: Algorithm; hash: Hash }
+
+/** A hash takes about half a kilobyte. */
+const maxHashes = 4096
+
+export type RunningHashes = ReturnType<typeof makeRunningHashes>
+
+export function makeRunningHashes() {
+  const hashes = new BoundedMap<string, RunningHash & { mark: string }>(maxHashes)
+  return {
+    /** Keeps the hash of the content that `mark` identifies. */
+    keep(id: string, mark: string, { algorithm, hash }: RunningHash): void {
+      hashes.set(id, { algorithm, hash, mark })
+    },
+    /** Removes and returns the hash, unless the content has another mark: then somebody else changed it. */
+    take(id: string, mark: string): RunningHash | undefined {
+      const kept = hashes.get(id)
+      hashes.delete(id)
+      return kept?.mark === mark ? kept : undefined
+    },
+    begin(id: string, mark: string, algorithm: Algorithm): void {
+      this.keep(id, mark, { algorithm, hash: createHash(algorithm) })
+    },
+    forget: (id: string) => hashes.delete(id),
+    clear: () => hashes.clear(),
+  }
+}

@@ -1,0 +1,24 @@
+import type { Writable } from 'node:stream'
+import { BlobError } from './blob-error.ts'
+
+/**
+ * Writes a chunk and resolves when the destination no longer needs it. Also settles when the destination is closed: a
+ * response that is waiting for an earlier one on its connection never calls back.
+ */
+export function writeChunk(destination: Writable, chunk: Buffer, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (cause?: unknown, failed = true) => {
+      destination.off('close', onClose)
+      signal?.removeEventListener('abort', onAbort)
+      if (failed) reject(new BlobError('interrupted', 'the content was not sent completely', cause))
+      else resolve()
+    }
+    const onClose = () => settle(destination.errored)
+    const onAbort = () => settle(signal?.reason)
+    if (signal?.aborted) return onAbort()
+    if (destination.destroyed) return onClose()
+    destination.on('close', onClose)
+    signal?.addEventListener('abort', onAbort)
+    destination.write(chunk, (error) => settle(error, error !== null && error !== undefined))
+  })
+}
