@@ -238,7 +238,7 @@ describe('stemmad import versions', () => {
     ]) {
       const { code, stderr } = await run(...args)
       assert.equal(code, 2)
-      assert.match(stderr, /^Usage: stemmad import advisories .*import versions FILE/)
+      assert.match(stderr, /^Usage: stemmad import advisories\|versions/)
     }
   })
 })

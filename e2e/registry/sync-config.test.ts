@@ -203,6 +203,9 @@ examples('the custom overlay of a repo', {
     for (const [field, customOverlay] of [
       ['environment[CHAINGUARD_X]', { environment: { CHAINGUARD_X: '1' } }],
       ['environment[A=B]', { environment: { 'A=B': '1' } }],
+      ['environment[]', { environment: { '': '1' } }],
+      ['environment[A\nB]', { environment: { 'A\nB': '1' } }],
+      ['annotations[a\u0007]', { annotations: { 'a\u0007': '1' } }],
       ['annotations[dev.chainguard.x]', { annotations: { 'dev.chainguard.x': '1' } }],
       ['annotations[org.opencontainers.x]', { annotations: { 'org.opencontainers.x': '1' } }],
       ['contents.runtimeKeyring[0].name', { contents: { runtimeKeyring: [{ name: '../x', content: 'k' }] } }],

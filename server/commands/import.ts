@@ -10,11 +10,11 @@ import { importVersions } from './import/import-versions.ts'
 import { withPreparedStore } from './with-store.ts'
 
 export const importRecords: Command = {
-  usage: 'import advisories --group UID FILE|DIR|-, import versions FILE|DIR|-',
+  usage: 'import advisories|versions [--group UID] FILE|DIR|-',
   summary: 'Imports advisories or versions of packages from a file, folder, zip archive or standard input.',
-  details: `Advisories are read from OSV records, Alpine-style security databases and OpenVEX documents. Versions are read from
-JSON with the ends of life of the versions of a package (docs/package-versions.md). An import that was interrupted can be
-started again: it skips records that are already stored.`,
+  details: `advisories reads OSV records, Alpine-style security databases and OpenVEX documents into the group of --group.
+versions reads JSON with the versions of packages and their ends of life, for the whole server (docs/package-versions.md).
+An import that was interrupted can be started again: it skips records that are already stored.`,
   async run(args, context) {
     const { config, flags, positionals } = readConfig(context.env, args, { group: { type: 'string' } })
     const [resource, path, ...extra] = positionals

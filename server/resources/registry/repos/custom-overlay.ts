@@ -1,30 +1,45 @@
+import { create } from '@bufbuild/protobuf'
+import { FieldRulesSchema } from '@stemma/api/gen/platform/common/rules_pb.ts'
 import type { CustomOverlay } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { invalidField } from '../../../aip/errors.ts'
+import { stringCheck } from '../../../aip/string-rules.ts'
 import { entryPath } from '../../../aip/validate.ts'
 
-/** Names that the builders of published images set themselves. */
-const reserved = {
-  environment: ['CHAINGUARD_'],
-  annotations: ['dev.chainguard.', 'org.opencontainers.'],
+/** The rules of the contract apply to keys and values alike; keys must also be short and in one line. */
+const checkName = stringCheck(create(FieldRulesSchema, { singleLine: true, maxLength: 255 }))
+
+type NameRules = {
+  /** Names with these beginnings are set by the builders of published images. */
+  reserved: readonly string[]
+  forbidden: RegExp
+  hint: string
+}
+
+const environmentRules: NameRules = {
+  reserved: ['CHAINGUARD_'],
+  forbidden: /^$|=/,
+  hint: 'must not be empty or contain =',
+}
+const annotationRules: NameRules = {
+  reserved: ['dev.chainguard.', 'org.opencontainers.'],
+  forbidden: /^$/,
+  hint: 'must not be empty',
 }
 
 /** Throws if a variable or annotation has a name that is reserved, or that an image cannot have. */
 export function requireValidOverlay({ environment, annotations }: CustomOverlay): void {
-  for (const name of Object.keys(environment)) {
-    requireFree('environment', name)
-    if (name === '' || name.includes('='))
-      throw invalidName('environment', name, 'must not be empty or contain =')
-  }
-  for (const name of Object.keys(annotations)) {
-    requireFree('annotations', name)
-    if (name === '') throw invalidName('annotations', name, 'must not be empty')
-  }
+  requireValidNames('custom_overlay.environment', environment, environmentRules)
+  requireValidNames('custom_overlay.annotations', annotations, annotationRules)
 }
 
-function requireFree(map: keyof typeof reserved, name: string): void {
-  const prefix = reserved[map].find((start) => name.startsWith(start))
-  if (prefix !== undefined) throw invalidName(map, name, `must not start with ${prefix}`)
+function requireValidNames(path: string, map: Record<string, string>, rules: NameRules): void {
+  for (const name of Object.keys(map)) {
+    const refuse = (rule: string): never => {
+      throw invalidField(entryPath(path, name), `the key ${rule}`)
+    }
+    checkName(name, refuse)
+    if (rules.forbidden.test(name)) refuse(rules.hint)
+    const prefix = rules.reserved.find((start) => name.startsWith(start))
+    if (prefix !== undefined) refuse(`must not start with ${prefix}`)
+  }
 }
-
-const invalidName = (map: string, name: string, rule: string) =>
-  invalidField(entryPath(`custom_overlay.${map}`, name), `the key ${rule}`)
