@@ -10,7 +10,11 @@ import {
   ListGroupsRequestSchema,
   UpdateGroupRequestSchema,
 } from './gen/platform/iam/v2beta1/group_pb.ts'
-import { IdentitySchema } from './gen/platform/iam/v2beta1/identity_pb.ts'
+import {
+  IdentitiesService,
+  IdentityMetadataSchema,
+  IdentitySchema,
+} from './gen/platform/iam/v2beta1/identity_pb.ts'
 import { describeMethod, describeMethods, isImmutable, isOutputOnly, isRequired, scopeOf } from './method.ts'
 
 const { getGroup, listGroups, createGroup, updateGroup, deleteGroup } = GroupsService.method
@@ -55,6 +59,9 @@ describe('a method', () => {
     assert.equal(describeMethod(createGroup).resource?.message, GroupSchema)
     assert.equal(describeMethod(updateGroup).resource?.message, GroupSchema)
     assert.equal(describeMethod(getGroup).resource, undefined)
+    // The whole request is the body, and contains a mask beside the resource.
+    const { updateIdentityMetadata } = IdentitiesService.method
+    assert.equal(describeMethod(updateIdentityMetadata).resource?.message, IdentityMetadataSchema)
   })
 })
 

@@ -23,7 +23,7 @@ export type Method = {
   scope: DescField[]
   /** The kind of the resource with that uid: the full name of its message. */
   scopeKind: string
-  /** The request field that is sent as the body and contains the resource. Undefined if the method has none. */
+  /** The request field that contains the resource; usually, it is sent as the body. Undefined if the method has none. */
   resource: DescField | undefined
   /** Whether the response is a stream of messages. */
   isStream: boolean
@@ -47,11 +47,19 @@ export function describeMethod(desc: DescMethod): Method {
     access: hasOption(desc, access) ? getOption(desc, access) : undefined,
     scope,
     scopeKind: scopeKindOf(desc, scope),
-    resource: desc.input.fields.find((field) => field.name === body),
+    resource: resourceField(desc.input, body),
     isStream: desc.methodKind === 'server_streaming',
     isCreate: isCreateMethod(desc),
   }
 }
+
+/** If the whole request is the body, an update still has a resource beside its mask. */
+function resourceField({ fields }: DescMessage, body: string | undefined): DescField | undefined {
+  if (body !== '*') return fields.find((field) => field.name === body)
+  return fields.some(isUpdateMask) ? fields.find((field) => !isUpdateMask(field)) : undefined
+}
+
+const isUpdateMask = ({ name }: DescField) => name === 'update_mask'
 
 function scopePath(message: DescMessage): DescField[] {
   const field = message.fields.find(isScope)

@@ -11,6 +11,7 @@ import { noLimits } from './limits/rate/call-limits.ts'
 import { resources } from './resource-list.ts'
 import { authMethods } from './resources/auth/auth.ts'
 import type { Dependencies } from './resources/dependencies.ts'
+import { termsService } from './resources/iam/terms/terms.ts'
 import { pingService, pingServiceV1 } from './resources/ping/ping.ts'
 import { reposMethods } from './resources/registry/repos/resource.ts'
 import type { V1RepoFields } from './resources/registry/repos/table.ts'
@@ -24,7 +25,7 @@ import type { Call, Endpoint, Handler, SentKey } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
 import type { Deadlines } from './rpc/deadline.ts'
 import type { UnsentBudget } from './rpc/unsent-budget.ts'
-import { advisoryWritesOf, v1Services } from './v1-services.ts'
+import { advisoryWritesOf, ownerInvitesOf, v1Services } from './v1-services.ts'
 
 type ServiceDependencies = Dependencies &
   Pick<Authentication, 'sts' | 'registration'> & { deadlines: Deadlines; unsent: UnsentBudget }
@@ -35,6 +36,7 @@ const otherServices: readonly AnyService<ServiceDependencies>[] = [
   securityAdvisoryService,
   pingService,
   pingServiceV1,
+  termsService,
   defineService({
     service: Auth,
     methods: (deps: ServiceDependencies) => ({ ...authMethods(deps), ...deps.registration }),
@@ -58,6 +60,7 @@ export function endpointsOf(deps: ServiceDependencies): Endpoint[] {
     deadlineClock: Date.now,
     waitForTurn: openTurns(),
     advisoryWrites: advisoryWritesOf(deps),
+    ownerInvites: ownerInvitesOf(deps),
   }
   return [...v2, ...v1Services.flatMap((service) => serve(service, v1Deps))]
 }

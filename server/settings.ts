@@ -35,6 +35,7 @@ export const settingsOf = (config: Config, secret: Secret, limits: GroupLimits):
   sealSecret: (plain) => sealText(secret, providerSecretPurpose, plain),
   advisoryFormats: advisoryFormatsOf(config),
   limits,
+  terms: config.terms,
 })
 
 const advisoryFormatsOf = ({ baseUrl }: Config): AdvisoryFormats => ({

@@ -1,8 +1,10 @@
 // Every service of v1. These services convert requests and replies, and call the services of v2.
 import type { Dependencies } from './resources/dependencies.ts'
+import { admitToCreateWithGroup, createWithGroup } from './resources/iam/group-invites/create-with-group.ts'
 import type { AnyService } from './resources/resource.ts'
 import { securityAdvisoryV1 } from './resources/v1/advisory/security-advisory.ts'
-import type { AdvisoryWrites, V1Dependencies } from './resources/v1/dependencies.ts'
+import type { AdvisoryWrites, OwnerInvites, V1Dependencies } from './resources/v1/dependencies.ts'
+import { eventIdentitiesV1 } from './resources/v1/events/identities.ts'
 import { subscriptionsV1 } from './resources/v1/events/subscriptions.ts'
 import { accountAssociationsV1 } from './resources/v1/iam/account-associations/account-associations.ts'
 import { groupInvitesV1 } from './resources/v1/iam/group-invites/group-invites.ts'
@@ -11,6 +13,7 @@ import { identitiesV1 } from './resources/v1/iam/identities/identities.ts'
 import { identityProvidersV1 } from './resources/v1/iam/identity-providers/identity-providers.ts'
 import { roleBindingsV1 } from './resources/v1/iam/role-bindings/role-bindings.ts'
 import { rolesV1 } from './resources/v1/iam/roles/roles.ts'
+import { termsV1 } from './resources/v1/iam/terms/terms.ts'
 import { registryV1 } from './resources/v1/registry/registry.ts'
 import { advisoriesV1 } from './resources/v1/vulnerabilities/advisories.ts'
 import {
@@ -27,11 +30,18 @@ export const v1Services: readonly AnyService<V1Dependencies>[] = [
   identityProvidersV1,
   accountAssociationsV1,
   groupInvitesV1,
+  termsV1,
   registryV1,
   advisoriesV1,
   securityAdvisoryV1,
   subscriptionsV1,
+  eventIdentitiesV1,
 ]
+
+export const ownerInvitesOf = (deps: Dependencies): OwnerInvites => ({
+  admit: (call) => admitToCreateWithGroup(deps, call),
+  create: (call, grants) => createWithGroup(deps, call, grants),
+})
 
 export const advisoryWritesOf = (deps: Dependencies): AdvisoryWrites => ({
   create: (access, group, draft) => createAdvisory({ ...deps, access }, group, draft),

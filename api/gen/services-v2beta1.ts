@@ -10,10 +10,11 @@ import { IdentitiesService as service6 } from './platform/iam/v2beta1/identity_p
 import { IdentityProvidersService as service7 } from './platform/iam/v2beta1/identity_provider_pb.ts'
 import { RolesService as service8 } from './platform/iam/v2beta1/role_pb.ts'
 import { RoleBindingsService as service9 } from './platform/iam/v2beta1/role_binding_pb.ts'
-import { PingService as service10 } from './platform/ping/v2beta1/ping_pb.ts'
-import { ReposService as service11 } from './platform/registry/v2beta1/repo_pb.ts'
-import { TagsService as service12 } from './platform/registry/v2beta1/tag_pb.ts'
-import { AdvisoriesService as service13 } from './platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { TermsService as service10 } from './platform/iam/v2beta1/terms_pb.ts'
+import { PingService as service11 } from './platform/ping/v2beta1/ping_pb.ts'
+import { ReposService as service12 } from './platform/registry/v2beta1/repo_pb.ts'
+import { TagsService as service13 } from './platform/registry/v2beta1/tag_pb.ts'
+import { AdvisoriesService as service14 } from './platform/vulnerabilities/v2beta1/advisory_pb.ts'
 
 /** The services of v2beta1, for programs that need no others. */
 export const services: readonly DescService[] = [
@@ -31,4 +32,5 @@ export const services: readonly DescService[] = [
   service11,
   service12,
   service13,
+  service14,
 ]

@@ -96,6 +96,10 @@ function targetOf({ desc, bindings }: Method): DescField[] {
   return variable === undefined || variable === 'parent' ? [] : fieldsAt(desc.input, variable)
 }
 
+/** The kind of resource that the argument of a command names: `groups` if its field is `group_uid` or `group`. */
+export const targetResource = ({ resource, target }: Command): string =>
+  ['group_uid', 'group'].includes(target.at(-1)?.name ?? '') ? 'groups' : resource
+
 /** The fields along a dotted path of proto names. */
 export function fieldsAt(message: DescMessage, path: string): DescField[] {
   const [first, ...rest] = path.split('.')

@@ -2,7 +2,7 @@
 import { commentOf, splitSummary } from '@stemma/api/reference/comments.ts'
 import { authHelp } from '../auth/help.ts'
 import type { Command, Resource } from '../contract/commands.ts'
-import { findCommand, findResource, resources } from '../contract/commands.ts'
+import { findCommand, findResource, resources, targetResource } from '../contract/commands.ts'
 import { singular } from '../contract/spelling.ts'
 import { exitCodesHelp } from '../exit-codes.ts'
 import { UsageError } from '../failure.ts'
@@ -110,10 +110,11 @@ const exampleSection = (lines: string[]): string =>
   lines.length === 0 ? '' : `Examples:\n${lines.map((line) => `  ${line}`).join('\n')}`
 
 /** A verb and its argument, such as `get GROUP…`. Empty for a resource with a single command, such as ping. */
-function usageOf({ verb, target, kind, resource }: Command): string {
+function usageOf(command: Command): string {
+  const { verb, target, kind, resource } = command
   if (verb === resource) return ''
   if (target.length === 0) return verb
-  const argument = singular(resource).toUpperCase()
+  const argument = singular(targetResource(command)).toUpperCase()
   return `${verb} ${argument}${kind === 'delete' || verb === 'get' ? '…' : ''}`
 }
 

@@ -1,5 +1,6 @@
 import { StemmaError } from '@stemma/api'
 import type { Command } from '../contract/commands.ts'
+import { targetResource } from '../contract/commands.ts'
 import { singular, spaced } from '../contract/spelling.ts'
 import { UsageError } from '../failure.ts'
 import { resolveUid } from '../names/resolve.ts'
@@ -7,7 +8,6 @@ import { createProgress } from '../output/progress.ts'
 import { report } from '../runtime.ts'
 import { confirmDelete } from './confirm-delete.ts'
 import type { Invocation } from './invocation.ts'
-import { targetResource } from './read-request.ts'
 
 /** Deletes resources one by one, after one confirmation for all of them. */
 export async function runDelete(invocation: Invocation): Promise<void> {

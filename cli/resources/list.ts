@@ -19,7 +19,7 @@ const maxPageSize = 200
 /** Prints one page, or with --all every page. No page is kept in memory. */
 export async function runList(invocation: Invocation): Promise<void> {
   const { command, line, connection, screen, runtime } = invocation
-  const request = await readRequest(invocation, undefined)
+  const request = await readRequest(invocation, line.positionals[0])
   const printer = createPrinter(parseFormat(line.options.output), printedMessageOf(command), screen)
   const reportEmpty = () => report(runtime, `No ${spaced(command.resource)}.`)
   if (line.options.all) {

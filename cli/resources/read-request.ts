@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { text as readAll } from 'node:stream/consumers'
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf'
 import type { FieldTexts } from '../command-line.ts'
-import type { Command } from '../contract/commands.ts'
+import { targetResource } from '../contract/commands.ts'
 import { parseDocument } from '../contract/document.ts'
 import { parseFlagValue } from '../contract/flag-values.ts'
 import type { Document, FieldValue } from '../contract/request.ts'
@@ -25,7 +25,7 @@ export async function readRequest(invocation: Invocation, target: string | undef
     const text = target ?? uidIn(document?.content)
     if (text === undefined)
       throw new UsageError(
-        `${command.resource} ${command.verb} needs the name or uid of ${withArticle(command.resource)}`,
+        `${command.resource} ${command.verb} needs the name or uid of ${withArticle(targetResource(command))}`,
       )
     const value = await resolveUid(connection, targetResource(command), text)
     values.push({ path: command.target, value })
@@ -53,10 +53,6 @@ async function readFlagValues(invocation: Invocation): Promise<FieldValue[]> {
 /** A document that `get` printed contains the uid of its resource, so the argument can be omitted. */
 const uidIn = (content: JsonObject | undefined): string | undefined =>
   typeof content?.uid === 'string' ? content.uid : undefined
-
-/** The kind of resource that the argument of a command names: `groups` if its field is `group_uid`. */
-export const targetResource = ({ resource, target }: Command): string =>
-  target.at(-1)?.name === 'group_uid' ? 'groups' : resource
 
 const readFlagValue = (
   { flag, texts }: FieldTexts,

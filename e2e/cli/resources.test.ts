@@ -76,6 +76,17 @@ onEachStore('stemma', (engine) => {
     await failure(5, 'groups get', uid)
   })
 
+  test('metadata of the caller and terms of a group have commands', async () => {
+    const changed = await json('identities update-metadata --company', 'Acme Inc.', '--job-title', 'SRE')
+    assert.deepEqual([changed.company, changed.jobTitle], ['Acme Inc.', 'SRE'])
+    assert.equal((await json('identities update-metadata --job-title', '')).company, 'Acme Inc.')
+    const accepted = await run('terms list-acceptances acme/platform -o json'.split(' '))
+    assert.deepEqual([accepted.code, accepted.stdout, accepted.stderr], [0, '[]\n', 'No terms.\n'])
+    const refused = await failure(6, 'terms accept acme --document-ids tou.v1')
+    assert.match(refused, /has set no documents to accept/)
+    assert.match(await failure(2, 'terms list-acceptances'), /needs the name or uid of a group/)
+  })
+
   test('a warning of the server is printed on standard error and names the flag', async () => {
     const aws = ['--aws-identity.aws-account', '123456789012', '--aws-identity.user-id', 'foo']
     const create = ['identities', 'create', '--parent', 'acme', '--name', 'aws', ...aws, '--aws-identity.arn']

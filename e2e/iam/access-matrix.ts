@@ -98,6 +98,34 @@ const exceptions: Record<string, MatrixRow> = {
     request: () => ({ issuer: 'https://issuer.test', subject: 'somebody' }),
     codes: anyToken,
   },
+  // It is about the caller's own identity.
+  'platform.iam.v2beta1.IdentitiesService.UpdateIdentityMetadata': {
+    request: () => ({ identityMetadata: { company: 'acme' } }),
+    codes: anyToken,
+  },
+  'platform.events.Identities.UpdateMetadata': {
+    request: () => ({ onboardingQuestions: { companyName: 'acme' } }),
+    codes: anyToken,
+  },
+  // The operator has set no documents, so owners get a failed precondition.
+  'platform.iam.v2beta1.TermsService.AcceptTerms': {
+    request: ({ here }) => ({ group: here, documentIds: ['terms-of-use.v1'] }),
+    codes: [16, 16, 7, 7, 7, 9, 9],
+  },
+  'platform.iam.v2beta1.TermsService.ListTermsAcceptances': {
+    request: ({ here }) => ({ group: here }),
+    codes: readers,
+  },
+  'platform.iam.Terms.AcceptTerms': {
+    request: ({ here }) => ({ group: here, documentIds: ['terms-of-use.v1'] }),
+    codes: [16, 16, 7, 7, 7, 9, 9],
+  },
+  'platform.iam.Terms.ListAccepted': { request: ({ here }) => ({ group: here }), codes: readers },
+  // Owners of organizations that the operator has created may create organizations.
+  'platform.iam.GroupInvites.CreateWithGroup': {
+    request: () => ({ group: 'new', ttl: '600s' }),
+    codes: [16, 16, 0, 7, 7, 7, 0],
+  },
   // Callers that may list the identity find it.
   'platform.iam.Identities.Lookup': {
     async request(context) {
@@ -154,6 +182,10 @@ const exceptions: Record<string, MatrixRow> = {
     visible: [0, 0, 0, 1, 1, 1, 1],
   },
   'platform.iam.GroupAccountAssociations.Delete': { request: associationGroup, codes: owners },
+  'platform.iam.GroupAccountAssociations.Check': {
+    request: async (context) => ({ ...(await associationGroup(context)), accountType: 'AMAZON' }),
+    codes: readers,
+  },
 
   ...scimRows('platform.iam.v2beta1.IdentityProvidersService', 'identityProviderUid'),
   ...scimRows('platform.iam.IdentityProviders', 'identityProviderId'),

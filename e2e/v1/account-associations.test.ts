@@ -30,6 +30,24 @@ examples('account associations of v1', {
     assert.equal((await fail(v1.create, { group, ...accounts })).code, 6)
   },
 
+  async 'a check answers as that of v2'({ succeed, fail, owner }) {
+    const group = owner.organization
+    const { azure, ...others } = accounts
+    assert.ok(azure)
+    await succeed(v1.create, { group, ...others })
+    const check = (accountType: string) => succeed(v1.check, { group, accountType })
+    assert.deepEqual(await check('AMAZON'), {
+      ...{ ready: 'NotReady', reason: 'CLOUD_NOT_REACHABLE' },
+      message: 'this server has no way to reach AWS',
+    })
+    assert.equal((await check('AZURE')).reason, 'NOT_ASSOCIATED')
+    assert.deepEqual(violations(await fail(v1.check, { group })), ['accountType'])
+    assert.equal(
+      (await fail(v1.check, { group: `${group}/${'0'.repeat(16)}`, accountType: 'GOOGLE' })).code,
+      5,
+    )
+  },
+
   async 'an update replaces all fields'({ succeed, fail, owner }) {
     const group = owner.organization
     await succeed(v1.create, { group, ...accounts })

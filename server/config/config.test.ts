@@ -48,6 +48,7 @@ describe('settings', () => {
       secretKey: undefined,
       organizationCreation: 'people',
       defaultLimits: [],
+      terms: [],
       trustedIssuers: [],
       corsOrigins: [],
       trustedProxies: [],
@@ -83,6 +84,7 @@ describe('settings', () => {
       STEMMA_ERROR_DOMAIN: 'iam.example.com',
       STEMMA_ORG_CREATION: 'nobody',
       STEMMA_DEFAULT_LIMITS: 'groups=100',
+      STEMMA_TERMS: 'tou.v1=https://example.com/terms, dpa',
       STEMMA_TRUSTED_ISSUERS: 'http://dex.internal:5556/dex, https://idp.internal/',
       STEMMA_CORS_ORIGINS: 'https://a.example.com, http://localhost:3000,',
       STEMMA_TRUSTED_PROXIES: '10.0.0.0/8, fd00::1',
@@ -112,6 +114,10 @@ describe('settings', () => {
       secretKey: secret,
       organizationCreation: 'nobody',
       defaultLimits: [['groups', 100]],
+      terms: [
+        { id: 'tou.v1', url: 'https://example.com/terms' },
+        { id: 'dpa', url: undefined },
+      ],
       trustedIssuers: ['http://dex.internal:5556/dex', 'https://idp.internal/'],
       corsOrigins: ['https://a.example.com', 'http://localhost:3000'],
       trustedProxies: ['10.0.0.0/8', 'fd00::1'],
@@ -409,6 +415,22 @@ describe('the values of settings', () => {
         `repos=1,${text}`,
         /must be names and whole numbers up to 2147483647/,
       )
+  })
+
+  test('STEMMA_TERMS are ids with optional URLs', () => {
+    for (const text of [
+      'a b',
+      '=https://x.test',
+      'tou=',
+      'tou=ftp://x.test',
+      'tou=x',
+      `${'x'.repeat(129)}`,
+      '-x',
+    ])
+      assertRejected('STEMMA_TERMS', `dpa,${text}`, /must be ids with optional URLs/)
+    assertRejected('STEMMA_TERMS', 'dpa,tou,dpa', /must contain each id once/)
+    const many = Array.from({ length: 51 }, (_, at) => `d${at}`).join(',')
+    assertRejected('STEMMA_TERMS', many, /at most 50 documents/)
   })
 
   test('STEMMA_CORS_ORIGINS are origins as browsers send them', () => {

@@ -3,6 +3,7 @@ import type { Flags, FlagTypes } from './env.ts'
 import { readSettings } from './env.ts'
 import type { Rate, Reader } from './readers.ts'
 import {
+  documents,
   hosts,
   integer,
   issuers,
@@ -39,6 +40,8 @@ export type Config = {
   organizationCreation: 'people' | 'nobody'
   /** The default limits on the number of resources in an organization, by name. */
   defaultLimits: [name: string, limit: number][]
+  /** Documents that groups can accept. */
+  terms: { id: string; url: string | undefined }[]
   /** Issuers that are trusted although they have no public https URL. */
   trustedIssuers: string[]
   corsOrigins: string[]
@@ -117,6 +120,7 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
     secretKey: read('secretKey', secret, undefined),
     organizationCreation: read('organizationCreation', oneOf('people', 'nobody'), 'people'),
     defaultLimits: read('defaultLimits', limits, []),
+    terms: read('terms', documents, []),
     trustedIssuers: read('trustedIssuers', issuers, []),
     corsOrigins: read('corsOrigins', origins, []),
     trustedProxies: read('trustedProxies', networks, []),

@@ -97,6 +97,24 @@ export function limits(text: string): [name: string, limit: number][] {
   })
 }
 
+const maxDocuments = 50
+
+/** Documents by id, each optionally followed by = and its URL. */
+export function documents(text: string): { id: string; url: string | undefined }[] {
+  const list = listOf(text).map((item) => {
+    const [, id, url] = /^([A-Za-z0-9][A-Za-z0-9._-]{0,127})(?:\s*=\s*(https?:\/\/[!-~]+))?$/.exec(item) ?? []
+    if (id === undefined || (url !== undefined && !URL.canParse(url)))
+      throw new Error(
+        `must be ids with optional URLs, such as terms-of-use.v1=https://example.com/terms, not ${quote(item)}`,
+      )
+    return { id, url }
+  })
+  const ids = new Set(list.map(({ id }) => id))
+  if (ids.size < list.length) throw new Error('must contain each id once')
+  if (list.length > maxDocuments) throw new Error(`must contain at most ${maxDocuments} documents`)
+  return list
+}
+
 /** Issuers are compared exactly with the `iss` of tokens, so a final slash matters. */
 export function issuers(text: string): string[] {
   const list = listOf(text)

@@ -62,6 +62,11 @@ export const settings = {
     '',
     'limits on the number of resources in organizations that have none of their own, such as groups=100,repos=1000',
   ),
+  terms: setting(
+    'STEMMA_TERMS',
+    '',
+    'documents that groups can accept, by id and optionally URL, such as terms-of-use.v1=https://example.com/terms; separated by commas',
+  ),
   trustedIssuers: setting(
     'STEMMA_TRUSTED_ISSUERS',
     '',

@@ -67,7 +67,11 @@ export type Settings = {
   sealSecret(plain: string): string
   advisoryFormats: AdvisoryFormats
   limits: GroupLimits
+  terms: readonly TermsDocument[]
 }
+
+/** A document that groups can accept. */
+export type TermsDocument = { id: string; url: string | undefined }
 
 /** Limits on the number of resources in a group. */
 export type GroupLimits = {

@@ -25,6 +25,9 @@ import { listReply } from './reply.ts'
 const defaultPageSize = 50
 const maxPageSize = 200
 
+export const pageSizeOf = ({ pageSize }: { pageSize: number }): number =>
+  Math.min(pageSize || defaultPageSize, maxPageSize)
+
 export type ListRequest = Message & {
   uidp?: UIDPFilter | undefined
   pageSize: number
@@ -66,7 +69,7 @@ function* readList(
   const order = parseOrderBy(request.orderBy, kind.sortable, kind.defaultOrder)
   const query = { method: method.name, fingerprint: fingerprintOf([filterOf(call), order]) }
   const after = pageSeals.open(query, request.pageToken)
-  const size = Math.min(request.pageSize || defaultPageSize, maxPageSize)
+  const size = pageSizeOf(request)
   const { regions, filters } = yield* selectionOf(call, grants, options, maxListRows)
   const redaction = redactionFor(kind, grants)
   const page = yield* readPage(kind.table, {

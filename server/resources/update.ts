@@ -111,7 +111,8 @@ function* withConflict(write: Work<void>, conflict: string | undefined): Work<vo
   }
 }
 
-function maskOf(desc: DescMessage, sent: Message, mask: FieldMask | undefined): DescField[][] {
+/** The fields that an update changes: those of the mask or, without one, those that the message sets. */
+export function maskOf(desc: DescMessage, sent: Message, mask: FieldMask | undefined): DescField[][] {
   if (mask && mask.paths.length > 0) return parseMask(desc, mask.paths)
   return populatedPaths(reflect(desc, sent))
 }

@@ -32,6 +32,8 @@ export function bindRequest(match: Match, query: string, body: string): Message 
   const bodyIsWholeRequest = bodyField === '*' || (bodyField === '' && route.binding.verb === 'POST')
   // Published clients send the request of the token exchange as JSON, although its http rule has no body.
   if (isTokenExchange(input) && bodyIsWholeRequest) readTokenExchange(request, parse(body), spelling)
+  else if (bodyField === '*' && route.binding.verb === 'PATCH' && maskFieldOf(request))
+    readUpdate(request, parse(body), spelling)
   else if (bodyIsWholeRequest)
     readJson(request, parse(body), { ...ignoreAll, onProtoName: () => markProtoNames(spelling) })
   else if (bodyField !== '') readResource(request, route.binding, parse(body), spelling)
@@ -108,6 +110,24 @@ function readResource(
     },
   })
   if (needsMask) setMask(request, paths)
+}
+
+/** An update whose body is the whole request: the resource in its field, and the mask if there is one. */
+function readUpdate(request: ReflectMessage, json: JsonValue, spelling: CallerSpelling): void {
+  const paths: string[] = []
+  const unknown: string[] = []
+  readJson(request, json, {
+    onProtoName: () => markProtoNames(spelling),
+    onPath: (path) => paths.push(path),
+    onUnknown: (path) => unknown.push(path),
+  })
+  if (hasMask(request)) return
+  const [misspelt] = unknown
+  if (misspelt !== undefined) throw invalidField(misspelt, 'is not a field of this resource')
+  setMask(
+    request,
+    paths.flatMap((path) => (path.includes('.') ? [path.slice(path.indexOf('.') + 1)] : [])),
+  )
 }
 
 function parse(body: string): JsonValue {

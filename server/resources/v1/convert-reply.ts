@@ -21,14 +21,16 @@ export async function convertReply<O extends DescMessage, D extends DescMessage>
   }
 }
 
-/**
- * The reply of v1 to Delete. v1 names the resources that block a deletion only in the message; v2 names them also in
- * the error details.
- */
+/** The reply of v1 to Delete. */
 export async function deleteReply(reply: Promise<unknown>): Promise<Reply> {
+  await withoutPreconditions(reply)
+  return emptyReply
+}
+
+/** v1 describes a failed precondition only in the message; v2 also in the error details. */
+export async function withoutPreconditions<T>(reply: Promise<T>): Promise<T> {
   try {
-    await reply
-    return emptyReply
+    return await reply
   } catch (error) {
     const isBlocked = error instanceof StatusError && error.code === Code.FAILED_PRECONDITION
     throw isBlocked ? withoutDetails(error) : error

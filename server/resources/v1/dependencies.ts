@@ -1,4 +1,8 @@
+import type { GroupInviteRequest } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
+import type { GroupInvite } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import type { WriteGrants } from '../../policy/admit.ts'
+import type { Call } from '../../rpc/call.ts'
 import type { UnsentBudget } from '../../rpc/unsent-budget.ts'
 import type { Work } from '../../store/work.ts'
 import type { WriteAccess } from '../../store/write-access.ts'
@@ -15,12 +19,20 @@ export type V1Dependencies = Dependencies & {
   /** Calls v2, which then also creates tags without a digest. */
   callV2WithOptionalDigest: CallV2
   advisoryWrites: AdvisoryWrites
+  ownerInvites: OwnerInvites
   /** The clock of `call.deadline`, in milliseconds. It is real time even where a test sets `now`. */
   deadlineClock(): number
   /** Awaited before each further page of a list. */
   waitForTurn: WaitForTurn
   /** Limits the bytes of large replies that are not sent yet. */
   unsent: UnsentBudget
+}
+
+/** Creates organizations for others, which v2 has no call for. */
+export type OwnerInvites = {
+  admit(call: Call<GroupInviteRequest>): Work<WriteGrants>
+  /** Returns the invite for the owner, with its code. */
+  create(call: Call<GroupInviteRequest>, grants: WriteGrants): Work<GroupInvite>
 }
 
 /** The writes to advisories, which v2 has no calls for. */

@@ -3,9 +3,13 @@ import type { Routes } from '../../../client/route.ts'
 import type { GroupAccountAssociations as GroupAccountAssociationsMessages } from './account_associations_pb.ts'
 
 export type {
+  AccountAssociationsCheckRequestJson,
+  AccountAssociationsCheckRequest_AccountTypeJson,
   AccountAssociationsFilterJson,
   AccountAssociationsJson,
   AccountAssociationsListJson,
+  AccountAssociationsStatusJson,
+  AccountAssociationsStatus_StateJson,
   AccountAssociations_AmazonJson,
   AccountAssociations_AzureJson,
   AccountAssociations_ChainguardJson,
@@ -21,4 +25,5 @@ export const GroupAccountAssociations: Routes<typeof GroupAccountAssociationsMes
   update: {"verb":"PUT","path":"/iam/v1/account_associations/{group=**}","body":"*"},
   list: {"verb":"GET","path":"/iam/v1/account_associations","items":"items"},
   delete: {"verb":"DELETE","path":"/iam/v1/account_associations/{group=**}"},
+  check: {"verb":"POST","path":"/iam/v1/account_associations/{group=**}:check","body":"*"},
 }

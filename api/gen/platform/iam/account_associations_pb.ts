@@ -2,21 +2,21 @@
 // @generated from file platform/iam/account_associations.proto (package platform.iam, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../google/api/field_behavior_pb.ts";
 import type { EmptySchema } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
 import { file_platform_common_access } from "../common/access_pb.ts";
 import { file_platform_common_rules } from "../common/rules_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file platform/iam/account_associations.proto.
  */
 export const file_platform_iam_account_associations: GenFile = /*@__PURE__*/
-  fileDesc("CidwbGF0Zm9ybS9pYW0vYWNjb3VudF9hc3NvY2lhdGlvbnMucHJvdG8SDHBsYXRmb3JtLmlhbSKJCgoTQWNjb3VudEFzc29jaWF0aW9ucxIWCgVncm91cBgBIAEoCUIH4EEC0MEYARJCCgZhbWF6b24YAiABKAsyKC5wbGF0Zm9ybS5pYW0uQWNjb3VudEFzc29jaWF0aW9ucy5BbWF6b25CCNrBGARaAnt9EjgKBmdvb2dsZRgDIAEoCzIoLnBsYXRmb3JtLmlhbS5BY2NvdW50QXNzb2NpYXRpb25zLkdvb2dsZRIeCgRuYW1lGAQgASgJQhDawRgMWghhY2NvdW50c2ABEi8KC2Rlc2NyaXB0aW9uGAUgASgJQhrawRgWWhRhY2NvdW50cyBvZiB0aGUgdGVhbRJACgpjaGFpbmd1YXJkGAcgASgLMiwucGxhdGZvcm0uaWFtLkFjY291bnRBc3NvY2lhdGlvbnMuQ2hhaW5ndWFyZBI2CgVhenVyZRgIIAEoCzInLnBsYXRmb3JtLmlhbS5BY2NvdW50QXNzb2NpYXRpb25zLkF6dXJlEjgKBmdpdGh1YhgJIAEoCzIoLnBsYXRmb3JtLmlhbS5BY2NvdW50QXNzb2NpYXRpb25zLkdpdEh1YhovCgZBbWF6b24SJQoHYWNjb3VudBgBIAEoCUIU2sEYEFoMMTIzNDU2Nzg5MDEyYAEaRAoGR29vZ2xlEhoKCnByb2plY3RfaWQYASABKAlCBtrBGAJgARIeCg5wcm9qZWN0X251bWJlchgCIAEoCUIG2sEYAmABGtYBCgZHaXRIdWISWQoRYXBwX2luc3RhbGxhdGlvbnMYAiADKAsyPi5wbGF0Zm9ybS5pYW0uQWNjb3VudEFzc29jaWF0aW9ucy5HaXRIdWIuQXBwSW5zdGFsbGF0aW9uc0VudHJ5GnEKFUFwcEluc3RhbGxhdGlvbnNFbnRyeRILCgNrZXkYASABKAMSRwoFdmFsdWUYAiABKAsyOC5wbGF0Zm9ybS5pYW0uQWNjb3VudEFzc29jaWF0aW9ucy5HaXRIdWJBcHBJbnN0YWxsYXRpb25zOgI4ARplChZHaXRIdWJBcHBJbnN0YWxsYXRpb25zEksKDWluc3RhbGxhdGlvbnMYASADKAsyNC5wbGF0Zm9ybS5pYW0uQWNjb3VudEFzc29jaWF0aW9ucy5HaXRIdWJJbnN0YWxsYXRpb24aQwoSR2l0SHViSW5zdGFsbGF0aW9uEh8KD2luc3RhbGxhdGlvbl9pZBgBIAEoA0IG2sEYAmABEgwKBG5hbWUYAiABKAkaqQEKCkNoYWluZ3VhcmQSYwoQc2VydmljZV9iaW5kaW5ncxgBIAMoCzJBLnBsYXRmb3JtLmlhbS5BY2NvdW50QXNzb2NpYXRpb25zLkNoYWluZ3VhcmQuU2VydmljZUJpbmRpbmdzRW50cnlCBtrBGAJgARo2ChRTZXJ2aWNlQmluZGluZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGqgBCgVBenVyZRIZCgl0ZW5hbnRfaWQYASABKAlCBtrBGAJgARJSCgpjbGllbnRfaWRzGAIgAygLMjYucGxhdGZvcm0uaWFtLkFjY291bnRBc3NvY2lhdGlvbnMuQXp1cmUuQ2xpZW50SWRzRW50cnlCBtrBGAJgARowCg5DbGllbnRJZHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBSgQIBhAHIksKF0FjY291bnRBc3NvY2lhdGlvbnNMaXN0EjAKBWl0ZW1zGAEgAygLMiEucGxhdGZvcm0uaWFtLkFjY291bnRBc3NvY2lhdGlvbnMiQAoZQWNjb3VudEFzc29jaWF0aW9uc0ZpbHRlchIVCgVncm91cBgBIAEoCUIG2sEYAiABEgwKBG5hbWUYAiABKAkiOgogRGVsZXRlQWNjb3VudEFzc29jaWF0aW9uc1JlcXVlc3QSFgoFZ3JvdXAYASABKAlCB+BBAtDBGAEyyQQKGEdyb3VwQWNjb3VudEFzc29jaWF0aW9ucxKKAQoGQ3JlYXRlEiEucGxhdGZvcm0uaWFtLkFjY291bnRBc3NvY2lhdGlvbnMaIS5wbGF0Zm9ybS5pYW0uQWNjb3VudEFzc29jaWF0aW9ucyI6ysEYBAoCvQWC0+STAiw6ASoiJy9pYW0vdjEvYWNjb3VudF9hc3NvY2lhdGlvbnMve2dyb3VwPSoqfRKKAQoGVXBkYXRlEiEucGxhdGZvcm0uaWFtLkFjY291bnRBc3NvY2lhdGlvbnMaIS5wbGF0Zm9ybS5pYW0uQWNjb3VudEFzc29jaWF0aW9ucyI6ysEYBAoCvgWC0+STAiw6ASoaJy9pYW0vdjEvYWNjb3VudF9hc3NvY2lhdGlvbnMve2dyb3VwPSoqfRKGAQoETGlzdBInLnBsYXRmb3JtLmlhbS5BY2NvdW50QXNzb2NpYXRpb25zRmlsdGVyGiUucGxhdGZvcm0uaWFtLkFjY291bnRBc3NvY2lhdGlvbnNMaXN0Ii7KwRgGCgK/BRABgtPkkwIeEhwvaWFtL3YxL2FjY291bnRfYXNzb2NpYXRpb25zEokBCgZEZWxldGUSLi5wbGF0Zm9ybS5pYW0uRGVsZXRlQWNjb3VudEFzc29jaWF0aW9uc1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiN8rBGAQKAsAFgtPkkwIpKicvaWFtL3YxL2FjY291bnRfYXNzb2NpYXRpb25zL3tncm91cD0qKn1iBnByb3RvMw", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_platform_common_access, file_platform_common_rules]);
+  fileDesc("CidwbGF0Zm9ybS9pYW0vYWNjb3VudF9hc3NvY2lhdGlvbnMucHJvdG8SDHBsYXRmb3JtLmlhbSKJCgoTQWNjb3VudEFzc29jaWF0aW9ucxIWCgVncm91cBgBIAEoCUIH4EEC0MEYARJCCgZhbWF6b24YAiABKAsyKC5wbGF0Zm9ybS5pYW0uQWNjb3VudEFzc29jaWF0aW9ucy5BbWF6b25CCNrBGARaAnt9EjgKBmdvb2dsZRgDIAEoCzIoLnBsYXRmb3JtLmlhbS5BY2NvdW50QXNzb2NpYXRpb25zLkdvb2dsZRIeCgRuYW1lGAQgASgJQhDawRgMWghhY2NvdW50c2ABEi8KC2Rlc2NyaXB0aW9uGAUgASgJQhrawRgWWhRhY2NvdW50cyBvZiB0aGUgdGVhbRJACgpjaGFpbmd1YXJkGAcgASgLMiwucGxhdGZvcm0uaWFtLkFjY291bnRBc3NvY2lhdGlvbnMuQ2hhaW5ndWFyZBI2CgVhenVyZRgIIAEoCzInLnBsYXRmb3JtLmlhbS5BY2NvdW50QXNzb2NpYXRpb25zLkF6dXJlEjgKBmdpdGh1YhgJIAEoCzIoLnBsYXRmb3JtLmlhbS5BY2NvdW50QXNzb2NpYXRpb25zLkdpdEh1YhovCgZBbWF6b24SJQoHYWNjb3VudBgBIAEoCUIU2sEYEFoMMTIzNDU2Nzg5MDEyYAEaRAoGR29vZ2xlEhoKCnByb2plY3RfaWQYASABKAlCBtrBGAJgARIeCg5wcm9qZWN0X251bWJlchgCIAEoCUIG2sEYAmABGtYBCgZHaXRIdWISWQoRYXBwX2luc3RhbGxhdGlvbnMYAiADKAsyPi5wbGF0Zm9ybS5pYW0uQWNjb3VudEFzc29jaWF0aW9ucy5HaXRIdWIuQXBwSW5zdGFsbGF0aW9uc0VudHJ5GnEKFUFwcEluc3RhbGxhdGlvbnNFbnRyeRILCgNrZXkYASABKAMSRwoFdmFsdWUYAiABKAsyOC5wbGF0Zm9ybS5pYW0uQWNjb3VudEFzc29jaWF0aW9ucy5HaXRIdWJBcHBJbnN0YWxsYXRpb25zOgI4ARplChZHaXRIdWJBcHBJbnN0YWxsYXRpb25zEksKDWluc3RhbGxhdGlvbnMYASADKAsyNC5wbGF0Zm9ybS5pYW0uQWNjb3VudEFzc29jaWF0aW9ucy5HaXRIdWJJbnN0YWxsYXRpb24aQwoSR2l0SHViSW5zdGFsbGF0aW9uEh8KD2luc3RhbGxhdGlvbl9pZBgBIAEoA0IG2sEYAmABEgwKBG5hbWUYAiABKAkaqQEKCkNoYWluZ3VhcmQSYwoQc2VydmljZV9iaW5kaW5ncxgBIAMoCzJBLnBsYXRmb3JtLmlhbS5BY2NvdW50QXNzb2NpYXRpb25zLkNoYWluZ3VhcmQuU2VydmljZUJpbmRpbmdzRW50cnlCBtrBGAJgARo2ChRTZXJ2aWNlQmluZGluZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGqgBCgVBenVyZRIZCgl0ZW5hbnRfaWQYASABKAlCBtrBGAJgARJSCgpjbGllbnRfaWRzGAIgAygLMjYucGxhdGZvcm0uaWFtLkFjY291bnRBc3NvY2lhdGlvbnMuQXp1cmUuQ2xpZW50SWRzRW50cnlCBtrBGAJgARowCg5DbGllbnRJZHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBSgQIBhAHIksKF0FjY291bnRBc3NvY2lhdGlvbnNMaXN0EjAKBWl0ZW1zGAEgAygLMiEucGxhdGZvcm0uaWFtLkFjY291bnRBc3NvY2lhdGlvbnMiQAoZQWNjb3VudEFzc29jaWF0aW9uc0ZpbHRlchIVCgVncm91cBgBIAEoCUIG2sEYAiABEgwKBG5hbWUYAiABKAkiOgogRGVsZXRlQWNjb3VudEFzc29jaWF0aW9uc1JlcXVlc3QSFgoFZ3JvdXAYASABKAlCB+BBAtDBGAEi1wEKH0FjY291bnRBc3NvY2lhdGlvbnNDaGVja1JlcXVlc3QSFgoFZ3JvdXAYASABKAlCB+BBAtDBGAESXQoMYWNjb3VudF90eXBlGAIgASgOMjkucGxhdGZvcm0uaWFtLkFjY291bnRBc3NvY2lhdGlvbnNDaGVja1JlcXVlc3QuQWNjb3VudFR5cGVCDNrBGAhaBkFNQVpPTiI9CgtBY2NvdW50VHlwZRILCgdVTktOT1dOEAASCgoGR09PR0xFEAESCgoGQU1BWk9OEAISCQoFQVpVUkUQAyL/AQoZQWNjb3VudEFzc29jaWF0aW9uc1N0YXR1cxJMCgVyZWFkeRgBIAEoDjItLnBsYXRmb3JtLmlhbS5BY2NvdW50QXNzb2NpYXRpb25zU3RhdHVzLlN0YXRlQg7awRgKWghOb3RSZWFkeRIpCgZyZWFzb24YAiABKAlCGdrBGBVaE0NMT1VEX05PVF9SRUFDSEFCTEUSOgoHbWVzc2FnZRgDIAEoCUIp2sEYJVojdGhpcyBzZXJ2ZXIgaGFzIG5vIHdheSB0byByZWFjaCBBV1MiLQoFU3RhdGUSCwoHVU5LTk9XThAAEgkKBVJlYWR5EAESDAoITm90UmVhZHkQAjLtBQoYR3JvdXBBY2NvdW50QXNzb2NpYXRpb25zEooBCgZDcmVhdGUSIS5wbGF0Zm9ybS5pYW0uQWNjb3VudEFzc29jaWF0aW9ucxohLnBsYXRmb3JtLmlhbS5BY2NvdW50QXNzb2NpYXRpb25zIjrKwRgECgK9BYLT5JMCLDoBKiInL2lhbS92MS9hY2NvdW50X2Fzc29jaWF0aW9ucy97Z3JvdXA9Kip9EooBCgZVcGRhdGUSIS5wbGF0Zm9ybS5pYW0uQWNjb3VudEFzc29jaWF0aW9ucxohLnBsYXRmb3JtLmlhbS5BY2NvdW50QXNzb2NpYXRpb25zIjrKwRgECgK+BYLT5JMCLDoBKhonL2lhbS92MS9hY2NvdW50X2Fzc29jaWF0aW9ucy97Z3JvdXA9Kip9EoYBCgRMaXN0EicucGxhdGZvcm0uaWFtLkFjY291bnRBc3NvY2lhdGlvbnNGaWx0ZXIaJS5wbGF0Zm9ybS5pYW0uQWNjb3VudEFzc29jaWF0aW9uc0xpc3QiLsrBGAYKAr8FEAGC0+STAh4SHC9pYW0vdjEvYWNjb3VudF9hc3NvY2lhdGlvbnMSiQEKBkRlbGV0ZRIuLnBsYXRmb3JtLmlhbS5EZWxldGVBY2NvdW50QXNzb2NpYXRpb25zUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI3ysEYBAoCwAWC0+STAikqJy9pYW0vdjEvYWNjb3VudF9hc3NvY2lhdGlvbnMve2dyb3VwPSoqfRKhAQoFQ2hlY2sSLS5wbGF0Zm9ybS5pYW0uQWNjb3VudEFzc29jaWF0aW9uc0NoZWNrUmVxdWVzdBonLnBsYXRmb3JtLmlhbS5BY2NvdW50QXNzb2NpYXRpb25zU3RhdHVzIkDKwRgECgK/BYLT5JMCMjoBKiItL2lhbS92MS9hY2NvdW50X2Fzc29jaWF0aW9ucy97Z3JvdXA9Kip9OmNoZWNrYgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_platform_common_access, file_platform_common_rules]);
 
 /**
  * Accounts in other systems that belong to a group; see `platform.iam.v2beta1.AccountAssociation`.
@@ -558,6 +558,221 @@ export const DeleteAccountAssociationsRequestSchema: GenMessage<DeleteAccountAss
   messageDesc(file_platform_iam_account_associations, 3);
 
 /**
+ * Request of `GroupAccountAssociations.Check`.
+ *
+ * @generated from message platform.iam.AccountAssociationsCheckRequest
+ */
+export type AccountAssociationsCheckRequest = Message<"platform.iam.AccountAssociationsCheckRequest"> & {
+  /**
+   * Uid of the group whose account is checked.
+   *
+   * @generated from field: string group = 1;
+   */
+  group: string;
+
+  /**
+   * Provider of the account.
+   *
+   * @generated from field: platform.iam.AccountAssociationsCheckRequest.AccountType account_type = 2;
+   */
+  accountType: AccountAssociationsCheckRequest_AccountType;
+};
+
+/**
+ * Request of `GroupAccountAssociations.Check`.
+ *
+ * @generated from message platform.iam.AccountAssociationsCheckRequest
+ */
+export type AccountAssociationsCheckRequestJson = {
+  /**
+   * Uid of the group whose account is checked.
+   *
+   * @generated from field: string group = 1;
+   */
+  group?: string;
+
+  /**
+   * Provider of the account.
+   *
+   * @generated from field: platform.iam.AccountAssociationsCheckRequest.AccountType account_type = 2;
+   */
+  accountType?: AccountAssociationsCheckRequest_AccountTypeJson;
+};
+
+/**
+ * Describes the message platform.iam.AccountAssociationsCheckRequest.
+ * Use `create(AccountAssociationsCheckRequestSchema)` to create a new message.
+ */
+export const AccountAssociationsCheckRequestSchema: GenMessage<AccountAssociationsCheckRequest, {jsonType: AccountAssociationsCheckRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_account_associations, 4);
+
+/**
+ * Provider of an account.
+ *
+ * @generated from enum platform.iam.AccountAssociationsCheckRequest.AccountType
+ */
+export const AccountAssociationsCheckRequest_AccountType = {
+  /**
+   * Not set.
+   *
+   * @generated from enum value: UNKNOWN = 0;
+   */
+  UNKNOWN: 0,
+
+  /**
+   * Google Cloud.
+   *
+   * @generated from enum value: GOOGLE = 1;
+   */
+  GOOGLE: 1,
+
+  /**
+   * Amazon Web Services.
+   *
+   * @generated from enum value: AMAZON = 2;
+   */
+  AMAZON: 2,
+
+  /**
+   * Microsoft Azure.
+   *
+   * @generated from enum value: AZURE = 3;
+   */
+  AZURE: 3,
+} as const;
+
+/**
+ * Provider of an account.
+ *
+ * @generated from enum platform.iam.AccountAssociationsCheckRequest.AccountType
+ */
+export type AccountAssociationsCheckRequest_AccountType = (typeof AccountAssociationsCheckRequest_AccountType)[keyof typeof AccountAssociationsCheckRequest_AccountType] | UnknownEnum;
+
+/**
+ * Provider of an account.
+ *
+ * @generated from enum platform.iam.AccountAssociationsCheckRequest.AccountType
+ */
+export type AccountAssociationsCheckRequest_AccountTypeJson = "UNKNOWN" | "GOOGLE" | "AMAZON" | "AZURE";
+
+/**
+ * Describes the enum platform.iam.AccountAssociationsCheckRequest.AccountType.
+ */
+export const AccountAssociationsCheckRequest_AccountTypeSchema: GenEnum<AccountAssociationsCheckRequest_AccountType, AccountAssociationsCheckRequest_AccountTypeJson> = /*@__PURE__*/
+  enumDesc(file_platform_iam_account_associations, 4, 0);
+
+/**
+ * Response of `GroupAccountAssociations.Check`.
+ *
+ * @generated from message platform.iam.AccountAssociationsStatus
+ */
+export type AccountAssociationsStatus = Message<"platform.iam.AccountAssociationsStatus"> & {
+  /**
+   * Whether the account can be used.
+   *
+   * @generated from field: platform.iam.AccountAssociationsStatus.State ready = 1;
+   */
+  ready: AccountAssociationsStatus_State;
+
+  /**
+   * Short reason for programs.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+
+  /**
+   * Reason for people.
+   *
+   * @generated from field: string message = 3;
+   */
+  message: string;
+};
+
+/**
+ * Response of `GroupAccountAssociations.Check`.
+ *
+ * @generated from message platform.iam.AccountAssociationsStatus
+ */
+export type AccountAssociationsStatusJson = {
+  /**
+   * Whether the account can be used.
+   *
+   * @generated from field: platform.iam.AccountAssociationsStatus.State ready = 1;
+   */
+  ready?: AccountAssociationsStatus_StateJson;
+
+  /**
+   * Short reason for programs.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason?: string;
+
+  /**
+   * Reason for people.
+   *
+   * @generated from field: string message = 3;
+   */
+  message?: string;
+};
+
+/**
+ * Describes the message platform.iam.AccountAssociationsStatus.
+ * Use `create(AccountAssociationsStatusSchema)` to create a new message.
+ */
+export const AccountAssociationsStatusSchema: GenMessage<AccountAssociationsStatus, {jsonType: AccountAssociationsStatusJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_account_associations, 5);
+
+/**
+ * Whether an account can be used.
+ *
+ * @generated from enum platform.iam.AccountAssociationsStatus.State
+ */
+export const AccountAssociationsStatus_State = {
+  /**
+   * Not set.
+   *
+   * @generated from enum value: UNKNOWN = 0;
+   */
+  UNKNOWN: 0,
+
+  /**
+   * The account can be used.
+   *
+   * @generated from enum value: Ready = 1;
+   */
+  Ready: 1,
+
+  /**
+   * The account cannot be used.
+   *
+   * @generated from enum value: NotReady = 2;
+   */
+  NotReady: 2,
+} as const;
+
+/**
+ * Whether an account can be used.
+ *
+ * @generated from enum platform.iam.AccountAssociationsStatus.State
+ */
+export type AccountAssociationsStatus_State = (typeof AccountAssociationsStatus_State)[keyof typeof AccountAssociationsStatus_State] | UnknownEnum;
+
+/**
+ * Whether an account can be used.
+ *
+ * @generated from enum platform.iam.AccountAssociationsStatus.State
+ */
+export type AccountAssociationsStatus_StateJson = "UNKNOWN" | "Ready" | "NotReady";
+
+/**
+ * Describes the enum platform.iam.AccountAssociationsStatus.State.
+ */
+export const AccountAssociationsStatus_StateSchema: GenEnum<AccountAssociationsStatus_State, AccountAssociationsStatus_StateJson> = /*@__PURE__*/
+  enumDesc(file_platform_iam_account_associations, 5, 0);
+
+/**
  * Account associations in version 1 of the API. The rules are those of
  * `platform.iam.v2beta1.AccountAssociationsService`. An association is identified by its group.
  *
@@ -603,6 +818,17 @@ export const GroupAccountAssociations: GenService<{
     methodKind: "unary";
     input: typeof DeleteAccountAssociationsRequestSchema;
     output: typeof EmptySchema;
+  },
+  /**
+   * Checks whether an account can be used. Always returns `NotReady`, because the server does not contact cloud
+   * providers yet.
+   *
+   * @generated from rpc platform.iam.GroupAccountAssociations.Check
+   */
+  check: {
+    methodKind: "unary";
+    input: typeof AccountAssociationsCheckRequestSchema;
+    output: typeof AccountAssociationsStatusSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_platform_iam_account_associations, 0);

@@ -13,6 +13,7 @@ export type {
 
 export const GroupInvites: Routes<typeof GroupInvitesMessages> = {
   create: {"verb":"POST","path":"/iam/v1/group_invites/{group=**}","body":"*","isCreate":true},
+  createWithGroup: {"verb":"POST","path":"/iam/v1/group_invites:createWithGroup","body":"*","isCreate":true},
   list: {"verb":"GET","path":"/iam/v1/group_invites","items":"items"},
   delete: {"verb":"DELETE","path":"/iam/v1/group_invites/{id=**}"},
 }

@@ -1,10 +1,7 @@
 // Invites. A person who signs in with the code of an invite gets its role.
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
-import type { Duration } from '@bufbuild/protobuf/wkt'
-import { durationMs, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type {
   CreateGroupInviteRequest,
-  GroupInvite,
   ListGroupInvitesRequest,
   UpdateGroupInviteRequest,
 } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
@@ -12,7 +9,6 @@ import {
   GroupInviteSchema,
   GroupInvitesService,
 } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
-import { invalidField } from '../../../aip/errors.ts'
 import { parentOf } from '../../../aip/uid.ts'
 import { digestOf } from '../../../crypto/digest.ts'
 import type { Call } from '../../../rpc/call.ts'
@@ -28,10 +24,8 @@ import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { requireDelegable } from '../delegation.ts'
 import { makeCode } from './code.ts'
+import { setExpiry } from './expiry.ts'
 import { groupInvites } from './table.ts'
-
-const minTtlMs = 1000
-const maxTtlMs = 365 * 24 * 60 * 60 * 1000
 
 function groupInvitesMethods(deps: Dependencies) {
   const { store, random } = deps
@@ -49,7 +43,6 @@ function groupInvitesMethods(deps: Dependencies) {
       const { code, keyId } = makeCode(group, random)
       return createResource(deps, groupInvites, call, {
         *beforeCreate(draft, { grants, time }) {
-          if (!draft.ttl) throw invalidField('ttl', 'is required, such as 3600s')
           setExpiry(draft, draft.ttl, time)
           draft.keyId = keyId
           yield* requireDelegable(grants, group, draft.roleUid, 'role_uid')
@@ -76,13 +69,6 @@ export const groupInvitesResource = defineResource({
   service: GroupInvitesService,
   methods: groupInvitesMethods,
 })
-
-function setExpiry(invite: GroupInvite, ttl: Duration, time: number): void {
-  const ttlMs = durationMs(ttl)
-  if (ttlMs < minTtlMs || ttlMs > maxTtlMs)
-    throw invalidField('ttl', 'must be from 1 second to 365 days, such as 3600s')
-  invite.expirationTime = timestampFromMs(time + ttlMs)
-}
 
 const codeField = GroupInviteSchema.field.code
 

@@ -1,11 +1,9 @@
-import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import type { CreateGroupRequest } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
-import { failedPrecondition, permissionDenied } from '../../../aip/errors.ts'
+import { failedPrecondition } from '../../../aip/errors.ts'
 import { depthOf, newChildUid, newRootUid } from '../../../aip/uid.ts'
 import type { WriteGrants } from '../../../policy/admit.ts'
 import { admitToWrite } from '../../../policy/admit.ts'
-import { nameOf } from '../../../policy/capabilities.ts'
 import type { Call } from '../../../rpc/call.ts'
 import type { Work } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
@@ -14,7 +12,7 @@ import { createEntry, createIn, draftOf } from '../../create.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { readReply } from '../../reply.ts'
 import { resourceIn } from '../../request-resource.ts'
-import { bindOwner, requireFounder } from './organization.ts'
+import { bindOwner, requireMayFound } from '../organization.ts'
 import { groups } from './table.ts'
 
 const maxDepth = 32
@@ -23,10 +21,7 @@ const maxDepth = 32
 export function* admitToCreate(deps: Dependencies, call: Call<CreateGroupRequest>): Work<WriteGrants> {
   const grants = yield* admitToWrite(call.demand)
   if (call.request.parent !== '') return grants
-  const { identity, limits: tokenLimits } = call.demand.caller
-  if (deps.settings.organizationCreation === 'nobody' || tokenLimits)
-    throw permissionDenied(nameOf(Capability.CAP_IAM_GROUPS_CREATE), '')
-  yield* requireFounder(identity)
+  yield* requireMayFound(deps.settings, call.demand.caller)
   return grants
 }
 

@@ -7,6 +7,7 @@ import type {
   Identity,
   ListIdentitiesRequest,
   LookupIdentityRequest,
+  UpdateIdentityMetadataRequest,
   UpdateIdentityRequest,
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import {
@@ -37,6 +38,7 @@ import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { roleBindings } from '../role-bindings/table.ts'
 import { checkPatterns } from './check-patterns.ts'
+import { updateIdentityMetadata } from './metadata.ts'
 import { requireValidRelationship, setExpiry } from './relationship.ts'
 import { relationshipWarnings } from './relationship-warnings.ts'
 import { identities } from './table.ts'
@@ -105,6 +107,8 @@ function identitiesMethods(deps: Dependencies) {
       )
       return withWarnings(reply, warnings)
     },
+
+    updateIdentityMetadata: (call: Call<UpdateIdentityMetadataRequest>) => updateIdentityMetadata(deps, call),
 
     deleteIdentity: (call: Call) =>
       deleteResource(deps, identities, call, {

@@ -7,6 +7,7 @@ export type {
   DeleteIdentityRequestJson,
   GetIdentityRequestJson,
   IdentityJson,
+  IdentityMetadataJson,
   Identity_AWSIdentityJson,
   Identity_ClaimMatchJson,
   Identity_StaticKeysJson,
@@ -16,6 +17,7 @@ export type {
   LookupIdentityResponseJson,
   RelationshipTypeJson,
   ServicePrincipalJson,
+  UpdateIdentityMetadataRequestJson,
   UpdateIdentityRequestJson,
 } from './identity_pb.ts'
 
@@ -26,4 +28,5 @@ export const IdentitiesService: Routes<typeof IdentitiesServiceMessages> = {
   updateIdentity: {"verb":"PATCH","path":"/iam/v2beta1/identities/{identity.uid=**}","body":"identity"},
   listIdentities: {"verb":"GET","path":"/iam/v2beta1/identities","items":"identities","isPaged":true},
   lookupIdentity: {"verb":"GET","path":"/iam/v2beta1/identities:lookupIdentity"},
+  updateIdentityMetadata: {"verb":"PATCH","path":"/iam/v2beta1/identities:updateIdentityMetadata","body":"*"},
 }

@@ -19,7 +19,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file platform/iam/v2beta1/identity.proto.
  */
 export const file_platform_iam_v2beta1_identity: GenFile = /*@__PURE__*/
-  fileDesc("CiNwbGF0Zm9ybS9pYW0vdjJiZXRhMS9pZGVudGl0eS5wcm90bxIUcGxhdGZvcm0uaWFtLnYyYmV0YTEi+BAKCElkZW50aXR5EhQKA3VpZBgBIAEoCUIH4EED0MEYARIwCgRuYW1lGAIgASgJQiLgQQLawRgbChJeW2EtejAtOSAuXy1dezEsfSQQ/wFaAmNpEjgKC2Rlc2NyaXB0aW9uGAMgASgJQiPawRgfEIAESAFaGGJ1aWxkIG9mIHRoZSBtYWluIGJyYW5jaBIXCgVlbWFpbBgEIAEoCUID4EEDSAGIAQESIgoQZW1haWxfdW52ZXJpZmllZBgFIAEoCUID4EEDSAKIAQESHwoHY29tcGFueRgGIAEoCUIJ2sEYBRD/AXABSAOIAQESNwoObGFzdF9zZWVuX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNAoLY3JlYXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNAoLdXBkYXRlX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSSgoLY2xhaW1fbWF0Y2gYFCABKAsyKS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eS5DbGFpbU1hdGNoQgjawRgEWgJ7fUgAEkAKC3N0YXRpY19rZXlzGBUgASgLMikucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHkuU3RhdGljS2V5c0gAEkIKDGF3c19pZGVudGl0eRgWIAEoCzIqLnBsYXRmb3JtLmlhbS52MmJldGExLklkZW50aXR5LkFXU0lkZW50aXR5SAASQwoRc2VydmljZV9wcmluY2lwYWwYFyABKA4yJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5TZXJ2aWNlUHJpbmNpcGFsSAAa6QQKCkNsYWltTWF0Y2gSSAoGaXNzdWVyGAEgASgJQjbawRgyEIAIWitodHRwczovL3Rva2VuLmFjdGlvbnMuZ2l0aHVidXNlcmNvbnRlbnQuY29tcAFIABIjCg5pc3N1ZXJfcGF0dGVybhgCIAEoCUIJ2sEYBRCABHABSAASPwoHc3ViamVjdBgDIAEoCUIs2sEYKBCACFohcmVwbzphY21lL2FwcDpyZWY6cmVmcy9oZWFkcy9tYWlucAFIARIkCg9zdWJqZWN0X3BhdHRlcm4YBCABKAlCCdrBGAUQgARwAUgBEh0KCGF1ZGllbmNlGAUgASgJQgnawRgFEIAIcAFIAhIlChBhdWRpZW5jZV9wYXR0ZXJuGAYgASgJQgnawRgFEIAEcAFIAhJUCgZjbGFpbXMYByADKAsyNS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eS5DbGFpbU1hdGNoLkNsYWltc0VudHJ5Qg3awRgJEIAIGBQ4AXABEmMKDmNsYWltX3BhdHRlcm5zGAggAygLMjwucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHkuQ2xhaW1NYXRjaC5DbGFpbVBhdHRlcm5zRW50cnlCDdrBGAkQgAQYFDgBcAEaLQoLQ2xhaW1zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARo0ChJDbGFpbVBhdHRlcm5zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUILCgNpc3MSBPDBGAFCCwoDc3ViEgTwwRgBQgUKA2F1ZBrEAQoKU3RhdGljS2V5cxIcCgZpc3N1ZXIYASABKAlCDOBBAtrBGAUQgAhwARIdCgdzdWJqZWN0GAIgASgJQgzgQQLawRgFEIAIcAESIgoLaXNzdWVyX2tleXMYAyABKAlCDeBBAtrBGAYQgIAESAESMwoPZXhwaXJhdGlvbl90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIgCglhdWRpZW5jZXMYBSADKAlCDdrBGAkQgAgYATgBcAEa3gEKC0FXU0lkZW50aXR5EikKC2F3c19hY2NvdW50GAEgASgJQhTgQQLawRgNCgteWzAtOV17MTJ9JBIYCgNhcm4YAiABKAlCCdrBGAUQgBBwAUgAEiAKC2Fybl9wYXR0ZXJuGAMgASgJQgnawRgFEIAEcAFIABIcCgd1c2VyX2lkGAQgASgJQgnawRgFEIAIcAFIARIkCg91c2VyX2lkX3BhdHRlcm4YBSABKAlCCdrBGAUQgARwAUgBQg8KB2F3c19hcm4SBPDBGAFCEwoLYXdzX3VzZXJfaWQSBPDBGAE66QLiwRjkAgoMCgROQU1FEgRuYW1lCmYKBklTU1VFUhISY2xhaW1fbWF0Y2guaXNzdWVyEhpjbGFpbV9tYXRjaC5pc3N1ZXJfcGF0dGVybhISc3RhdGljX2tleXMuaXNzdWVyEhhhd3NfaWRlbnRpdHkuYXdzX2FjY291bnQKfAoHU1VCSkVDVBITY2xhaW1fbWF0Y2guc3ViamVjdBIbY2xhaW1fbWF0Y2guc3ViamVjdF9wYXR0ZXJuEhNzdGF0aWNfa2V5cy5zdWJqZWN0EhBhd3NfaWRlbnRpdHkuYXJuEhhhd3NfaWRlbnRpdHkuYXJuX3BhdHRlcm4KIgoFRU1BSUwSBWVtYWlsEhBlbWFpbF91bnZlcmlmaWVkGAEKHAoLREVTQ1JJUFRJT04SC2Rlc2NyaXB0aW9uGAEKFgoEU0VFThIObGFzdF9zZWVuX3RpbWUKFAoDQUdFEgtjcmVhdGVfdGltZRgBQhQKDHJlbGF0aW9uc2hpcBIE8MEYAUIICgZfZW1haWxCEwoRX2VtYWlsX3VudmVyaWZpZWRCCgoIX2NvbXBhbnlKBAgHEAhSCXByb3ZpZGVycyJnChVDcmVhdGVJZGVudGl0eVJlcXVlc3QSFwoGcGFyZW50GAEgASgJQgfgQQLQwRgBEjUKCGlkZW50aXR5GAIgASgLMh4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHlCA+BBAiIqChJHZXRJZGVudGl0eVJlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBIi0KFURlbGV0ZUlkZW50aXR5UmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEigwEKFVVwZGF0ZUlkZW50aXR5UmVxdWVzdBI5CghpZGVudGl0eRgBIAEoCzIeLnBsYXRmb3JtLmlhbS52MmJldGExLklkZW50aXR5QgfgQQLQwRgBEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayKFAgoVTGlzdElkZW50aXRpZXNSZXF1ZXN0EikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIVCgRuYW1lGAIgASgJQgfawRgDEP8BEkEKEXJlbGF0aW9uc2hpcF90eXBlGAMgASgOMiYucGxhdGZvcm0uaWFtLnYyYmV0YTEuUmVsYXRpb25zaGlwVHlwZRIZCglwYWdlX3NpemUYBCABKAVCBtrBGAIoARIbCgpwYWdlX3Rva2VuGAUgASgJQgfawRgDEIAgEhkKCG9yZGVyX2J5GAYgASgJQgfawRgDEIAIEhQKBHNraXAYByABKAVCBtrBGAIoASKoAQoWTGlzdElkZW50aXRpZXNSZXNwb25zZRIyCgppZGVudGl0aWVzGAEgAygLMh4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHkSHwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgbawRgCOAESGAoLdG90YWxfY291bnQYAyABKANIAIgBARIPCgdza2lwcGVkGAQgASgFQg4KDF90b3RhbF9jb3VudCJ+ChVMb29rdXBJZGVudGl0eVJlcXVlc3QSOAoGaXNzdWVyGAEgASgJQijgQQLawRghEIAIWhpodHRwczovL2xvZ2luLmFjbWUuZXhhbXBsZXABEisKB3N1YmplY3QYAiABKAlCGuBBAtrBGBMQgAhaDDI0ODI4OTc2MTAwMXABIioKFkxvb2t1cElkZW50aXR5UmVzcG9uc2USEAoDdWlkGAEgASgJQgPgQQMq9gMKEFNlcnZpY2VQcmluY2lwYWwSIQodU0VSVklDRV9QUklOQ0lQQUxfVU5TUEVDSUZJRUQQABIeChpTRVJWSUNFX1BSSU5DSVBBTF9DT1NJR05FRBABEh4KGlNFUlZJQ0VfUFJJTkNJUEFMX0lOR0VTVEVSEAISJAogU0VSVklDRV9QUklOQ0lQQUxfQ0FUQUxPR19TWU5DRVIQAxIiCh5TRVJWSUNFX1BSSU5DSVBBTF9BUEtPX0JVSUxERVIQBBIoCiRTRVJWSUNFX1BSSU5DSVBBTF9FTlRJVExFTUVOVF9TWU5DRVIQBRIkCiBTRVJWSUNFX1BSSU5DSVBBTF9URU5BTlRfU0NBTk5FUhAGEiMKH1NFUlZJQ0VfUFJJTkNJUEFMX1NFRElNRU5UT0xPR1kQBxIdChlTRVJWSUNFX1BSSU5DSVBBTF9TS0lMTFVQEAgSIgoeU0VSVklDRV9QUklOQ0lQQUxfTUFURVJJQUxJWkVSEAkSHwobU0VSVklDRV9QUklOQ0lQQUxfTUlDUk9GTE9XEAoSHwobU0VSVklDRV9QUklOQ0lQQUxfR1VBUkRFTkVSEAsSHQoZU0VSVklDRV9QUklOQ0lQQUxfTUlDUk9WTRAMEhwKGFNFUlZJQ0VfUFJJTkNJUEFMX1NLSUxMUxANKsMBChBSZWxhdGlvbnNoaXBUeXBlEiEKHVJFTEFUSU9OU0hJUF9UWVBFX1VOU1BFQ0lGSUVEEAASIQodUkVMQVRJT05TSElQX1RZUEVfQ0xBSU1fTUFUQ0gQARIcChhSRUxBVElPTlNISVBfVFlQRV9TVEFUSUMQAhIiCh5SRUxBVElPTlNISVBfVFlQRV9BV1NfSURFTlRJVFkQAxInCiNSRUxBVElPTlNISVBfVFlQRV9TRVJWSUNFX1BSSU5DSVBBTBAEMtENChFJZGVudGl0aWVzU2VydmljZRK9BAoOQ3JlYXRlSWRlbnRpdHkSKy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5DcmVhdGVJZGVudGl0eVJlcXVlc3QaHi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eSLdA8rBGAQKAoUH6sEYygFzdGVtbWEgaWRlbnRpdGllcyBjcmVhdGUgLS1wYXJlbnQgYWNtZS9wbGF0Zm9ybSAtLW5hbWUgY2kgXAogICAgLS1jbGFpbS1tYXRjaC5pc3N1ZXIgaHR0cHM6Ly90b2tlbi5hY3Rpb25zLmdpdGh1YnVzZXJjb250ZW50LmNvbSBcCiAgICAtLWNsYWltLW1hdGNoLnN1YmplY3QtcGF0dGVybiAicmVwbzphY21lL1teOl0rOnJlZjpyZWZzL2hlYWRzL21haW4i6sEYzAFzdGVtbWEgaWRlbnRpdGllcyBjcmVhdGUgLS1wYXJlbnQgYWNtZSAtLW5hbWUgcm9ib3QgLS1zdGF0aWMta2V5cy5pc3N1ZXIgaHR0cHM6Ly9yb2JvdHMuZXhhbXBsZS5jb20gXAogICAgLS1zdGF0aWMta2V5cy5zdWJqZWN0IHJvYm90IC0tc3RhdGljLWtleXMuaXNzdWVyLWtleXMgQGtleXMuanNvbiAtLXN0YXRpYy1rZXlzLmV4cGlyYXRpb24tdGltZSA5MGSC0+STAi86CGlkZW50aXR5IiMvaWFtL3YyYmV0YTEvaWRlbnRpdGllcy97cGFyZW50PSoqfRKzAQoLR2V0SWRlbnRpdHkSKC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5HZXRJZGVudGl0eVJlcXVlc3QaHi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eSJaysEYBAoChwfqwRgmc3RlbW1hIGlkZW50aXRpZXMgZ2V0IGFjbWUvcGxhdGZvcm0vY2mC0+STAiISIC9pYW0vdjJiZXRhMS9pZGVudGl0aWVzL3t1aWQ9Kip9ErQBCg5EZWxldGVJZGVudGl0eRIrLnBsYXRmb3JtLmlhbS52MmJldGExLkRlbGV0ZUlkZW50aXR5UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJdysEYBAoCiAfqwRgpc3RlbW1hIGlkZW50aXRpZXMgZGVsZXRlIGFjbWUvcGxhdGZvcm0vY2mC0+STAiIqIC9pYW0vdjJiZXRhMS9pZGVudGl0aWVzL3t1aWQ9Kip9EvwBCg5VcGRhdGVJZGVudGl0eRIrLnBsYXRmb3JtLmlhbS52MmJldGExLlVwZGF0ZUlkZW50aXR5UmVxdWVzdBoeLnBsYXRmb3JtLmlhbS52MmJldGExLklkZW50aXR5IpwBysEYBAoChgfqwRhVc3RlbW1hIGlkZW50aXRpZXMgdXBkYXRlIGFjbWUvcGxhdGZvcm0vY2kgLS1jbGFpbS1tYXRjaC5jbGFpbXMgZW52aXJvbm1lbnQ9cHJvZHVjdGlvboLT5JMCNToIaWRlbnRpdHkyKS9pYW0vdjJiZXRhMS9pZGVudGl0aWVzL3tpZGVudGl0eS51aWQ9Kip9EpQCCg5MaXN0SWRlbnRpdGllcxIrLnBsYXRmb3JtLmlhbS52MmJldGExLkxpc3RJZGVudGl0aWVzUmVxdWVzdBosLnBsYXRmb3JtLmlhbS52MmJldGExLkxpc3RJZGVudGl0aWVzUmVzcG9uc2UipgHKwRgGCgKHBxAB6sEYMnN0ZW1tYSBpZGVudGl0aWVzIGxpc3QgLS1jaGlsZHJlbi1vZiBhY21lL3BsYXRmb3Jt6sEYQ3N0ZW1tYSBpZGVudGl0aWVzIGxpc3QgLS1yZWxhdGlvbnNoaXAtdHlwZSBjbGFpbS1tYXRjaCAtLWFsbCAtbyB1aWSC0+STAhkSFy9pYW0vdjJiZXRhMS9pZGVudGl0aWVzEvgBCg5Mb29rdXBJZGVudGl0eRIrLnBsYXRmb3JtLmlhbS52MmJldGExLkxvb2t1cElkZW50aXR5UmVxdWVzdBosLnBsYXRmb3JtLmlhbS52MmJldGExLkxvb2t1cElkZW50aXR5UmVzcG9uc2UiigHKwRgCEAHqwRhSc3RlbW1hIGlkZW50aXRpZXMgbG9va3VwIC0taXNzdWVyIGh0dHBzOi8vbG9naW4uZXhhbXBsZS5jb20gLS1zdWJqZWN0IDI0ODI4OTc2MTAwMYLT5JMCKBImL2lhbS92MmJldGExL2lkZW50aXRpZXM6bG9va3VwSWRlbnRpdHliBnByb3RvMw", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
+  fileDesc("CiNwbGF0Zm9ybS9pYW0vdjJiZXRhMS9pZGVudGl0eS5wcm90bxIUcGxhdGZvcm0uaWFtLnYyYmV0YTEi+BAKCElkZW50aXR5EhQKA3VpZBgBIAEoCUIH4EED0MEYARIwCgRuYW1lGAIgASgJQiLgQQLawRgbChJeW2EtejAtOSAuXy1dezEsfSQQ/wFaAmNpEjgKC2Rlc2NyaXB0aW9uGAMgASgJQiPawRgfEIAESAFaGGJ1aWxkIG9mIHRoZSBtYWluIGJyYW5jaBIXCgVlbWFpbBgEIAEoCUID4EEDSAGIAQESIgoQZW1haWxfdW52ZXJpZmllZBgFIAEoCUID4EEDSAKIAQESHwoHY29tcGFueRgGIAEoCUIJ2sEYBRD/AXABSAOIAQESNwoObGFzdF9zZWVuX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNAoLY3JlYXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNAoLdXBkYXRlX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSSgoLY2xhaW1fbWF0Y2gYFCABKAsyKS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eS5DbGFpbU1hdGNoQgjawRgEWgJ7fUgAEkAKC3N0YXRpY19rZXlzGBUgASgLMikucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHkuU3RhdGljS2V5c0gAEkIKDGF3c19pZGVudGl0eRgWIAEoCzIqLnBsYXRmb3JtLmlhbS52MmJldGExLklkZW50aXR5LkFXU0lkZW50aXR5SAASQwoRc2VydmljZV9wcmluY2lwYWwYFyABKA4yJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5TZXJ2aWNlUHJpbmNpcGFsSAAa6QQKCkNsYWltTWF0Y2gSSAoGaXNzdWVyGAEgASgJQjbawRgyEIAIWitodHRwczovL3Rva2VuLmFjdGlvbnMuZ2l0aHVidXNlcmNvbnRlbnQuY29tcAFIABIjCg5pc3N1ZXJfcGF0dGVybhgCIAEoCUIJ2sEYBRCABHABSAASPwoHc3ViamVjdBgDIAEoCUIs2sEYKBCACFohcmVwbzphY21lL2FwcDpyZWY6cmVmcy9oZWFkcy9tYWlucAFIARIkCg9zdWJqZWN0X3BhdHRlcm4YBCABKAlCCdrBGAUQgARwAUgBEh0KCGF1ZGllbmNlGAUgASgJQgnawRgFEIAIcAFIAhIlChBhdWRpZW5jZV9wYXR0ZXJuGAYgASgJQgnawRgFEIAEcAFIAhJUCgZjbGFpbXMYByADKAsyNS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eS5DbGFpbU1hdGNoLkNsYWltc0VudHJ5Qg3awRgJEIAIGBQ4AXABEmMKDmNsYWltX3BhdHRlcm5zGAggAygLMjwucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHkuQ2xhaW1NYXRjaC5DbGFpbVBhdHRlcm5zRW50cnlCDdrBGAkQgAQYFDgBcAEaLQoLQ2xhaW1zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARo0ChJDbGFpbVBhdHRlcm5zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUILCgNpc3MSBPDBGAFCCwoDc3ViEgTwwRgBQgUKA2F1ZBrEAQoKU3RhdGljS2V5cxIcCgZpc3N1ZXIYASABKAlCDOBBAtrBGAUQgAhwARIdCgdzdWJqZWN0GAIgASgJQgzgQQLawRgFEIAIcAESIgoLaXNzdWVyX2tleXMYAyABKAlCDeBBAtrBGAYQgIAESAESMwoPZXhwaXJhdGlvbl90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIgCglhdWRpZW5jZXMYBSADKAlCDdrBGAkQgAgYATgBcAEa3gEKC0FXU0lkZW50aXR5EikKC2F3c19hY2NvdW50GAEgASgJQhTgQQLawRgNCgteWzAtOV17MTJ9JBIYCgNhcm4YAiABKAlCCdrBGAUQgBBwAUgAEiAKC2Fybl9wYXR0ZXJuGAMgASgJQgnawRgFEIAEcAFIABIcCgd1c2VyX2lkGAQgASgJQgnawRgFEIAIcAFIARIkCg91c2VyX2lkX3BhdHRlcm4YBSABKAlCCdrBGAUQgARwAUgBQg8KB2F3c19hcm4SBPDBGAFCEwoLYXdzX3VzZXJfaWQSBPDBGAE66QLiwRjkAgoMCgROQU1FEgRuYW1lCmYKBklTU1VFUhISY2xhaW1fbWF0Y2guaXNzdWVyEhpjbGFpbV9tYXRjaC5pc3N1ZXJfcGF0dGVybhISc3RhdGljX2tleXMuaXNzdWVyEhhhd3NfaWRlbnRpdHkuYXdzX2FjY291bnQKfAoHU1VCSkVDVBITY2xhaW1fbWF0Y2guc3ViamVjdBIbY2xhaW1fbWF0Y2guc3ViamVjdF9wYXR0ZXJuEhNzdGF0aWNfa2V5cy5zdWJqZWN0EhBhd3NfaWRlbnRpdHkuYXJuEhhhd3NfaWRlbnRpdHkuYXJuX3BhdHRlcm4KIgoFRU1BSUwSBWVtYWlsEhBlbWFpbF91bnZlcmlmaWVkGAEKHAoLREVTQ1JJUFRJT04SC2Rlc2NyaXB0aW9uGAEKFgoEU0VFThIObGFzdF9zZWVuX3RpbWUKFAoDQUdFEgtjcmVhdGVfdGltZRgBQhQKDHJlbGF0aW9uc2hpcBIE8MEYAUIICgZfZW1haWxCEwoRX2VtYWlsX3VudmVyaWZpZWRCCgoIX2NvbXBhbnlKBAgHEAhSCXByb3ZpZGVycyJnChVDcmVhdGVJZGVudGl0eVJlcXVlc3QSFwoGcGFyZW50GAEgASgJQgfgQQLQwRgBEjUKCGlkZW50aXR5GAIgASgLMh4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHlCA+BBAiIqChJHZXRJZGVudGl0eVJlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBIi0KFURlbGV0ZUlkZW50aXR5UmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEigwEKFVVwZGF0ZUlkZW50aXR5UmVxdWVzdBI5CghpZGVudGl0eRgBIAEoCzIeLnBsYXRmb3JtLmlhbS52MmJldGExLklkZW50aXR5QgfgQQLQwRgBEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayKFAgoVTGlzdElkZW50aXRpZXNSZXF1ZXN0EikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIVCgRuYW1lGAIgASgJQgfawRgDEP8BEkEKEXJlbGF0aW9uc2hpcF90eXBlGAMgASgOMiYucGxhdGZvcm0uaWFtLnYyYmV0YTEuUmVsYXRpb25zaGlwVHlwZRIZCglwYWdlX3NpemUYBCABKAVCBtrBGAIoARIbCgpwYWdlX3Rva2VuGAUgASgJQgfawRgDEIAgEhkKCG9yZGVyX2J5GAYgASgJQgfawRgDEIAIEhQKBHNraXAYByABKAVCBtrBGAIoASKoAQoWTGlzdElkZW50aXRpZXNSZXNwb25zZRIyCgppZGVudGl0aWVzGAEgAygLMh4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHkSHwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgbawRgCOAESGAoLdG90YWxfY291bnQYAyABKANIAIgBARIPCgdza2lwcGVkGAQgASgFQg4KDF90b3RhbF9jb3VudCJ+ChVMb29rdXBJZGVudGl0eVJlcXVlc3QSOAoGaXNzdWVyGAEgASgJQijgQQLawRghEIAIWhpodHRwczovL2xvZ2luLmFjbWUuZXhhbXBsZXABEisKB3N1YmplY3QYAiABKAlCGuBBAtrBGBMQgAhaDDI0ODI4OTc2MTAwMXABIq4EChBJZGVudGl0eU1ldGFkYXRhEhAKA3VpZBgBIAEoCUID4EEDEhEKBG5hbWUYAiABKAlCA+BBAxIXCgpnaXZlbl9uYW1lGAMgASgJQgPgQQMSGAoLZmFtaWx5X25hbWUYBCABKAlCA+BBAxIlCgdjb21wYW55GAUgASgJQhTawRgQEP8BWglBY21lIEluYy5wARIWCg51cGRhdGVzX29wdF9pbhgGIAEoCBIaCgdwcm9kdWN0GAcgASgJQgnawRgFEP8BcAESNwoJam9iX3RpdGxlGAggASgJQiTawRggEP8BWhlTaXRlIHJlbGlhYmlsaXR5IGVuZ2luZWVycAESHwoMdXRtX2NhbXBhaWduGAkgASgJQgnawRgFEP8BcAESHgoLdXRtX2NvbnRlbnQYCiABKAlCCdrBGAUQ/wFwARIdCgp1dG1fbWVkaXVtGAsgASgJQgnawRgFEP8BcAESHQoKdXRtX3NvdXJjZRgMIAEoCUIJ2sEYBRD/AXABEhsKCHV0bV90ZXJtGA0gASgJQgnawRgFEP8BcAESKQoWbGF0ZXN0X2Zvcm1fc3VibWl0X3VybBgOIAEoCUIJ2sEYBRCAEHABEjAKHWxhdGVzdF9pbnRlcm5hbF9yZWZlcnJpbmdfdXJsGA8gASgJQgnawRgFEIAQcAESIQoLaHVic3BvdF91dGsYECABKAlCDOBBBNrBGAUQ/wFwARISCgpzZWxmX3NlcnZlGBEgASgIIqABCh1VcGRhdGVJZGVudGl0eU1ldGFkYXRhUmVxdWVzdBJOChFpZGVudGl0eV9tZXRhZGF0YRgBIAEoCzImLnBsYXRmb3JtLmlhbS52MmJldGExLklkZW50aXR5TWV0YWRhdGFCC+BBAtrBGARaAnt9Ei8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayIqChZMb29rdXBJZGVudGl0eVJlc3BvbnNlEhAKA3VpZBgBIAEoCUID4EEDKvYDChBTZXJ2aWNlUHJpbmNpcGFsEiEKHVNFUlZJQ0VfUFJJTkNJUEFMX1VOU1BFQ0lGSUVEEAASHgoaU0VSVklDRV9QUklOQ0lQQUxfQ09TSUdORUQQARIeChpTRVJWSUNFX1BSSU5DSVBBTF9JTkdFU1RFUhACEiQKIFNFUlZJQ0VfUFJJTkNJUEFMX0NBVEFMT0dfU1lOQ0VSEAMSIgoeU0VSVklDRV9QUklOQ0lQQUxfQVBLT19CVUlMREVSEAQSKAokU0VSVklDRV9QUklOQ0lQQUxfRU5USVRMRU1FTlRfU1lOQ0VSEAUSJAogU0VSVklDRV9QUklOQ0lQQUxfVEVOQU5UX1NDQU5ORVIQBhIjCh9TRVJWSUNFX1BSSU5DSVBBTF9TRURJTUVOVE9MT0dZEAcSHQoZU0VSVklDRV9QUklOQ0lQQUxfU0tJTExVUBAIEiIKHlNFUlZJQ0VfUFJJTkNJUEFMX01BVEVSSUFMSVpFUhAJEh8KG1NFUlZJQ0VfUFJJTkNJUEFMX01JQ1JPRkxPVxAKEh8KG1NFUlZJQ0VfUFJJTkNJUEFMX0dVQVJERU5FUhALEh0KGVNFUlZJQ0VfUFJJTkNJUEFMX01JQ1JPVk0QDBIcChhTRVJWSUNFX1BSSU5DSVBBTF9TS0lMTFMQDSrDAQoQUmVsYXRpb25zaGlwVHlwZRIhCh1SRUxBVElPTlNISVBfVFlQRV9VTlNQRUNJRklFRBAAEiEKHVJFTEFUSU9OU0hJUF9UWVBFX0NMQUlNX01BVENIEAESHAoYUkVMQVRJT05TSElQX1RZUEVfU1RBVElDEAISIgoeUkVMQVRJT05TSElQX1RZUEVfQVdTX0lERU5USVRZEAMSJwojUkVMQVRJT05TSElQX1RZUEVfU0VSVklDRV9QUklOQ0lQQUwQBDLuDwoRSWRlbnRpdGllc1NlcnZpY2USvQQKDkNyZWF0ZUlkZW50aXR5EisucGxhdGZvcm0uaWFtLnYyYmV0YTEuQ3JlYXRlSWRlbnRpdHlSZXF1ZXN0Gh4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHki3QPKwRgECgKFB+rBGMoBc3RlbW1hIGlkZW50aXRpZXMgY3JlYXRlIC0tcGFyZW50IGFjbWUvcGxhdGZvcm0gLS1uYW1lIGNpIFwKICAgIC0tY2xhaW0tbWF0Y2guaXNzdWVyIGh0dHBzOi8vdG9rZW4uYWN0aW9ucy5naXRodWJ1c2VyY29udGVudC5jb20gXAogICAgLS1jbGFpbS1tYXRjaC5zdWJqZWN0LXBhdHRlcm4gInJlcG86YWNtZS9bXjpdKzpyZWY6cmVmcy9oZWFkcy9tYWluIurBGMwBc3RlbW1hIGlkZW50aXRpZXMgY3JlYXRlIC0tcGFyZW50IGFjbWUgLS1uYW1lIHJvYm90IC0tc3RhdGljLWtleXMuaXNzdWVyIGh0dHBzOi8vcm9ib3RzLmV4YW1wbGUuY29tIFwKICAgIC0tc3RhdGljLWtleXMuc3ViamVjdCByb2JvdCAtLXN0YXRpYy1rZXlzLmlzc3Vlci1rZXlzIEBrZXlzLmpzb24gLS1zdGF0aWMta2V5cy5leHBpcmF0aW9uLXRpbWUgOTBkgtPkkwIvOghpZGVudGl0eSIjL2lhbS92MmJldGExL2lkZW50aXRpZXMve3BhcmVudD0qKn0SswEKC0dldElkZW50aXR5EigucGxhdGZvcm0uaWFtLnYyYmV0YTEuR2V0SWRlbnRpdHlSZXF1ZXN0Gh4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHkiWsrBGAQKAocH6sEYJnN0ZW1tYSBpZGVudGl0aWVzIGdldCBhY21lL3BsYXRmb3JtL2NpgtPkkwIiEiAvaWFtL3YyYmV0YTEvaWRlbnRpdGllcy97dWlkPSoqfRK0AQoORGVsZXRlSWRlbnRpdHkSKy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5EZWxldGVJZGVudGl0eVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiXcrBGAQKAogH6sEYKXN0ZW1tYSBpZGVudGl0aWVzIGRlbGV0ZSBhY21lL3BsYXRmb3JtL2NpgtPkkwIiKiAvaWFtL3YyYmV0YTEvaWRlbnRpdGllcy97dWlkPSoqfRL8AQoOVXBkYXRlSWRlbnRpdHkSKy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5VcGRhdGVJZGVudGl0eVJlcXVlc3QaHi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eSKcAcrBGAQKAoYH6sEYVXN0ZW1tYSBpZGVudGl0aWVzIHVwZGF0ZSBhY21lL3BsYXRmb3JtL2NpIC0tY2xhaW0tbWF0Y2guY2xhaW1zIGVudmlyb25tZW50PXByb2R1Y3Rpb26C0+STAjU6CGlkZW50aXR5MikvaWFtL3YyYmV0YTEvaWRlbnRpdGllcy97aWRlbnRpdHkudWlkPSoqfRKUAgoOTGlzdElkZW50aXRpZXMSKy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0SWRlbnRpdGllc1JlcXVlc3QaLC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0SWRlbnRpdGllc1Jlc3BvbnNlIqYBysEYBgoChwcQAerBGDJzdGVtbWEgaWRlbnRpdGllcyBsaXN0IC0tY2hpbGRyZW4tb2YgYWNtZS9wbGF0Zm9yberBGENzdGVtbWEgaWRlbnRpdGllcyBsaXN0IC0tcmVsYXRpb25zaGlwLXR5cGUgY2xhaW0tbWF0Y2ggLS1hbGwgLW8gdWlkgtPkkwIZEhcvaWFtL3YyYmV0YTEvaWRlbnRpdGllcxL4AQoOTG9va3VwSWRlbnRpdHkSKy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Mb29rdXBJZGVudGl0eVJlcXVlc3QaLC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Mb29rdXBJZGVudGl0eVJlc3BvbnNlIooBysEYAhAB6sEYUnN0ZW1tYSBpZGVudGl0aWVzIGxvb2t1cCAtLWlzc3VlciBodHRwczovL2xvZ2luLmV4YW1wbGUuY29tIC0tc3ViamVjdCAyNDgyODk3NjEwMDGC0+STAigSJi9pYW0vdjJiZXRhMS9pZGVudGl0aWVzOmxvb2t1cElkZW50aXR5EpoCChZVcGRhdGVJZGVudGl0eU1ldGFkYXRhEjMucGxhdGZvcm0uaWFtLnYyYmV0YTEuVXBkYXRlSWRlbnRpdHlNZXRhZGF0YVJlcXVlc3QaJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eU1ldGFkYXRhIqIBysEYAhAB6sEYX3N0ZW1tYSBpZGVudGl0aWVzIHVwZGF0ZS1tZXRhZGF0YSAtLWNvbXBhbnkgIkFjbWUgSW5jLiIgLS1qb2ItdGl0bGUgIlNpdGUgcmVsaWFiaWxpdHkgZW5naW5lZXIigtPkkwIzOgEqMi4vaWFtL3YyYmV0YTEvaWRlbnRpdGllczp1cGRhdGVJZGVudGl0eU1ldGFkYXRhYgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
  * A caller of the API: a person, who has no group, or a workload, which is in a group.
@@ -1036,6 +1036,316 @@ export const LookupIdentityRequestSchema: GenMessage<LookupIdentityRequest, {jso
   messageDesc(file_platform_iam_v2beta1_identity, 7);
 
 /**
+ * What a caller says about themselves. The names come from the identity.
+ *
+ * @generated from message platform.iam.v2beta1.IdentityMetadata
+ */
+export type IdentityMetadata = Message<"platform.iam.v2beta1.IdentityMetadata"> & {
+  /**
+   * Uid of the identity.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+
+  /**
+   * Name of the identity.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * First word of the name.
+   *
+   * @generated from field: string given_name = 3;
+   */
+  givenName: string;
+
+  /**
+   * The other words of the name.
+   *
+   * @generated from field: string family_name = 4;
+   */
+  familyName: string;
+
+  /**
+   * Company of the caller, which is also the `company` of the identity; at most 255 characters.
+   *
+   * @generated from field: string company = 5;
+   */
+  company: string;
+
+  /**
+   * Whether the caller wants to be informed of news.
+   *
+   * @generated from field: bool updates_opt_in = 6;
+   */
+  updatesOptIn: boolean;
+
+  /**
+   * Product that the caller is interested in, at most 255 characters.
+   *
+   * @generated from field: string product = 7;
+   */
+  product: string;
+
+  /**
+   * Job title of the caller, at most 255 characters.
+   *
+   * @generated from field: string job_title = 8;
+   */
+  jobTitle: string;
+
+  /**
+   * Campaign that led the caller here (UTM parameter), at most 255 characters. So are the other UTM parameters.
+   *
+   * @generated from field: string utm_campaign = 9;
+   */
+  utmCampaign: string;
+
+  /**
+   * Content of the campaign that the caller followed.
+   *
+   * @generated from field: string utm_content = 10;
+   */
+  utmContent: string;
+
+  /**
+   * Medium of the campaign, such as `email`.
+   *
+   * @generated from field: string utm_medium = 11;
+   */
+  utmMedium: string;
+
+  /**
+   * Site that the caller came from.
+   *
+   * @generated from field: string utm_source = 12;
+   */
+  utmSource: string;
+
+  /**
+   * Search term that led the caller here.
+   *
+   * @generated from field: string utm_term = 13;
+   */
+  utmTerm: string;
+
+  /**
+   * URL of the last form that the caller sent, at most 2048 characters.
+   *
+   * @generated from field: string latest_form_submit_url = 14;
+   */
+  latestFormSubmitUrl: string;
+
+  /**
+   * URL of the page that led to the last form, at most 2048 characters.
+   *
+   * @generated from field: string latest_internal_referring_url = 15;
+   */
+  latestInternalReferringUrl: string;
+
+  /**
+   * Cookie of a marketing service. Accepted for published clients, and not stored.
+   *
+   * @generated from field: string hubspot_utk = 16;
+   */
+  hubspotUtk: string;
+
+  /**
+   * Whether the caller signed up without help.
+   *
+   * @generated from field: bool self_serve = 17;
+   */
+  selfServe: boolean;
+};
+
+/**
+ * What a caller says about themselves. The names come from the identity.
+ *
+ * @generated from message platform.iam.v2beta1.IdentityMetadata
+ */
+export type IdentityMetadataJson = {
+  /**
+   * Uid of the identity.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid?: string;
+
+  /**
+   * Name of the identity.
+   *
+   * @generated from field: string name = 2;
+   */
+  name?: string;
+
+  /**
+   * First word of the name.
+   *
+   * @generated from field: string given_name = 3;
+   */
+  givenName?: string;
+
+  /**
+   * The other words of the name.
+   *
+   * @generated from field: string family_name = 4;
+   */
+  familyName?: string;
+
+  /**
+   * Company of the caller, which is also the `company` of the identity; at most 255 characters.
+   *
+   * @generated from field: string company = 5;
+   */
+  company?: string;
+
+  /**
+   * Whether the caller wants to be informed of news.
+   *
+   * @generated from field: bool updates_opt_in = 6;
+   */
+  updatesOptIn?: boolean;
+
+  /**
+   * Product that the caller is interested in, at most 255 characters.
+   *
+   * @generated from field: string product = 7;
+   */
+  product?: string;
+
+  /**
+   * Job title of the caller, at most 255 characters.
+   *
+   * @generated from field: string job_title = 8;
+   */
+  jobTitle?: string;
+
+  /**
+   * Campaign that led the caller here (UTM parameter), at most 255 characters. So are the other UTM parameters.
+   *
+   * @generated from field: string utm_campaign = 9;
+   */
+  utmCampaign?: string;
+
+  /**
+   * Content of the campaign that the caller followed.
+   *
+   * @generated from field: string utm_content = 10;
+   */
+  utmContent?: string;
+
+  /**
+   * Medium of the campaign, such as `email`.
+   *
+   * @generated from field: string utm_medium = 11;
+   */
+  utmMedium?: string;
+
+  /**
+   * Site that the caller came from.
+   *
+   * @generated from field: string utm_source = 12;
+   */
+  utmSource?: string;
+
+  /**
+   * Search term that led the caller here.
+   *
+   * @generated from field: string utm_term = 13;
+   */
+  utmTerm?: string;
+
+  /**
+   * URL of the last form that the caller sent, at most 2048 characters.
+   *
+   * @generated from field: string latest_form_submit_url = 14;
+   */
+  latestFormSubmitUrl?: string;
+
+  /**
+   * URL of the page that led to the last form, at most 2048 characters.
+   *
+   * @generated from field: string latest_internal_referring_url = 15;
+   */
+  latestInternalReferringUrl?: string;
+
+  /**
+   * Cookie of a marketing service. Accepted for published clients, and not stored.
+   *
+   * @generated from field: string hubspot_utk = 16;
+   */
+  hubspotUtk?: string;
+
+  /**
+   * Whether the caller signed up without help.
+   *
+   * @generated from field: bool self_serve = 17;
+   */
+  selfServe?: boolean;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.IdentityMetadata.
+ * Use `create(IdentityMetadataSchema)` to create a new message.
+ */
+export const IdentityMetadataSchema: GenMessage<IdentityMetadata, {jsonType: IdentityMetadataJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_identity, 8);
+
+/**
+ * Request of `IdentitiesService.UpdateIdentityMetadata`.
+ *
+ * @generated from message platform.iam.v2beta1.UpdateIdentityMetadataRequest
+ */
+export type UpdateIdentityMetadataRequest = Message<"platform.iam.v2beta1.UpdateIdentityMetadataRequest"> & {
+  /**
+   * The metadata with its new values.
+   *
+   * @generated from field: platform.iam.v2beta1.IdentityMetadata identity_metadata = 1;
+   */
+  identityMetadata?: IdentityMetadata | undefined;
+
+  /**
+   * Fields to change, separated by commas, such as `company,job_title`; `*` means all fields. Without a mask, the call
+   * changes the fields that are present in the request.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 2;
+   */
+  updateMask?: FieldMask | undefined;
+};
+
+/**
+ * Request of `IdentitiesService.UpdateIdentityMetadata`.
+ *
+ * @generated from message platform.iam.v2beta1.UpdateIdentityMetadataRequest
+ */
+export type UpdateIdentityMetadataRequestJson = {
+  /**
+   * The metadata with its new values.
+   *
+   * @generated from field: platform.iam.v2beta1.IdentityMetadata identity_metadata = 1;
+   */
+  identityMetadata?: IdentityMetadataJson;
+
+  /**
+   * Fields to change, separated by commas, such as `company,job_title`; `*` means all fields. Without a mask, the call
+   * changes the fields that are present in the request.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 2;
+   */
+  updateMask?: FieldMaskJson;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.UpdateIdentityMetadataRequest.
+ * Use `create(UpdateIdentityMetadataRequestSchema)` to create a new message.
+ */
+export const UpdateIdentityMetadataRequestSchema: GenMessage<UpdateIdentityMetadataRequest, {jsonType: UpdateIdentityMetadataRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_identity, 9);
+
+/**
  * Response of `IdentitiesService.LookupIdentity`.
  *
  * @generated from message platform.iam.v2beta1.LookupIdentityResponse
@@ -1068,7 +1378,7 @@ export type LookupIdentityResponseJson = {
  * Use `create(LookupIdentityResponseSchema)` to create a new message.
  */
 export const LookupIdentityResponseSchema: GenMessage<LookupIdentityResponse, {jsonType: LookupIdentityResponseJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2beta1_identity, 8);
+  messageDesc(file_platform_iam_v2beta1_identity, 10);
 
 /**
  * Internal services of the public platform whose API Stemma implements. Stemma stores the value and runs none of these
@@ -1301,6 +1611,17 @@ export const IdentitiesService: GenService<{
     methodKind: "unary";
     input: typeof LookupIdentityRequestSchema;
     output: typeof LookupIdentityResponseSchema;
+  },
+  /**
+   * Changes what the caller says about themselves, and returns all of it. The call applies to the identity of the access
+   * token and needs no capability. It is refused for tokens that are limited to groups or capabilities.
+   *
+   * @generated from rpc platform.iam.v2beta1.IdentitiesService.UpdateIdentityMetadata
+   */
+  updateIdentityMetadata: {
+    methodKind: "unary";
+    input: typeof UpdateIdentityMetadataRequestSchema;
+    output: typeof IdentityMetadataSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_platform_iam_v2beta1_identity, 0);

@@ -1,13 +1,18 @@
+import { create } from '@bufbuild/protobuf'
 import type {
   AccountAssociations,
+  AccountAssociationsCheckRequest,
   AccountAssociationsFilter,
+  AccountAssociationsStatus_State,
   DeleteAccountAssociationsRequest,
 } from '@stemma/api/gen/platform/iam/account_associations_pb.ts'
 import {
   AccountAssociationsListSchema,
   AccountAssociationsSchema,
+  AccountAssociationsStatusSchema,
   GroupAccountAssociations,
 } from '@stemma/api/gen/platform/iam/account_associations_pb.ts'
+import type { AccountProviderType } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import type { Call } from '../../../../rpc/call.ts'
 import { defineService } from '../../../resource.ts'
@@ -21,7 +26,10 @@ import { associationFromV1, associationToV1 } from './conversion.ts'
 
 const v2 = AccountAssociationsService.method
 
-const names: FieldRename[] = [[/^(uid|parent)$/, 'group']]
+const names: FieldRename[] = [
+  [/^(uid|parent)$/, 'group'],
+  [/^provider_type$/, 'account_type'],
+]
 
 export const accountAssociationsV1 = defineService({ service: GroupAccountAssociations, methods })
 
@@ -60,6 +68,25 @@ function methods(deps: V1Dependencies) {
     delete(call: Call<DeleteAccountAssociationsRequest>) {
       const reply = callV2(call, v2.deleteAccountAssociation, { uid: call.request.group })
       return deleteReply(renameErrorFields(names, reply))
+    },
+
+    /** The enums of both versions have the same numbers. */
+    check(call: Call<AccountAssociationsCheckRequest>) {
+      const { group: uid, accountType } = call.request
+      const reply = callV2(call, v2.checkAccountAssociation, {
+        uid,
+        providerType: accountType as number as AccountProviderType,
+      })
+      return convertReply(
+        renameErrorFields(names, reply),
+        AccountAssociationsStatusSchema,
+        ({ status, reason, message }) =>
+          create(AccountAssociationsStatusSchema, {
+            ready: status as number as AccountAssociationsStatus_State,
+            reason,
+            message,
+          }),
+      )
     },
   }
 }

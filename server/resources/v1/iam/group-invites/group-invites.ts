@@ -10,6 +10,8 @@ import {
 } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
 import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import type { Call } from '../../../../rpc/call.ts'
+import { messageReply } from '../../../../wire/reply.ts'
+import { createOnce } from '../../../create-once.ts'
 import { defineService } from '../../../resource.ts'
 import { listAllPages } from '../../all-pages.ts'
 import { convertReply, deleteReply } from '../../convert-reply.ts'
@@ -30,7 +32,7 @@ const names: FieldRename[] = [
 export const groupInvitesV1 = defineService({ service: GroupInvites, methods })
 
 function methods(deps: V1Dependencies) {
-  const { callV2 } = deps
+  const { callV2, ownerInvites } = deps
   return {
     create(call: Call<GroupInviteRequest>) {
       const { group } = call.request
@@ -40,6 +42,17 @@ function methods(deps: V1Dependencies) {
       })
       return convertReply(renameErrorFields(names, reply), V1InviteSchema, inviteToV1)
     },
+
+    /** Has no call of v2, so it is not a conversion. */
+    createWithGroup: (call: Call<GroupInviteRequest>) =>
+      createOnce(
+        deps,
+        call,
+        function* (grants) {
+          return messageReply(V1InviteSchema, inviteToV1(yield* ownerInvites.create(call, grants)))
+        },
+        () => ownerInvites.admit(call),
+      ),
 
     list(call: Call<GroupInviteFilter>) {
       const { group, id, keyId } = call.request

@@ -1,0 +1,44 @@
+// Organizations that wait for the owner whom an invite offers them to. Nobody has a role in them, so nobody could delete
+// them: a creator may have only a limited number, and those whose invite has expired are deleted.
+import { tooManyRequests } from '../../../aip/errors.ts'
+import { sql } from '../../../store/sql.ts'
+import { contentsOf } from '../../../store/tally.ts'
+import type { Work } from '../../../store/work.ts'
+import { all, first } from '../../../store/work.ts'
+import type { WriteAccess } from '../../../store/write-access.ts'
+import { removeEntry } from '../../delete.ts'
+import { groups } from '../groups/table.ts'
+import { groupInvites } from './table.ts'
+
+/** Without a limit, one caller could fill the store with organizations. */
+const maxUnclaimed = 100
+
+/** Requires that the creator may have one more, after those were removed that are claimed or have expired. */
+export function* requireFewUnclaimed(access: WriteAccess, creator: string, now: number): Work<void> {
+  // On PostgreSQL, concurrent calls of one creator wait for each other here, so each counts those of the others.
+  yield sql`select uid from identities where uid = ${creator} /*pg for no key update */`
+  yield sql`delete from unclaimed_organizations where creator = ${creator}
+    and exists (select 1 from role_bindings b where b.root = organization)`
+  const expired = yield* all(sql`select organization from unclaimed_organizations
+    where creator = ${creator} and expire_time <= ${now}`)
+  for (const [organization] of expired) yield* removeUnclaimed(access, organization as string)
+  const row = yield* first(sql`select count(*) from unclaimed_organizations where creator = ${creator}`)
+  if ((row?.[0] as number) >= maxUnclaimed)
+    throw tooManyRequests(
+      `${maxUnclaimed} organizations that you have created wait for their owners; try again when some of the invites are accepted or have expired`,
+    )
+}
+
+/** Keeps an organization in which the operator has created something. */
+function* removeUnclaimed(access: WriteAccess, organization: string): Work<void> {
+  const contents = yield* contentsOf(organization)
+  if (contents.some(({ kind }) => kind !== groupInvites.table.name)) return
+  const invites = yield* all(sql`select uid from group_invites where parent = ${organization}`)
+  for (const [uid] of invites) yield* removeEntry(access, groupInvites, uid as string)
+  yield* removeEntry(access, groups, organization)
+}
+
+export function* recordUnclaimed(organization: string, creator: string, expireTime: number): Work<void> {
+  yield sql`insert into unclaimed_organizations (organization, creator, expire_time)
+    values (${organization}, ${creator}, ${expireTime})`
+}

@@ -1,0 +1,47 @@
+// Creates organizations, and checks who may create them.
+import { create } from '@bufbuild/protobuf'
+import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
+import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { permissionDenied } from '../../aip/errors.ts'
+import { newRootUid, parentOf } from '../../aip/uid.ts'
+import { violationsOf } from '../../aip/validate.ts'
+import { builtInRole } from '../../policy/built-in-roles.ts'
+import { nameOf } from '../../policy/capabilities.ts'
+import { sql } from '../../store/sql.ts'
+import type { Work } from '../../store/work.ts'
+import { first } from '../../store/work.ts'
+import type { Caller } from '../../wire/caller.ts'
+import { createEntry } from '../create.ts'
+import type { Settings, WriteContext } from '../dependencies.ts'
+import { bindRole } from './binding.ts'
+import { groups } from './groups/table.ts'
+
+/**
+ * People, and workloads that the operator has made founders, may create organizations; other workloads may not. A token
+ * that is limited to groups or capabilities cannot be used for it.
+ */
+export function* requireMayFound(
+  { organizationCreation }: Pick<Settings, 'organizationCreation'>,
+  { identity, limits }: Caller,
+): Work<void> {
+  const denied = () => permissionDenied(nameOf(Capability.CAP_IAM_GROUPS_CREATE), '')
+  if (organizationCreation === 'nobody' || limits) throw denied()
+  const isPerson = parentOf(identity) === ''
+  if (isPerson) return
+  const founder = yield* first(sql`select identity from founders where identity = ${identity}`)
+  if (!founder) throw denied()
+}
+
+export const bindOwner = (context: WriteContext, organization: string, identity: string): Work<void> =>
+  bindRole(context, identity, builtInRole('owner').uid, organization)
+
+/** Creates an organization without an owner. */
+export function* createOrganization({ access, now, random }: WriteContext, name: string): Work<string> {
+  const uid = newRootUid(random)
+  yield* createEntry(access, groups, create(GroupSchema, { name }), { uid, now: now() })
+  return uid
+}
+
+/** Describes what is wrong with the name of an organization. */
+export const nameFault = (name: string): string | undefined =>
+  violationsOf(GroupSchema, create(GroupSchema, { name }))[0]?.description

@@ -1,0 +1,64 @@
+// Terms: documents of the operator that groups accept. Acceptances are recorded, and not required by any call.
+import { create } from '@bufbuild/protobuf'
+import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import type {
+  AcceptTermsRequest,
+  ListTermsAcceptancesRequest,
+} from '@stemma/api/gen/platform/iam/v2beta1/terms_pb.ts'
+import { AcceptTermsResponseSchema, TermsService } from '@stemma/api/gen/platform/iam/v2beta1/terms_pb.ts'
+import { failedPrecondition, invalidField, notFound } from '../../../aip/errors.ts'
+import { admitToWrite } from '../../../policy/admit.ts'
+import type { Call } from '../../../rpc/call.ts'
+import { sql } from '../../../store/sql.ts'
+import { StoreError } from '../../../store/store-error.ts'
+import type { Work } from '../../../store/work.ts'
+import { messageReply } from '../../../wire/reply.ts'
+import type { Dependencies, TermsDocument } from '../../dependencies.ts'
+import { defineService } from '../../resource.ts'
+import { listAcceptances } from './list-acceptances.ts'
+
+const termsMethods = (deps: Dependencies) => ({
+  acceptTerms: (call: Call<AcceptTermsRequest>) =>
+    deps.store.write(function* () {
+      const { caller } = yield* admitToWrite(call.demand)
+      const { group } = call.request
+      const documentIds = [...new Set(call.request.documentIds)]
+      requireDocuments(deps.settings.terms, documentIds)
+      yield* recordAcceptances(group, documentIds, caller.identity, deps.now())
+      return messageReply(
+        AcceptTermsResponseSchema,
+        create(AcceptTermsResponseSchema, { group, documentIds }),
+      )
+    }, call.deadline),
+
+  listTermsAcceptances: (call: Call<ListTermsAcceptancesRequest>) =>
+    deps.store.read(() => listAcceptances(deps, call)),
+})
+
+export const termsService = defineService({ service: TermsService, methods: termsMethods })
+
+function requireDocuments(documents: readonly TermsDocument[], ids: readonly string[]): void {
+  if (documents.length === 0)
+    throw failedPrecondition('NO_TERMS', 'the operator of this server has set no documents to accept')
+  if (ids.every((id) => documents.some((document) => document.id === id))) return
+  const known = documents.map(({ id, url }) => (url === undefined ? id : `${id} (${url})`))
+  throw invalidField('document_ids', `must be documents of this server: ${known.join(', ')}`)
+}
+
+/** The first acceptance of a document is kept. */
+function* recordAcceptances(
+  group: string,
+  documents: readonly string[],
+  identity: string,
+  time: number,
+): Work<void> {
+  try {
+    for (const document of documents)
+      yield sql`insert into terms_acceptances (place, document, accepted_by, create_time)
+        values (${group}, ${document}, ${identity}, ${time}) on conflict do nothing`
+  } catch (error) {
+    if (error instanceof StoreError && error.kind === 'foreign-key')
+      throw notFound(GroupSchema.typeName, group)
+    throw error
+  }
+}
