@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"chainguard.dev/sdk/proto/platform"
 	reflection "google.golang.org/grpc/reflection/grpc_reflection_v1"
@@ -20,30 +21,53 @@ const label = "chainguard."
 // return them.
 var knownGaps = map[protoreflect.FullName]bool{}
 
-// Compares the descriptors of the server (by reflection) with those of the SDK: every message and field that both have
-// must be the same on the wire.
-func walkContract(ctx context.Context, w *walk, c platform.Clients) {
-	services, files := []string{}, new(protoregistry.Files)
-	isRead := w.step("reflection", func() (err error) {
-		services, files, err = reflect(ctx, reflection.NewServerReflectionClient(c.Connection()))
+// What the server says about itself by reflection.
+type contract struct {
+	services []string
+	files    *protoregistry.Files
+}
+
+// The server's descriptor of an rpc of the SDK, or nil if it is not served. v2 is another name for v2beta1.
+func (c contract) method(theirs protoreflect.MethodDescriptor) protoreflect.MethodDescriptor {
+	name := strings.TrimPrefix(string(theirs.Parent().FullName()), label)
+	ours, err := c.files.FindDescriptorByName(protoreflect.FullName(strings.Replace(name, ".v2.", ".v2beta1.", 1)))
+	if err != nil {
+		return nil
+	}
+	return ours.(protoreflect.ServiceDescriptor).Methods().ByName(theirs.Name())
+}
+
+// Compares the descriptors of the server with those of the SDK: every message and field that both have must be the same
+// on the wire.
+func walkContract(ctx context.Context, w *walk, c platform.Clients) (server contract) {
+	w.step("reflection", func() (err error) {
+		server.services, server.files, err = reflect(ctx, reflection.NewServerReflectionClient(c.Connection()))
 		return err
 	})
-	if !isRead {
-		return
-	}
-	for _, name := range services {
-		theirs, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(label + name))
-		if err != nil {
-			continue // the SDK does not know it, or this program does not use it
-		}
-		w.step("contract of "+name, func() error {
-			ours, err := files.FindDescriptorByName(protoreflect.FullName(name))
+	for _, name := range server.services {
+		for _, theirName := range namesInSDK(name) {
+			theirs, err := protoregistry.GlobalFiles.FindDescriptorByName(theirName)
 			if err != nil {
-				return err
+				continue // the SDK does not know it
 			}
-			return sameService(ours.(protoreflect.ServiceDescriptor), theirs.(protoreflect.ServiceDescriptor))
-		})
+			w.step("contract of "+string(theirName), func() error {
+				ours, err := server.files.FindDescriptorByName(protoreflect.FullName(name))
+				if err != nil {
+					return err
+				}
+				return sameService(ours.(protoreflect.ServiceDescriptor), theirs.(protoreflect.ServiceDescriptor))
+			})
+		}
 	}
+	return server
+}
+
+func namesInSDK(name string) []protoreflect.FullName {
+	names := []protoreflect.FullName{protoreflect.FullName(label + name)}
+	if v2 := strings.Replace(name, ".v2beta1.", ".v2.", 1); v2 != name {
+		names = append(names, protoreflect.FullName(label+v2))
+	}
+	return names
 }
 
 // What is served, and the files that describe it.

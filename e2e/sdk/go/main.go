@@ -1,6 +1,6 @@
-// Clients walks the published SDK through a running server: it signs in by an exchange and takes every kind of
-// resource through its life by the clients of v2beta1 and of v1. It prints a line for each step, and ends with 1 if
-// anything was not as the SDK's users expect it.
+// Clients walks the published SDK through a running server: it signs in by an exchange, takes every kind of resource
+// through its life by the clients of v2beta1 and of v1, and calls every rpc of the SDK once. It prints a line for each
+// step, and ends with 1 if anything was not as the SDK's users expect it.
 package main
 
 import (
@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"chainguard.dev/sdk/auth"
-	v2beta1 "chainguard.dev/sdk/proto/chainguard/platform/clients/v2beta1"
+	"chainguard.dev/sdk/proto/chainguard/platform/clients/v2"
+	"chainguard.dev/sdk/proto/chainguard/platform/clients/v2beta1"
 	"chainguard.dev/sdk/proto/platform"
 )
 
@@ -28,6 +29,8 @@ type place struct {
 type clients struct {
 	v1 platform.Clients
 	v2 v2beta1.Clients
+	// The same calls by their final names.
+	ga v2.Clients
 }
 
 func main() {
@@ -65,13 +68,16 @@ func walkAll(ctx context.Context, at place, identityToken string, isPerson bool)
 		return err
 	}
 	defer c.close()
-	walkContract(ctx, w, c.v1)
+	server := walkContract(ctx, w, c.v1)
 	walkIAM2(ctx, w, at, c)
 	walkIAM1(ctx, w, at, c)
+	w.live(groupLifeGA(ctx, c.ga.IAM(), at.group))
 	walkRegistry(ctx, w, at, c)
 	walkSubscriptions(ctx, w, at, c)
 	walkPages(ctx, w, at, c)
 	walkStaticKeys(ctx, w, at, c)
+	walkIdentityKinds(ctx, w, at, c)
+	walkCoverage(ctx, w, c.v1.Connection(), server)
 	if isPerson {
 		walkOrganization(ctx, w, at)
 	}
@@ -84,11 +90,16 @@ func connect(ctx context.Context, at place, token string) (clients, error) {
 	if err != nil {
 		return clients{}, err
 	}
-	v2, err := v2beta1.NewClients(ctx, at.api, userAgent, credential)
-	return clients{v1, v2}, err
+	beta, err := v2beta1.NewClients(ctx, at.api, userAgent, credential)
+	if err != nil {
+		return clients{}, err
+	}
+	final, err := v2.NewClients(ctx, at.api, userAgent, credential)
+	return clients{v1, beta, final}, err
 }
 
 func (c clients) close() {
 	_ = c.v1.Close()
 	_ = c.v2.Close()
+	_ = c.ga.Close()
 }

@@ -26,10 +26,14 @@ func walkOrganization(ctx context.Context, w *walk, at place) {
 	if !isSignedIn {
 		return
 	}
-	exchanger := sts.New(at.issuer, at.audience, sts.WithUserAgent(userAgent))
+	// Used in turn.
+	exchangers := []sts.Exchanger{
+		sts.New(at.issuer, at.audience, sts.WithUserAgent(userAgent)),
+		sts.NewHTTP1DowngradeExchanger(at.issuer, at.audience),
+	}
 	as := func(name string, do func(c clients) error) {
 		w.step(name, func() error {
-			access, next, err := exchanger.Refresh(ctx, refreshToken)
+			access, next, err := exchangers[w.count%len(exchangers)].Refresh(ctx, refreshToken)
 			if err != nil {
 				return err
 			}
@@ -73,6 +77,9 @@ func walkOrganization(ctx context.Context, w *walk, at place) {
 		life.kind = "  its " + life.kind
 		w.live(life)
 		return nil
+	})
+	as("organization has registry settings", func(c clients) error {
+		return changeRegistrySettings(ctx, c.v1.Registry().Registry(), organization)
 	})
 	as("organization delete", func(c clients) error {
 		_, err := c.v2.IAM().GroupsService().DeleteGroup(ctx, &iam2.DeleteGroupRequest{Uid: organization})

@@ -4,17 +4,18 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	registry2 "chainguard.dev/sdk/proto/chainguard/platform/registry/v2beta1"
 	events "chainguard.dev/sdk/proto/platform/events/v1"
 	registry "chainguard.dev/sdk/proto/platform/registry/v1"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // Repos and tags, which Terraform and others know by v1 alone.
 func walkRegistry(ctx context.Context, w *walk, at place, signedIn clients) {
 	c := signedIn.v1.Registry().Registry()
-	w.live(repoLife(ctx, c, at.group))
 	var repo *registry.Repo
 	isMade := w.step("v1 repo for tags", func() (err error) {
 		request := &registry.CreateRepoRequest{ParentId: at.group, Repo: &registry.Repo{Name: "tagged"}}
@@ -24,7 +25,10 @@ func walkRegistry(ctx context.Context, w *walk, at place, signedIn clients) {
 	if !isMade {
 		return
 	}
-	w.live(tagLife(ctx, c, repo.GetId()))
+	w.live(repoLife(ctx, c, at.group, repo.GetId()))
+	w.live(tagLife(ctx, c, repo.GetId(), "sha256:"+strings.Repeat("0", 64)))
+	w.live(tagLife(ctx, c, repo.GetId(), ""))
+	walkRepoSettings(ctx, w, c, repo.GetId())
 	w.step("v2beta1 repo as v1 made it", func() error {
 		return readRepo2(ctx, signedIn.v2.Registry(), at.group, repo)
 	})
@@ -48,12 +52,20 @@ func readRepo2(ctx context.Context, c registry2.Clients, group string, repo *reg
 	return errors.Join(covers(want, got), covers(want, listed), same(got, listed))
 }
 
-func repoLife(ctx context.Context, c registry.RegistryClient, parent string) life {
+func repoLife(ctx context.Context, c registry.RegistryClient, parent, source string) life {
+	expiration := timestamppb.New(time.Now().Add(time.Hour).Truncate(time.Second))
 	made := &registry.Repo{
 		Name: "static", Bundles: []string{"base"}, Readme: "# Nothing in it",
 		CatalogTier: registry.CatalogTier_BASE, Aliases: []string{"static:latest"},
+		SyncConfig: &registry.SyncConfig{Source: source, Expiration: expiration, Amazon: "accounts", GracePeriod: true},
+		CustomOverlay: &registry.CustomOverlay{
+			Contents: &registry.ImageContents{Packages: []string{"curl"}}, Environment: map[string]string{"LANG": "C"},
+		},
 	}
-	changed := &registry.Repo{Name: "static", Bundles: []string{"base", "featured"}, Readme: "# Almost nothing in it"}
+	changed := &registry.Repo{
+		Name: "static", Bundles: []string{"base", "featured"}, Readme: "# Almost nothing in it",
+		SyncConfig: &registry.SyncConfig{Source: source, Expiration: expiration, ApkoOverlay: "{}"},
+	}
 	list := func(filter *registry.RepoFilter) ([]*registry.Repo, error) {
 		answer, err := c.ListRepos(ctx, filter)
 		return answer.GetItems(), err
@@ -79,9 +91,10 @@ func repoLife(ctx context.Context, c registry.RegistryClient, parent string) lif
 	}
 }
 
-func tagLife(ctx context.Context, c registry.RegistryClient, repo string) life {
-	made := &registry.Tag{Name: "latest", Digest: "sha256:" + strings.Repeat("0", 64), Bundles: []string{"base"}}
-	changed := &registry.Tag{Name: "latest", Digest: "sha256:" + strings.Repeat("1", 64), Deprecated: true}
+// Terraform sends no digest, which is for the server to compute.
+func tagLife(ctx context.Context, c registry.RegistryClient, repo, digest string) life {
+	made := &registry.Tag{Name: "latest", Digest: digest, Bundles: []string{"base"}}
+	changed := &registry.Tag{Name: "latest", Digest: digest, Deprecated: true}
 	list := func(filter *registry.TagFilter) ([]*registry.Tag, error) {
 		answer, err := c.ListTags(ctx, filter)
 		return answer.GetItems(), err
