@@ -229,10 +229,14 @@ func providerLife2(ctx context.Context, c iam.Clients, parent, role string) life
 }
 
 func secretive(provider *iam.IdentityProvider, err error) (proto.Message, error) {
-	if err == nil && provider.GetOidc().GetClientSecret() != "" {
-		err = fmt.Errorf("it tells its secret")
+	if err != nil {
+		return nil, err
 	}
-	return provider, err
+	if provider.GetOidc().GetClientSecret() != "" {
+		return nil, fmt.Errorf("it tells its secret")
+	}
+	provider.Scim = nil // lists do not tell it
+	return provider, nil
 }
 
 func associationLife2(ctx context.Context, c iam.Clients, group string) life {

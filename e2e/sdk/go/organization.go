@@ -78,6 +78,10 @@ func walkOrganization(ctx context.Context, w *walk, at place) {
 		w.live(life)
 		return nil
 	})
+	as("organization provisions people", func(c clients) error {
+		walkScim(ctx, w, c, organization)
+		return nil
+	})
 	as("organization has registry settings", func(c clients) error {
 		return changeRegistrySettings(ctx, c.v1.Registry().Registry(), organization)
 	})
