@@ -1,6 +1,8 @@
 // Calls every rpc of the published SDK: those of the contract are served, and the others are refused with a message that
 // says so. The list is scripts/published-services.txt.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:http2'
 import { after, before, describe, test } from 'node:test'
 import { Client, credentials } from '@grpc/grpc-js'
 import { readPublishedServices } from '../../scripts/published-services.ts'
@@ -78,6 +80,21 @@ describe('the rpcs of the published SDK', () => {
       assert.equal(code, Code.UNIMPLEMENTED)
       assert.match(message, /Stemma does not serve this method/)
     }
+  })
+
+  test('are refused before the request arrives, also if a hundred are called at once', async () => {
+    const session = connect(platform.url)
+    const statuses = Array.from({ length: 100 }, async () => {
+      const stream = session.request({
+        ...{ ':method': 'POST', ':path': '/platform.policies.v1.Policies/ListPolicies' },
+        ...{ 'content-type': 'application/grpc', te: 'trailers' },
+      })
+      const [headers] = await once(stream, 'response')
+      stream.close()
+      return headers['grpc-status']
+    })
+    assert.deepEqual(new Set(await Promise.all(statuses)), new Set([String(Code.UNIMPLEMENTED)]))
+    session.destroy()
   })
 
   test('have no other paths over REST than those of the contract', async () => {
