@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import type { JsonObject } from '@bufbuild/protobuf'
+import type { JsonObject, MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import { SecurityAdvisoryService } from '@stemma/api/gen/platform/advisory/v2beta1/security_advisory_pb.ts'
-import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import type { AdvisoryEventSchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { AdvisorySchema, ReviewState } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { Code } from '../../server/aip/code.ts'
 import { operatorAccess } from '../../server/policy/system-access.ts'
 import { createAdvisory } from '../../server/resources/vulnerabilities/advisories/write.ts'
@@ -55,6 +56,26 @@ onEachStore('documents and vulnerabilities of many advisories', (engine) => {
     assert.equal(metadata?.summary, 'Crafted input discloses memory')
   })
 
+  test('are complete even if an advisory has the longest possible fields', async () => {
+    const aliases = Array.from({ length: 200 }, (_, at) => `CVE-${String(at).padStart(251, '0')}`)
+    const long = (length: number) => 'x'.repeat(length)
+    const advisory = create(AdvisorySchema, {
+      ...{ author: 'ada', artifactName: long(512), artifactType: long(255), artifactArchitecture: long(255) },
+      ...{ componentName: long(512), componentType: long(255), componentLocation: long(1024) },
+      ...{ legacyAdvisoryId: long(255), aliases },
+      events: aliases.map(
+        (author): MessageInitShape<typeof AdvisoryEventSchema> => ({
+          ...{ author, reviewState: ReviewState.APPROVED },
+          type: { case: 'fixed', value: {} },
+        }),
+      ),
+    })
+    const context = { access: operatorAccess, now: Date.now, random: randomBytes }
+    await imports.platform.store.write(() => createAdvisory(context, owner.organization, advisory, long(512)))
+    const { body } = await vulnerabilities({ ids: aliases })
+    assert.equal(body?.totalCount, '200')
+  })
+
   test('are refused if a filter has many values and matches too many advisories', async () => {
     const { error } = await documents({ cves: [common, ...distinctIds(999)] })
     assert.equal(error?.code, Code.INVALID_ARGUMENT)
@@ -71,13 +92,22 @@ onEachStore('documents and vulnerabilities of many advisories', (engine) => {
   test('are refused if they are too large for one response', async () => {
     const context = { access: operatorAccess, now: Date.now, random: randomBytes }
     const findings = Buffer.alloc(500 * 1024)
-    for (let at = 0; at < 34; at++) {
-      const advisory = create(AdvisorySchema, {
-        ...{ author: 'ada', artifactType: 'apk', artifactName: 'large', aliases: [`CVE-2020-${at}`] },
-        events: [{ author: 'ada', reviewState: 2, findings, type: { case: 'fixed', value: {} } }],
-      })
-      await imports.platform.store.write(() => createAdvisory(context, owner.organization, advisory))
-    }
+    await imports.platform.store.write(function* () {
+      for (let at = 0; at < 34; at++) {
+        const advisory = create(AdvisorySchema, {
+          ...{ author: 'ada', artifactType: 'apk', artifactName: 'large', aliases: [`CVE-2020-${at}`] },
+          events: [
+            {
+              author: 'ada',
+              reviewState: ReviewState.APPROVED,
+              findings,
+              type: { case: 'fixed', value: {} },
+            },
+          ],
+        })
+        yield* createAdvisory(context, owner.organization, advisory)
+      }
+    })
     for (const request of [{}, { id: 'large' }]) {
       const { error } = await documents(request)
       assert.equal(error?.code, Code.RESOURCE_EXHAUSTED)

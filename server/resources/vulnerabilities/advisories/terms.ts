@@ -35,7 +35,10 @@ export const termOf = (field: SearchField, value: string | number) => `${fieldPr
 /** Queries ignore case. */
 export const foldCase = (text: string) => text.toLowerCase()
 
-/** `origin` is the source package of the artifact, or '' if it is unknown. */
+/**
+ * `origin` is the source package of the artifact, or '' if it is unknown. Aliases are before the terms of events, which
+ * may be very long, so that they can be read without those (security-advisory/find-vulnerabilities.ts).
+ */
 export function termsOf(advisory: Advisory, origin: string): string[] {
   const { events, aliases } = advisory
   const latest = latestApproved(advisory)

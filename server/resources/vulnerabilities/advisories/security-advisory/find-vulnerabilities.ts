@@ -4,26 +4,34 @@ import { ListAdvisoriesRequestSchema } from '@stemma/api/gen/platform/vulnerabil
 import type { Grants } from '../../../../policy/grants.ts'
 import type { Call } from '../../../../rpc/call.ts'
 import { readUncountedPage } from '../../../../store/list/read-page.ts'
+import { chunks } from '../../../../store/list/scan-region.ts'
 import { findAny } from '../../../../store/postings/find.ts'
 import { termHashes } from '../../../../store/postings/term-hash.ts'
-import { among, sql } from '../../../../store/sql.ts'
+import { among, raw, sql } from '../../../../store/sql.ts'
 import type { Work } from '../../../../store/work.ts'
 import { all } from '../../../../store/work.ts'
 import { messageOf } from '../../../kind.ts'
+import type { ListOptions } from '../../../list.ts'
 import { selectionOf } from '../../../list.ts'
 import { searchListing } from '../search-listing.ts'
 import { advisories } from '../table.ts'
 import { advisoryIndex, termOf, valuesIn } from '../terms.ts'
 
-/** A vulnerability may have advisories of thousands of packages. Only this many are considered. */
-const consideredAdvisories = 20
 /** If more advisories have one of the ids, the ids are looked up one by one. */
 const maxTogether = 2000
 /** The maximum number of document numbers in the `in (…)` of one statement. */
-const numbersPerStatement = 512
+const numbersPerStatement = 128
+/** The start of the column `terms` that contains all aliases, even if an advisory has the longest ones (terms.ts). */
+const aliasCharacters = 56_000
 
-/** `maxRows` is how many rows may be read in this thread; undefined for no limit. */
-export type Scope = { call: Call; grants: Grants; maxRows: number | undefined }
+export type Scope = {
+  call: Call
+  grants: Grants
+  /** How many rows may be read in this thread; undefined for no limit. */
+  maxRows: number | undefined
+  /** How many advisories of each vulnerability are wanted: there may be thousands. */
+  advisoriesPerId: number
+}
 
 /** `uids` are the first advisories with this alias that the caller may list. */
 export type Vulnerability = { id: string; uids: string[] }
@@ -40,53 +48,54 @@ export function* findVulnerabilities(scope: Scope, ids: readonly string[]): Work
 type UidsById = Map<string, string[]>
 
 /** Undefined if too many advisories have one of the ids. */
-function* findTogether({ call, grants, maxRows }: Scope, ids: readonly string[]): Work<UidsById | undefined> {
-  let rows: [uid: string, terms: string][] | undefined
-  const { regions } = yield* selectionOf(
-    withoutFilters(call),
-    grants,
-    {
-      *search(organizations) {
-        rows = yield* rowsWithAlias(organizations, ids, maxRows)
-        return { filters: [], uids: rows?.map(([uid]) => uid) ?? [] }
-      },
+function* findTogether(scope: Scope, ids: readonly string[]): Work<UidsById | undefined> {
+  const { call, grants, maxRows, advisoriesPerId } = scope
+  let idsByUid: Map<string, string[]> | undefined
+  const options: ListOptions = {
+    *search(organizations) {
+      idsByUid = yield* advisoriesWith(ids, organizations, maxRows)
+      return { filters: [], uids: [...(idsByUid?.keys() ?? [])] }
     },
-    maxRows,
-  )
-  if (!rows) return undefined
-  const termsByUid = new Map(rows)
+  }
+  const { regions } = yield* selectionOf(withoutFilters(call), grants, options, maxRows)
+  if (!idsByUid) return undefined
   const found: UidsById = new Map(ids.map((id) => [id, []]))
   // All regions are single advisories, because the search has returned uids.
   for (const { uid } of regions) {
-    for (const alias of valuesIn(termsByUid.get(uid) ?? '', 'alias')) {
-      const uids = found.get(alias)
-      if (uids && uids.length < consideredAdvisories) uids.push(uid)
+    for (const id of idsByUid.get(uid) ?? []) {
+      const uids = found.get(id)
+      if (uids && uids.length < advisoriesPerId) uids.push(uid)
     }
   }
   return found
 }
 
-function* rowsWithAlias(
-  organizations: readonly string[],
+/** The advisories in these organizations with one of the ids, by uid: which of the ids each of them has. */
+function* advisoriesWith(
   ids: readonly string[],
+  organizations: readonly string[],
   maxPostings: number | undefined,
-): Work<[uid: string, terms: string][] | undefined> {
+): Work<Map<string, string[]> | undefined> {
   const terms = ids.map((id) => termOf('alias', id))
   const hashes = organizations.flatMap((root) => [...termHashes(root, terms, [])])
   const numbers = yield* findAny(advisoryIndex, hashes, { maxPostings })
   if (!numbers || numbers.size > maxTogether) return undefined
-  const rows: [string, string][] = []
-  const list = [...numbers]
-  for (let at = 0; at < list.length; at += numbersPerStatement) {
-    const chunk = among(list.slice(at, at + numbersPerStatement))
-    rows.push(
-      ...((yield* all(sql`select uid, terms from advisories where number in ${chunk}`)) as typeof rows),
-    )
+  const wanted = new Set(ids)
+  const idsByUid = new Map<string, string[]>()
+  for (const chunk of chunks([...numbers], numbersPerStatement)) {
+    const rows = yield* all(sql`select uid, substr(terms, 1, ${raw(String(aliasCharacters))}) from advisories
+      where number in ${among(chunk)}`)
+    for (const [uid, column] of rows as [string, string][])
+      idsByUid.set(
+        uid,
+        valuesIn(column, 'alias').filter((alias) => wanted.has(alias)),
+      )
   }
-  return rows
+  return idsByUid
 }
 
-function* findOneByOne({ call, grants, maxRows }: Scope, ids: readonly string[]): Work<UidsById> {
+function* findOneByOne(scope: Scope, ids: readonly string[]): Work<UidsById> {
+  const { call, grants, maxRows, advisoriesPerId: size } = scope
   const found: UidsById = new Map()
   const rowsPerId = maxRows === undefined ? undefined : Math.ceil(maxRows / ids.length)
   for (const id of ids) {
@@ -94,8 +103,8 @@ function* findOneByOne({ call, grants, maxRows }: Scope, ids: readonly string[])
     listCall.request.aliases = [id]
     const { regions, filters } = yield* selectionOf(listCall, grants, searchListing(listCall), rowsPerId)
     const { rows } = yield* readUncountedPage(advisories.table, {
-      ...{ regions, filters, order: advisories.defaultOrder, after: undefined, skip: 0 },
-      ...{ size: consideredAdvisories, form: advisories.forms.bytes },
+      ...{ regions, filters, order: advisories.defaultOrder, after: undefined, skip: 0, size },
+      form: advisories.forms.bytes,
       ...(rowsPerId !== undefined && { maxRows: rowsPerId }),
     })
     const uids = (rows as Uint8Array[]).map((bytes) => messageOf(advisories, bytes).uid) // the form is bytes

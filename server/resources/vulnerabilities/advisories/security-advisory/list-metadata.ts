@@ -28,6 +28,8 @@ const maxPageCharacters = 4 * 1024 * 1024
 const idsPerSearch = 100
 /** How many ids are looked up and described in one transaction. */
 const idsPerDescription = 10
+/** The record of a vulnerability is chosen among those of this many advisories. */
+const consideredAdvisories = 20
 
 const sortable = new Map([['id', 'id']])
 
@@ -85,7 +87,7 @@ async function keepKnown(
   const known: string[] = []
   for (let at = 0; at < ids.length; at += idsPerSearch) {
     const chunk = ids.slice(at, at + idsPerSearch)
-    const found = await inScope(deps, call, (scope) => findVulnerabilities(scope, chunk))
+    const found = await inScope(deps, call, 1, (scope) => findVulnerabilities(scope, chunk))
     known.push(...found.map(({ id }) => id))
   }
   return known
@@ -101,7 +103,7 @@ async function describeAll(
   let size = 0
   for (let at = 0; at < ids.length && size < maxPageCharacters; at += idsPerDescription) {
     const chunk = ids.slice(at, at + idsPerDescription)
-    const described = await inScope(deps, call, function* (scope) {
+    const described = await inScope(deps, call, consideredAdvisories, function* (scope) {
       const found = yield* findVulnerabilities(scope, chunk)
       return yield* describeVulnerabilities(found, maxPageCharacters - size)
     })
@@ -115,10 +117,11 @@ async function describeAll(
 async function inScope<T>(
   { store, maxListRows: maxRows }: MetadataDependencies,
   call: MetadataCall,
+  advisoriesPerId: number,
   work: (scope: Scope) => Work<T>,
 ): Promise<T> {
   const result = await store.read(function* () {
-    return yield* work({ call, grants: yield* admitToRead(call.demand), maxRows })
+    return yield* work({ call, grants: yield* admitToRead(call.demand), maxRows, advisoriesPerId })
   })
   // The embedded store answers synchronously; this lets other calls run.
   await nextTurn()
