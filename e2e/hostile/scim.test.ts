@@ -1,0 +1,233 @@
+// Attacks on SCIM: tokens of others, requests that cost too much, and names that reach into objects or paths.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { sql } from '../../server/store/sql.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { rawClient } from '../../server/testing/raw-http.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import type { ScimProvider } from '../scim/scim-platform.ts'
+import { addScimProvider, senderTo } from '../scim/scim-platform.ts'
+import { captureLog } from '../server/captured-log.ts'
+import { addIdentityProvider } from '../sign-in/organizations.ts'
+
+const patchOf = (...Operations: unknown[]) => ({
+  schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
+  Operations,
+})
+
+onEachStore('an attacker of SCIM', (engine) => {
+  let platform: Platform
+  let acme: ScimProvider
+  let other: ScimProvider
+  before(async () => {
+    platform = await startPlatform(engine)
+    acme = await addScimProvider(platform, platform.owner)
+    other = await addScimProvider(platform, await platform.addOrganization('other'))
+  })
+  after(() => platform.stop())
+
+  const countUsers = async () => {
+    const [row] = await platform.store.query(sql`select count(*) from scim_users`)
+    return row?.[0]
+  }
+
+  test('gets the same answer without a token, with a wrong one, and where there is no provider', async () => {
+    const { identity, organization, token: accessToken } = platform.owner
+    const withoutScim = await addIdentityProvider(platform, platform.owner, {
+      issuer: 'https://login.acme.example',
+    })
+    const targets = [
+      acme.uid,
+      withoutScim,
+      `${organization}/${'0'.repeat(16)}`,
+      `${'0'.repeat(40)}/${'0'.repeat(16)}`,
+      identity,
+    ]
+    const tokens = [
+      undefined,
+      '',
+      'x',
+      `cgscim_${'0'.repeat(64)}`,
+      other.token,
+      accessToken,
+      acme.token.toUpperCase(),
+    ]
+    const answers = new Set<string>()
+    for (const target of targets)
+      for (const token of tokens)
+        for (const [method, path] of [
+          ['GET', '/Users'],
+          ['GET', '/ServiceProviderConfig'],
+          ['GET', '/nothing'],
+          ['POST', '/Users'],
+        ] as const) {
+          const send = senderTo(`${platform.url}/scim/v2/${target}`, token)
+          const { status, body, header } = await send(method, path, method === 'POST' ? '{' : undefined)
+          answers.add(JSON.stringify([status, body, header('www-authenticate')]))
+        }
+    assert.equal(answers.size, 1, [...answers].join('\n'))
+    assert.match([...answers].join(), /^\[401,/)
+  })
+
+  test('cannot reach the resources of another provider with a valid token', async () => {
+    const { id } = await acme.expect(201, 'POST', '/Users', { userName: 'victim' })
+    const { id: own } = await other.expect(201, 'POST', '/Users', { userName: 'own' })
+    for (const path of [
+      `/Users/${id}`,
+      `/Users/..%2F..%2F${acme.uid}%2F${id}`,
+      `/Users/${acme.uid}/${id}`,
+      `/../../${acme.uid}/Users/${id}`,
+    ])
+      for (const method of ['GET', 'DELETE']) {
+        const { status } = await other.send(method, path)
+        assert.ok(status === 404 || status === 401, `${method} ${path}: ${status}`)
+      }
+    await other.expect(400, 'POST', '/Groups', { displayName: 'thieves', members: [{ value: String(id) }] })
+    const group = await other.expect(201, 'POST', '/Groups', {
+      displayName: 'thieves',
+      members: [{ value: String(own) }],
+    })
+    const steal = patchOf({ op: 'add', path: 'members', value: [{ value: id }] })
+    await other.expect(400, 'PATCH', `/Groups/${group.id}`, steal)
+    const filter = encodeURIComponent(`id eq "${id}"`)
+    assert.equal((await other.expect(200, 'GET', `/Users?filter=${filter}`)).totalResults, 0)
+    const injected = encodeURIComponent(`userName eq "' or provider <> '"`)
+    assert.equal((await other.expect(200, 'GET', `/Users?filter=${injected}`)).totalResults, 0)
+    await acme.expect(200, 'GET', `/Users/${id}`)
+  })
+
+  test('cannot make the server parse deep or long filters, bodies and lists of operations', async () => {
+    const deep = `${'('.repeat(900)}active eq true${')'.repeat(900)}`
+    for (const filter of [
+      deep,
+      `userName eq "${'x'.repeat(3000)}"`,
+      Array(60).fill('active eq true').join(' and '),
+      'not ('.repeat(200),
+    ]) {
+      const { scimType } = await acme.expect(400, 'GET', `/Users?filter=${encodeURIComponent(filter)}`)
+      assert.equal(scimType, 'invalidFilter')
+      await acme.expect(400, 'POST', '/.search', { filter })
+    }
+    const { id } = await acme.expect(201, 'POST', '/Users', { userName: 'large' })
+    const path = `/Users/${id}`
+    await acme.expect(400, 'PATCH', path, patchOf(...Array(1001).fill({ op: 'remove', path: 'title' })))
+    await acme.expect(400, 'PATCH', path, patchOf({ op: 'add', path: deep, value: 'x' }))
+    await acme.expect(
+      400,
+      'PATCH',
+      path,
+      patchOf({ op: 'add', path: 'roles', value: Array(101).fill({ value: 'x' }) }),
+    )
+    await acme.expect(400, 'PUT', path, { userName: 'large', title: 'x'.repeat(20_000) })
+    const roles = Array.from({ length: 100 }, (_, at) => ({ value: `${at}${'x'.repeat(1000)}` }))
+    await acme.expect(400, 'PUT', path, { userName: 'large', roles })
+    await acme.expect(400, 'PUT', path, { userName: 'x'.repeat(513) })
+    const members = Array.from({ length: 1001 }, (_, at) => ({ value: at.toString(16).padStart(16, '0') }))
+    await acme.expect(400, 'POST', '/Groups', { displayName: 'many', members })
+    const one = { op: 'remove', path: 'members', value: members.slice(0, 501) }
+    const { id: group } = await acme.expect(201, 'POST', '/Groups', { displayName: 'few' })
+    await acme.expect(400, 'PATCH', `/Groups/${group}`, patchOf(one, one))
+    await acme.expect(400, 'GET', `/Users?attributes=${Array(101).fill('title').join()}`)
+    const nested = `${'{"name":'.repeat(20_000)}1${'}'.repeat(20_000)}`
+    await acme.expect(400, 'PUT', path, nested)
+    const client = await rawClient(platform.app.port)
+    client.send(
+      [
+        ...[`POST /scim/v2/${acme.uid}/Users HTTP/1.1`, 'host: stemma.test', 'content-length: 300000'],
+        ...[`authorization: Bearer ${acme.token}`, 'content-type: application/scim+json', '', ''],
+      ].join('\r\n'),
+    )
+    assert.equal((await client.response()).status, 413, 'the body is refused before it is sent')
+    client.close()
+  })
+
+  test('cannot pollute prototypes or store attributes that no schema has', async () => {
+    const polluted =
+      '{"userName":"proto","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"name":{"__proto__":{"polluted":1},"givenName":"P"}}'
+    const { id, ...body } = await acme.expect(201, 'POST', '/Users', polluted)
+    assert.deepEqual(Object.keys(body).sort(), ['active', 'meta', 'name', 'schemas', 'userName'])
+    assert.deepEqual(body.name, { givenName: 'P' })
+    for (const path of [
+      '__proto__',
+      '__proto__.polluted',
+      'constructor.prototype',
+      'name.__proto__',
+      'emails[__proto__ eq "x"].value',
+    ])
+      await acme.expect(400, 'PATCH', `/Users/${id}`, patchOf({ op: 'add', path, value: { polluted: 1 } }))
+    await acme.expect(400, 'GET', '/Users?sortBy=__proto__')
+    await acme.expect(200, 'GET', `/Users?attributes=__proto__,constructor`)
+    assert.equal(({} as { polluted?: number }).polluted, undefined)
+  })
+
+  test('cannot store text that a store refuses', async () => {
+    const before = await countUsers()
+    for (const userName of ['a\0b', '\ud800']) {
+      const { scimType } = await acme.expect(400, 'POST', '/Users', { userName })
+      assert.equal(scimType, 'invalidValue')
+    }
+    for (const filter of ['userName eq "\\u0000"', 'externalId eq "\\ud800"', 'id eq "\\u0000"'])
+      assert.equal(
+        (await acme.expect(200, 'GET', `/Users?filter=${encodeURIComponent(filter)}`)).totalResults,
+        0,
+      )
+    await acme.expect(404, 'GET', '/Users/%00')
+    assert.equal(await countUsers(), before)
+  })
+
+  test('cannot make concurrent creates of one user succeed twice', async () => {
+    const creates = Array.from({ length: 8 }, () =>
+      acme.send('POST', '/Users', { userName: 'race', externalId: 'race' }),
+    )
+    const statuses = (await Promise.all(creates)).map(({ status }) => status).sort()
+    assert.deepEqual(statuses, [201, ...Array(7).fill(409)])
+    const { totalResults, Resources } = await acme.expect(200, 'GET', '/Users?count=200')
+    assert.equal(totalResults, (Resources as JsonObject[]).length, 'the count is exact')
+  })
+})
+
+onEachStore('a SCIM client that sends too much', (engine) => {
+  test('is limited by organization and address, and told when to try again', async () => {
+    // A burst of ten writes, of which each provider takes three to be set up.
+    const rates = ['--rate-write', 'caller=0,organization=1,address=100']
+    const platform = await startPlatform(engine, rates, { clock: () => 0 })
+    try {
+      const [first, second] = [
+        await addScimProvider(platform, platform.owner),
+        await addScimProvider(platform, platform.owner),
+      ]
+      const other = await addScimProvider(platform, await platform.addOrganization('other'))
+      const write = (provider: ScimProvider, at: number) =>
+        provider.send('POST', '/Users', { userName: `user-${at}` })
+      for (const [at, provider] of [first, second, first, second].entries())
+        assert.equal((await write(provider, at)).status, 201)
+      const refused = await write(second, 9)
+      assert.equal(refused.status, 429)
+      assert.ok(Number(refused.header('retry-after')) > 0)
+      assert.equal(refused.body.status, '429')
+      assert.equal((await second.send('GET', '/Users')).status, 200, 'reads have their own limit')
+      assert.equal((await write(other, 1)).status, 201, 'other organizations are not affected')
+    } finally {
+      await platform.stop()
+    }
+  })
+
+  test('cannot get its token into the log', async () => {
+    const { log, written } = captureLog('info')
+    const platform = await startPlatform(engine, [], {}, log)
+    try {
+      const acme = await addScimProvider(platform, platform.owner)
+      await acme.expect(201, 'POST', '/Users', { userName: 'logged' })
+      await senderTo(acme.endpoint, other64)('GET', '/Users')
+      const text = written.join('')
+      assert.match(text, /SCIM request/)
+      assert.ok(!text.includes(acme.token) && !text.includes(other64))
+    } finally {
+      await platform.stop()
+    }
+  })
+})
+
+const other64 = `cgscim_${'a'.repeat(64)}`
