@@ -40,7 +40,8 @@ examples('identity providers of v1', {
     const stored = await stage.succeed(v2.getIdentityProvider, { uid: id as string })
     assert.deepEqual([stored.name, stored.defaultRole, stored.oidc], ['sso', defaultRole, shown])
     assert.equal(await secretOf(stage, id), secret)
-    assert.deepEqual(await stage.succeed(v1.list, { id: id as string }), { items: [{ id, ...rest }] })
+    const listed = { id, ...rest, scim: stored.scim }
+    assert.deepEqual(await stage.succeed(v1.list, { id: id as string }), { items: [listed] })
   },
 
   async 'an update replaces all fields, but keeps an omitted secret'(stage) {
