@@ -45,15 +45,16 @@ describe('a call that is handed to another thread', () => {
     })
 
   test('arrives whole, and returns the reply in the form of its door', async () => {
+    const warnings = [{ field: 'name', description: 'is odd' }]
     const { client } = connect(async (_, received, readRequest): Promise<Reply> => {
       assert.deepEqual(received, envelope)
       assert.deepEqual(await readRequest(), request)
       const bytes = () => assert.fail('REST needs no bytes')
-      return { json: () => asJson('{"ä":1}'), bytes, etag: '"e"' }
+      return { json: () => asJson('{"ä":1}'), bytes, etag: '"e"', warnings }
     })
     const reply = await client.call(method, caller, envelope, request)
     assert.deepEqual(reply.json(), { text: '{"ä":1}', size: 8 })
-    assert.equal(reply.etag, '"e"')
+    assert.deepEqual([reply.etag, reply.warnings], ['"e"', warnings])
   })
 
   test('fails with the same error as in one thread', async () => {
