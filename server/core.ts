@@ -122,7 +122,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   const authenticate = openAuthenticator(keys, parties, now)
   const parseGrants = openGrantParser()
   const corridorOptions: CorridorOptions = {
-    ...{ authenticate, report, deadlines, unsent, parseGrants, clock, otherThreads },
+    ...{ authenticate, report, deadlines, unsent, parseGrants, now, clock, otherThreads },
     limits: limits.calls,
     defaultLimits: groupLimits.defaults,
   }

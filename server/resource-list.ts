@@ -2,6 +2,7 @@
 // migration, and counted in the tally.
 import { subscriptionsResource } from './resources/events/subscriptions/resource.ts'
 import { accountAssociationsResource } from './resources/iam/account-associations/resource.ts'
+import { externalGroupRoleMappingsResource } from './resources/iam/external-group-role-mappings/resource.ts'
 import { groupAccessRequestsResource } from './resources/iam/group-access-requests/resource.ts'
 import { groupInvitesResource } from './resources/iam/group-invites/resource.ts'
 import { groupsResource } from './resources/iam/groups/resource.ts'
@@ -21,6 +22,7 @@ export const resources: readonly AnyResource[] = [
   rolesResource,
   roleBindingsResource,
   identityProvidersResource,
+  externalGroupRoleMappingsResource,
   accountAssociationsResource,
   groupInvitesResource,
   reposResource,

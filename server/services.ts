@@ -102,6 +102,7 @@ function openCallV2(endpoints: readonly Endpoint[], deadlines: Deadlines): CallV
       report: () => {},
       deadlines,
       parseGrants: demand.parseGrants,
+      now: demand.now,
       defaultLimits: demand.defaultLimits,
       clock: () => 0, // used only for reports
       unsent: { reserve: () => () => {} }, // not sent: v1 converts the reply at once

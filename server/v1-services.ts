@@ -7,6 +7,7 @@ import type { AdvisoryWrites, OwnerInvites, V1Dependencies } from './resources/v
 import { eventIdentitiesV1 } from './resources/v1/events/identities.ts'
 import { subscriptionsV1 } from './resources/v1/events/subscriptions.ts'
 import { accountAssociationsV1 } from './resources/v1/iam/account-associations/account-associations.ts'
+import { externalGroupRoleMappingsV1 } from './resources/v1/iam/external-group-role-mappings/external-group-role-mappings.ts'
 import { groupInvitesV1 } from './resources/v1/iam/group-invites/group-invites.ts'
 import { groupsV1 } from './resources/v1/iam/groups/groups.ts'
 import { identitiesV1 } from './resources/v1/iam/identities/identities.ts'
@@ -28,6 +29,7 @@ export const v1Services: readonly AnyService<V1Dependencies>[] = [
   rolesV1,
   roleBindingsV1,
   identityProvidersV1,
+  externalGroupRoleMappingsV1,
   accountAssociationsV1,
   groupInvitesV1,
   termsV1,

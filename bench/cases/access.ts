@@ -93,6 +93,7 @@ const demandOf = (identity: string, scope: string): Demand => ({
     resourceType: GroupSchema.typeName,
   },
   parseGrants,
+  now: Date.now,
   defaultLimits: new Map(),
 })
 

@@ -48,6 +48,7 @@ export async function openLister({ settings, identity }: HugeStore): Promise<Lis
     report: () => {},
     deadlines: openDeadlines(Date.now),
     parseGrants: openGrantParser(),
+    now: Date.now,
     defaultLimits: new Map(),
     clock: () => performance.now(),
     unsent: { reserve: () => () => {} }, // nothing is sent

@@ -69,7 +69,7 @@ export const isUid = (field: DescField): boolean =>
 /** The resource whose uid a field contains: the resource that the field is named after, or else the parent. */
 function referencedResource({ resource }: Command, { name }: DescField): string {
   const word = kebab(name.replace(/^default_|_uid$/g, ''))
-  if (['uid', 'ids', 'ancestors-of'].includes(word)) return resource
-  if (word === 'descendants-of') return 'groups'
+  if (['uid', 'ids', 'names', 'ancestors-of'].includes(word)) return resource
+  if (['descendants-of', 'scope'].includes(word)) return 'groups'
   return resources.find((candidate) => singular(candidate.name) === word)?.name ?? parentOf(resource)
 }

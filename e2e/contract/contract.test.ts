@@ -78,10 +78,21 @@ function requireUsualCapability({ name, access }: Method, { verb, resource }: St
   )
 }
 
-/** There is no capability to update an invite, and requests for access are managed with invites. */
+/**
+ * There is no capability to update an invite. Requests for access are managed with invites, and external group role
+ * mappings with identity providers.
+ */
 const unusualCapabilities: Record<string, string> = {
   'platform.iam.v2beta1.GroupInvitesService.UpdateGroupInvite': 'group_invites.create',
   'platform.iam.v2beta1.GroupAccessRequestsService.GetGroupAccessRequest': 'group_invites.list',
   'platform.iam.v2beta1.GroupAccessRequestsService.ListGroupAccessRequests': 'group_invites.list',
   'platform.iam.v2beta1.GroupAccessRequestsService.DeleteGroupAccessRequest': 'group_invites.delete',
+  ...Object.fromEntries(
+    Object.entries(capabilityVerbs).flatMap(([verb, capability]) =>
+      [
+        `platform.iam.v2beta1.ExternalGroupRoleMappingsService.${verb}ExternalGroupRoleMapping${verb === 'List' ? 's' : ''}`,
+        `platform.iam.ExternalGroupRoleMappings.${verb}`,
+      ].map((name) => [name, `identity_providers.${capability}`]),
+    ),
+  ),
 }

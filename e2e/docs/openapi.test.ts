@@ -5,9 +5,13 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import {
+  IdentityProviderSchema,
+  IdentityProvidersService,
+} from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { errorResponses } from '@stemma/api/reference/error-responses.ts'
-import { bodyExample, groupUid } from '@stemma/api/reference/examples.ts'
+import { bodyExample, exampleOf, groupUid } from '@stemma/api/reference/examples.ts'
 import type { OpenApi } from '@stemma/api/reference/openapi.ts'
 import { makeOpenApi } from '@stemma/api/reference/openapi.ts'
 import { describeServices } from '@stemma/api/reference/operations.ts'
@@ -188,6 +192,15 @@ describe('a server', () => {
     })
   })
 
+  /** A new parent for the resource that a method creates: the group itself, or a resource in the group. */
+  async function makeParent(method: string, group: string): Promise<string> {
+    if (/\bCreateTag$/.test(method))
+      return make(ReposService.method.createRepo, { parent: group, repo: { name: 'static' } })
+    if (!/\bExternalGroupRoleMappings/.test(method)) return group
+    const identityProvider = exampleOf(IdentityProviderSchema, 'create')
+    return make(IdentityProvidersService.method.createIdentityProvider, { parent: group, identityProvider })
+  }
+
   describe('accepts the documented request bodies', () => {
     for (const { operations } of describeServices()) {
       for (const { id, method, body, variables } of operations.filter(({ verb }) => verb === 'POST')) {
@@ -195,17 +208,14 @@ describe('a server', () => {
         if (!body?.isSingleField || !variable) continue
         test(id, async () => {
           const group = await makeGroup()
-          const isInRepo = method.desc.name === 'CreateTag'
-          const parent = isInRepo
-            ? await make(ReposService.method.createRepo, { parent: group, repo: { name: 'static' } })
-            : group
+          const parent = await makeParent(method.name, group)
           const identity = await make(IdentitiesService.method.createIdentity, {
             parent: group,
             identity: { name: 'ci', claimMatch: { issuer: 'https://issuer.test', subject: 'ci' } },
           })
           const sample = JSON.parse(
             JSON.stringify(bodyExample(body), (key, value) =>
-              /^identity(?:Uid)?$/.test(key) ? identity : value,
+              /^identity(?:Uid)?$/.test(key) ? identity : key === 'scope' ? group : value,
             ),
           )
           const request = {

@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
 import { CapabilitySchema } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
+import { ExternalGroupRoleMappingsService } from '@stemma/api/gen/platform/iam/v2beta1/external_group_role_mapping_pb.ts'
 import { GroupAccessRequestsService } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
 import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
@@ -58,6 +59,7 @@ type Held = ReadonlySet<string>
 const tables = [
   ...(['groups', 'roles', 'role_bindings', 'identities', 'identity_providers'] as const),
   ...(['account_associations', 'group_invites', 'group_access_requests'] as const),
+  ...(['external_group_role_mappings'] as const),
 ]
 type TableName = (typeof tables)[number]
 
@@ -102,8 +104,11 @@ async function readState(store: Store): Promise<State> {
   return store.read(function* (): Work<State> {
     const rows = yield sql`${join(selections, ' union all ')} order by 2, 3`
     const roles = yield sql`select uid, bits from roles order by uid`
-    // Bindings grant roles to identities. Invites and providers grant roles to people who accept or sign in later.
+    // Bindings grant roles to identities and external groups. Invites and providers grant roles to people who accept
+    // or sign in later, and a provider decides who is a member of its external groups.
     const grants = yield sql`select identity, parent, role from role_bindings
+      union all select m.parent, b.parent, b.role from external_group_role_mappings m
+        join role_bindings b on b.uid = m.binding
       union all select uid, parent, role from group_invites
       union all select uid, parent, default_role from identity_providers order by 1, 2, 3`
     const holders = yield sql`select uid, json, '' from identities
@@ -304,6 +309,19 @@ const writes: Write[] = [
   {
     method: IdentityProvidersService.method.deleteIdentityProvider,
     request: ({ target }) => ({ uid: target('identity_providers') }),
+  },
+  {
+    method: ExternalGroupRoleMappingsService.method.createExternalGroupRoleMapping,
+    request({ target, roleIn, variant }) {
+      const parent = target('identity_providers')
+      const scope = variant === 0 ? target('groups') : groupOf(parent)
+      const externalGroupId = `group ${variant}`
+      return { parent, externalGroupRoleMapping: { externalGroupId, roleUid: roleIn(scope), scope } }
+    },
+  },
+  {
+    method: ExternalGroupRoleMappingsService.method.deleteExternalGroupRoleMapping,
+    request: ({ target }) => ({ uid: target('external_group_role_mappings') }),
   },
   {
     method: IdentitiesService.method.createIdentity,

@@ -3,9 +3,10 @@
 import type { JsonObject } from '@bufbuild/protobuf'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { exampleOf } from '@stemma/api/reference/examples.ts'
+import { parentOf } from '../../server/aip/uid.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import type { MatrixContext } from './matrix-context.ts'
-import { advisory, advisoryEvent, createAdvisory, createIn } from './matrix-context.ts'
+import { advisory, advisoryEvent, createAdvisory, createIn, mappingIn } from './matrix-context.ts'
 import type { MatrixRow } from './matrix-row.ts'
 import { anyToken, editors, everyone, owners, readers } from './matrix-row.ts'
 import { standardRows } from './standard-rows.ts'
@@ -158,6 +159,35 @@ const exceptions: Record<string, MatrixRow> = {
   },
   'platform.iam.RoleBindings.CreateBatch': {
     request: async (context) => ({ parent: context.here, roleBindings: [await bindingOfV1(context)] }),
+    codes: owners,
+  },
+
+  'platform.iam.v2beta1.ExternalGroupRoleMappingsService.CreateExternalGroupRoleMapping': {
+    request: async (context) => ({
+      parent: await createIn(context, 'IdentityProvider'),
+      externalGroupRoleMapping: mappingIn(context),
+    }),
+    codes: owners,
+  },
+  'platform.iam.v2beta1.ExternalGroupRoleMappingsService.BatchDeleteExternalGroupRoleMappings': {
+    async request(context) {
+      const uid = await createIn(context, 'ExternalGroupRoleMapping')
+      return { parent: parentOf(uid), names: [uid] }
+    },
+    codes: owners,
+  },
+  'platform.iam.ExternalGroupRoleMappings.Create': {
+    async request(context) {
+      const { roleUid: roleUidp, ...mapping } = mappingIn(context)
+      return { parentId: await createIn(context, 'IdentityProvider'), mapping: { ...mapping, roleUidp } }
+    },
+    codes: owners,
+  },
+  'platform.iam.ExternalGroupRoleMappings.BatchDelete': {
+    async request(context) {
+      const uid = await createIn(context, 'ExternalGroupRoleMapping')
+      return { parentId: parentOf(uid), ids: [uid] }
+    },
     codes: owners,
   },
 

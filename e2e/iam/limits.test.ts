@@ -35,6 +35,7 @@ const createdByCall: Record<string, string> = {
   ...{ identities: 'Identity', roles: 'Role', role_bindings: 'RoleBinding', repos: 'Repo', tags: 'Tag' },
   ...{ identity_providers: 'IdentityProvider', group_invites: 'GroupInvite', advisories: 'Advisory' },
   ...{ account_associations: 'AccountAssociation', subscriptions: 'Subscription' },
+  external_group_role_mappings: 'ExternalGroupRoleMapping',
 }
 
 examples('limits of groups', {

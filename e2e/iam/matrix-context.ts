@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { DescMessage, JsonObject, JsonValue } from '@bufbuild/protobuf'
 import { create, hasOption } from '@bufbuild/protobuf'
 import { resource } from '@stemma/api/gen/platform/common/resource_pb.ts'
+import { ExternalGroupRoleMappingsService } from '@stemma/api/gen/platform/iam/v2beta1/external_group_role_mapping_pb.ts'
 import { GroupAccessRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
 import { Advisories } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
 import { bodyExample } from '@stemma/api/reference/examples.ts'
@@ -11,6 +12,7 @@ import { describeServices } from '@stemma/api/reference/operations.ts'
 import { resourceOptions } from '@stemma/api/resource.ts'
 import { toCamel } from '../../server/aip/field-path.ts'
 import { newChildUid } from '../../server/aip/uid.ts'
+import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { operatorAccess } from '../../server/policy/system-access.ts'
 import { createEntry } from '../../server/resources/create.ts'
 import { groupAccessRequests } from '../../server/resources/iam/group-access-requests/table.ts'
@@ -51,6 +53,7 @@ const creators: Record<string, (context: MatrixContext) => Promise<string>> = {
   Group: async ({ here }) => here,
   GroupAccessRequest: createAccessRequest,
   Advisory: async (context) => (await createAdvisory(context)).id,
+  ExternalGroupRoleMapping: createMapping,
 }
 
 /** Creates a resource in the group, or in a new parent there, and returns its uid. */
@@ -101,6 +104,26 @@ async function withIdentity(context: MatrixContext, sample: JsonValue): Promise<
   if (!hasIdentity) return sample
   const uid = await createIn(context, 'Identity')
   return JSON.parse(JSON.stringify(sample, (key, value) => (isIdentity(key, value) ? uid : value)))
+}
+
+/** The example of the reference has a scope that does not exist. */
+export const mappingIn = ({ here }: MatrixContext) => ({
+  externalGroupId: 'developers',
+  roleUid: builtInRole('viewer').uid,
+  scope: here,
+})
+
+async function createMapping(context: MatrixContext): Promise<string> {
+  const { createExternalGroupRoleMapping } = ExternalGroupRoleMappingsService.method
+  const parent = await createIn(context, 'IdentityProvider')
+  const request = { parent, externalGroupRoleMapping: mappingIn(context) }
+  const { body, error } = await context.door.call(
+    createExternalGroupRoleMapping,
+    request,
+    context.owner.token,
+  )
+  if (!body) throw new Error(`Create failed: ${error?.message}`)
+  return body.uid as string
 }
 
 /** Writes directly into the store, because a call can request access only to a verified organization. */

@@ -22,6 +22,7 @@ import { builtInRoles } from '../../server/policy/built-in-roles.ts'
 import { capabilityNamed } from '../../server/policy/capabilities.ts'
 import { resources } from '../../server/resource-list.ts'
 import { accountAssociations } from '../../server/resources/iam/account-associations/table.ts'
+import { externalGroupRoleMappings } from '../../server/resources/iam/external-group-role-mappings/table.ts'
 import { groupAccessRequests } from '../../server/resources/iam/group-access-requests/table.ts'
 import { groupInvites } from '../../server/resources/iam/group-invites/table.ts'
 import { groups } from '../../server/resources/iam/groups/table.ts'
@@ -64,7 +65,7 @@ export type World = {
 /** Kinds that have their own field in `World`. */
 const particularKinds: readonly { table: { name: string } }[] = [
   ...[groups, identities, roles, roleBindings, identityProviders, accountAssociations],
-  ...[groupInvites, groupAccessRequests, repos, tags, advisories],
+  ...[groupInvites, groupAccessRequests, repos, tags, advisories, externalGroupRoleMappings],
 ]
 
 /** All other resources: they are in groups and refer to nothing else, so they are created from their examples. */
@@ -338,7 +339,13 @@ const provider = (defaultRole: string) =>
 const rowsToDelete = [
   ...plainResources.map(({ kind }) => kind.table.name),
   ...['tags', 'repos', 'advisories'],
-  ...['role_bindings', 'group_access_requests', 'group_invites', 'identity_providers'],
+  ...[
+    'external_group_role_mappings',
+    'role_bindings',
+    'group_access_requests',
+    'group_invites',
+    'identity_providers',
+  ],
   ...['account_associations', 'roles where parent is not null', 'identities', 'groups', 'tally'],
 ]
 

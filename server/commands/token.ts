@@ -16,7 +16,9 @@ export const token: Command = {
     const [uid, ...extra] = positionals
     if (uid === undefined || extra.length > 0 || !isUid(uid)) throw usageOf(token)
     const minted = await withPreparedStore(config, context, async ({ store, keys }) => {
-      const rows = await store.query(sql`select uid from identities where uid = ${uid}`)
+      // An external group has a row, too, but nobody acts as a group.
+      const rows = await store.query(sql`select uid from identities where uid = ${uid}
+        and uid not in (select external_group from external_group_role_mappings)`)
       if (rows.length === 0) throw new UsageError(`there is no identity ${uid}`)
       const { now, random } = context
       const signer = { keys, authUrl: config.authUrl, now, random }

@@ -29,12 +29,14 @@ export type Demand = {
   /** The type of the resource at the scope, for a not-found error. */
   resourceType: string
   parseGrants: ParseGrants
+  /** Milliseconds since 1970. Memberships in external groups expire by this clock. */
+  now(): number
   /** By kind, how many resources an organization may contain if it has no limit of its own. */
   defaultLimits: ReadonlyMap<string, number>
 }
 
 export function* admitToRead(demand: Demand): Work<Grants> {
-  const grants = yield* readGrants(demand.caller, scopeOf(demand), demand.parseGrants)
+  const grants = yield* readGrants(demand.caller, demand.now(), scopeOf(demand), demand.parseGrants)
   requireGranted(demand, grants)
   return grants
 }
@@ -46,6 +48,7 @@ export type WriteGrants = Grants & WriteAccess
 export function* admitToWrite(demand: Demand): Work<WriteGrants> {
   const { grants, quotasOfOrganization } = yield* lockGrantsAndQuotas(
     demand.caller,
+    demand.now(),
     scopeOf(demand),
     demand.parseGrants,
   )
@@ -65,10 +68,11 @@ export function admitToRow(demand: Demand, table: Table, form: Form): RowAdmissi
   const scope = scopeOf(demand)
   if (scope === undefined) throw invalidField(demand.scopeField, 'is required')
   const groups = lineage(scope)
+  const time = demand.now()
   return {
-    statement: grantsWithRow(demand.caller, groups, scope, table, form),
+    statement: grantsWithRow(demand.caller, time, groups, scope, table, form),
     authorize(rows) {
-      const admitted = splitGrantsAndRow(demand.caller, groups, rows, demand.parseGrants)
+      const admitted = splitGrantsAndRow(demand.caller, time, groups, rows, demand.parseGrants)
       requireGranted(demand, admitted.grants)
       return admitted
     },

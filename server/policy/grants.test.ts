@@ -32,7 +32,7 @@ describe('grants', () => {
   })
   const anyGrants = fc
     .array(binding, { maxLength: 6 })
-    .map((granted): Grants => ({ caller: { identity: 'x', issuedAt: 0 }, list: granted }))
+    .map((granted): Grants => ({ caller: { identity: 'x', issuedAt: 0 }, time: 0, list: granted }))
   const demanded = fc.subarray([list, create], { minLength: 1 })
 
   /** Each capability may be granted by a different binding, at the uid or above it. */
@@ -82,7 +82,7 @@ describe('grants', () => {
     const granted = [
       { group: smallTree[0] ?? '', bits: new Set(Array.from({ length: 256 }, (_, bit) => bit)) },
     ]
-    const grants = { caller: { identity: 'x', issuedAt: 0 }, list: granted }
+    const grants = { caller: { identity: 'x', issuedAt: 0 }, time: 0, list: granted }
     for (const number of [0, 1601, 99999]) {
       assert.equal(holds(grants, [number], smallTree[0] ?? ''), false)
       assert.deepEqual(grantedRegions(grants, [list, number]), [])
@@ -126,15 +126,17 @@ onEachStore('reading grants', (engine) => {
     identity,
     issuedAt,
   })
+  const now = Date.now()
   const read = async (caller: Caller, scope?: string, isWrite = false) => {
-    if (isWrite) return platform.store.write(() => lockGrants(caller, scope))
-    return platform.store.read(() => readGrants(caller, scope))
+    if (isWrite) return platform.store.write(() => lockGrants({ caller, time: now }, scope))
+    return platform.store.read(() => readGrants(caller, now, scope))
   }
   const readRow = async (caller: Caller, uid: string, form: Form = { kind: 'json', shape: groups.shape }) =>
     splitGrantsAndRow(
       caller,
+      now,
       lineage(uid),
-      await platform.store.query(grantsWithRow(caller, lineage(uid), uid, groups.table, form)),
+      await platform.store.query(grantsWithRow(caller, now, lineage(uid), uid, groups.table, form)),
     )
   const isUnauthenticated = (error: unknown) => error instanceof StatusError && error.http === 401
 

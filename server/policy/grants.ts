@@ -10,6 +10,8 @@ import { capabilityNamed, capabilityOf } from './capabilities.ts'
 
 export type Grants = {
   caller: Caller
+  /** When the grants were read, in milliseconds since 1970. */
+  time: number
   list: readonly Grant[]
 }
 

@@ -13,16 +13,20 @@ import type { Caller, SignIn } from '../wire/caller.ts'
 import type { Grant, Grants, ParseGrants } from './grants.ts'
 import { parseGrants, withinLimits } from './grants.ts'
 
-/** Reads all grants of a caller, or only those that apply to `scope` if it is given. */
+/**
+ * Reads all grants of a caller, or only those that apply to `scope` if it is given. `time` is the current time in
+ * milliseconds since 1970.
+ */
 export function* readGrants(
   caller: Caller,
+  time: number,
   scope: string | undefined,
   parse: ParseGrants = parseGrants,
 ): Work<Grants> {
   const groups = scope === undefined ? undefined : lineage(scope)
-  const [row] = yield selectGrants(caller, groups)
-  const [createTime, text] = (row ?? []) as Partial<IdentityAndGrants>
-  return grantsOf(caller, groups, createTime, text, parse)
+  const [row] = yield selectGrants(caller, time, groups)
+  const [createTime, own, external] = (row ?? []) as Partial<IdentityAndGrants>
+  return grantsOf({ caller, time, groups, createTime, own, external, parse })
 }
 
 /**
@@ -36,30 +40,50 @@ export type GrantsAndQuotas = { grants: Grants; quotasOfOrganization: QuotaAcces
  */
 export function* lockGrantsAndQuotas(
   caller: Caller,
+  time: number,
   scope: string | undefined,
   parse: ParseGrants = parseGrants,
 ): Work<GrantsAndQuotas> {
   const groups = scope === undefined ? undefined : lineage(scope)
   const organization = groups?.[0]
   const [identity] = yield selectIdentity(caller, organization)
-  const [createTime, text = null] = (identity ?? []) as [createTime?: number, quotas?: string | null]
+  const [createTime, externalUntil, text = null] = (identity ?? []) as IdentityAndQuotas
   const bindings = yield sql`select ${grantText(groups)} from ${bindingsIn(groups)}
     and b.identity = ${caller.identity} /*pg for share of b */`
-  const grants = grantsOf(caller, groups, createTime, bindings.join(), parse)
+  const own = bindings.join()
+  const external = externalUntil ? yield* lockExternalGrants(caller.identity, time) : null
+  const grants = grantsOf({ caller, time, groups, createTime, own, external, parse })
   return { grants, quotasOfOrganization: organization === undefined ? undefined : { organization, text } }
 }
 
-export function* lockGrants(caller: Caller, scope: string | undefined): Work<Grants> {
-  return (yield* lockGrantsAndQuotas(caller, scope)).grants
+/** Locks the grants of the same caller for another scope. */
+export function* lockGrants(
+  { caller, time }: Pick<Grants, 'caller' | 'time'>,
+  scope: string | undefined,
+): Work<Grants> {
+  return (yield* lockGrantsAndQuotas(caller, time, scope)).grants
 }
 
-/** The columns of allGrants and grantsIn. */
-type IdentityAndGrants = [createTime: number, grants: string | null]
+/** Locks memberships and bindings: either may be deleted meanwhile. */
+function* lockExternalGrants(identity: string, time: number): Work<string> {
+  const rows = yield sql`select ${grantText(undefined)} from ${externalBindings}
+    and m.identity = ${identity} and m.expire_time > ${time} /*pg for share of m, b */`
+  return rows.join()
+}
+
+/** The columns of selectIdentity. */
+type IdentityAndQuotas = [createTime?: number, externalUntil?: number | null, quotas?: string | null]
+
+/**
+ * The columns of allGrants and grantsIn. `own` are the grants that are bound to the identity, `external` those of the
+ * external groups of which it is a member.
+ */
+type IdentityAndGrants = [createTime: number, own: string | null, external: string | null]
 
 function selectIdentity({ identity, signIn }: Caller, organization: string | undefined): Sql {
   const statement =
     organization === undefined
-      ? sql`select create_time from identities where uid = ${identity}`
+      ? sql`select create_time, external_until from identities where uid = ${identity}`
       : prepared(identityAndQuotas, [], [organization, `${organization}0`, identity])
   if (!signIn) return statement
   const { person, signedInAt, id, provider = '' } = signIn
@@ -68,7 +92,7 @@ function selectIdentity({ identity, signIn }: Caller, organization: string | und
 
 /** The values are the bounds of `quotasBetween`, and the identity. */
 const identityAndQuotas = ([from, to, identity]: Placeholders<[string, string, string]>) =>
-  sql`select create_time, ${quotasBetween(from, to)} from identities where uid = ${identity}`
+  sql`select create_time, external_until, ${quotasBetween(from, to)} from identities where uid = ${identity}`
 
 /** For an assumed identity, the statement does not read the person, so the condition checks that the person exists. */
 const conditionOf = (identity: string, { person, provider }: SignIn): SignInCondition =>
@@ -79,38 +103,49 @@ const valuesOf = ({ person, signedInAt, id, provider }: SignIn): SignInValues =>
   (provider === undefined ? [person, signedInAt, id] : [person, signedInAt, id, provider]) as SignInValues // conditionFor needs no more
 
 /** For a caller who has signed in, the statement returns no row after that sign-in was ended. */
-function selectGrants({ identity, signIn }: Caller, groups: readonly string[] | undefined): Sql {
+function selectGrants(
+  { identity, signIn }: Caller,
+  time: number,
+  groups: readonly string[] | undefined,
+): Sql {
   if (!signIn)
-    return groups ? prepared(grantsIn, [], [...groups, identity]) : prepared(allGrants, [], [identity])
+    return groups
+      ? prepared(grantsIn, [], [...groups, time, identity])
+      : prepared(allGrants, [], [time, identity])
   const condition = conditionOf(identity, signIn)
   return groups
-    ? prepared(validGrantsIn, [condition], [...groups, identity, ...valuesOf(signIn)])
-    : prepared(allValidGrants, [condition], [identity, ...valuesOf(signIn)])
+    ? prepared(validGrantsIn, [condition], [...groups, time, identity, ...valuesOf(signIn)])
+    : prepared(allValidGrants, [condition], [time, identity, ...valuesOf(signIn)])
 }
 
-const allGrants = ([identity]: Placeholders<[string]>) =>
-  sql`select i.create_time, ${aggregatedGrants(undefined)} from identities i where i.uid = ${identity}`
+const allGrants = ([time, identity]: Placeholders<[number, string]>) =>
+  sql`select i.create_time, ${aggregatedGrants(undefined)}, ${aggregatedExternalGrants(time)}
+    from identities i where i.uid = ${identity}`
+
+type GroupsTimeAndIdentity = Placeholders<[...string[], number, string]>
 
 /** The values are in the order in which the SQL uses them; otherwise `prepared` would reorder them for every call. */
-function grantsIn(values: Placeholders<[...string[], string]>): Sql {
-  const [groups, [identity]] = [values.slice(0, -1), values.slice(-1) as Placeholders<[string]>]
-  return sql`select i.create_time, ${aggregatedGrants(groups)} from identities i where i.uid = ${identity}`
+function grantsIn(values: GroupsTimeAndIdentity): Sql {
+  const groups = values.slice(0, -2)
+  const [time, identity] = values.slice(-2) as unknown as Placeholders<[number, string]> // the last two
+  return sql`select i.create_time, ${aggregatedGrants(groups)}, ${aggregatedExternalGrants(time)}
+    from identities i where i.uid = ${identity}`
 }
 
 /** The values of a SignInCondition. */
 type SignInValues = [person: string, signedInAt: number, id: string, provider: string]
 
 const allValidGrants = (
-  [identity, ...signIn]: Placeholders<[string, ...SignInValues]>,
+  [time, identity, ...signIn]: Placeholders<[number, string, ...SignInValues]>,
   condition: SignInCondition,
-): Sql => sql`${allGrants([identity])} and ${condition(...signIn)}`
+): Sql => sql`${allGrants([time, identity])} and ${condition(...signIn)}`
 
 function validGrantsIn(
-  values: Placeholders<[...string[], string, ...SignInValues]>,
+  values: Placeholders<[...string[], number, string, ...SignInValues]>,
   condition: SignInCondition,
 ): Sql {
   const [otherValues, signIn] = splitSignIn(values, condition)
-  return sql`${grantsIn(otherValues as Placeholders<[...string[], string]>)} and ${condition(...signIn)}`
+  return sql`${grantsIn(otherValues as unknown as GroupsTimeAndIdentity)} and ${condition(...signIn)}` // without the sign-in
 }
 
 function splitSignIn(values: readonly Placeholder[], condition: SignInCondition) {
@@ -118,9 +153,20 @@ function splitSignIn(values: readonly Placeholder[], condition: SignInCondition)
   return [values.slice(0, start), values.slice(start) as unknown as Placeholders<SignInValues>] as const // see valuesOf
 }
 
-/** All grants of an identity as one text: one value is read faster than many rows. */
+/** The grants that are bound to an identity as one text: one value is read faster than many rows. */
 const aggregatedGrants = (groups: readonly Placeholder[] | undefined) =>
   sql`(select string_agg(${grantText(groups)}, ',') from ${bindingsIn(groups)} and b.identity = i.uid)`
+
+/**
+ * The grants of the external groups of which an identity is a member, in all groups. Null for the many identities that
+ * are in no external group: for these, it takes one comparison.
+ */
+const aggregatedExternalGrants = (time: Placeholder) =>
+  sql`case when i.external_until is not null then (select string_agg(${grantText(undefined)}, ',')
+    from ${externalBindings} and m.identity = i.uid and m.expire_time > ${time}) end`
+
+const externalBindings = raw(`external_group_members m cross join role_bindings b cross join roles r
+  where b.identity = m.external_group and r.uid = b.role`)
 
 /** One grant as text: the group of a binding, or the index of that group in `groups`; then the bits of its role. */
 const grantText = (groups: readonly unknown[] | undefined) =>
@@ -149,35 +195,40 @@ const groupRows = (groups: readonly (string | Placeholder)[]) =>
 /** The grants in `groups` together with the row of a uid, in one statement. */
 export function grantsWithRow(
   { identity, signIn }: Caller,
+  time: number,
   groups: readonly string[],
   uid: string,
   table: Table,
   form: Form,
 ): Sql {
-  if (!signIn) return prepared(grantsAndRow, [table, form], [...groups, uid, identity])
+  if (!signIn) return prepared(grantsAndRow, [table, form], [...groups, time, uid, identity])
   const condition = conditionOf(identity, signIn)
   return prepared(
     validGrantsAndRow,
     [table, form, condition],
-    [...groups, uid, identity, ...valuesOf(signIn)],
+    [...groups, time, uid, identity, ...valuesOf(signIn)],
   )
 }
 
+type GroupsTimeUidAndIdentity = Placeholders<[...string[], number, string, string]>
+
 function validGrantsAndRow(
-  values: Placeholders<[...string[], string, string, ...SignInValues]>,
+  values: Placeholders<[...string[], number, string, string, ...SignInValues]>,
   table: Table,
   form: Form,
   condition: SignInCondition,
 ): Sql {
   const [otherValues, signIn] = splitSignIn(values, condition)
-  const statement = grantsAndRow(otherValues as Placeholders<[...string[], string, string]>, table, form)
+  const statement = grantsAndRow(otherValues as unknown as GroupsTimeUidAndIdentity, table, form) // without the sign-in
   return sql`${statement} and ${condition(...signIn)}`
 }
 
-function grantsAndRow(values: Placeholders<[...string[], string, string]>, table: Table, form: Form): Sql {
-  const [groups, [uid, identity]] = [values.slice(0, -2), values.slice(-2) as Placeholders<[string, string]>]
+function grantsAndRow(values: GroupsTimeUidAndIdentity, table: Table, form: Form): Sql {
+  const groups = values.slice(0, -3)
+  const [time, uid, identity] = values.slice(-3) as unknown as Placeholders<[number, string, string]> // the last three
   const row = sql`select ${table.rendered(form)} as rendered, update_time from ${raw(table.name)} where uid = ${uid}`
-  return sql`select i.create_time, ${aggregatedGrants(groups)}, t.rendered, t.update_time
+  return sql`select i.create_time, ${aggregatedGrants(groups)}, ${aggregatedExternalGrants(time)},
+    t.rendered, t.update_time
     from identities i left join (${row}) t on 1 = 1 where i.uid = ${identity}`
 }
 
@@ -192,27 +243,32 @@ type GrantsAndRowColumns = [...IdentityAndGrants, rendered: Rendered | null, upd
 
 export function splitGrantsAndRow(
   caller: Caller,
+  time: number,
   groups: readonly string[],
   rows: Row[],
   parse: ParseGrants = parseGrants,
 ): GrantsAndRow {
   const [first = []] = rows
-  const [createTime, text, rendered = null, updateTime = null] = first as Partial<GrantsAndRowColumns>
-  const grants = grantsOf(caller, groups, createTime, text, parse)
+  const [createTime, own, external, rendered = null, updateTime = null] =
+    first as Partial<GrantsAndRowColumns>
+  const grants = grantsOf({ caller, time, groups, createTime, own, external, parse })
   return { grants, row: updateTime === null ? undefined : { rendered, updateTime } }
 }
 
-/**
- * `createTime` is the create time of the caller's identity; undefined if the identity does not exist or the sign-in was
- * ended. `text` contains the grants of the identity.
- */
-function grantsOf(
-  caller: Caller,
-  groups: readonly string[] | undefined,
-  createTime: number | undefined,
-  text: string | null | undefined,
-  parse: ParseGrants,
-): Grants {
+type StoredGrants = {
+  caller: Caller
+  time: number
+  groups: readonly string[] | undefined
+  /** The create time of the caller's identity; undefined if the identity does not exist or the sign-in was ended. */
+  createTime: number | undefined
+  /** The grants that are bound to the identity. */
+  own: string | null | undefined
+  /** The grants of the identity's external groups, in all groups. */
+  external: string | null | undefined
+  parse: ParseGrants
+}
+
+function grantsOf({ caller, time, groups, createTime, own, external, parse }: StoredGrants): Grants {
   // A user who is deleted and signs in again has the same uid, but tokens from before the deletion must not work.
   if (createTime === undefined || Math.floor(createTime / 1000) > caller.issuedAt) {
     const reason = caller.signIn
@@ -220,9 +276,13 @@ function grantsOf(
       : 'the identity of this token no longer exists'
     throw unauthenticated(reason, 'error="invalid_token"')
   }
-  const list = text ? listOf(text, groups, parse) : []
-  return { caller, list: caller.limits ? withinLimits(list, caller.limits) : list }
+  const ownList = own ? listOf(own, groups, parse) : []
+  const list = external ? [...ownList, ...externalListOf(external, groups, parse)] : ownList
+  return { caller, time, list: caller.limits ? withinLimits(list, caller.limits) : list }
 }
+
+const externalListOf = (text: string, groups: readonly string[] | undefined, parse: ParseGrants) =>
+  groups ? parse(text).filter(({ group }) => groups.includes(group)) : parse(text)
 
 /** With `groups`, the text contains indexes into `groups` instead of uids. */
 function listOf(text: string, groups: readonly string[] | undefined, parse: ParseGrants): readonly Grant[] {

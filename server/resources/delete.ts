@@ -18,6 +18,8 @@ export type DeleteOptions = {
   isIdempotent?: boolean
   /** Checks preconditions, and deletes rows that depend on the resource. */
   beforeDelete?(uid: string, access: WriteAccess): Work<void>
+  /** Deletes the row; by default `removeEntry`. */
+  remove?(access: WriteAccess, uid: string): Work<void>
   /** The error message if other resources still refer to this one. */
   inUse?: string
 }
@@ -26,7 +28,7 @@ export function deleteResource(
   { store }: Dependencies,
   kind: Kind<DescMessage>,
   call: Call,
-  { isIdempotent = false, beforeDelete, inUse }: DeleteOptions = {},
+  { isIdempotent = false, beforeDelete, remove, inUse }: DeleteOptions = {},
 ): Promise<Reply> {
   return store.write(function* () {
     const access = yield* admitToWrite(call.demand)
@@ -35,7 +37,8 @@ export function deleteResource(
     if (row) {
       requireMatch(call.ifMatch, row.updateTime)
       if (beforeDelete) yield* beforeDelete(uid, access)
-      yield* removeUnlessInUse(access, kind, uid, inUse)
+      if (remove) yield* remove(access, uid)
+      else yield* removeUnlessInUse(access, kind, uid, inUse)
     } else if (!isIdempotent) throw notFound(kind.desc.typeName, uid)
     else requireNoIfMatch(call.ifMatch)
     return emptyReply

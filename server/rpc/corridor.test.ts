@@ -27,6 +27,7 @@ async function openTestCorridor(reply: Reply) {
     report: (_method, _envelope, _caller, _milliseconds, error) => void reported.push(error),
     deadlines: openDeadlines(Date.now),
     parseGrants: (() => assert.fail('no grants are read')) as ParseGrants,
+    now: Date.now,
     defaultLimits: new Map(),
     clock: () => 0,
     unsent,

@@ -27,6 +27,7 @@ export type CorridorOptions = {
   deadlines: Deadlines
   /** Shared by all calls, since it has a cache. */
   parseGrants: ParseGrants
+  now: Demand['now']
   defaultLimits: Demand['defaultLimits']
   /** A monotonic clock in milliseconds, for the duration and the rate of calls. */
   clock(): number
@@ -41,6 +42,7 @@ export function openCorridor({
   report,
   deadlines,
   parseGrants,
+  now,
   defaultLimits,
   clock,
   unsent,
@@ -78,7 +80,7 @@ export function openCorridor({
       received = request
       const otherThread = otherThreads?.forMethod(method)
       if (otherThread) return runIn(otherThread, request)
-      const demand = demandOf(method, request, caller ?? anonymous, { parseGrants, defaultLimits })
+      const demand = demandOf(method, request, caller ?? anonymous, { parseGrants, now, defaultLimits })
       const call = callOf(method, request, demand, deadline, envelope)
       // Handlers of other methods throw the fault themselves, after they have authorized the caller.
       if (isOpen && call.demand.fault) throw call.demand.fault

@@ -11,13 +11,13 @@ import type { Demand } from '../policy/admit.ts'
 import type { Caller } from '../wire/caller.ts'
 
 /** Parts of every demand that do not depend on the request. */
-export type DemandOptions = Pick<Demand, 'parseGrants' | 'defaultLimits'>
+export type DemandOptions = Pick<Demand, 'parseGrants' | 'now' | 'defaultLimits'>
 
 export function demandOf(
   method: Method,
   request: Message,
   caller: Caller,
-  { parseGrants, defaultLimits }: DemandOptions,
+  { parseGrants, now, defaultLimits }: DemandOptions,
 ): Demand {
   const { access } = method
   const scopeField = method.scope.at(-1)
@@ -30,6 +30,7 @@ export function demandOf(
     fault: faultOf(method, request),
     resourceType: method.scopeKind,
     parseGrants,
+    now,
     defaultLimits,
   }
 }

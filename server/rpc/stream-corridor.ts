@@ -21,6 +21,7 @@ export function openStreamCorridor({
   report,
   deadlines,
   parseGrants,
+  now,
   defaultLimits,
   clock,
   limits,
@@ -42,7 +43,7 @@ export function openStreamCorridor({
       caller = isOpen ? anonymous : await authenticate(envelope.authorization)
       if (!isOpen) callerMeter = limits.enter(costClass, caller.identity, networkMeter, started)
       const request = await readRequest()
-      const demand = demandOf(endpoint.method, request, caller, { parseGrants, defaultLimits })
+      const demand = demandOf(endpoint.method, request, caller, { parseGrants, now, defaultLimits })
       const call = callOf(endpoint.method, request, demand, deadline, envelope)
       if (isOpen && call.demand.fault) throw call.demand.fault
       release = countStream(caller)

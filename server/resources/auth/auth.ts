@@ -12,6 +12,7 @@ import { capabilityOf, nameOf, nameOfBit } from '../../policy/capabilities.ts'
 import type { Grants } from '../../policy/grants.ts'
 import { indexGrants } from '../../policy/grants.ts'
 import type { Call } from '../../rpc/call.ts'
+import { principalsOf } from '../../store/external-groups.ts'
 import { among, raw, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { all } from '../../store/work.ts'
@@ -43,7 +44,9 @@ export function authMethods({ store }: Dependencies) {
         const whoAmI = create(WhoAmISchema, {
           ...{ issuer: iss, subject: identity, audience: [aud].flat() },
           ...{ expiry: timestampFromMs(exp * 1000), issuedAt: timestampFromMs(iat * 1000) },
-          capabilities: limits ? yield* limitedCapabilities(grants) : yield* boundRoles(identity),
+          capabilities: limits
+            ? yield* limitedCapabilities(grants)
+            : yield* boundRoles(identity, grants.time),
           ...(email !== undefined && { email, profile: { name } }),
         })
         return messageReply(WhoAmISchema, whoAmI)
@@ -78,10 +81,10 @@ function claimsOf(authorization = ''): Claims {
   return JSON.parse(Buffer.from(payload, 'base64url').toString()) as Claims
 }
 
-function* boundRoles(identity: string): Work<WhoAmI_Capability[]> {
+function* boundRoles(identity: string, time: number): Work<WhoAmI_Capability[]> {
   const rows = yield* all(sql`select g.proto, r.proto from role_bindings b
     join groups g on g.uid = b.parent join roles r on r.uid = b.role
-    where b.identity = ${identity} order by b.parent, b.role limit ${maxEntries}`)
+    where b.identity in ${principalsOf([identity], time)} order by b.parent, b.role limit ${maxEntries}`)
   return rows.map(([group, role]) => {
     const { uid, name, description, capabilities } = messageOf(roles, role as Uint8Array)
     return create(WhoAmI_CapabilitySchema, {

@@ -1,5 +1,6 @@
 // A caller can delegate only capabilities that they hold themselves. Every call that grants a role is checked here: role
-// bindings, invites, the default role of an identity provider, approved access requests and custom roles.
+// bindings, invites, the default role of an identity provider, external group role mappings, approved access requests
+// and custom roles.
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import { cannotDelegate, invalidField, permissionDenied } from '../../aip/errors.ts'
 import type { Region } from '../../aip/region.ts'
@@ -12,7 +13,9 @@ import { capabilityNamed, nameOf, nameOfBit } from '../../policy/capabilities.ts
 import type { Grants } from '../../policy/grants.ts'
 import { grantedRegions, holds, indexGrants, missingAt } from '../../policy/grants.ts'
 import { lockGrants } from '../../policy/read-grants.ts'
-import { among, sql } from '../../store/sql.ts'
+import { principalsOf } from '../../store/external-groups.ts'
+import type { Row } from '../../store/sql.ts'
+import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { all, first } from '../../store/work.ts'
 
@@ -36,12 +39,15 @@ export function* requireDelegable(grants: Grants, group: string, role: string, f
 }
 
 /**
- * Requires an identity of the organization of the group, or another one that the caller may see. The error is the same
+ * Requires an identity of the organization of the group, or another one that the caller may see. An external group gets
+ * its roles from mappings only. The error is the same
  * whether the identity does not exist or may not be bound. Otherwise callers could find out who has an account, because
  * the uid of a person can be computed from their e-mail address.
  */
 export function* requireBindable(grants: Grants, group: string, identity: string, field: string): Work<void> {
-  const row = yield* first(sql`select uid from identities where uid = ${identity} /*pg for key share */`)
+  const row = yield* first(sql`select uid from identities where uid = ${identity}
+    and not exists (select 1 from external_group_role_mappings m where m.external_group = identities.uid)
+    /*pg for key share */`)
   const isBindable =
     parentOf(identity) === ''
       ? yield* isKnownPerson(grants, group, identity)
@@ -57,14 +63,16 @@ export function* requireBindable(grants: Grants, group: string, identity: string
  * Whether a person has a role in the organization of the group, or in any group where the caller may list identities.
  * Other people must join themselves: a binding would show who they are, and take effect without their consent.
  */
-function* isKnownPerson({ caller }: Grants, group: string, person: string): Work<boolean> {
-  if (person === caller.identity) return true
-  const rows = yield* all(sql`select distinct parent from role_bindings where identity = ${person}`)
+function* isKnownPerson(grants: Grants, group: string, person: string): Work<boolean> {
+  if (person === grants.caller.identity) return true
+  const rows = yield* all(
+    sql`select distinct parent from role_bindings where identity in ${principalsOf([person], grants.time)}`,
+  )
   const groups = rows.map(([parent]) => parent as string)
   if (groups.some((uid) => rootOf(uid) === rootOf(group))) return true
   if (groups.length === 0) return false
-  const grants = yield* lockGrants(caller, undefined)
-  const visible = grantedRegions(grants, [Capability.CAP_IAM_IDENTITY_LIST])
+  const allGrants = yield* lockGrants(grants, undefined)
+  const visible = grantedRegions(allGrants, [Capability.CAP_IAM_IDENTITY_LIST])
   return (
     intersectAll(
       visible,
@@ -73,9 +81,9 @@ function* isKnownPerson({ caller }: Grants, group: string, person: string): Work
   )
 }
 
-function* isVisible({ caller }: Grants, identity: string): Work<boolean> {
-  const grants = yield* lockGrants(caller, identity)
-  return holds(grants, [Capability.CAP_IAM_IDENTITY_LIST], identity)
+function* isVisible(grants: Grants, identity: string): Work<boolean> {
+  const grantsThere = yield* lockGrants(grants, identity)
+  return holds(grantsThere, [Capability.CAP_IAM_IDENTITY_LIST], identity)
 }
 
 /**
@@ -85,36 +93,49 @@ function* isVisible({ caller }: Grants, identity: string): Work<boolean> {
  * Their roles outside `root` are ignored: otherwise anybody could create such an identity in another organization, and
  * the administrators of `root` could no longer change the identity that it trusts.
  */
-export function* requireAllGrantsOf(
-  { caller }: Grants,
-  identities: readonly string[],
-  root: string,
-): Work<void> {
+export function* requireAllGrantsOf(grants: Grants, identities: readonly string[], root: string): Work<void> {
   if (identities.length === 0) return
   const identitiesOfRoot = identities.filter((uid) => rootOf(uid) === root)
   const hasRolesElsewhere =
     identitiesOfRoot.length > 0 &&
     (yield* first(
-      sql`select uid from role_bindings where identity in ${among(identitiesOfRoot)} and root <> ${root} limit 1`,
+      sql`select uid from role_bindings where identity in ${principalsOf(identitiesOfRoot, grants.time)}
+        and root <> ${root} limit 1`,
     ))
   if (
     hasRolesElsewhere &&
-    !holds(yield* lockGrants(caller, root), [Capability.CAP_IAM_IDENTITY_UPDATE], root)
+    !holds(yield* lockGrants(grants, root), [Capability.CAP_IAM_IDENTITY_UPDATE], root)
   )
     throw permissionDenied(nameOf(Capability.CAP_IAM_IDENTITY_UPDATE), root)
   const bindings =
     yield sql`select distinct b.parent, r.bits from role_bindings b join roles r on r.uid = b.role
-    where b.identity in ${among(identities)} and b.root = ${root}`
-  if (bindings.length === 0) return
-  const missing = indexGrants(yield* lockGrants(caller, undefined))
-  for (const [group, bits] of bindings as [string, string][]) {
+    where b.identity in ${principalsOf(identities, grants.time)} and b.root = ${root}`
+  yield* requireHeldEverywhere(grants, bindings)
+}
+
+/**
+ * Requires that the caller holds everything that the external group role mappings of an identity provider grant. A
+ * caller who decides what the provider asserts, by changing its issuer or by sending groups in its name, can become a
+ * member of every external group.
+ */
+export function* requireAllMappedRoles(grants: Grants, provider: string): Work<void> {
+  const bindings = yield sql`select distinct b.parent, r.bits from external_group_role_mappings m
+    join role_bindings b on b.uid = m.binding join roles r on r.uid = b.role where m.parent = ${provider}`
+  yield* requireHeldEverywhere(grants, bindings)
+}
+
+/** Each row has a group and the bits of a role. */
+function* requireHeldEverywhere(grants: Grants, rows: readonly Row[]): Work<void> {
+  if (rows.length === 0) return
+  const missing = indexGrants(yield* lockGrants(grants, undefined))
+  for (const [group, bits] of rows as [string, string][]) {
     const bit = missing(decodeBits(bits), group)
     if (bit !== undefined) throw cannotDelegate(nameOfBit(bit), group)
   }
 }
 
 /** Requires that the caller holds everything that an owner of the organization holds. */
-export function* requireOwner({ caller }: Grants, root: string): Work<void> {
+export function* requireOwner(grants: Grants, root: string): Work<void> {
   const bits = builtInRole('owner').capabilities.flatMap((name) => capabilityNamed(name)?.bit ?? [])
-  requireHeld(yield* lockGrants(caller, root), new Set(bits), root)
+  requireHeld(yield* lockGrants(grants, root), new Set(bits), root)
 }

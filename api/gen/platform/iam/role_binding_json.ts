@@ -11,6 +11,7 @@ export type {
   RoleBindingJson,
   RoleBindingListJson,
   RoleBindingList_BindingJson,
+  RoleBindingList_ExternalGroupJson,
 } from './role_binding_pb.ts'
 
 export const RoleBindings: Routes<typeof RoleBindingsMessages> = {

@@ -22,7 +22,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/iam/role_binding.proto.
  */
 export const file_platform_iam_role_binding: GenFile = /*@__PURE__*/
-  fileDesc("Ch9wbGF0Zm9ybS9pYW0vcm9sZV9iaW5kaW5nLnByb3RvEgxwbGF0Zm9ybS5pYW0i4gEKC1JvbGVCaW5kaW5nEhMKAmlkGAEgASgJQgfgQQLQwRgBEmYKCGlkZW50aXR5GAIgASgJQlTawRhQIAFaSjlmODZkMDgxODg0YzdkNjU5YTJmZWFhMGM1NWFkMDE1YTNiZjRmMWIvMWYwZTRjOWE3YjJkNjUzOC9jMDdkMjJlMTlhNWI0ZjM2YAESFAoFZ3JvdXAYAyABKAlCBRgB4EEDEkAKBHJvbGUYBCABKAlCMtrBGC4gAVooNjM5MjFiMmM0NDYxN2UzZjI2MDM4NTE1MzdiZTAxMjNhZjRhNTdkN2ABIvUCCg9Sb2xlQmluZGluZ0xpc3QSNAoFaXRlbXMYASADKAsyJS5wbGF0Zm9ybS5pYW0uUm9sZUJpbmRpbmdMaXN0LkJpbmRpbmcaqwIKB0JpbmRpbmcSCgoCaWQYASABKAkSLAoFZ3JvdXAYAiABKAsyEy5wbGF0Zm9ybS5pYW0uR3JvdXBCCNrBGARaAnt9EhAKCGlkZW50aXR5GAMgASgJEioKBHJvbGUYBCABKAsyEi5wbGF0Zm9ybS5pYW0uUm9sZUII2sEYBFoCe30SJQoFZW1haWwYBSABKAlCFtrBGBJaEGFkYUBhY21lLmV4YW1wbGUSGgoSY2xhaW1fbWF0Y2hfaXNzdWVyGAYgASgJEhsKE2NsYWltX21hdGNoX3N1YmplY3QYByABKAkSLgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoQZW1haWxfdW52ZXJpZmllZBgJIAEoCSJSChFSb2xlQmluZGluZ0ZpbHRlchISCgJpZBgBIAEoCUIG2sEYAiABEikKBHVpZHAYAiABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlciJpChhDcmVhdGVSb2xlQmluZGluZ1JlcXVlc3QSFwoGcGFyZW50GAEgASgJQgfgQQLQwRgBEjQKDHJvbGVfYmluZGluZxgCIAEoCzIZLnBsYXRmb3JtLmlhbS5Sb2xlQmluZGluZ0ID4EECIm8KHUNyZWF0ZVJvbGVCaW5kaW5nQmF0Y2hSZXF1ZXN0EhcKBnBhcmVudBgBIAEoCUIH4EEC0MEYARI1Cg1yb2xlX2JpbmRpbmdzGAIgAygLMhkucGxhdGZvcm0uaWFtLlJvbGVCaW5kaW5nQgPgQQIiRAoQUm9sZUJpbmRpbmdCYXRjaBIwCg1yb2xlX2JpbmRpbmdzGAEgAygLMhkucGxhdGZvcm0uaWFtLlJvbGVCaW5kaW5nIi8KGERlbGV0ZVJvbGVCaW5kaW5nUmVxdWVzdBITCgJpZBgBIAEoCUIH4EEC0MEYATKZBQoMUm9sZUJpbmRpbmdzEosBCgZDcmVhdGUSJi5wbGF0Zm9ybS5pYW0uQ3JlYXRlUm9sZUJpbmRpbmdSZXF1ZXN0GhkucGxhdGZvcm0uaWFtLlJvbGVCaW5kaW5nIj7KwRgECgKRA4LT5JMCMDoMcm9sZV9iaW5kaW5nIiAvaWFtL3YxL3JvbGViaW5kaW5ncy97cGFyZW50PSoqfRKhAQoLQ3JlYXRlQmF0Y2gSKy5wbGF0Zm9ybS5pYW0uQ3JlYXRlUm9sZUJpbmRpbmdCYXRjaFJlcXVlc3QaHi5wbGF0Zm9ybS5pYW0uUm9sZUJpbmRpbmdCYXRjaCJFysEYBAoCkQOC0+STAjc6DXJvbGVfYmluZGluZ3MiJi9pYW0vdjEvcm9sZWJpbmRpbmdzL2JhdGNoL3twYXJlbnQ9Kip9Em8KBlVwZGF0ZRIZLnBsYXRmb3JtLmlhbS5Sb2xlQmluZGluZxoZLnBsYXRmb3JtLmlhbS5Sb2xlQmluZGluZyIvysEYBAoCkgOC0+STAiE6ASoaHC9pYW0vdjEvcm9sZWJpbmRpbmdzL3tpZD0qKn0SbgoETGlzdBIfLnBsYXRmb3JtLmlhbS5Sb2xlQmluZGluZ0ZpbHRlchodLnBsYXRmb3JtLmlhbS5Sb2xlQmluZGluZ0xpc3QiJsrBGAYKApMDEAGC0+STAhYSFC9pYW0vdjEvcm9sZWJpbmRpbmdzEnYKBkRlbGV0ZRImLnBsYXRmb3JtLmlhbS5EZWxldGVSb2xlQmluZGluZ1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiLMrBGAQKApQDgtPkkwIeKhwvaWFtL3YxL3JvbGViaW5kaW5ncy97aWQ9Kip9YgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules, file_platform_common_uidp, file_platform_iam_group, file_platform_iam_role]);
+  fileDesc("Ch9wbGF0Zm9ybS9pYW0vcm9sZV9iaW5kaW5nLnByb3RvEgxwbGF0Zm9ybS5pYW0i4gEKC1JvbGVCaW5kaW5nEhMKAmlkGAEgASgJQgfgQQLQwRgBEmYKCGlkZW50aXR5GAIgASgJQlTawRhQIAFaSjlmODZkMDgxODg0YzdkNjU5YTJmZWFhMGM1NWFkMDE1YTNiZjRmMWIvMWYwZTRjOWE3YjJkNjUzOC9jMDdkMjJlMTlhNWI0ZjM2YAESFAoFZ3JvdXAYAyABKAlCBRgB4EEDEkAKBHJvbGUYBCABKAlCMtrBGC4gAVooNjM5MjFiMmM0NDYxN2UzZjI2MDM4NTE1MzdiZTAxMjNhZjRhNTdkN2ABIpMECg9Sb2xlQmluZGluZ0xpc3QSNAoFaXRlbXMYASADKAsyJS5wbGF0Zm9ybS5pYW0uUm9sZUJpbmRpbmdMaXN0LkJpbmRpbmca8QIKB0JpbmRpbmcSCgoCaWQYASABKAkSLAoFZ3JvdXAYAiABKAsyEy5wbGF0Zm9ybS5pYW0uR3JvdXBCCNrBGARaAnt9EhAKCGlkZW50aXR5GAMgASgJEioKBHJvbGUYBCABKAsyEi5wbGF0Zm9ybS5pYW0uUm9sZUII2sEYBFoCe30SJQoFZW1haWwYBSABKAlCFtrBGBJaEGFkYUBhY21lLmV4YW1wbGUSGgoSY2xhaW1fbWF0Y2hfaXNzdWVyGAYgASgJEhsKE2NsYWltX21hdGNoX3N1YmplY3QYByABKAkSLgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoQZW1haWxfdW52ZXJpZmllZBgJIAEoCRJECg5leHRlcm5hbF9ncm91cBjoByABKAsyKy5wbGF0Zm9ybS5pYW0uUm9sZUJpbmRpbmdMaXN0LkV4dGVybmFsR3JvdXAaVgoNRXh0ZXJuYWxHcm91cBIPCgdtYXBwaW5nGAEgASgJEhkKEWlkZW50aXR5X3Byb3ZpZGVyGAIgASgJEhkKEWV4dGVybmFsX2dyb3VwX2lkGAMgASgJIlIKEVJvbGVCaW5kaW5nRmlsdGVyEhIKAmlkGAEgASgJQgbawRgCIAESKQoEdWlkcBgCIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5VSURQRmlsdGVyImkKGENyZWF0ZVJvbGVCaW5kaW5nUmVxdWVzdBIXCgZwYXJlbnQYASABKAlCB+BBAtDBGAESNAoMcm9sZV9iaW5kaW5nGAIgASgLMhkucGxhdGZvcm0uaWFtLlJvbGVCaW5kaW5nQgPgQQIibwodQ3JlYXRlUm9sZUJpbmRpbmdCYXRjaFJlcXVlc3QSFwoGcGFyZW50GAEgASgJQgfgQQLQwRgBEjUKDXJvbGVfYmluZGluZ3MYAiADKAsyGS5wbGF0Zm9ybS5pYW0uUm9sZUJpbmRpbmdCA+BBAiJEChBSb2xlQmluZGluZ0JhdGNoEjAKDXJvbGVfYmluZGluZ3MYASADKAsyGS5wbGF0Zm9ybS5pYW0uUm9sZUJpbmRpbmciLwoYRGVsZXRlUm9sZUJpbmRpbmdSZXF1ZXN0EhMKAmlkGAEgASgJQgfgQQLQwRgBMpkFCgxSb2xlQmluZGluZ3MSiwEKBkNyZWF0ZRImLnBsYXRmb3JtLmlhbS5DcmVhdGVSb2xlQmluZGluZ1JlcXVlc3QaGS5wbGF0Zm9ybS5pYW0uUm9sZUJpbmRpbmciPsrBGAQKApEDgtPkkwIwOgxyb2xlX2JpbmRpbmciIC9pYW0vdjEvcm9sZWJpbmRpbmdzL3twYXJlbnQ9Kip9EqEBCgtDcmVhdGVCYXRjaBIrLnBsYXRmb3JtLmlhbS5DcmVhdGVSb2xlQmluZGluZ0JhdGNoUmVxdWVzdBoeLnBsYXRmb3JtLmlhbS5Sb2xlQmluZGluZ0JhdGNoIkXKwRgECgKRA4LT5JMCNzoNcm9sZV9iaW5kaW5ncyImL2lhbS92MS9yb2xlYmluZGluZ3MvYmF0Y2gve3BhcmVudD0qKn0SbwoGVXBkYXRlEhkucGxhdGZvcm0uaWFtLlJvbGVCaW5kaW5nGhkucGxhdGZvcm0uaWFtLlJvbGVCaW5kaW5nIi/KwRgECgKSA4LT5JMCIToBKhocL2lhbS92MS9yb2xlYmluZGluZ3Mve2lkPSoqfRJuCgRMaXN0Eh8ucGxhdGZvcm0uaWFtLlJvbGVCaW5kaW5nRmlsdGVyGh0ucGxhdGZvcm0uaWFtLlJvbGVCaW5kaW5nTGlzdCImysEYBgoCkwMQAYLT5JMCFhIUL2lhbS92MS9yb2xlYmluZGluZ3MSdgoGRGVsZXRlEiYucGxhdGZvcm0uaWFtLkRlbGV0ZVJvbGVCaW5kaW5nUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIsysEYBAoClAOC0+STAh4qHC9pYW0vdjEvcm9sZWJpbmRpbmdzL3tpZD0qKn1iBnByb3RvMw", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules, file_platform_common_uidp, file_platform_iam_group, file_platform_iam_role]);
 
 /**
  * A role binding with uids only.
@@ -208,6 +208,13 @@ export type RoleBindingList_Binding = Message<"platform.iam.RoleBindingList.Bind
    * @generated from field: string email_unverified = 9;
    */
   emailUnverified: string;
+
+  /**
+   * Set if the role comes from an external group role mapping: `identity` is then the external group.
+   *
+   * @generated from field: platform.iam.RoleBindingList.ExternalGroup external_group = 1000;
+   */
+  externalGroup?: RoleBindingList_ExternalGroup | undefined;
 };
 
 /**
@@ -278,6 +285,13 @@ export type RoleBindingList_BindingJson = {
    * @generated from field: string email_unverified = 9;
    */
   emailUnverified?: string;
+
+  /**
+   * Set if the role comes from an external group role mapping: `identity` is then the external group.
+   *
+   * @generated from field: platform.iam.RoleBindingList.ExternalGroup external_group = 1000;
+   */
+  externalGroup?: RoleBindingList_ExternalGroupJson;
 };
 
 /**
@@ -286,6 +300,71 @@ export type RoleBindingList_BindingJson = {
  */
 export const RoleBindingList_BindingSchema: GenMessage<RoleBindingList_Binding, {jsonType: RoleBindingList_BindingJson}> = /*@__PURE__*/
   messageDesc(file_platform_iam_role_binding, 1, 0);
+
+/**
+ * The external group whose members have the role of a role binding.
+ *
+ * @generated from message platform.iam.RoleBindingList.ExternalGroup
+ */
+export type RoleBindingList_ExternalGroup = Message<"platform.iam.RoleBindingList.ExternalGroup"> & {
+  /**
+   * Uid of the external group role mapping.
+   *
+   * @generated from field: string mapping = 1;
+   */
+  mapping: string;
+
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider = 2;
+   */
+  identityProvider: string;
+
+  /**
+   * Id of the group at the identity provider. Empty if the caller may not list identities in the group of the role
+   * binding.
+   *
+   * @generated from field: string external_group_id = 3;
+   */
+  externalGroupId: string;
+};
+
+/**
+ * The external group whose members have the role of a role binding.
+ *
+ * @generated from message platform.iam.RoleBindingList.ExternalGroup
+ */
+export type RoleBindingList_ExternalGroupJson = {
+  /**
+   * Uid of the external group role mapping.
+   *
+   * @generated from field: string mapping = 1;
+   */
+  mapping?: string;
+
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider = 2;
+   */
+  identityProvider?: string;
+
+  /**
+   * Id of the group at the identity provider. Empty if the caller may not list identities in the group of the role
+   * binding.
+   *
+   * @generated from field: string external_group_id = 3;
+   */
+  externalGroupId?: string;
+};
+
+/**
+ * Describes the message platform.iam.RoleBindingList.ExternalGroup.
+ * Use `create(RoleBindingList_ExternalGroupSchema)` to create a new message.
+ */
+export const RoleBindingList_ExternalGroupSchema: GenMessage<RoleBindingList_ExternalGroup, {jsonType: RoleBindingList_ExternalGroupJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_role_binding, 1, 1);
 
 /**
  * Request of `RoleBindings.List`.

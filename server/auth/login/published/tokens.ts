@@ -1,6 +1,6 @@
 import { invalidField } from '../../../aip/errors.ts'
 import { isUid } from '../../../aip/uid.ts'
-import type { Store } from '../../../store/db.ts'
+import { principalsOf } from '../../../store/external-groups.ts'
 import { sql } from '../../../store/sql.ts'
 import type { SignIn } from '../../../wire/caller.ts'
 import { mintToken } from '../../tokens/mint.ts'
@@ -14,9 +14,9 @@ export async function issueTokens(
   { identity: requested, audiences, scopes, wantsRefreshToken }: ClientRequest,
   browserSignIn: SignIn,
 ): Promise<{ token: string; refreshToken: string | undefined }> {
-  const { store, exchange, refreshTokens, authUrl, baseUrl } = deps
+  const { exchange, refreshTokens, authUrl, baseUrl } = deps
   const { person: identity } = browserSignIn
-  const groups = await Promise.all(scopes.map((scope) => findGroup(store, scope, identity)))
+  const groups = await Promise.all(scopes.map((scope) => findGroup(deps, scope, identity)))
   const limits = requestedLimits({ scopes: groups, cap: [] }, () => true)
   // A refresh token has no limits, and is issued only for the person's own identity.
   const isOwnIdentity = requested === '' || requested === identity
@@ -33,11 +33,15 @@ export async function issueTokens(
 }
 
 /** `scope` is the uid of a group, or its name if the person has a role in only one group of that name. */
-async function findGroup(store: Store, scope: string, identity: string): Promise<string> {
+async function findGroup(
+  { store, now }: PublishedDependencies,
+  scope: string,
+  identity: string,
+): Promise<string> {
   if (isUid(scope)) return scope
   const rows = await store.query(sql`select distinct g.uid
     from role_bindings b join groups g on g.uid = b.parent
-    where b.identity = ${identity} and g.name = ${scope} limit 2`)
+    where b.identity in ${principalsOf([identity], now())} and g.name = ${scope} limit 2`)
   const [group, other] = rows
   if (!group || other)
     throw invalidField(

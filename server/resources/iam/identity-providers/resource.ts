@@ -26,8 +26,9 @@ import { equalTo, listResources } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
 import { readResource } from '../../stored-resource.ts'
 import { isNamed, updateResource } from '../../update.ts'
-import { requireDelegable, requireOwner } from '../delegation.ts'
+import { requireAllMappedRoles, requireDelegable, requireOwner } from '../delegation.ts'
 import { groups } from '../groups/table.ts'
+import { removeMappingsOf } from '../remove-mappings.ts'
 import { scimMethods } from './scim-methods.ts'
 import { identityProviders } from './table.ts'
 
@@ -71,13 +72,17 @@ function identityProvidersMethods(deps: Dependencies) {
           const secret = isKept ? stored : seal(sent)
           const group = parentOf(call.demand.scope)
           yield* requireUsable(merged, { issuerRule, grants, group, hasSecret: secret !== '' })
+          yield* requireAllMappedRoles(grants, call.demand.scope)
           if (isKept && stored !== '' && oidcOf(current)?.issuer !== oidcOf(merged)?.issuer)
             throw invalidField('oidc.client_secret', 'must be sent again if the issuer changes')
           return { client_secret: secret }
         },
       }),
 
-    deleteIdentityProvider: (call: Call) => deleteResource(deps, identityProviders, call),
+    deleteIdentityProvider: (call: Call) =>
+      deleteResource(deps, identityProviders, call, {
+        beforeDelete: (uid, access) => removeMappingsOf(access, uid),
+      }),
   }
 }
 

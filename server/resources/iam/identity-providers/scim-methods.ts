@@ -21,6 +21,7 @@ import { rootOf } from '../../../aip/uid.ts'
 import { digestOf } from '../../../crypto/digest.ts'
 import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
 import { builtInRole } from '../../../policy/built-in-roles.ts'
+import type { Grants } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
 import type { ScimSettings } from '../../../store/scim-settings.ts'
 import {
@@ -36,6 +37,7 @@ import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { messageOf } from '../../kind.ts'
+import { requireAllMappedRoles } from '../delegation.ts'
 import {
   credentialStateOf,
   expiryOf,
@@ -54,55 +56,65 @@ export function scimMethods(deps: Dependencies) {
     getIdentityProvider: (call: Call) => getWithScim(deps, call),
 
     generateScimToken: (call: Call<GenerateScimTokenRequest>) =>
-      changeSettings(deps, call, (uid, current, now) => {
-        if (current.tokenDigest !== null)
-          throw failedPrecondition(
-            'SCIM_TOKEN_EXISTS',
-            'the identity provider has a SCIM token, or had one; use RegenerateScimToken',
-          )
-        const [token, expires] = [newScimToken(random), expiryOf(call.request, now)]
-        const changed = { ...current, tokenDigest: digestOf(token), tokenExpireTime: expires }
-        return [
-          changed,
-          (etag) =>
-            messageReply(
-              GenerateScimTokenResponseSchema,
-              create(GenerateScimTokenResponseSchema, {
-                ...{ token, etag, identityProviderUid: uid, endpointUrl: endpointOf(uid) },
-                ...timeField('expireTime', expires),
-              }),
-            ),
-        ]
-      }),
+      changeSettings(
+        deps,
+        call,
+        (uid, current, now) => {
+          if (current.tokenDigest !== null)
+            throw failedPrecondition(
+              'SCIM_TOKEN_EXISTS',
+              'the identity provider has a SCIM token, or had one; use RegenerateScimToken',
+            )
+          const [token, expires] = [newScimToken(random), expiryOf(call.request, now)]
+          const changed = { ...current, tokenDigest: digestOf(token), tokenExpireTime: expires }
+          return [
+            changed,
+            (etag) =>
+              messageReply(
+                GenerateScimTokenResponseSchema,
+                create(GenerateScimTokenResponseSchema, {
+                  ...{ token, etag, identityProviderUid: uid, endpointUrl: endpointOf(uid) },
+                  ...timeField('expireTime', expires),
+                }),
+              ),
+          ]
+        },
+        { authorize: requireAllMappedRoles },
+      ),
 
     regenerateScimToken: (call: Call<RegenerateScimTokenRequest>) =>
-      changeSettings(deps, call, (uid, current, now) => {
-        if (current.tokenDigest === null) throw noScimToken(uid)
-        const { requestedMs, effectiveMs } = overlapOf(call.request.overlap)
-        const [token, expires] = [newScimToken(random), expiryOf(call.request, now)]
-        requireEtag(call.request.etag, current)
-        const previous = isLive(current, now) && effectiveMs > 0 ? current.tokenDigest : null
-        const previousEnd =
-          previous && Math.min(now + effectiveMs, current.tokenExpireTime ?? Number.MAX_VALUE)
-        const changed = {
-          ...current,
-          ...{ tokenDigest: digestOf(token), tokenExpireTime: expires, revokeTime: null },
-          ...{ previousDigest: previous, previousExpireTime: previousEnd || null },
-        }
-        return [
-          changed,
-          (etag) =>
-            messageReply(
-              RegenerateScimTokenResponseSchema,
-              create(RegenerateScimTokenResponseSchema, {
-                ...{ token, etag, identityProviderUid: uid, endpointUrl: endpointOf(uid) },
-                ...timeField('expireTime', expires),
-                ...timeField('previousTokenExpireTime', previousEnd || null),
-                requestedOverlap: durationFromMs(requestedMs),
-              }),
-            ),
-        ]
-      }),
+      changeSettings(
+        deps,
+        call,
+        (uid, current, now) => {
+          if (current.tokenDigest === null) throw noScimToken(uid)
+          const { requestedMs, effectiveMs } = overlapOf(call.request.overlap)
+          const [token, expires] = [newScimToken(random), expiryOf(call.request, now)]
+          requireEtag(call.request.etag, current)
+          const previous = isLive(current, now) && effectiveMs > 0 ? current.tokenDigest : null
+          const previousEnd =
+            previous && Math.min(now + effectiveMs, current.tokenExpireTime ?? Number.MAX_VALUE)
+          const changed = {
+            ...current,
+            ...{ tokenDigest: digestOf(token), tokenExpireTime: expires, revokeTime: null },
+            ...{ previousDigest: previous, previousExpireTime: previousEnd || null },
+          }
+          return [
+            changed,
+            (etag) =>
+              messageReply(
+                RegenerateScimTokenResponseSchema,
+                create(RegenerateScimTokenResponseSchema, {
+                  ...{ token, etag, identityProviderUid: uid, endpointUrl: endpointOf(uid) },
+                  ...timeField('expireTime', expires),
+                  ...timeField('previousTokenExpireTime', previousEnd || null),
+                  requestedOverlap: durationFromMs(requestedMs),
+                }),
+              ),
+          ]
+        },
+        { authorize: requireAllMappedRoles },
+      ),
 
     revokeScimToken: (call: Call) =>
       changeSettings(deps, call, (uid, current, now) => {
@@ -138,28 +150,35 @@ export function scimMethods(deps: Dependencies) {
               ),
           ]
         },
-        call.request.enabled ? requireTwoOwners : undefined,
+        call.request.enabled ? { authorize: requireAllMappedRoles, check: requireTwoOwners } : {},
       ),
   }
 }
 
 type Change = (uid: string, current: ScimSettings, now: number) => [ScimSettings, (etag: string) => Reply]
 
+type Checks = {
+  /** Checks that the caller may make this change. */
+  authorize?(grants: Grants, uid: string): Work<void>
+  check?(uid: string): Work<void>
+}
+
 /** Changes the SCIM settings of the identity provider that a call names, in one transaction. */
 function changeSettings(
   { store, now }: Dependencies,
   call: Call,
   change: Change,
-  check?: (uid: string) => Work<void>,
+  { authorize, check }: Checks = {},
 ): Promise<Reply> {
   return store.write(function* () {
-    yield* admitToWrite(call.demand)
+    const grants = yield* admitToWrite(call.demand)
     const uid = call.demand.scope
     // Locked, so that concurrent first changes of one provider run one after the other.
     const provider = yield* first(
       sql`select uid from identity_providers where uid = ${uid} /*pg for no key update */`,
     )
     if (!provider) throw notFound(identityProviders.desc.typeName, uid)
+    if (authorize) yield* authorize(grants, uid)
     const current = (yield* lockScimSettings(uid)) ?? initialScimSettings
     const [changed, reply] = change(uid, current, now())
     if (check) yield* check(uid)

@@ -2,6 +2,7 @@ import { IdentityProviderSchema } from '@stemma/api/gen/platform/iam/v2beta1/ide
 import { kindOf } from '../../kind.ts'
 
 export const identityProviders = kindOf(IdentityProviderSchema, 'identity_providers', {
+  hasChildren: true,
   columns: {
     default_role: ({ defaultRole }) => defaultRole,
     issuer: ({ configuration }) => configuration.value?.issuer ?? '',

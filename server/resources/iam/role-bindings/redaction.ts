@@ -1,4 +1,5 @@
-// A role binding contains details of its identity, such as the name and e-mail address of a person. Callers see these
+// A role binding contains details of its identity, such as the name and e-mail address of a person, or the id of an
+// external group. Callers see these
 // details for their own identity, and in groups where they may list identities; otherwise they see only the uid.
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
@@ -32,6 +33,7 @@ export const identityRedaction: Redaction = {
       uid === grants.caller.identity || holds(grants, [Capability.CAP_IAM_IDENTITY_LIST], binding.uid)
     if (isVisible) return row
     binding.identity = create(RoleBindingIdentitySchema, { uid })
+    if (binding.externalGroup) binding.externalGroup.externalGroupId = ''
     return toBinary(RoleBindingSchema, binding)
   },
 }

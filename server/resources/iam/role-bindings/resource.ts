@@ -7,7 +7,9 @@ import type {
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { parentOf } from '../../../aip/uid.ts'
 import type { Call } from '../../../rpc/call.ts'
-import { raw } from '../../../store/sql.ts'
+import { principalsOf } from '../../../store/external-groups.ts'
+import type { Sql } from '../../../store/sql.ts'
+import { raw, sql } from '../../../store/sql.ts'
 import { createResource } from '../../create.ts'
 import { createOnce } from '../../create-once.ts'
 import { deleteResource } from '../../delete.ts'
@@ -16,6 +18,7 @@ import { getResource } from '../../get.ts'
 import { equalTo, listResources } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
+import { requireUnmapped, roleIsMapped } from '../remove-mappings.ts'
 import { batchCreate } from './batch-create.ts'
 import { bindingConflict, requireAllowed } from './require-allowed.ts'
 import { roleBindings } from './table.ts'
@@ -30,7 +33,7 @@ function roleBindingsMethods(deps: Dependencies) {
 
     listRoleBindings(call: Call<ListRoleBindingsRequest>) {
       const { identity, group, role } = call.request
-      const filters = [...equalTo(raw('identity'), identity), ...equalTo(raw('role'), role)]
+      const filters = [...boundTo(identity, deps.now()), ...equalTo(raw('role'), role)]
       return listResources(deps, roleBindings, call, { filters, group })
     },
 
@@ -46,7 +49,8 @@ function roleBindingsMethods(deps: Dependencies) {
     updateRoleBinding: (call: Call<UpdateRoleBindingRequest>) =>
       updateResource(deps, roleBindings, call, {
         conflict,
-        *beforeUpdate({ columns: { identity, role }, merged, mask, grants }) {
+        *beforeUpdate({ columns: { identity, role }, current, merged, mask, grants }) {
+          if (current.externalGroup) throw roleIsMapped(current.externalGroup.mappingUid)
           const isInMask = (name: string) => mask.some(([field]) => field?.name === name)
           if (!isInMask('identity_uid')) merged.identityUid = identity
           if (!isInMask('role_uid')) merged.roleUid = role
@@ -57,9 +61,14 @@ function roleBindingsMethods(deps: Dependencies) {
         },
       }),
 
-    deleteRoleBinding: (call: Call) => deleteResource(deps, roleBindings, call, { isIdempotent: true }),
+    deleteRoleBinding: (call: Call) =>
+      deleteResource(deps, roleBindings, call, { isIdempotent: true, beforeDelete: requireUnmapped }),
   }
 }
+
+/** A condition for the bindings of an identity, and of the external groups of which it is a member. */
+const boundTo = (identity: string, time: number): Sql[] =>
+  identity === '' ? [] : [sql`identity in ${principalsOf([identity], time)}`]
 
 export const roleBindingsResource = defineResource({
   kind: roleBindings,

@@ -58,19 +58,19 @@ function setV1Fields(config: SyncConfig, fields: NonNullable<V1RepoFields['syncC
  * A source is a repo that the caller may list, so that nobody copies images from a repo that they cannot read; or an
  * image of any registry. `acme/static` means the repo `static` of the organization `acme`, if the new repo is in it.
  */
-function* resolveSource(source: string, { uid, caller }: SyncContext): Work<string> {
+function* resolveSource(source: string, { uid, caller, time }: SyncContext): Work<string> {
   if (isUid(source)) {
-    if (source === uid || !(yield* mayList(caller, source)))
+    if (source === uid || !(yield* mayList(caller, time, source)))
       throw invalidField('sync_config.source', 'must be another repo that you may list')
     return source
   }
   const named = yield* repoNamed(source, rootOf(uid))
-  return named !== undefined && named !== uid && (yield* mayList(caller, named)) ? named : source
+  return named !== undefined && named !== uid && (yield* mayList(caller, time, named)) ? named : source
 }
 
 /** The same result whether the repo does not exist or the caller may not list it. */
-function* mayList(caller: Caller, repo: string): Work<boolean> {
-  const grants = yield* readGrants(caller, repo)
+function* mayList(caller: Caller, time: number, repo: string): Work<boolean> {
+  const grants = yield* readGrants(caller, time, repo)
   if (!holds(grants, [Capability.CAP_REPO_LIST], repo)) return false
   return (yield* first(sql`select 1 from repos where uid = ${repo}`)) !== undefined
 }

@@ -378,7 +378,8 @@ export type IdentityProvider_OIDC = Message<"platform.iam.v2beta1.IdentityProvid
   additionalScopes: string[];
 
   /**
-   * Claim that contains a person's groups. Empty if there is no such claim.
+   * Claim of the id token that contains the ids of a person's groups, as a list of strings. Members of these groups
+   * get the roles of external group role mappings. Empty if there is no such claim.
    *
    * @generated from field: string groups_claim = 5;
    */
@@ -435,7 +436,8 @@ export type IdentityProvider_OIDCJson = {
   additionalScopes?: string[];
 
   /**
-   * Claim that contains a person's groups. Empty if there is no such claim.
+   * Claim of the id token that contains the ids of a person's groups, as a list of strings. Members of these groups
+   * get the roles of external group role mappings. Empty if there is no such claim.
    *
    * @generated from field: string groups_claim = 5;
    */
@@ -1512,7 +1514,8 @@ export const IdentityProvidersService: GenService<{
     output: typeof IdentityProviderSchema;
   },
   /**
-   * Changes fields of an identity provider and returns the whole identity provider.
+   * Changes fields of an identity provider and returns the whole identity provider. The caller must have all
+   * capabilities of the default role, and of the roles of its external group role mappings.
    *
    * @generated from rpc platform.iam.v2beta1.IdentityProvidersService.UpdateIdentityProvider
    */
@@ -1522,7 +1525,8 @@ export const IdentityProvidersService: GenService<{
     output: typeof IdentityProviderSchema;
   },
   /**
-   * Deletes an identity provider with its SCIM users and groups. People who signed in with it keep their role bindings.
+   * Deletes an identity provider with its external group role mappings, and its SCIM users and groups. People who
+   * signed in with it keep their role bindings.
    *
    * @generated from rpc platform.iam.v2beta1.IdentityProvidersService.DeleteIdentityProvider
    */

@@ -10,6 +10,7 @@ export type {
   GetRoleBindingRequestJson,
   ListRoleBindingsRequestJson,
   ListRoleBindingsResponseJson,
+  RoleBindingExternalGroupJson,
   RoleBindingGroupJson,
   RoleBindingIdentityJson,
   RoleBindingJson,

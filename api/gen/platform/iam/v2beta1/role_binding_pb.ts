@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/iam/v2beta1/role_binding.proto.
  */
 export const file_platform_iam_v2beta1_role_binding: GenFile = /*@__PURE__*/
-  fileDesc("CidwbGF0Zm9ybS9pYW0vdjJiZXRhMS9yb2xlX2JpbmRpbmcucHJvdG8SFHBsYXRmb3JtLmlhbS52MmJldGExIpgFCgtSb2xlQmluZGluZxIUCgN1aWQYASABKAlCB+BBA9DBGAESQAoIaWRlbnRpdHkYAiABKAsyKS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZ0lkZW50aXR5QgPgQQMSOgoFZ3JvdXAYAyABKAsyJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZ0dyb3VwQgPgQQMSOAoEcm9sZRgEIAEoCzIlLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCaW5kaW5nUm9sZUID4EEDEjQKC2NyZWF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEnIKDGlkZW50aXR5X3VpZBgGIAEoCUJX4EEE2sEYUCABWko5Zjg2ZDA4MTg4NGM3ZDY1OWEyZmVhYTBjNTVhZDAxNWEzYmY0ZjFiLzFmMGU0YzlhN2IyZDY1MzgvYzA3ZDIyZTE5YTViNGYzNmABSACIAQESTAoIcm9sZV91aWQYByABKAlCNeBBBNrBGC4gAVooNjM5MjFiMmM0NDYxN2UzZjI2MDM4NTE1MzdiZTAxMjNhZjRhNTdkN2ABSAGIAQE6pAHiwRifAQopCghJREVOVElUWRINaWRlbnRpdHkubmFtZRIOaWRlbnRpdHkuZW1haWwKEQoEUk9MRRIJcm9sZS5uYW1lChMKBUdST1VQEgpncm91cC5uYW1lCh4KDElERU5USVRZIFVJRBIMaWRlbnRpdHkudWlkGAEKFgoIUk9MRSBVSUQSCHJvbGUudWlkGAEKEgoDQUdFEgtjcmVhdGVfdGltZUIPCg1faWRlbnRpdHlfdWlkQgsKCV9yb2xlX3VpZCKgAgoTUm9sZUJpbmRpbmdJZGVudGl0eRIQCgN1aWQYASABKAlCA+BBAxIZCgRuYW1lGAIgASgJQgvgQQPawRgEWgJjaRI2CgtkZXNjcmlwdGlvbhgDIAEoCUIh4EED2sEYGloYYnVpbGQgb2YgdGhlIG1haW4gYnJhbmNoEjsKB3N1YmplY3QYBCABKAlCKuBBA9rBGCNaIXJlcG86YWNtZS9hcHA6cmVmOnJlZnMvaGVhZHMvbWFpbhJECgZpc3N1ZXIYBSABKAlCNOBBA9rBGC1aK2h0dHBzOi8vdG9rZW4uYWN0aW9ucy5naXRodWJ1c2VyY29udGVudC5jb20SFwoFZW1haWwYBiABKAlCA+BBA0gAiAEBQggKBl9lbWFpbCJ0ChBSb2xlQmluZGluZ0dyb3VwEhAKA3VpZBgBIAEoCUID4EEDEh8KBG5hbWUYAiABKAlCEeBBA9rBGApaCHBsYXRmb3JtEi0KC2Rlc2NyaXB0aW9uGAMgASgJQhjgQQPawRgRWg9zaGFyZWQgc2VydmljZXMipgEKD1JvbGVCaW5kaW5nUm9sZRI+CgN1aWQYASABKAlCMeBBA9rBGCpaKDYzOTIxYjJjNDQ2MTdlM2YyNjAzODUxNTM3YmUwMTIzYWY0YTU3ZDcSHQoEbmFtZRgCIAEoCUIP4EED2sEYCFoGdmlld2VyEjQKC2Rlc2NyaXB0aW9uGAMgASgJQh/gQQPawRgYWhZWaWV3ZXIgUm9sZSAoYnVpbHQtaW4pInEKGENyZWF0ZVJvbGVCaW5kaW5nUmVxdWVzdBIXCgZwYXJlbnQYASABKAlCB+BBAtDBGAESPAoMcm9sZV9iaW5kaW5nGAIgASgLMiEucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUJpbmRpbmdCA+BBAiIwChhEZWxldGVSb2xlQmluZGluZ1JlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBIi0KFUdldFJvbGVCaW5kaW5nUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEi9AEKF0xpc3RSb2xlQmluZGluZ3NSZXF1ZXN0EikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIYCghpZGVudGl0eRgCIAEoCUIG2sEYAiABEhUKBWdyb3VwGAMgASgJQgbawRgCIAESFAoEcm9sZRgEIAEoCUIG2sEYAiABEhkKCXBhZ2Vfc2l6ZRgFIAEoBUIG2sEYAigBEhsKCnBhZ2VfdG9rZW4YBiABKAlCB9rBGAMQgCASGQoIb3JkZXJfYnkYByABKAlCB9rBGAMQgAgSFAoEc2tpcBgIIAEoBUIG2sEYAigBIrABChhMaXN0Um9sZUJpbmRpbmdzUmVzcG9uc2USOAoNcm9sZV9iaW5kaW5ncxgBIAMoCzIhLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCaW5kaW5nEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG2sEYAjgBEhgKC3RvdGFsX2NvdW50GAMgASgDSACIAQESDwoHc2tpcHBlZBgEIAEoBUIOCgxfdG90YWxfY291bnQijQEKGFVwZGF0ZVJvbGVCaW5kaW5nUmVxdWVzdBJACgxyb2xlX2JpbmRpbmcYASABKAsyIS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZ0IH4EEC0MEYARIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siuwIKHkJhdGNoQ3JlYXRlUm9sZUJpbmRpbmdzUmVxdWVzdBIXCgZwYXJlbnQYASABKAlCB+BBAtDBGAESuwEKCHJlcXVlc3RzGAIgAygLMi4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuQ3JlYXRlUm9sZUJpbmRpbmdSZXF1ZXN0QnngQQLawRhyGBlablt7InJvbGVCaW5kaW5nIjp7ImlkZW50aXR5VWlkIjoiOWY4NmQwODE4ODRjN2Q2NTlhMmZlYWEwYzU1YWQwMTVhM2JmNGYxYi8xZjBlNGM5YTdiMmQ2NTM4L2MwN2QyMmUxOWE1YjRmMzYifX1dEkIKCHJvbGVfdWlkGAMgASgJQjDawRgsIAFaKDYzOTIxYjJjNDQ2MTdlM2YyNjAzODUxNTM3YmUwMTIzYWY0YTU3ZDciWwofQmF0Y2hDcmVhdGVSb2xlQmluZGluZ3NSZXNwb25zZRI4Cg1yb2xlX2JpbmRpbmdzGAEgAygLMiEucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUJpbmRpbmcyywoKE1JvbGVCaW5kaW5nc1NlcnZpY2USlAEKDkdldFJvbGVCaW5kaW5nEisucGxhdGZvcm0uaWFtLnYyYmV0YTEuR2V0Um9sZUJpbmRpbmdSZXF1ZXN0GiEucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUJpbmRpbmciMsrBGAQKApMDgtPkkwIkEiIvaWFtL3YyYmV0YTEvcm9sZUJpbmRpbmdzL3t1aWQ9Kip9Ev4BChFDcmVhdGVSb2xlQmluZGluZxIuLnBsYXRmb3JtLmlhbS52MmJldGExLkNyZWF0ZVJvbGVCaW5kaW5nUmVxdWVzdBohLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCaW5kaW5nIpUBysEYBAoCkQPqwRhOc3RlbW1hIHJvbGUtYmluZGluZ3MgY3JlYXRlIC0tcGFyZW50IGFjbWUvcGxhdGZvcm0gLS1pZGVudGl0eSBjaSAtLXJvbGUgdmlld2VygtPkkwI1Ogxyb2xlX2JpbmRpbmciJS9pYW0vdjJiZXRhMS9yb2xlQmluZGluZ3Mve3BhcmVudD0qKn0SjwEKEURlbGV0ZVJvbGVCaW5kaW5nEi4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuRGVsZXRlUm9sZUJpbmRpbmdSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjLKwRgECgKUA4LT5JMCJCoiL2lhbS92MmJldGExL3JvbGVCaW5kaW5ncy97dWlkPSoqfRKLAgoQTGlzdFJvbGVCaW5kaW5ncxItLnBsYXRmb3JtLmlhbS52MmJldGExLkxpc3RSb2xlQmluZGluZ3NSZXF1ZXN0Gi4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuTGlzdFJvbGVCaW5kaW5nc1Jlc3BvbnNlIpcBysEYBgoCkwMQAerBGC9zdGVtbWEgcm9sZS1iaW5kaW5ncyBsaXN0IC0tZ3JvdXAgYWNtZS9wbGF0Zm9yberBGDVzdGVtbWEgcm9sZS1iaW5kaW5ncyBsaXN0IC0taWRlbnRpdHkgYWNtZS9wbGF0Zm9ybS9jaYLT5JMCGxIZL2lhbS92MmJldGExL3JvbGVCaW5kaW5ncxLDAgoXQmF0Y2hDcmVhdGVSb2xlQmluZGluZ3MSNC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5CYXRjaENyZWF0ZVJvbGVCaW5kaW5nc1JlcXVlc3QaNS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5CYXRjaENyZWF0ZVJvbGVCaW5kaW5nc1Jlc3BvbnNlIroBysEYBAoCkQPqwRh+c3RlbW1hIHJvbGUtYmluZGluZ3MgYmF0Y2gtY3JlYXRlIC0tcGFyZW50IGFjbWUgLS1yb2xlIHZpZXdlciAtZiBwZW9wbGUueWFtbCAgICMgcmVxdWVzdHM6IFt7cm9sZUJpbmRpbmc6IHtpZGVudGl0eVVpZDog4oCmfX1dgtPkkwIqOgEqIiUvaWFtL3YyYmV0YTEvcm9sZUJpbmRpbmdzOmJhdGNoQ3JlYXRlErUBChFVcGRhdGVSb2xlQmluZGluZxIuLnBsYXRmb3JtLmlhbS52MmJldGExLlVwZGF0ZVJvbGVCaW5kaW5nUmVxdWVzdBohLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCaW5kaW5nIk3KwRgECgKSA4LT5JMCPzoMcm9sZV9iaW5kaW5nMi8vaWFtL3YyYmV0YTEvcm9sZUJpbmRpbmdzL3tyb2xlX2JpbmRpbmcudWlkPSoqfWIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
+  fileDesc("CidwbGF0Zm9ybS9pYW0vdjJiZXRhMS9yb2xlX2JpbmRpbmcucHJvdG8SFHBsYXRmb3JtLmlhbS52MmJldGExIo8GCgtSb2xlQmluZGluZxIUCgN1aWQYASABKAlCB+BBA9DBGAESQAoIaWRlbnRpdHkYAiABKAsyKS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZ0lkZW50aXR5QgPgQQMSOgoFZ3JvdXAYAyABKAsyJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZ0dyb3VwQgPgQQMSOAoEcm9sZRgEIAEoCzIlLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCaW5kaW5nUm9sZUID4EEDEjQKC2NyZWF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEnIKDGlkZW50aXR5X3VpZBgGIAEoCUJX4EEE2sEYUCABWko5Zjg2ZDA4MTg4NGM3ZDY1OWEyZmVhYTBjNTVhZDAxNWEzYmY0ZjFiLzFmMGU0YzlhN2IyZDY1MzgvYzA3ZDIyZTE5YTViNGYzNmABSACIAQESTAoIcm9sZV91aWQYByABKAlCNeBBBNrBGC4gAVooNjM5MjFiMmM0NDYxN2UzZjI2MDM4NTE1MzdiZTAxMjNhZjRhNTdkN2ABSAGIAQESTAoOZXh0ZXJuYWxfZ3JvdXAY6AcgASgLMi4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUJpbmRpbmdFeHRlcm5hbEdyb3VwQgPgQQM6zQHiwRjIAQopCghJREVOVElUWRINaWRlbnRpdHkubmFtZRIOaWRlbnRpdHkuZW1haWwKEQoEUk9MRRIJcm9sZS5uYW1lChMKBUdST1VQEgpncm91cC5uYW1lCicKB01BUFBJTkcSGmV4dGVybmFsX2dyb3VwLm1hcHBpbmdfdWlkGAEKHgoMSURFTlRJVFkgVUlEEgxpZGVudGl0eS51aWQYAQoWCghST0xFIFVJRBIIcm9sZS51aWQYAQoSCgNBR0USC2NyZWF0ZV90aW1lQg8KDV9pZGVudGl0eV91aWRCCwoJX3JvbGVfdWlkIngKGFJvbGVCaW5kaW5nRXh0ZXJuYWxHcm91cBIYCgttYXBwaW5nX3VpZBgBIAEoCUID4EEDEiIKFWlkZW50aXR5X3Byb3ZpZGVyX3VpZBgCIAEoCUID4EEDEh4KEWV4dGVybmFsX2dyb3VwX2lkGAMgASgJQgPgQQMioAIKE1JvbGVCaW5kaW5nSWRlbnRpdHkSEAoDdWlkGAEgASgJQgPgQQMSGQoEbmFtZRgCIAEoCUIL4EED2sEYBFoCY2kSNgoLZGVzY3JpcHRpb24YAyABKAlCIeBBA9rBGBpaGGJ1aWxkIG9mIHRoZSBtYWluIGJyYW5jaBI7CgdzdWJqZWN0GAQgASgJQirgQQPawRgjWiFyZXBvOmFjbWUvYXBwOnJlZjpyZWZzL2hlYWRzL21haW4SRAoGaXNzdWVyGAUgASgJQjTgQQPawRgtWitodHRwczovL3Rva2VuLmFjdGlvbnMuZ2l0aHVidXNlcmNvbnRlbnQuY29tEhcKBWVtYWlsGAYgASgJQgPgQQNIAIgBAUIICgZfZW1haWwidAoQUm9sZUJpbmRpbmdHcm91cBIQCgN1aWQYASABKAlCA+BBAxIfCgRuYW1lGAIgASgJQhHgQQPawRgKWghwbGF0Zm9ybRItCgtkZXNjcmlwdGlvbhgDIAEoCUIY4EED2sEYEVoPc2hhcmVkIHNlcnZpY2VzIqYBCg9Sb2xlQmluZGluZ1JvbGUSPgoDdWlkGAEgASgJQjHgQQPawRgqWig2MzkyMWIyYzQ0NjE3ZTNmMjYwMzg1MTUzN2JlMDEyM2FmNGE1N2Q3Eh0KBG5hbWUYAiABKAlCD+BBA9rBGAhaBnZpZXdlchI0CgtkZXNjcmlwdGlvbhgDIAEoCUIf4EED2sEYGFoWVmlld2VyIFJvbGUgKGJ1aWx0LWluKSJxChhDcmVhdGVSb2xlQmluZGluZ1JlcXVlc3QSFwoGcGFyZW50GAEgASgJQgfgQQLQwRgBEjwKDHJvbGVfYmluZGluZxgCIAEoCzIhLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCaW5kaW5nQgPgQQIiMAoYRGVsZXRlUm9sZUJpbmRpbmdSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASItChVHZXRSb2xlQmluZGluZ1JlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBIvQBChdMaXN0Um9sZUJpbmRpbmdzUmVxdWVzdBIpCgR1aWRwGAEgASgLMhsucGxhdGZvcm0uY29tbW9uLlVJRFBGaWx0ZXISGAoIaWRlbnRpdHkYAiABKAlCBtrBGAIgARIVCgVncm91cBgDIAEoCUIG2sEYAiABEhQKBHJvbGUYBCABKAlCBtrBGAIgARIZCglwYWdlX3NpemUYBSABKAVCBtrBGAIoARIbCgpwYWdlX3Rva2VuGAYgASgJQgfawRgDEIAgEhkKCG9yZGVyX2J5GAcgASgJQgfawRgDEIAIEhQKBHNraXAYCCABKAVCBtrBGAIoASKwAQoYTGlzdFJvbGVCaW5kaW5nc1Jlc3BvbnNlEjgKDXJvbGVfYmluZGluZ3MYASADKAsyIS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZxIfCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlCBtrBGAI4ARIYCgt0b3RhbF9jb3VudBgDIAEoA0gAiAEBEg8KB3NraXBwZWQYBCABKAVCDgoMX3RvdGFsX2NvdW50Io0BChhVcGRhdGVSb2xlQmluZGluZ1JlcXVlc3QSQAoMcm9sZV9iaW5kaW5nGAEgASgLMiEucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUJpbmRpbmdCB+BBAtDBGAESLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIrsCCh5CYXRjaENyZWF0ZVJvbGVCaW5kaW5nc1JlcXVlc3QSFwoGcGFyZW50GAEgASgJQgfgQQLQwRgBErsBCghyZXF1ZXN0cxgCIAMoCzIuLnBsYXRmb3JtLmlhbS52MmJldGExLkNyZWF0ZVJvbGVCaW5kaW5nUmVxdWVzdEJ54EEC2sEYchgZWm5beyJyb2xlQmluZGluZyI6eyJpZGVudGl0eVVpZCI6IjlmODZkMDgxODg0YzdkNjU5YTJmZWFhMGM1NWFkMDE1YTNiZjRmMWIvMWYwZTRjOWE3YjJkNjUzOC9jMDdkMjJlMTlhNWI0ZjM2In19XRJCCghyb2xlX3VpZBgDIAEoCUIw2sEYLCABWig2MzkyMWIyYzQ0NjE3ZTNmMjYwMzg1MTUzN2JlMDEyM2FmNGE1N2Q3IlsKH0JhdGNoQ3JlYXRlUm9sZUJpbmRpbmdzUmVzcG9uc2USOAoNcm9sZV9iaW5kaW5ncxgBIAMoCzIhLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCaW5kaW5nMssKChNSb2xlQmluZGluZ3NTZXJ2aWNlEpQBCg5HZXRSb2xlQmluZGluZxIrLnBsYXRmb3JtLmlhbS52MmJldGExLkdldFJvbGVCaW5kaW5nUmVxdWVzdBohLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCaW5kaW5nIjLKwRgECgKTA4LT5JMCJBIiL2lhbS92MmJldGExL3JvbGVCaW5kaW5ncy97dWlkPSoqfRL+AQoRQ3JlYXRlUm9sZUJpbmRpbmcSLi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5DcmVhdGVSb2xlQmluZGluZ1JlcXVlc3QaIS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZyKVAcrBGAQKApED6sEYTnN0ZW1tYSByb2xlLWJpbmRpbmdzIGNyZWF0ZSAtLXBhcmVudCBhY21lL3BsYXRmb3JtIC0taWRlbnRpdHkgY2kgLS1yb2xlIHZpZXdlcoLT5JMCNToMcm9sZV9iaW5kaW5nIiUvaWFtL3YyYmV0YTEvcm9sZUJpbmRpbmdzL3twYXJlbnQ9Kip9Eo8BChFEZWxldGVSb2xlQmluZGluZxIuLnBsYXRmb3JtLmlhbS52MmJldGExLkRlbGV0ZVJvbGVCaW5kaW5nUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIyysEYBAoClAOC0+STAiQqIi9pYW0vdjJiZXRhMS9yb2xlQmluZGluZ3Mve3VpZD0qKn0SiwIKEExpc3RSb2xlQmluZGluZ3MSLS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0Um9sZUJpbmRpbmdzUmVxdWVzdBouLnBsYXRmb3JtLmlhbS52MmJldGExLkxpc3RSb2xlQmluZGluZ3NSZXNwb25zZSKXAcrBGAYKApMDEAHqwRgvc3RlbW1hIHJvbGUtYmluZGluZ3MgbGlzdCAtLWdyb3VwIGFjbWUvcGxhdGZvcm3qwRg1c3RlbW1hIHJvbGUtYmluZGluZ3MgbGlzdCAtLWlkZW50aXR5IGFjbWUvcGxhdGZvcm0vY2mC0+STAhsSGS9pYW0vdjJiZXRhMS9yb2xlQmluZGluZ3MSwwIKF0JhdGNoQ3JlYXRlUm9sZUJpbmRpbmdzEjQucGxhdGZvcm0uaWFtLnYyYmV0YTEuQmF0Y2hDcmVhdGVSb2xlQmluZGluZ3NSZXF1ZXN0GjUucGxhdGZvcm0uaWFtLnYyYmV0YTEuQmF0Y2hDcmVhdGVSb2xlQmluZGluZ3NSZXNwb25zZSK6AcrBGAQKApED6sEYfnN0ZW1tYSByb2xlLWJpbmRpbmdzIGJhdGNoLWNyZWF0ZSAtLXBhcmVudCBhY21lIC0tcm9sZSB2aWV3ZXIgLWYgcGVvcGxlLnlhbWwgICAjIHJlcXVlc3RzOiBbe3JvbGVCaW5kaW5nOiB7aWRlbnRpdHlVaWQ6IOKApn19XYLT5JMCKjoBKiIlL2lhbS92MmJldGExL3JvbGVCaW5kaW5nczpiYXRjaENyZWF0ZRK1AQoRVXBkYXRlUm9sZUJpbmRpbmcSLi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5VcGRhdGVSb2xlQmluZGluZ1JlcXVlc3QaIS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZyJNysEYBAoCkgOC0+STAj86DHJvbGVfYmluZGluZzIvL2lhbS92MmJldGExL3JvbGVCaW5kaW5ncy97cm9sZV9iaW5kaW5nLnVpZD0qKn1iBnByb3RvMw", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
  * Grants a role to an identity in a group and in everything below it.
@@ -35,7 +35,8 @@ export type RoleBinding = Message<"platform.iam.v2beta1.RoleBinding"> & {
   uid: string;
 
   /**
-   * The identity that has the role. Only its uid is set if the caller may not list identities in the group.
+   * The identity that has the role, or the external group whose members have it. Only its uid is set if the caller may
+   * not list identities in the group.
    *
    * @generated from field: platform.iam.v2beta1.RoleBindingIdentity identity = 2;
    */
@@ -75,6 +76,14 @@ export type RoleBinding = Message<"platform.iam.v2beta1.RoleBinding"> & {
    * @generated from field: optional string role_uid = 7;
    */
   roleUid?: string | undefined;
+
+  /**
+   * Set if the role comes from an external group role mapping. The role binding then gives the role to all members of
+   * an external group, `identity` is that group, and only deleting the mapping deletes the role binding.
+   *
+   * @generated from field: platform.iam.v2beta1.RoleBindingExternalGroup external_group = 1000;
+   */
+  externalGroup?: RoleBindingExternalGroup | undefined;
 };
 
 /**
@@ -91,7 +100,8 @@ export type RoleBindingJson = {
   uid?: string;
 
   /**
-   * The identity that has the role. Only its uid is set if the caller may not list identities in the group.
+   * The identity that has the role, or the external group whose members have it. Only its uid is set if the caller may
+   * not list identities in the group.
    *
    * @generated from field: platform.iam.v2beta1.RoleBindingIdentity identity = 2;
    */
@@ -131,6 +141,14 @@ export type RoleBindingJson = {
    * @generated from field: optional string role_uid = 7;
    */
   roleUid?: string;
+
+  /**
+   * Set if the role comes from an external group role mapping. The role binding then gives the role to all members of
+   * an external group, `identity` is that group, and only deleting the mapping deletes the role binding.
+   *
+   * @generated from field: platform.iam.v2beta1.RoleBindingExternalGroup external_group = 1000;
+   */
+  externalGroup?: RoleBindingExternalGroupJson;
 };
 
 /**
@@ -139,6 +157,71 @@ export type RoleBindingJson = {
  */
 export const RoleBindingSchema: GenMessage<RoleBinding, {jsonType: RoleBindingJson}> = /*@__PURE__*/
   messageDesc(file_platform_iam_v2beta1_role_binding, 0);
+
+/**
+ * The external group whose members have the role of a role binding.
+ *
+ * @generated from message platform.iam.v2beta1.RoleBindingExternalGroup
+ */
+export type RoleBindingExternalGroup = Message<"platform.iam.v2beta1.RoleBindingExternalGroup"> & {
+  /**
+   * Uid of the external group role mapping.
+   *
+   * @generated from field: string mapping_uid = 1;
+   */
+  mappingUid: string;
+
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_uid = 2;
+   */
+  identityProviderUid: string;
+
+  /**
+   * Id of the group at the identity provider. Empty if the caller may not list identities in the group of the role
+   * binding.
+   *
+   * @generated from field: string external_group_id = 3;
+   */
+  externalGroupId: string;
+};
+
+/**
+ * The external group whose members have the role of a role binding.
+ *
+ * @generated from message platform.iam.v2beta1.RoleBindingExternalGroup
+ */
+export type RoleBindingExternalGroupJson = {
+  /**
+   * Uid of the external group role mapping.
+   *
+   * @generated from field: string mapping_uid = 1;
+   */
+  mappingUid?: string;
+
+  /**
+   * Uid of the identity provider.
+   *
+   * @generated from field: string identity_provider_uid = 2;
+   */
+  identityProviderUid?: string;
+
+  /**
+   * Id of the group at the identity provider. Empty if the caller may not list identities in the group of the role
+   * binding.
+   *
+   * @generated from field: string external_group_id = 3;
+   */
+  externalGroupId?: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.RoleBindingExternalGroup.
+ * Use `create(RoleBindingExternalGroupSchema)` to create a new message.
+ */
+export const RoleBindingExternalGroupSchema: GenMessage<RoleBindingExternalGroup, {jsonType: RoleBindingExternalGroupJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_role_binding, 1);
 
 /**
  * Summary of the identity of a role binding.
@@ -243,7 +326,7 @@ export type RoleBindingIdentityJson = {
  * Use `create(RoleBindingIdentitySchema)` to create a new message.
  */
 export const RoleBindingIdentitySchema: GenMessage<RoleBindingIdentity, {jsonType: RoleBindingIdentityJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2beta1_role_binding, 1);
+  messageDesc(file_platform_iam_v2beta1_role_binding, 2);
 
 /**
  * Summary of the group of a role binding.
@@ -306,7 +389,7 @@ export type RoleBindingGroupJson = {
  * Use `create(RoleBindingGroupSchema)` to create a new message.
  */
 export const RoleBindingGroupSchema: GenMessage<RoleBindingGroup, {jsonType: RoleBindingGroupJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2beta1_role_binding, 2);
+  messageDesc(file_platform_iam_v2beta1_role_binding, 3);
 
 /**
  * Summary of the role of a role binding.
@@ -369,7 +452,7 @@ export type RoleBindingRoleJson = {
  * Use `create(RoleBindingRoleSchema)` to create a new message.
  */
 export const RoleBindingRoleSchema: GenMessage<RoleBindingRole, {jsonType: RoleBindingRoleJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2beta1_role_binding, 3);
+  messageDesc(file_platform_iam_v2beta1_role_binding, 4);
 
 /**
  * Request of `RoleBindingsService.CreateRoleBinding`.
@@ -418,7 +501,7 @@ export type CreateRoleBindingRequestJson = {
  * Use `create(CreateRoleBindingRequestSchema)` to create a new message.
  */
 export const CreateRoleBindingRequestSchema: GenMessage<CreateRoleBindingRequest, {jsonType: CreateRoleBindingRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2beta1_role_binding, 4);
+  messageDesc(file_platform_iam_v2beta1_role_binding, 5);
 
 /**
  * Request of `RoleBindingsService.DeleteRoleBinding`.
@@ -453,7 +536,7 @@ export type DeleteRoleBindingRequestJson = {
  * Use `create(DeleteRoleBindingRequestSchema)` to create a new message.
  */
 export const DeleteRoleBindingRequestSchema: GenMessage<DeleteRoleBindingRequest, {jsonType: DeleteRoleBindingRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2beta1_role_binding, 5);
+  messageDesc(file_platform_iam_v2beta1_role_binding, 6);
 
 /**
  * Request of `RoleBindingsService.GetRoleBinding`.
@@ -488,7 +571,7 @@ export type GetRoleBindingRequestJson = {
  * Use `create(GetRoleBindingRequestSchema)` to create a new message.
  */
 export const GetRoleBindingRequestSchema: GenMessage<GetRoleBindingRequest, {jsonType: GetRoleBindingRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2beta1_role_binding, 6);
+  messageDesc(file_platform_iam_v2beta1_role_binding, 7);
 
 /**
  * Request of `RoleBindingsService.ListRoleBindings`.
@@ -504,7 +587,7 @@ export type ListRoleBindingsRequest = Message<"platform.iam.v2beta1.ListRoleBind
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Only role bindings of the identity with this uid.
+   * Only role bindings of the identity with this uid, and of the external groups of which it is a member.
    *
    * @generated from field: string identity = 2;
    */
@@ -568,7 +651,7 @@ export type ListRoleBindingsRequestJson = {
   uidp?: UIDPFilterJson;
 
   /**
-   * Only role bindings of the identity with this uid.
+   * Only role bindings of the identity with this uid, and of the external groups of which it is a member.
    *
    * @generated from field: string identity = 2;
    */
@@ -623,7 +706,7 @@ export type ListRoleBindingsRequestJson = {
  * Use `create(ListRoleBindingsRequestSchema)` to create a new message.
  */
 export const ListRoleBindingsRequestSchema: GenMessage<ListRoleBindingsRequest, {jsonType: ListRoleBindingsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2beta1_role_binding, 7);
+  messageDesc(file_platform_iam_v2beta1_role_binding, 8);
 
 /**
  * One page of role bindings.
@@ -700,7 +783,7 @@ export type ListRoleBindingsResponseJson = {
  * Use `create(ListRoleBindingsResponseSchema)` to create a new message.
  */
 export const ListRoleBindingsResponseSchema: GenMessage<ListRoleBindingsResponse, {jsonType: ListRoleBindingsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2beta1_role_binding, 8);
+  messageDesc(file_platform_iam_v2beta1_role_binding, 9);
 
 /**
  * Request of `RoleBindingsService.UpdateRoleBinding`.
@@ -751,7 +834,7 @@ export type UpdateRoleBindingRequestJson = {
  * Use `create(UpdateRoleBindingRequestSchema)` to create a new message.
  */
 export const UpdateRoleBindingRequestSchema: GenMessage<UpdateRoleBindingRequest, {jsonType: UpdateRoleBindingRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2beta1_role_binding, 9);
+  messageDesc(file_platform_iam_v2beta1_role_binding, 10);
 
 /**
  * Request of `RoleBindingsService.BatchCreateRoleBindings`.
@@ -816,7 +899,7 @@ export type BatchCreateRoleBindingsRequestJson = {
  * Use `create(BatchCreateRoleBindingsRequestSchema)` to create a new message.
  */
 export const BatchCreateRoleBindingsRequestSchema: GenMessage<BatchCreateRoleBindingsRequest, {jsonType: BatchCreateRoleBindingsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2beta1_role_binding, 10);
+  messageDesc(file_platform_iam_v2beta1_role_binding, 11);
 
 /**
  * Response of `RoleBindingsService.BatchCreateRoleBindings`.
@@ -851,7 +934,7 @@ export type BatchCreateRoleBindingsResponseJson = {
  * Use `create(BatchCreateRoleBindingsResponseSchema)` to create a new message.
  */
 export const BatchCreateRoleBindingsResponseSchema: GenMessage<BatchCreateRoleBindingsResponse, {jsonType: BatchCreateRoleBindingsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2beta1_role_binding, 11);
+  messageDesc(file_platform_iam_v2beta1_role_binding, 12);
 
 /**
  * Role bindings grant roles to identities in groups.
@@ -882,7 +965,8 @@ export const RoleBindingsService: GenService<{
     output: typeof RoleBindingSchema;
   },
   /**
-   * Deletes a role binding, which revokes the role. Also succeeds if the role binding does not exist.
+   * Deletes a role binding, which revokes the role. Also succeeds if the role binding does not exist. Fails for a role
+   * binding that comes from an external group role mapping: delete the mapping instead.
    *
    * @generated from rpc platform.iam.v2beta1.RoleBindingsService.DeleteRoleBinding
    */

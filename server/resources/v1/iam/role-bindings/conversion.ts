@@ -8,7 +8,10 @@ import {
   RoleBindingSchema as V1BindingSchema,
   RoleBindingList_BindingSchema as V1ListedBindingSchema,
 } from '@stemma/api/gen/platform/iam/role_binding_pb.ts'
-import type { RoleBinding } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import type {
+  RoleBinding,
+  RoleBindingExternalGroup,
+} from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 
 export const bindingFromV1 = ({ identity, role }: V1Binding) => ({ identityUid: identity, roleUid: role })
 
@@ -22,7 +25,8 @@ export const bindingToV1 = ({ uid, identity, group, role }: RoleBinding): V1Bind
   })
 
 /** The binding with the details of its identity, group and role, as List returns it. */
-export function listedBindingToV1({ uid, identity, group, role, createTime }: RoleBinding): V1ListedBinding {
+export function listedBindingToV1(binding: RoleBinding): V1ListedBinding {
+  const { uid, identity, group, role, createTime, externalGroup } = binding
   return create(V1ListedBindingSchema, {
     id: uid,
     identity: identity?.uid ?? '',
@@ -32,5 +36,10 @@ export function listedBindingToV1({ uid, identity, group, role, createTime }: Ro
     ...(group && { group: { id: group.uid, name: group.name, description: group.description } }),
     ...(role && { role: { id: role.uid, name: role.name, description: role.description } }),
     ...(createTime && { createdAt: createTime }),
+    ...(externalGroup && { externalGroup: sourceToV1(externalGroup) }),
   })
 }
+
+const sourceToV1 = ({ mappingUid, identityProviderUid, externalGroupId }: RoleBindingExternalGroup) => ({
+  ...{ mapping: mappingUid, identityProvider: identityProviderUid, externalGroupId },
+})

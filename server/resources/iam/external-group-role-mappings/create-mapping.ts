@@ -1,0 +1,116 @@
+import { create } from '@bufbuild/protobuf'
+import type {
+  CreateExternalGroupRoleMappingRequest,
+  ExternalGroupRoleMapping,
+} from '@stemma/api/gen/platform/iam/v2beta1/external_group_role_mapping_pb.ts'
+import { ExternalGroupRoleMappingSchema } from '@stemma/api/gen/platform/iam/v2beta1/external_group_role_mapping_pb.ts'
+import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { failedPrecondition, invalidField, notFound } from '../../../aip/errors.ts'
+import { isAtOrBelow, newChildUid, parentOf } from '../../../aip/uid.ts'
+import type { WriteGrants } from '../../../policy/admit.ts'
+import { lockGrants } from '../../../policy/read-grants.ts'
+import type { Call } from '../../../rpc/call.ts'
+import { externalGroupUid } from '../../../store/external-groups.ts'
+import { sql } from '../../../store/sql.ts'
+import { readTally } from '../../../store/tally.ts'
+import type { Work } from '../../../store/work.ts'
+import { first } from '../../../store/work.ts'
+import type { Reply } from '../../../wire/reply.ts'
+import { createEntry, createIn, draftOf } from '../../create.ts'
+import type { Dependencies, WriteContext } from '../../dependencies.ts'
+import { readReply } from '../../reply.ts'
+import { resourceIn } from '../../request-resource.ts'
+import { requireDelegable } from '../delegation.ts'
+import { identities } from '../identities/table.ts'
+import { lockProvider } from '../remove-mappings.ts'
+import { roleBindings } from '../role-bindings/table.ts'
+import { externalGroupRoleMappings } from './table.ts'
+
+/** The roles that one provider can give a person. A list reads all grants of its caller, so this bounds its time. */
+const maxMappings = 1000
+
+const conflict = 'the external group has this role in this group already'
+
+export function* createMapping(
+  deps: Dependencies,
+  call: Call<CreateExternalGroupRoleMappingRequest>,
+  grants: WriteGrants,
+): Work<Reply> {
+  const provider = call.demand.scope
+  const draft = draftOf(ExternalGroupRoleMappingSchema, resourceIn(externalGroupRoleMappings, call))
+  if (!(yield* lockProvider(provider))) throw notFound(externalGroupRoleMappings.parentType, provider)
+  yield* requireAllowed(grants, provider, draft)
+  yield* requireBelowLimit(provider)
+  const { now, random } = deps
+  const context = { now, random, access: grants }
+  const uid = newChildUid(provider, now(), random)
+  draft.identityProviderUid = provider
+  const group = yield* ensureExternalGroup(context, provider, draft.externalGroupId)
+  const binding = yield* bindGroup(context, group, uid, draft)
+  const columns = { external_group: group, binding }
+  yield* createIn(grants, provider, externalGroupRoleMappings, draft, { uid, now: now(), columns })
+  return yield* readReply(externalGroupRoleMappings, uid, call.form, grants)
+}
+
+/**
+ * The administrators of a group decide what its providers assert, so these providers must not grant anything outside of
+ * the group. The caller needs the role's capabilities only in the group `scope`, where it applies.
+ */
+function* requireAllowed(
+  grants: WriteGrants,
+  provider: string,
+  { scope, roleUid }: ExternalGroupRoleMapping,
+): Work<void> {
+  const isInside = isAtOrBelow(scope, parentOf(provider))
+  const group =
+    isInside && (yield* first(sql`select uid from groups where uid = ${scope} /*pg for key share */`))
+  if (!group)
+    throw invalidField(
+      'scope',
+      'must be the uid of the group of the identity provider, or of a group below it',
+    )
+  yield* requireDelegable(yield* lockGrants(grants, scope), scope, roleUid, 'role_uid')
+}
+
+function* requireBelowLimit(provider: string): Work<void> {
+  const { children = 0 } =
+    (yield* readTally(externalGroupRoleMappings.table.name, [provider])).get(provider) ?? {}
+  if (children < maxMappings) return
+  throw failedPrecondition(
+    'TOO_MANY_MAPPINGS',
+    `an identity provider can have at most ${maxMappings} external group role mappings; delete some of them`,
+  )
+}
+
+/** Creates the row of an external group, to which its roles are bound, with its first mapping. */
+function* ensureExternalGroup(
+  { access, now }: WriteContext,
+  provider: string,
+  groupId: string,
+): Work<string> {
+  const uid = externalGroupUid(provider, groupId)
+  const existing = yield* first(sql`select uid from identities where uid = ${uid}`)
+  const description = 'external group'
+  if (!existing)
+    yield* createEntry(access, identities, create(IdentitySchema, { name: groupId, description }), {
+      uid,
+      now: now(),
+    })
+  return uid
+}
+
+/** Binds an external group to the role of its mapping, whose uid is `mappingUid`. */
+function* bindGroup(
+  { access, now, random }: WriteContext,
+  externalGroup: string,
+  mappingUid: string,
+  { scope, roleUid, externalGroupId, identityProviderUid }: ExternalGroupRoleMapping,
+): Work<string> {
+  const source = { mappingUid, identityProviderUid, externalGroupId }
+  const draft = create(RoleBindingSchema, { externalGroup: source })
+  const uid = newChildUid(scope, now(), random)
+  const columns = { identity: externalGroup, role: roleUid }
+  yield* createIn(access, scope, roleBindings, draft, { uid, now: now(), columns }, conflict)
+  return uid
+}

@@ -1,0 +1,76 @@
+// External group role mappings, which give the members of a group at an identity provider a role. Each mapping has a
+// role binding, so that grants and lists of role bindings need no case for it.
+import { create } from '@bufbuild/protobuf'
+import type {
+  BatchDeleteExternalGroupRoleMappingsRequest,
+  CreateExternalGroupRoleMappingRequest,
+  ExternalGroupRoleMapping,
+  ListExternalGroupRoleMappingsRequest,
+} from '@stemma/api/gen/platform/iam/v2beta1/external_group_role_mapping_pb.ts'
+import {
+  BatchDeleteExternalGroupRoleMappingsResponseSchema as BatchDeleteResponseSchema,
+  ExternalGroupRoleMappingsService,
+} from '@stemma/api/gen/platform/iam/v2beta1/external_group_role_mapping_pb.ts'
+import { invalidField } from '../../../aip/errors.ts'
+import { parentOf } from '../../../aip/uid.ts'
+import { admitToWrite } from '../../../policy/admit.ts'
+import type { Call } from '../../../rpc/call.ts'
+import { among, sql } from '../../../store/sql.ts'
+import type { Work } from '../../../store/work.ts'
+import { messageReply } from '../../../wire/reply.ts'
+import { createOnce } from '../../create-once.ts'
+import { deleteResource } from '../../delete.ts'
+import type { Dependencies } from '../../dependencies.ts'
+import { getResource } from '../../get.ts'
+import { messageOf } from '../../kind.ts'
+import { listResources } from '../../list.ts'
+import { defineResource } from '../../resource.ts'
+import { lockProvider, removeMapping } from '../remove-mappings.ts'
+import { createMapping } from './create-mapping.ts'
+import { externalGroupRoleMappings } from './table.ts'
+
+function externalGroupRoleMappingsMethods(deps: Dependencies) {
+  const { store } = deps
+  return {
+    getExternalGroupRoleMapping: (call: Call) => getResource(store, externalGroupRoleMappings, call),
+
+    listExternalGroupRoleMappings: (call: Call<ListExternalGroupRoleMappingsRequest>) =>
+      listResources(deps, externalGroupRoleMappings, call, { group: call.request.identityProviderUid }),
+
+    createExternalGroupRoleMapping: (call: Call<CreateExternalGroupRoleMappingRequest>) =>
+      createOnce(deps, call, (grants) => createMapping(deps, call, grants)),
+
+    deleteExternalGroupRoleMapping: (call: Call) =>
+      deleteResource(deps, externalGroupRoleMappings, call, { isIdempotent: true, remove: removeMapping }),
+
+    batchDeleteExternalGroupRoleMappings: (call: Call<BatchDeleteExternalGroupRoleMappingsRequest>) =>
+      store.write(function* () {
+        const access = yield* admitToWrite(call.demand)
+        const { parent, names } = call.request
+        requireChildren(parent, names)
+        yield* lockProvider(parent)
+        const deleted = yield* findMappings(names)
+        for (const { uid } of deleted) yield* removeMapping(access, uid)
+        const response = create(BatchDeleteResponseSchema, { parent, externalGroupRoleMappings: deleted })
+        return messageReply(BatchDeleteResponseSchema, response)
+      }, call.deadline),
+  }
+}
+
+export const externalGroupRoleMappingsResource = defineResource({
+  kind: externalGroupRoleMappings,
+  service: ExternalGroupRoleMappingsService,
+  methods: externalGroupRoleMappingsMethods,
+})
+
+function requireChildren(parent: string, names: readonly string[]): void {
+  const at = names.findIndex((name) => parentOf(name) !== parent)
+  if (at >= 0)
+    throw invalidField(`names[${at}]`, 'must be the uid of a mapping of the identity provider `parent`')
+}
+
+function* findMappings(uids: readonly string[]): Work<ExternalGroupRoleMapping[]> {
+  const rows = yield sql`select proto from external_group_role_mappings
+    where uid in ${among(uids)} order by uid`
+  return rows.map(([proto]) => messageOf(externalGroupRoleMappings, proto as Uint8Array))
+}

@@ -1,0 +1,55 @@
+// Deletes external group role mappings, with their role bindings, and protects these bindings from other changes.
+import { failedPrecondition } from '../../aip/errors.ts'
+import { parentOf } from '../../aip/uid.ts'
+import { removeMembersOf } from '../../store/external-groups.ts'
+import { sql } from '../../store/sql.ts'
+import type { Work } from '../../store/work.ts'
+import { all, first } from '../../store/work.ts'
+import type { WriteAccess } from '../../store/write-access.ts'
+import { removeEntry } from '../delete.ts'
+import { externalGroupRoleMappings } from './external-group-role-mappings/table.ts'
+import { identities } from './identities/table.ts'
+import { roleBindings } from './role-bindings/table.ts'
+
+/** Mappings of one provider are created and deleted one after the other. Returns whether the provider exists. */
+export function* lockProvider(uid: string): Work<boolean> {
+  const row = yield* first(
+    sql`select uid from identity_providers where uid = ${uid} /*pg for no key update */`,
+  )
+  return row !== undefined
+}
+
+/** Deletes a mapping and its role binding; with the last mapping of an external group also the row of the group. */
+export function* removeMapping(access: WriteAccess, uid: string): Work<void> {
+  yield* lockProvider(parentOf(uid))
+  const row = yield* first(
+    sql`select external_group, binding from external_group_role_mappings where uid = ${uid}`,
+  )
+  if (!row) return
+  const [group, binding] = row as [string, string]
+  yield* removeEntry(access, externalGroupRoleMappings, uid)
+  yield* removeEntry(access, roleBindings, binding)
+  const other = yield* first(
+    sql`select uid from external_group_role_mappings where external_group = ${group} limit 1`,
+  )
+  if (!other) yield* removeEntry(access, identities, group)
+}
+
+/** Deletes all mappings of an identity provider, and the members of its groups. */
+export function* removeMappingsOf(access: WriteAccess, provider: string): Work<void> {
+  const rows = yield* all(sql`select uid from external_group_role_mappings where parent = ${provider}`)
+  for (const [uid] of rows) yield* removeMapping(access, uid as string)
+  yield* removeMembersOf(provider)
+}
+
+export const roleIsMapped = (mapping: string) =>
+  failedPrecondition(
+    'ROLE_IS_MAPPED',
+    `the role comes from the external group role mapping ${mapping}; delete the mapping instead`,
+  )
+
+/** Refuses to delete the role binding of a mapping. */
+export function* requireUnmapped(binding: string): Work<void> {
+  const row = yield* first(sql`select uid from external_group_role_mappings where binding = ${binding}`)
+  if (row) throw roleIsMapped(row[0] as string)
+}
