@@ -15,7 +15,7 @@ import type { Outbound } from './auth/outbound/outbound.ts'
 import { openOutbound } from './auth/outbound/outbound.ts'
 import { openRefreshTokens } from './auth/refresh/refresh-tokens.ts'
 import { openThrottle } from './auth/throttle.ts'
-import { issuableAudiences } from './auth/tokens/mint.ts'
+import { issuableAudiences, tokenLifetimeSeconds } from './auth/tokens/mint.ts'
 import { openVerifyOwn } from './auth/tokens/verify-own.ts'
 import { issuerRuleOf } from './claims/issuer.ts'
 import type { RunMatch } from './claims/matcher.ts'
@@ -32,7 +32,7 @@ import { acceptInvite } from './resources/iam/group-invites/accept.ts'
 import { openLastSeen } from './resources/iam/identities/last-seen.ts'
 import { identities } from './resources/iam/identities/table.ts'
 import { bindOwner, createOrganization, nameFault } from './resources/iam/organization.ts'
-import { ensurePerson, grantDefaultRole } from './resources/iam/people.ts'
+import { ensurePerson, grantDefaultRole, replaceGroups } from './resources/iam/people.ts'
 import { messageOf } from './resources/kind.ts'
 import type { RefusalLog } from './rpc/refusal-log.ts'
 import { linkPerson, requireProvisioned } from './scim/users/access.ts'
@@ -173,6 +173,8 @@ export function peopleOf(context: WriteContext): People {
       return identity
     },
     grantDefaultRole: (provider, identity) => grantDefaultRole(context, provider, identity),
+    replaceGroups: (provider, identity, groupIds) =>
+      replaceGroups(provider, identity, groupIds, context.now() + tokenLifetimeSeconds * 1000),
     acceptInvite: (code, guest) => acceptInvite(context, code, guest),
     *createOrganization(name, owner) {
       const organization = yield* createOrganization(context, name)
@@ -192,7 +194,7 @@ async function findPerson(store: Store, uid: string): Promise<Profile | undefine
 
 const sweepIntervalMs = 60_000
 
-/** Deletes expired sign-in states, tokens and idempotency keys every minute. Returns a function that stops it. */
+/** Deletes expired sign-in states, tokens, idempotency keys and memberships every minute. Returns a function that stops it. */
 export function sweepExpiredStates(store: Store, now: () => number, log: Log): () => void {
   const sweep = async () => {
     while (await store.write(() => deleteExpired(now())));

@@ -3,6 +3,7 @@
 // visitors who have not signed in are in sealed-states.ts.
 import { digestOf } from '../../crypto/digest.ts'
 import type { Secret } from '../../crypto/secret.ts'
+import { deleteExpiredMemberships } from '../../store/external-groups.ts'
 import { endSignIn } from '../../store/sign-ins.ts'
 import type { Sql } from '../../store/sql.ts'
 import { raw, sql } from '../../store/sql.ts'
@@ -159,9 +160,12 @@ function* findWhere({ secret, now }: StateDependencies, condition: Sql): Work<Ex
   }
 }
 
-/** Deletes a batch of expired states, refresh tokens, ended sign-ins and idempotency keys. Returns whether there may be more. */
+/**
+ * Deletes a batch of expired states, refresh tokens, ended sign-ins, idempotency keys and memberships in external
+ * groups. Returns whether there may be more.
+ */
 export function* deleteExpired(now: number): Work<boolean> {
-  let mayBeMore = false
+  let mayBeMore = yield* deleteExpiredMemberships(now, deletionBatchSize)
   for (const table of ['sign_in_states', 'refresh_tokens', 'ended_sign_ins', 'idempotency_keys']) {
     const rows = yield sql`delete from ${raw(table)} where id in
       (select id from ${raw(table)} where expire_time < ${now} limit ${deletionBatchSize}) returning id`

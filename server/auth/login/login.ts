@@ -27,7 +27,7 @@ type PageDependencies = RouteDependencies & ForwardDependencies
 
 type CreatedHere =
   | ('provider' | 'upstream' | 'passwords' | 'throttles' | 'requestsWithWrongCode')
-  | ('sealer' | 'onSignInResult' | 'onSetUp' | 'onRefusal')
+  | ('sealer' | 'onSignInResult' | 'onIgnoredGroups' | 'onSetUp' | 'onRefusal')
 
 export type LoginDependencies = Omit<PageDependencies, CreatedHere> &
   Omit<UpstreamDependencies, CreatedHere> & {
@@ -102,6 +102,7 @@ function openPageDependencies(deps: LoginDependencies, currentPage: () => PageRe
     requestsWithWrongCode,
     onSignInResult: (event) =>
       event.reason === undefined ? log(event, 'signed in') : logRefusal(event, 'sign-in failed'),
+    onIgnoredGroups: (event) => log(event, 'groups of a token ignored'),
     onSetUp: (event) => log(event, event.organization === undefined ? 'password chosen' : 'server set up'),
     onRefusal: (address, reason) => logRefusal({ address, reason }, 'exchange refused'),
   }

@@ -33,6 +33,11 @@ export type People = {
    * deleted binding is not created again.
    */
   grantDefaultRole(provider: string, identity: string): Work<void>
+  /**
+   * Makes a person a member of these groups of an identity provider, for as long as an access token is valid, and ends
+   * memberships from earlier sign-ins with the same provider.
+   */
+  replaceGroups(provider: string, identity: string, groupIds: readonly string[]): Work<void>
   acceptInvite(code: string, person: AuthenticatedPerson): Work<{ group: string; role: string }>
   /** Creates an organization and makes an identity its owner; returns its uid. */
   createOrganization(name: string, owner: string): Work<string>

@@ -21,6 +21,8 @@ export type SignInDependencies = {
   random: RandomBytes
   recordLastSeen(identity: string): void
   onSignInResult(event: SignInEvent): void
+  /** Called if the token of a provider names groups that cannot be used. `provider` is its uid. */
+  onIgnoredGroups(event: { provider: string; count: number }): void
 }
 
 /** `by` is the authentication method (RFC 8176); `reason` is set if the sign-in failed. */

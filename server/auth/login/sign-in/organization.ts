@@ -60,13 +60,15 @@ export async function returnFromOrganization(
   const interaction = await requireInteraction(deps, request)
   try {
     const provided = await finishUpstream(upstream, request.query, interaction.uid)
-    const { person, provider } = provided
+    const { person, provider, claimed } = provided
+    if (claimed.ignored > 0) deps.onIgnoredGroups({ provider, count: claimed.ignored })
     const isKnown = await findPerson(userUid(person.issuer, person.subject))
     if (!isKnown && parameterOf(interaction, 'skip_registration') === 'true')
       return await refuseSignIn(deps, request, notRegistered, 'there is no account, and none may be created')
     return await finishSignIn(deps, request, interaction, 'fed', function* () {
       const identity = yield* people.ensureProvided(provided)
       yield* people.grantDefaultRole(provider, identity)
+      yield* people.replaceGroups(provider, identity, claimed.groups)
       return { identity, email: person.email, provider }
     })
   } catch (error) {

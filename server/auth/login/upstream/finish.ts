@@ -2,16 +2,20 @@ import * as oidc from 'openid-client'
 import type { ProvidedPerson } from '../people.ts'
 import { openState } from './authorization-state.ts'
 import { configurationOf } from './configuration.ts'
+import type { ClaimedGroups } from './groups.ts'
+import { groupsOf } from './groups.ts'
 import { externalIdOf, personOf } from './person.ts'
 import type { Upstream } from './upstream.ts'
 import { requireProvider, upstreamFailed } from './upstream.ts'
+
+export type UpstreamResult = ProvidedPerson & { claimed: ClaimedGroups }
 
 /** Redeems the code that a browser brings from a provider. */
 export async function finishUpstream(
   upstream: Upstream,
   query: URLSearchParams,
   interaction: string,
-): Promise<ProvidedPerson> {
+): Promise<UpstreamResult> {
   const sealed = query.get('state') ?? ''
   const state = openState(upstream, sealed)
   if (state.interaction !== interaction)
@@ -31,7 +35,10 @@ export async function finishUpstream(
     })
     const claims = tokens.claims() as oidc.IDToken // present, since idTokenExpected
     const person = personOf(provider, claims)
-    return { person, provider: provider.uid, externalId: externalIdOf(provider, person) }
+    return {
+      ...{ person, provider: provider.uid, externalId: externalIdOf(provider, person) },
+      claimed: groupsOf(provider, claims),
+    }
   } catch (cause) {
     throw upstreamFailed(cause)
   }
