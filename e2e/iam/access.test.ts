@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
+import { Groups as GroupsV1 } from '@stemma/api/gen/platform/iam/group_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import type { Endpoint } from '../../server/http/door.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
@@ -23,7 +25,8 @@ const rolesHere = [
   ['owner here', 'owner'],
 ] as const
 
-const { createGroup, getGroup, listGroups } = GroupsService.method
+const { createGroup, deleteGroup, getGroup, listGroups } = GroupsService.method
+const { exchange } = SecurityTokenService.method
 
 /** The number of results: v2 lists have a total; v1 lists and streams contain every result. */
 const countIn = ({ totalCount, items, documents }: JsonObject) =>
@@ -173,6 +176,69 @@ onEachStore('access', (engine) => {
       const above = { parent: platform.owner.organization, group: { name: 'a' } }
       assert.equal((await door.call(createGroup, above, caller.token)).error?.code, 7)
     }
+  })
+})
+
+onEachStore('--org-creation anyone', (engine) => {
+  let platform: Platform
+  let doors: Door[]
+  before(async () => {
+    platform = await startPlatform(engine, ['--org-creation', 'anyone'])
+    doors = [restDoor(platform.url), grpcDoor(platform.url)]
+  })
+  after(async () => {
+    for (const door of doors) door.close()
+    await platform.stop()
+  })
+
+  /** Creates an organization in each version of the API and returns the uids. */
+  const found = async (door: Door, token: string) => {
+    const v2 = await door.call(createGroup, { group: { name: 'founded' } }, token)
+    const v1 = await door.call(GroupsV1.method.create, { group: { name: 'founded' } }, token)
+    const codes = [v2.error?.code ?? 0, v1.error?.code ?? 0]
+    return { codes, uids: [v2.body?.uid, v1.body?.id] as string[] }
+  }
+
+  test('lets a workload that owns an organization create further ones, which it then owns', async () => {
+    for (const door of doors) {
+      const { token } = await platform.addIdentity(platform.owner.organization, 'owner')
+      const { codes, uids } = await found(door, token)
+      assert.deepEqual(codes, [0, 0])
+      for (const uid of uids) {
+        const child = await door.call(createGroup, { parent: uid, group: { name: 'child' } }, token)
+        assert.ok(child.body, child.error?.message)
+        const listed = await door.call(GroupsV1.method.list, { id: uid }, token)
+        assert.equal((listed.body?.items as unknown[]).length, 1)
+        await door.call(deleteGroup, { uid: child.body.uid as string }, token)
+        assert.equal((await door.call(deleteGroup, { uid }, token)).error, undefined)
+      }
+    }
+  })
+
+  test('refuses workloads that own none: with another role, only a sub-group, a limited token, or after a revocation', async () => {
+    const { organization } = platform.owner
+    const [rest] = doors as [Door]
+    const made = await rest.call(
+      createGroup,
+      { parent: organization, group: { name: 'sub' } },
+      platform.owner.token,
+    )
+    const owner = await platform.addIdentity(organization, 'owner')
+    const limited = await rest.call(
+      exchange,
+      { identity: owner.identity, scopes: [organization] },
+      owner.token,
+    )
+    const revoked = await platform.addIdentity(organization, 'owner')
+    await platform.unbind(revoked.identity)
+    for (const door of doors)
+      for (const token of [
+        (await platform.addIdentity(organization, 'editor')).token,
+        (await platform.addIdentity(organization, 'owner', String(made.body?.uid))).token,
+        String(limited.body?.token),
+        revoked.token,
+      ])
+        assert.deepEqual((await found(door, token)).codes, [7, 7])
   })
 })
 

@@ -335,7 +335,11 @@ describe('the values of settings', () => {
   })
 
   test('STEMMA_ORG_CREATION and STEMMA_LOG_LEVEL accept only listed words', () => {
-    assertRejected('STEMMA_ORG_CREATION', 'everybody', /must be one of people, nobody, not "everybody"$/)
+    assertRejected(
+      'STEMMA_ORG_CREATION',
+      'everybody',
+      /must be one of people, anyone, nobody, not "everybody"$/,
+    )
     assertRejected('STEMMA_LOG_LEVEL', 'constructor', /must be one of trace, /)
   })
 

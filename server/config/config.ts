@@ -37,7 +37,7 @@ export type Config = {
   databaseConnections: number
   errorDomain: string
   secretKey: string | undefined
-  organizationCreation: 'people' | 'nobody'
+  organizationCreation: 'people' | 'anyone' | 'nobody'
   /** The default limits on the number of resources in an organization, by name. */
   defaultLimits: [name: string, limit: number][]
   /** Documents that groups can accept. */
@@ -118,7 +118,7 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
     databaseConnections: read('databaseConnections', integer(1, 1000), 10),
     errorDomain: read('errorDomain', matching(/^[a-z0-9.-]{1,253}$/, 'must be a domain name'), ''),
     secretKey: read('secretKey', secret, undefined),
-    organizationCreation: read('organizationCreation', oneOf('people', 'nobody'), 'people'),
+    organizationCreation: read('organizationCreation', oneOf('people', 'anyone', 'nobody'), 'people'),
     defaultLimits: read('defaultLimits', limits, []),
     terms: read('terms', documents, []),
     trustedIssuers: read('trustedIssuers', issuers, []),

@@ -55,7 +55,7 @@ export const settings = {
   organizationCreation: setting(
     'STEMMA_ORG_CREATION',
     'people',
-    'who may create organizations: people or nobody',
+    'who may create organizations: people, anyone (people, and workloads that own an organization) or nobody',
   ),
   defaultLimits: setting(
     'STEMMA_DEFAULT_LIMITS',

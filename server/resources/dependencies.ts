@@ -57,7 +57,7 @@ export type WriteContext = Pick<Dependencies, 'now' | 'random'> & { access: Writ
 
 export type Settings = {
   /** Who may create organizations over the API. */
-  organizationCreation: 'people' | 'nobody'
+  organizationCreation: 'people' | 'anyone' | 'nobody'
   issuerRule: IssuerRule
   /** The issuer of this server's own tokens. */
   authUrl: string

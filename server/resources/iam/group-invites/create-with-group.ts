@@ -36,7 +36,7 @@ export function* admitToCreateWithGroup(
   const grants = yield* admitToWrite({ ...demand, scope: '', fault: undefined })
   const [capability = 0] = demand.capabilities
   if (grantedRegions(grants, demand.capabilities).length === 0) throw permissionDenied(nameOf(capability), '')
-  yield* requireMayFound(deps.settings, demand.caller)
+  yield* requireMayFound(deps.settings, grants)
   if (demand.fault) throw demand.fault
   return grants
 }

@@ -21,7 +21,7 @@ const maxDepth = 32
 export function* admitToCreate(deps: Dependencies, call: Call<CreateGroupRequest>): Work<WriteGrants> {
   const grants = yield* admitToWrite(call.demand)
   if (call.request.parent !== '') return grants
-  yield* requireMayFound(deps.settings, call.demand.caller)
+  yield* requireMayFound(deps.settings, grants)
   return grants
 }
 
