@@ -127,7 +127,7 @@ async function openApp(
   const sharing = shareLimits({ config, store, log, core, role, intervalMs: overrides.shareIntervalMs })
   const onKeyError = (err: unknown) => log.warn({ err }, 'the signing keys could not be read or rotated')
   const stopTasks = [
-    maintainKeys({ store, secret, now, random }, keys, onKeyError),
+    maintainKeys({ store, secret, tokenAlgorithm: config.tokenAlgorithm, now, random }, keys, onKeyError),
     sweepExpiredStates(store, now, log),
   ]
 

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { openPageSeals } from './aip/page-token.ts'
 import type { KeyRing } from './auth/keys/key-ring.ts'
+import type { MakeRsaKey } from './auth/keys/rsa-key.ts'
 import type { Authenticate } from './auth/tokens/authenticate.ts'
 import { openAuthenticator } from './auth/tokens/authenticate.ts'
 import type { Authentication, AuthenticationOverrides } from './authentication.ts'
@@ -44,6 +45,7 @@ import type { OtherThreads } from './wire/other-thread.ts'
 export type CoreOverrides = AuthenticationOverrides & {
   now?: () => number
   random?: RandomBytes
+  makeRsaKey?: MakeRsaKey | undefined
   checkLimits?: Partial<PoolOptions>
   refusalLog?: Partial<RefusalLogOptions>
   /** A monotonic clock in milliseconds, for the duration and the rate of calls. */
@@ -91,9 +93,9 @@ const monotonicNow = () => performance.now()
 
 export async function openCore(options: CoreOptions, overrides: CoreOverrides = {}): Promise<Core> {
   const { config, log, store, otherThreads, maxListRows } = options
-  const { now = Date.now, random = pooled(randomBytes), clock = monotonicNow } = overrides
+  const { now = Date.now, random = pooled(randomBytes), clock = monotonicNow, makeRsaKey } = overrides
   const groupLimits = groupLimitsOf(config)
-  const { keys, secret } = await prepareStore(config, store, { now, random })
+  const { keys, secret } = await prepareStore(config, store, { now, random, makeRsaKey })
   const checks = openChecks(overrides.checkLimits)
   const refusals = openRefusalLog(log, overrides.refusalLog)
   const { rates, maxCallsPerCaller: maxRunning } = config

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { KeyRing } from './auth/keys/key-ring.ts'
 import { openKeyRing } from './auth/keys/key-ring.ts'
+import type { MakeRsaKey } from './auth/keys/rsa-key.ts'
 import type { Config } from './config/config.ts'
 import type { RandomBytes } from './crypto/random.ts'
 import type { Secret } from './crypto/secret.ts'
@@ -19,6 +20,7 @@ import { openPostgres } from './store/postgres/postgres.ts'
 import { makePrivate } from './store/sqlite/private-files.ts'
 import type { SqliteOptions } from './store/sqlite/sqlite.ts'
 import { openSqlite } from './store/sqlite/sqlite.ts'
+import { storeFile } from './store/sqlite/store-file.ts'
 
 /** The kinds whose rows are counted in the tally. */
 export const talliedKinds = resources.map(({ kind }) => kind.table.name)
@@ -41,18 +43,21 @@ export function openStore(config: Config, log?: Log, options: StoreOptions = {})
   return openSqlite(join(config.dataDir, storeFile), options)
 }
 
-const storeFile = 'stemma.db'
 const privateFiles = [storeFile, `${storeFile}-wal`, `${storeFile}-shm`, 'secret.key']
+
+type PrepareOptions = { now?: () => number; random?: RandomBytes; makeRsaKey?: MakeRsaKey | undefined }
 
 /** Migrates the store, brings its rows up to date, and opens its keys. */
 export async function prepareStore(
   config: Config,
   store: Store,
-  { now = Date.now, random = randomBytes }: { now?: () => number; random?: RandomBytes } = {},
+  { now = Date.now, random = randomBytes, makeRsaKey }: PrepareOptions = {},
 ): Promise<{ keys: KeyRing; secret: Secret; applied: string[] }> {
   const applied = await store.migrate(loadMigrations())
   for (const { kind } of resources) await rerenderRows(store, startAccess, kind)
   for (const { onStart } of resources) await onStart?.(store, startAccess)
   const secret = makeSecret(config.secretKey ?? readSecretFile(config.dataDir, random), random)
-  return { keys: await openKeyRing({ store, secret, now, random }), secret, applied }
+  const { tokenAlgorithm } = config
+  const keys = await openKeyRing({ store, secret, tokenAlgorithm, now, random, makeRsaKey })
+  return { keys, secret, applied }
 }

@@ -46,8 +46,8 @@ export type AttackedPlatform = {
   stop(): Promise<void>
 }
 
-export async function startAttackedPlatform(engine: Engine): Promise<AttackedPlatform> {
-  const platform = await startPlatform(engine)
+export async function startAttackedPlatform(engine: Engine, args: string[] = []): Promise<AttackedPlatform> {
+  const platform = await startPlatform(engine, args)
   const { organization, token } = platform.owner
   const door = restDoor(platform.url)
   const request = { parent: organization, group: { name: 'attacked', description: 'as it was' } }

@@ -6,7 +6,9 @@ import { after, before, test } from 'node:test'
 import type { JWTPayload } from 'jose'
 import { SignJWT } from 'jose'
 import { Code } from '../../server/aip/code.ts'
+import type { TokenAlgorithm } from '../../server/auth/keys/signing-key.ts'
 import { sql } from '../../server/store/sql.ts'
+import type { Engine } from '../../server/testing/stores.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { AttackedPlatform } from './hostile.ts'
 import { assertRefused, assertRestRefused, startAttackedPlatform } from './hostile.ts'
@@ -15,10 +17,13 @@ const groups = '/iam/v2beta1/groups'
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const now = () => Math.floor(Date.now() / 1000)
 
-onEachStore('hostile credentials are refused', (engine) => {
+for (const algorithm of ['RS256', 'ES256'] as const)
+  onEachStore(`hostile credentials are refused with ${algorithm}`, (engine) => attack(engine, algorithm))
+
+function attack(engine: Engine, algorithm: TokenAlgorithm): void {
   let attacked: AttackedPlatform
   before(async () => {
-    attacked = await startAttackedPlatform(engine)
+    attacked = await startAttackedPlatform(engine, ['--token-algorithm', algorithm])
   })
   after(() => attacked.stop())
 
@@ -31,7 +36,7 @@ onEachStore('hostile credentials are refused', (engine) => {
     exp: now() + 3600,
     jti: randomUUID(),
   })
-  const header = () => ({ alg: 'ES256', typ: 'at+jwt', kid: attacked.platform.keys.signing().kid })
+  const header = () => ({ alg: algorithm, typ: 'at+jwt', kid: attacked.platform.keys.signing().kid })
 
   /** A token that is signed with the platform's key, so that only the changed claim makes it invalid. */
   const signed = (changes: Record<string, unknown> = {}, headerChanges: Record<string, unknown> = {}) => {
@@ -123,10 +128,14 @@ onEachStore('hostile credentials are refused', (engine) => {
     const { kid, publicJwk } = attacked.platform.keys.signing()
     const publicKey = createPublicKey({ key: publicJwk as JsonWebKey, format: 'jwk' })
     const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString()
-    const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const stranger =
+      algorithm === 'RS256'
+        ? generateKeyPairSync('rsa', { modulusLength: 2048 })
+        : generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const byStranger = (text: string) =>
       sign('sha256', Buffer.from(text), { key: stranger.privateKey, dsaEncoding: 'ieee-p1363' })
     const jwk = stranger.publicKey.export({ format: 'jwk' })
+    const otherAlgorithm = algorithm === 'RS256' ? 'ES256' : 'RS256'
     const [ownerHead, ownerPayload, ownerSignature] = attacked.platform.owner.token.split('.') as [
       string,
       string,
@@ -156,7 +165,8 @@ onEachStore('hostile credentials are refused', (engine) => {
         jku: 'http://127.0.0.1:1/keys',
         x5u: 'file:///etc/passwd',
       }),
-      'another algorithm': foreignToken({ alg: 'RS256' }),
+      'another algorithm': foreignToken({ alg: otherAlgorithm }),
+      'another algorithm with our signature': `${encode({ ...head, alg: otherAlgorithm })}.${ownerPayload}.${ownerSignature}`,
       'an unknown key id': foreignToken({ kid: 'unknown' }),
       'no key id': foreignToken({ kid: undefined }),
       'a key id with a path': foreignToken({ kid: '../../../../etc/passwd' }),
@@ -168,7 +178,7 @@ onEachStore('hostile credentials are refused', (engine) => {
       'another header': `${encode({ ...head, more: 1 })}.${ownerPayload}.${ownerSignature}`,
       'a cut signature': attacked.platform.owner.token.slice(0, -4),
       'a longer signature': `${attacked.platform.owner.token}AAAA`,
-      'a header that is no object': `${encode(['ES256'])}.${payload}.${ownerSignature}`,
+      'a header that is no object': `${encode([algorithm])}.${payload}.${ownerSignature}`,
       'a header that is no JSON': `${Buffer.from('{').toString('base64url')}.${payload}.${ownerSignature}`,
     }
     for (const [what, token] of Object.entries(tokens)) await assertRefusedEverywhere(`Bearer ${token}`, what)
@@ -224,4 +234,4 @@ onEachStore('hostile credentials are refused', (engine) => {
     assert.equal((await attacked.rest({ target: groups })).status, 200)
     assert.equal(await attacked.grpc('ListGroups', Buffer.of()), undefined)
   })
-})
+}

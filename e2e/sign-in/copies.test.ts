@@ -125,7 +125,8 @@ onEachStore('sign-in', (engine) => {
       const { config } = settings(0)
       const store = openStore(config)
       const { secret, keys } = await prepareStore(config, store)
-      await rotateKeys({ store, secret, now: Date.now, random: randomBytes }, true)
+      const { tokenAlgorithm } = config
+      await rotateKeys({ store, secret, tokenAlgorithm, now: Date.now, random: randomBytes }, true)
       await keys.reload()
       const { tokens: oldTokens } = await signIn({ url } as Platform, ada)
       const [row] = await store.query(sql`select identity from accounts where email = ${ada}`)

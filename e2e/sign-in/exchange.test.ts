@@ -79,7 +79,7 @@ onEachStore('the token exchange', (engine) => {
       assert.ok(jti)
       assert.deepEqual(
         [decodeProtectedHeader(token).typ, decodeProtectedHeader(token).alg],
-        ['at+jwt', 'ES256'],
+        ['at+jwt', 'RS256'],
       )
       assert.equal(await countGroups(token), '1')
     }

@@ -39,7 +39,7 @@ onEachStore('sign-in with a password', (engine) => {
     assert.equal(tokens.claims()?.sub, identity)
     assert.equal(tokens.claims()?.email, ada)
     const header = decodeProtectedHeader(tokens.access_token)
-    assert.deepEqual([header.typ, header.alg], ['at+jwt', 'ES256'])
+    assert.deepEqual([header.typ, header.alg], ['at+jwt', 'RS256'])
     assert.equal(decodeProtectedHeader(tokens.id_token ?? '').alg, 'RS256')
     const claims = decodeJwt(tokens.access_token)
     assert.equal(claims.aud, platform.config.baseUrl)

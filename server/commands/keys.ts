@@ -13,8 +13,10 @@ With --revoke, the new keys come into use at once and all tokens signed with the
     const { config, flags, positionals } = readConfig(context.env, args, { revoke: { type: 'boolean' } })
     if (positionals.join(' ') !== 'rotate') throw usageOf(keys)
     const shouldRevoke = flags.revoke === true
+    const { tokenAlgorithm } = config
+    const { now, random } = context
     await withPreparedStore(config, context, ({ store, secret }) =>
-      rotateKeys({ store, secret, now: context.now, random: context.random }, shouldRevoke),
+      rotateKeys({ store, secret, tokenAlgorithm, now, random }, shouldRevoke),
     )
     context.stdout.write(
       shouldRevoke

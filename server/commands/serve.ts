@@ -1,9 +1,11 @@
 import type { App } from '../app.ts'
+import { makeRsaKeyEarly } from '../auth/keys/rsa-key.ts'
 import { onNpmShellEnd } from '../bin/npm-shell.mjs'
 import type { Config } from '../config/config.ts'
 import { readConfig } from '../config/config.ts'
 import type { Log } from '../log.ts'
 import { openLog } from '../log.ts'
+import { hasStoreFile } from '../store/sqlite/store-file.ts'
 import type { Command } from './command.ts'
 
 export const serve: Command = {
@@ -29,7 +31,12 @@ export const serve: Command = {
 
 /** Loads the server only now, because other commands start faster without it. */
 async function start(config: Config, log: Log): Promise<Running> {
-  if (config.workers === 1) return (await import('../app.ts')).startApp(config, log)
+  if (config.workers === 1) {
+    // A new store needs an RSA key. It is made in another thread while this one loads the server.
+    const isNewStore = !config.databaseUrl && !hasStoreFile(config.dataDir)
+    const makeRsaKey = isNewStore ? makeRsaKeyEarly() : undefined
+    return (await import('../app.ts')).startApp(config, log, { makeRsaKey })
+  }
   // Workers check the default limits as well, but an error in a worker would be logged as a fault of the server, not reported as a wrong setting.
   if (config.defaultLimits.length > 0) (await import('../settings.ts')).groupLimitsOf(config)
   return (await import('../start-workers.ts')).startServerWithWorkers(config, log)

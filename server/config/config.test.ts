@@ -47,6 +47,7 @@ describe('settings', () => {
       errorDomain: 'iam.stemma.dev',
       secretKey: undefined,
       organizationCreation: 'people',
+      tokenAlgorithm: 'RS256',
       defaultLimits: [],
       terms: [],
       trustedIssuers: [],
@@ -83,6 +84,7 @@ describe('settings', () => {
       STEMMA_DATABASE_CONNECTIONS: '3',
       STEMMA_ERROR_DOMAIN: 'iam.example.com',
       STEMMA_ORG_CREATION: 'nobody',
+      STEMMA_TOKEN_ALGORITHM: 'ES256',
       STEMMA_DEFAULT_LIMITS: 'groups=100',
       STEMMA_TERMS: 'tou.v1=https://example.com/terms, dpa',
       STEMMA_TRUSTED_ISSUERS: 'http://dex.internal:5556/dex, https://idp.internal/',
@@ -113,6 +115,7 @@ describe('settings', () => {
       errorDomain: 'iam.example.com',
       secretKey: secret,
       organizationCreation: 'nobody',
+      tokenAlgorithm: 'ES256',
       defaultLimits: [['groups', 100]],
       terms: [
         { id: 'tou.v1', url: 'https://example.com/terms' },
@@ -334,12 +337,14 @@ describe('the values of settings', () => {
     assert.equal(faultsOf({ DATABASE_URL: database, STEMMA_SECRET_KEY: 'x' }).length, 1)
   })
 
-  test('STEMMA_ORG_CREATION and STEMMA_LOG_LEVEL accept only listed words', () => {
+  test('STEMMA_ORG_CREATION, STEMMA_TOKEN_ALGORITHM and STEMMA_LOG_LEVEL accept only listed words', () => {
     assertRejected(
       'STEMMA_ORG_CREATION',
       'everybody',
       /must be one of people, anyone, nobody, not "everybody"$/,
     )
+    for (const algorithm of ['none', 'HS256', 'es256', 'PS256'])
+      assertRejected('STEMMA_TOKEN_ALGORITHM', algorithm, /must be one of RS256, ES256, not /)
     assertRejected('STEMMA_LOG_LEVEL', 'constructor', /must be one of trace, /)
   })
 

@@ -38,6 +38,8 @@ export type Config = {
   errorDomain: string
   secretKey: string | undefined
   organizationCreation: 'people' | 'anyone' | 'nobody'
+  /** The algorithm that signs access tokens. */
+  tokenAlgorithm: 'RS256' | 'ES256'
   /** The default limits on the number of resources in an organization, by name. */
   defaultLimits: [name: string, limit: number][]
   /** Documents that groups can accept. */
@@ -119,6 +121,7 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
     errorDomain: read('errorDomain', matching(/^[a-z0-9.-]{1,253}$/, 'must be a domain name'), ''),
     secretKey: read('secretKey', secret, undefined),
     organizationCreation: read('organizationCreation', oneOf('people', 'anyone', 'nobody'), 'people'),
+    tokenAlgorithm: read('tokenAlgorithm', oneOf('RS256', 'ES256'), 'RS256'),
     defaultLimits: read('defaultLimits', limits, []),
     terms: read('terms', documents, []),
     trustedIssuers: read('trustedIssuers', issuers, []),

@@ -57,6 +57,11 @@ export const settings = {
     'people',
     'who may create organizations: people, anyone (people, and workloads that own an organization) or nobody',
   ),
+  tokenAlgorithm: setting(
+    'STEMMA_TOKEN_ALGORITHM',
+    'RS256',
+    'the algorithm that signs access tokens: RS256, which every verifier supports, or ES256, which takes less CPU time',
+  ),
   defaultLimits: setting(
     'STEMMA_DEFAULT_LIMITS',
     '',

@@ -3,9 +3,9 @@ import { createSecretKey } from 'node:crypto'
 import type { JWK } from 'jose'
 import type { PageKey, PageKeys } from '../../aip/page-token.ts'
 import type { SigningKey } from './signing-key.ts'
-import { idTokenAlgorithm, importSigningKey, signingAlgorithm } from './signing-key.ts'
+import { importSigningKey } from './signing-key.ts'
 import type { KeyDependencies, KeyPurpose } from './stored-keys.ts'
-import { ensureKey, keyPurposes, readKeys, retentionTime } from './stored-keys.ts'
+import { algorithmOf, insertMissingKeys, readKeys, requiredPurposes, retentionTime } from './stored-keys.ts'
 
 export type KeyRing = {
   /** The key that signs access tokens now. */
@@ -14,6 +14,7 @@ export type KeyRing = {
   idTokenSigning(): SigningKey
   /** The public keys that a client may need to verify a token, including those that will be used next. */
   published(): readonly JWK[]
+  /** Finds a key of any algorithm, so that tokens stay valid when the setting of the algorithm changes. */
   findSigning(kid: string): SigningKey | undefined
   page: PageKeys
   /** Reads the keys again, because another copy of the server may have made new ones. */
@@ -21,17 +22,23 @@ export type KeyRing = {
 }
 
 type RetirablePageKey = PageKey & { retireTime: number }
-type Keys = { signing: SigningKey[]; idTokens: SigningKey[]; page: RetirablePageKey[] }
+type Keys = {
+  sign: SigningKey[]
+  id: SigningKey[]
+  page: RetirablePageKey[]
+  /** Those of `sign` and `id`. */
+  signing: SigningKey[]
+}
 
 export async function openKeyRing(deps: KeyDependencies): Promise<KeyRing> {
-  const { now } = deps
-  await Promise.all(keyPurposes.map((purpose) => ensureKey(deps, purpose)))
+  const { now, tokenAlgorithm } = deps
+  const purpose = tokenAlgorithm === algorithmOf.sign ? 'sign' : 'id'
   let keys = await loadKeys(deps)
   const isLive = ({ retireTime }: SigningKey) => retireTime + retentionTime.sign > now()
   return {
-    signing: () => inUse(keys.signing, now()),
-    idTokenSigning: () => inUse(keys.idTokens, now()),
-    published: () => [...keys.signing, ...keys.idTokens].filter(isLive).map(({ publicJwk }) => publicJwk),
+    signing: () => inUse(keys[purpose], now()),
+    idTokenSigning: () => inUse(keys.id, now()),
+    published: () => keys.signing.filter(isLive).map(({ publicJwk }) => publicJwk),
     findSigning: (kid) => keys.signing.find((key) => key.kid === kid && isLive(key)),
     page: {
       get current() {
@@ -45,12 +52,26 @@ export async function openKeyRing(deps: KeyDependencies): Promise<KeyRing> {
   }
 }
 
+/**
+ * Reads the keys, and makes those that are missing: the store may be new, or a copy with another setting may have
+ * retired or revoked a key that it does not need (rotation.ts).
+ */
 async function loadKeys(deps: KeyDependencies): Promise<Keys> {
+  const keys = await readKeyRing(deps)
+  const missing = requiredPurposes(deps.tokenAlgorithm).filter(
+    (purpose) => !keys[purpose].some(({ retireTime }) => retireTime === Number.POSITIVE_INFINITY),
+  )
+  if (missing.length === 0) return keys
+  await insertMissingKeys(deps, missing)
+  return readKeyRing(deps)
+}
+
+async function readKeyRing(deps: KeyDependencies): Promise<Keys> {
   const stored = await readKeys(deps)
   const keysFor = (purpose: KeyPurpose) => stored.filter((key) => key.purpose === purpose)
-  const [signing, idTokens] = await Promise.all([
-    Promise.all(keysFor('sign').map((key) => importSigningKey(key, signingAlgorithm))),
-    Promise.all(keysFor('id').map((key) => importSigningKey(key, idTokenAlgorithm))),
+  const [sign, id] = await Promise.all([
+    Promise.all(keysFor('sign').map((key) => importSigningKey(key, algorithmOf.sign))),
+    Promise.all(keysFor('id').map((key) => importSigningKey(key, algorithmOf.id))),
   ])
   const page = keysFor('page').map(({ kid, plain, retireTime }) => ({
     ...{ kid, secret: createSecretKey(plain), retireTime },
@@ -58,7 +79,7 @@ async function loadKeys(deps: KeyDependencies): Promise<Keys> {
       return retireTime <= deps.now()
     },
   }))
-  return { signing, idTokens, page }
+  return { sign, id, page, signing: [...id, ...sign] }
 }
 
 /** The oldest key that is not retired. */

@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
+import { readConfig } from '../../config/config.ts'
+import { openStore, prepareStore } from '../../storage.ts'
 import { grpcDoor, restDoor } from '../../testing/doors.ts'
 import type { Platform } from '../../testing/platform.ts'
 import { startPlatform } from '../../testing/platform.ts'
-import { onEachStore } from '../../testing/stores.ts'
+import { onEachStore, temporaryStore } from '../../testing/stores.ts'
 import { mintToken } from '../tokens/mint.ts'
+import type { KeyRing } from './key-ring.ts'
 import { openKeyRing } from './key-ring.ts'
 import { rotateKeys } from './rotation.ts'
+import { makeRsaKey, makeRsaKeyEarly } from './rsa-key.ts'
+import type { TokenAlgorithm } from './signing-key.ts'
 import type { KeyDependencies } from './stored-keys.ts'
 
 const { listGroups } = GroupsService.method
@@ -21,9 +26,25 @@ onEachStore('keys of the server', (engine) => {
   })
   after(() => platform.stop())
 
-  const depsAt = (now: () => number): KeyDependencies => ({
-    ...{ store: platform.store, secret: platform.secret, now, random: randomBytes },
+  const depsAt = (now: () => number, tokenAlgorithm: TokenAlgorithm = 'RS256'): KeyDependencies => ({
+    ...{ store: platform.store, secret: platform.secret, tokenAlgorithm, now, random: randomBytes },
   })
+
+  const mintWith = (keys: KeyRing) => {
+    const { authUrl, baseUrl } = platform.config
+    const signer = { keys, authUrl, now: Date.now, random: randomBytes }
+    return mintToken(signer, { identity: platform.owner.identity, audience: baseUrl })
+  }
+
+  const assertAccepted = async (...tokens: string[]) => {
+    for (const door of [restDoor(platform.url), grpcDoor(platform.url)]) {
+      for (const token of tokens) {
+        const { body, error } = await door.call(listGroups, {}, token)
+        assert.ok(body, error?.message)
+      }
+      door.close()
+    }
+  }
 
   const fetchKeySet = async () => {
     const document = (await (await fetch(`${platform.url}/.well-known/openid-configuration`)).json()) as {
@@ -39,7 +60,10 @@ onEachStore('keys of the server', (engine) => {
 
   test('that sign are published without their private part', async () => {
     const keySet = await fetchKeySet()
-    assert.deepEqual(Object.keys(keySet.keys[0] ?? {}).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
+    assert.deepEqual(
+      keySet.keys.map((key) => Object.keys(key).sort()),
+      [['alg', 'e', 'kid', 'kty', 'n', 'use']],
+    )
     const { payload } = await jwtVerify(platform.owner.token, createLocalJWKSet(keySet), { typ: 'at+jwt' })
     assert.equal(payload.sub, platform.owner.identity)
   })
@@ -47,15 +71,12 @@ onEachStore('keys of the server', (engine) => {
   test('that sign are published before they are used, and stay published as long as their tokens are valid', async () => {
     let time = Date.now()
     const ring = await openKeyRing(depsAt(() => time))
-    const { authUrl, baseUrl } = platform.config
-    const signer = { keys: ring, authUrl, now: Date.now, random: randomBytes }
-    const mint = () => mintToken(signer, { identity: platform.owner.identity, audience: baseUrl })
+    const mint = () => mintWith(ring)
     const kidOf = (token: string) => decodeProtectedHeader(token).kid
     const oldToken = await mint()
     await rotateKeys(depsAt(Date.now), false)
     await ring.reload()
-    // A key for access tokens and a key for id tokens, each with its successor.
-    assert.equal(ring.published().length, 2 * 2)
+    assert.equal(ring.published().length, 2, 'the key and its successor')
     assert.equal(kidOf(await mint()), kidOf(oldToken))
     const oldPage = ring.page.current.kid
     time += 11 * 60_000
@@ -66,13 +87,10 @@ onEachStore('keys of the server', (engine) => {
     assert.ok(ring.findSigning(kidOf(oldToken) ?? ''))
     time += 3 * 60 * 60_000
     assert.equal(ring.findSigning(kidOf(oldToken) ?? ''), undefined, 'all its tokens have expired')
-    assert.equal(ring.published().length, 2)
+    assert.equal(ring.published().length, 1)
     // The running server has not read the new keys yet; an unknown kid makes it read them.
-    for (const door of [restDoor(platform.url), grpcDoor(platform.url)]) {
-      for (const token of [oldToken, newToken]) assert.ok((await door.call(listGroups, {}, token)).body)
-      door.close()
-    }
-    assert.equal((await fetchKeySet()).keys.length, 2 * 2)
+    await assertAccepted(oldToken, newToken)
+    assert.equal((await fetchKeySet()).keys.length, 2)
   })
 
   test('that are revoked are replaced at once', async () => {
@@ -81,7 +99,8 @@ onEachStore('keys of the server', (engine) => {
     await rotateKeys(depsAt(Date.now), true)
     await ring.reload()
     const kids = ring.published().map(({ kid }) => kid)
-    assert.deepEqual(kids, [ring.signing().kid, ring.idTokenSigning().kid])
+    assert.deepEqual(kids, [ring.signing().kid])
+    assert.equal(ring.idTokenSigning().kid, ring.signing().kid, 'one key signs access tokens and id tokens')
     assert.ok(!kids.some((kid) => old.includes(kid)))
   })
 
@@ -91,4 +110,80 @@ onEachStore('keys of the server', (engine) => {
     assert.ok(ring.signing())
     assert.ok(ring.page.current)
   })
+
+  describe('of another algorithm than the setting', () => {
+    test('sign tokens that stay valid, and are published, until they are retired', async () => {
+      let time = Date.now()
+      const es256 = await openKeyRing(depsAt(() => time, 'ES256'))
+      const rs256 = await openKeyRing(depsAt(() => time))
+      const tokens = [await mintWith(es256), await mintWith(rs256)]
+      assert.deepEqual(
+        tokens.map((token) => decodeProtectedHeader(token).alg),
+        ['ES256', 'RS256'],
+      )
+      await assertAccepted(...tokens)
+      const algorithmsOf = (ring: KeyRing) => new Set(ring.published().map(({ alg }) => alg))
+      assert.deepEqual(algorithmsOf(rs256), new Set(['RS256', 'ES256']))
+      await rotateKeys(
+        depsAt(() => time),
+        false,
+      )
+      await rs256.reload()
+      assert.deepEqual(algorithmsOf(rs256), new Set(['RS256', 'ES256']))
+      assert.ok(rs256.findSigning(es256.signing().kid))
+      time += 3 * 60 * 60_000
+      assert.deepEqual(algorithmsOf(rs256), new Set(['RS256']), 'all tokens of the ES256 key have expired')
+    })
+
+    test('are made again if a copy with another setting, or the operator, has revoked them', async () => {
+      const ring = await openKeyRing(depsAt(Date.now, 'ES256'))
+      const old = ring.signing().kid
+      for (const isRevoked of [false, true]) {
+        await rotateKeys(depsAt(Date.now), isRevoked)
+        await ring.reload()
+        assert.equal(ring.signing().kid === old, !isRevoked)
+        const later = await openKeyRing(depsAt(() => Date.now() + 60 * 60_000, 'ES256'))
+        assert.notEqual(later.signing().kid, old, 'there is a successor')
+      }
+    })
+  })
+})
+
+onEachStore('a new store', (engine) => {
+  test('gets one RSA key, which signs access tokens and id tokens, and an ES256 key only if that is set', async () => {
+    for (const [algorithm, published] of [
+      ['RS256', ['RS256']],
+      ['ES256', ['RS256', 'ES256']],
+    ] as const) {
+      const temporary = await temporaryStore(engine)
+      const { config } = readConfig({}, [...temporary.settings, '--token-algorithm', algorithm])
+      const store = openStore(config)
+      let count = 0
+      const countingMake = () => {
+        count++
+        return makeRsaKey()
+      }
+      const open = async () => (await prepareStore(config, store, { makeRsaKey: countingMake })).keys
+      try {
+        const keys = await open()
+        assert.deepEqual(
+          keys.published().map(({ alg }) => alg),
+          published,
+        )
+        assert.deepEqual([keys.signing().algorithm, keys.idTokenSigning().algorithm], [algorithm, 'RS256'])
+        assert.deepEqual((await open()).published(), keys.published(), 'the keys are stored')
+        assert.equal(count, 1)
+      } finally {
+        await store.close()
+        await temporary.remove()
+      }
+    }
+  })
+})
+
+test('an RSA key that is begun early is used once', async () => {
+  let count = 0
+  const make = makeRsaKeyEarly(async () => ({ kty: 'RSA', n: String(++count) }))
+  assert.equal(count, 1, 'it is begun before it is needed')
+  assert.deepEqual([(await make()).n, (await make()).n, count], ['1', '2', 2])
 })

@@ -2,7 +2,7 @@
 import { raw, sql } from '../../store/sql.ts'
 import type { KeyRing } from './key-ring.ts'
 import type { KeyDependencies } from './stored-keys.ts'
-import { insertKey, keyPurposes, makeKey, retentionTime } from './stored-keys.ts'
+import { insertKey, keyPurposes, makeKey, requiredPurposes, retentionTime } from './stored-keys.ts'
 
 const minute = 60_000
 /**
@@ -13,17 +13,20 @@ const activationDelay = 10 * minute
 const reloadInterval = minute
 const maxAge = 90 * 24 * 60 * minute
 
-/** Makes new keys. The old ones are used for another ten minutes, or deleted at once if `isRevoked`. */
+/**
+ * Makes new keys. The old ones are used for another ten minutes, or deleted at once if `isRevoked`. A key that the
+ * setting `tokenAlgorithm` does not need gets no successor. A copy of the server with another setting makes one when it
+ * reads the keys again (key-ring.ts).
+ */
 export async function rotateKeys(deps: KeyDependencies, isRevoked: boolean): Promise<void> {
-  const { store, now } = deps
-  const newKeys = await Promise.all(keyPurposes.map((purpose) => makeKey(deps, purpose)))
+  const { store, now, tokenAlgorithm } = deps
+  const newKeys = await Promise.all(requiredPurposes(tokenAlgorithm).map((purpose) => makeKey(deps, purpose)))
   const time = now()
   await store.write(function* () {
     // Several copies may rotate at the same time; the lock makes them do so one after the other. PostgreSQL runs only the
     // lock, because `--` hides the rest of the line. SQLite runs only `select 1`.
     yield raw('/*pg lock table keys in exclusive mode -- */ select 1')
-    for (const key of newKeys) {
-      const { purpose } = key
+    for (const purpose of keyPurposes) {
       if (isRevoked) yield sql`delete from keys where purpose = ${purpose}`
       else {
         yield sql`delete from keys
@@ -31,8 +34,8 @@ export async function rotateKeys(deps: KeyDependencies, isRevoked: boolean): Pro
         yield sql`update keys set retire_time = ${time + activationDelay}
           where purpose = ${purpose} and (retire_time is null or retire_time > ${time + activationDelay})`
       }
-      yield insertKey(key, time)
     }
+    for (const key of newKeys) yield insertKey(key, time)
   })
 }
 

@@ -5,13 +5,34 @@ import type { Secret } from '../../crypto/secret.ts'
 import type { Store } from '../../store/db.ts'
 import type { Sql } from '../../store/sql.ts'
 import { sql } from '../../store/sql.ts'
-import { idTokenAlgorithm, makeSigningKey, signingAlgorithm } from './signing-key.ts'
+import type { MakeRsaKey } from './rsa-key.ts'
+import { makeRsaKey } from './rsa-key.ts'
+import type { TokenAlgorithm } from './signing-key.ts'
+import { idTokenAlgorithm, makeSigningKey } from './signing-key.ts'
 
-export type KeyDependencies = { store: Store; secret: Secret; now(): number; random: RandomBytes }
+export type KeyDependencies = {
+  store: Store
+  secret: Secret
+  /** The algorithm of new access tokens. */
+  tokenAlgorithm: TokenAlgorithm
+  now(): number
+  random: RandomBytes
+  makeRsaKey?: MakeRsaKey | undefined
+}
 
-/** `sign` signs access tokens, `id` signs id tokens, `page` encrypts page tokens. */
+/**
+ * `id` signs id tokens, and access tokens with RS256: generating an RSA key takes long, so one key serves both. `sign`
+ * signs access tokens with ES256. `page` encrypts page tokens.
+ */
 export const keyPurposes = ['sign', 'id', 'page'] as const
 export type KeyPurpose = (typeof keyPurposes)[number]
+
+/** The purposes for which there is always a key. A key for `sign` from an earlier setting is used until it is retired. */
+export const requiredPurposes = (algorithm: TokenAlgorithm): readonly KeyPurpose[] =>
+  keyPurposes.filter((purpose) => purpose !== 'sign' || algorithm === algorithmOf.sign)
+
+/** The algorithms of the keys that sign. */
+export const algorithmOf = { sign: 'ES256', id: idTokenAlgorithm } as const
 
 const hour = 60 * 60_000
 
@@ -52,26 +73,26 @@ function unwrap(secret: Secret, kid: string, wrapped: Uint8Array): Buffer {
   }
 }
 
-/** Makes a key for a purpose that has none. If several copies of the server start together, only one key is stored. */
-export async function ensureKey(deps: KeyDependencies, purpose: KeyPurpose): Promise<void> {
-  const { store, now } = deps
-  const present = await store.query(
-    sql`select kid from keys where purpose = ${purpose} and retire_time is null`,
-  )
-  if (present.length > 0) return
-  const statement = insertKey(await makeKey(deps, purpose), now())
-  await store.write(function* () {
-    yield sql`${statement} on conflict do nothing`
+/** Makes keys for purposes that have none. If several copies of the server do this together, only one key is stored. */
+export async function insertMissingKeys(
+  deps: KeyDependencies,
+  purposes: readonly KeyPurpose[],
+): Promise<void> {
+  const keys = await Promise.all(purposes.map((purpose) => makeKey(deps, purpose)))
+  const time = deps.now()
+  await deps.store.write(function* () {
+    for (const key of keys) yield sql`${insertKey(key, time)} on conflict do nothing`
   })
 }
 
 export type NewKey = { kid: string; purpose: KeyPurpose; wrapped: Uint8Array }
 
-export async function makeKey({ secret, random }: KeyDependencies, purpose: KeyPurpose): Promise<NewKey> {
+export async function makeKey(deps: KeyDependencies, purpose: KeyPurpose): Promise<NewKey> {
+  const { secret, random } = deps
   const { kid, plain } =
     purpose === 'page'
       ? { kid: newPageKid(random), plain: random(32) }
-      : await makeSigningKey(purpose === 'sign' ? signingAlgorithm : idTokenAlgorithm)
+      : await makeSigningKey(algorithmOf[purpose], deps.makeRsaKey ?? makeRsaKey)
   return { kid, purpose, wrapped: secret.seal(kid, plain) }
 }
 

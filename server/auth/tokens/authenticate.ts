@@ -8,7 +8,6 @@ import type { Caller } from '../../wire/caller.ts'
 import type { MaybePromise } from '../../wire/maybe-promise.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { openKeyFinder } from '../keys/key-ring.ts'
-import { signingAlgorithm } from '../keys/signing-key.ts'
 import { invalidToken } from './invalid-token.ts'
 import { tokenType } from './mint.ts'
 import { signInOf } from './sign-in-claim.ts'
@@ -45,7 +44,7 @@ export function openAuthenticator(keys: KeyRing, parties: TokenParties, now: () 
     if (!key) throw foreignToken
     const { payload } = await jwtVerify(token, key.publicKey, {
       ...parties,
-      algorithms: [signingAlgorithm],
+      algorithms: [key.algorithm],
       typ: tokenType,
       requiredClaims: ['sub', 'exp', 'iat'],
       currentDate: new Date(now()),
@@ -71,7 +70,7 @@ const malformedHeader = constant(invalidToken('the Authorization header must be 
 const malformedToken = constant(invalidToken('the token is not a JSON Web Token'))
 const foreignToken = constant(invalidToken('the token was not signed by this service'))
 
-/** The second half of the signature: as unique as the whole header, and faster to hash. */
+/** The end of the signature, 32 bytes of it: as unique as the whole header, and faster to hash. */
 const cacheKeyOf = (authorization: string) => authorization.slice(-43)
 
 function bearerOf(authorization: string): string {

@@ -3,7 +3,6 @@ import { SignJWT } from 'jose'
 import type { RandomBytes } from '../../crypto/random.ts'
 import type { SignIn, TokenLimits } from '../../wire/caller.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
-import { signingAlgorithm } from '../keys/signing-key.ts'
 import { signInClaim } from './sign-in-claim.ts'
 
 export const tokenLifetimeSeconds = 3600
@@ -34,7 +33,7 @@ export async function mintToken(
   { keys, authUrl, now, random }: MintDependencies,
   { identity, audience, act, email, limits = {}, signIn, expires }: NewToken,
 ): Promise<string> {
-  const { kid, privateKey } = keys.signing()
+  const { kid, algorithm, privateKey } = keys.signing()
   const issued = Math.floor(now() / 1000)
   const { scopes, capabilities } = limits
   const claims = {
@@ -46,7 +45,7 @@ export async function mintToken(
     ...(capabilities && { cap: capabilities }),
   }
   return new SignJWT(claims)
-    .setProtectedHeader({ alg: signingAlgorithm, typ: tokenType, kid })
+    .setProtectedHeader({ alg: algorithm, typ: tokenType, kid })
     .setIssuer(authUrl)
     .setAudience(audience)
     .setSubject(identity)

@@ -9,7 +9,6 @@ import type { SignIn } from '../../wire/caller.ts'
 import { throwUnverifiable } from '../foreign-tokens/unverifiable.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { openKeyFinder } from '../keys/key-ring.ts'
-import { signingAlgorithm } from '../keys/signing-key.ts'
 import { tokenType } from './mint.ts'
 import { signInOf } from './sign-in-claim.ts'
 
@@ -36,7 +35,7 @@ export function openVerifyOwn({ store, keys, authUrl, audiences, now }: VerifyOw
 
   return async (token) => {
     const { payload } = await jwtVerify(token, getKey, {
-      ...{ issuer: authUrl, audience: [...audiences], typ: tokenType, algorithms: [signingAlgorithm] },
+      ...{ issuer: authUrl, audience: [...audiences], typ: tokenType, algorithms: ['RS256', 'ES256'] },
       requiredClaims: ['exp', 'iat', 'sub', 'aud'],
       currentDate: new Date(now()),
     }).catch(throwUnverifiable)

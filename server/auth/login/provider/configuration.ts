@@ -1,4 +1,5 @@
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider'
+import type { KeyRing } from '../../keys/key-ring.ts'
 import { idTokenAlgorithm } from '../../keys/signing-key.ts'
 import { tokenLifetimeSeconds } from '../../tokens/mint.ts'
 import { cookieNamesOf } from '../cookies.ts'
@@ -24,8 +25,7 @@ export function configurationOf(deps: ProviderDependencies): Configuration {
   const names = { session, interaction, resume }
   return {
     adapter: adapterOf(deps),
-    // The types of jose and oidc-provider for a JWK differ, their content does not.
-    jwks: { keys: [keys.signing().privateJwk, keys.idTokenSigning().privateJwk] as never[] },
+    jwks: { keys: signingJwks(keys) },
     clients: clientsOf(authUrl),
     clientDefaults: { id_token_signed_response_alg: idTokenAlgorithm },
     clientAuthMethods: ['none'],
@@ -81,6 +81,13 @@ const ttl: Configuration['ttl'] = {
   Session: day,
   Grant: refreshLifetime,
   RefreshToken: (ctx) => ctx.oidc.entities.RotatedRefreshToken?.remainingTTL ?? refreshLifetime,
+}
+
+/** One key if it signs both access tokens and id tokens. */
+function signingJwks(keys: KeyRing): never[] {
+  const distinct = new Set([keys.signing(), keys.idTokenSigning()])
+  // The types of jose and oidc-provider for a JWK differ, their content does not.
+  return [...distinct].map(({ privateJwk }) => privateJwk) as never[]
 }
 
 /**

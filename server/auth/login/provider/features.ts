@@ -1,6 +1,5 @@
 import type { Configuration } from 'oidc-provider'
 import { errors } from 'oidc-provider'
-import { signingAlgorithm } from '../../keys/signing-key.ts'
 import { tokenLifetimeSeconds } from '../../tokens/mint.ts'
 import type { ProviderDependencies } from './dependencies.ts'
 import { signedOutSource, signOutSource } from './pages.ts'
@@ -9,7 +8,7 @@ import { signedOutSource, signOutSource } from './pages.ts'
 const userCodes = { charset: 'base-20', mask: '****-****' } as const
 
 export function featuresOf({ keys, baseUrl, devicePages }: ProviderDependencies): Configuration['features'] {
-  const { kid } = keys.signing()
+  const { kid, algorithm } = keys.signing()
   return {
     devInteractions: { enabled: false },
     userinfo: { enabled: false },
@@ -36,7 +35,7 @@ export function featuresOf({ keys, baseUrl, devicePages }: ProviderDependencies)
           audience: baseUrl,
           accessTokenTTL: tokenLifetimeSeconds,
           accessTokenFormat: 'jwt',
-          jwt: { sign: { alg: signingAlgorithm, kid } },
+          jwt: { sign: { alg: algorithm, kid } },
         }
       },
     },

@@ -23,12 +23,10 @@ function makeProvider(deps: ProviderDependencies): Provider {
   const provider = new Provider(deps.authUrl, configurationOf(deps))
   // Trusts the X-Forwarded headers, which this server sets itself (forward-to-oidc-provider.ts).
   provider.proxy = true
-  // The token exchange is handled in forward-to-oidc-provider.ts. oidc-provider does not know it, so its grant type is
-  // added to the discovery document here.
   provider.use(async (ctx, next) => {
     await next()
-    const { body } = ctx as { body?: { grant_types_supported?: string[] } }
-    body?.grant_types_supported?.push(tokenExchangeGrantType)
+    const { body } = ctx as { body?: ResponseBody }
+    if (body?.grant_types_supported) completeDiscovery(deps, body)
   })
   provider.on('server_error', (_, error) => deps.onError(error))
   // oidc-provider is built on Koa, which writes errors to standard error unless there is a listener.
@@ -36,6 +34,23 @@ function makeProvider(deps: ProviderDependencies): Provider {
     reportError(deps, error, req),
   )
   return provider
+}
+
+/** The fields of discovery documents that are changed here. */
+type ResponseBody = {
+  grant_types_supported?: string[]
+  id_token_signing_alg_values_supported?: string[]
+}
+
+/**
+ * Adds the grant type of the token exchange, which is handled in forward-to-oidc-provider.ts. Announces the algorithms
+ * of all published keys: verifiers accept only announced ones, and OpenID Connect Discovery has no other field for the
+ * algorithm of access tokens.
+ */
+function completeDiscovery({ keys }: ProviderDependencies, document: ResponseBody): void {
+  document.grant_types_supported?.push(tokenExchangeGrantType)
+  const algorithms = keys.published().flatMap(({ alg }) => alg ?? [])
+  document.id_token_signing_alg_values_supported = [...new Set(algorithms)]
 }
 
 type KoaContext = { req: IncomingMessage }
