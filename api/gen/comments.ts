@@ -1391,7 +1391,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.iam.v2beta1.ListTermsAcceptancesResponse.skipped": "Number of results that were skipped, as requested by `skip`.",
   "platform.oidc.SecurityTokenService": "Exchanges tokens of other issuers for access tokens of this server. The token to exchange is the bearer token of the call. The parameters are sent in the query, in a form or as JSON.",
   "platform.oidc.SecurityTokenService.Exchange": "Exchanges a token for an access token of the identity that the token matches, valid for at most one hour. If `identity` is empty, the access token is for the person whose issuer and subject are those of the token.",
-  "platform.oidc.SecurityTokenService.ExchangeRefreshToken": "Exchanges a refresh token for a new pair of tokens. A refresh token can be used once: a second use revokes all tokens of the same sign-in.",
+  "platform.oidc.SecurityTokenService.ExchangeRefreshToken": "Exchanges a refresh token for a new pair of tokens. A refresh token can be used once. For a minute after that, the call can be repeated and returns the same refresh token again. A later use revokes all tokens of the same sign-in.",
   "platform.oidc.ExchangeRequest": "Request of `SecurityTokenService.Exchange`.",
   "platform.oidc.ExchangeRequest.aud": "Audience of the access token. Default: the base URL of this server.",
   "platform.oidc.ExchangeRequest.scope": "Uid of one group. Has the same effect as an entry of `scopes`.",

@@ -48,7 +48,7 @@ export async function currentAccessToken(context: Context, runtime: Runtime): Pr
 
 /**
  * Exchanges the stored refresh token for new tokens and saves them. The lock prevents two processes from using
- * the same refresh token, because the server would then end the sign-in.
+ * the same refresh token: if they do so more than a minute apart, the server ends the sign-in.
  */
 const refreshTokens = (context: Context, runtime: Runtime): Promise<string> =>
   withTokenLock(context, runtime, async () => {

@@ -55,7 +55,9 @@ onEachStore('sign-in', (engine) => {
   const settings = (port: number) =>
     readConfig({}, [...temporary.settings, '--base-url', url, '--port', String(port), '--drain-delay', '0'])
 
-  const startServer = (port: number) => startApp(settings(port).config, openLog('silent'))
+  let clockOffset = 0
+  const now = () => Date.now() + clockOffset
+  const startServer = (port: number) => startApp(settings(port).config, openLog('silent'), { now })
 
   test('survives a restart at every step', async () => {
     const { port } = new URL(url)
@@ -103,9 +105,13 @@ onEachStore('sign-in', (engine) => {
     test('works whichever copy answers', async () => {
       for (let count = 0; count < 3; count++) {
         const { tokens, party, visitor } = await signIn({ url } as Platform, ada)
-        const next = await oidc.refreshTokenGrant(party, tokens.refresh_token ?? '')
-        await assert.rejects(oidc.refreshTokenGrant(party, tokens.refresh_token ?? ''))
-        await assert.rejects(oidc.refreshTokenGrant(party, next.refresh_token ?? ''))
+        const refreshToken = tokens.refresh_token ?? ''
+        const uses = await Promise.all([1, 2, 3, 4].map(() => oidc.refreshTokenGrant(party, refreshToken)))
+        assert.equal(new Set(uses.map(({ refresh_token }) => refresh_token)).size, 1)
+        clockOffset = 61_000
+        await assert.rejects(oidc.refreshTokenGrant(party, refreshToken))
+        await assert.rejects(oidc.refreshTokenGrant(party, uses[0]?.refresh_token ?? ''))
+        clockOffset = 0
         const begun = await begin(party)
         const end = await visitor.submitTo(await visitor.open(begun.url), '/continue')
         assert.ok(await redeem(party, begun, end))

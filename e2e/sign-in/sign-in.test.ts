@@ -1,6 +1,7 @@
 // Sign-in with a password, through openid-client as relying party.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { signOutEverywhere } from '@stemma/server/auth/sign-outs.ts'
 import { sql } from '@stemma/server/store/sql.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
@@ -16,12 +17,18 @@ onEachStore('sign-in with a password', (engine) => {
   let platform: Platform
   let identity: string
   let party: oidc.Configuration
+  let clockOffset = 0
   before(async () => {
-    platform = await startSignInPlatform(engine)
+    platform = await startSignInPlatform(engine, [], { now: () => Date.now() + clockOffset })
     identity = await addAccount(platform, ada)
     party = await relyingParty(platform.url)
   })
   after(() => platform.stop())
+
+  const statusWith = async (token: string) => {
+    const headers = { authorization: `Bearer ${token}` }
+    return (await fetch(`${platform.url}/auth/v1/ok`, { headers })).status
+  }
 
   async function whoAmI(token: string): Promise<{ subject: string; email: string }> {
     const answer = await fetch(`${platform.url}/auth/v1/ok`, {
@@ -108,31 +115,81 @@ onEachStore('sign-in with a password', (engine) => {
     const assertRefused = (token: string) =>
       assert.rejects(oidc.refreshTokenGrant(party, token), { error: 'invalid_grant' })
 
-    test('works once and returns the next one; using it twice ends the sign-in', async () => {
+    const later = async <T>(milliseconds: number, action: () => Promise<T>): Promise<T> => {
+      clockOffset = milliseconds
+      try {
+        return await action()
+      } finally {
+        clockOffset = 0
+      }
+    }
+    const afterGracePeriod = (action: () => Promise<void>) => later(61_000, action)
+
+    test('keeps the e-mail address and the name in id tokens and access tokens', async () => {
+      const { tokens } = await signIn(platform, ada)
+      const next = await oidc.refreshTokenGrant(party, tokens.refresh_token ?? '')
+      for (const { access_token, id_token = '' } of [tokens, next]) {
+        const { email, email_verified } = decodeJwt(access_token)
+        assert.deepEqual([email, email_verified], [ada, true])
+        const claims = decodeJwt(id_token)
+        assert.deepEqual([claims.email, claims.email_verified, claims.name], [ada, true, ada])
+      }
+    })
+
+    test('works once and returns the next one; using it again later ends the sign-in', async () => {
       const { tokens } = await signIn(platform, ada)
       const first = tokens.refresh_token ?? ''
       const second = await oidc.refreshTokenGrant(party, first)
       assert.equal((await whoAmI(second.access_token)).subject, identity)
       assert.notEqual(second.refresh_token, first)
-      await assertRefused(first)
-      await assertRefused(second.refresh_token ?? '')
+      await afterGracePeriod(async () => {
+        await assertRefused(first)
+        await assertRefused(second.refresh_token ?? '')
+        assert.equal(await statusWith(second.access_token), 401)
+      })
     })
 
-    test('used concurrently works at most once, and ends the sign-in', async () => {
+    test('returns the same next one for a minute, also to programs that use it at the same time', async () => {
       const { tokens } = await signIn(platform, ada)
-      const attempts = await Promise.allSettled(
-        Array.from({ length: 8 }, () => oidc.refreshTokenGrant(party, tokens.refresh_token ?? '')),
+      const first = tokens.refresh_token ?? ''
+      const concurrent = await Promise.all(
+        Array.from({ length: 8 }, () => oidc.refreshTokenGrant(party, first)),
       )
-      const succeeded = attempts.flatMap((attempt) => (attempt.status === 'fulfilled' ? [attempt.value] : []))
-      assert.ok(succeeded.length <= 1)
-      for (const { refresh_token = '' } of succeeded) await assertRefused(refresh_token)
+      const repeated = await later(45_000, () => oidc.refreshTokenGrant(party, first))
+      const results = [...concurrent, repeated]
+      assert.equal(new Set(results.map(({ refresh_token }) => refresh_token)).size, 1)
+      for (const { access_token } of results) assert.equal(await statusWith(access_token), 200)
+      const third = await oidc.refreshTokenGrant(party, repeated.refresh_token ?? '')
+      const fourth = await oidc.refreshTokenGrant(party, third.refresh_token ?? '')
+      const late = await oidc.refreshTokenGrant(party, first)
+      assert.equal(late.refresh_token, fourth.refresh_token, 'the newest one, if the next one was used too')
+      await afterGracePeriod(async () => {
+        await assertRefused(first)
+        await assertRefused(fourth.refresh_token ?? '')
+      })
+    })
+
+    test('is refused within the minute if the person was signed out, or the sign-in was revoked, meanwhile', async () => {
+      const endings = [
+        () => platform.store.write(() => signOutEverywhere(identity, Date.now())),
+        (successor: string) => oidc.tokenRevocation(party, successor),
+      ]
+      for (const end of endings) {
+        const { tokens } = await signIn(platform, ada)
+        const next = await oidc.refreshTokenGrant(party, tokens.refresh_token ?? '')
+        await end(next.refresh_token ?? '')
+        await assertRefused(tokens.refresh_token ?? '')
+        await assertRefused(next.refresh_token ?? '')
+        assert.equal(await statusWith(next.access_token), 401)
+      }
     })
 
     test('expires thirty days after the sign-in, however often it is used', async () => {
-      const { tokens } = await signIn(platform, ada)
+      const bea = await addAccount(platform, 'bea@example.com')
+      const { tokens } = await signIn(platform, 'bea@example.com')
       await oidc.refreshTokenGrant(party, tokens.refresh_token ?? '')
       const rows = await platform.store.query(
-        sql`select max(expire_time) from sign_in_states where grant_id is not null`,
+        sql`select max(expire_time) from sign_in_states where grant_id is not null and identity = ${bea}`,
       )
       const latest = rows[0]?.[0] as number
       assert.ok(latest <= Date.now() + 30 * 24 * 60 * 60 * 1000 + 2000)

@@ -14,6 +14,7 @@ import { openPasswords } from './passwords.ts'
 import type { LogRefusal } from './provider/dependencies.ts'
 import { devicePagesOf } from './provider/device-pages.ts'
 import { openProvider } from './provider/provider.ts'
+import { openSuccessors } from './provider/refresh-tokens.ts'
 import type { RouteDependencies } from './routes.ts'
 import { routeOf } from './routes.ts'
 import { openSealedStates } from './sealed-states.ts'
@@ -91,10 +92,13 @@ function openPageDependencies(deps: LoginDependencies, currentPage: () => PageRe
   // their own.
   const sealer = secret.sealerFor('sign-ins under way')
   const sealedStates = openSealedStates({ ...deps, sealer, currentPage })
-  const cookieKeys = [secret.derive('cookies').toString('base64url')]
+  const providerDeps = {
+    ...{ devicePages, sealedStates, currentPage, successorOf: openSuccessors(secret) },
+    cookieKeys: [secret.derive('cookies').toString('base64url')],
+  }
   return {
     ...deps,
-    provider: openProvider({ ...deps, cookieKeys, devicePages, sealedStates, currentPage }),
+    provider: openProvider({ ...deps, ...providerDeps }),
     sealer,
     upstream: openUpstream({ ...deps, sealer }),
     passwords: openPasswords(deps.random, deps.passwordCost),

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { decodeJwt } from 'jose'
+import { digestOf } from '../../crypto/digest.ts'
 import { sql } from '../../store/sql.ts'
 import type { Door } from '../../testing/doors.ts'
 import { grpcDoor, restDoor } from '../../testing/doors.ts'
 import type { Platform } from '../../testing/platform.ts'
 import { startPlatform } from '../../testing/platform.ts'
 import { onEachStore } from '../../testing/stores.ts'
+import { disablePerson, signOutEverywhere } from '../sign-outs.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
 import { openRefreshTokens } from './refresh-tokens.ts'
 
@@ -25,9 +27,9 @@ onEachStore('refresh tokens', (engine) => {
   before(async () => {
     platform = await startPlatform(engine, [], { now })
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
-    const { store, keys, config } = platform
+    const { store, keys, secret, config } = platform
     const { authUrl, baseUrl } = config
-    tokens = openRefreshTokens({ store, keys, authUrl, baseUrl, now, random: randomBytes })
+    tokens = openRefreshTokens({ store, keys, secret, authUrl, baseUrl, now, random: randomBytes })
   })
   after(async () => {
     for (const door of doors) door.close()
@@ -39,6 +41,11 @@ onEachStore('refresh tokens', (engine) => {
     return (await tokens.issue(signIn, platform.config.baseUrl)).token
   }
   const issue = () => issueTo(platform.owner.identity)
+  const idOf = (token: string): string => JSON.parse(Buffer.from(token, 'base64').toString()).id
+  const statusWith = async (accessToken: string) => {
+    const headers = { authorization: `Bearer ${accessToken}` }
+    return (await fetch(`${platform.url}/auth/v1/ok`, { headers })).status
+  }
   const use = async (door: Door, token: string, request = {}) => {
     const { body, error } = await door.call(exchangeRefreshToken, request, token)
     return { pair: body as Pair | undefined, code: error?.code ?? 0 }
@@ -63,32 +70,168 @@ onEachStore('refresh tokens', (engine) => {
     }
   })
 
-  test('that are used twice revoke all refresh tokens of the same sign-in, and no others', async () => {
+  test('yield access tokens with the verified e-mail address of the person', async () => {
+    const ada = await platform.addUser('ada@example.com')
+    let token = await issueTo(ada.identity)
     for (const door of doors) {
-      const first = await issue()
-      const other = await issue()
-      const second = (await use(door, first)).pair?.refreshToken.token ?? ''
-      assert.equal((await use(door, first)).code, 16)
-      assert.equal((await use(door, second)).code, 16)
-      assert.equal((await use(door, other)).code, 0, 'another sign-in is not affected')
+      const { pair } = await use(door, token)
+      const { email, email_verified, act } = decodeJwt(pair?.token.token ?? '')
+      assert.deepEqual([email, email_verified], ['ada@example.com', true])
+      const { authUrl } = platform.config
+      assert.deepEqual(act, { iss: authUrl, sub: ada.identity, aud: authUrl })
+      token = pair?.refreshToken.token ?? ''
     }
+    const { pair } = await use(doors[0] as Door, await issue())
+    assert.ok(!('email' in decodeJwt(pair?.token.token ?? '')))
   })
 
-  test('that are used concurrently are accepted once', async () => {
-    const token = await issue()
-    const codes = await Promise.all([0, 1, 0, 1].map((at) => use(doors[at] as Door, token)))
-    assert.deepEqual(codes.map(({ code }) => code).sort(), [0, 16, 16, 16])
-  })
+  const afterGracePeriod = async (action: () => Promise<void>) => {
+    clockOffset = 61_000
+    try {
+      await action()
+    } finally {
+      clockOffset = 0
+    }
+  }
 
-  test('that are stolen and used concurrently with their successor end the sign-in, in either order', async () => {
-    for (let round = 0; round < 15; round++) {
-      const stolen = await issue()
+  describe('that are used again within a minute', () => {
+    test('yield the same successor and another access token', async () => {
       const [rest, grpc] = doors as [Door, Door]
-      const next = (await use(rest, stolen)).pair?.refreshToken.token ?? ''
-      const [honest] = await Promise.all([use(rest, next), use(grpc, stolen)])
-      const last = honest.pair?.refreshToken.token
-      if (last !== undefined) assert.equal((await use(rest, last)).code, 16)
-    }
+      const token = await issue()
+      const first = (await use(rest, token)).pair
+      clockOffset = 45_000
+      const second = (await use(grpc, token)).pair
+      assert.equal(second?.refreshToken.token, first?.refreshToken.token)
+      for (const pair of [first, second])
+        assert.equal(await statusWith(pair?.token.token ?? ''), 200, 'both access tokens work')
+      clockOffset = 0
+      const third = (await use(rest, second?.refreshToken.token ?? '')).pair
+      assert.ok(third, 'the successor works')
+    })
+
+    test('yield one successor however many programs use them at the same time', async () => {
+      const token = await issue()
+      const uses = await Promise.all([0, 1, 0, 1, 0, 1].map((at) => use(doors[at] as Door, token)))
+      assert.deepEqual(
+        uses.map(({ code }) => code),
+        Array(6).fill(0),
+      )
+      assert.equal(new Set(uses.map(({ pair }) => pair?.refreshToken.token)).size, 1)
+      const [row] = await platform.store.query(
+        sql`select count(*) from refresh_tokens where is_used = 0 and family =
+          (select family from refresh_tokens where id = ${idOf(token)})`,
+      )
+      assert.equal(Number(row?.[0]), 1)
+    })
+
+    test('yield the newest token if the successor was used too', async () => {
+      const [rest] = doors as [Door]
+      const token = await issue()
+      let newest = token
+      for (let count = 0; count < 3; count++)
+        newest = (await use(rest, newest)).pair?.refreshToken.token ?? ''
+      const repeated = (await use(rest, token)).pair?.refreshToken.token
+      assert.equal(repeated, newest)
+      assert.equal((await use(rest, newest)).code, 0)
+    })
+
+    test('yield a token for another audience, and limits of their own', async () => {
+      const [rest] = doors as [Door]
+      const token = await issue()
+      const { host } = new URL(platform.config.baseUrl)
+      const first = (await use(rest, token)).pair
+      const second = (await use(rest, token, { aud: [host], cap: ['groups.list'] })).pair
+      const { aud, cap } = decodeJwt(second?.token.token ?? '')
+      assert.deepEqual([aud, cap], [host, ['groups.list']])
+      assert.equal(second?.refreshToken.token, first?.refreshToken.token)
+    })
+
+    test('are refused if the person was signed out or disabled, or the family was revoked, meanwhile', async () => {
+      const [rest] = doors as [Door]
+      const endings: ((identity: string, successor: string) => Promise<unknown>)[] = [
+        (identity) => platform.store.write(() => signOutEverywhere(identity, now())),
+        (identity) => platform.store.write(() => disablePerson(identity, now())),
+        (_, successor) => tokens.revoke(successor),
+        (identity) => platform.deleteIdentity(identity),
+      ]
+      for (const end of endings) {
+        const { identity } = await platform.addIdentity('')
+        const token = await issueTo(identity)
+        const { pair } = await use(rest, token)
+        const successor = pair?.refreshToken.token ?? ''
+        await end(identity, successor)
+        for (const each of [token, successor]) assert.equal((await use(rest, each)).code, 16)
+        assert.equal(await statusWith(pair?.token.token ?? ''), 401)
+      }
+    })
+
+    test('are refused, and end nothing, if an earlier version of the server issued their successor', async () => {
+      const [rest] = doors as [Door]
+      const token = await issue()
+      const successor = (await use(rest, token)).pair?.refreshToken.token ?? ''
+      const secret = randomBytes(32).toString('base64url')
+      await platform.store.write(function* () {
+        yield sql`update refresh_tokens set digest = ${digestOf(secret)} where id = ${idOf(successor)}`
+      })
+      assert.equal((await use(rest, token)).code, 16)
+      const content = JSON.parse(Buffer.from(successor, 'base64').toString())
+      const random = Buffer.from(JSON.stringify({ ...content, secret })).toString('base64')
+      assert.equal((await use(rest, random)).code, 0)
+    })
+  })
+
+  describe('that are used again later', () => {
+    test('end all tokens of the same sign-in at once, and no others', async () => {
+      for (const door of doors) {
+        const first = await issue()
+        const other = await issue()
+        const { pair } = await use(door, first)
+        const access = pair?.token.token ?? ''
+        assert.equal(await statusWith(access), 200)
+        await afterGracePeriod(async () => {
+          assert.equal((await use(door, first)).code, 16)
+          assert.equal((await use(door, pair?.refreshToken.token ?? '')).code, 16)
+          assert.equal(await statusWith(access), 401)
+          assert.equal((await use(door, other)).code, 0, 'another sign-in is not affected')
+        })
+      }
+    })
+
+    test('and concurrently with their successor end the sign-in, in either order', async () => {
+      const [rest, grpc] = doors as [Door, Door]
+      for (let round = 0; round < 15; round++) {
+        const stolen = await issue()
+        const next = (await use(rest, stolen)).pair?.refreshToken.token ?? ''
+        await afterGracePeriod(async () => {
+          const [honest] = await Promise.all([use(rest, next), use(grpc, stolen)])
+          const last = honest.pair?.refreshToken.token
+          if (last !== undefined) assert.equal((await use(rest, last)).code, 16)
+        })
+      }
+    })
+
+    test('by a thief, after a use within the grace period gave both the same successor, end the sign-in', async () => {
+      const [rest, grpc] = doors as [Door, Door]
+      const shared = await issue()
+      const honest = (await use(rest, shared)).pair?.refreshToken.token ?? ''
+      const stolen = (await use(grpc, shared)).pair?.refreshToken.token ?? ''
+      const next = (await use(rest, honest)).pair
+      await afterGracePeriod(async () => {
+        assert.equal((await use(grpc, stolen)).code, 16)
+        assert.equal((await use(rest, next?.refreshToken.token ?? '')).code, 16)
+        assert.equal(await statusWith(next?.token.token ?? ''), 401)
+      })
+    })
+
+    test('end the sign-in if an earlier version of the server has marked them as used', async () => {
+      const [rest] = doors as [Door]
+      const token = await issue()
+      await use(rest, token)
+      await platform.store.write(function* () {
+        yield sql`update refresh_tokens set use_time = null where id = ${idOf(token)}`
+      })
+      assert.equal((await use(rest, token)).code, 16)
+    })
   })
 
   test('expire 30 days after the sign-in, however often they were renewed', async () => {

@@ -1,15 +1,20 @@
-// Refresh tokens. Each can be used once and yields its successor; all tokens of one sign-in are a family. A second use
-// means that the token or its successor was stolen, so the whole family is ended (RFC 9700, 4.14.2).
+// Refresh tokens. Each can be used once and yields its successor; all tokens of one sign-in are a family. For a minute
+// (grace.ts), a further use yields the successor again. A later one means that the token or its successor was stolen, so
+// the whole family is ended (RFC 9700, 4.14.2).
 import { invalidField, unauthenticated } from '../../aip/errors.ts'
+import { digestOf, equalInConstantTime } from '../../crypto/digest.ts'
+import type { Secret } from '../../crypto/secret.ts'
 import type { Store } from '../../store/db.ts'
 import type { Work } from '../../store/work.ts'
 import type { SignIn, TokenLimits } from '../../wire/caller.ts'
 import type { IssuedToken } from '../exchange/exchange.ts'
 import type { MintDependencies } from '../tokens/mint.ts'
 import { issuableAudiences, mintToken, tokenLifetimeSeconds } from '../tokens/mint.ts'
-import { endFamily, findRow, insertRow, markUsed } from './rows.ts'
+import { isInGracePeriod } from './grace.ts'
+import type { StoredToken } from './rows.ts'
+import { endFamily, findRow, findUnused, insertRow, markUsed } from './rows.ts'
 import type { TokenContent } from './token-format.ts'
-import { decodeToken, encodeToken, newTokenId, newTokenSecret } from './token-format.ts'
+import { decodeToken, encodeToken, newTokenId, tokenSecretOf } from './token-format.ts'
 
 export type RefreshTokens = {
   /**
@@ -19,7 +24,7 @@ export type RefreshTokens = {
   start(signIn: Omit<SignIn, 'id'>): SignIn
   /** Issues the first token of a family. */
   issue(signIn: SignIn, audience: string): Promise<IssuedToken>
-  /** Exchanges a token for its successor and for an access token with these limits. */
+  /** Exchanges a token for its successor and for an access token with these limits. May be repeated for a minute. */
   use(
     token: string,
     audiences: readonly string[],
@@ -29,7 +34,7 @@ export type RefreshTokens = {
   revoke(token: string): Promise<void>
 }
 
-export type RefreshDependencies = MintDependencies & { store: Store; baseUrl: string }
+export type RefreshDependencies = MintDependencies & { store: Store; secret: Secret; baseUrl: string }
 
 /** The lifetime of a family, from its sign-in. */
 const familyLifetimeMs = 30 * 24 * 60 * 60 * 1000
@@ -42,7 +47,7 @@ export function openRefreshTokens(deps: RefreshDependencies): RefreshTokens {
     start: (signIn) => ({ ...signIn, id: newTokenId(deps.random) }),
     issue: ({ person, signedInAt, id, provider = null }, audience) => {
       const claims = { identity: person, provider, audience, expires: signedInAt * 1000 + familyLifetimeMs }
-      return deps.store.write(() => insertToken(deps, claims, id, id))
+      return deps.store.write(() => insertToken(deps, claims, { id, family: id, issued: deps.now() }))
     },
     use: (token, audiences, limits) => use(deps, token, audiences, limits),
     async revoke(token) {
@@ -57,18 +62,27 @@ export function openRefreshTokens(deps: RefreshDependencies): RefreshTokens {
 
 type TokenClaims = { identity: string; provider: string | null; audience: string; expires: number }
 
-/** The first token of a family has the id of the family. */
+/** The first token of a family has the id of the family. `issued` is in milliseconds since 1970. */
+type NewToken = { id: string; family: string; issued: number }
+
 function* insertToken(
-  { authUrl, now, random }: RefreshDependencies,
-  { identity, provider, audience, expires }: TokenClaims,
-  family: string,
-  id = newTokenId(random),
+  deps: RefreshDependencies,
+  claims: TokenClaims,
+  { id, family, issued }: NewToken,
 ): Work<IssuedToken> {
-  const secret = newTokenSecret(random)
-  yield* insertRow({ id, family, identity, provider, audience, secret, expires })
-  const [iat, exp] = [secondsOf(now()), secondsOf(expires)]
-  const token = encodeToken({ iss: authUrl, sub: identity, aud: audience, iat, exp, id, secret })
-  return { token, expiry: expires }
+  yield* insertRow({ id, family, secret: tokenSecretOf(deps.secret, id), ...claims })
+  return issuedToken(deps, claims, id, issued)
+}
+
+function issuedToken(
+  { authUrl, secret }: RefreshDependencies,
+  { identity, audience, expires }: TokenClaims,
+  id: string,
+  issued: number,
+): IssuedToken {
+  const [iat, exp] = [secondsOf(issued), secondsOf(expires)]
+  const content = { iss: authUrl, sub: identity, aud: audience, iat, exp, id }
+  return { token: encodeToken({ ...content, secret: tokenSecretOf(secret, id) }), expiry: expires }
 }
 
 async function use(
@@ -80,13 +94,17 @@ async function use(
   const content = requireContent(token)
   const successor = await deps.store.write(() => replace(deps, content, audiences))
   if (typeof successor === 'string') throw refused(successor)
-  const { signIn, audience, refresh } = successor
+  const { signIn, audience, email, refresh } = successor
+  const { person: identity } = signIn
   const expires = secondsOf(deps.now()) + tokenLifetimeSeconds
-  const access = await mintToken(deps, { identity: signIn.person, audience, limits, signIn, expires })
+  // The same claims as in the first access token of the sign-in (login/published/tokens.ts).
+  const act = { iss: deps.authUrl, sub: identity, aud: deps.authUrl }
+  const claims = { identity, audience, act, limits, signIn, expires, ...(email && { email }) }
+  const access = await mintToken(deps, claims)
   return { access: { token: access, expiry: expires * 1000 }, refresh }
 }
 
-type Successor = { signIn: SignIn; audience: string; refresh: IssuedToken }
+type Successor = { signIn: SignIn; audience: string; email: string | undefined; refresh: IssuedToken }
 
 /** A refusal is returned as text with its reason: throwing an error would roll back the deletion of the family. */
 function* replace(
@@ -96,19 +114,51 @@ function* replace(
 ): Work<Successor | string> {
   const stored = yield* findRow(content)
   if (typeof stored === 'string') return stored
-  const { family, identity, provider, expires, isUsed, signedOutAt } = stored
+  const { family, identity, provider, email, expires, isUsed, useTime, signedOutAt } = stored
   const signedInAt = (expires - familyLifetimeMs) / 1000
-  if (isUsed || expires <= deps.now() || signedInAt <= signedOutAt) {
+  const isReused = isUsed && !isInGracePeriod(useTime, deps.now())
+  if (isReused || expires <= deps.now() || signedInAt <= signedOutAt) {
     yield* endFamily(family, deps.now())
-    return isUsed ? 'it was used before' : 'it has expired, or its identity was signed out everywhere'
+    return isReused ? 'it was used before' : 'it has expired, or its identity was signed out everywhere'
   }
   const audience = chooseAudience(deps, audiences, stored.audience)
-  yield* markUsed(content.id)
-  return {
-    signIn: { person: identity, signedInAt, id: family, ...(provider !== null && { provider }) },
-    audience,
-    refresh: yield* insertToken(deps, { identity, provider, audience, expires }, family),
-  }
+  const refresh = isUsed
+    ? yield* findSuccessor(deps, stored)
+    : yield* insertSuccessor(deps, content.id, stored, audience)
+  if (typeof refresh === 'string') return refresh
+  const signIn = { person: identity, signedInAt, id: family, ...(provider !== null && { provider }) }
+  return { signIn, audience, email, refresh }
+}
+
+function* insertSuccessor(
+  deps: RefreshDependencies,
+  id: string,
+  { family, identity, provider, expires }: StoredToken,
+  audience: string,
+): Work<IssuedToken> {
+  const issued = deps.now()
+  yield* markUsed(id, issued)
+  return yield* insertToken(
+    deps,
+    { identity, provider, audience, expires },
+    { id: newTokenId(deps.random), family, issued },
+  )
+}
+
+/**
+ * The newest token of the family, exactly as it was issued. It is not the direct successor if that was used already,
+ * by another program that shares the token. Refused, without ending the family, if another version of the server issued
+ * it: its secret is unknown.
+ */
+function* findSuccessor(
+  deps: RefreshDependencies,
+  { family, identity, provider, expires }: StoredToken,
+): Work<IssuedToken | string> {
+  const unused = yield* findUnused(family)
+  if (!unused || !equalInConstantTime(unused.digest, digestOf(tokenSecretOf(deps.secret, unused.id))))
+    return 'its successor cannot be returned again'
+  const { id, audience, issued } = unused
+  return issuedToken(deps, { identity, provider, audience, expires }, id, issued)
 }
 
 function chooseAudience(

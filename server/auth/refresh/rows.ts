@@ -1,4 +1,6 @@
 // Refresh tokens in the store. All tokens that descend from one sign-in form a family, named after its first token.
+import { fromBinary } from '@bufbuild/protobuf'
+import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { digestOf, equalInConstantTime } from '../../crypto/digest.ts'
 import { endSignIn } from '../../store/sign-ins.ts'
 import { sql } from '../../store/sql.ts'
@@ -32,6 +34,10 @@ export type StoredToken = {
   /** In milliseconds since 1970. */
   expires: number
   isUsed: boolean
+  /** When it was used, in milliseconds since 1970. Undefined also if an earlier version of the server marked it as used. */
+  useTime: number | undefined
+  /** The verified address of the identity. */
+  email: string | undefined
   /**
    * Time of the last sign-out everywhere, or of sign-ins through the provider (see sign-outs.ts), in seconds since 1970;
    * 0 if there was none.
@@ -49,14 +55,19 @@ export function* findRow({ id, secret }: TokenContent): Work<StoredToken | strin
   const family = member[0] as string
   yield sql`select id from refresh_tokens where id = ${family} /*pg for update */`
   const row =
-    yield* first(sql`select t.identity, t.provider, t.audience, t.digest, t.expire_time, t.is_used, o.second, p.second
-    from refresh_tokens t left join sign_outs o on o.identity = t.identity
+    yield* first(sql`select t.identity, t.provider, t.audience, t.digest, t.expire_time, t.is_used, t.use_time, i.proto,
+    o.second, p.second
+    from refresh_tokens t join identities i on i.uid = t.identity
+    left join sign_outs o on o.identity = t.identity
     left join provider_sign_outs p on p.identity = t.identity and p.provider = t.provider where t.id = ${id}`)
   if (!row) return 'its family was ended'
-  const [identity, provider, audience, digest, expires, isUsed, ...signOuts] = row as Columns
+  const [identity, provider, audience, digest, expires, isUsed, useTime, proto, ...signOuts] = row as Columns
   if (!equalInConstantTime(digest, digestOf(secret))) return 'its secret is wrong'
-  const signedOutAt = Math.max(0, ...signOuts.map((second) => second ?? 0))
-  return { family, identity, provider, audience, expires, isUsed: isUsed !== 0, signedOutAt }
+  return {
+    ...{ family, identity, provider, audience, expires, isUsed: isUsed !== 0, useTime: useTime ?? undefined },
+    email: fromBinary(IdentitySchema, proto).email,
+    signedOutAt: Math.max(0, ...signOuts.map((second) => second ?? 0)),
+  }
 }
 
 /** The columns that `findRow` selects. */
@@ -67,12 +78,27 @@ type Columns = [
   digest: string,
   expires: number,
   isUsed: number,
+  useTime: number | null,
+  proto: Uint8Array,
   signedOutAt: number | null,
   providerSignedOutAt: number | null,
 ]
 
-export function* markUsed(id: string): Work<void> {
-  yield sql`update refresh_tokens set is_used = 1 where id = ${id}`
+export function* markUsed(id: string, now: number): Work<void> {
+  yield sql`update refresh_tokens set is_used = 1, use_time = ${now} where id = ${id}`
+}
+
+/** `issued` is in milliseconds since 1970. */
+export type UnusedToken = { id: string; audience: string; digest: string; issued: number }
+
+/** The token of a family that was not used yet. Each use issues one token, so there is only one. */
+export function* findUnused(family: string): Work<UnusedToken | undefined> {
+  const row = yield* first(sql`select t.id, t.audience, t.digest,
+    (select max(u.use_time) from refresh_tokens u where u.family = ${family})
+    from refresh_tokens t where t.family = ${family} and t.is_used = 0`)
+  if (!row) return undefined
+  const [id, audience, digest, issued] = row as [string, string, string, number]
+  return { id, audience, digest, issued }
 }
 
 /** Ends a sign-in: its refresh tokens are deleted, and its access tokens stop working. */

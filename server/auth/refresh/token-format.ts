@@ -1,5 +1,7 @@
 // The format of refresh tokens that published clients read: base64 of JSON with `exp`.
+import { createHmac } from 'node:crypto'
 import type { RandomBytes } from '../../crypto/random.ts'
+import type { Secret } from '../../crypto/secret.ts'
 
 /** `id` finds the row, `secret` proves possession. The other fields are informative and never trusted. */
 export type TokenContent = {
@@ -15,7 +17,13 @@ export type TokenContent = {
 const maxTokenLength = 4096
 
 export const newTokenId = (random: RandomBytes) => random(16).toString('hex')
-export const newTokenSecret = (random: RandomBytes) => random(32).toString('base64url')
+
+/**
+ * The secret of the token with this id. It is derived, so that the server can return a token again to a client that has
+ * not received it, although only the digest of the secret is stored.
+ */
+export const tokenSecretOf = (secret: Secret, id: string) =>
+  createHmac('sha256', secret.derive('refresh tokens')).update(id).digest('base64url')
 
 export const encodeToken = (content: TokenContent) => Buffer.from(JSON.stringify(content)).toString('base64')
 

@@ -338,8 +338,8 @@ export const SecurityTokenService: GenService<{
     output: typeof RawTokenSchema;
   },
   /**
-   * Exchanges a refresh token for a new pair of tokens. A refresh token can be used once: a second use revokes all
-   * tokens of the same sign-in.
+   * Exchanges a refresh token for a new pair of tokens. A refresh token can be used once. For a minute after that, the call
+   * can be repeated and returns the same refresh token again. A later use revokes all tokens of the same sign-in.
    *
    * @generated from rpc platform.oidc.SecurityTokenService.ExchangeRefreshToken
    */

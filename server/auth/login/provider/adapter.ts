@@ -6,6 +6,7 @@ import type { Store } from '../../../store/db.ts'
 import { StoreError } from '../../../store/store-error.ts'
 import type { Work } from '../../../store/work.ts'
 import { networksOf } from '../../../wire/client-network.ts'
+import { isInGracePeriod } from '../../refresh/grace.ts'
 import type { BrowserDependencies } from '../browser.ts'
 import { isSameBrowser, rememberBrowser } from '../browser.ts'
 import { plainMessage } from '../error-response.ts'
@@ -14,6 +15,7 @@ import type { PageRequest } from '../page-request.ts'
 import type { SealedStates } from '../sealed-states.ts'
 import { isSealedKind } from '../sealed-states.ts'
 import { identityOf, loginOf, providerOf } from '../state-identity.ts'
+import { findRefreshToken } from './refresh-tokens.ts'
 
 /** For states that oidc-provider stores without a lifetime: the lifetime of refresh tokens, which is the longest. */
 const defaultLifetimeSeconds = 30 * 24 * 60 * 60
@@ -25,9 +27,15 @@ export type AdapterDependencies = BrowserDependencies & {
   store: Store
   states: ExpiringStates
   sealedStates: SealedStates
+  /** The id of the token that replaces a refresh token. */
+  successorOf(id: string): string
+  now(): number
   /** The request that is being answered. */
   currentPage(): PageRequest
 }
+
+/** The name of refresh tokens in oidc-provider. */
+const refreshTokenKind = 'RefreshToken'
 
 export function adapterOf(deps: AdapterDependencies): AdapterFactory {
   const { store, states, sealedStates, currentPage } = deps
@@ -55,7 +63,11 @@ export function adapterOf(deps: AdapterDependencies): AdapterFactory {
       },
       async find(id) {
         const sealed = isSealedKind(kind) ? sealedStates.find(kind, id) : undefined
-        const payload = (sealed as AdapterPayload | undefined) ?? (await find(() => states.find(kind, id)))
+        const payload =
+          (sealed as AdapterPayload | undefined) ??
+          (kind === refreshTokenKind
+            ? payloadOf(await store.read(() => findRefreshToken(deps, id)))
+            : await find(() => states.find(kind, id)))
         const isOfOtherBrowser =
           isBoundToBrowser && !isSameBrowser(deps.authUrl, currentPage(), payload?.browser)
         return isOfOtherBrowser ? undefined : payload
@@ -63,7 +75,7 @@ export function adapterOf(deps: AdapterDependencies): AdapterFactory {
       findByUserCode: (userCode) => find(() => states.findByUserCode(kind, userCode)),
       findByUid: (uid) => find(() => states.findBySessionUid(kind, uid)),
       async consume(id) {
-        if (!(await store.write(() => useOnce(states, kind, id))))
+        if (!(await store.write(() => useOnce(deps, kind, id))))
           throw new errors.InvalidGrant('the code or token was used before')
       },
       async destroy(id) {
@@ -101,11 +113,13 @@ function keysOf(kind: string, id: string, payload: AdapterPayload): StateKeys {
 
 /**
  * Returns false for a second use, even if it is concurrent and on another copy of the server. A second use means that
- * the code or token was stolen, so its grant is revoked with everything that was issued for it.
+ * the code or token was stolen, so its grant is revoked with everything that was issued for it. A refresh token may be
+ * used again within its grace period.
  */
-function* useOnce(states: ExpiringStates, kind: string, id: string): Work<boolean> {
+function* useOnce({ states, now }: AdapterDependencies, kind: string, id: string): Work<boolean> {
+  if (yield* states.use(kind, id)) return true
   const state = yield* states.find(kind, id)
-  if (state && (yield* states.use(kind, id))) return true
+  if (kind === refreshTokenKind && state && isInGracePeriod(state.useTime, now())) return true
   const grant = state?.payload.grantId
   if (typeof grant === 'string') yield* states.removeByGrant(grant)
   return false

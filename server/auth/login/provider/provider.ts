@@ -7,6 +7,7 @@ import { Provider } from 'oidc-provider'
 import { tokenExchangeGrantType } from '../token-exchange.ts'
 import { configurationOf } from './configuration.ts'
 import type { ProviderDependencies } from './dependencies.ts'
+import { deriveSuccessors } from './refresh-tokens.ts'
 
 /** Returns a getter for the provider. The keys of a provider cannot be changed, so new keys require a new provider. */
 export function openProvider(deps: ProviderDependencies): () => Provider {
@@ -21,6 +22,7 @@ export function openProvider(deps: ProviderDependencies): () => Provider {
 
 function makeProvider(deps: ProviderDependencies): Provider {
   const provider = new Provider(deps.authUrl, configurationOf(deps))
+  deriveSuccessors(provider, deps.successorOf)
   // Trusts the X-Forwarded headers, which this server sets itself (forward-to-oidc-provider.ts).
   provider.proxy = true
   provider.use(async (ctx, next) => {
