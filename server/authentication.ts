@@ -9,6 +9,7 @@ import { deleteExpired, openExpiringStates } from './auth/login/expiring-states.
 import type { PasswordCost } from './auth/login/passwords.ts'
 import { isSignInPath, paths, prefixOf } from './auth/login/paths.ts'
 import type { People, Profile } from './auth/login/people.ts'
+import { idTokenClients } from './auth/login/provider/clients.ts'
 import { registrationCalls } from './auth/login/registration/registration.ts'
 import { fetchJsonBy } from './auth/outbound/fetch-json.ts'
 import type { Outbound } from './auth/outbound/outbound.ts'
@@ -92,7 +93,7 @@ export function openAuthentication(
   })
   const issuerKeys = openIssuerKeys(fetchJsonBy(outbound), rule, now)
   // A token for the registry alone cannot be exchanged, but can be revoked.
-  const verifyOwn = openVerifyOwn({ ...shared, audiences: [baseUrl, authUrl] })
+  const verifyOwn = openVerifyOwn({ ...shared, audiences: [baseUrl, authUrl], clients: idTokenClients })
   const verifyForAnyAudience = openVerifyOwn({ ...shared, audiences: issuableAudiences(baseUrl, authUrl) })
   const states = openExpiringStates(shared)
   const people = peopleOf({ access, now, random })
@@ -101,6 +102,7 @@ export function openAuthentication(
       ...shared,
       verifyOwn,
       issuerKeys,
+      people,
       recordLastSeen,
       callAws,
       runMatch,

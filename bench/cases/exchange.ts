@@ -78,13 +78,19 @@ export async function benchExchange(): Promise<Line[]> {
       baseUrl,
       now: Date.now,
       random,
+      people: {
+        ensureProvided() {
+          throw new Error('nobody signs in here')
+        },
+      },
       admit() {},
       recordLastSeen() {},
       callAws,
       runMatch: () => Promise.reject(new Error('the identity has no patterns')),
     })
 
-    const ours = () => rateOf(() => exchange(token, { identity, audiences: [], limits: {} }))
+    const ours = () =>
+      rateOf(() => exchange(token, { identity, identityProvider: '', audiences: [], limits: {} }))
     const signer = { keys, authUrl, now: Date.now, random }
     const baseline = () =>
       rateOf(async () => {

@@ -125,6 +125,14 @@ onEachStore('after a sign-in was ended', (engine) => {
     }
   }
 
+  async function assertNotExchangeable(...idTokens: (string | undefined)[]): Promise<void> {
+    for (const token of idTokens)
+      for (const door of doors) {
+        const { error } = await door.call(exchange, {}, token)
+        assert.equal(error?.code, Code.UNAUTHENTICATED)
+      }
+  }
+
   const addPerson = async (email: string) => {
     const identity = await addAccount(platform, email)
     await platform.bind(identity, 'owner', platform.owner.organization)
@@ -192,10 +200,15 @@ onEachStore('after a sign-in was ended', (engine) => {
       const confirm = await visitor.submit(page, { user_code: device.user_code })
       await visitor.submitTo(await visitor.submit(confirm, { confirm: 'yes' }), '/continue')
       const tokens = await oidc.pollDeviceAuthorizationGrant(party, { ...device, interval: 1 })
-      const issued = await withDescendants(tokens.access_token)
+      const idToken = tokens.id_token ?? ''
+      const issued = [
+        ...(await withDescendants(tokens.access_token)),
+        ...[await exchanged(idToken, ''), await exchanged(idToken, assumable)],
+      ]
       await assertWorking(issued)
       await signOutEverywhere(identity)
       await assertEnded(issued)
+      await assertNotExchangeable(idToken)
     })
   })
 
@@ -211,12 +224,14 @@ onEachStore('after a sign-in was ended', (engine) => {
       await assertWorking(issued)
       await revoke(renewed.refresh_token ?? '')
       await assertEnded(issued)
+      await assertNotExchangeable(revoked.tokens.id_token, renewed.id_token)
       await assertWorking([other.tokens.access_token])
       const next = await oidc.refreshTokenGrant(other.party, other.tokens.refresh_token ?? '')
       await afterGracePeriod(() =>
         assert.rejects(oidc.refreshTokenGrant(other.party, other.tokens.refresh_token ?? '')),
       )
       await assertEnded([other.tokens.access_token, next.access_token])
+      await assertNotExchangeable(other.tokens.id_token, next.id_token)
     })
 
     test('access tokens of a published client stop working, and those of other sign-ins work', async () => {

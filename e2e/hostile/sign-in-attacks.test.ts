@@ -267,7 +267,7 @@ onEachStore('behind a proxy', (engine) => {
         })
       for (let count = 0; count < 300; count++) await (await attempt('198.51.100.1')).arrayBuffer()
       assert.equal((await attempt('198.51.100.1')).status, 429)
-      assert.equal((await attempt('198.51.100.2')).status, 403)
+      assert.equal((await attempt('198.51.100.2')).status, 401)
     } finally {
       await platform.stop()
     }

@@ -1,36 +1,48 @@
 // The device flow (RFC 8628).
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
+import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
+import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import type { Door } from '@stemma/server/testing/doors.ts'
+import { grpcDoor, restDoor } from '@stemma/server/testing/doors.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
+import type { JWTPayload } from 'jose'
+import { decodeJwt, jwtVerify, SignJWT } from 'jose'
 import type { Configuration, DeviceAuthorizationResponse } from 'openid-client'
 import * as oidc from 'openid-client'
+import { discoveredKeys } from './discovered-keys.ts'
 import { addAccount, password, relyingParty, signIn, startSignInPlatform } from './sign-in.ts'
 import { Visitor } from './visitor.ts'
 
 const ada = 'ada@example.com'
+const { exchange } = SecurityTokenService.method
 
 onEachStore('the device flow', (engine) => {
   let platform: Platform
   let identity: string
   let party: Configuration
+  let doors: Door[]
   before(async () => {
     platform = await startSignInPlatform(engine)
     identity = await addAccount(platform, ada)
     party = await relyingParty(platform.url)
+    doors = [restDoor(platform.url), grpcDoor(platform.url)]
   })
-  after(() => platform.stop())
+  after(async () => {
+    for (const door of doors) door.close()
+    await platform.stop()
+  })
 
   const start = () => oidc.initiateDeviceAuthorization(party, { scope: 'openid offline_access' })
 
   /** Polls once and returns the response. */
-  const poll = async ({ device_code }: DeviceAuthorizationResponse) => {
+  const poll = async ({ device_code }: DeviceAuthorizationResponse, client_id = 'stemma') => {
     const answer = await fetch(`${platform.url}/oauth/token`, {
       method: 'POST',
       body: new URLSearchParams({
         grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
-        client_id: 'stemma',
-        device_code,
+        ...{ client_id, device_code },
       }),
     })
     return (await answer.json()) as {
@@ -67,6 +79,68 @@ onEachStore('the device flow', (engine) => {
     assert.equal(((await whoami.json()) as { subject: string }).subject, identity)
     assert.ok((await oidc.refreshTokenGrant(party, refresh_token)).access_token)
     assert.equal((await poll(device)).error, 'invalid_grant', 'a device code is redeemed once')
+  })
+
+  describe('of a published program', () => {
+    /** Like the device flow of the published Go SDK: a form with the client id, without PKCE. */
+    const signInDevice = async () => {
+      const form = { client_id: 'auth0', scope: 'openid email profile', redirect_uri: 'http://localhost/x' }
+      const answer = await fetch(`${platform.url}/oauth/device`, {
+        method: 'POST',
+        body: new URLSearchParams(form),
+      })
+      assert.equal(answer.status, 200, await answer.clone().text())
+      const device = (await answer.json()) as DeviceAuthorizationResponse
+      assert.equal(device.interval, 5, 'without an interval, the program would poll without a pause')
+      const { visitor } = await signIn(platform, ada)
+      const page = await visitor.open(device.verification_uri)
+      const confirm = await visitor.submit(page, { user_code: device.user_code })
+      assert.equal(confirm.title, 'Is this your device?')
+      await visitor.submitTo(await visitor.submit(confirm, { confirm: 'yes' }), '/continue')
+      const { id_token = '' } = await poll(device, 'auth0')
+      return id_token
+    }
+
+    test('yields an id token that discovery verifies and the exchange accepts', async () => {
+      const idToken = await signInDevice()
+      const { payload } = await jwtVerify(idToken, await discoveredKeys(platform.url), { audience: 'auth0' })
+      assert.deepEqual([payload.sub, payload.email, payload.email_verified], [identity, ada, true])
+      for (const door of doors) {
+        const { body, error } = await door.call(exchange, {}, idToken)
+        assert.ok(body, error?.message)
+        const token = String(body.token)
+        const { sub, email, exp = 0, act } = decodeJwt(token)
+        assert.deepEqual([sub, email], [identity, ada])
+        assert.ok(exp <= (payload.exp ?? 0), 'not valid for longer than the id token')
+        assert.deepEqual(act, { iss: platform.url, sub: identity, aud: platform.url })
+        const me = await door.call(Auth.method.validate, {}, token)
+        assert.equal(me.body?.subject, identity)
+        const registered = await door.call(Auth.method.register, {}, idToken)
+        assert.equal(registered.body?.identity, identity)
+      }
+    })
+
+    test('yields an id token that is no access token, and cannot be exchanged once it was changed', async () => {
+      const idToken = await signInDevice()
+      const { kid, privateKey } = platform.keys.idTokenSigning()
+      const sign = (claims: JWTPayload, header: Record<string, string> = {}) =>
+        new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid, ...header }).sign(privateKey)
+      const claims = decodeJwt(idToken)
+      const { sign_in: _, ...withoutSignIn } = claims
+      for (const door of doors) {
+        assert.equal((await door.call(Auth.method.validate, {}, idToken)).error?.code, 16)
+        assert.equal((await door.call(exchange, {}, await sign(claims))).error, undefined)
+        for (const token of [
+          await sign({ ...claims, aud: 'published' }),
+          await sign({ ...claims, aud: 'somebody' }),
+          await sign(withoutSignIn),
+          await sign(claims, { typ: 'logout+jwt' }),
+          await sign(claims, { typ: 'at+jwt' }),
+          `${idToken.slice(0, -8)}AAAAAAAA`,
+        ])
+          assert.equal((await door.call(exchange, {}, token)).error?.code, 16)
+      }
+    })
   })
 
   test('fills in the code from the link, but does not submit it for the person', async () => {

@@ -1,11 +1,14 @@
 // Registration with a token of an organization's provider or of this server, with or without an invite.
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { userUid } from '@stemma/server/aip/uid.ts'
+import { disablePerson } from '@stemma/server/auth/sign-outs.ts'
 import { verifyOrganization } from '@stemma/server/commands/verify.ts'
 import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import { sql } from '@stemma/server/store/sql.ts'
@@ -15,10 +18,14 @@ import type { TestIdentity } from '@stemma/server/testing/identities.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { startPlatform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
+import { decodeJwt } from 'jose'
+import { enableScim } from '../scim/scim-platform.ts'
 import type { ForeignIssuer } from './foreign-issuer.ts'
 import { discoveryPath, startIssuer } from './foreign-issuer.ts'
 
 const { register } = Auth.method
+const { exchange } = SecurityTokenService.method
+const { listGroups } = GroupsService.method
 const { createGroupInvite } = GroupInvitesService.method
 const { createIdentityProvider } = IdentityProvidersService.method
 
@@ -27,19 +34,21 @@ onEachStore('registration', (engine) => {
   let platform: Platform
   let doors: Door[]
   let acme: TestIdentity
+  let provider: string
   before(async () => {
     issuer = await startIssuer()
     platform = await startPlatform(engine, ['--trusted-issuers', issuer.issuer])
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
     acme = await platform.addOrganization('acme.example')
     await verifyOrganization(platform.store, acme.organization, { isVerified: true, now: Date.now() })
-    await asOwner(createIdentityProvider, {
+    const made = await asOwner(createIdentityProvider, {
       identityProvider: {
         name: 'acme',
         defaultRole: builtInRole('viewer').uid,
         oidc: { issuer: issuer.issuer, clientId: 'stemma-at-acme', pkceEnabled: true },
       },
     })
+    provider = String(made.uid)
   })
   after(async () => {
     for (const door of doors) door.close()
@@ -96,6 +105,131 @@ onEachStore('registration', (engine) => {
       assert.equal(error?.code, 7)
       assert.equal(await exists(userUid(issuer.issuer, 'stranger')), false)
     }
+  })
+
+  describe('followed by an exchange', () => {
+    const assume = (door: Door, token: string, request: JsonObject = {}) =>
+      door.call(exchange, request, token)
+    const listed = async (door: Door, token: unknown) => {
+      const { body } = await door.call(listGroups, {}, String(token))
+      return (body?.groups as { uid: string }[]).map(({ uid }) => uid)
+    }
+
+    test('of the provider’s token yields a token of the person', async () => {
+      for (const door of doors) {
+        const sub = `exchanger-${door.name}`
+        const uid = userUid(issuer.issuer, sub)
+        const token = await issuer.sign({ sub, aud: 'stemma-at-acme' })
+        assert.equal((await assume(door, token)).error?.code, 7, 'the person is not registered yet')
+        await door.call(register, { code: await invite() }, token)
+        for (const request of [{}, { identity: uid }, { identityProvider: provider }]) {
+          const { body, error } = await assume(door, token, request)
+          assert.ok(body, error?.message)
+          const { sub: subject, act, sign_in } = decodeJwt(String(body.token))
+          assert.equal(subject, uid)
+          assert.deepEqual(act, { iss: issuer.issuer, sub, aud: 'stemma-at-acme' })
+          assert.equal((sign_in as { sub: string }).sub, uid)
+          assert.deepEqual(await listed(door, body.token), [acme.organization])
+          assert.equal((await door.call(Auth.method.validate, {}, String(body.token))).body?.subject, uid)
+        }
+      }
+    })
+
+    test('is unlimited only if the provider’s organization is verified for the address', async () => {
+      const [door] = doors as [Door]
+      const scopesOf = async (claims: JsonObject) => {
+        const token = await issuer.sign({ ...claims, aud: 'stemma-at-acme' })
+        await door.call(register, {}, token)
+        const { body, error } = await assume(door, token)
+        assert.ok(body, error?.message)
+        return decodeJwt(String(body.token)).scopes
+      }
+      const verified = { email: 'eve@acme.example', email_verified: true }
+      assert.equal(await scopesOf({ sub: 'eve', ...verified }), undefined)
+      const limited = [acme.organization]
+      assert.deepEqual(await scopesOf({ sub: 'fay' }), limited)
+      assert.deepEqual(await scopesOf({ sub: 'gil', ...verified, email_verified: false }), limited)
+      assert.deepEqual(await scopesOf({ sub: 'hal', ...verified, email: 'hal@evil.example' }), limited)
+    })
+
+    test('finds a person whom the provider identifies by another claim', async () => {
+      const [door] = doors as [Door]
+      await asOwner(createIdentityProvider, {
+        identityProvider: {
+          name: 'by oid',
+          defaultRole: builtInRole('viewer').uid,
+          oidc: {
+            ...{ issuer: issuer.issuer, clientId: 'stemma-by-oid', pkceEnabled: true },
+            correlationRule: 'CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID',
+          },
+        },
+      })
+      const token = await issuer.sign({ sub: 'pairwise', oid: 'object-1', aud: 'stemma-by-oid' })
+      const uid = userUid(issuer.issuer, 'oid:object-1')
+      assert.equal((await door.call(register, {}, token)).body?.identity, uid)
+      const { body, error } = await assume(door, token)
+      assert.ok(body, error?.message)
+      assert.equal(decodeJwt(String(body.token)).sub, uid)
+      const withoutOid = await issuer.sign({ sub: 'pairwise', aud: 'stemma-by-oid' })
+      assert.equal((await assume(door, withoutOid)).error?.code, 7)
+    })
+
+    test('needs a SCIM user if the provider provisions people, and ends when the user is deactivated', async () => {
+      const made = await asOwner(createIdentityProvider, {
+        identityProvider: {
+          name: 'by scim',
+          defaultRole: builtInRole('viewer').uid,
+          oidc: { issuer: issuer.issuer, clientId: 'stemma-by-scim', pkceEnabled: true },
+        },
+      })
+      const scim = await enableScim(platform, acme, String(made.uid))
+      for (const door of doors) {
+        const sub = `provisioned-${door.name}`
+        const token = await issuer.sign({ sub, aud: 'stemma-by-scim' })
+        const refused = await door.call(register, {}, token)
+        assert.match(refused.error?.message ?? '', /not given this account access/)
+        const { id } = await scim.expect(201, 'POST', '/Users', {
+          schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
+          ...{ userName: sub, externalId: sub, active: true },
+        })
+        assert.equal((await door.call(register, {}, token)).error, undefined)
+        const access = String((await assume(door, token)).body?.token)
+        assert.equal((await door.call(listGroups, {}, access)).error, undefined)
+        await scim.expect(200, 'PATCH', `/Users/${id}`, {
+          schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
+          Operations: [{ op: 'replace', path: 'active', value: false }],
+        })
+        assert.equal((await door.call(listGroups, {}, access)).error?.code, 16)
+        for (const method of [exchange, register]) {
+          const { error } = await door.call(method, {}, token)
+          assert.match(error?.message ?? '', /deactivated this account/)
+        }
+      }
+    })
+
+    test('is refused for another audience, person, provider or workload, and for a disabled person', async () => {
+      const workload = await platform.addIdentity(acme.organization, 'owner')
+      for (const door of doors) {
+        const sub = `refused-${door.name}`
+        const token = await issuer.sign({ sub, aud: 'stemma-at-acme' })
+        const { body } = await door.call(register, {}, token)
+        assert.equal((await assume(door, token)).error, undefined)
+        const elsewhere = await issuer.sign({ sub, aud: 'another' })
+        assert.equal((await assume(door, elsewhere)).error?.code, 7)
+        for (const request of [
+          { identity: userUid(issuer.issuer, 'person-REST') },
+          { identity: workload.identity },
+          { identityProvider: `${acme.organization}/${'0'.repeat(16)}` },
+        ])
+          assert.equal((await assume(door, token, request)).error?.code, 7, JSON.stringify(request))
+        const forger = await startIssuer('ES256')
+        const forged = await forger.sign({ iss: issuer.issuer, sub, aud: 'stemma-at-acme' })
+        assert.equal((await assume(door, forged)).error?.code, 16)
+        await forger.close()
+        await platform.store.write(() => disablePerson(String(body?.identity), Date.now()))
+        assert.match((await assume(door, token)).error?.message ?? '', /account is disabled/)
+      }
+    })
   })
 
   test('fetches nothing from an issuer that no organization uses', async () => {

@@ -8,19 +8,18 @@ import { OutboundError } from '../outbound/outbound.ts'
 import { tokenLifetimeSeconds } from '../tokens/mint.ts'
 import type { AssumeDependencies, AssumedIdentity } from './assumed-identity.ts'
 import { loadIdentity, refused } from './assumed-identity.ts'
-import { awsRequestFault, readAwsRequest } from './aws-request.ts'
+import type { AwsRequest } from './aws-request.ts'
+import { awsRequestFault } from './aws-request.ts'
 
 export async function assumeByAws(
   { store, callAws, matcher, ownAudiences, authUrl, now }: AssumeDependencies,
-  bearer: string,
+  request: AwsRequest,
   uid: string,
 ): Promise<AssumedIdentity> {
-  const identity = await loadIdentity(store, uid)
-  const request = readAwsRequest(bearer)
-  if (identity.relationship.case !== 'awsIdentity') throw refused(`${uid} is not an AWS identity`)
-  if (!request) throw refused('the bearer token does not encode an AWS request')
   const fault = awsRequestFault(request, uid, ownAudiences, now())
   if (fault) throw unverifiable(new Error(fault))
+  const identity = await loadIdentity(store, uid)
+  if (identity.relationship.case !== 'awsIdentity') throw refused(`${uid} is not an AWS identity`)
   const caller = await callAws(request).catch((error: unknown) => {
     throw error instanceof OutboundError ? unverifiable(error) : error
   })

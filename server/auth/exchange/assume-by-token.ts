@@ -3,25 +3,29 @@ import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { userUid } from '../../aip/uid.ts'
 import type { Claims } from '../../claims/match.ts'
-import { readUnverified } from '../foreign-tokens/read.ts'
 import { throwUnverifiable } from '../foreign-tokens/unverifiable.ts'
 import { verifyByDiscovery, verifyForeign } from '../foreign-tokens/verify.ts'
 import { newSignIn } from '../sign-outs.ts'
 import { tokenLifetimeSeconds } from '../tokens/mint.ts'
 import { signInOf } from '../tokens/sign-in-claim.ts'
 import { limitsOf } from '../tokens/token-limits.ts'
-import type { AssumeDependencies, AssumedIdentity } from './assumed-identity.ts'
-import { loadIdentity, refused } from './assumed-identity.ts'
+import { assumeByProvider, findClientProviders, mayBeClientToken } from './assume-by-provider.ts'
+import type { AssumeDependencies, AssumedIdentity, RequestedIdentity } from './assumed-identity.ts'
+import { actOf, loadIdentity, refused } from './assumed-identity.ts'
+import type { PresentedToken } from './credential.ts'
 
 /** `requested` is the uid of the identity; if it is empty, the token's own identity is assumed. */
 export async function assumeByToken(
   deps: AssumeDependencies,
-  token: string,
-  requested: string,
+  { token, claims: unverified }: PresentedToken,
+  { identity: requested, identityProvider }: RequestedIdentity,
 ): Promise<AssumedIdentity> {
   const { authUrl, store, matcher, now } = deps
-  const unverified = readUnverified(token)
   const isSignedByUs = unverified.iss === authUrl
+  if (!isSignedByUs && mayBeClientToken(deps, unverified, requested)) {
+    const providers = await findClientProviders(store, unverified, identityProvider)
+    if (providers.length > 0) return assumeByProvider(deps, token, unverified, requested, providers)
+  }
   const identity = await loadIdentity(store, requested || uidOfSubject(unverified, isSignedByUs))
   // Every identity may exchange its own token for one with narrower limits.
   const isSelf = isSignedByUs && unverified.sub === identity.uid
@@ -32,9 +36,7 @@ export async function assumeByToken(
   if (!isSelf) await requireMatch(deps, identity, claims)
   const inAnHour = Math.floor(now() / 1000) + tokenLifetimeSeconds
   return {
-    identity: identity.uid,
-    email: identity.email,
-    act: { iss: claims.iss, sub: claims.sub, aud: [claims.aud].flat().join(',') },
+    ...{ identity: identity.uid, email: identity.email, act: actOf(claims) },
     limits: isSignedByUs ? limitsOf(claims) : {},
     signIn: isSignedByUs ? signInOf(claims) : await newSignIn(store, identity.uid, now()),
     // Exchanging our own tokens again and again must not extend them.

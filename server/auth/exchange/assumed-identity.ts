@@ -5,11 +5,13 @@ import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb
 import { Code } from '../../aip/code.ts'
 import { StatusError } from '../../aip/errors.ts'
 import { isUid } from '../../aip/uid.ts'
+import type { Claims } from '../../claims/match.ts'
 import type { Matcher } from '../../claims/matcher.ts'
 import type { Store } from '../../store/db.ts'
 import { sql } from '../../store/sql.ts'
 import type { SignIn, TokenLimits } from '../../wire/caller.ts'
 import type { IssuerKeys } from '../foreign-tokens/issuer-keys.ts'
+import type { People } from '../login/people.ts'
 import type { VerifyOwn } from '../tokens/verify-own.ts'
 import type { CallAws } from './aws-request.ts'
 import type { StaticKeys } from './static-keys.ts'
@@ -24,7 +26,15 @@ export type AssumeDependencies = {
   /** The audiences by which a token may name this server. */
   ownAudiences: readonly string[]
   matcher: Matcher
+  people: Pick<People, 'ensureProvided'>
   staticKeys: StaticKeys
+}
+
+export type RequestedIdentity = {
+  /** The uid of the identity to assume; empty for the one that the token itself belongs to. */
+  identity: string
+  /** The uid of the identity provider whose client the token is for; empty for any. */
+  identityProvider: string
 }
 
 /** An identity that the caller may assume. */
@@ -56,3 +66,8 @@ export async function loadIdentity(store: Store, uid: string): Promise<Identity>
   if (!row) throw refused(`there is no identity ${uid.slice(0, 200)}`)
   return fromBinary(IdentitySchema, row[0] as Uint8Array)
 }
+
+/** The claim `act` for a token that was presented. */
+export const actOf = ({ iss, sub, aud }: Claims): AssumedIdentity['act'] => ({
+  ...{ iss, sub, aud: [aud].flat().join(',') },
+})

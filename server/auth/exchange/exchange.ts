@@ -9,7 +9,8 @@ import { issuableAudiences, mintToken } from '../tokens/mint.ts'
 import { intersect } from '../tokens/token-limits.ts'
 import { assumeByAws } from './assume-by-aws.ts'
 import { assumeByToken } from './assume-by-token.ts'
-import type { AssumeDependencies } from './assumed-identity.ts'
+import type { AssumeDependencies, RequestedIdentity } from './assumed-identity.ts'
+import { readCredential } from './credential.ts'
 import { openStaticKeys } from './static-keys.ts'
 
 export type ExchangeDependencies = MintDependencies &
@@ -23,9 +24,7 @@ export type ExchangeDependencies = MintDependencies &
     recordLastSeen(identity: string): void
   }
 
-export type ExchangeRequest = {
-  /** The uid of the identity to assume; empty for the one that the token itself belongs to. */
-  identity: string
+export type ExchangeRequest = RequestedIdentity & {
   /** Audiences of the new token; if empty, the API. */
   audiences: readonly string[]
   limits: TokenLimits
@@ -44,12 +43,13 @@ export function openExchange(deps: ExchangeDependencies): Exchange {
     matcher: openMatcher(deps.runMatch, ownAudiences),
     staticKeys: openStaticKeys(),
   }
-  return async (bearer, { identity: requested, audiences, limits: requestedLimits }) => {
+  return async (bearer, { audiences, limits: requestedLimits, ...requested }) => {
+    const credential = readCredential(bearer)
     if (!audiences.every((audience) => issuable.includes(audience)))
       throw invalidField('aud', `must be one of ${issuable.join(', ')}`)
-    // A JSON Web Token contains dots. A signed AWS request does not, because it is encoded in base64url.
-    const assume = bearer.includes('.') ? assumeByToken : assumeByAws
-    const { identity, email, act, limits, signIn, expires } = await assume(assumeDeps, bearer, requested)
+    const { identity, email, act, limits, signIn, expires } = await ('token' in credential
+      ? assumeByToken(assumeDeps, credential, requested)
+      : assumeByAws(assumeDeps, credential.awsRequest, requested.identity))
     admit(identity)
     const [audience = baseUrl, ...others] = audiences
     const token = await mintToken(deps, {

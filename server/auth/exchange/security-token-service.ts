@@ -26,10 +26,10 @@ export type StsDependencies = {
 export function securityTokenService({ exchange, refreshTokens, isCapability, throttle }: StsDependencies) {
   return {
     async exchange({ request, authorization, address }: OpenCall<ExchangeRequest>): Promise<Reply> {
-      const { identity, aud: audiences } = request
+      const { identity, identityProvider, aud: audiences } = request
       const bearer = bearerOf(authorization)
       const limits = requestedLimits(request, isCapability)
-      const run = () => exchange(bearer, { identity, audiences, limits })
+      const run = () => exchange(bearer, { identity, identityProvider, audiences, limits })
       const issued = await throttledExchange(throttle, { address, bearer, identity }, run)
       return messageReply(RawTokenSchema, create(RawTokenSchema, rawToken(issued)))
     },

@@ -1,13 +1,11 @@
 // Revocation of an access token (RFC 7009). An access token is not stored, so revoking it ends its sign-in, as section
 // 2.1 permits: all access tokens and refresh tokens of the sign-in stop working with the next call, on every copy.
-import { decodeProtectedHeader } from 'jose'
 import { Code } from '../../aip/code.ts'
 import { StatusError } from '../../aip/errors.ts'
 import type { Claims } from '../../claims/match.ts'
 import type { Store } from '../../store/db.ts'
 import type { SignIn } from '../../wire/caller.ts'
 import { endOneSignIn } from '../sign-outs.ts'
-import { tokenType } from '../tokens/mint.ts'
 import { signInOf } from '../tokens/sign-in-claim.ts'
 import type { VerifyOwn } from '../tokens/verify-own.ts'
 import type { PageResponse } from './page-request.ts'
@@ -17,14 +15,6 @@ export type RevocationDependencies = {
   /** Verifies an access token that this server issued, for any audience. */
   verifyForAnyAudience: VerifyOwn
   now(): number
-}
-
-export function isAccessToken(token: string): boolean {
-  try {
-    return decodeProtectedHeader(token).typ === tokenType
-  } catch {
-    return false
-  }
 }
 
 /** Possession of the token suffices, as with refresh tokens: our clients are public, so a client id proves nothing. */

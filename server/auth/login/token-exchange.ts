@@ -57,6 +57,7 @@ function requestOf({ isCapability }: TokenExchangeDependencies, form: URLSearchP
   const cap = [...form.getAll('cap'), ...capabilitiesOf(form.get('scope'))]
   return {
     identity: form.get('identity') ?? '',
+    identityProvider: form.get('identity_provider') ?? '',
     audiences: [...form.getAll('audience'), ...form.getAll('resource')],
     limits: requestedLimits({ scopes: form.getAll('scopes'), cap }, isCapability),
   }

@@ -9,9 +9,9 @@ import type { MaybePromise } from '../../wire/maybe-promise.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { openKeyFinder } from '../keys/key-ring.ts'
 import { invalidToken } from './invalid-token.ts'
-import { tokenType } from './mint.ts'
 import { signInOf } from './sign-in-claim.ts'
 import { limitsOf } from './token-limits.ts'
+import { tokenType } from './token-type.ts'
 
 const maxTokenLength = 16 * 1024
 const maxCachedHeaders = 10_000

@@ -4,9 +4,9 @@ import type { RandomBytes } from '../../crypto/random.ts'
 import type { SignIn, TokenLimits } from '../../wire/caller.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { signInClaim } from './sign-in-claim.ts'
+import { tokenType } from './token-type.ts'
 
 export const tokenLifetimeSeconds = 3600
-export const tokenType = 'at+jwt'
 
 /** The audiences that a token can be issued for: the API, the issuer, and the registry, which is named by its host. */
 export const issuableAudiences = (baseUrl: string, authUrl: string) => [

@@ -54,7 +54,8 @@ export type ExchangeRequest = Message<"platform.oidc.ExchangeRequest"> & {
   cap: string[];
 
   /**
-   * Ignored: the issuer and subject of the token identify the person.
+   * Uid of the identity provider whose client the token is for. Needed only if several providers have the same issuer
+   * and client.
    *
    * @generated from field: string identity_provider = 7;
    */
@@ -105,7 +106,8 @@ export type ExchangeRequestJson = {
   cap?: string[];
 
   /**
-   * Ignored: the issuer and subject of the token identify the person.
+   * Uid of the identity provider whose client the token is for. Needed only if several providers have the same issuer
+   * and client.
    *
    * @generated from field: string identity_provider = 7;
    */
@@ -329,6 +331,9 @@ export const SecurityTokenService: GenService<{
   /**
    * Exchanges a token for an access token of the identity that the token matches, valid for at most one hour.
    * If `identity` is empty, the access token is for the person whose issuer and subject are those of the token.
+   * The token must be for this server, or for the client of an identity provider of an organization. In the second case
+   * the access token is limited to the group of the provider, unless the organization is verified and the token confirms
+   * an e-mail address of its domain.
    *
    * @generated from rpc platform.oidc.SecurityTokenService.Exchange
    */

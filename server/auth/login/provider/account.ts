@@ -1,4 +1,5 @@
 import type { Configuration } from 'oidc-provider'
+import type { SignIn } from '../../../wire/caller.ts'
 import { signInClaim } from '../../tokens/sign-in-claim.ts'
 import { signInIdOf } from '../expiring-states.ts'
 import type { ProviderDependencies } from './dependencies.ts'
@@ -7,28 +8,39 @@ import type { ProviderDependencies } from './dependencies.ts'
 export const accountConfiguration = ({
   findPerson,
 }: ProviderDependencies): Pick<Configuration, 'findAccount' | 'extraTokenClaims'> => ({
-  async findAccount(_, identity) {
+  /** `source` is the code or refresh token that is being redeemed; undefined for the session of a browser. */
+  async findAccount(_, identity, source) {
     const person = await findPerson(identity)
     if (!person) return undefined
     const { name, email } = person
     return {
       accountId: identity,
-      claims: () => ({ sub: identity, name, ...(email && { email, email_verified: true }) }),
+      claims: () => ({
+        ...{ sub: identity, name, ...emailClaims(email) },
+        ...(source && signInClaim(signInOf(identity, source))),
+      }),
     }
   },
   async extraTokenClaims({ oidc: { entities } }, token) {
     if (!('accountId' in token)) return undefined
-    const { accountId: person, grantId = '' } = token
+    const { accountId: person, grantId } = token
     const { AuthorizationCode, DeviceCode, RefreshToken } = entities
-    // If the time of the sign-in is unknown, 0 is used. The token is then not valid if the person has ever signed out
-    // everywhere.
-    const source = AuthorizationCode ?? DeviceCode ?? RefreshToken
-    const signedInAt = source?.authTime ?? 0
-    const provider = source?.acr
+    const { authTime, acr } = AuthorizationCode ?? DeviceCode ?? RefreshToken ?? {}
     const email = (await findPerson(person))?.email
-    return {
-      ...signInClaim({ person, signedInAt, id: signInIdOf(grantId), ...(provider && { provider }) }),
-      ...(email && { email, email_verified: true }),
-    }
+    return { ...signInClaim(signInOf(person, { authTime, grantId, acr })), ...emailClaims(email) }
   },
+})
+
+const emailClaims = (email: string | undefined) => email && { email, email_verified: true }
+
+/** `acr` is the uid of the identity provider that the person signed in through (state-identity.ts). */
+type Source = { authTime?: number | undefined; grantId?: string | undefined; acr?: string | undefined }
+
+/**
+ * The sign-in of a code or token of oidc-provider. If the time of the sign-in is unknown, 0 is used. The token is then
+ * not valid if the person has ever signed out everywhere.
+ */
+const signInOf = (person: string, { authTime, grantId = '', acr }: Source): SignIn => ({
+  ...{ person, signedInAt: authTime ?? 0, id: signInIdOf(grantId) },
+  ...(acr && { provider: acr }),
 })

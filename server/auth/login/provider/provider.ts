@@ -29,6 +29,8 @@ function makeProvider(deps: ProviderDependencies): Provider {
     await next()
     const { body } = ctx as { body?: ResponseBody }
     if (body?.grant_types_supported) completeDiscovery(deps, body)
+    // Without an interval, some published programs poll without a pause (RFC 8628, 3.2).
+    if (body?.user_code) body.interval = pollIntervalSeconds
   })
   provider.on('server_error', (_, error) => deps.onError(error))
   // oidc-provider is built on Koa, which writes errors to standard error unless there is a listener.
@@ -38,11 +40,15 @@ function makeProvider(deps: ProviderDependencies): Provider {
   return provider
 }
 
-/** The fields of discovery documents that are changed here. */
+/** The fields of discovery documents and of responses to device authorization requests that are changed here. */
 type ResponseBody = {
   grant_types_supported?: string[]
   id_token_signing_alg_values_supported?: string[]
+  user_code?: string
+  interval?: number
 }
+
+const pollIntervalSeconds = 5
 
 /**
  * Adds the grant type of the token exchange, which is handled in forward-to-oidc-provider.ts. Announces the algorithms

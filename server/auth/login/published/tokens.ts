@@ -26,7 +26,11 @@ export async function issueTokens(
   // refresh token is revoked.
   const signIn = hasRefreshToken ? refreshTokens.start(browserSignIn) : browserSignIn
   const ownToken = await mintToken(deps, { identity, audience: authUrl, signIn })
-  const { token } = await exchange(ownToken, { identity: requested, audiences, limits })
+  const { token } = await exchange(ownToken, {
+    ...{ identity: requested, identityProvider: '' },
+    audiences,
+    limits,
+  })
   if (!hasRefreshToken) return { token, refreshToken: undefined }
   const refresh = await refreshTokens.issue(signIn, audiences[0] ?? baseUrl)
   return { token, refreshToken: refresh.token }

@@ -13,9 +13,10 @@ import type { IssuerKeys } from '../../foreign-tokens/issuer-keys.ts'
 import { readUnverified } from '../../foreign-tokens/read.ts'
 import { verifyByDiscovery } from '../../foreign-tokens/verify.ts'
 import type { VerifyOwn } from '../../tokens/verify-own.ts'
+import type { ProvidedPerson } from '../people.ts'
 import type { KnownProvider } from '../upstream/known-providers.ts'
 import { findProvidersByIssuer } from '../upstream/known-providers.ts'
-import { emailDomainOf, personBySubject, personOf } from '../upstream/person.ts'
+import { emailDomainOf, externalIdOf, personBySubject, personOf } from '../upstream/person.ts'
 
 export type RegistrantDependencies = {
   store: Store
@@ -32,11 +33,14 @@ const refused = (cause: string) =>
     cause: new Error(cause),
   })
 
-/** The identity that one of our own tokens belongs to, or a person of another issuer, who may not be registered yet. */
+/** A person of another issuer, who may not be registered yet. `provided` if their token is for a provider's client. */
+export type ForeignPerson = { person: Person; provided?: ProvidedPerson }
+
+/** The identity that one of our own tokens belongs to, or a person of another issuer. */
 export async function findRegistrant(
   deps: RegistrantDependencies,
   token: string,
-): Promise<Person | Identity> {
+): Promise<ForeignPerson | Identity> {
   const { iss } = readUnverified(token)
   return iss === deps.authUrl
     ? findOwnPerson(deps.store, await deps.verifyOwn(token))
@@ -56,7 +60,7 @@ async function findForeignPerson(
   deps: RegistrantDependencies,
   token: string,
   issuer: string,
-): Promise<Person> {
+): Promise<ForeignPerson> {
   const { store, issuerKeys, now } = deps
   const providers = await findProvidersByIssuer(store, issuer)
   // Checked before any request is sent, so that a stranger's token cannot make us call a host of their choice.
@@ -78,7 +82,7 @@ function personFor(
   issuer: string,
   providers: KnownProvider[],
   claims: Claims,
-): Person {
+): ForeignPerson {
   const audiences = [claims.aud].flat()
   const emailDomain = emailDomainOf(claims)
   const ownsEmailDomain = ({ domain }: KnownProvider) => domain !== undefined && domain === emailDomain
@@ -86,9 +90,15 @@ function personFor(
     audiences.includes(configuration.clientId),
   )
   const provider = audienceProviders.find(ownsEmailDomain) ?? audienceProviders[0]
-  if (provider) return personOf(provider, claims)
+  if (provider) {
+    const person = personOf(provider, claims)
+    return {
+      person,
+      provided: { person, provider: provider.uid, externalId: externalIdOf(provider, person) },
+    }
+  }
   const ownAudiences = [authUrl, baseUrl, new URL(authUrl).host]
   if (!audiences.some((audience) => ownAudiences.includes(audience)))
     throw refused('the token is for another audience')
-  return personBySubject(issuer, claims, providers.find(ownsEmailDomain)?.domain)
+  return { person: personBySubject(issuer, claims, providers.find(ownsEmailDomain)?.domain) }
 }

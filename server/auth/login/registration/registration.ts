@@ -7,7 +7,7 @@ import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.
 import { Code } from '../../../aip/code.ts'
 import { invalidField, StatusError } from '../../../aip/errors.ts'
 import { userUid } from '../../../aip/uid.ts'
-import type { Person } from '../../../wire/person.ts'
+import type { Work } from '../../../store/work.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import { throttledExchange } from '../../exchange/failed-exchanges.ts'
@@ -18,7 +18,7 @@ import type { Throttle } from '../../throttle.ts'
 import type { ExpiringStates } from '../expiring-states.ts'
 import { findHeadlessSession, requireHeadlessCode } from '../headless-sessions.ts'
 import type { People } from '../people.ts'
-import type { RegistrantDependencies } from './registrant.ts'
+import type { ForeignPerson, RegistrantDependencies } from './registrant.ts'
 import { findRegistrant } from './registrant.ts'
 
 export type RegistrationDependencies = RegistrantDependencies & {
@@ -48,21 +48,27 @@ async function register(
 
 function registerPerson(
   { store, people }: RegistrationDependencies,
-  person: Person | Identity,
+  registrant: ForeignPerson | Identity,
   inviteCode: string,
   expectedUid: string,
 ): Promise<{ identity: string; group: string }> {
-  const uid = 'uid' in person ? person.uid : userUid(person.issuer, person.subject)
+  const uid = 'uid' in registrant ? registrant.uid : uidOf(registrant)
+  const { email } = 'uid' in registrant ? registrant : registrant.person
   if (expectedUid !== '' && expectedUid !== uid)
     throw invalidField('identity_id', 'must be the identity that the token belongs to, or empty')
   return store.write(function* () {
     yield* requireEnabled(uid)
-    const identity = 'uid' in person ? person.uid : yield* people.ensure(person)
-    if (inviteCode === '') return { identity, group: '' }
-    const { group } = yield* people.acceptInvite(inviteCode, { identity, email: person.email })
-    return { identity, group }
+    if (!('uid' in registrant)) yield* ensurePerson(people, registrant)
+    if (inviteCode === '') return { identity: uid, group: '' }
+    const { group } = yield* people.acceptInvite(inviteCode, { identity: uid, email })
+    return { identity: uid, group }
   })
 }
+
+const uidOf = ({ person }: ForeignPerson) => userUid(person.issuer, person.subject)
+
+const ensurePerson = (people: People, { person, provided }: ForeignPerson): Work<string> =>
+  provided ? people.ensureProvided(provided) : people.ensure(person)
 
 async function getHeadlessSession(
   { store, states }: RegistrationDependencies,

@@ -1,0 +1,118 @@
+// A person exchanges a token that the issuer of an identity provider has issued to the client of that provider, such as
+// the id token of a sign-in that a program made itself.
+//
+// Anyone can create an identity provider in an organization of their own, with any issuer and with a client that they
+// control, and so obtain tokens of every person who signs in to that client. Such a token must not give access to other
+// organizations of the person. The new token is therefore limited to the group of the provider, unless the provider may
+// verify the e-mail address of the person: its organization then acts for the person anyway.
+import { lineage, parentOf, userUid } from '../../aip/uid.ts'
+import type { Claims } from '../../claims/match.ts'
+import type { Store } from '../../store/db.ts'
+import { sql } from '../../store/sql.ts'
+import type { Work } from '../../store/work.ts'
+import { first } from '../../store/work.ts'
+import { verifyByDiscovery } from '../foreign-tokens/verify.ts'
+import type { ProvidedPerson } from '../login/people.ts'
+import type { KnownProvider } from '../login/upstream/known-providers.ts'
+import { findProvidersByIssuer } from '../login/upstream/known-providers.ts'
+import { externalIdOf, personOf } from '../login/upstream/person.ts'
+import { newSignInTime } from '../sign-outs.ts'
+import { tokenLifetimeSeconds } from '../tokens/mint.ts'
+import type { AssumeDependencies, AssumedIdentity } from './assumed-identity.ts'
+import { actOf, refused } from './assumed-identity.ts'
+
+/** Whether a token of another issuer is for a person, and not for this server. */
+export const mayBeClientToken = (
+  { ownAudiences }: AssumeDependencies,
+  { aud }: Claims,
+  requested: string,
+): boolean => parentOf(requested) === '' && ![aud].flat().some((audience) => ownAudiences.includes(audience))
+
+/** The providers whose client a token is for. `uid` is the one to use; empty for any. */
+export async function findClientProviders(
+  store: Store,
+  { iss, aud }: Claims,
+  uid: string,
+): Promise<KnownProvider[]> {
+  const audiences = [aud].flat()
+  const providers = await findProvidersByIssuer(store, iss)
+  return providers.filter(
+    (provider) => audiences.includes(provider.configuration.clientId) && (uid === '' || provider.uid === uid),
+  )
+}
+
+export async function assumeByProvider(
+  deps: AssumeDependencies,
+  token: string,
+  { iss }: Claims,
+  requested: string,
+  providers: readonly KnownProvider[],
+): Promise<AssumedIdentity> {
+  const { store, issuerKeys, now } = deps
+  const claims = await verifyByDiscovery(token, iss, issuerKeys, now())
+  const candidates = providers
+    .flatMap((provider) => candidateOf(provider, claims))
+    .filter(({ uid }) => requested === '' || requested === uid)
+  const assumed = await store.write(() => signInThroughOne(deps, candidates))
+  if (!assumed) throw refused('nobody is registered whom the token names')
+  return {
+    ...{ ...assumed, act: actOf(claims) },
+    expires: Math.floor(now() / 1000) + tokenLifetimeSeconds,
+  }
+}
+
+/** The person that a provider takes the token for. */
+type Candidate = { uid: string; provided: ProvidedPerson }
+
+/** None if the token lacks the claim by which the provider identifies people. */
+function candidateOf(provider: KnownProvider, claims: Claims): Candidate[] {
+  try {
+    const person = personOf(provider, claims)
+    const externalId = externalIdOf(provider, person)
+    const provided = { person, provider: provider.uid, externalId }
+    return [{ uid: userUid(person.issuer, person.subject), provided }]
+  } catch {
+    return []
+  }
+}
+
+/**
+ * Signs a registered person in through one of the providers, as a sign-in in the browser does. Undefined if nobody is
+ * registered.
+ */
+function* signInThroughOne(
+  { people, now }: AssumeDependencies,
+  candidates: readonly Candidate[],
+): Work<Omit<AssumedIdentity, 'act' | 'expires'> | undefined> {
+  const candidate = yield* chooseCandidate(candidates)
+  if (!candidate) return undefined
+  const { uid, provided } = candidate
+  const { provider, person } = provided
+  yield* people.ensureProvided(provided)
+  const signedInAt = yield* newSignInTime(uid, now(), provider)
+  return {
+    identity: uid,
+    email: person.email,
+    limits: person.email === undefined ? { scopes: [parentOf(provider)] } : {},
+    signIn: { person: uid, signedInAt, id: '', provider },
+  }
+}
+
+/**
+ * Several organizations can configure the same issuer and client. A provider that verifies the address of the person
+ * comes first, then one whose organization the person belongs to, then the oldest.
+ */
+function* chooseCandidate(candidates: readonly Candidate[]): Work<Candidate | undefined> {
+  const registered: Candidate[] = []
+  for (const uid of new Set(candidates.map((candidate) => candidate.uid)))
+    if (yield* first(sql`select 1 from identities where uid = ${uid}`))
+      registered.push(...candidates.filter((candidate) => candidate.uid === uid))
+  const verifying = registered.find(({ provided }) => provided.person.email !== undefined)
+  if (verifying || registered.length < 2) return verifying ?? registered[0]
+  for (const candidate of registered) {
+    const [organization = ''] = lineage(candidate.provided.provider)
+    const isMember = sql`select 1 from role_bindings where identity = ${candidate.uid} and root = ${organization} limit 1`
+    if (yield* first(isMember)) return candidate
+  }
+  return registered[0]
+}
