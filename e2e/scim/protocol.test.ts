@@ -217,6 +217,9 @@ onEachStore('SCIM', (engine) => {
       assert.deepEqual([ofUsers.totalResults, ...namesOf(ofUsers)], [12, 'user-11'])
       const ofAll = await list.expect(200, 'POST', '/.search', body)
       assert.deepEqual([ofAll.totalResults, ...namesOf(ofAll)], [13, 'user-11', 'user group'])
+      const named = await list.expect(200, 'POST', '/.search', { filter: 'userName eq "user-03"' })
+      assert.deepEqual(namesOf(named), ['user-03'], 'groups have no userName')
+      await list.expect(400, 'POST', '/.search', { filter: 'unknown eq "x"' })
     })
   })
 

@@ -277,9 +277,11 @@ onEachStore('a person whom an organization provisions', (engine) => {
     assert.deepEqual(await readWith(token), [0], 'existing sign-ins go on')
     assert.match((await visit(uid, 'bob')).end.alert ?? '', notProvisioned)
     const { id } = await addUser(later, 'bob')
-    await signIn(uid, 'bob')
+    assert.deepEqual(await readWith(token), [0])
     await setActive(later, id, false)
-    assert.deepEqual(await readWith(token), [Code.UNAUTHENTICATED])
+    assert.deepEqual(await readWith(token), [Code.UNAUTHENTICATED], 'also without another sign-in')
+    await setActive(later, id, true)
+    assert.deepEqual(await readWith((await signIn(uid, 'bob')).token), [0])
   })
 
   test('is a member of external groups while active, linked, and in the SCIM group', async () => {

@@ -30,13 +30,6 @@ export function* allowProvider(provider: string, identity: string, now: number):
     where identity = ${identity} and provider = ${provider} and disabled_second is not null`
 }
 
-/** Whether a person was blocked, because their SCIM user was deactivated or deleted. */
-export function* isBlocked(provider: string, identity: string): Work<boolean> {
-  const row = yield* first(sql`select 1 from provider_sign_outs
-    where identity = ${identity} and provider = ${provider} and disabled_second is not null`)
-  return row !== undefined
-}
-
 /** The time of the last sign-out, in seconds since 1970; -1 if there was none. Throws if the person is blocked. */
 export function* lastProviderSignOut(provider: string, identity: string): Work<number> {
   const row = yield* first(sql`select second, disabled_second from provider_sign_outs

@@ -3,6 +3,7 @@ import type { Work } from '../store/work.ts'
 import type { ChangeContext } from './change-context.ts'
 import { noSuchResource, ScimError } from './errors.ts'
 import { etagOf, isUnchanged } from './etag.ts'
+import { testOf } from './filter/evaluate.ts'
 import { createGroup, deleteGroup, patchGroup, replaceGroup } from './groups/groups.ts'
 import { storedGroups } from './groups/stored-groups.ts'
 import type { ListContext } from './list.ts'
@@ -13,7 +14,8 @@ import { withReferences } from './references.ts'
 import type { ScimDependencies, ScimRequest, ScimResponse } from './request.ts'
 import type { Selection } from './schema/project.ts'
 import { includes, project } from './schema/project.ts'
-import type { Resource } from './schema/schema.ts'
+import type { Resource, ResourceType } from './schema/schema.ts'
+import { compareBy } from './sort.ts'
 import type { Stored, StoredType } from './stored.ts'
 import { findStored, idOf, represent } from './stored.ts'
 import { storedUsers } from './users/stored-users.ts'
@@ -90,7 +92,21 @@ export async function answerSearch(
   request: ScimRequest,
 ): Promise<ScimResponse> {
   if (request.method !== 'POST') throw methodNotAllowed('POST')
-  return list(deps, searched, request, searchOf(await request.body()))
+  const query = searchOf(await request.body())
+  // In a search of all types, a type that lacks an attribute of the filter has no matches.
+  const fitting = searched.filter(({ stored }) => hasAttributesOf(stored.type, query))
+  return list(deps, fitting.length > 0 ? fitting : searched, request, query)
+}
+
+function hasAttributesOf(type: ResourceType, { filter, order }: ListQuery): boolean {
+  try {
+    if (filter) testOf(type, filter)
+    if (order) compareBy(type, order)
+    return true
+  } catch (error) {
+    if (error instanceof ScimError) return false
+    throw error
+  }
 }
 
 const contextOf = ({ now, random }: ScimDependencies, { provider, ifMatch }: ScimRequest): ChangeContext => ({

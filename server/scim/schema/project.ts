@@ -7,8 +7,6 @@ import { resolvePath } from './schema.ts'
 /** Names of attributes to return, or not to return. */
 export type Selection = { attributes: readonly string[]; excludedAttributes: readonly string[] }
 
-export const everything: Selection = { attributes: [], excludedAttributes: [] }
-
 export function readNames(names: readonly string[]): string[] {
   const list = names.flatMap((text) => text.split(',')).map((name) => name.trim())
   const present = list.filter((name) => name !== '')

@@ -10,7 +10,6 @@ import {
   accountDeactivated,
   allowProvider,
   blockProvider,
-  isBlocked,
   notProvisioned,
 } from '../../auth/provider-sign-outs.ts'
 import { readScimSettings } from '../../store/scim-settings.ts'
@@ -32,45 +31,51 @@ type AccessChange = {
   now: number
 }
 
-/** Applies a change of a user. Returns the person of the user. */
+/** Applies a change of a user. Returns the person of the user, if they have signed in. */
 export function* applyAccess({ provider, user, before, after, now }: AccessChange): Work<string | null> {
   const isSamePerson = before !== undefined && before.externalId === after.externalId
   if (before && !isSamePerson) yield* endAccess(provider, before, now)
-  const identity = isSamePerson ? before.identity : yield* findBlocked(provider, after.externalId)
-  if (identity === null || (isSamePerson && before.isActive === after.isActive)) return identity
-  if (after.isActive) yield* beginAccess(provider, user, identity, now)
-  else yield* endAccess(provider, { identity }, now)
+  const identity = isSamePerson ? before.identity : null
+  if (isSamePerson && before.isActive === after.isActive) return identity
+  const access = { externalId: after.externalId, identity }
+  if (after.isActive) yield* beginAccess(provider, user, access, now)
+  else yield* endAccess(provider, access, now)
   return identity
 }
 
-function* beginAccess(provider: string, user: string, identity: string, now: number): Work<void> {
-  yield* allowProvider(provider, identity, now)
-  yield* grantMemberships(provider, user, identity)
+type Named = Pick<UserAccess, 'externalId' | 'identity'>
+
+function* beginAccess(provider: string, user: string, named: Named, now: number): Work<void> {
+  for (const person of yield* peopleNamedBy(provider, named)) yield* allowProvider(provider, person, now)
+  if (named.identity !== null) yield* grantMemberships(provider, user, named.identity)
 }
 
-export function* endAccess(
-  provider: string,
-  { identity }: Pick<UserAccess, 'identity'>,
-  now: number,
-): Work<void> {
-  if (identity === null) return
-  yield* blockProvider(provider, identity, now)
-  yield* revokeMemberships(provider, identity)
+export function* endAccess(provider: string, named: Named, now: number): Work<void> {
+  for (const person of yield* peopleNamedBy(provider, named)) {
+    yield* blockProvider(provider, person, now)
+    yield* revokeMemberships(provider, person)
+  }
 }
 
-/** A person who has signed in through the provider before, and whose user was deleted then. */
-function* findBlocked(provider: string, externalId: string | null): Work<string | null> {
-  const row =
-    externalId === null
-      ? undefined
-      : yield* first(sql`select proto from identity_providers where uid = ${provider}`)
-  if (externalId === null || !row) return null
+/**
+ * The people whose sign-ins through the provider a user ends: the one who has signed in since the user exists, and the
+ * one whom its externalId names. The latter may have signed in before the provider began to provision people. For anybody
+ * else it has no effect, because only sign-ins through this provider end.
+ */
+function* peopleNamedBy(provider: string, { externalId, identity }: Named): Work<string[]> {
+  const named = externalId === null ? undefined : yield* personUid(provider, externalId)
+  const row = named && (yield* first(sql`select uid from identities where uid = ${named}`))
+  return [...new Set([identity, row ? named : null])].filter((uid) => uid !== null && uid !== undefined)
+}
+
+/** The uid of the person who signs in through a provider with this id (see auth/login/upstream/person.ts). */
+function* personUid(provider: string, externalId: string): Work<string | undefined> {
+  const row = yield* first(sql`select proto from identity_providers where uid = ${provider}`)
+  if (!row) return undefined
   const { configuration } = fromBinary(IdentityProviderSchema, row[0] as Uint8Array)
   const { issuer = '', correlationRule } = configuration.value ?? {}
-  // As in auth/login/upstream/person.ts.
   const isByOid = correlationRule === CorrelationRule.OID_EQUALS_EXTERNAL_ID
-  const identity = userUid(issuer, isByOid ? `oid:${externalId}` : externalId)
-  return (yield* isBlocked(provider, identity)) ? identity : null
+  return userUid(issuer, isByOid ? `oid:${externalId}` : externalId)
 }
 
 /**
@@ -92,7 +97,7 @@ export function* linkPerson(provider: string, user: string, identity: string, no
   const previous = row?.[0] as string | null
   if (previous === identity) return
   // The issuer of the provider was changed, so the same user is another person now.
-  if (previous) yield* endAccess(provider, { identity: previous }, now)
+  if (previous) yield* endAccess(provider, { externalId: null, identity: previous }, now)
   yield sql`update scim_users set identity = ${identity} where uid = ${user}`
   yield* grantMemberships(provider, user, identity)
 }
