@@ -16,6 +16,7 @@ import type { SdkPlatform } from './sdk-platform.ts'
 import { startSdkPlatform } from './sdk-platform.ts'
 
 const ada = 'ada@example.com'
+const terms = 'terms-of-use.v1'
 const built = await buildGoProgram()
 if (typeof built === 'string') console.log(`the published Go SDK was not tested: ${built}`)
 const [program, skip] = typeof built === 'string' ? [undefined, built] : [built, false]
@@ -27,7 +28,7 @@ onEachStore('the published Go SDK', (engine) => {
   let platform: Platform
   let door: Door
   before(async () => {
-    setUp = await startSdkPlatform(engine)
+    setUp = await startSdkPlatform(engine, ['--terms', terms])
     ;({ issuer, platform } = setUp)
     door = grpcDoor(platform.url)
   })
@@ -59,7 +60,7 @@ onEachStore('the published Go SDK', (engine) => {
     })
     await platform.bind(identity, 'owner', group)
     await addAccount(platform, ada)
-    const args = ['-api', platform.url, '-group', group, '-identity', identity, '-person']
+    const args = ['-api', platform.url, '-group', group, '-identity', identity, '-terms', terms, '-person']
     const token = await issuer.sign({ aud: platform.config.authUrl })
     const running = program.start(args, { IDENTITY_TOKEN: token })
     const [, address = ''] = await running.stdoutMatch(/open a browser to (\S+)\n/)

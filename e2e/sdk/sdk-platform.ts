@@ -16,9 +16,9 @@ export type SdkPlatform = {
   stop(): Promise<void>
 }
 
-export async function startSdkPlatform(engine: Engine): Promise<SdkPlatform> {
+export async function startSdkPlatform(engine: Engine, args: string[] = []): Promise<SdkPlatform> {
   const issuer = await startIssuer()
-  const platform = await startSignInPlatform(engine, ['--trusted-issuers', issuer.issuer])
+  const platform = await startSignInPlatform(engine, ['--trusted-issuers', issuer.issuer, ...args])
   return {
     issuer,
     platform,

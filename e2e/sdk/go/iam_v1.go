@@ -221,6 +221,8 @@ func associationLife1(ctx context.Context, associations iam.GroupAccountAssociat
 	changed := &iam.AccountAssociations{
 		Group: group, Name: "accounts", Description: "moved",
 		Amazon: &iam.AccountAssociations_Amazon{Account: "210987654321"},
+		// Terraform's tests send random letters for the number.
+		Google: &iam.AccountAssociations_Google{ProjectId: "acme", ProjectNumber: "xkcdabcdef"},
 	}
 	list := func(filter *iam.AccountAssociationsFilter) ([]*iam.AccountAssociations, error) {
 		answer, err := associations.List(ctx, filter)
@@ -234,8 +236,14 @@ func associationLife1(ctx context.Context, associations iam.GroupAccountAssociat
 		get: func(id string) (proto.Message, error) {
 			return only(list(&iam.AccountAssociationsFilter{Group: id}))
 		},
-		list:   func() ([]proto.Message, error) { return messages(list(&iam.AccountAssociationsFilter{})) },
-		update: func(string) (proto.Message, error) { return associations.Update(ctx, changed) },
+		list: func() ([]proto.Message, error) { return messages(list(&iam.AccountAssociationsFilter{})) },
+		update: func(id string) (proto.Message, error) {
+			request := &iam.AccountAssociationsCheckRequest{Group: id, AccountType: iam.AccountAssociationsCheckRequest_AMAZON}
+			if _, err := associations.Check(ctx, request); err != nil {
+				return nil, fmt.Errorf("check: %w", err)
+			}
+			return associations.Update(ctx, changed)
+		},
 		remove: func(id string) error {
 			_, err := associations.Delete(ctx, &iam.DeleteAccountAssociationsRequest{Group: id})
 			return err

@@ -248,6 +248,8 @@ func associationLife2(ctx context.Context, c iam.Clients, group string) life {
 	changed := &iam.AccountAssociation{
 		Name: "accounts", Description: "moved",
 		Amazon: &iam.AccountAssociation_Amazon{Account: "210987654321"},
+		// Terraform's tests send random letters for the number.
+		Google: &iam.AccountAssociation_Google{ProjectId: "acme", ProjectNumber: "xkcdabcdef"},
 	}
 	associations := c.AccountAssociationsService()
 	return life{

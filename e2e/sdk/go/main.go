@@ -23,6 +23,8 @@ type place struct {
 	api, issuer, audience string
 	// The group below which everything is made, where the identity is an owner.
 	group, identity string
+	// A document that the operator has set, if any.
+	terms string
 }
 
 // What a signed-in caller calls with.
@@ -31,6 +33,8 @@ type clients struct {
 	v2 v2beta1.Clients
 	// The same calls by their final names.
 	ga v2.Clients
+	// The access token that they send.
+	token string
 }
 
 func main() {
@@ -40,6 +44,7 @@ func main() {
 	flag.StringVar(&at.audience, "audience", "", "audience of access tokens; the API's URL unless given")
 	flag.StringVar(&at.group, "group", "", "uid of the group to work in")
 	flag.StringVar(&at.identity, "identity", "", "uid of the identity to assume, an owner of the group")
+	flag.StringVar(&at.terms, "terms", "", "id of a document that groups can accept, as set by the operator")
 	isPerson := flag.Bool("person", false, "also have a person sign in with a browser, and found an organization")
 	limit := flag.Duration("timeout", time.Minute, "how long all of it may take")
 	flag.Parse()
@@ -78,6 +83,10 @@ func walkAll(ctx context.Context, at place, identityToken string, isPerson bool)
 	walkPages(ctx, w, at, c)
 	walkStaticKeys(ctx, w, at, c)
 	walkIdentityKinds(ctx, w, at, c)
+	walkMetadata(ctx, w, c)
+	if at.terms != "" {
+		walkTerms(ctx, w, at, c)
+	}
 	walkCoverage(ctx, w, c.v1.Connection(), server)
 	if isPerson {
 		walkOrganization(ctx, w, at)
@@ -96,7 +105,7 @@ func connect(ctx context.Context, at place, token string) (clients, error) {
 		return clients{}, err
 	}
 	final, err := v2.NewClients(ctx, at.api, userAgent, credential)
-	return clients{v1, beta, final}, err
+	return clients{v1, beta, final, token}, err
 }
 
 func (c clients) close() {

@@ -9,6 +9,8 @@ import (
 	"chainguard.dev/sdk/auth"
 	"chainguard.dev/sdk/auth/login"
 	iam2 "chainguard.dev/sdk/proto/chainguard/platform/iam/v2beta1"
+	"chainguard.dev/sdk/proto/platform"
+	authv1 "chainguard.dev/sdk/proto/platform/auth/v1"
 	iam1 "chainguard.dev/sdk/proto/platform/iam/v1"
 	"chainguard.dev/sdk/sts"
 )
@@ -85,9 +87,30 @@ func walkOrganization(ctx context.Context, w *walk, at place) {
 	as("organization has registry settings", func(c clients) error {
 		return changeRegistrySettings(ctx, c.v1.Registry().Registry(), organization)
 	})
+	as("organization for somebody else", func(c clients) error { return makeForSomebodyElse(ctx, at, c) })
 	as("organization delete", func(c clients) error {
 		_, err := c.v2.IAM().GroupsService().DeleteGroup(ctx, &iam2.DeleteGroupRequest{Uid: organization})
 		return err
 	})
 	as("organization is gone", func(c clients) error { return isListed(c, 0) })
+}
+
+// An organization without an owner, until somebody takes its invite.
+func makeForSomebodyElse(ctx context.Context, at place, c clients) error {
+	invite, err := c.v1.IAM().GroupInvites().CreateWithGroup(ctx,
+		&iam1.GroupInviteRequest{Group: "for-others", Ttl: inviteLasts})
+	if err != nil {
+		return err
+	}
+	issuer, err := platform.NewOIDCClients(ctx, at.issuer, auth.NewFromToken(ctx, "Bearer "+c.token, false))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = issuer.Close() }()
+	session, err := issuer.Auth().Register(ctx, &authv1.RegistrationRequest{Code: invite.GetCode()})
+	if err != nil {
+		return err
+	}
+	_, err = c.v1.IAM().Groups().Delete(ctx, &iam1.DeleteGroupRequest{Id: session.GetGroup()})
+	return err
 }
