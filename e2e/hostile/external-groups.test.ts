@@ -14,6 +14,8 @@ import { examples, make, violations } from '../contract/examples.ts'
 const { createExternalGroupRoleMapping, deleteExternalGroupRoleMapping } =
   ExternalGroupRoleMappingsService.method
 const { createIdentityProvider, updateIdentityProvider } = IdentityProvidersService.method
+const { generateScimToken, regenerateScimToken, revokeScimToken, setScimEnabled } =
+  IdentityProvidersService.method
 const { createRoleBinding, batchCreateRoleBindings } = RoleBindingsService.method
 const { getIdentity, updateIdentity, deleteIdentity } = IdentitiesService.method
 const { createGroup } = GroupsService.method
@@ -106,6 +108,28 @@ examples('an administrator of identity providers', {
     await succeed(deleteExternalGroupRoleMapping, { uid })
     const change = { identityProvider: { uid: provider, oidc: { groupsClaim: 'roles' } } }
     await succeed(updateIdentityProvider, change, admin.token)
+  },
+
+  async 'cannot send groups by SCIM without the mapped roles'(stage) {
+    const { platform, fail, succeed } = stage
+    const { organization } = stage.owner
+    const provider = await makeProvider(stage)
+    const admin = await platform.addIdentityWith(organization, [
+      ...(['CAP_IAM_SCIM_MANAGE', 'CAP_IAM_IDENTITY_PROVIDERS_LIST'] as const),
+    ])
+    const named = { identityProviderUid: provider }
+    // Not with `succeed`, which compares the responses of both doors: the tokens differ.
+    const { body } = await stage.door.call(generateScimToken, named, admin.token)
+    assert.ok(body?.token)
+    const uid = await make(stage, createExternalGroupRoleMapping, mapping(provider, owner, organization))
+    const sent = { ...named, etag: body.etag as string }
+    assert.equal((await fail(regenerateScimToken, sent, admin.token)).code, 7)
+    // The external group that is mapped to the role is not an owner itself.
+    const enable = await fail(setScimEnabled, { ...sent, enabled: true })
+    assert.deepEqual([enable.code, /two identities/.test(enable.message)], [9, true])
+    assert.equal((await fail(setScimEnabled, { ...sent, enabled: true }, admin.token)).code, 7)
+    await succeed(revokeScimToken, named, admin.token)
+    await succeed(deleteExternalGroupRoleMapping, { uid })
   },
 
   async 'needs both capabilities at the provider'(stage) {

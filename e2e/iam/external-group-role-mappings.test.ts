@@ -245,6 +245,24 @@ examples('external group role mappings', {
     })
   },
 
+  async 'of concurrent creates of a mapping one succeeds, and deletes at the same time leave nothing'(stage) {
+    const { platform, door, owner } = stage
+    const provider = await makeProvider(stage)
+    const request = { parent: provider, ...mappingTo(owner.organization) }
+    const create = () => door.call(createExternalGroupRoleMapping, request, owner.token)
+    for (let round = 0; round < 3; round++) {
+      const results = await Promise.all(Array.from({ length: 5 }, create))
+      const codes = results.map(({ error }) => error?.code ?? 0).sort()
+      assert.deepEqual(codes, [0, 6, 6, 6, 6])
+      const uid = results.find(({ body }) => body)?.body?.uid as string
+      const remove = () => door.call(deleteExternalGroupRoleMapping, { uid }, owner.token)
+      const removed = await Promise.all([remove(), remove(), remove()])
+      assert.deepEqual(new Set(removed.map(({ error }) => error?.code ?? 0)), new Set([0]))
+      assert.equal(await storedCount(stage, externalGroupUid(provider, 'developers')), 0)
+    }
+    assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
+  },
+
   async 'wrong values are refused'(stage) {
     const { organization } = stage.owner
     const team = await makeGroup(stage)

@@ -11,6 +11,7 @@ import { userUid } from '../../server/aip/uid.ts'
 import type { App } from '../../server/app.ts'
 import { startApp } from '../../server/app.ts'
 import { openLog } from '../../server/log.ts'
+import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { externalGroupUid } from '../../server/store/external-groups.ts'
 import { sql } from '../../server/store/sql.ts'
 import type { Door } from '../../server/testing/doors.ts'
@@ -282,6 +283,41 @@ onEachStore('a person whom an organization provisions', (engine) => {
     assert.deepEqual(await readWith(token), [Code.UNAUTHENTICATED], 'also without another sign-in')
     await setActive(later, id, true)
     assert.deepEqual(await readWith((await signIn(uid, 'bob')).token), [0])
+  })
+
+  test('has the roles that are mapped to their groups, as long as they are members', async () => {
+    const owner = await addVerifiedOrganization(platform, 'roles.example')
+    const provider = await addScimProvider(platform, owner, { issuer: login.issuer })
+    const { organization } = owner
+    await callRest(
+      'POST',
+      `${platform.url}/iam/v2beta1/externalGroupRoleMappings/${provider.uid}`,
+      owner.token,
+      {
+        ...{ externalGroupId: 'group-1', roleUid: builtInRole('owner').uid, scope: organization },
+      },
+    )
+    const { id: ada } = await addUser(provider, 'ada')
+    const { id: group } = await provider.expect(201, 'POST', '/Groups', {
+      ...{ displayName: 'Engineers', externalId: 'group-1', members: [{ value: String(ada) }] },
+    })
+    const { token } = await signIn(provider.uid, 'ada')
+    const codes = async () => {
+      const request = { parent: organization, group: { name: 'made' } }
+      const results = await Promise.all(
+        doors.map((door) => door.call(GroupsService.method.createGroup, request, token)),
+      )
+      return results.map(({ error }) => error?.code ?? 0)
+    }
+    assert.deepEqual(await codes(), [0, 0])
+    await provider.expect(204, 'DELETE', `/Groups/${group}`)
+    assert.deepEqual(await codes(), [Code.PERMISSION_DENIED, Code.PERMISSION_DENIED])
+    await provider.expect(201, 'POST', '/Groups', {
+      ...{ displayName: 'Engineers', externalId: 'group-1', members: [{ value: String(ada) }] },
+    })
+    assert.deepEqual(await codes(), [0, 0])
+    await setActive(provider, ada, false)
+    assert.deepEqual(await codes(), [Code.UNAUTHENTICATED, Code.UNAUTHENTICATED])
   })
 
   test('is a member of external groups while active, linked, and in the SCIM group', async () => {

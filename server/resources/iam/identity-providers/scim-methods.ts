@@ -198,10 +198,14 @@ function requireEtag(sent: string, current: ScimSettings): void {
     throw aborted('the SCIM settings have changed since they were read; read the identity provider again')
 }
 
-/** Provisioning can deactivate people, so an organization with one owner could be left without any. */
+/**
+ * Provisioning can deactivate people, so an organization with one owner could be left without any. An external group is
+ * no owner: provisioning decides who its members are.
+ */
 function* requireTwoOwners(provider: string): Work<void> {
   const owners = yield sql`select distinct identity from role_bindings
-    where parent = ${rootOf(provider)} and role = ${builtInRole('owner').uid} limit 2`
+    where parent = ${rootOf(provider)} and role = ${builtInRole('owner').uid}
+    and identity not in (select external_group from external_group_role_mappings) limit 2`
   if (owners.length < 2)
     throw failedPrecondition(
       'TOO_FEW_OWNERS',
