@@ -37,7 +37,7 @@ export type RefreshOptions = {
 
 /**
  * Creates a token source that continues a sign-in with its refresh token. Use each refresh token in one source only:
- * the server ends the sign-in if a refresh token is used twice.
+ * the server ends the sign-in if a refresh token is used again more than a minute after its first use.
  *
  * @example
  * ```ts
