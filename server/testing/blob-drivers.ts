@@ -1,12 +1,13 @@
 // The drivers of the blob store, each on storage of its own, for the tests of their common behaviour.
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe } from 'node:test'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { openFilesStore } from '../blobs/files/files-store.ts'
-import { memoryFolderOr } from './memory-folder.ts'
+import { openS3Store } from '../blobs/s3/s3-store.ts'
+import { startS3Server } from './s3-server.ts'
+import { temporaryFolder } from './stores.ts'
 
 /** A storage with a driver. Reopening stands for a restart, and for S3 also for another copy. */
 export type BlobStorage = {
@@ -16,7 +17,7 @@ export type BlobStorage = {
 
 type Place = { open(): Promise<BlobStore>; remove(): Promise<void> }
 
-const drivers: Record<string, () => Promise<Place>> = { files: filesPlace }
+const drivers: Record<string, () => Promise<Place>> = { files: filesPlace, S3: s3Place }
 
 export function onEachBlobDriver(title: string, body: (storage: BlobStorage) => void): void {
   for (const [name, makePlace] of Object.entries(drivers)) {
@@ -47,14 +48,21 @@ export function onEachBlobDriver(title: string, body: (storage: BlobStorage) => 
 
 export const newUploadId = (): string => randomBytes(16).toString('hex')
 
-export async function temporaryFolder(): Promise<string> {
-  return mkdtemp(join(memoryFolderOr(tmpdir()), 'stemma-blobs-'))
-}
-
 async function filesPlace(): Promise<Place> {
   const folder = await temporaryFolder()
   return {
     open: () => openFilesStore({ folder: join(folder, 'content') }),
     remove: () => rm(folder, { recursive: true, force: true }),
   }
+}
+
+/** With STEMMA_TEST_S3, the options of a bucket as JSON, the tests run on that bucket. */
+async function s3Place(): Promise<Place> {
+  const given = process.env.STEMMA_TEST_S3
+  if (given !== undefined) {
+    const options = JSON.parse(given)
+    return { open: () => openS3Store(options), remove: async () => {} }
+  }
+  const server = await startS3Server()
+  return { open: () => openS3Store(server.options), remove: () => server.stop() }
 }

@@ -1,0 +1,33 @@
+import type { ByteRange } from '../blob-store.ts'
+import type { S3Storage } from './storage.ts'
+
+const parallelCopies = 4
+
+/** Copies an object inside the bucket. The copy becomes visible at once. */
+export async function copyObject(storage: S3Storage, from: string, size: number, to: string): Promise<void> {
+  const { objects, multipart, limits } = storage
+  if (size <= limits.copyBytes) return objects.copy(from, to)
+  const uploadId = await multipart.create(to)
+  try {
+    const ranges = rangesOf(size, limits.copyPartBytes)
+    const etags: string[] = []
+    const next = ranges.entries()
+    const copyRanges = async () => {
+      for (const [index, range] of next) {
+        etags[index] = await multipart.copyPart(to, uploadId, index + 1, from, range)
+      }
+    }
+    await Promise.all(Array.from({ length: parallelCopies }, copyRanges))
+    await multipart.complete(to, uploadId, etags)
+  } catch (error) {
+    await multipart.abort(to, uploadId).catch(() => {})
+    throw error
+  }
+}
+
+function rangesOf(size: number, length: number): ByteRange[] {
+  return Array.from({ length: Math.ceil(size / length) }, (_, index) => ({
+    first: index * length,
+    last: Math.min(size, (index + 1) * length) - 1,
+  }))
+}

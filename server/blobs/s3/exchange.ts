@@ -1,0 +1,78 @@
+// One HTTP request and its response. node:http rather than fetch, whose timeouts cannot tell a silent server from a
+// reader that takes its time.
+import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
+import type { Readable } from 'node:stream'
+
+/** A body that can be sent again: `open` is called for each try. */
+export type RequestBody = { bytes: number; open(): Readable }
+
+export type ExchangeRequest = {
+  method: string
+  url: URL
+  headers: Record<string, string>
+  body?: RequestBody | string | undefined
+  silenceMs: number
+}
+
+export type Exchange = {
+  send(request: ExchangeRequest): Promise<IncomingMessage>
+  close(): void
+}
+
+const maxSockets = 128
+
+export function makeExchange(): Exchange {
+  const options = { keepAlive: true, maxSockets, maxFreeSockets: 16 }
+  const agents = { http: new HttpAgent(options), https: new HttpsAgent(options) }
+  return {
+    send: (request) =>
+      request.url.protocol === 'https:'
+        ? send(requestHttps, agents.https, request)
+        : send(requestHttp, agents.http, request),
+    close() {
+      agents.http.destroy()
+      agents.https.destroy()
+    },
+  }
+}
+
+function send(
+  open: typeof requestHttp,
+  agent: HttpAgent,
+  { method, url, headers, body, silenceMs }: ExchangeRequest,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const length = typeof body === 'string' ? Buffer.byteLength(body) : (body?.bytes ?? 0)
+    const withLength = length > 0 || method === 'PUT' || method === 'POST'
+    const sent = withLength ? { ...headers, 'content-length': String(length) } : headers
+    const source = typeof body === 'object' ? body.open() : undefined
+    const request = open(url, { method, headers: sent, agent, timeout: silenceMs })
+    let response: IncomingMessage | undefined
+    request.on('response', (received) => {
+      response = received
+      resolve(received)
+    })
+    request.on('timeout', () => {
+      // A paused response waits for its reader, not for the server.
+      if (response?.isPaused()) request.socket?.setTimeout(silenceMs)
+      else request.destroy(new Error(`no answer within ${silenceMs} ms`))
+    })
+    request.on('error', reject)
+    request.on('close', () => source?.destroy())
+    if (!source) request.end(typeof body === 'string' ? body : undefined)
+    else source.on('error', (error) => request.destroy(error)).pipe(request)
+  })
+}
+
+/** Reads a response of limited size as text. */
+export async function readText(response: IncomingMessage, maxBytes = 4 * 1024 * 1024): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of response) {
+    bytes += chunk.length
+    if (bytes > maxBytes) throw new Error(`the response has more than ${maxBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}

@@ -1,0 +1,30 @@
+// The layout of the bucket: blobs/<algorithm>/<2 digits>/<digits>, and the objects of an upload in uploads/<id>/.
+import { isUploadId } from '../blob-store.ts'
+import { type Digest, parseDigest, placeOf } from '../digest.ts'
+
+export type S3Keys = ReturnType<typeof makeKeys>
+
+export function makeKeys(prefix: string) {
+  // Other characters would have to be encoded, and servers differ in how they sign them.
+  if (!/^[\w./-]*$/.test(prefix)) throw new TypeError('a prefix may contain letters, digits and ._-/ only')
+  const root = prefix === '' || prefix.endsWith('/') ? prefix : `${prefix}/`
+  const uploads = `${root}uploads/`
+  const blobs = `${root}blobs/`
+  const folder = (id: string) => {
+    if (!isUploadId(id)) throw new TypeError('invalid id of an upload')
+    return `${uploads}${id}/`
+  }
+  return {
+    blobs,
+    uploads,
+    blob: (digest: Digest) => `${blobs}${placeOf(digest)}`,
+    digestOf: (key: string) => parseDigest(key.slice(blobs.length).replace(/\/..\//, ':')),
+    folder,
+    uploadIdOf: (key: string) => key.slice(uploads.length).split('/')[0] ?? '',
+    /** The object that is assembled from parts. */
+    data: (id: string) => `${folder(id)}data`,
+    /** Exists before the parts do. `abandoned` finds uploads by it, because not every server can list parts. */
+    marker: (id: string) => `${folder(id)}multipart`,
+    tail: (id: string, index: number) => `${folder(id)}tail-${index}`,
+  }
+}

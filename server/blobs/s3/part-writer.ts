@@ -1,0 +1,102 @@
+// Cuts the bytes of an upload into parts of equal size and sends them, one while the next one is received.
+import type { PartSpool } from './part-spool.ts'
+import type { S3Storage } from './storage.ts'
+import type { UploadState } from './upload-state.ts'
+
+export type PartWriter = {
+  /** Fetches the bytes behind the last part: they begin the next one. */
+  loadTail(): Promise<void>
+  write(chunks: Buffer[]): Promise<void>
+  /** Sends what is left. Throws if any part could not be sent; then the state ends before that part. */
+  flush(): Promise<void>
+  /** Describes what S3 has confirmed. */
+  state(): UploadState
+}
+
+export function makePartWriter(
+  { objects, multipart, keys, limits }: S3Storage,
+  spool: PartSpool,
+  id: string,
+  before: UploadState,
+): PartWriter {
+  let state = before
+  /** Bytes of the part that is being received. */
+  let filled = 0
+  /** The part that is being sent. A rejection is a value, so that it is never unhandled. */
+  let sending: Promise<{ error: unknown } | undefined> = Promise.resolve(undefined)
+
+  async function fill(chunks: Buffer[]): Promise<void> {
+    await spool.write(chunks, filled)
+    filled += chunks.reduce((bytes, chunk) => bytes + chunk.length, 0)
+  }
+
+  async function settle(): Promise<void> {
+    const failed = await sending
+    if (failed) throw failed.error
+  }
+
+  async function sendPart(): Promise<void> {
+    await settle()
+    const body = spool.body(filled)
+    sending = putPart(body).then(
+      () => undefined,
+      (error) => ({ error }),
+    )
+    spool.turn()
+    filled = 0
+  }
+
+  async function putPart(body: ReturnType<PartSpool['body']>): Promise<void> {
+    if (state.multipartId === undefined) {
+      await objects.put(keys.marker(id), '')
+      state = { ...state, multipartId: await multipart.create(keys.data(id)) }
+    }
+    const { multipartId = '', etags } = state
+    const etag = await multipart.putPart(keys.data(id), multipartId, etags.length + 1, body)
+    state = { multipartId, etags: [...etags, etag], tail: undefined }
+  }
+
+  return {
+    async loadTail() {
+      if (!before.tail) return
+      const { index, size } = before.tail
+      // The object before it is not needed any more: the caller has stored the state that names this one.
+      const removed = index > 1 ? objects.remove(keys.tail(id, index - 1)).catch(() => {}) : undefined
+      for await (const chunk of await objects.get(keys.tail(id, index))) await fill([chunk])
+      if (filled !== size) throw new Error(`the tail of the upload has ${filled} bytes instead of ${size}`)
+      await removed
+    },
+    async write(chunks) {
+      let rest = chunks
+      while (rest.length > 0) {
+        const { fitting, others } = splitAt(rest, limits.partBytes - filled)
+        await fill(fitting)
+        if (filled === limits.partBytes) await sendPart()
+        rest = others
+      }
+    },
+    async flush() {
+      await settle()
+      if (filled === (state.tail?.size ?? 0)) return
+      const index = (before.tail?.index ?? 0) + 1
+      await objects.put(keys.tail(id, index), spool.body(filled))
+      state = { ...state, tail: { index, size: filled } }
+    },
+    state: () => state,
+  }
+}
+
+/** Splits chunks at a number of bytes. */
+function splitAt(chunks: Buffer[], bytes: number): { fitting: Buffer[]; others: Buffer[] } {
+  const fitting: Buffer[] = []
+  let room = bytes
+  for (const [index, chunk] of chunks.entries()) {
+    if (chunk.length > room) {
+      const others = [chunk.subarray(room), ...chunks.slice(index + 1)]
+      return { fitting: room > 0 ? [...fitting, chunk.subarray(0, room)] : fitting, others }
+    }
+    fitting.push(chunk)
+    room -= chunk.length
+  }
+  return { fitting, others: [] }
+}

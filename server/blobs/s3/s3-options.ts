@@ -1,0 +1,64 @@
+export type S3Options = {
+  bucket: string
+  region: string
+  /** A URL without a path. Default: the endpoint of AWS in the region. */
+  endpoint?: string | undefined
+  /** Whether the bucket is in the path rather than in the host name. Default: if there is an `endpoint`. */
+  pathStyle?: boolean | undefined
+  /** Put before all keys, so that a bucket can be shared. */
+  prefix?: string | undefined
+  credentials: StaticCredentials | WebIdentity
+  /** How long a URL of `redirectUrl` is valid. If undefined, there are none, and all content passes through the server. */
+  redirectSeconds?: number | undefined
+  /** A local folder for the parts of running uploads: at most two parts for each. */
+  spoolFolder: string
+  limits?: Partial<S3Limits> | undefined
+}
+
+export type StaticCredentials = {
+  accessKeyId: string
+  secretAccessKey: string
+  sessionToken?: string | undefined
+}
+
+/** The workload's own token, exchanged for short-lived credentials (AssumeRoleWithWebIdentity). */
+export type WebIdentity = {
+  roleArn: string
+  /** Read again for each exchange, because the platform replaces it. */
+  tokenFile: string
+  sessionName?: string | undefined
+  /** Default: the endpoint of AWS in the region. */
+  stsEndpoint?: string | undefined
+}
+
+export type S3Limits = {
+  /** Size of the parts of an upload. S3 wants at least 5 MiB, and R2 wants all but the last to have the same size. */
+  partBytes: number
+  /** The largest object that is copied by one request. S3 allows 5 GiB. */
+  copyBytes: number
+  /** Size of the parts of a larger copy. */
+  copyPartBytes: number
+  /** Keys in a page of a list. S3 allows 1000. */
+  pageKeys: number
+  /** Tries of a request, with pauses between them that double. */
+  attempts: number
+  firstPauseMs: number
+  /** How long a connection may be silent. */
+  silenceMs: number
+  /** The same while S3 copies or assembles an object. */
+  workMs: number
+}
+
+export const defaultLimits: S3Limits = {
+  partBytes: 16 * 1024 * 1024,
+  copyBytes: 5 * 1024 ** 3,
+  copyPartBytes: 512 * 1024 * 1024,
+  pageKeys: 1000,
+  attempts: 5,
+  firstPauseMs: 200,
+  silenceMs: 30_000,
+  workMs: 600_000,
+}
+
+/** S3 assembles an object from at most this many parts. */
+export const maxParts = 10_000

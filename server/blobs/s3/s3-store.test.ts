@@ -1,0 +1,370 @@
+// Behaviour that only the driver for S3 has. conformance.test.ts has the rest.
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { readdir, writeFile } from 'node:fs/promises'
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { after, before, describe, test } from 'node:test'
+import { newUploadId } from '../../testing/blob-drivers.ts'
+import { type S3Server, startS3Server } from '../../testing/s3-server.ts'
+import type { BlobStore } from '../blob-store.ts'
+import { type Digest, parseDigest } from '../digest.ts'
+import { bucketUrlOf } from './client.ts'
+import type { S3Options } from './s3-options.ts'
+import { openS3Store } from './s3-store.ts'
+
+const mebibyte = 1024 * 1024
+
+function digestOf(bytes: Buffer): Digest {
+  const digest = parseDigest(`sha256:${createHash('sha256').update(bytes).digest('hex')}`)
+  assert.ok(digest)
+  return digest
+}
+
+async function push(blobs: BlobStore, content: Buffer): Promise<number> {
+  const body = Readable.from([content], { objectMode: false })
+  const { upload, failure } = await blobs.append(await blobs.begin(newUploadId()), body)
+  assert.ifError(failure)
+  return blobs.finish(upload, digestOf(content))
+}
+
+const readAll = async (blobs: BlobStore, digest: Digest) => buffer((await blobs.read(digest)).stream())
+
+/** Answers some requests itself and passes the others on to an S3 server. */
+type Proxy = {
+  url: string
+  /** The method and path of each request that arrived. */
+  seen: { line: string; headers: IncomingMessage['headers'] }[]
+  /** Returns true if it has answered. */
+  intercept: (request: IncomingMessage, response: ServerResponse) => boolean
+  close(): void
+}
+
+async function startProxy(target: string): Promise<Proxy> {
+  const server: Server = createServer((incoming, outgoing) => {
+    proxy.seen.push({ line: `${incoming.method} ${incoming.url}`, headers: incoming.headers })
+    if (proxy.intercept(incoming, outgoing)) return
+    const { host: _host, ...headers } = incoming.headers
+    // The signature covers the host, so the client signs for the proxy and the server must see the proxy's name.
+    const options = { method: incoming.method, headers: { ...headers, host: incoming.headers.host } }
+    const passed = request(new URL(incoming.url ?? '', target), options, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 500, answer.headers)
+      answer.pipe(outgoing)
+    })
+    passed.on('error', () => outgoing.destroy())
+    incoming.pipe(passed)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // The server listens on TCP, so its address is not a string.
+  const { port } = server.address() as AddressInfo
+  const proxy: Proxy = {
+    url: `http://127.0.0.1:${port}`,
+    seen: [],
+    intercept: () => false,
+    close() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+  return proxy
+}
+
+describe('a blob store in S3', () => {
+  let server: S3Server
+  let proxy: Proxy
+  let options: S3Options
+  before(async () => {
+    server = await startS3Server()
+    proxy = await startProxy(server.options.endpoint ?? '')
+    options = { ...server.options, endpoint: proxy.url }
+  })
+  after(async () => {
+    proxy.close()
+    await server.stop()
+  })
+
+  async function withStore(changes: Partial<S3Options>, use: (blobs: BlobStore) => Promise<void>) {
+    const blobs = await openS3Store({ ...options, ...changes })
+    proxy.seen = []
+    try {
+      await use(blobs)
+    } finally {
+      proxy.intercept = () => false
+      await blobs.close()
+    }
+  }
+
+  const fail = (response: ServerResponse, status: number, code: string) => {
+    response.writeHead(status, { 'content-type': 'application/xml' })
+    response.end(`<Error><Code>${code}</Code><Message>no &lt;luck&gt;</Message></Error>`)
+    return true
+  }
+
+  test('pushes a small blob with a few requests and no checksum headers', () =>
+    withStore({}, async (blobs) => {
+      await push(blobs, randomBytes(1000))
+      const lines = proxy.seen.map(({ line }) =>
+        line.replace(/[0-9a-f]{32,}/g, '…').replace(/\/..\//, '/../'),
+      )
+      assert.deepEqual(lines, [
+        'PUT /stemma/uploads/…/tail-1',
+        'PUT /stemma/blobs/sha256/../…',
+        'DELETE /stemma/uploads/…/tail-1',
+      ])
+      const names = proxy.seen.flatMap(({ headers }) => Object.keys(headers))
+      assert.deepEqual(
+        names.filter((name) => /checksum|trailer|md5|sdk/.test(name)),
+        [],
+      )
+    }))
+
+  test('keeps its objects below the prefix', () =>
+    withStore({ prefix: 'registry/content' }, async (blobs) => {
+      const content = randomBytes(6 * mebibyte)
+      await push(blobs, content)
+      assert.ok(proxy.seen.every(({ line }) => /\/stemma(\/registry\/content\/|\?)/.test(line)))
+      assert.deepEqual(await readAll(blobs, digestOf(content)), content)
+      const listed = await Array.fromAsync(blobs.list())
+      assert.deepEqual(
+        listed.map(({ digest }) => digest),
+        [digestOf(content)],
+      )
+    }))
+
+  test('copies an object that is too large for one request in parts', () =>
+    withStore(
+      { limits: { ...options.limits, copyBytes: mebibyte, copyPartBytes: 3 * mebibyte } },
+      async (blobs) => {
+        const content = randomBytes(7 * mebibyte + 11)
+        await push(blobs, content)
+        const copied = proxy.seen.filter(({ headers }) => headers['x-amz-copy-source-range'] !== undefined)
+        assert.deepEqual(
+          copied.map(({ headers }) => headers['x-amz-copy-source-range']),
+          [
+            `bytes=0-${3 * mebibyte - 1}`,
+            `bytes=${3 * mebibyte}-${6 * mebibyte - 1}`,
+            `bytes=${6 * mebibyte}-${7 * mebibyte + 10}`,
+          ],
+        )
+        assert.ok((await readAll(blobs, digestOf(content))).equals(content))
+      },
+    ))
+
+  test('makes URLs that are valid without credentials', () =>
+    withStore({ redirectSeconds: 60 }, async (blobs) => {
+      const content = randomBytes(1000)
+      await push(blobs, content)
+      const url = await blobs.redirectUrl?.(digestOf(content))
+      const response = await fetch(url ?? '')
+      assert.deepEqual(Buffer.from(await response.arrayBuffer()), content)
+      const forged = await fetch(url?.replace('X-Amz-Expires=60', 'X-Amz-Expires=600') ?? '')
+      assert.equal(forged.status, 403)
+      await forged.arrayBuffer()
+    }))
+
+  test('makes no URLs unless it is configured', () =>
+    withStore({}, async (blobs) => assert.equal(blobs.redirectUrl, undefined)))
+
+  test('repeats requests that failed on the way or in S3', () =>
+    withStore({ limits: { ...options.limits, attempts: 3 } }, async (blobs) => {
+      const failures = new Map<string, number>()
+      proxy.intercept = (incoming, response) => {
+        const line = `${incoming.method} ${incoming.url}`
+        const count = (failures.get(line) ?? 0) + 1
+        failures.set(line, count)
+        if (count > 2) return false
+        if (count === 1) incoming.destroy()
+        else incoming.resume().on('end', () => fail(response, 503, 'SlowDown'))
+        return true
+      }
+      const content = randomBytes(6 * mebibyte)
+      await push(blobs, content)
+      assert.ok((await readAll(blobs, digestOf(content))).equals(content))
+      assert.ok([...failures.values()].every((count) => count === 3))
+    }))
+
+  test('gives up after some tries, and says why', () =>
+    withStore({}, async (blobs) => {
+      proxy.intercept = (incoming, response) => {
+        incoming.resume()
+        return fail(response, 503, 'SlowDown')
+      }
+      const begun = await blobs.begin(newUploadId())
+      const { upload, failure } = await blobs.append(begun, Readable.from([Buffer.from('content')]))
+      assert.equal(failure?.code, 'unavailable')
+      assert.match(failure?.message ?? '', /503 SlowDown/)
+      assert.equal(upload.size, 0)
+      assert.equal(proxy.seen.length, 2)
+      proxy.intercept = () => false
+      const again = await blobs.append(upload, Readable.from([Buffer.from('content')]))
+      assert.equal(await blobs.finish(again.upload, digestOf(Buffer.from('content'))), 7)
+    }))
+
+  test('keeps the parts that S3 has confirmed when S3 fails', () =>
+    withStore({}, async (blobs) => {
+      const content = randomBytes(17 * mebibyte)
+      proxy.intercept = (incoming, response) => {
+        if (!incoming.url?.includes('partNumber=3')) return false
+        incoming.resume()
+        return fail(response, 500, 'InternalError')
+      }
+      const begun = await blobs.begin(newUploadId())
+      const body = Readable.from([content], { objectMode: false })
+      const { upload, failure } = await blobs.append(begun, body)
+      assert.equal(failure?.code, 'unavailable')
+      assert.equal(upload.size, 10 * mebibyte)
+      proxy.intercept = () => false
+      const rest = Readable.from([content.subarray(upload.size)], { objectMode: false })
+      const whole = await blobs.append(upload, rest, { offset: upload.size })
+      assert.equal(await blobs.finish(whole.upload, digestOf(content)), content.length)
+      assert.ok((await readAll(blobs, digestOf(content))).equals(content))
+    }))
+
+  test('does not take an error in a successful response for success', () =>
+    withStore({}, async (blobs) => {
+      proxy.intercept = (incoming, response) => {
+        if (incoming.headers['x-amz-copy-source'] === undefined) return false
+        response.writeHead(200).end('<?xml version="1.0"?>\n  <Error><Code>InternalError</Code></Error>')
+        return true
+      }
+      const content = randomBytes(100)
+      const { upload } = await blobs.append(await blobs.begin(newUploadId()), Readable.from([content]))
+      await assert.rejects(blobs.finish(upload, digestOf(content)), { code: 'unavailable' })
+      proxy.intercept = () => false
+      assert.equal(await blobs.finish(upload, digestOf(content)), 100)
+    }))
+
+  test('notices that a response is shorter than announced', () =>
+    withStore({}, async (blobs) => {
+      const content = randomBytes(mebibyte)
+      await push(blobs, content)
+      proxy.intercept = (_incoming, response) => {
+        response.writeHead(200, { 'content-length': String(content.length) })
+        response.write(content.subarray(0, 1000), () => response.destroy())
+        return true
+      }
+      const sending = (await blobs.read(digestOf(content))).sendTo(new PassThrough().resume())
+      await assert.rejects(sending, { code: 'interrupted' })
+    }))
+
+  test('ends requests that get no answer', () =>
+    withStore({ limits: { ...options.limits, silenceMs: 50 } }, async (blobs) => {
+      proxy.intercept = () => true
+      await assert.rejects(blobs.size(digestOf(Buffer.from('a'))), { code: 'unavailable' })
+      assert.equal(proxy.seen.length, 2)
+    }))
+
+  test('reports a bucket that does not exist, and wrong keys', async () => {
+    for (const wrong of [
+      { bucket: 'missing' },
+      { credentials: { accessKeyId: 'S3RVER', secretAccessKey: 'wrong' } },
+    ]) {
+      await withStore(wrong, async (blobs) => {
+        const message = /failed \((404 NoSuchBucket|403 SignatureDoesNotMatch)\)/
+        await assert.rejects(blobs.check(), { code: 'unavailable', message })
+        await assert.rejects(blobs.read(digestOf(Buffer.from('b'))), { code: 'unavailable' })
+      })
+    }
+  })
+
+  test('leaves no files in its folder for parts', () =>
+    withStore({}, async (blobs) => {
+      const body = new PassThrough()
+      const appending = blobs.append(await blobs.begin(newUploadId()), body)
+      body.write(randomBytes(6 * mebibyte))
+      await once(body, 'drain')
+      assert.deepEqual(await readdir(options.spoolFolder), [])
+      body.end()
+      await appending
+      assert.deepEqual(await readdir(options.spoolFolder), [])
+    }))
+
+  test('refuses a prefix that servers sign differently', async () => {
+    await assert.rejects(openS3Store({ ...options, prefix: 'a b' }), TypeError)
+  })
+
+  describe('with web identity', () => {
+    const hour = 3_600_000
+    let now = Date.now()
+    const exchanges: URLSearchParams[] = []
+    let status = 200
+    let sts: Server
+    let identity: { roleArn: string; tokenFile: string; stsEndpoint: string }
+    before(async () => {
+      sts = createServer(async (incoming, response) => {
+        exchanges.push(new URLSearchParams((await buffer(incoming)).toString()))
+        const expiration = new Date(now + hour).toISOString()
+        response
+          .writeHead(status)
+          .end(`<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">
+          <AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>S3RVER</AccessKeyId>
+          <SecretAccessKey>S3RVER</SecretAccessKey><SessionToken>session &amp; token</SessionToken>
+          <Expiration>${expiration}</Expiration></Credentials></AssumeRoleWithWebIdentityResult>
+          </AssumeRoleWithWebIdentityResponse>`)
+      }).listen(0, '127.0.0.1')
+      await once(sts, 'listening')
+      const tokenFile = join(options.spoolFolder, '..', 'token')
+      // The server listens on TCP, so its address is not a string.
+      const { port } = sts.address() as AddressInfo
+      identity = { roleArn: 'arn:aws:iam::1:role/stemma', tokenFile, stsEndpoint: `http://127.0.0.1:${port}` }
+    })
+    after(() => {
+      sts.close()
+      sts.closeAllConnections()
+    })
+
+    test('exchanges the token for credentials, and again before they expire', async () => {
+      await writeFile(identity.tokenFile, 'first token\n')
+      const blobs = await openS3Store({ ...options, credentials: identity }, () => now)
+      proxy.seen = []
+      await Promise.all([blobs.check(), blobs.check()])
+      assert.equal(exchanges.length, 1)
+      assert.equal(exchanges[0]?.get('WebIdentityToken'), 'first token')
+      assert.equal(exchanges[0]?.get('RoleArn'), identity.roleArn)
+      assert.equal(proxy.seen[0]?.headers['x-amz-security-token'], 'session & token')
+      await writeFile(identity.tokenFile, 'second token')
+      now += hour - 6 * 60_000
+      await blobs.check()
+      assert.equal(exchanges.length, 1)
+      now += 2 * 60_000
+      await blobs.check()
+      assert.equal(exchanges[1]?.get('WebIdentityToken'), 'second token')
+      await blobs.close()
+    })
+
+    test('uses the old credentials until they expire if the exchange fails', async () => {
+      status = 200
+      const blobs = await openS3Store({ ...options, credentials: identity }, () => now)
+      await blobs.check()
+      status = 403
+      now += hour - 60_000
+      await blobs.check()
+      now += 2 * 60_000
+      await assert.rejects(blobs.check(), { code: 'unavailable' })
+      status = 200
+      await blobs.check()
+      await blobs.close()
+    })
+  })
+})
+
+test('the bucket is in the path or in the host name', () => {
+  const options = {
+    bucket: 'b',
+    region: 'eu-west-1',
+    spoolFolder: '',
+    credentials: { accessKeyId: '', secretAccessKey: '' },
+  }
+  assert.equal(bucketUrlOf(options), 'https://b.s3.eu-west-1.amazonaws.com')
+  assert.equal(bucketUrlOf({ ...options, pathStyle: true }), 'https://s3.eu-west-1.amazonaws.com/b')
+  assert.equal(bucketUrlOf({ ...options, endpoint: 'http://minio:9000' }), 'http://minio:9000/b')
+  assert.equal(
+    bucketUrlOf({ ...options, endpoint: 'http://minio:9000', pathStyle: false }),
+    'http://b.minio:9000',
+  )
+})

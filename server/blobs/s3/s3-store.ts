@@ -1,0 +1,123 @@
+// Content in a bucket of S3 or of a server that speaks its protocol, for several copies of the server.
+import { mkdir } from 'node:fs/promises'
+import { BlobError, offsetMismatch } from '../blob-error.ts'
+import type { AbandonedUpload, BlobStore, StoredBlob, Upload } from '../blob-store.ts'
+import { makeHeldUploads } from '../held-uploads.ts'
+import { makeRunningHashes } from '../running-hashes.ts'
+import { appendToS3 } from './append.ts'
+import { makeClient } from './client.ts'
+import { openS3Content } from './content.ts'
+import { webIdentityCredentials } from './credentials.ts'
+import { discardAll, discardKnown } from './discard.ts'
+import { makeExchange } from './exchange.ts'
+import { finishInS3 } from './finish.ts'
+import { makeKeys } from './keys.ts'
+import { makeMultipart } from './multipart.ts'
+import { makeObjects } from './objects.ts'
+import { storageError } from './s3-failure.ts'
+import { defaultLimits, type S3Options } from './s3-options.ts'
+import type { S3Storage } from './storage.ts'
+import { formatState, parseState, sizeOfState } from './upload-state.ts'
+
+export async function openS3Store(options: S3Options, now: () => number = Date.now): Promise<BlobStore> {
+  const exchange = makeExchange()
+  const limits = { ...defaultLimits, ...options.limits }
+  const { credentials, spoolFolder, redirectSeconds } = options
+  const getCredentials =
+    'roleArn' in credentials
+      ? webIdentityCredentials(credentials, options.region, exchange, now)
+      : async () => credentials
+  const client = makeClient(options, limits, exchange, getCredentials)
+  const keys = makeKeys(options.prefix ?? '')
+  const objects = makeObjects(client, options.bucket, limits.pageKeys)
+  const multipart = makeMultipart(client, options.bucket)
+  const storage: S3Storage = { objects, multipart, keys, limits, spoolFolder }
+  const hashes = makeRunningHashes()
+  const { hold, isHeld } = makeHeldUploads()
+  await mkdir(spoolFolder, { recursive: true, mode: 0o700 })
+
+  const append: BlobStore['append'] = (upload, body, appendOptions = {}) =>
+    hold(upload.id, async () => {
+      const before = parseState(upload.state)
+      const size = sizeOfState(before, limits.partBytes)
+      const { offset = size } = appendOptions
+      if (offset !== size) throw offsetMismatch(offset, size)
+      const running = hashes.take(upload.id, upload.state)
+      const appended = await appendToS3(storage, upload.id, before, body, running, appendOptions)
+      const state = formatState(appended.state)
+      if (running && appended.isHashComplete) hashes.keep(upload.id, state, running)
+      const after: Upload = { id: upload.id, size: sizeOfState(appended.state, limits.partBytes), state }
+      return appended.failure ? { upload: after, failure: appended.failure } : { upload: after }
+    })
+
+  const finish: BlobStore['finish'] = ({ id, state }, digest) =>
+    hold(id, async () => {
+      const parsed = parseState(state)
+      try {
+        const size = await finishInS3(storage, id, parsed, digest, hashes.take(id, state))
+        // What is left after a failure is listed as abandoned.
+        await discardKnown(storage, id, parsed).catch(() => {})
+        return size
+      } catch (error) {
+        const failure = storageError(error)
+        if (failure.code === 'digest-mismatch') await discardAll(storage, id).catch(() => {})
+        throw failure
+      }
+    })
+
+  return {
+    size: (digest) => objects.size(keys.blob(digest)).catch(rethrow),
+    read: (digest, range) => openS3Content(objects, keys.blob(digest), digest, range),
+    delete: (digest) => objects.remove(keys.blob(digest)).catch(rethrow),
+    list: () => listBlobs(storage),
+    ...(redirectSeconds === undefined
+      ? {}
+      : { redirectUrl: (digest) => client.presign(keys.blob(digest), redirectSeconds).catch(rethrow) }),
+    async begin(id, algorithm = 'sha256') {
+      keys.folder(id)
+      hashes.begin(id, '', algorithm)
+      return { id, size: 0, state: '' }
+    },
+    append,
+    uploadSize: async ({ state }) => sizeOfState(parseState(state), limits.partBytes),
+    finish,
+    async discard({ id }) {
+      hashes.forget(id)
+      await discardAll(storage, id).catch(rethrow)
+    },
+    async *abandoned(before) {
+      for await (const upload of listUploads(storage)) {
+        if (upload.modifiedAt < before && !isHeld(upload.id)) yield upload
+      }
+    },
+    async check() {
+      await objects.probe(keys.blobs).catch(rethrow)
+    },
+    async close() {
+      hashes.clear()
+      exchange.close()
+    },
+  }
+}
+
+async function* listBlobs({ objects, keys }: S3Storage): AsyncGenerator<StoredBlob> {
+  for await (const { key, size, modifiedAt } of objects.list(keys.blobs)) {
+    const digest = keys.digestOf(key)
+    if (digest) yield { digest, size, modifiedAt }
+  }
+}
+
+/** Lists uploads with the time of their newest object. The objects of an upload follow each other. */
+async function* listUploads({ objects, keys }: S3Storage): AsyncGenerator<AbandonedUpload> {
+  let last: AbandonedUpload | undefined
+  for await (const { key, modifiedAt } of objects.list(keys.uploads)) {
+    const id = keys.uploadIdOf(key)
+    if (last && last.id !== id) yield last
+    last = { id, modifiedAt: last?.id === id ? Math.max(last.modifiedAt, modifiedAt) : modifiedAt }
+  }
+  if (last) yield last
+}
+
+function rethrow(error: unknown): never {
+  throw error instanceof BlobError ? error : storageError(error)
+}

@@ -1,0 +1,13 @@
+import type { S3Keys } from './keys.ts'
+import type { S3Multipart } from './multipart.ts'
+import type { S3Objects } from './objects.ts'
+import type { S3Limits } from './s3-options.ts'
+
+/** What the steps of the driver share. */
+export type S3Storage = {
+  objects: S3Objects
+  multipart: S3Multipart
+  keys: S3Keys
+  limits: S3Limits
+  spoolFolder: string
+}

@@ -1,0 +1,16 @@
+// What the driver must know to continue an upload, on any copy. All bytes that it describes are in S3.
+export type UploadState = {
+  /** The id of the multipart upload, once a part is full. */
+  multipartId?: string | undefined
+  /** The ETags of the parts, which all have the same size. They prove at the end that no part was replaced. */
+  etags: string[]
+  /** The bytes behind the last part, in an object of their own. Each append that changes them writes a new object. */
+  tail?: { index: number; size: number } | undefined
+}
+
+export const parseState = (state: string): UploadState => (state === '' ? { etags: [] } : JSON.parse(state))
+
+export const formatState = (state: UploadState): string => JSON.stringify(state)
+
+export const sizeOfState = ({ etags, tail }: UploadState, partBytes: number): number =>
+  etags.length * partBytes + (tail?.size ?? 0)
