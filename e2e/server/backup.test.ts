@@ -20,6 +20,7 @@ import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import type { Engine } from '../../server/testing/stores.ts'
 import { onEachStore, temporaryStore } from '../../server/testing/stores.ts'
+import { addScimProvider } from '../scim/scim-platform.ts'
 import { remove, runStemmadInline, temporaryFolder } from './stemmad.ts'
 
 onEachStore('a backup', (engine) => {
@@ -35,6 +36,9 @@ onEachStore('a backup', (engine) => {
     settings = ['--data-dir', dataDir, ...(databaseUrl ? ['--database-url', databaseUrl] : [])]
     const { organization } = platform.owner
     await platform.addUser('ada@example.com')
+    const scim = await addScimProvider(platform, platform.owner)
+    const { id = '' } = await scim.expect(201, 'POST', '/Users', { userName: 'ada', externalId: 'ada' })
+    await scim.expect(201, 'POST', '/Groups', { displayName: 'people', members: [{ value: id }] })
     const team = `${organization}/${'f'.repeat(16)}`
     const copied = `${team}/${'f'.repeat(16)}`
     await platform.store.write(function* () {
