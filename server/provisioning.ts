@@ -32,7 +32,7 @@ export function openProvisioning(deps: ProvisioningDependencies): Mount {
       onRefusal: (address, reason) => {
         if (refusals.admit(address, reason)) log.info({ address }, reason)
       },
-      onError: (err) => log.error({ err }, 'SCIM request failed'),
+      onError: (err, requestId) => log.error({ err, requestId }, 'SCIM request failed'),
     })
   }
   return {

@@ -16,10 +16,19 @@ export type ScimServerDependencies = ScimDependencies & {
   limits: CallLimits
   /** A monotonic clock in milliseconds, for the rate limits. */
   clock(): number
-  onRequest(event: { provider: string; method: string; endpoint: string; status: number }): void
+  onRequest(event: ScimEvent): void
   /** Called for a request that was refused before its provider was authenticated. */
   onRefusal(address: string, reason: string): void
-  onError(error: unknown): void
+  onError(error: unknown, requestId: string): void
+}
+
+export type ScimEvent = {
+  requestId: string
+  provider: string
+  method: string
+  /** The first segment after the uid of the provider, such as `Users`. */
+  endpoint: string
+  status: number
 }
 
 type Target = { path: string; query: string; address: string }
@@ -32,18 +41,19 @@ export type ScimHandler = (
 export function openScim(deps: ScimServerDependencies): ScimHandler {
   return async (request, response, target) => {
     const scimTarget = parseTarget(target.path)
+    const requestId = String(response.getHeader('x-request-id') ?? '')
     let isAuthenticated = false
     const result = await serve(deps, request, target, scimTarget, () => {
       isAuthenticated = true
     }).catch((error: unknown) => {
       const clientError = clientErrorOf(error)
-      if (!clientError) deps.onError(error)
+      if (!clientError) deps.onError(error, requestId)
       return responseOf(clientError ?? new ScimError(500, 'something went wrong on our side'))
     })
     const { status } = result
     if (isAuthenticated && scimTarget)
       deps.onRequest({
-        ...{ provider: scimTarget.provider, method: request.method ?? '', status },
+        ...{ requestId, provider: scimTarget.provider, method: request.method ?? '', status },
         endpoint: scimTarget.endpoint[0] ?? '',
       })
     else deps.onRefusal(target.address, `SCIM request refused with ${status}`)
