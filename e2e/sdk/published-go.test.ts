@@ -4,6 +4,8 @@ import { after, before, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import type { Door } from '@stemma/server/testing/doors.ts'
 import { grpcDoor } from '@stemma/server/testing/doors.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
@@ -28,7 +30,7 @@ onEachStore('the published Go SDK', (engine) => {
   let platform: Platform
   let door: Door
   before(async () => {
-    setUp = await startSdkPlatform(engine, ['--terms', terms])
+    setUp = await startSdkPlatform(engine, ['--terms', terms, '--org-creation', 'anyone'])
     ;({ issuer, platform } = setUp)
     door = grpcDoor(platform.url)
   })
@@ -51,22 +53,68 @@ onEachStore('the published Go SDK', (engine) => {
     assert.equal((await fetch(page.url)).status, 200, page.text)
   }
 
+  /** Enters the code that the client printed, and signs in. */
+  async function signInDevice(code: string, address: string): Promise<void> {
+    const visitor = new Visitor(platform.url)
+    const confirm = await visitor.submit(await visitor.open(address), { user_code: code })
+    const login = await visitor.submit(confirm, { confirm: 'yes' })
+    const end = await visitor.submit(login, { email: ada, password })
+    assert.equal(end.title, 'Your device is signed in')
+  }
+
+  /** An identity that the issuer's robot can assume, with the role owner in the organization. */
+  async function makeRobot(): Promise<string> {
+    const claimMatch = { issuer: issuer.issuer, subject: 'robot' }
+    const robot = await make(IdentitiesService.method.createIdentity, {
+      identity: { name: 'robot', claimMatch },
+    })
+    await platform.bind(robot, 'owner', platform.owner.organization)
+    return robot
+  }
+
+  /** A token of the issuer for a person and the client of an identity provider. */
+  async function signForProvider(): Promise<string> {
+    const oidc = { issuer: issuer.issuer, clientId: 'sso', pkceEnabled: true }
+    await make(IdentityProvidersService.method.createIdentityProvider, {
+      identityProvider: { name: 'sso', defaultRole: builtInRole('viewer').uid, oidc },
+    })
+    return issuer.sign({ sub: 'person', aud: oidc.clientId })
+  }
+
   test('signs in, and creates, reads, updates and deletes every kind of resource', { skip }, async () => {
     assert.ok(program)
     const group = await make(GroupsService.method.createGroup, { group: { name: 'clients' } })
-    const claimMatch = { issuer: issuer.issuer, subject: 'robot' }
-    const identity = await make(IdentitiesService.method.createIdentity, {
-      identity: { name: 'robot', claimMatch },
-    })
-    await platform.bind(identity, 'owner', group)
     await addAccount(platform, ada)
-    const args = ['-api', platform.url, '-group', group, '-identity', identity, '-terms', terms, '-person']
-    const token = await issuer.sign({ aud: platform.config.authUrl })
-    const running = program.start(args, { IDENTITY_TOKEN: token })
+    const args = ['-api', platform.url, '-group', group, '-identity', await makeRobot(), '-terms', terms]
+    const running = program.start([...args, '-organizations', '-person'], {
+      IDENTITY_TOKEN: await issuer.sign({ aud: platform.config.authUrl }),
+      REGISTRATION_TOKEN: await signForProvider(),
+    })
+    const [, code = '', device = ''] = await running.stdoutMatch(/verification code (\S+) .* at: (\S+)\n/)
+    await signInDevice(code, device)
     const [, address = ''] = await running.stdoutMatch(/open a browser to (\S+)\n/)
     await openAndSignIn(address)
-    const { code, stdout, stderr } = await running.ended
-    assert.equal(code, 0, `${stdout}\n${stderr}`)
+    const { code: exitCode, stdout, stderr } = await running.ended
+    assert.equal(exitCode, 0, `${stdout}\n${stderr}`)
     assert.match(stdout, /^ok {3}organization is gone\n\d{3} steps, all as expected\n$/m)
   })
+})
+
+test('verifies access tokens that are signed with ES256', { skip }, async (context) => {
+  assert.ok(program)
+  const { platform, stop } = await startSdkPlatform('sqlite', ['--token-algorithm', 'ES256'])
+  context.after(stop)
+  const args = [
+    '-api',
+    platform.url,
+    '-group',
+    platform.owner.organization,
+    '-identity',
+    platform.owner.identity,
+  ]
+  const running = program.start([...args, '-algorithm', 'ES256', '-sign-in-only'], {
+    IDENTITY_TOKEN: platform.owner.token,
+  })
+  const { code, stdout, stderr } = await running.ended
+  assert.equal(code, 0, `${stdout}\n${stderr}`)
 })

@@ -25,7 +25,12 @@ type place struct {
 	group, identity string
 	// A document that the operator has set, if any.
 	terms string
+	// Signs access tokens.
+	algorithm string
 }
+
+// Parts of the walk that not every server or caller can go.
+type parts struct{ signInOnly, founding, person bool }
 
 // What a signed-in caller calls with.
 type clients struct {
@@ -45,7 +50,12 @@ func main() {
 	flag.StringVar(&at.group, "group", "", "uid of the group to work in")
 	flag.StringVar(&at.identity, "identity", "", "uid of the identity to assume, an owner of the group")
 	flag.StringVar(&at.terms, "terms", "", "id of a document that groups can accept, as set by the operator")
-	isPerson := flag.Bool("person", false, "also have a person sign in with a browser, and found an organization")
+	flag.StringVar(&at.algorithm, "algorithm", "RS256", "algorithm that signs access tokens, as set by the operator")
+	var does parts
+	flag.BoolVar(&does.signInOnly, "sign-in-only", false, "end after the sign-in of the identity")
+	flag.BoolVar(&does.founding, "organizations", false, "have the identity create an organization")
+	flag.BoolVar(&does.person, "person", false,
+		"have a person sign in with a browser and with a device, and create an organization")
 	limit := flag.Duration("timeout", time.Minute, "how long all of it may take")
 	flag.Parse()
 	if at.issuer == "" {
@@ -56,18 +66,19 @@ func main() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), *limit)
 	defer cancel()
-	// It comes by the environment, since everybody on a machine can read the arguments of a program.
-	identityToken := os.Getenv("IDENTITY_TOKEN")
-	err := walkAll(platform.WithUserAgent(ctx, userAgent), at, identityToken, *isPerson)
-	if err != nil {
+	if err := walkAll(platform.WithUserAgent(ctx, userAgent), at, does); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func walkAll(ctx context.Context, at place, identityToken string, isPerson bool) error {
-	w := &walk{}
+// Tokens come by the environment, since everybody on a machine can read the arguments of a program.
+func walkAll(ctx context.Context, at place, does parts) error {
+	w, identityToken := &walk{}, os.Getenv("IDENTITY_TOKEN")
 	token := signIn(ctx, w, at, identityToken)
+	if does.signInOnly {
+		return w.verdict()
+	}
 	c, err := connect(ctx, at, token)
 	if err != nil {
 		return err
@@ -87,8 +98,15 @@ func walkAll(ctx context.Context, at place, identityToken string, isPerson bool)
 	if at.terms != "" {
 		walkTerms(ctx, w, at, c)
 	}
+	if does.founding {
+		walkFounding(ctx, w, at, c, identityToken)
+	}
 	walkCoverage(ctx, w, c.v1.Connection(), server)
-	if isPerson {
+	if registrationToken := os.Getenv("REGISTRATION_TOKEN"); registrationToken != "" {
+		walkRegistration(ctx, w, at, registrationToken)
+	}
+	if does.person {
+		walkDeviceFlow(ctx, w, at)
 		walkOrganization(ctx, w, at)
 	}
 	return w.verdict()

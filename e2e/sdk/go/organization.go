@@ -9,8 +9,6 @@ import (
 	"chainguard.dev/sdk/auth"
 	"chainguard.dev/sdk/auth/login"
 	iam2 "chainguard.dev/sdk/proto/chainguard/platform/iam/v2beta1"
-	"chainguard.dev/sdk/proto/platform"
-	authv1 "chainguard.dev/sdk/proto/platform/auth/v1"
 	iam1 "chainguard.dev/sdk/proto/platform/iam/v1"
 	"chainguard.dev/sdk/sts"
 )
@@ -20,29 +18,25 @@ import (
 func walkOrganization(ctx context.Context, w *walk, at place) {
 	var refreshToken, organization string
 	isSignedIn := w.step("sign-in with a browser", func() (err error) {
-		_, refreshToken, err = login.Login(ctx,
+		var access, me string
+		access, refreshToken, err = login.Login(ctx,
 			login.WithIssuer(at.issuer), login.WithAudience([]string{at.audience}), login.WithClientID("auth0"),
 			login.WithCreateRefreshToken(), login.WithSkipBrowser(), login.WithMessageWriter(os.Stdout))
-		return err
+		if err != nil {
+			return err
+		}
+		if me, err = whoAmI(ctx, at, access); err != nil {
+			return err
+		}
+		return verify(ctx, at, access, at.audience, me)
 	})
 	if !isSignedIn {
 		return
 	}
-	// Used in turn.
-	exchangers := []sts.Exchanger{
-		sts.New(at.issuer, at.audience, sts.WithUserAgent(userAgent)),
-		sts.NewHTTP1DowngradeExchanger(at.issuer, at.audience),
-	}
 	as := func(name string, do func(c clients) error) {
 		w.step(name, func() error {
-			access, next, err := exchangers[w.count%len(exchangers)].Refresh(ctx, refreshToken)
+			access, next, err := refresh(ctx, at, refreshToken)
 			if err != nil {
-				return err
-			}
-			if access == "" || next == "" || next == refreshToken {
-				return errors.New("both tokens must be new")
-			}
-			if _, err := auth.ExtractRefreshExpiry(next); err != nil {
 				return err
 			}
 			refreshToken = next
@@ -95,6 +89,59 @@ func walkOrganization(ctx context.Context, w *walk, at place) {
 	as("organization is gone", func(c clients) error { return isListed(c, 0) })
 }
 
+// Refreshes over gRPC and over HTTP/1. The second use of the token must yield the same new one, since programs that run
+// at the same time share a token in a file.
+func refresh(ctx context.Context, at place, refreshToken string) (access, next string, err error) {
+	for _, exchanger := range []sts.Exchanger{
+		sts.New(at.issuer, at.audience, sts.WithUserAgent(userAgent)),
+		sts.NewHTTP1DowngradeExchanger(at.issuer, at.audience),
+	} {
+		previous := next
+		if access, next, err = exchanger.Refresh(ctx, refreshToken); err != nil {
+			return "", "", err
+		}
+		if access == "" || next == "" || next == refreshToken {
+			return "", "", errors.New("both tokens must be new")
+		}
+		if previous != "" && next != previous {
+			return "", "", errors.New("two uses must yield the same refresh token")
+		}
+	}
+	_, expiry := auth.ExtractRefreshExpiry(next)
+	email, _, unreadable := auth.ExtractEmail(access)
+	if unreadable == nil && email == "" {
+		unreadable = errors.New("it lacks the e-mail address")
+	}
+	return access, next, errors.Join(expiry, unreadable)
+}
+
+// What the Terraform provider does for a workload: it exchanges its token again, and goes on once v1 lists the group.
+func walkFounding(ctx context.Context, w *walk, at place, c clients, identityToken string) {
+	w.step("organization of a workload", func() error {
+		made, err := c.v2.IAM().GroupsService().CreateGroup(ctx,
+			&iam2.CreateGroupRequest{Group: &iam2.Group{Name: "founded", Description: "by a workload"}})
+		if err != nil {
+			return err
+		}
+		pair, err := sts.New(at.issuer, at.audience, sts.WithIdentity(at.identity)).Exchange(ctx, identityToken)
+		if err != nil {
+			return err
+		}
+		again, err := connect(ctx, at, pair.AccessToken)
+		if err != nil {
+			return err
+		}
+		defer again.close()
+		groups := again.v1.IAM().Groups()
+		answer, err := groups.List(ctx, &iam1.GroupFilter{Id: made.GetUid()})
+		if err == nil && len(answer.GetItems()) != 1 {
+			err = fmt.Errorf("%d are listed, not 1", len(answer.GetItems()))
+		}
+		_, gone := groups.Delete(ctx, &iam1.DeleteGroupRequest{Id: made.GetUid()})
+		return errors.Join(err, gone)
+	})
+}
+
 // An organization without an owner, until somebody takes its invite.
 func makeForSomebodyElse(ctx context.Context, at place, c clients) error {
 	invite, err := c.v1.IAM().GroupInvites().CreateWithGroup(ctx,
@@ -102,12 +149,7 @@ func makeForSomebodyElse(ctx context.Context, at place, c clients) error {
 	if err != nil {
 		return err
 	}
-	issuer, err := platform.NewOIDCClients(ctx, at.issuer, auth.NewFromToken(ctx, "Bearer "+c.token, false))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = issuer.Close() }()
-	session, err := issuer.Auth().Register(ctx, &authv1.RegistrationRequest{Code: invite.GetCode()})
+	session, err := register(ctx, at, c.token, invite.GetCode())
 	if err != nil {
 		return err
 	}
