@@ -104,16 +104,10 @@ test('verifies access tokens that are signed with ES256', { skip }, async (conte
   assert.ok(program)
   const { platform, stop } = await startSdkPlatform('sqlite', ['--token-algorithm', 'ES256'])
   context.after(stop)
-  const args = [
-    '-api',
-    platform.url,
-    '-group',
-    platform.owner.organization,
-    '-identity',
-    platform.owner.identity,
-  ]
+  const { organization, identity, token } = platform.owner
+  const args = ['-api', platform.url, '-group', organization, '-identity', identity]
   const running = program.start([...args, '-algorithm', 'ES256', '-sign-in-only'], {
-    IDENTITY_TOKEN: platform.owner.token,
+    IDENTITY_TOKEN: token,
   })
   const { code, stdout, stderr } = await running.ended
   assert.equal(code, 0, `${stdout}\n${stderr}`)

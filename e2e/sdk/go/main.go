@@ -94,6 +94,7 @@ func walkAll(ctx context.Context, at place, does parts) error {
 	walkPages(ctx, w, at, c)
 	walkStaticKeys(ctx, w, at, c)
 	walkIdentityKinds(ctx, w, at, c)
+	walkExternalGroups(ctx, w, at, c)
 	walkMetadata(ctx, w, c)
 	if at.terms != "" {
 		walkTerms(ctx, w, at, c)
