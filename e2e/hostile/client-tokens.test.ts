@@ -103,6 +103,23 @@ onEachStore('a tenant with the client of a shared issuer', (engine) => {
     }
   })
 
+  test('does not divert members of an organization that is not verified by an older copy of its provider', async () => {
+    const small = await platform.addOrganization('small.example')
+    await addProvider(evil, evil.organization, 'client-of-small')
+    await addProvider(small, small.organization, 'client-of-small')
+    for (const door of doors) {
+      const token = await issuer.sign({ sub: `small-${door.name}`, aud: 'client-of-small' })
+      await succeed(register, {}, token)
+      await platform.bind(userUid(issuer.issuer, `small-${door.name}`), 'viewer', small.organization)
+      const { body } = await door.call(exchange, {}, token)
+      const listed = await door.call(listGroups, {}, String(body?.token))
+      assert.deepEqual(
+        (listed.body?.groups as { uid: string }[]).map(({ uid }) => uid),
+        [small.organization],
+      )
+    }
+  })
+
   test('as administrator of a sub-group gets access to that group only', async () => {
     const sub = await succeed(createGroup, { parent: acme.organization, group: { name: 'sub' } }, acme.token)
     const uid = String(sub.uid)

@@ -10,7 +10,7 @@ import type { Claims } from '../../claims/match.ts'
 import type { Store } from '../../store/db.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
-import { first } from '../../store/work.ts'
+import { all } from '../../store/work.ts'
 import { verifyByDiscovery } from '../foreign-tokens/verify.ts'
 import type { ProvidedPerson } from '../login/people.ts'
 import type { KnownProvider } from '../login/upstream/known-providers.ts'
@@ -56,7 +56,8 @@ export async function assumeByProvider(
   const assumed = await store.write(() => signInThroughOne(deps, candidates))
   if (!assumed) throw refused('nobody is registered whom the token names')
   return {
-    ...{ ...assumed, act: actOf(claims) },
+    ...assumed,
+    act: actOf(claims),
     expires: Math.floor(now() / 1000) + tokenLifetimeSeconds,
   }
 }
@@ -103,16 +104,16 @@ function* signInThroughOne(
  * comes first, then one whose organization the person belongs to, then the oldest.
  */
 function* chooseCandidate(candidates: readonly Candidate[]): Work<Candidate | undefined> {
-  const registered: Candidate[] = []
-  for (const uid of new Set(candidates.map((candidate) => candidate.uid)))
-    if (yield* first(sql`select 1 from identities where uid = ${uid}`))
-      registered.push(...candidates.filter((candidate) => candidate.uid === uid))
-  const verifying = registered.find(({ provided }) => provided.person.email !== undefined)
-  if (verifying || registered.length < 2) return verifying ?? registered[0]
-  for (const candidate of registered) {
-    const [organization = ''] = lineage(candidate.provided.provider)
-    const isMember = sql`select 1 from role_bindings where identity = ${candidate.uid} and root = ${organization} limit 1`
-    if (yield* first(isMember)) return candidate
+  const organizations = new Map<string, Set<unknown>>()
+  // At most two: providers identify people by their subject or by their `oid`.
+  for (const uid of new Set(candidates.map((candidate) => candidate.uid))) {
+    const rows = yield* all(sql`select distinct b.root from identities i
+      left join role_bindings b on b.identity = i.uid where i.uid = ${uid}`)
+    if (rows.length > 0) organizations.set(uid, new Set(rows.map(([root]) => root)))
   }
-  return registered[0]
+  const registered = candidates.filter(({ uid }) => organizations.has(uid))
+  const isVerifying = ({ provided }: Candidate) => provided.person.email !== undefined
+  const isOfMember = ({ uid, provided }: Candidate) =>
+    organizations.get(uid)?.has(lineage(provided.provider)[0])
+  return registered.find(isVerifying) ?? registered.find(isOfMember) ?? registered[0]
 }
