@@ -15,7 +15,7 @@ import type { PageRequest } from '../page-request.ts'
 import type { SealedStates } from '../sealed-states.ts'
 import { isSealedKind } from '../sealed-states.ts'
 import { identityOf, loginOf, providerOf } from '../state-identity.ts'
-import { findRefreshToken } from './refresh-tokens.ts'
+import { findRefreshToken, refreshTokenKind } from './refresh-tokens.ts'
 
 /** For states that oidc-provider stores without a lifetime: the lifetime of refresh tokens, which is the longest. */
 const defaultLifetimeSeconds = 30 * 24 * 60 * 60
@@ -34,13 +34,12 @@ export type AdapterDependencies = BrowserDependencies & {
   currentPage(): PageRequest
 }
 
-/** The name of refresh tokens in oidc-provider. */
-const refreshTokenKind = 'RefreshToken'
-
 export function adapterOf(deps: AdapterDependencies): AdapterFactory {
   const { store, states, sealedStates, currentPage } = deps
   return (kind): Adapter => {
     const find = async (work: () => Work<ExpiringState | undefined>) => payloadOf(await store.read(work))
+    const findById = (id: string) =>
+      kind === refreshTokenKind ? findRefreshToken(deps, id) : states.find(kind, id)
     // Every step of a sign-in must come from the browser that began it. oidc-provider calls `find` at each step.
     const isBoundToBrowser = kind === 'Interaction'
     const removeSealed = (id: string) => isSealedKind(kind) && sealedStates.remove(kind, id)
@@ -63,11 +62,7 @@ export function adapterOf(deps: AdapterDependencies): AdapterFactory {
       },
       async find(id) {
         const sealed = isSealedKind(kind) ? sealedStates.find(kind, id) : undefined
-        const payload =
-          (sealed as AdapterPayload | undefined) ??
-          (kind === refreshTokenKind
-            ? payloadOf(await store.read(() => findRefreshToken(deps, id)))
-            : await find(() => states.find(kind, id)))
+        const payload = (sealed as AdapterPayload | undefined) ?? (await find(() => findById(id)))
         const isOfOtherBrowser =
           isBoundToBrowser && !isSameBrowser(deps.authUrl, currentPage(), payload?.browser)
         return isOfOtherBrowser ? undefined : payload

@@ -9,6 +9,9 @@ import type { Work } from '../../../store/work.ts'
 import { isInGracePeriod } from '../../refresh/grace.ts'
 import type { ExpiringState, ExpiringStates } from '../expiring-states.ts'
 
+/** The name of refresh tokens in oidc-provider. */
+export const refreshTokenKind = 'RefreshToken'
+
 /** Returns the function that derives the id of the successor of a refresh token. */
 export function openSuccessors(secret: Secret): (id: string) => string {
   const key = secret.derive('successors of refresh tokens')
@@ -39,12 +42,11 @@ export function* findRefreshToken(
   { states, successorOf, now }: FindDependencies,
   id: string,
 ): Work<ExpiringState | undefined> {
-  const kind = 'RefreshToken'
   const isReusable = (state: ExpiringState) => isInGracePeriod(state.useTime, now())
-  let state = yield* states.find(kind, id)
+  let state = yield* states.find(refreshTokenKind, id)
   for (let count = 0, current = id; state && isReusable(state) && count < maxFollowed; count++) {
     current = successorOf(current)
-    const next = yield* states.find(kind, current)
+    const next = yield* states.find(refreshTokenKind, current)
     if (!next || !isReusable(next)) return { ...state, useTime: undefined }
     state = next
   }
