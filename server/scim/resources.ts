@@ -3,21 +3,14 @@ import type { Work } from '../store/work.ts'
 import type { ChangeContext } from './change-context.ts'
 import { noSuchResource, ScimError } from './errors.ts'
 import { etagOf, isUnchanged } from './etag.ts'
-import { testOf } from './filter/evaluate.ts'
 import { createGroup, deleteGroup, patchGroup, replaceGroup } from './groups/groups.ts'
 import { storedGroups } from './groups/stored-groups.ts'
-import type { ListContext } from './list.ts'
-import { findPage } from './list.ts'
-import type { ListQuery } from './list-query.ts'
 import { listQueryOf, searchOf, selectionOf } from './list-query.ts'
-import { withReferences } from './references.ts'
+import { listResponse, show } from './list-response.ts'
 import type { ScimDependencies, ScimRequest, ScimResponse } from './request.ts'
-import type { Selection } from './schema/project.ts'
-import { includes, project } from './schema/project.ts'
-import type { Resource, ResourceType } from './schema/schema.ts'
-import { compareBy } from './sort.ts'
+import type { Resource } from './schema/schema.ts'
 import type { Stored, StoredType } from './stored.ts'
-import { findStored, idOf, represent } from './stored.ts'
+import { findStored, idOf } from './stored.ts'
 import { storedUsers } from './users/stored-users.ts'
 import { createUser, deleteUser, patchUser, replaceUser } from './users/users.ts'
 
@@ -53,7 +46,7 @@ export async function answerCollection(
   endpoint: Endpoint,
   request: ScimRequest,
 ): Promise<ScimResponse> {
-  if (request.method === 'GET') return list(deps, [endpoint], request, listQueryOf(request.query))
+  if (request.method === 'GET') return listResponse(deps, [endpoint], request, listQueryOf(request.query))
   if (request.method !== 'POST') throw methodNotAllowed('GET, POST')
   const body = await request.body()
   const created = await deps.store.write(() => endpoint.create(contextOf(deps, request), body))
@@ -93,20 +86,7 @@ export async function answerSearch(
 ): Promise<ScimResponse> {
   if (request.method !== 'POST') throw methodNotAllowed('POST')
   const query = searchOf(await request.body())
-  // In a search of all types, a type that lacks an attribute of the filter has no matches.
-  const fitting = searched.filter(({ stored }) => hasAttributesOf(stored.type, query))
-  return list(deps, fitting.length > 0 ? fitting : searched, request, query)
-}
-
-function hasAttributesOf(type: ResourceType, { filter, order }: ListQuery): boolean {
-  try {
-    if (filter) testOf(type, filter)
-    if (order) compareBy(type, order)
-    return true
-  } catch (error) {
-    if (error instanceof ScimError) return false
-    throw error
-  }
+  return listResponse(deps, searched, request, query)
 }
 
 const contextOf = ({ now, random }: ScimDependencies, { provider, ifMatch }: ScimRequest): ChangeContext => ({
@@ -141,49 +121,6 @@ async function respond(
     status,
     body,
     headers: { etag: etagOf(found.version), location: `${base}/${stored.type.endpoint}/${idOf(found.uid)}` },
-  }
-}
-
-async function show(
-  context: ListContext,
-  stored: StoredType,
-  rows: Stored[],
-  selection: Selection,
-): Promise<Resource[]> {
-  const isComplete = !includes(stored.type, selection, stored.references.name)
-  const complete = isComplete ? rows : await withReferences(context, stored, rows)
-  return complete.map((row) => project(stored.type, represent(stored.type, context.base, row), selection))
-}
-
-/** A search of several types lists their resources one type after the other. */
-async function list(
-  { store }: ScimDependencies,
-  searched: readonly Endpoint[],
-  { provider, base }: ScimRequest,
-  query: ListQuery,
-): Promise<ScimResponse> {
-  const context = { store, provider, base }
-  const resources: Resource[] = []
-  let total = 0
-  for (const { stored } of searched) {
-    const startIndex = Math.max(1, query.startIndex - total)
-    const matches = await findPage(context, stored, {
-      ...query,
-      startIndex,
-      count: query.count - resources.length,
-    })
-    total += matches.total
-    resources.push(...(await show(context, stored, matches.page, query.selection)))
-  }
-  return {
-    status: 200,
-    body: {
-      schemas: ['urn:ietf:params:scim:api:messages:2.0:ListResponse'],
-      totalResults: total,
-      startIndex: query.startIndex,
-      itemsPerPage: resources.length,
-      Resources: resources,
-    },
   }
 }
 

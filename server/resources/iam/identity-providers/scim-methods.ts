@@ -1,6 +1,5 @@
 // Methods that manage the SCIM token of an identity provider, and turn provisioning on and off. server/scim verifies
 // the token.
-import type { MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import { durationFromMs, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type {
@@ -10,43 +9,28 @@ import type {
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import {
   GenerateScimTokenResponseSchema,
-  IdentityProvider_SCIMSchema,
   RegenerateScimTokenResponseSchema,
   RevokeScimTokenResponseSchema,
   SetScimEnabledResponseSchema,
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { aborted, failedPrecondition, noScimToken, notFound } from '../../../aip/errors.ts'
-import { etagOf } from '../../../aip/etag.ts'
 import { rootOf } from '../../../aip/uid.ts'
 import { digestOf } from '../../../crypto/digest.ts'
-import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
+import { admitToWrite } from '../../../policy/admit.ts'
 import { builtInRole } from '../../../policy/built-in-roles.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
 import type { ScimSettings } from '../../../store/scim-settings.ts'
-import {
-  initialScimSettings,
-  lockScimSettings,
-  readScimSettings,
-  writeScimSettings,
-} from '../../../store/scim-settings.ts'
+import { initialScimSettings, lockScimSettings, writeScimSettings } from '../../../store/scim-settings.ts'
 import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
-import { messageOf } from '../../kind.ts'
 import { requireAllMappedRoles } from '../delegation.ts'
-import {
-  credentialStateOf,
-  expiryOf,
-  isLive,
-  isPreviousLive,
-  newScimToken,
-  overlapOf,
-  tokenEndOf,
-} from './scim-token.ts'
+import { etagOfSettings, getWithScim, timeField } from './get-with-scim.ts'
+import { expiryOf, isLive, newScimToken, overlapOf } from './scim-token.ts'
 import { identityProviders } from './table.ts'
 
 export function scimMethods(deps: Dependencies) {
@@ -191,8 +175,6 @@ function changeSettings(
 
 const isSame = (a: ScimSettings, b: ScimSettings) => JSON.stringify(a) === JSON.stringify(b)
 
-const etagOfSettings = ({ version }: ScimSettings) => String(version)
-
 function requireEtag(sent: string, current: ScimSettings): void {
   if (sent !== etagOfSettings(current))
     throw aborted('the SCIM settings have changed since they were read; read the identity provider again')
@@ -212,38 +194,3 @@ function* requireTwoOwners(provider: string): Work<void> {
       'provisioning needs at least two identities with the role owner in the organization itself, so that it cannot lock out the only one',
     )
 }
-
-/** Get, with the state of SCIM. It depends on the time, so it is not part of the stored row. */
-async function getWithScim({ store, now, settings }: Dependencies, call: Call): Promise<Reply> {
-  return store.read(function* () {
-    yield* admitToRead(call.demand)
-    const uid = call.demand.scope
-    const row = yield* first(sql`select proto, update_time from identity_providers where uid = ${uid}`)
-    if (!row) throw notFound(identityProviders.desc.typeName, uid)
-    const [proto, updateTime] = row as [Uint8Array, number]
-    const provider = messageOf(identityProviders, proto)
-    const scim = (yield* readScimSettings(uid)) ?? initialScimSettings
-    const state = scimStateOf(scim, `${settings.scimUrl}/${uid}`, now())
-    const message = create(identityProviders.desc, {
-      ...provider,
-      scim: create(IdentityProvider_SCIMSchema, state),
-    })
-    return { ...messageReply(identityProviders.desc, message), etag: etagOf(updateTime) }
-  })
-}
-
-const scimStateOf = (
-  settings: ScimSettings,
-  endpointUrl: string,
-  now: number,
-): MessageInitShape<typeof IdentityProvider_SCIMSchema> => ({
-  ...{ enabled: settings.isEnabled, endpointUrl, etag: etagOfSettings(settings) },
-  credentialState: credentialStateOf(settings, now),
-  ...timeField('tokenExpireTime', tokenEndOf(settings)),
-  ...timeField('previousTokenExpireTime', isPreviousLive(settings, now) ? settings.previousExpireTime : null),
-})
-
-const timeField = <N extends string>(name: N, time: number | null) =>
-  (time === null ? {} : { [name]: timestampFromMs(time) }) as {
-    [name in N]?: ReturnType<typeof timestampFromMs>
-  }

@@ -1,0 +1,73 @@
+// Responses with resources: single ones and lists.
+import { ScimError } from './errors.ts'
+import { testOf } from './filter/evaluate.ts'
+import type { ListContext } from './list.ts'
+import { findPage } from './list.ts'
+import type { ListQuery } from './list-query.ts'
+import { withReferences } from './references.ts'
+import type { ScimDependencies, ScimRequest, ScimResponse } from './request.ts'
+import type { Selection } from './schema/project.ts'
+import { includes, project } from './schema/project.ts'
+import type { Resource, ResourceType } from './schema/schema.ts'
+import { compareBy } from './sort.ts'
+import type { Stored, StoredType } from './stored.ts'
+import { represent } from './stored.ts'
+
+/** The resources as clients see them, with the selected attributes. */
+export async function show(
+  context: ListContext,
+  stored: StoredType,
+  rows: Stored[],
+  selection: Selection,
+): Promise<Resource[]> {
+  const isComplete = !includes(stored.type, selection, stored.references.name)
+  const complete = isComplete ? rows : await withReferences(context, stored, rows)
+  return complete.map((row) => project(stored.type, represent(stored.type, context.base, row), selection))
+}
+
+/**
+ * The list of resources of some types, one type after the other (RFC 7644 section 3.4.2). Of several types, one that lacks
+ * an attribute of the filter has no matches.
+ */
+export async function listResponse(
+  { store }: ScimDependencies,
+  searched: readonly { stored: StoredType }[],
+  { provider, base }: ScimRequest,
+  query: ListQuery,
+): Promise<ScimResponse> {
+  const context = { store, provider, base }
+  const resources: Resource[] = []
+  let total = 0
+  const fitting = searched.filter(({ stored }) => hasAttributesOf(stored.type, query))
+  for (const { stored } of fitting.length > 0 ? fitting : searched) {
+    const startIndex = Math.max(1, query.startIndex - total)
+    const matches = await findPage(context, stored, {
+      ...query,
+      startIndex,
+      count: query.count - resources.length,
+    })
+    total += matches.total
+    resources.push(...(await show(context, stored, matches.page, query.selection)))
+  }
+  return {
+    status: 200,
+    body: {
+      schemas: ['urn:ietf:params:scim:api:messages:2.0:ListResponse'],
+      totalResults: total,
+      startIndex: query.startIndex,
+      itemsPerPage: resources.length,
+      Resources: resources,
+    },
+  }
+}
+
+function hasAttributesOf(type: ResourceType, { filter, order }: ListQuery): boolean {
+  try {
+    if (filter) testOf(type, filter)
+    if (order) compareBy(type, order)
+    return true
+  } catch (error) {
+    if (error instanceof ScimError) return false
+    throw error
+  }
+}
