@@ -63,7 +63,7 @@ describe('completion', () => {
     assert.deepEqual(await complete('groups', 'list', '--order-by', 'name'), ['name', 'name desc'])
     assert.deepEqual(await complete('groups', 'list', '-o', 'j'), ['json'])
     assert.deepEqual(await complete('groups', 'create', '-f', ''), [':files'])
-    assert.deepEqual(await complete('help', 'ex'), ['exit-codes'])
+    assert.deepEqual(await complete('help', 'exi'), ['exit-codes'])
     assert.deepEqual(await complete('nothing', 'here', ''), [])
   })
 

@@ -173,6 +173,29 @@ onEachStore('stemma', (engine) => {
     await succeed('identities delete --yes', here.uid, there.uid)
   })
 
+  test('roles are mapped to groups of an identity provider by names', async () => {
+    await succeed(
+      'identity-providers create --parent acme --name groups --default-role viewer --oidc.pkce-enabled --oidc.issuer https://login.example.com --oidc.client-id x',
+    )
+    const { uid } = await json(
+      'external-group-role-mappings create --parent acme/groups --role viewer --scope acme/platform --external-group-id',
+      'all developers',
+    )
+    const table = await succeed('external-group-role-mappings list --identity-provider acme/groups')
+    assert.match(table, /^EXTERNAL GROUP {2}ROLE .*SCOPE .*UID\nall developers {2}[0-9a-f]{40} /)
+    assert.match(
+      await succeed('role-bindings list --group acme/platform'),
+      /\nall developers +viewer +platform /,
+    )
+    const batch = 'external-group-role-mappings batch-delete --parent acme/groups --names'
+    const deleted = JSON.parse(await succeed(batch, uid, '-o', 'json')) as Row[]
+    assert.deepEqual(
+      deleted.map((mapping) => mapping.uid),
+      [uid],
+    )
+    await succeed('identity-providers delete acme/groups --yes')
+  })
+
   test('an empty name is refused', async () => {
     for (const line of [
       'groups get acme/',
