@@ -15,23 +15,37 @@ func walkExternalGroups(ctx context.Context, w *walk, at place, c clients) {
 	role := builtIn(ctx, w, c.v2.IAM(), "viewer")
 	w.live(mappingLife2(ctx, c.v2.IAM(), provider, at.group, role))
 	w.live(mappingLife1(ctx, c.v1.IAM().ExternalGroupRoleMappings(), provider, at.group, role))
-	w.step("v2beta1 mappings batch delete", func() error {
-		mappings := c.v2.IAM().ExternalGroupRoleMappingsService()
-		made, err := mappings.CreateExternalGroupRoleMapping(ctx, &iam.CreateExternalGroupRoleMappingRequest{
-			Parent:                   provider,
-			ExternalGroupRoleMapping: &iam.ExternalGroupRoleMapping{ExternalGroupId: "ops", RoleUid: role, Scope: at.group},
-		})
-		if err != nil {
-			return err
-		}
-		answer, err := mappings.BatchDeleteExternalGroupRoleMappings(ctx,
-			&iam.BatchDeleteExternalGroupRoleMappingsRequest{Parent: provider, Names: []string{made.GetUid()}})
-		if err == nil && len(answer.GetExternalGroupRoleMappings()) != 1 {
-			err = fmt.Errorf("%v are deleted", answer.GetExternalGroupRoleMappings())
-		}
-		return err
-	})
+	w.step("mappings batch delete", func() error { return batchDelete(ctx, c, provider, at.group, role) })
 	w.step("identity provider with external groups delete", remove)
+}
+
+// Each version deletes what the other has made.
+func batchDelete(ctx context.Context, c clients, provider, scope, role string) error {
+	v2, v1 := c.v2.IAM().ExternalGroupRoleMappingsService(), c.v1.IAM().ExternalGroupRoleMappings()
+	one, err := v1.Create(ctx, &iam1.CreateExternalGroupRoleMappingRequest{
+		ParentId: provider, Mapping: &iam1.ExternalGroupRoleMapping{ExternalGroupId: "ops", RoleUidp: role, Scope: scope},
+	})
+	if err != nil {
+		return err
+	}
+	gone, err := v2.BatchDeleteExternalGroupRoleMappings(ctx,
+		&iam.BatchDeleteExternalGroupRoleMappingsRequest{Parent: provider, Names: []string{one.GetId()}})
+	if err != nil {
+		return err
+	}
+	two, err := v2.CreateExternalGroupRoleMapping(ctx, &iam.CreateExternalGroupRoleMappingRequest{
+		Parent:                   provider,
+		ExternalGroupRoleMapping: &iam.ExternalGroupRoleMapping{ExternalGroupId: "ops", RoleUid: role, Scope: scope},
+	})
+	if err != nil {
+		return err
+	}
+	goneToo, err := v1.BatchDelete(ctx,
+		&iam1.BatchDeleteExternalGroupRoleMappingsRequest{ParentId: provider, Ids: []string{two.GetUid()}})
+	if err == nil && len(gone.GetExternalGroupRoleMappings())+len(goneToo.GetItems()) != 2 {
+		err = fmt.Errorf("%v and %v are deleted", gone, goneToo)
+	}
+	return err
 }
 
 func mappingLife2(ctx context.Context, c iam.Clients, provider, scope, role string) life {
