@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
-import { sql } from '../../server/store/sql.ts'
+import { bulkInsert, raw, sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { rawClient } from '../../server/testing/raw-http.ts'
@@ -10,7 +10,7 @@ import { onEachStore } from '../../server/testing/stores.ts'
 import type { ScimProvider } from '../scim/scim-platform.ts'
 import { addScimProvider, senderTo } from '../scim/scim-platform.ts'
 import { captureLog } from '../server/captured-log.ts'
-import { addIdentityProvider } from '../sign-in/organizations.ts'
+import { addIdentityProvider, callRest } from '../sign-in/organizations.ts'
 
 const patchOf = (...Operations: unknown[]) => ({
   schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
@@ -69,6 +69,61 @@ onEachStore('an attacker of SCIM', (engine) => {
         }
     assert.equal(answers.size, 1, [...answers].join('\n'))
     assert.match([...answers].join(), /^\[401,/)
+  })
+
+  test('cannot finish a request after the token was revoked, even if it was sent before', async () => {
+    const leaver = await addScimProvider(platform, await platform.addOrganization('leaver'))
+    const body = JSON.stringify({ userName: 'late' })
+    const client = await rawClient(platform.app.port)
+    const head = [
+      `POST /scim/v2/${leaver.uid}/Users HTTP/1.1`,
+      ...['host: stemma.test', 'content-type: application/scim+json', `content-length: ${body.length}`],
+      `authorization: Bearer ${leaver.token}`,
+    ]
+    client.send(`${head.join('\r\n')}\r\n\r\n${body.slice(0, 5)}`)
+    // The server has read the head before it answers a later request.
+    await leaver.expect(200, 'GET', '/Users')
+    const url = `${platform.url}/iam/v2beta1/identityProviders/${leaver.uid}:revokeScimToken`
+    await callRest('POST', url, leaver.owner.token, {})
+    client.send(body.slice(5))
+    assert.equal((await client.response()).status, 401)
+    client.close()
+    const stored = sql`select count(*) from scim_users where provider = ${leaver.uid}`
+    assert.deepEqual(await platform.store.query(stored), [[0]])
+  })
+
+  test('cannot make the server evaluate filters for all members of a group, or for many operations', async () => {
+    const { id } = await acme.expect(201, 'POST', '/Groups', { displayName: 'large' })
+    const removal = { op: 'remove', path: 'members[value eq "x" or value eq "y"]' }
+    const { scimType } = await acme.expect(400, 'PATCH', `/Groups/${id}`, patchOf(removal))
+    assert.equal(scimType, 'invalidFilter')
+    const operations = Array.from({ length: 201 }, () => ({ op: 'remove', path: 'externalId' }))
+    const { detail } = await acme.expect(400, 'PATCH', `/Groups/${id}`, patchOf(...operations))
+    assert.match(String(detail), /at most 200 operations/)
+  })
+
+  test('cannot make the server hold large resources: lists read 32 MiB at most, and pages end at 4 MiB', async () => {
+    const large = await addScimProvider(platform, await platform.addOrganization('large'))
+    const rows = Array.from({ length: 9 }, (_, at) => {
+      const json = JSON.stringify({ userName: `u${at}`, title: 'x'.repeat(4 * 2 ** 20) })
+      return [`${large.uid}/${String(at).padStart(16, '0')}`, large.uid, `u${at}`, 1, 1, 1, 1, json]
+    })
+    await platform.store.write(function* () {
+      for (const row of rows)
+        yield bulkInsert(
+          raw(
+            'insert into scim_users (uid, provider, user_name, is_active, create_time, update_time, version, json)',
+          ),
+          [row],
+        )
+      yield sql`update scim_settings set user_count = 9 where provider = ${large.uid}`
+    })
+    for (const query of ['sortBy=userName', 'filter=title%20co%20%22y%22'])
+      assert.equal((await large.expect(400, 'GET', `/Users?${query}`)).scimType, 'tooMany')
+    const { totalResults, itemsPerPage } = await large.expect(200, 'GET', '/Users?attributes=userName')
+    assert.deepEqual([totalResults, itemsPerPage], [9, 1])
+    const found = await large.expect(200, 'GET', '/Users?filter=userName%20eq%20%22u7%22&attributes=userName')
+    assert.equal(found.totalResults, 1)
   })
 
   test('cannot reach the resources of another provider with a valid token', async () => {

@@ -1,7 +1,8 @@
 // Verifies the SCIM token of a request.
 import { digestOf, equalInConstantTime } from '../crypto/digest.ts'
-import type { Store } from '../store/db.ts'
-import { initialScimSettings, readScimSettings } from '../store/scim-settings.ts'
+import type { readScimSettings } from '../store/scim-settings.ts'
+import { initialScimSettings } from '../store/scim-settings.ts'
+import type { Work } from '../store/work.ts'
 import { ScimError } from './errors.ts'
 
 /** The error is the same whether the provider does not exist, has no token, or has another one. */
@@ -16,20 +17,23 @@ const paused = () =>
 /** A digest that no token has. */
 const noDigest = '-'.repeat(43)
 
-/** Requires a token of this identity provider that works now, and that provisioning is on. */
-export async function requireToken(
-  { store, now }: { store: Store; now(): number },
+/**
+ * Requires a token of this identity provider that works at this time, and that provisioning is on. In a write,
+ * `readSettings` locks the settings, so that a revocation waits for the write or is seen by it.
+ */
+export function* requireToken(
+  readSettings: typeof readScimSettings,
   provider: string,
   authorization: string | undefined,
-): Promise<void> {
+  time: number,
+): Work<void> {
   const [, token] = /^Bearer +(cgscim_[0-9a-f]{64}) *$/i.exec(authorization ?? '') ?? []
   if (token === undefined) throw refused()
-  const settings = (await store.read(() => readScimSettings(provider))) ?? initialScimSettings
+  const settings = (yield* readSettings(provider)) ?? initialScimSettings
   const { tokenDigest, tokenExpireTime, previousDigest, previousExpireTime, revokeTime, isEnabled } = settings
   const digest = digestOf(token)
   const isCurrent = equalInConstantTime(digest, tokenDigest ?? noDigest)
   const isPrevious = equalInConstantTime(digest, previousDigest ?? noDigest)
-  const time = now()
   const isValid =
     revokeTime === null &&
     ((isCurrent && (tokenExpireTime === null || tokenExpireTime > time)) ||

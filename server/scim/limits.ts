@@ -26,8 +26,12 @@ export const maxFilterLength = 2000
 export const maxFilterDepth = 10
 /** Comparisons in a filter. */
 export const maxFilterTerms = 50
-export const maxOperations = 1000
+/** Operations of a PATCH. Each may evaluate a filter for `maxValues` values. */
+export const maxOperations = 200
 /** Names in `attributes` and `excludedAttributes`. */
 export const maxAttributeNames = 100
-/** Resources that a filter or an order without an index may read. */
+/** Resources, and characters of their JSON, that a filter or an order without an index may read. */
 export const maxScannedResources = 10_000
+export const maxScannedLength = 32 * 2 ** 20
+/** Characters of the JSON of the resources in a page, without references. A page with more is cut off. */
+export const maxPageLength = 4 * 2 ** 20

@@ -9,7 +9,7 @@ import type { ScimDependencies, ScimRequest, ScimResponse } from './request.ts'
 import type { Selection } from './schema/project.ts'
 import { includes, project } from './schema/project.ts'
 import type { Resource, ResourceType } from './schema/schema.ts'
-import { compareBy } from './sort.ts'
+import { sortingBy } from './sort.ts'
 import type { Stored, StoredType } from './stored.ts'
 import { represent } from './stored.ts'
 
@@ -64,7 +64,7 @@ export async function listResponse(
 function hasAttributesOf(type: ResourceType, { filter, order }: ListQuery): boolean {
   try {
     if (filter) testOf(type, filter)
-    if (order) compareBy(type, order)
+    if (order) sortingBy(type, order)
     return true
   } catch (error) {
     if (error instanceof ScimError) return false

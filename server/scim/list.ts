@@ -1,23 +1,25 @@
 // Lists resources. Equalities of indexed attributes are looked up; every other filter, and every order, is evaluated on
 // the resources themselves, of which at most `maxScannedResources` are read.
 import type { Store } from '../store/db.ts'
-import type { Sql } from '../store/sql.ts'
-import { join, raw, sql } from '../store/sql.ts'
+import type { Row, Sql } from '../store/sql.ts'
+import { among, join, raw, sql } from '../store/sql.ts'
 import { badRequest } from './errors.ts'
 import type { Equality } from './filter/equalities.ts'
 import { equalitiesOf, isPathOf, mentionsOf } from './filter/equalities.ts'
 import { testOf } from './filter/evaluate.ts'
-import { maxScannedResources } from './limits.ts'
+import { maxPageLength, maxScannedLength, maxScannedResources } from './limits.ts'
 import type { ListQuery } from './list-query.ts'
-import { compareBy } from './sort.ts'
+import type { SortKey } from './sort.ts'
+import { sortingBy } from './sort.ts'
 import type { Stored, StoredType } from './stored.ts'
-import { represent, selectWhere, storedOf } from './stored.ts'
+import { jsonLengthOf, represent, selectWhere, storedOf } from './stored.ts'
 
 export type ListContext = { store: Store; provider: string; base: string }
 
 export type Matches = { total: number; page: Stored[] }
 
-const rowsPerRead = 500
+/** Few enough that the resources of one read are parsed in a few milliseconds, unless they are unusually large. */
+const rowsPerRead = 50
 
 /** The resources of one page, without references, and how many match on all pages. */
 export async function findPage(context: ListContext, stored: StoredType, query: ListQuery): Promise<Matches> {
@@ -26,13 +28,24 @@ export async function findPage(context: ListContext, stored: StoredType, query: 
   const equalities = equalitiesOf(filter)
   const references = referencesIn(stored, query, equalities)
   const test = filter && testOf(stored.type, filter)
-  const compare = order && compareBy(stored.type, order)
-  const matches: Stored[] = []
-  const shown = (row: Stored) => ({ ...represent(stored.type, context.base, row), ...references })
+  const sorting = order && sortingBy(stored.type, order)
+  // Only uids and keys are kept until the page is known: the resources of all matches can be too large for memory.
+  const matches: { uid: string; key: SortKey }[] = []
   for await (const rows of candidates(context, stored, conditionOf(context, stored, equalities)))
-    for (const row of rows) if (!test || test(shown(row))) matches.push(row)
-  if (compare) matches.sort((a, b) => compare(shown(a), shown(b)))
-  return { total: matches.length, page: matches.slice(startIndex - 1, startIndex - 1 + count) }
+    for (const row of rows) {
+      const shown = { ...represent(stored.type, context.base, row), ...references }
+      if (!test || test(shown)) matches.push({ uid: row.uid, key: sorting?.keyOf(shown) })
+    }
+  if (sorting) matches.sort((a, b) => sorting.compare(a.key, b.key))
+  const uids = matches.slice(startIndex - 1, startIndex - 1 + count).map(({ uid }) => uid)
+  return { total: matches.length, page: await readInOrder(context, stored, uids) }
+}
+
+async function readInOrder({ store }: ListContext, stored: StoredType, uids: string[]): Promise<Stored[]> {
+  if (uids.length === 0) return []
+  const rows = await store.query(selectWhere(stored, sql`uid in ${among(uids)}`))
+  const byUid = new Map(rows.map((row) => [row[0] as string, row]))
+  return withinPage(uids.flatMap((uid) => (byUid.has(uid) ? [byUid.get(uid) as Row] : [])))
 }
 
 async function readPage(
@@ -50,7 +63,17 @@ async function readPage(
       : await store.query(
           selectWhere(stored, sql`provider = ${provider} order by uid limit ${count} offset ${offset}`),
         )
-  return { total: (total?.[0] as number | undefined) ?? 0, page: rows.map(storedOf) }
+  return { total: (total?.[0] as number | undefined) ?? 0, page: withinPage(rows) }
+}
+
+/** Cuts the page off before it has more than `maxPageLength`, but never before the first resource. */
+function withinPage(rows: readonly Row[]): Stored[] {
+  let length = 0
+  const end = rows.findIndex((row, at) => {
+    length += jsonLengthOf(row)
+    return at > 0 && length > maxPageLength
+  })
+  return (end < 0 ? rows : rows.slice(0, end)).map(storedOf)
 }
 
 /**
@@ -91,20 +114,23 @@ async function* candidates(
   stored: StoredType,
   condition: Sql,
 ): AsyncGenerator<Stored[]> {
-  let [after, count] = ['', 0]
+  let [after, count, length] = ['', 0, 0]
   for (;;) {
     const rows = await store.query(
       selectWhere(stored, sql`${condition} and uid > ${after} order by uid limit ${rowsPerRead}`),
     )
     count += rows.length
-    if (count > maxScannedResources)
-      throw badRequest(
-        'tooMany',
-        `the list would read more than ${maxScannedResources} resources; filter by userName, externalId or displayName with eq`,
-      )
+    for (const row of rows) length += jsonLengthOf(row)
+    if (count > maxScannedResources || length > maxScannedLength) throw tooMuchToScan()
     yield rows.map(storedOf)
     if (rows.length < rowsPerRead) return
     after = rows.at(-1)?.[0] as string // rows start with their uid
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
+
+const tooMuchToScan = () =>
+  badRequest(
+    'tooMany',
+    `the list would read more than ${maxScannedResources} resources or ${maxScannedLength / 2 ** 20} MiB; filter by userName, externalId or displayName with eq`,
+  )

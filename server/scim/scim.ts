@@ -2,6 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { CallLimits } from '../limits/rate/call-limits.ts'
 import { costClasses } from '../limits/rate/cost-class.ts'
+import type { Store } from '../store/db.ts'
+import { lockScimSettings, readScimSettings } from '../store/scim-settings.ts'
+import type { Work } from '../store/work.ts'
 import { requireToken } from './authenticate.ts'
 import { readBody } from './body.ts'
 import { clientErrorOf, errorBody, noSuchEndpoint, ScimError } from './errors.ts'
@@ -75,16 +78,30 @@ async function serve(
   const network = limits.arrive(costClass, address, now)
   if (!target) throw noSuchEndpoint()
   const { provider, endpoint } = target
-  await requireToken(deps, provider, request.headers.authorization)
+  const { authorization } = request.headers
+  await deps.store.read(() => requireToken(readScimSettings, provider, authorization, deps.now()))
   onAuthenticated()
   // The provider counts as a caller of its organization.
   const caller = limits.enter(costClass, provider, network, now)
   try {
-    return await answer(deps, requestOf(deps, request, provider, endpoint, query))
+    const store = checkedStore(deps.store, () =>
+      requireToken(lockScimSettings, provider, authorization, deps.now()),
+    )
+    return await answer({ ...deps, store }, requestOf(deps, request, provider, endpoint, query))
   } finally {
     limits.leave(caller)
   }
 }
+
+/** Checks the token again in each write: it may be revoked while the body of the request arrives. */
+const checkedStore = (store: Store, check: () => Work<void>): Store => ({
+  ...store,
+  write: (work, deadline) =>
+    store.write(function* () {
+      yield* check()
+      return yield* work()
+    }, deadline),
+})
 
 const [readClass, listClass, writeClass] = (['read', 'list', 'write'] as const).map((name) =>
   costClasses.indexOf(name),

@@ -8,24 +8,30 @@ import { holderOf, resolvePath } from './schema/schema.ts'
 
 export type Order = { by: string; isDescending: boolean }
 
-/** Returns the comparison. Resources without a value come last in ascending order. */
-export function compareBy(
-  type: ResourceType,
-  { by, isDescending }: Order,
-): (a: Resource, b: Resource) => number {
+/** The values by which resources are compared. */
+export type SortKey = ReturnType<typeof keyOf>
+
+export type Sorting = {
+  keyOf(resource: Resource): SortKey
+  /** Resources without a value come last in ascending order. */
+  compare(a: SortKey, b: SortKey): number
+}
+
+export function sortingBy(type: ResourceType, { by, isDescending }: Order): Sorting {
   const found = resolvePath(type, by)
   if (!found)
     throw badRequest('invalidPath', `there is no attribute ${JSON.stringify(shortened(by))} to sort by`)
   const { extension, attribute } = found
   const sub = found.sub ?? findAttribute(attribute.subAttributes, 'value')
-  const keyIn = (resource: Resource) => {
-    const values = listOf(holderOf(resource, extension)[attribute.name])
-    const value = values.find((one) => (one as Resource).primary === true) ?? values[0]
-    return keyOf(sub ?? attribute, sub && value !== undefined ? (value as Resource)[sub.name] : value)
-  }
-  return (a, b) => {
-    const [x, y] = [keyIn(a), keyIn(b)]
-    const order = x === y ? 0 : x === undefined ? 1 : y === undefined ? -1 : x < y ? -1 : 1
-    return isDescending ? -order : order
+  return {
+    keyOf(resource) {
+      const values = listOf(holderOf(resource, extension)[attribute.name])
+      const value = values.find((one) => (one as Resource).primary === true) ?? values[0]
+      return keyOf(sub ?? attribute, sub && value !== undefined ? (value as Resource)[sub.name] : value)
+    },
+    compare(x, y) {
+      const order = x === y ? 0 : x === undefined ? 1 : y === undefined ? -1 : x < y ? -1 : 1
+      return isDescending ? -order : order
+    },
   }
 }

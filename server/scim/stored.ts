@@ -51,6 +51,9 @@ export function storedOf(row: Row): Stored {
   return { uid, createTime, updateTime, version, resource: JSON.parse(json) as Resource }
 }
 
+/** Characters of the JSON of a row, without parsing it. */
+export const jsonLengthOf = (row: Row): number => (row[4] as string).length
+
 export const selectWhere = ({ table }: StoredType, condition: Sql): Sql =>
   sql`select ${columns} from ${raw(table)} where ${condition}`
 
