@@ -2,7 +2,9 @@
 // hash is missing, because of a restart, another copy or eviction, is read again when it is finished.
 import { createHash, type Hash } from 'node:crypto'
 import { BoundedMap } from '../bounded-map.ts'
+import type { Batch } from './batches.ts'
 import type { Algorithm } from './digest.ts'
+import type { Pace } from './pace.ts'
 
 export type RunningHash = { algorithm: Algorithm; hash: Hash }
 
@@ -11,7 +13,7 @@ const maxHashes = 4096
 
 export type RunningHashes = ReturnType<typeof makeRunningHashes>
 
-export function makeRunningHashes() {
+export function makeRunningHashes(pace: Pace) {
   const hashes = new BoundedMap<string, RunningHash & { mark: string }>(maxHashes)
   return {
     /** Keeps the hash of the content that `mark` identifies. */
@@ -26,6 +28,11 @@ export function makeRunningHashes() {
     },
     begin(id: string, mark: string, algorithm: Algorithm): void {
       this.keep(id, mark, { algorithm, hash: createHash(algorithm) })
+    },
+    /** Adds bytes to a hash. Returns when they are included, which can take some turns of the event loop. */
+    async update({ algorithm, hash }: RunningHash, { chunks, bytes }: Batch): Promise<void> {
+      await pace(bytes, algorithm)
+      for (const chunk of chunks) hash.update(chunk)
     },
     forget: (id: string) => hashes.delete(id),
     clear: () => hashes.clear(),

@@ -14,6 +14,7 @@ import { temporaryFolder } from '../../testing/stores.ts'
 import type { BlobStore } from '../blob-store.ts'
 import { algorithmOf, type Digest, hexOf, parseDigest } from '../digest.ts'
 import { hashStream } from '../hash-content.ts'
+import { makePace } from '../pace.ts'
 import { openFilesStore } from './files-store.ts'
 
 const pushBlobs = fileURLToPath(new URL('../../testing/push-blobs.ts', import.meta.url))
@@ -28,7 +29,7 @@ function digestOf(bytes: Buffer): Digest {
 
 async function assertIntact(blobs: BlobStore, digest: Digest): Promise<void> {
   const stream = (await blobs.read(digest)).stream()
-  assert.equal(await hashStream(stream, algorithmOf(digest)), hexOf(digest))
+  assert.equal(await hashStream(stream, algorithmOf(digest), makePace()), hexOf(digest))
 }
 
 describe('a blob store in a folder', () => {

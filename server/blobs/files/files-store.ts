@@ -6,6 +6,7 @@ import type { BlobStore, Upload } from '../blob-store.ts'
 import { algorithmOf, type Digest, hexOf } from '../digest.ts'
 import { hashFile } from '../hash-content.ts'
 import { makeHeldUploads } from '../held-uploads.ts'
+import { makePace } from '../pace.ts'
 import { makeRunningHashes } from '../running-hashes.ts'
 import { openContent } from './content.ts'
 import { fileMode, foldersIn, makeFolder } from './folders.ts'
@@ -17,7 +18,8 @@ export type FilesOptions = { folder: string }
 
 export async function openFilesStore({ folder }: FilesOptions): Promise<BlobStore> {
   const folders = foldersIn(folder)
-  const hashes = makeRunningHashes()
+  const pace = makePace()
+  const hashes = makeRunningHashes(pace)
   const { hold, isHeld } = makeHeldUploads()
   await makeFolder(folders.blobs)
   await makeFolder(folders.uploads)
@@ -38,7 +40,7 @@ export async function openFilesStore({ folder }: FilesOptions): Promise<BlobStor
       const running = hashes.take(id, markOf(stats))
       const algorithm = algorithmOf(digest)
       const actual =
-        running?.algorithm === algorithm ? running.hash.digest('hex') : await hashFile(file, algorithm)
+        running?.algorithm === algorithm ? running.hash.digest('hex') : await hashFile(file, algorithm, pace)
       if (actual !== hexOf(digest)) {
         await rm(folders.uploadPath(id), { force: true })
         throw digestMismatch(digest, `${algorithm}:${actual}`)

@@ -2,7 +2,7 @@
 import type { Stats } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
-import { gatherBatches } from '../batches.ts'
+import { type Batch, gatherBatches } from '../batches.ts'
 import {
   type BlobError,
   fileError,
@@ -12,7 +12,7 @@ import {
   uploadNotFound,
 } from '../blob-error.ts'
 import type { AppendOptions } from '../blob-store.ts'
-import type { RunningHash, RunningHashes } from '../running-hashes.ts'
+import type { RunningHashes } from '../running-hashes.ts'
 import { writeAll } from '../write-all.ts'
 
 /** Identifies the content of a spool file, so that no hash is used for a file that another process has changed. */
@@ -44,7 +44,8 @@ export async function appendToSpool(
     throw offsetMismatch(options.offset, before.size)
   }
   const running = hashes.take(id, markOf(before))
-  const failure = await receive(file, before.size, body, running, options)
+  const hash = async (batch: Batch) => running && hashes.update(running, batch)
+  const failure = await receive(file, before.size, body, hash, options)
   const after = await file.stat()
   // After a failed write, the hash can include bytes that the file does not have.
   if (running && (failure === undefined || failure.code === 'interrupted')) {
@@ -57,21 +58,22 @@ async function receive(
   file: FileHandle,
   start: number,
   body: Readable,
-  running: RunningHash | undefined,
+  hash: (batch: Batch) => Promise<void>,
   { signal, maxBytes = Number.POSITIVE_INFINITY }: AppendOptions,
 ): Promise<BlobError | undefined> {
   let size = start
   let failure: unknown
   let written: Promise<unknown> = Promise.resolve()
   try {
-    for await (const { chunks, bytes } of gatherBatches(body, signal)) {
-      if (size + bytes > maxBytes) throw tooLarge(maxBytes)
-      if (running) for (const chunk of chunks) running.hash.update(chunk)
+    for await (const batch of gatherBatches(body, signal)) {
+      if (size + batch.bytes > maxBytes) throw tooLarge(maxBytes)
+      // The batch before is being written meanwhile.
+      await hash(batch)
       failure = await written
       if (failure) break
       // A rejection is a value until the next batch, so that it is never unhandled.
-      written = writeAll(file, chunks, size).catch((error) => error)
-      size += bytes
+      written = writeAll(file, batch.chunks, size).catch((error) => error)
+      size += batch.bytes
     }
     failure ??= await written
   } catch (error) {

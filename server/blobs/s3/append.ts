@@ -1,8 +1,7 @@
 import type { Readable } from 'node:stream'
-import { gatherBatches } from '../batches.ts'
+import { type Batch, gatherBatches } from '../batches.ts'
 import { type BlobError, tooLarge, uploadNotFound } from '../blob-error.ts'
 import type { AppendOptions } from '../blob-store.ts'
-import type { RunningHash } from '../running-hashes.ts'
 import { openPartSpool } from './part-spool.ts'
 import { makePartWriter } from './part-writer.ts'
 import { isMissingObject, storageError } from './s3-failure.ts'
@@ -18,7 +17,7 @@ export async function appendToS3(
   id: string,
   before: UploadState,
   body: Readable,
-  running: RunningHash | undefined,
+  hash: (batch: Batch) => Promise<void>,
   options: AppendOptions,
 ): Promise<S3Appended> {
   const { partBytes } = storage.limits
@@ -32,11 +31,11 @@ export async function appendToS3(
   let received = 0
   let failure: unknown
   try {
-    for await (const { chunks, bytes } of gatherBatches(body, options.signal)) {
-      if (start + received + bytes > maxBytes) throw tooLarge(maxBytes)
-      if (running) for (const chunk of chunks) running.hash.update(chunk)
-      received += bytes
-      await writer.write(chunks)
+    for await (const batch of gatherBatches(body, options.signal)) {
+      if (start + received + batch.bytes > maxBytes) throw tooLarge(maxBytes)
+      await hash(batch)
+      received += batch.bytes
+      await writer.write(batch.chunks)
     }
   } catch (error) {
     failure = error

@@ -28,7 +28,7 @@ export async function finishInS3(
   }
   try {
     const source = await gather(storage, id, state, size)
-    if (!isKnown) checkDigest(digest, await hashStream(await objects.get(source), algorithm))
+    if (!isKnown) checkDigest(digest, await hashStream(await objects.get(source), algorithm, storage.pace))
     await copyObject(storage, source, size, keys.blob(digest))
   } catch (error) {
     throw isMissingObject(error) ? uploadNotFound(id) : error

@@ -1,8 +1,10 @@
 // Content in a bucket of S3 or of a server that speaks its protocol, for several copies of the server.
 import { mkdir } from 'node:fs/promises'
+import type { Batch } from '../batches.ts'
 import { BlobError, offsetMismatch } from '../blob-error.ts'
 import type { AbandonedUpload, BlobStore, StoredBlob, Upload } from '../blob-store.ts'
 import { makeHeldUploads } from '../held-uploads.ts'
+import { makePace } from '../pace.ts'
 import { makeRunningHashes } from '../running-hashes.ts'
 import { appendToS3 } from './append.ts'
 import { makeClient } from './client.ts'
@@ -31,8 +33,8 @@ export async function openS3Store(options: S3Options, now: () => number = Date.n
   const keys = makeKeys(options.prefix ?? '')
   const objects = makeObjects(client, options.bucket, limits.pageKeys)
   const multipart = makeMultipart(client, options.bucket)
-  const storage: S3Storage = { objects, multipart, keys, limits, spoolFolder }
-  const hashes = makeRunningHashes()
+  const storage: S3Storage = { objects, multipart, keys, limits, spoolFolder, pace: makePace() }
+  const hashes = makeRunningHashes(storage.pace)
   const { hold, isHeld } = makeHeldUploads()
   await mkdir(spoolFolder, { recursive: true, mode: 0o700 })
 
@@ -43,7 +45,8 @@ export async function openS3Store(options: S3Options, now: () => number = Date.n
       const { offset = size } = appendOptions
       if (offset !== size) throw offsetMismatch(offset, size)
       const running = hashes.take(upload.id, upload.state)
-      const appended = await appendToS3(storage, upload.id, before, body, running, appendOptions)
+      const hash = async (batch: Batch) => running && hashes.update(running, batch)
+      const appended = await appendToS3(storage, upload.id, before, body, hash, appendOptions)
       const state = formatState(appended.state)
       if (running && appended.isHashComplete) hashes.keep(upload.id, state, running)
       const after: Upload = { id: upload.id, size: sizeOfState(appended.state, limits.partBytes), state }

@@ -1,3 +1,4 @@
+import type { Pace } from '../pace.ts'
 import type { S3Keys } from './keys.ts'
 import type { S3Multipart } from './multipart.ts'
 import type { S3Objects } from './objects.ts'
@@ -10,4 +11,5 @@ export type S3Storage = {
   keys: S3Keys
   limits: S3Limits
   spoolFolder: string
+  pace: Pace
 }
