@@ -53,6 +53,13 @@ onEachStore('the published Go SDK', (engine) => {
     assert.equal((await fetch(page.url)).status, 200, page.text)
   }
 
+  /** Opens the URL that the client printed, and signs in. The client itself has no browser. */
+  async function signInElsewhere(address: string): Promise<void> {
+    const visitor = new Visitor(platform.url)
+    const end = await visitor.submit(await visitor.open(address), { email: ada, password })
+    assert.equal(end.title, 'You are signed in')
+  }
+
   /** Enters the code that the client printed, and signs in. */
   async function signInDevice(code: string, address: string): Promise<void> {
     const visitor = new Visitor(platform.url)
@@ -92,6 +99,8 @@ onEachStore('the published Go SDK', (engine) => {
     })
     const [, code = '', device = ''] = await running.stdoutMatch(/verification code (\S+) .* at: (\S+)\n/)
     await signInDevice(code, device)
+    const [, elsewhere = ''] = await running.stdoutMatch(/on another machine, open (\S+)\n/)
+    await signInElsewhere(elsewhere)
     const [, address = ''] = await running.stdoutMatch(/open a browser to (\S+)\n/)
     await openAndSignIn(address)
     const { code: exitCode, stdout, stderr } = await running.ended

@@ -33,7 +33,7 @@ import (
 	_ "chainguard.dev/sdk/proto/platform/actions/v1"
 )
 
-// Calls every rpc of every service in the SDK with an empty request. A served rpc must answer or name what is wrong with
+// Calls every rpc of every service in the SDK with an empty request. A served rpc must answer or say what is wrong with
 // the request; any other rpc must answer Unimplemented with a message.
 func walkCoverage(ctx context.Context, w *walk, conn grpc.ClientConnInterface, server contract) {
 	var served, all int

@@ -38,7 +38,9 @@ func identityKinds() map[string]*iam.Identity {
 			AwsArn:     &iam.Identity_AWSIdentity_ArnPattern{ArnPattern: "bar-pattern"},
 			AwsUserId:  &iam.Identity_AWSIdentity_UserIdPattern{UserIdPattern: "foo-pattern"},
 		}}},
-		"of a service": {Relationship: &iam.Identity_ServicePrincipal{ServicePrincipal: iam.ServicePrincipal_SERVICE_PRINCIPAL_INGESTER}},
+		"of a service": {Relationship: &iam.Identity_ServicePrincipal{
+			ServicePrincipal: iam.ServicePrincipal_SERVICE_PRINCIPAL_INGESTER,
+		}},
 	}
 }
 

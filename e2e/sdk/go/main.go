@@ -55,8 +55,8 @@ func main() {
 	flag.BoolVar(&does.signInOnly, "sign-in-only", false, "end after the sign-in of the identity")
 	flag.BoolVar(&does.founding, "organizations", false, "have the identity create an organization")
 	flag.BoolVar(&does.person, "person", false,
-		"have a person sign in with a browser and with a device, and create an organization")
-	limit := flag.Duration("timeout", time.Minute, "how long all of it may take")
+		"have a person sign in with a device, on another machine and with a browser, and create an organization")
+	limit := flag.Duration("timeout", 4*time.Minute, "how long all of it may take")
 	flag.Parse()
 	if at.issuer == "" {
 		at.issuer = at.api
@@ -108,6 +108,7 @@ func walkAll(ctx context.Context, at place, does parts) error {
 	}
 	if does.person {
 		walkDeviceFlow(ctx, w, at)
+		walkHeadless(ctx, w, at)
 		walkOrganization(ctx, w, at)
 	}
 	return w.verdict()
