@@ -23,7 +23,8 @@ export type BlobStore = {
   begin(id: string, algorithm?: Algorithm): Promise<Upload>
   /**
    * Appends the body. It keeps what arrived if the body or the storage fails: the caller stores the returned upload
-   * first, and then handles `failure`. Throws, with nothing changed, `not-found`, `busy`, and `offset-mismatch`.
+   * first, and then handles `failure`. If it throws, nothing has changed: `not-found`, `busy`, `offset-mismatch`, or a
+   * failure of the storage before the first byte.
    *
    * `busy` covers the calls of one driver. If several threads or copies use the same storage, the caller must make sure
    * that only one of them appends to an upload or finishes it at a time.
@@ -38,7 +39,10 @@ export type BlobStore = {
   finish(upload: Upload, digest: Digest): Promise<number>
   /** Deletes the bytes of an upload. Does nothing if there are none. `state` is optional, for abandoned uploads. */
   discard(upload: Pick<Upload, 'id'> & Partial<Upload>): Promise<void>
-  /** Lists uploads to which nothing was written since `before` (milliseconds since 1970), whether known or not. */
+  /**
+   * Lists uploads to which nothing was written since `before` (milliseconds since 1970), and none that this driver is
+   * using. In S3, parts do not count as written, so the caller must skip uploads that another copy is receiving.
+   */
   abandoned(before: number): AsyncIterable<AbandonedUpload>
 
   /** Throws if the storage cannot be used: for the start of the server and for readiness checks. */

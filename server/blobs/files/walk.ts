@@ -1,6 +1,6 @@
 import { opendir, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isMissing } from '../blob-error.ts'
+import { fileError, isMissing } from '../blob-error.ts'
 import { type AbandonedUpload, isUploadId, type StoredBlob } from '../blob-store.ts'
 import { parseDigest } from '../digest.ts'
 import type { Folders } from './folders.ts'
@@ -20,7 +20,10 @@ export async function* walkBlobs(folders: Folders): AsyncGenerator<StoredBlob> {
 }
 
 export async function* walkAbandoned(folders: Folders, before: number): AsyncGenerator<AbandonedUpload> {
-  for await (const { name } of await opendir(folders.uploads)) {
+  const uploads = await opendir(folders.uploads).catch((error) => {
+    throw fileError(error)
+  })
+  for await (const { name } of uploads) {
     const found = isUploadId(name) ? await statIfPresent(folders.uploadPath(name)) : undefined
     if (found && found.mtimeMs < before) yield { id: name, modifiedAt: found.mtimeMs }
   }
@@ -34,5 +37,5 @@ const statIfPresent = (path: string) => orIfMissing(stat(path), undefined)
 const orIfMissing = <T, U>(result: Promise<T>, otherwise: U): Promise<T | U> =>
   result.catch((error) => {
     if (isMissing(error)) return otherwise
-    throw error
+    throw fileError(error)
   })

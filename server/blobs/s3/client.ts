@@ -108,7 +108,10 @@ export function bucketUrlOf({
   endpoint,
   pathStyle = endpoint !== undefined,
 }: S3Options): string {
+  // Other characters would have to be encoded in paths and signatures.
+  if (!/^[\w.-]{3,63}$/.test(bucket)) throw new TypeError('invalid name of a bucket')
   const url = new URL(endpoint ?? `https://s3.${region}.amazonaws.com`)
   if (!pathStyle) url.hostname = `${bucket}.${url.hostname}`
-  return pathStyle ? `${url.origin}/${bucket}` : url.origin
+  const base = `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+  return pathStyle ? `${base}/${bucket}` : base
 }

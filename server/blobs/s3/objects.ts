@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { ByteRange } from '../blob-store.ts'
 import type { S3Client } from './client.ts'
 import type { RequestBody } from './exchange.ts'
-import { isMissingObject, S3Failure } from './s3-failure.ts'
+import { isMissingObject, S3Failure, storageError } from './s3-failure.ts'
 import { elements, elementText } from './xml.ts'
 
 export type ListedObject = { key: string; size: number; modifiedAt: number }
@@ -18,7 +18,9 @@ export function makeObjects(client: S3Client, bucket: string, pageKeys: number) 
     let marker = ''
     for (;;) {
       const query = { prefix, marker, 'max-keys': String(pageKeys) }
-      const xml = await client.sendForText({ method: 'GET', query })
+      const xml = await client.sendForText({ method: 'GET', query }).catch((error) => {
+        throw storageError(error)
+      })
       const page = [...elements(xml, 'Contents')].map(readEntry)
       yield* page
       marker = page.at(-1)?.key ?? ''

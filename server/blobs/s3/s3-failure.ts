@@ -42,6 +42,10 @@ export function storageError(error: unknown): BlobError {
   if (error instanceof S3Failure && (error.status === 507 || fullCodes.has(error.code))) {
     return new BlobError('no-space', 'no space is left in the bucket', error)
   }
-  const reason = error instanceof S3Failure ? `${error.status} ${error.code}`.trim() : 'no answer'
-  return new BlobError('unavailable', `the storage for content failed (${reason})`, error)
+  return new BlobError('unavailable', `the storage for content failed (${reasonOf(error)})`, error)
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof S3Failure) return `${error.status} ${error.code}`.trim()
+  return error instanceof Error && 'code' in error ? String(error.code) : 'no answer'
 }

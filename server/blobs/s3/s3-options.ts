@@ -1,7 +1,7 @@
 export type S3Options = {
   bucket: string
   region: string
-  /** A URL without a path. Default: the endpoint of AWS in the region. */
+  /** A URL. Default: the endpoint of AWS in the region. */
   endpoint?: string | undefined
   /** Whether the bucket is in the path rather than in the host name. Default: if there is an `endpoint`. */
   pathStyle?: boolean | undefined

@@ -200,6 +200,8 @@ describe('a blob store in S3', () => {
       assert.match(failure?.message ?? '', /503 SlowDown/)
       assert.equal(upload.size, 0)
       assert.equal(proxy.seen.length, 2)
+      await assert.rejects(Array.fromAsync(blobs.list()), { code: 'unavailable' })
+      await assert.rejects(Array.fromAsync(blobs.abandoned(0)), { code: 'unavailable' })
       proxy.intercept = () => false
       const again = await blobs.append(upload, Readable.from([Buffer.from('content')]))
       assert.equal(await blobs.finish(again.upload, digestOf(Buffer.from('content'))), 7)
@@ -284,8 +286,9 @@ describe('a blob store in S3', () => {
       assert.deepEqual(await readdir(options.spoolFolder), [])
     }))
 
-  test('refuses a prefix that servers sign differently', async () => {
+  test('refuses names that servers sign differently', async () => {
     await assert.rejects(openS3Store({ ...options, prefix: 'a b' }), TypeError)
+    await assert.rejects(openS3Store({ ...options, bucket: 'a/b' }), TypeError)
   })
 
   describe('with web identity', () => {
@@ -355,16 +358,16 @@ describe('a blob store in S3', () => {
 
 test('the bucket is in the path or in the host name', () => {
   const options = {
-    bucket: 'b',
+    bucket: 'blobs',
     region: 'eu-west-1',
     spoolFolder: '',
     credentials: { accessKeyId: '', secretAccessKey: '' },
   }
-  assert.equal(bucketUrlOf(options), 'https://b.s3.eu-west-1.amazonaws.com')
-  assert.equal(bucketUrlOf({ ...options, pathStyle: true }), 'https://s3.eu-west-1.amazonaws.com/b')
-  assert.equal(bucketUrlOf({ ...options, endpoint: 'http://minio:9000' }), 'http://minio:9000/b')
+  assert.equal(bucketUrlOf(options), 'https://blobs.s3.eu-west-1.amazonaws.com')
+  assert.equal(bucketUrlOf({ ...options, pathStyle: true }), 'https://s3.eu-west-1.amazonaws.com/blobs')
+  assert.equal(bucketUrlOf({ ...options, endpoint: 'http://minio:9000' }), 'http://minio:9000/blobs')
   assert.equal(
     bucketUrlOf({ ...options, endpoint: 'http://minio:9000', pathStyle: false }),
-    'http://b.minio:9000',
+    'http://blobs.minio:9000',
   )
 })

@@ -1,7 +1,7 @@
 // Content in a bucket of S3 or of a server that speaks its protocol, for several copies of the server.
 import { mkdir } from 'node:fs/promises'
 import type { Batch } from '../batches.ts'
-import { BlobError, offsetMismatch } from '../blob-error.ts'
+import { offsetMismatch } from '../blob-error.ts'
 import type { AbandonedUpload, BlobStore, StoredBlob, Upload } from '../blob-store.ts'
 import { makeHeldUploads } from '../held-uploads.ts'
 import { makePace } from '../pace.ts'
@@ -122,5 +122,5 @@ async function* listUploads({ objects, keys }: S3Storage): AsyncGenerator<Abando
 }
 
 function rethrow(error: unknown): never {
-  throw error instanceof BlobError ? error : storageError(error)
+  throw storageError(error)
 }
