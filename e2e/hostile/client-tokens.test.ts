@@ -3,14 +3,20 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
-import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import {
+  IdentityProviderSchema,
+  IdentityProvidersService,
+} from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { Code } from '../../server/aip/code.ts'
 import { userUid } from '../../server/aip/uid.ts'
 import { verifyOrganization } from '../../server/commands/verify.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import { identityProviders } from '../../server/resources/iam/identity-providers/table.ts'
+import { createMany } from '../../server/testing/create-many.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { TestIdentity } from '../../server/testing/identities.ts'
@@ -100,6 +106,26 @@ onEachStore('a tenant with the client of a shared issuer', (engine) => {
       const { body } = await door.call(exchange, {}, own)
       const group = await door.call(getGroup, { uid: organization }, String(body?.token))
       assert.equal(group.body?.uid, organization)
+    }
+  })
+
+  test('cannot shut out later providers with the same issuer by creating thousands', async () => {
+    const value = { issuer: issuer.issuer, clientId: 'client-of-many' }
+    const copies = Array.from({ length: 1001 }, (_, at) => {
+      const configuration = { case: 'oidc', value } as const
+      const draft = create(IdentityProviderSchema, { name: `copy ${at}`, configuration })
+      draft.defaultRole = builtInRole('viewer').uid
+      const uid = `${evil.organization}/${at.toString(16).padStart(16, '0')}`
+      return [draft, { uid, now: 1, columns: { client_secret: '' } }] as const
+    })
+    await platform.store.write(() => createMany(identityProviders, copies))
+    const late = await platform.addOrganization('late.example')
+    const { uid: identityProvider = '' } = await addProvider(late, late.organization, 'client-of-late')
+    for (const door of doors) {
+      const own = await issuer.sign({ sub: `late-${door.name}`, aud: 'client-of-late' })
+      assert.equal((await door.call(register, {}, own)).error, undefined)
+      for (const request of [{}, { identityProvider }])
+        assert.equal((await door.call(exchange, request, own)).error, undefined)
     }
   })
 

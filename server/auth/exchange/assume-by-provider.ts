@@ -14,7 +14,7 @@ import { all } from '../../store/work.ts'
 import { verifyByDiscovery } from '../foreign-tokens/verify.ts'
 import type { ProvidedPerson } from '../login/people.ts'
 import type { KnownProvider } from '../login/upstream/known-providers.ts'
-import { findProvidersByIssuer } from '../login/upstream/known-providers.ts'
+import { findProvidersOfClients } from '../login/upstream/known-providers.ts'
 import { externalIdOf, personOf } from '../login/upstream/person.ts'
 import { newSignInTime } from '../sign-outs.ts'
 import { tokenLifetimeSeconds } from '../tokens/mint.ts'
@@ -29,17 +29,11 @@ export const mayBeClientToken = (
 ): boolean => parentOf(requested) === '' && ![aud].flat().some((audience) => ownAudiences.includes(audience))
 
 /** The providers whose client a token is for. `uid` is the one to use; empty for any. */
-export async function findClientProviders(
+export const findClientProviders = (
   store: Store,
   { iss, aud }: Claims,
   uid: string,
-): Promise<KnownProvider[]> {
-  const audiences = [aud].flat()
-  const providers = await findProvidersByIssuer(store, iss)
-  return providers.filter(
-    (provider) => audiences.includes(provider.configuration.clientId) && (uid === '' || provider.uid === uid),
-  )
-}
+): Promise<KnownProvider[]> => findProvidersOfClients(store, iss, [aud].flat(), uid)
 
 export async function assumeByProvider(
   deps: AssumeDependencies,

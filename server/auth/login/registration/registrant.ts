@@ -15,7 +15,11 @@ import { verifyByDiscovery } from '../../foreign-tokens/verify.ts'
 import type { VerifyOwn } from '../../tokens/verify-own.ts'
 import type { ProvidedPerson } from '../people.ts'
 import type { KnownProvider } from '../upstream/known-providers.ts'
-import { findProvidersByIssuer } from '../upstream/known-providers.ts'
+import {
+  findProvidersOfClients,
+  findVerifyingProvider,
+  isIssuerOfProvider,
+} from '../upstream/known-providers.ts'
 import { emailDomainOf, externalIdOf, personBySubject, personOf } from '../upstream/person.ts'
 
 export type RegistrantDependencies = {
@@ -62,12 +66,12 @@ async function findForeignPerson(
   issuer: string,
 ): Promise<ForeignPerson> {
   const { store, issuerKeys, now } = deps
-  const providers = await findProvidersByIssuer(store, issuer)
   // Checked before any request is sent, so that a stranger's token cannot make us call a host of their choice.
-  if (providers.length === 0) throw refused(`no provider has the issuer ${issuer.slice(0, 200)}`)
+  if (!(await isIssuerOfProvider(store, issuer)))
+    throw refused(`no provider has the issuer ${issuer.slice(0, 200)}`)
   const claims = await verifyByDiscovery(token, issuer, issuerKeys, now())
   try {
-    return personFor(deps, issuer, providers, claims)
+    return await personFor(deps, issuer, claims)
   } catch (error) {
     throw error instanceof StatusError ? error : refused((error as Error).message)
   }
@@ -77,19 +81,16 @@ async function findForeignPerson(
  * If the token was issued to the client of a provider, the rules of that provider identify the person. If it was issued
  * for this server, its subject does.
  */
-function personFor(
-  { authUrl, baseUrl }: RegistrantDependencies,
+async function personFor(
+  { store, authUrl, baseUrl }: RegistrantDependencies,
   issuer: string,
-  providers: KnownProvider[],
   claims: Claims,
-): ForeignPerson {
+): Promise<ForeignPerson> {
   const audiences = [claims.aud].flat()
   const emailDomain = emailDomainOf(claims)
   const ownsEmailDomain = ({ domain }: KnownProvider) => domain !== undefined && domain === emailDomain
-  const audienceProviders = providers.filter(({ configuration }) =>
-    audiences.includes(configuration.clientId),
-  )
-  const provider = audienceProviders.find(ownsEmailDomain) ?? audienceProviders[0]
+  const providers = await findProvidersOfClients(store, issuer, audiences)
+  const provider = providers.find(ownsEmailDomain) ?? providers[0]
   if (provider) {
     const person = personOf(provider, claims)
     return {
@@ -100,5 +101,6 @@ function personFor(
   const ownAudiences = [authUrl, baseUrl, new URL(authUrl).host]
   if (!audiences.some((audience) => ownAudiences.includes(audience)))
     throw refused('the token is for another audience')
-  return { person: personBySubject(issuer, claims, providers.find(ownsEmailDomain)?.domain) }
+  const verifying = emailDomain && (await findVerifyingProvider(store, issuer, emailDomain))
+  return { person: personBySubject(issuer, claims, verifying ? verifying.domain : undefined) }
 }

@@ -4,7 +4,7 @@ import type { IdentityProvider_OIDC } from '@stemma/api/gen/platform/iam/v2beta1
 import { IdentityProviderSchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import type { Store } from '../../../store/db.ts'
 import type { Row, Sql } from '../../../store/sql.ts'
-import { sql } from '../../../store/sql.ts'
+import { among, sql } from '../../../store/sql.ts'
 
 export type KnownProvider = {
   uid: string
@@ -25,13 +25,18 @@ export type KnownProvider = {
 export const providerSecretPurpose = 'identity provider'
 
 const maxProviders = 1000
+/** Audiences of a token that are compared with the clients of providers. */
+const maxAudiences = 20
 
-/** Returns the oldest provider first. In the condition, `p` is the provider and `o` its organization. */
+/**
+ * Returns providers that may verify addresses first, then the oldest. In the condition, `p` is the provider and `o` its
+ * organization.
+ */
 async function select(store: Store, condition: Sql): Promise<KnownProvider[]> {
   const rows = await store.query(sql`select p.uid, p.proto, p.client_secret, p.update_time, o.name,
     case when p.parent = o.uid then o.domain end
     from identity_providers p join groups o on o.uid = p.root
-    where ${condition} order by p.create_time, p.uid limit ${maxProviders}`)
+    where ${condition} order by case when p.parent = o.uid and o.domain is not null then 0 else 1 end, p.create_time, p.uid limit ${maxProviders}`)
   return rows.flatMap(providerOf)
 }
 
@@ -57,8 +62,34 @@ function providerOf(row: Row): KnownProvider[] {
   ]
 }
 
-export const findProvidersByIssuer = (store: Store, issuer: string) =>
-  select(store, sql`p.issuer = ${issuer}`)
+/**
+ * The providers for whose clients a token of this issuer is. Others with the same issuer are not read: anyone can create
+ * thousands of them, and the limit would leave out the right one. `uid` is the provider to use; empty for any.
+ */
+export function findProvidersOfClients(
+  store: Store,
+  issuer: string,
+  audiences: readonly string[],
+  uid = '',
+): Promise<KnownProvider[]> {
+  const clients = audiences.filter(isStorable).slice(0, maxAudiences)
+  const condition = sql`p.issuer = ${issuer} and p.client_id in ${among(clients)}`
+  return select(store, uid === '' ? condition : sql`${condition} and p.uid = ${uid}`)
+}
+
+/** PostgreSQL refuses text with NUL, and no stored value contains it. */
+const isStorable = (text: string) => !text.includes('\0')
+
+export async function isIssuerOfProvider(store: Store, issuer: string): Promise<boolean> {
+  const rows = await store.query(sql`select 1 from identity_providers where issuer = ${issuer} limit 1`)
+  return rows.length > 0
+}
+
+/** The oldest provider with this issuer that may verify addresses of the domain. */
+export const findVerifyingProvider = async (store: Store, issuer: string, domain: string) =>
+  isStorable(domain)
+    ? (await select(store, sql`p.issuer = ${issuer} and o.domain = ${domain} and p.parent = o.uid`))[0]
+    : undefined
 
 export const findProviderByUid = async (store: Store, uid: string) =>
   (await select(store, sql`p.uid = ${uid}`))[0]

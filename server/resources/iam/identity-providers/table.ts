@@ -6,6 +6,7 @@ export const identityProviders = kindOf(IdentityProviderSchema, 'identity_provid
   columns: {
     default_role: ({ defaultRole }) => defaultRole,
     issuer: ({ configuration }) => configuration.value?.issuer ?? '',
+    client_id: ({ configuration }) => configuration.value?.clientId ?? '',
   },
   /** The client secret is encrypted. */
   extraColumns: { client_secret: 'text' },
