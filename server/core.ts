@@ -114,11 +114,11 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     },
     overrides,
   )
+  const unsent = openUnsentBudget(overrides.unsentLimits)
   const scim = openProvisioning({
-    ...{ config, store: deps.store, log, refusals, clock, now, random, limits: limits.calls },
+    ...{ config, store: deps.store, log, refusals, unsent, clock, now, random, limits: limits.calls },
   })
   const deadlines = openDeadlines(systemNow)
-  const unsent = openUnsentBudget(overrides.unsentLimits)
   const { report, series } = openReport(log, refusals)
   const parties = { issuer: config.authUrl, audience: config.baseUrl }
   const authenticate = openAuthenticator(keys, parties, now)

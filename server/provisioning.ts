@@ -5,6 +5,7 @@ import type { Mount } from './http/dispatch.ts'
 import type { CallLimits } from './limits/rate/call-limits.ts'
 import type { Log } from './log.ts'
 import type { RefusalLog } from './rpc/refusal-log.ts'
+import type { UnsentBudget } from './rpc/unsent-budget.ts'
 import { isScimPath, scimPath } from './scim/path.ts'
 import type { ScimHandler } from './scim/scim.ts'
 import type { Store } from './store/db.ts'
@@ -15,6 +16,7 @@ export type ProvisioningDependencies = {
   log: Log
   refusals: RefusalLog
   limits: CallLimits
+  unsent: UnsentBudget
   clock(): number
   now(): number
   random: RandomBytes
@@ -22,12 +24,12 @@ export type ProvisioningDependencies = {
 
 /** The paths of SCIM. Their handler is loaded at the first request, because most servers never need it. */
 export function openProvisioning(deps: ProvisioningDependencies): Mount {
-  const { config, store, log, refusals, limits, clock, now, random } = deps
+  const { config, store, log, refusals, limits, unsent, clock, now, random } = deps
   let opened: Promise<ScimHandler> | undefined
   const open = async () => {
     const { openScim } = await import('./scim/scim.ts')
     return openScim({
-      ...{ store, now, random, limits, clock, scimUrl: `${config.baseUrl}${scimPath}` },
+      ...{ store, now, random, limits, unsent, clock, scimUrl: `${config.baseUrl}${scimPath}` },
       onRequest: (event) => log.info(event, 'SCIM request'),
       onRefusal: (address, reason) => {
         if (refusals.admit(address, reason)) log.info({ address }, reason)

@@ -1,5 +1,8 @@
 // Attacks on SCIM: tokens of others, requests that cost too much, and names that reach into objects or paths.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { bulkInsert, raw, sql } from '../../server/store/sql.ts'
@@ -22,7 +25,7 @@ onEachStore('an attacker of SCIM', (engine) => {
   let acme: ScimProvider
   let other: ScimProvider
   before(async () => {
-    platform = await startPlatform(engine)
+    platform = await startPlatform(engine, [], { unsentLimits: { perCaller: 10e6, total: 50e6 } })
     acme = await addScimProvider(platform, platform.owner)
     other = await addScimProvider(platform, await platform.addOrganization('other'))
   })
@@ -31,6 +34,16 @@ onEachStore('an attacker of SCIM', (engine) => {
   const countUsers = async () => {
     const [row] = await platform.store.query(sql`select count(*) from scim_users`)
     return row?.[0]
+  }
+
+  /** Asks for a list and reads only the beginning of the response. */
+  async function connectAndAsk({ uid, token }: ScimProvider): Promise<Socket> {
+    const socket = connect(platform.app.port, '127.0.0.1')
+    const head = [`GET /scim/v2/${uid}/Users HTTP/1.1`, 'host: stemma.test', `authorization: Bearer ${token}`]
+    socket.write(`${head.join('\r\n')}\r\n\r\n`)
+    await once(socket, 'data')
+    socket.pause()
+    return socket
   }
 
   test('gets the same answer without a token, with a wrong one, and where there is no provider', async () => {
@@ -124,6 +137,14 @@ onEachStore('an attacker of SCIM', (engine) => {
     assert.deepEqual([totalResults, itemsPerPage], [9, 1])
     const found = await large.expect(200, 'GET', '/Users?filter=userName%20eq%20%22u7%22&attributes=userName')
     assert.equal(found.totalResults, 1)
+    // Two responses of 4 MiB that nobody reads use up the unsent bytes of the provider.
+    const unread = await Promise.all([1, 2].map(() => connectAndAsk(large)))
+    const refused = await large.send('GET', '/Users')
+    assert.equal(refused.status, 429)
+    assert.match(String(refused.body.detail), /wait to be read/)
+    await large.expect(200, 'GET', '/Users?attributes=userName')
+    for (const socket of unread) socket.destroy()
+    while ((await large.send('GET', '/Users')).status === 429) await new Promise(setImmediate)
   })
 
   test('cannot reach the resources of another provider with a valid token', async () => {

@@ -10,13 +10,16 @@ import { readBody } from './body.ts'
 import { clientErrorOf, errorBody, noSuchEndpoint, ScimError } from './errors.ts'
 import type { ScimTarget } from './path.ts'
 import { parseTarget } from './path.ts'
-import type { ScimDependencies, ScimRequest, ScimResponse } from './request.ts'
+import type { ScimDependencies, ScimRequest } from './request.ts'
 import { answer } from './routes.ts'
+import type { RenderedResponse, ReserveUnsent } from './send.ts'
+import { render, send } from './send.ts'
 
 export type ScimServerDependencies = ScimDependencies & {
   /** The URL below which the endpoints of all providers are. */
   scimUrl: string
   limits: CallLimits
+  unsent: { reserve: ReserveUnsent }
   /** A monotonic clock in milliseconds, for the rate limits. */
   clock(): number
   onRequest(event: ScimEvent): void
@@ -71,8 +74,8 @@ async function serve(
   { query, address }: Target,
   target: ScimTarget | undefined,
   onAuthenticated: () => void,
-): Promise<ScimResponse> {
-  const { limits, clock } = deps
+): Promise<RenderedResponse> {
+  const { limits, unsent, clock } = deps
   const costClass = costClassOf(request.method ?? '', target)
   const now = clock()
   const network = limits.arrive(costClass, address, now)
@@ -87,7 +90,8 @@ async function serve(
     const store = checkedStore(deps.store, () =>
       requireToken(lockScimSettings, provider, authorization, deps.now()),
     )
-    return await answer({ ...deps, store }, requestOf(deps, request, provider, endpoint, query))
+    const response = await answer({ ...deps, store }, requestOf(deps, request, provider, endpoint, query))
+    return render(response, (bytes) => unsent.reserve(provider, bytes))
   } finally {
     limits.leave(caller)
   }
@@ -128,27 +132,5 @@ const requestOf = (
   body: () => readBody(request),
 })
 
-const responseOf = (error: ScimError): ScimResponse => ({
-  ...{ status: error.status, body: errorBody(error), headers: error.headers },
-})
-
-function send(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { status, body, headers }: ScimResponse,
-): void {
-  if (response.destroyed) return
-  for (const [name, value] of Object.entries(headers ?? {})) response.setHeader(name, value)
-  // The rest of a body that is too large is not read.
-  if (status === 413) response.setHeader('connection', 'close')
-  if (body === undefined) {
-    response.writeHead(status).end()
-    return
-  }
-  const text = JSON.stringify(body)
-  response.writeHead(status, {
-    'content-type': 'application/scim+json; charset=utf-8',
-    'content-length': Buffer.byteLength(text),
-  })
-  response.end(request.method === 'HEAD' ? undefined : text)
-}
+const responseOf = (error: ScimError): RenderedResponse =>
+  render({ status: error.status, body: errorBody(error), headers: error.headers })

@@ -1,5 +1,4 @@
 // One change of an attribute.
-import { isDeepStrictEqual } from 'node:util'
 import { badRequest, invalidValue } from '../errors.ts'
 import type { Filter } from '../filter/parse.ts'
 import { maxValues } from '../limits.ts'
@@ -55,6 +54,7 @@ function setOrDelete(holder: Resource, name: string, value: unknown): void {
 function changeList(holder: Resource, { op, target: { attribute, path }, value }: Change): void {
   const current = (holder[attribute.name] ?? []) as unknown[]
   const sent = (normalizeValue(attribute, value, path) ?? []) as unknown[]
+  requireFewValues(attribute, sent)
   setList(holder, attribute, listAfter(op, current, sent, value !== undefined && value !== null))
 }
 
@@ -63,9 +63,18 @@ function listAfter(op: Change['op'], current: unknown[], sent: unknown[], hasVal
   // Entra removes values of a list by sending them, without a filter in the path.
   if (op === 'remove')
     return hasValue ? current.filter((value) => !sent.some((one) => isNamedBy(value, one))) : []
-  const isNew = (value: unknown) => !current.some((one) => isDeepStrictEqual(one, value))
-  return withOnePrimary(current, sent.filter(isNew))
+  const known = new Set(current.map(textOf))
+  return withOnePrimary(
+    current,
+    sent.filter((value) => !known.has(textOf(value))),
+  )
 }
+
+/** Equal for values that are equal. Values are simple, or have simple sub-attributes. */
+const textOf = (value: unknown): string =>
+  typeof value === 'object' && value !== null
+    ? JSON.stringify(Object.entries(value).sort())
+    : JSON.stringify(value)
 
 /** Whether a value has all sub-attributes that the client sent to name it. */
 const isNamedBy = (value: unknown, sent: unknown): boolean => {
@@ -86,10 +95,15 @@ function withOnePrimary(current: unknown[], added: unknown[]): unknown[] {
 
 const demoted = (value: unknown) => ((value as Resource).primary === true ? { primary: false } : {})
 
-function setList(holder: Resource, { name }: Attribute, values: unknown[]): void {
+function setList(holder: Resource, attribute: Attribute, values: unknown[]): void {
+  requireFewValues(attribute, values)
+  setOrDelete(holder, attribute.name, values.length > 0 ? values : undefined)
+}
+
+/** Members have limits of their own. */
+function requireFewValues({ name }: Attribute, values: readonly unknown[]): void {
   if (name !== 'members' && values.length > maxValues)
     throw invalidValue(`${name} must have at most ${maxValues} values`)
-  setOrDelete(holder, name, values.length > 0 ? values : undefined)
 }
 
 /**

@@ -1,0 +1,41 @@
+// Renders responses and sends them.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ScimResponse } from './request.ts'
+
+/** Counts the bytes of a provider's responses that its client has not read. Throws if there would be too many. */
+export type ReserveUnsent = (provider: string, bytes: number) => () => void
+
+/** A response as text. `onSent` is called when it was sent, or can no longer be sent. */
+export type RenderedResponse = Omit<ScimResponse, 'body'> & { text?: string; size: number; onSent(): void }
+
+/** Smaller responses are not counted, because the running requests of a provider are limited. */
+const maxUncountedBytes = 64 * 1024
+
+export function render(
+  { status, headers, body }: ScimResponse,
+  reserve?: (bytes: number) => () => void,
+): RenderedResponse {
+  const shared = { status, ...(headers && { headers }) }
+  if (body === undefined) return { ...shared, size: 0, onSent: () => {} }
+  const text = JSON.stringify(body)
+  const size = Buffer.byteLength(text)
+  return { ...shared, text, size, onSent: (size > maxUncountedBytes && reserve?.(size)) || (() => {}) }
+}
+
+export function send(request: IncomingMessage, response: ServerResponse, rendered: RenderedResponse): void {
+  const { status, headers, text, size, onSent } = rendered
+  if (response.destroyed) return onSent()
+  response.once('close', onSent)
+  for (const [name, value] of Object.entries(headers ?? {})) response.setHeader(name, value)
+  // The rest of a body that is too large is not read.
+  if (status === 413) response.setHeader('connection', 'close')
+  if (text === undefined) {
+    response.writeHead(status).end()
+    return
+  }
+  response.writeHead(status, {
+    'content-type': 'application/scim+json; charset=utf-8',
+    'content-length': size,
+  })
+  response.end(request.method === 'HEAD' ? undefined : text)
+}
