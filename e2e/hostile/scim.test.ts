@@ -5,6 +5,8 @@ import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
+import { addMembers } from '../../server/store/external-groups.ts'
+import type { Sql } from '../../server/store/sql.ts'
 import { bulkInsert, raw, sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
@@ -45,6 +47,28 @@ onEachStore('an attacker of SCIM', (engine) => {
     socket.pause()
     return socket
   }
+
+  test('cannot keep the SCIM user of somebody else by changing the issuer of the provider for a moment', async () => {
+    const swapped = await addScimProvider(platform, await platform.addOrganization('swapped'))
+    const { id } = await swapped.expect(201, 'POST', '/Users', { userName: 'ceo', externalId: 'ceo' })
+    const { identity } = await platform.addIdentity(swapped.owner.organization)
+    // As after a sign-in through the provider while it had the issuer of the attacker.
+    await platform.store.write(function* () {
+      yield sql`update scim_users set identity = ${identity} where uid = ${`${swapped.uid}/${id}`}`
+      yield* addMembers(swapped.uid, 'admins', [identity])
+    })
+    const url = `${platform.url}/iam/v2beta1/identityProviders/${swapped.uid}`
+    const oidc = { issuer: 'https://honest.example', clientSecret: 'secret' }
+    await callRest('PATCH', `${url}?update_mask=oidc.issuer,oidc.client_secret`, swapped.owner.token, {
+      oidc,
+    })
+    const rows = (statement: Sql) => platform.store.query(statement)
+    const { uid } = swapped
+    assert.deepEqual(await rows(sql`select identity from scim_users where provider = ${uid}`), [[null]])
+    assert.deepEqual(await rows(sql`select 1 from external_group_members where provider = ${uid}`), [])
+    const ended = await rows(sql`select identity from provider_sign_outs where provider = ${uid}`)
+    assert.deepEqual(ended, [[identity]])
+  })
 
   test('gets the same answer without a token, with a wrong one, and where there is no provider', async () => {
     const { identity, organization, token: accessToken } = platform.owner

@@ -24,7 +24,10 @@ export function render(
 
 export function send(request: IncomingMessage, response: ServerResponse, rendered: RenderedResponse): void {
   const { status, headers, text, size, onSent } = rendered
-  if (response.destroyed) return onSent()
+  if (response.destroyed) {
+    onSent()
+    return
+  }
   response.once('close', onSent)
   for (const [name, value] of Object.entries(headers ?? {})) response.setHeader(name, value)
   // The rest of a body that is too large is not read.

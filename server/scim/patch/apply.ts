@@ -42,8 +42,13 @@ const memberOf = (holder: Resource, name: string): unknown =>
   Object.entries(holder).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1]
 
 /** The changes that a PATCH makes, in order. */
-export const readChanges = (type: ResourceType, body: Resource): Change[] =>
-  readOperations(body).flatMap((operation) => changesOf(type, operation))
+export function readChanges(type: ResourceType, body: Resource): Change[] {
+  const changes = readOperations(body).flatMap((operation) => changesOf(type, operation))
+  // An operation without a path changes every attribute that it names, in each spelling of its name.
+  if (changes.length > maxOperations)
+    throw badRequest('invalidSyntax', `Operations must change at most ${maxOperations} attributes`)
+  return changes
+}
 
 /** Returns the changed copy. */
 export function applyChanges(resource: Resource, changes: readonly Change[]): Resource {

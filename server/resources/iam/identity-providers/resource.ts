@@ -17,6 +17,7 @@ import type { IssuerRule } from '../../../claims/issuer.ts'
 import { issuerFault } from '../../../claims/issuer.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
+import { separatePeople } from '../../../store/provider-people.ts'
 import { raw } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { createResource } from '../../create.ts'
@@ -73,8 +74,10 @@ function identityProvidersMethods(deps: Dependencies) {
           const group = parentOf(call.demand.scope)
           yield* requireUsable(merged, { issuerRule, grants, group, hasSecret: secret !== '' })
           yield* requireAllMappedRoles(grants, call.demand.scope)
-          if (isKept && stored !== '' && oidcOf(current)?.issuer !== oidcOf(merged)?.issuer)
+          const hasNewIssuer = oidcOf(current)?.issuer !== oidcOf(merged)?.issuer
+          if (hasNewIssuer && isKept && stored !== '')
             throw invalidField('oidc.client_secret', 'must be sent again if the issuer changes')
+          if (hasNewIssuer) yield* separatePeople(call.demand.scope, Math.floor(deps.now() / 1000))
           return { client_secret: secret }
         },
       }),

@@ -1,0 +1,20 @@
+// The people who have signed in through an identity provider.
+import { removeMembersOf } from './external-groups.ts'
+import { sql } from './sql.ts'
+import type { Work } from './work.ts'
+
+/**
+ * Separates people from a provider whose issuer changes: the same ids name other people there. Their sign-ins through
+ * the provider end at `second` (seconds since 1970), their SCIM users wait for a new sign-in, and they lose the roles of
+ * external groups. Otherwise somebody who may change the provider for a moment would keep the roles of others.
+ */
+export function* separatePeople(provider: string, second: number): Work<void> {
+  yield sql`insert into provider_sign_outs (identity, provider, second)
+    select identity, provider, ${second} from scim_users where provider = ${provider} and identity is not null
+    on conflict (identity, provider) do update set second = case
+      when provider_sign_outs.second > excluded.second then provider_sign_outs.second else excluded.second end`
+  yield sql`delete from sign_in_states where provider = ${provider}`
+  yield sql`delete from refresh_tokens where provider = ${provider}`
+  yield* removeMembersOf(provider)
+  yield sql`update scim_users set identity = null where provider = ${provider} and identity is not null`
+}
