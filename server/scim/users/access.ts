@@ -12,7 +12,7 @@ import {
   blockProvider,
   notProvisioned,
 } from '../../auth/provider-sign-outs.ts'
-import { readScimSettings } from '../../store/scim-settings.ts'
+import { lockScimSettings } from '../../store/scim-settings.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
@@ -80,18 +80,24 @@ function* personUid(provider: string, externalId: string): Work<string | undefin
 
 /**
  * Requires that a person may sign in through a provider. Without a SCIM user, they may only if the provider does not
- * provision people. Returns the uid of the user, which no other transaction changes before this one ends.
+ * provision people. Returns the uid of the user.
+ *
+ * Until the transaction ends, no other one changes users and groups of the provider. Otherwise `linkPerson` could give
+ * the person a membership that a concurrent request removes, and that request would not know of the person.
  */
 export function* requireProvisioned(provider: string, externalId: string): Work<string | undefined> {
-  const row = yield* first(sql`select uid, is_active from scim_users
-    where provider = ${provider} and external_id = ${externalId} /*pg for update */`)
-  const settings = row ? undefined : yield* readScimSettings(provider)
-  if (settings?.isEnabled) throw notProvisioned()
+  // A provider without settings has no users.
+  const settings = yield* lockScimSettings(provider)
+  const row =
+    settings &&
+    (yield* first(sql`select uid, is_active from scim_users
+      where provider = ${provider} and external_id = ${externalId}`))
+  if (!row && settings?.isEnabled) throw notProvisioned()
   if (row && row[1] !== 1) throw accountDeactivated()
   return row?.[0] as string | undefined
 }
 
-/** Records who the person of a user is. */
+/** Records who the person of a user is, after `requireProvisioned` has returned the user. */
 export function* linkPerson(provider: string, user: string, identity: string, now: number): Work<void> {
   const row = yield* first(sql`select identity from scim_users where uid = ${user}`)
   const previous = row?.[0] as string | null
