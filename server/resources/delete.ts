@@ -16,6 +16,11 @@ import { emptyReply } from './reply.ts'
 export type DeleteOptions = {
   /** Whether deleting a resource that does not exist succeeds. */
   isIdempotent?: boolean
+  /**
+   * Deletes rows that depend on the resource, a bounded number of them. Returns whether there may be more. If so, the
+   * transaction ends here, and the next one continues: a large transaction would delay all other calls.
+   */
+  removeBatch?(uid: string, access: WriteAccess): Work<boolean>
   /** Checks preconditions, and deletes rows that depend on the resource. */
   beforeDelete?(uid: string, access: WriteAccess): Work<void>
   /** Deletes the row; by default `removeEntry`. */
@@ -24,25 +29,36 @@ export type DeleteOptions = {
   inUse?: string
 }
 
-export function deleteResource(
+/** If a call is interrupted between two batches, it can be repeated. */
+export async function deleteResource(
   { store }: Dependencies,
   kind: Kind<DescMessage>,
   call: Call,
-  { isIdempotent = false, beforeDelete, remove, inUse }: DeleteOptions = {},
+  options: DeleteOptions = {},
 ): Promise<Reply> {
-  return store.write(function* () {
-    const access = yield* admitToWrite(call.demand)
-    const uid = call.demand.scope
-    const row = yield* readForDelete(kind.table, uid)
-    if (row) {
-      requireMatch(call.ifMatch, row.updateTime)
-      if (beforeDelete) yield* beforeDelete(uid, access)
-      if (remove) yield* remove(access, uid)
-      else yield* removeUnlessInUse(access, kind, uid, inUse)
-    } else if (!isIdempotent) throw notFound(kind.desc.typeName, uid)
-    else requireNoIfMatch(call.ifMatch)
-    return emptyReply
-  }, call.deadline)
+  let isDone = false
+  while (!isDone) isDone = await store.write(() => deleteOrContinue(kind, call, options), call.deadline)
+  return emptyReply
+}
+
+/** Returns whether the resource is deleted. If not, a batch of the rows that depend on it is. */
+function* deleteOrContinue(
+  kind: Kind<DescMessage>,
+  call: Call,
+  { isIdempotent = false, removeBatch, beforeDelete, remove, inUse }: DeleteOptions,
+): Work<boolean> {
+  const access = yield* admitToWrite(call.demand)
+  const uid = call.demand.scope
+  const row = yield* readForDelete(kind.table, uid)
+  if (row) {
+    requireMatch(call.ifMatch, row.updateTime)
+    if (removeBatch && (yield* removeBatch(uid, access))) return false
+    if (beforeDelete) yield* beforeDelete(uid, access)
+    if (remove) yield* remove(access, uid)
+    else yield* removeUnlessInUse(access, kind, uid, inUse)
+  } else if (!isIdempotent) throw notFound(kind.desc.typeName, uid)
+  else requireNoIfMatch(call.ifMatch)
+  return true
 }
 
 function* removeUnlessInUse(

@@ -10,6 +10,10 @@ export const maxReferencesInPage = 10_000
 export const maxUsers = 100_000
 export const maxGroups = 10_000
 export const maxMembersOfGroup = 10_000
+/** Members of all groups of a provider. Somebody in ten groups counts ten times. */
+export const maxMembers = 200_000
+/** Bytes of the JSON of all users and groups of a provider. */
+export const maxJsonBytes = 256 * 2 ** 20
 /** Members that one request may add or remove. */
 export const maxMembersInRequest = 1000
 /** Characters of the JSON of a stored resource, without members. */

@@ -20,7 +20,8 @@ export type Endpoint = {
   create(context: ChangeContext, body: Resource): Work<Stored>
   replace(context: ChangeContext, id: string, body: Resource): Work<Stored>
   patch(context: ChangeContext, id: string, body: Resource): Work<Stored>
-  delete(context: ChangeContext, id: string): Work<void>
+  /** Returns whether the resource is deleted. If not, it must be called again, in another transaction. */
+  delete(context: ChangeContext, id: string): Work<boolean>
 }
 
 export const endpoints: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
@@ -70,9 +71,11 @@ export async function answerResource(
       const change = request.method === 'PUT' ? endpoint.replace : endpoint.patch
       return respond(deps, endpoint, request, await deps.store.write(() => change(context, id, body)), 200)
     }
-    case 'DELETE':
-      await deps.store.write(() => endpoint.delete(context, id))
+    case 'DELETE': {
+      let isDone = false
+      while (!isDone) isDone = await deps.store.write(() => endpoint.delete(context, id))
       return { status: 204 }
+    }
     default:
       throw methodNotAllowed('GET, PUT, PATCH, DELETE')
   }

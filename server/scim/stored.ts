@@ -6,6 +6,7 @@ import type { Work } from '../store/work.ts'
 import { first } from '../store/work.ts'
 import { ScimError } from './errors.ts'
 import { etagOf } from './etag.ts'
+import { maxJsonBytes } from './limits.ts'
 import type { Resource, ResourceType } from './schema/schema.ts'
 
 export type StoredType = {
@@ -69,20 +70,45 @@ export function* findStored(stored: StoredType, provider: string, id: string): W
 }
 
 /** Locks the settings of a provider, so that its changes run one after the other, and counts a new resource. */
-export function* countNew({ countColumn, maxCount, type }: StoredType, provider: string): Work<void> {
+export function* countNew(stored: StoredType, provider: string, json: string): Work<void> {
+  const { countColumn, maxCount, type } = stored
   const column = raw(countColumn)
-  const row = yield* first(sql`update scim_settings set ${column} = ${column} + 1
-    where provider = ${provider} returning ${column}`)
-  if (row && (row[0] as number) > maxCount)
+  const row = yield* first(sql`update scim_settings
+    set ${column} = ${column} + 1, json_bytes = json_bytes + ${Buffer.byteLength(json)}
+    where provider = ${provider} returning ${column}, json_bytes`)
+  const [count = 0, bytes = 0] = (row ?? []) as number[]
+  if (count > maxCount)
     throw new ScimError(
       403,
       `an identity provider can have at most ${maxCount} resources of type ${type.name}`,
     )
+  requireSmall(bytes)
 }
 
-export function* countDeleted({ countColumn }: StoredType, provider: string): Work<void> {
+/** Counts the bytes of a resource that has changed. */
+export function* countChange(provider: string, before: Resource, json: string): Work<void> {
+  const growth = Buffer.byteLength(json) - bytesOf(before)
+  if (growth === 0) return
+  const row = yield* first(sql`update scim_settings set json_bytes = json_bytes + ${growth}
+    where provider = ${provider} returning json_bytes`)
+  if (growth > 0) requireSmall((row?.[0] ?? 0) as number)
+}
+
+export function* countDeleted({ countColumn }: StoredType, provider: string, resource: Resource): Work<void> {
   const column = raw(countColumn)
-  yield sql`update scim_settings set ${column} = ${column} - 1 where provider = ${provider}`
+  yield sql`update scim_settings set ${column} = ${column} - 1, json_bytes = json_bytes - ${bytesOf(resource)}
+    where provider = ${provider}`
+}
+
+/** Bytes of the JSON of a stored resource. */
+const bytesOf = (resource: Resource): number => Buffer.byteLength(JSON.stringify(resource))
+
+function requireSmall(bytes: number): void {
+  if (bytes > maxJsonBytes)
+    throw new ScimError(
+      403,
+      `the users and groups of an identity provider can have at most ${maxJsonBytes} bytes together`,
+    )
 }
 
 /** Locks the settings of a provider, so that its changes run one after the other. */

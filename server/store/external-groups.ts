@@ -84,14 +84,18 @@ export function* removeAllMemberships(provider: string, identity: string): Work<
   yield* updateExpiry(existing)
 }
 
-/** Deletes all memberships in the groups of a provider. */
-export function* removeMembersOf(provider: string): Work<void> {
+/** Deletes a batch of the memberships in the groups of a provider. Returns whether there may be more. */
+export function* removeMembersOf(provider: string): Work<boolean> {
   const rows = yield* all(
-    sql`select distinct identity from external_group_members where provider = ${provider}`,
+    sql`select identity from external_group_members where provider = ${provider} limit ${batchSize}`,
   )
+  if (rows.length === 0) return false
   const existing = yield* lockIdentities(rows.map(([identity]) => identity as string))
-  yield sql`delete from external_group_members where provider = ${provider}`
+  yield sql`delete from external_group_members where (identity, external_group, source) in
+    (select identity, external_group, source from external_group_members
+      where provider = ${provider} and identity in ${among(existing)} limit ${batchSize})`
   yield* updateExpiry(existing)
+  return rows.length === batchSize
 }
 
 /** Deletes the expired memberships of up to `limit` identities. Returns whether there may be more. */

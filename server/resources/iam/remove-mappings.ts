@@ -1,7 +1,6 @@
 // Deletes external group role mappings, with their role bindings, and protects these bindings from other changes.
 import { failedPrecondition } from '../../aip/errors.ts'
 import { parentOf } from '../../aip/uid.ts'
-import { removeMembersOf } from '../../store/external-groups.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { all, first } from '../../store/work.ts'
@@ -35,11 +34,16 @@ export function* removeMapping(access: WriteAccess, uid: string): Work<void> {
   if (!other) yield* removeEntry(access, identities, group)
 }
 
-/** Deletes all mappings of an identity provider, and the members of its groups. */
-export function* removeMappingsOf(access: WriteAccess, provider: string): Work<void> {
-  const rows = yield* all(sql`select uid from external_group_role_mappings where parent = ${provider}`)
+/** Each is deleted with several statements. */
+const mappingsPerBatch = 50
+
+/** Deletes a batch of the mappings of an identity provider. Returns whether there may be more. */
+export function* removeMappingsOf(access: WriteAccess, provider: string): Work<boolean> {
+  const rows = yield* all(
+    sql`select uid from external_group_role_mappings where parent = ${provider} limit ${mappingsPerBatch}`,
+  )
   for (const [uid] of rows) yield* removeMapping(access, uid as string)
-  yield* removeMembersOf(provider)
+  return rows.length === mappingsPerBatch
 }
 
 export const roleIsMapped = (mapping: string) =>

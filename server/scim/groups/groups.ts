@@ -1,6 +1,7 @@
 // The changes of groups.
 import { isDeepStrictEqual } from 'node:util'
 import { newChildUid } from '../../aip/uid.ts'
+import { membersPerBatch, removeScimMembers } from '../../store/remove-scim-data.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import type { ChangeContext } from '../change-context.ts'
@@ -12,7 +13,7 @@ import { groupType } from '../schema/group.ts'
 import { normalizeResource } from '../schema/normalize.ts'
 import type { Resource } from '../schema/schema.ts'
 import type { Stored } from '../stored.ts'
-import { countDeleted, countNew, findStored, lockProvider } from '../stored.ts'
+import { countChange, countDeleted, countNew, findStored, idOf, lockProvider } from '../stored.ts'
 import { changedMembers, differenceOf, idsOf, readMembers, writeMembers } from './members.ts'
 import { changeMemberships, resetMemberships } from './memberships.ts'
 import { requireUniqueGroup, storedGroups, valuesOf } from './stored-groups.ts'
@@ -20,7 +21,7 @@ import { requireUniqueGroup, storedGroups, valuesOf } from './stored-groups.ts'
 export function* createGroup({ provider, now, random }: ChangeContext, body: Resource): Work<Stored> {
   const resource = normalizeResource(groupType, body)
   const [values, members] = [valuesOf(resource), new Set(idsOf(resource.members))]
-  yield* countNew(storedGroups, provider)
+  yield* countNew(storedGroups, provider, values.json)
   const [uid, time] = [newChildUid(provider, now(), random), now()]
   yield* requireUniqueGroup(provider, uid, values)
   const { displayName, externalId, mappingId, json } = values
@@ -69,6 +70,7 @@ function* changeGroup(context: ChangeContext, id: string, change: GroupChange): 
   const isSame = isDeepStrictEqual(JSON.parse(json), stored.resource)
   if (isSame && difference.added.length + difference.removed.length === 0) return stored
   yield* requireUniqueGroup(provider, uid, values)
+  yield* countChange(provider, stored.resource, json)
   yield* writeMembers(provider, uid, difference, after.size)
   const [version, updateTime] = [stored.version + 1, Math.max(now(), stored.updateTime + 1)]
   yield sql`update scim_groups set display_name = ${displayName}, external_id = ${externalId},
@@ -79,12 +81,18 @@ function* changeGroup(context: ChangeContext, id: string, change: GroupChange): 
   return { uid, createTime, updateTime, version, resource: JSON.parse(json) as Resource }
 }
 
-export function* deleteGroup(context: ChangeContext, id: string): Work<void> {
-  const stored = yield* lockGroup(context, id)
-  requireMatch(context.ifMatch, stored.version)
-  yield sql`delete from scim_groups where uid = ${stored.uid}`
-  yield* countDeleted(storedGroups, context.provider)
-  yield* resetMemberships(context.provider, valuesOf(stored.resource).mappingId)
+/** Deletes a batch of the members or, after the last one, the group. Returns whether the group is deleted. */
+export function* deleteGroup(context: ChangeContext, id: string): Work<boolean> {
+  const { provider, ifMatch } = context
+  const { uid, version, resource } = yield* lockGroup(context, id)
+  requireMatch(ifMatch, version)
+  const members = yield* removeScimMembers(provider, sql`group_uid = ${uid}`)
+  const removed = members.map(([, user]) => idOf(user as string))
+  yield* changeMemberships(provider, valuesOf(resource).mappingId, { added: [], removed })
+  if (members.length === membersPerBatch) return false
+  yield sql`delete from scim_groups where uid = ${uid}`
+  yield* countDeleted(storedGroups, provider, resource)
+  return true
 }
 
 function* lockGroup({ provider }: ChangeContext, id: string): Work<Stored> {

@@ -1,11 +1,11 @@
 // The members of groups. A group can have thousands, so changes work on their ids.
 import { among, bulkInsert, raw, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
-import { all } from '../../store/work.ts'
+import { all, first } from '../../store/work.ts'
 import { badRequest, invalidValue, shortened } from '../errors.ts'
 import { listOf } from '../filter/evaluate.ts'
 import type { Filter } from '../filter/parse.ts'
-import { maxMembersInRequest, maxMembersOfGroup } from '../limits.ts'
+import { maxMembers, maxMembersInRequest, maxMembersOfGroup } from '../limits.ts'
 import type { Change } from '../patch/change.ts'
 import type { Resource } from '../schema/schema.ts'
 import { idOf, isId } from '../stored.ts'
@@ -82,6 +82,7 @@ export function* writeMembers(
 ): Work<void> {
   if (size > maxMembersOfGroup)
     throw badRequest('tooMany', `a group can have at most ${maxMembersOfGroup} members`)
+  yield* countMembers(provider, added.length - removed.length)
   const [addedUids, removedUids] = [added, removed].map((ids) => ids.map((id) => `${provider}/${id}`)) as [
     string[],
     string[],
@@ -94,6 +95,17 @@ export function* writeMembers(
     yield bulkInsert(
       raw('insert into scim_members (group_uid, user_uid)'),
       addedUids.map((user) => [group, user]),
+    )
+}
+
+function* countMembers(provider: string, growth: number): Work<void> {
+  if (growth === 0) return
+  const row = yield* first(sql`update scim_settings set member_count = member_count + ${growth}
+    where provider = ${provider} returning member_count`)
+  if (growth > 0 && ((row?.[0] ?? 0) as number) > maxMembers)
+    throw badRequest(
+      'tooMany',
+      `the groups of an identity provider can have at most ${maxMembers} members together`,
     )
 }
 

@@ -1,6 +1,7 @@
 // The changes of users.
 import { isDeepStrictEqual } from 'node:util'
 import { newChildUid } from '../../aip/uid.ts'
+import { membersPerBatch, removeScimMembers } from '../../store/remove-scim-data.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
@@ -12,14 +13,14 @@ import { normalizeResource } from '../schema/normalize.ts'
 import type { Resource } from '../schema/schema.ts'
 import { userType } from '../schema/user.ts'
 import type { Stored } from '../stored.ts'
-import { countDeleted, countNew, findStored, lockProvider } from '../stored.ts'
+import { countChange, countDeleted, countNew, findStored, lockProvider } from '../stored.ts'
 import type { UserAccess } from './access.ts'
 import { applyAccess, endAccess } from './access.ts'
 import { requireUniqueUser, storedUsers, valuesOf, withDefaults } from './stored-users.ts'
 
 export function* createUser({ provider, now, random }: ChangeContext, body: Resource): Work<Stored> {
   const values = valuesOf(withDefaults(normalizeResource(userType, body)))
-  yield* countNew(storedUsers, provider)
+  yield* countNew(storedUsers, provider, values.json)
   const [uid, time] = [newChildUid(provider, now(), random), now()]
   yield* requireUniqueUser(provider, uid, values)
   const { userName, externalId, isActive, json } = values
@@ -53,6 +54,7 @@ function* changeUser(
   const { userName, externalId, isActive, json } = values
   if (isDeepStrictEqual(JSON.parse(json), stored.resource)) return stored
   yield* requireUniqueUser(provider, uid, values)
+  yield* countChange(provider, stored.resource, json)
   const identity = yield* applyAccess({ provider, user: uid, before: access, after: values, now: now() })
   const [version, updateTime] = [stored.version + 1, Math.max(now(), stored.updateTime + 1)]
   yield sql`update scim_users set user_name = ${userName}, external_id = ${externalId},
@@ -61,13 +63,21 @@ function* changeUser(
   return { uid, createTime, updateTime, version, resource: JSON.parse(json) as Resource }
 }
 
-export function* deleteUser(context: ChangeContext, id: string): Work<void> {
+/**
+ * Deletes a batch of the memberships or, after the last one, the user. Returns whether the user is deleted. Access ends
+ * with the first batch.
+ */
+export function* deleteUser(context: ChangeContext, id: string): Work<boolean> {
   const { provider, now, ifMatch } = context
   const { stored, access } = yield* lockUser(context, id)
-  requireMatch(ifMatch, stored.version)
+  const { uid, version, resource } = stored
+  requireMatch(ifMatch, version)
   yield* endAccess(provider, access, now())
-  yield sql`delete from scim_users where uid = ${stored.uid}`
-  yield* countDeleted(storedUsers, provider)
+  const memberships = yield* removeScimMembers(provider, sql`user_uid = ${uid}`)
+  if (memberships.length === membersPerBatch) return false
+  yield sql`delete from scim_users where uid = ${uid}`
+  yield* countDeleted(storedUsers, provider, resource)
+  return true
 }
 
 function* lockUser({ provider }: ChangeContext, id: string): Work<{ stored: Stored; access: UserAccess }> {

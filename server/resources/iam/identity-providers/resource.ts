@@ -29,7 +29,7 @@ import { readResource } from '../../stored-resource.ts'
 import { isNamed, updateResource } from '../../update.ts'
 import { requireAllMappedRoles, requireDelegable, requireOwner } from '../delegation.ts'
 import { groups } from '../groups/table.ts'
-import { removeMappingsOf } from '../remove-mappings.ts'
+import { removeDependents } from './remove-dependents.ts'
 import { scimMethods } from './scim-methods.ts'
 import { identityProviders } from './table.ts'
 
@@ -84,7 +84,7 @@ function identityProvidersMethods(deps: Dependencies) {
 
     deleteIdentityProvider: (call: Call) =>
       deleteResource(deps, identityProviders, call, {
-        beforeDelete: (uid, access) => removeMappingsOf(access, uid),
+        removeBatch: (uid, access) => removeDependents(access, uid, deps.now()),
       }),
   }
 }

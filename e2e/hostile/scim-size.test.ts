@@ -1,0 +1,234 @@
+// Attacks by the amount of SCIM data: filling the store, and deletions that take long. SQLite runs a transaction without a
+// turn of the event loop, so the rows that one transaction deletes are counted.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import { operatorAccess } from '../../server/policy/system-access.ts'
+import { removeDependents } from '../../server/resources/iam/identity-providers/remove-dependents.ts'
+import { deleteGroup } from '../../server/scim/groups/groups.ts'
+import { maxJsonBytes, maxMembers } from '../../server/scim/limits.ts'
+import { requireProvisioned } from '../../server/scim/users/access.ts'
+import { deleteUser } from '../../server/scim/users/users.ts'
+import { neverExpires } from '../../server/store/external-groups.ts'
+import type { Value } from '../../server/store/sql.ts'
+import { bulkInsert, raw, sql } from '../../server/store/sql.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import type { ScimProvider } from '../scim/scim-platform.ts'
+import { addScimProvider } from '../scim/scim-platform.ts'
+import { callRest } from '../sign-in/organizations.ts'
+
+const patchOf = (...Operations: unknown[]) => ({
+  schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
+  Operations,
+})
+
+const idOf = (at: number) => at.toString(16).padStart(16, '0')
+const range = <T>(length: number, make: (at: number) => T): T[] => Array.from({ length }, (_, at) => make(at))
+
+onEachStore('somebody with much SCIM data', (engine) => {
+  let platform: Platform
+  before(async () => {
+    platform = await startPlatform(engine)
+  })
+  after(() => platform.stop())
+
+  const providerOf = async (organization: string) =>
+    addScimProvider(platform, await platform.addOrganization(organization))
+
+  type Size = { users: number; groups: number; pairs: readonly (readonly [group: number, user: number])[] }
+
+  /** Writes users, groups and members as SCIM requests do, but many at a time. */
+  const fill = ({ uid }: ScimProvider, { users, groups, pairs }: Size) => {
+    const userAt = (at: number) => `${uid}/${idOf(at)}`
+    const groupAt = (at: number) => `${uid}/${idOf(1e6 + at)}`
+    const shared: Value[] = [1, 1, 1, '{}']
+    return platform.store.write(function* () {
+      yield bulkInsert(
+        raw(
+          'insert into scim_users (uid, provider, user_name, is_active, create_time, update_time, version, json)',
+        ),
+        range(users, (at) => [userAt(at), uid, idOf(at), 1, ...shared]),
+      )
+      yield bulkInsert(
+        raw(
+          'insert into scim_groups (uid, provider, display_name, mapping_id, create_time, update_time, version, json)',
+        ),
+        range(groups, (at) => [groupAt(at), uid, `g${at}`, `g${at}`, 1, 1, 1, `{"displayName":"g${at}"}`]),
+      )
+      yield bulkInsert(
+        raw('insert into scim_members (group_uid, user_uid)'),
+        pairs.map(([group, user]) => [groupAt(group), userAt(user)]),
+      )
+      const bytes = sql`(select sum(octet_length(json)) from scim_groups where provider = ${uid})`
+      yield sql`update scim_settings set user_count = ${users}, group_count = ${groups},
+        member_count = ${pairs.length}, json_bytes = ${2 * users} + ${bytes} where provider = ${uid}`
+    })
+  }
+
+  /** The numbers of stored members of external groups, of SCIM members, groups and users of a provider. */
+  const sizesOf = async ({ uid }: ScimProvider) => {
+    const [row] = await platform.store.query(sql`select
+      (select count(*) from external_group_members where provider = ${uid}),
+      (select count(*) from scim_members m join scim_groups g on g.uid = m.group_uid where g.provider = ${uid}),
+      (select count(*) from scim_groups where provider = ${uid}),
+      (select count(*) from scim_users where provider = ${uid})`)
+    return row as number[]
+  }
+
+  /** The counts in the settings of a provider. */
+  const countsOf = async ({ uid }: ScimProvider) => {
+    const [row] = await platform.store.query(
+      sql`select member_count, group_count, user_count, json_bytes from scim_settings where provider = ${uid}`,
+    )
+    return row as number[]
+  }
+
+  const bytesOf = async ({ uid }: ScimProvider) => {
+    const [row] = await platform.store.query(sql`select
+      (select coalesce(sum(octet_length(json)), 0) from scim_users where provider = ${uid}) +
+      (select coalesce(sum(octet_length(json)), 0) from scim_groups where provider = ${uid})`)
+    return row?.[0]
+  }
+
+  test('cannot make the deletion of a provider one long transaction', async () => {
+    const [large, other] = [await providerOf('large'), await providerOf('neighbour')]
+    await fill(other, { users: 1, groups: 1, pairs: [[0, 0]] })
+    const pairs = range(2500, (at) => [at % 10, Math.floor(at / 10)] as const)
+    await fill(large, { users: 450, groups: 250, pairs })
+    await platform.store.write(function* () {
+      yield bulkInsert(
+        raw('insert into external_group_members (identity, external_group, source, provider, expire_time)'),
+        range(600, (at) => [large.owner.identity, idOf(at), 'scim', large.uid, neverExpires]),
+      )
+    })
+    const url = `${platform.url}/iam/v2beta1/identityProviders/${large.uid}`
+    const sizes = [await sizesOf(large)]
+    const removeBatch = () =>
+      platform.store.write(() => removeDependents(operatorAccess, large.uid, Date.now()))
+    // The server stops after five transactions.
+    for (const _ of range(5, () => undefined)) {
+      assert.equal(await removeBatch(), true)
+      sizes.push(await sizesOf(large))
+    }
+    assert.deepEqual(sizes, [
+      [600, 2500, 250, 450],
+      [100, 2500, 250, 450],
+      [0, 1500, 250, 450],
+      [0, 500, 250, 450],
+      [0, 0, 50, 450],
+      [0, 0, 0, 250],
+    ])
+    assert.deepEqual(await countsOf(large), [0, 0, 250, 500], 'the counts are exact')
+    // Meanwhile nothing arrives by SCIM, and nobody without a user signs in.
+    assert.equal((await large.send('POST', '/Users', { userName: 'late' })).status, 401)
+    await assert.rejects(
+      async () => platform.store.write(() => requireProvisioned(large.uid, 'deleted')),
+      /not given this account access/,
+    )
+    const { scim } = await callRest('GET', url, large.owner.token)
+    assert.equal((scim as { credentialState?: string }).credentialState, 'CREDENTIAL_STATE_REVOKED')
+    // The call can be repeated.
+    await callRest('DELETE', url, large.owner.token)
+    assert.deepEqual(await sizesOf(large), [0, 0, 0, 0])
+    assert.equal(
+      (await fetch(url, { headers: { authorization: `Bearer ${large.owner.token}` } })).status,
+      404,
+    )
+    assert.deepEqual(await sizesOf(other), [0, 1, 1, 1])
+    await other.expect(200, 'GET', `/Users/${idOf(0)}`)
+  })
+
+  test('can delete a provider with many rows and mappings by one call, if they may', async () => {
+    const large = await providerOf('one-call')
+    const { token, organization } = large.owner
+    const pairs = range(1200, (at) => [at % 3, Math.floor(at / 3)] as const)
+    await fill(large, { users: 450, groups: 3, pairs })
+    const roleUid = builtInRole('viewer').uid
+    const mappings = `${platform.url}/iam/v2beta1/externalGroupRoleMappings/${large.uid}`
+    await Promise.all(
+      range(51, (at) =>
+        callRest('POST', mappings, token, { externalGroupId: `g${at}`, roleUid, scope: organization }),
+      ),
+    )
+    const stranger = await platform.addIdentity(organization)
+    await platform.bind(stranger.identity, 'viewer', organization)
+    const url = `${platform.url}/iam/v2beta1/identityProviders/${large.uid}`
+    const deleteAs = (authorization: string, ifMatch: string) =>
+      fetch(url, { method: 'DELETE', headers: { authorization, 'if-match': ifMatch } })
+    assert.equal((await deleteAs(`Bearer ${stranger.token}`, '*')).status, 403)
+    assert.equal((await deleteAs(`Bearer ${token}`, '"stale"')).status, 412)
+    assert.deepEqual(await sizesOf(large), [0, 1200, 3, 450], 'nothing is deleted')
+    await large.expect(200, 'GET', '/Users?count=1')
+    await callRest('DELETE', url, token)
+    assert.deepEqual(await sizesOf(large), [0, 0, 0, 0])
+    const left = sql`select count(*) from external_group_role_mappings where parent = ${large.uid}`
+    assert.deepEqual(await platform.store.query(left), [[0]])
+  })
+
+  test('cannot make the deletion of a group or a user one long transaction', async () => {
+    const large = await providerOf('large-group')
+    const ofGroup = range(1500, (at) => [0, at] as const)
+    const ofUser = range(1500, (at) => [at + 1, 0] as const)
+    await fill(large, { users: 1500, groups: 1501, pairs: [...ofGroup, ...ofUser] })
+    const context = { provider: large.uid, now: Date.now, random: randomBytes, ifMatch: undefined }
+    const [group, user] = [idOf(1e6), idOf(0)]
+    assert.equal(await platform.store.write(() => deleteGroup(context, group)), false)
+    assert.deepEqual(await sizesOf(large), [0, 2000, 1501, 1500])
+    await large.expect(204, 'DELETE', `/Groups/${group}`)
+    assert.deepEqual(await sizesOf(large), [0, 1500, 1500, 1500])
+    assert.equal(await platform.store.write(() => deleteUser(context, user)), false)
+    assert.deepEqual(await sizesOf(large), [0, 500, 1500, 1500])
+    await large.expect(204, 'DELETE', `/Users/${user}`)
+    assert.deepEqual(await sizesOf(large), [0, 0, 1500, 1499])
+    const [members, groups, users, bytes] = await countsOf(large)
+    assert.deepEqual([members, groups, users], [0, 1500, 1499])
+    assert.equal(bytes, await bytesOf(large))
+  })
+
+  test('can have 200,000 members in all groups of a provider, and no more', async () => {
+    const large = await providerOf('members')
+    const ids: unknown[] = []
+    for (const userName of ['a', 'b', 'c'])
+      ids.push((await large.expect(201, 'POST', '/Users', { userName })).id)
+    const [first, second, third] = ids.map((value) => ({ value }))
+    const { id } = await large.expect(201, 'POST', '/Groups', { displayName: 'one', members: [first] })
+    await platform.store.write(function* () {
+      yield sql`update scim_settings set member_count = ${maxMembers - 1} where provider = ${large.uid}`
+    })
+    const add = (...value: unknown[]) => patchOf({ op: 'add', path: 'members', value })
+    const { scimType } = await large.expect(400, 'PATCH', `/Groups/${id}`, add(second, third))
+    assert.equal(scimType, 'tooMany')
+    await large.expect(200, 'PATCH', `/Groups/${id}`, add(second))
+    const another = { displayName: 'two', members: [first] }
+    assert.equal((await large.expect(400, 'POST', '/Groups', another)).scimType, 'tooMany')
+    await large.expect(200, 'PUT', `/Groups/${id}`, { displayName: 'one', members: [third, first] })
+    await large.expect(204, 'DELETE', `/Users/${third?.value}`)
+    await large.expect(201, 'POST', '/Groups', another)
+    await large.expect(204, 'DELETE', `/Groups/${id}`)
+    assert.deepEqual((await countsOf(large)).slice(0, 3), [maxMembers - 1, 1, 2])
+  })
+
+  test('can have 256 MiB of JSON in a provider, and no more', async () => {
+    const large = await providerOf('bytes')
+    const { id } = await large.expect(201, 'POST', '/Users', { userName: 'ä', title: '😀' })
+    await large.expect(201, 'POST', '/Groups', { displayName: 'é' })
+    await large.expect(200, 'PUT', `/Users/${id}`, { userName: 'ö', title: '😀'.repeat(9) })
+    const [, , , bytes] = await countsOf(large)
+    assert.equal(bytes, await bytesOf(large), 'the count is exact')
+    const fillUp = sql`update scim_settings set json_bytes = ${maxJsonBytes - 40} where provider = ${large.uid}`
+    await platform.store.write(function* () {
+      yield fillUp
+    })
+    for (const [method, path, body] of [
+      ['POST', '/Users', { userName: 'x'.repeat(40) }],
+      ['POST', '/Groups', { displayName: 'x'.repeat(40) }],
+      ['PUT', `/Users/${id}`, { userName: 'x'.repeat(100), title: '😀'.repeat(9) }],
+    ] as const)
+      assert.match(String((await large.expect(403, method, path, body)).detail), /at most 268435456 bytes/)
+    await large.expect(200, 'PUT', `/Users/${id}`, { userName: 'ö' })
+    await large.expect(201, 'POST', '/Users', { userName: 'x'.repeat(40) })
+  })
+})

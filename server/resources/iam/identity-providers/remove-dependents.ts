@@ -1,0 +1,30 @@
+// Deletes the rows that depend on an identity provider, before it is deleted itself.
+import { removeMembersOf } from '../../../store/external-groups.ts'
+import { removeScimBatch } from '../../../store/remove-scim-data.ts'
+import { lockScimSettings, writeScimSettings } from '../../../store/scim-settings.ts'
+import type { Work } from '../../../store/work.ts'
+import type { WriteAccess } from '../../../store/write-access.ts'
+import { removeMappingsOf } from '../remove-mappings.ts'
+
+/** Deletes a batch. Returns whether there may be more. Roles end before the users are deleted. */
+export function* removeDependents(access: WriteAccess, provider: string, now: number): Work<boolean> {
+  const settings = yield* lockScimSettings(provider)
+  const hasMore =
+    (yield* removeMappingsOf(access, provider)) ||
+    (yield* removeMembersOf(provider)) ||
+    (yield* removeScimBatch(provider))
+  // Until the last batch, nothing new may arrive by SCIM. Nobody without a SCIM user may sign in, even if provisioning
+  // was paused: the deleted user may have been a deactivated one.
+  if (
+    hasMore &&
+    settings &&
+    settings.tokenDigest !== null &&
+    !(settings.isEnabled && settings.revokeTime !== null)
+  )
+    yield* writeScimSettings(provider, {
+      ...settings,
+      ...{ isEnabled: true, version: settings.version + 1, revokeTime: settings.revokeTime ?? now },
+      ...{ previousDigest: null, previousExpireTime: null },
+    })
+  return hasMore
+}
