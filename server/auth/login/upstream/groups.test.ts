@@ -34,6 +34,17 @@ describe('the groups of a token', () => {
     assert.deepEqual(groupsIn({ groups: { developers: true } }), { groups: [], ignored: 1 })
   })
 
+  test('are not read from elsewhere if the token only refers to them', () => {
+    const overage = {
+      _claim_names: { groups: 'src1' },
+      _claim_sources: { src1: { endpoint: 'https://x.test' } },
+    }
+    assert.deepEqual(groupsIn(overage), { groups: [], ignored: 1 })
+    assert.deepEqual(groupsIn(overage, 'roles'), { groups: [], ignored: 0 })
+    for (const _claim_names of [null, 'groups', []])
+      assert.deepEqual(groupsIn({ _claim_names }), { groups: [], ignored: 0 })
+  })
+
   test('are at most 2000', () => {
     const many = Array.from({ length: 2500 }, (_, at) => `group ${at}`)
     assert.deepEqual(groupsIn({ groups: many }), { groups: many.slice(0, 2000), ignored: 500 })
