@@ -69,12 +69,15 @@ type State = {
   roles: [uid: string, bits: string][]
   grants: [holder: string, place: string, role: string][]
   holders: [uid: string, json: string, secret: string][]
+  externalGroups: [uid: string][]
 }
 
 type Snapshot = {
   /** The state as text, by which unchanged states are recognised. */
   text: string
   uids: Record<TableName, string[]>
+  /** The identities that can accept invites: all but external groups, as which nobody can sign in. */
+  guests: string[]
   /** The capabilities of each role, by uid. */
   bits: Map<string, ReadonlySet<number>>
   /** By uid of the identity, invite or identity provider. */
@@ -114,7 +117,9 @@ async function readState(store: Store): Promise<State> {
     const holders = yield sql`select uid, json, '' from identities
       union all select uid, json, '' from group_invites
       union all select uid, json, client_secret from identity_providers order by 1`
-    return { rows, roles, grants, holders } as State
+    const externalGroups =
+      yield sql`select distinct external_group from external_group_role_mappings order by 1`
+    return { rows, roles, grants, holders, externalGroups } as State
   })
 }
 
@@ -125,7 +130,7 @@ async function readSnapshot(store: Store, before?: Snapshot): Promise<Snapshot> 
   return text === before?.text ? before : snapshotOf(state, text)
 }
 
-function snapshotOf({ rows, roles, grants, holders }: State, text: string): Snapshot {
+function snapshotOf({ rows, roles, grants, holders, externalGroups }: State, text: string): Snapshot {
   const uidsIn = (table: TableName) => rows.filter(([name]) => name === table).map(([, , uid]) => uid)
   const uids = Object.fromEntries(tables.map((table) => [table, uidsIn(table)])) as Snapshot['uids']
   const bits = new Map(roles.map(([uid, encoded]) => [uid, decodeBits(encoded)]))
@@ -138,7 +143,9 @@ function snapshotOf({ rows, roles, grants, holders }: State, text: string): Snap
     if (groupOf(role) !== '' && !isWithin(place, groupOf(role))) misplaced.push(`${role} in ${place}`)
   }
   const recognition = new Map(holders.map(([uid, ...row]) => [uid, recognitionOf(...row)]))
-  return { text, uids, bits, held, recognition, misplaced }
+  const groupUids = new Set(externalGroups.flat())
+  const guests = uids.identities.filter((uid) => !groupUids.has(uid))
+  return { text, uids, guests, bits, held, recognition, misplaced }
 }
 
 function recognitionOf(json: string, secret: string): string {
@@ -529,7 +536,7 @@ onEachStore('a caller with few capabilities', (engine) => {
         if (!invite) continue
         // The caller needed these capabilities only to create the invite, and may have lost them since.
         const offered = before.held.get(invite.uid) ?? nothing
-        const guest = draw.isForSelf ? caller : (pick(before.uids.identities, draw.somebody) ?? absent)
+        const guest = draw.isForSelf ? caller : (pick(before.guests, draw.somebody) ?? absent)
         await tryAccept(invite.code, guest, draw.prefersHeld ? guestAddress : undefined)
         await checkGains(`${guest} accepts the invite ${invite.uid}`, ({ holder, bit, place }) => {
           return holder === guest && isCovered(offered, bit, place)

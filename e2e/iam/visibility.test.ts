@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { DescMethod, DescService, JsonObject } from '@bufbuild/protobuf'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
+import { ExternalGroupRoleMappingsService } from '@stemma/api/gen/platform/iam/v2beta1/external_group_role_mapping_pb.ts'
 import { GroupAccessRequestsService } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
 import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
@@ -57,6 +58,11 @@ const kinds: Kind[] = [
     list: IdentityProvidersService.method.listIdentityProviders,
     get: IdentityProvidersService.method.getIdentityProvider,
     uids: ({ providers }) => uidsOf(providers),
+  },
+  {
+    list: ExternalGroupRoleMappingsService.method.listExternalGroupRoleMappings,
+    get: ExternalGroupRoleMappingsService.method.getExternalGroupRoleMapping,
+    uids: ({ mappings }) => uidsOf(mappings),
   },
   {
     list: AccountAssociationsService.method.listAccountAssociations,

@@ -6,6 +6,7 @@ import type { DescMessage, Message } from '@bufbuild/protobuf'
 import { create, fromJson } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { AccountAssociationSchema } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
+import { ExternalGroupRoleMappingSchema } from '@stemma/api/gen/platform/iam/v2beta1/external_group_role_mapping_pb.ts'
 import { GroupAccessRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
 import { GroupInviteSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
@@ -50,6 +51,8 @@ export type World = {
   workloads: string[]
   bindings: { uid: string; identity: string; role: Role; group: string }[]
   providers: { uid: string; role: string }[]
+  /** Each has an external group and a role binding, which is also one of `bindings`. */
+  mappings: { uid: string; externalGroup: string; binding: string }[]
   /** Account associations have the uids of their groups. */
   associations: string[]
   invites: { uid: string; role: string }[]
@@ -112,6 +115,7 @@ export const anyPlan = (capabilities: readonly string[]) =>
       size: 'max',
     }),
     providers: fc.array(fc.record({ group: anyIndex, role: anyIndex }), { maxLength: 10, size: 'max' }),
+    mappings: fc.array(fc.record({ provider: anyIndex, role: anyIndex }), { maxLength: 8, size: 'max' }),
     associations: fc.array(anyIndex, { maxLength: 12, size: 'max' }),
     invites: fc.array(fc.record({ group: anyIndex, role: anyIndex }), { maxLength: 10, size: 'max' }),
     accessRequests: fc.array(fc.record({ group: anyIndex, user: anyIndex }), { maxLength: 10, size: 'max' }),
@@ -172,10 +176,22 @@ export function buildWorld(plan: Plan): World {
     user: pick(users, user) ?? '',
   }))
   const repoUids = plan.repos.map((group) => newChild(groupAt(group)))
+  const providers = plan.providers.map(withRole)
+  const mapped = plan.mappings.flatMap(({ provider, role }) => {
+    const { uid } = pick(providers, provider) ?? {}
+    const boundRole = pick(builtIns, role)
+    if (uid === undefined || !boundRole) return []
+    const [group, externalGroup] = [groupOf(uid), newRoot()]
+    const binding = { uid: newChild(group), identity: externalGroup, role: boundRole, group }
+    return [{ binding, mapping: { uid: newChild(uid), externalGroup, binding: binding.uid } }]
+  })
   return {
-    ...{ groups: groupUids, roles: [...builtIns, ...customRoles], users, workloads },
-    bindings: distinct(bindings, ({ identity, role, group }) => `${identity} ${role.uid} ${group}`),
-    providers: plan.providers.map(withRole),
+    ...{ groups: groupUids, roles: [...builtIns, ...customRoles], users, workloads, providers },
+    bindings: [
+      ...distinct(bindings, ({ identity, role, group }) => `${identity} ${role.uid} ${group}`),
+      ...mapped.map(({ binding }) => binding),
+    ],
+    mappings: mapped.map(({ mapping }) => mapping),
     associations: [...new Set(plan.associations.map(groupAt))],
     invites: plan.invites.map(withRole),
     accessRequests: distinct(accessRequests, ({ uid, user }) => `${user} ${groupOf(uid)}`),
@@ -226,6 +242,13 @@ export function writeWorld(store: Store, world: World): Promise<void> {
       [...world.users, ...world.workloads].map((uid) => [robot(uid), facts(uid)]),
     )
     yield* createMany(
+      identities,
+      world.mappings.map(({ externalGroup }) => [
+        create(IdentitySchema, { name: 'external group' }),
+        facts(externalGroup),
+      ]),
+    )
+    yield* createMany(
       roleBindings,
       world.bindings.map(({ uid, identity, role }) => [
         create(RoleBindingSchema),
@@ -237,6 +260,13 @@ export function writeWorld(store: Store, world: World): Promise<void> {
       world.providers.map(({ uid, role }) => [
         provider(role),
         { ...facts(uid), columns: { client_secret: '' } },
+      ]),
+    )
+    yield* createMany(
+      externalGroupRoleMappings,
+      world.mappings.map(({ uid, externalGroup, binding }) => [
+        create(ExternalGroupRoleMappingSchema, { externalGroupId: 'developers' }),
+        { ...facts(uid), columns: { external_group: externalGroup, binding } },
       ]),
     )
     yield* createMany(
