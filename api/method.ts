@@ -3,7 +3,7 @@ import type { DescField, DescMessage, DescMethod, DescService, Message } from '@
 import { create, getOption, hasOption } from '@bufbuild/protobuf'
 import { FieldBehavior, field_behavior } from './gen/google/api/field_behavior_pb.ts'
 import type { Access } from './gen/platform/common/access_pb.ts'
-import { access, scope } from './gen/platform/common/access_pb.ts'
+import { access, internal, scope } from './gen/platform/common/access_pb.ts'
 import type { FieldRules } from './gen/platform/common/rules_pb.ts'
 import { FieldRulesSchema, rules } from './gen/platform/common/rules_pb.ts'
 import type { HttpBinding } from './http-binding.ts'
@@ -27,6 +27,10 @@ export type Method = {
   resource: DescField | undefined
   /** Whether the response is a stream of messages. */
   isStream: boolean
+  /** Whether the method only reads. */
+  isRead: boolean
+  /** Whether only this server calls the method (`internal` in access.proto). */
+  isInternal: boolean
   /** Whether the method creates something, so that it accepts an idempotency key. */
   isCreate: boolean
 }
@@ -49,6 +53,8 @@ export function describeMethod(desc: DescMethod): Method {
     scopeKind: scopeKindOf(desc, scope),
     resource: resourceField(desc.input, body),
     isStream: desc.methodKind === 'server_streaming',
+    isRead: bindings[0] ? bindings[0].verb === 'GET' : /^(?:Get|List)[A-Z]/.test(desc.name),
+    isInternal: desc.parent.proto.options !== undefined && getOption(desc.parent, internal),
     isCreate: isCreateMethod(desc),
   }
 }

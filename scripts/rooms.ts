@@ -18,6 +18,7 @@ export const mayImport: Record<string, string[]> = {
   'server/authentication': ['*'],
   'server/resource-list': ['*'],
   'server/provisioning': ['*'],
+  'server/registry-door': ['*'],
   'server/limit-sharing': ['*'],
   'server/services': ['*'],
   'server/settings': ['*'],
@@ -51,6 +52,7 @@ export const mayImport: Record<string, string[]> = {
     ...[
       'api',
       'server/aip',
+      'server/blobs',
       'server/wire',
       'server/claims',
       'server/crypto',
@@ -64,6 +66,7 @@ export const mayImport: Record<string, string[]> = {
     ...['api', 'server/aip', 'server/wire', 'server/claims', 'server/crypto', 'server/pages', 'server/store'],
     'tables',
   ],
+  'server/oci': ['api', 'server/aip', 'server/wire', 'server/blobs'],
   'server/scim': [
     ...['api', 'server/aip', 'server/crypto', 'server/store'],
     ...['server/auth', 'server/limits'],

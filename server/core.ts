@@ -65,6 +65,8 @@ export type CoreOptions = {
 }
 
 export type Core = Pick<Authentication, 'states'> & {
+  /** The store, whose errors are those that callers see. */
+  store: Store
   /** SCIM and sign-in, which have their own paths. */
   mounts: readonly Mount[]
   endpoints: readonly Endpoint[]
@@ -131,6 +133,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   const optionsFor = (caller: Caller) => ({ ...corridorOptions, ...unreported, authenticate: () => caller })
   return {
     ...{
+      store: deps.store,
       mounts: [scim, login],
       states,
       corridorOptions,

@@ -13,6 +13,7 @@ import { authMethods } from './resources/auth/auth.ts'
 import type { Dependencies } from './resources/dependencies.ts'
 import { termsService } from './resources/iam/terms/terms.ts'
 import { pingService, pingServiceV1 } from './resources/ping/ping.ts'
+import { contentService } from './resources/registry/content/service.ts'
 import { reposMethods } from './resources/registry/repos/resource.ts'
 import type { V1RepoFields } from './resources/registry/repos/table.ts'
 import { tagsMethods } from './resources/registry/tags/resource.ts'
@@ -33,6 +34,7 @@ type ServiceDependencies = Dependencies &
 /** Services that have no kind and call no other service. */
 const otherServices: readonly AnyService<ServiceDependencies>[] = [
   defineService({ service: SecurityTokenService, methods: ({ sts }: ServiceDependencies) => sts }),
+  contentService,
   securityAdvisoryService,
   pingService,
   pingServiceV1,

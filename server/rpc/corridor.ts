@@ -156,7 +156,7 @@ async function* countedParts(
 /** The caller of a method that needs no access token. */
 export const anonymous: Caller = { identity: '', issuedAt: 0 }
 
-const formOf = { rest: 'json', grpc: 'bytes' } as const
+const formOf = { rest: 'json', grpc: 'bytes', oci: 'bytes' } as const
 
 export function callOf(
   method: Method,

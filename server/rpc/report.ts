@@ -31,7 +31,9 @@ type MethodReport = { series: Series; fields: string }
 /** A series is added to `series` when a method is first called at a door. */
 export function openReport(log: Log, refusals: RefusalLog): { report: Report; series: readonly Series[] } {
   const allSeries: Series[] = []
-  const byDoor = { rest: new Map<Method, MethodReport>(), grpc: new Map<Method, MethodReport>() }
+  const byDoor: Record<Envelope['door'], Map<Method, MethodReport>> = {
+    ...{ rest: new Map(), grpc: new Map(), oci: new Map() },
+  }
 
   function methodReportOf(method: Method, door: Envelope['door']): MethodReport {
     let methodReport = byDoor[door].get(method)

@@ -5,7 +5,7 @@ import type { Reply } from './reply.ts'
 
 /** Everything that a door knows about a call before it reads the request message. */
 export type Envelope = {
-  door: 'rest' | 'grpc'
+  door: 'rest' | 'grpc' | 'oci'
   requestId: string
   authorization: string | undefined
   /** The client's address; behind a trusted proxy, the one that the proxy reports. */

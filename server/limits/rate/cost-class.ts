@@ -6,9 +6,9 @@ import type { Method } from '@stemma/api/method.ts'
 export const costClasses = ['read', 'list', 'write', 'exchange', 'sign-in'] as const
 export type CostClass = (typeof costClasses)[number]
 
-export function costClassOf({ desc, bindings, access, isStream }: Method): CostClass {
+export function costClassOf({ desc, isRead, access, isStream }: Method): CostClass {
   if (desc.parent.typeName === SecurityTokenService.typeName) return 'exchange'
   if (desc.parent.typeName === Auth.typeName && access?.open) return 'sign-in'
-  if (bindings[0]?.verb !== 'GET') return 'write'
+  if (!isRead) return 'write'
   return isStream || desc.name.startsWith('List') ? 'list' : 'read'
 }

@@ -6,7 +6,7 @@ import type { GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codeg
 import { extDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Capability, CapabilityJson } from "../../capabilities/capability_pb.ts";
 import { file_capabilities_capability } from "../../capabilities/capability_pb.ts";
-import type { FieldOptions, MethodOptions } from "@bufbuild/protobuf/wkt";
+import type { FieldOptions, MethodOptions, ServiceOptions } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/common/access.proto.
  */
 export const file_platform_common_access: GenFile = /*@__PURE__*/
-  fileDesc("ChxwbGF0Zm9ybS9jb21tb24vYWNjZXNzLnByb3RvEg9wbGF0Zm9ybS5jb21tb24icgoGQWNjZXNzEi4KDGNhcGFiaWxpdGllcxgBIAMoDjIYLmNhcGFiaWxpdGllcy5DYXBhYmlsaXR5EhYKDnNjb3BlX29wdGlvbmFsGAIgASgIEgwKBG9wZW4YAyABKAgSEgoKY3JlZGVudGlhbBgEIAEoCTpRCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxiZiAMgASgLMhcucGxhdGZvcm0uY29tbW9uLkFjY2Vzc1IGYWNjZXNzOjUKBXNjb3BlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxiaiAMgASgIUgVzY29wZWIGcHJvdG8z", [file_capabilities_capability, file_google_protobuf_descriptor]);
+  fileDesc("ChxwbGF0Zm9ybS9jb21tb24vYWNjZXNzLnByb3RvEg9wbGF0Zm9ybS5jb21tb24icgoGQWNjZXNzEi4KDGNhcGFiaWxpdGllcxgBIAMoDjIYLmNhcGFiaWxpdGllcy5DYXBhYmlsaXR5EhYKDnNjb3BlX29wdGlvbmFsGAIgASgIEgwKBG9wZW4YAyABKAgSEgoKY3JlZGVudGlhbBgEIAEoCTpRCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxiZiAMgASgLMhcucGxhdGZvcm0uY29tbW9uLkFjY2Vzc1IGYWNjZXNzOjUKBXNjb3BlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxiaiAMgASgIUgVzY29wZTo9CghpbnRlcm5hbBIfLmdvb2dsZS5wcm90b2J1Zi5TZXJ2aWNlT3B0aW9ucxibiAMgASgIUghpbnRlcm5hbGIGcHJvdG8z", [file_capabilities_capability, file_google_protobuf_descriptor]);
 
 /**
  * Access that the caller of a method needs.
@@ -110,4 +110,13 @@ export const access: GenExtension<MethodOptions, Access> = /*@__PURE__*/
  */
 export const scope: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
   extDesc(file_platform_common_access, 1);
+
+/**
+ * Only this server calls the methods of the service. It is not served over REST and gRPC, and is not part of the
+ * reference, the client library and the command line.
+ *
+ * @generated from extension: bool internal = 50203;
+ */
+export const internal: GenExtension<ServiceOptions, boolean> = /*@__PURE__*/
+  extDesc(file_platform_common_access, 2);
 

@@ -21,7 +21,7 @@ import { readReply } from '../../reply.ts'
 import { resourceIn } from '../../request-resource.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
-import { createOrMove, recordMove } from './move-tag.ts'
+import { createOrMove, recordMove } from '../move-tag.ts'
 import { tags } from './table.ts'
 import { tagTypes, typesWithin } from './tag-type.ts'
 

@@ -3,16 +3,16 @@ import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { Tag } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { TagSchema } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
-import { aborted } from '../../../aip/errors.ts'
-import { newChildUid } from '../../../aip/uid.ts'
-import type { Sql } from '../../../store/sql.ts'
-import { sql } from '../../../store/sql.ts'
-import type { Work } from '../../../store/work.ts'
-import { first } from '../../../store/work.ts'
-import { createIn } from '../../create.ts'
-import type { WriteContext } from '../../dependencies.ts'
-import { lockResource, nextUpdateTime, replaceResource } from '../../stored-resource.ts'
-import { tags } from './table.ts'
+import { aborted } from '../../aip/errors.ts'
+import { newChildUid } from '../../aip/uid.ts'
+import type { Sql } from '../../store/sql.ts'
+import { sql } from '../../store/sql.ts'
+import type { Work } from '../../store/work.ts'
+import { first } from '../../store/work.ts'
+import { createIn } from '../create.ts'
+import type { WriteContext } from '../dependencies.ts'
+import { lockResource, nextUpdateTime, replaceResource } from '../stored-resource.ts'
+import { tags } from './tags/table.ts'
 
 /**
  * Creates the tag or, if the repo has a tag of this name, moves it; a draft without a digest then changes the other
@@ -43,6 +43,15 @@ function* move({ access, now }: WriteContext, uid: string, draft: Tag): Work<str
   yield* replaceResource(access, tags, moved, { uid, updateTime })
   if (isMoved) yield recordMove(uid, updateTime, digest)
   return uid
+}
+
+/** Creates the tag or, if the repo has a tag of this name, moves it to the digest. Its other fields stay. */
+export function* pointTag(context: WriteContext, repo: string, name: string, digest: string): Work<string> {
+  const row = yield* first(sql`select uid from tags where parent = ${repo} and name = ${name}`)
+  const stored = row && (yield* lockResource(tags, row[0] as string))
+  const { deprecated, bundles } = stored?.resource ?? {}
+  const kept = { ...(deprecated !== undefined && { deprecated }), ...(bundles && { bundles }) }
+  return yield* createOrMove(context, repo, create(TagSchema, { ...kept, name, digest }))
 }
 
 export const recordMove = (tag: string, time: number, digest: string): Sql =>

@@ -1,0 +1,90 @@
+// Blobs of repos: who may read, share and remove them.
+import { create } from '@bufbuild/protobuf'
+import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
+import type {
+  DeleteBlobRequest,
+  GetBlobRequest,
+  MountBlobRequest,
+} from '@stemma/api/gen/platform/registry/content/content_pb.ts'
+import { BlobSchema, MountBlobResponseSchema } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
+import { isUid } from '../../../aip/uid.ts'
+import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
+import { grantedRegions, holds } from '../../../policy/grants.ts'
+import { readGrants } from '../../../policy/read-grants.ts'
+import type { Call } from '../../../rpc/call.ts'
+import { sql } from '../../../store/sql.ts'
+import type { Work } from '../../../store/work.ts'
+import { first } from '../../../store/work.ts'
+import type { Caller } from '../../../wire/caller.ts'
+import { messageReply } from '../../../wire/reply.ts'
+import type { Dependencies } from '../../dependencies.ts'
+import { emptyReply } from '../../reply.ts'
+import { linkBlob, postponeReview, readBlobSize } from './blob-rows.ts'
+import { noBlob, usedBlob } from './content-errors.ts'
+import { lockRepo, throwMissing } from './require-repo.ts'
+
+export const blobMethods = ({ store, now }: Dependencies) => ({
+  getBlob: (call: Call<GetBlobRequest>) =>
+    store.read(function* () {
+      yield* admitToRead(call.demand)
+      const { repo, digest } = call.request
+      const size = yield* readBlobSize(repo, digest)
+      if (size === undefined) return yield* throwMissing(repo, noBlob(digest))
+      return messageReply(BlobSchema, create(BlobSchema, { digest, size: BigInt(size) }))
+    }),
+
+  mountBlob: (call: Call<MountBlobRequest>) =>
+    store.write(function* () {
+      const access = yield* admitToWrite(call.demand)
+      const { digest, source } = call.request
+      const repo = yield* lockRepo(call.request.repo)
+      const mounted = yield* mayReadBlob(access.caller, now(), source, digest)
+      if (mounted) {
+        yield* linkBlob(access, repo, digest)
+        yield postponeReview([digest], now())
+      }
+      return messageReply(MountBlobResponseSchema, create(MountBlobResponseSchema, { mounted }))
+    }, call.deadline),
+
+  deleteBlob: (call: Call<DeleteBlobRequest>) =>
+    store.write(function* () {
+      yield* admitToWrite(call.demand)
+      const { repo, digest } = call.request
+      const link = yield* first(
+        sql`select 1 from repo_blobs where repo = ${repo} and digest = ${digest} /*pg for update */`,
+      )
+      if (!link) return yield* throwMissing(repo, noBlob(digest))
+      const use = yield* first(
+        sql`select manifest from manifest_references where repo = ${repo} and digest = ${digest} limit 1`,
+      )
+      if (use) throw usedBlob(digest, use[0] as string)
+      yield sql`delete from repo_blobs where repo = ${repo} and digest = ${digest}`
+      yield postponeReview([digest], now())
+      return emptyReply
+    }, call.deadline),
+})
+
+const capabilities = [Capability.CAP_REPO_BLOBS_GET]
+
+/** Callers with grants in more regions must name the repo that has the blob. */
+const maxRegions = 100
+
+/**
+ * Whether the caller may read the blob in the source, or without a source in any repo. A blob that the caller may not
+ * read looks like one that does not exist: otherwise anyone could ask which content other organizations have.
+ */
+function* mayReadBlob(caller: Caller, time: number, source: string, digest: string): Work<boolean> {
+  if (source !== '') {
+    if (!isUid(source)) return false
+    const grants = yield* readGrants(caller, time, source)
+    return holds(grants, capabilities, source) && (yield* readBlobSize(source, digest)) !== undefined
+  }
+  const regions = grantedRegions(yield* readGrants(caller, time, undefined), capabilities)
+  for (const { uid } of regions.slice(0, maxRegions)) {
+    // The uid of a repo is never that of a group, so it is below one that grants: `0` is the character after `/`.
+    const row = yield* first(sql`select 1 from repo_blobs where digest = ${digest}
+      and (repo = ${uid} or (repo > ${`${uid}/`} and repo < ${`${uid}0`})) limit 1`)
+    if (row) return true
+  }
+  return false
+}

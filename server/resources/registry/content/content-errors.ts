@@ -1,0 +1,39 @@
+// The errors of content.
+import { Code } from '../../../aip/code.ts'
+import type { StatusError } from '../../../aip/errors.ts'
+import { registryError } from '../../../aip/registry-error.ts'
+
+export const noRepo = () => registryError('NAME_UNKNOWN', Code.NOT_FOUND, 'there is no such repo')
+
+export const noManifest = (reference: string) =>
+  registryError('MANIFEST_UNKNOWN', Code.NOT_FOUND, `the repo has no manifest ${reference}`)
+
+export const noBlob = (digest: string) =>
+  registryError('BLOB_UNKNOWN', Code.NOT_FOUND, `the repo has no blob ${digest}`)
+
+export const noUpload = () =>
+  registryError('BLOB_UPLOAD_UNKNOWN', Code.NOT_FOUND, 'the repo has no such upload; begin a new one')
+
+export const invalidManifest = (text: string) =>
+  registryError('MANIFEST_INVALID', Code.INVALID_ARGUMENT, text)
+
+const maxNamed = 10
+
+/** `digests` is what the manifest refers to and the repo does not have. */
+export function missingContent(digests: readonly string[]): StatusError {
+  const named = digests.slice(0, maxNamed).join(', ')
+  const others = digests.length > maxNamed ? ` and ${digests.length - maxNamed} others` : ''
+  return registryError(
+    'MANIFEST_BLOB_UNKNOWN',
+    Code.NOT_FOUND,
+    `push ${named}${others} first: the manifest refers to it, and the repo does not have it`,
+  )
+}
+
+export const usedBlob = (digest: string, manifest: string) =>
+  registryError(
+    'UNSUPPORTED',
+    Code.FAILED_PRECONDITION,
+    `blob ${digest} is part of manifest ${manifest}; delete the manifest first`,
+    { http: 405 },
+  )

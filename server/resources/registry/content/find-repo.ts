@@ -1,0 +1,69 @@
+// Finds the repo that a registry client means. The name is a uid, or the names of the organization, of groups, and of
+// the repo, separated by slashes.
+//
+// The name of a repo may contain slashes, too. As many parts of the name as possible name groups, and the rest is the
+// name of the repo; if that group has no such repo, the group above it is tried with the longer rest.
+import { isUid } from '../../../aip/uid.ts'
+import { join, sql } from '../../../store/sql.ts'
+import type { Work } from '../../../store/work.ts'
+
+export type FoundRepo =
+  | { kind: 'repo'; uid: string }
+  /** There is no such repo. `group` is the deepest group of the name, and `rest` the name that the repo would have. */
+  | { kind: 'missing'; group: string; rest: string }
+  /** Several groups have the name. */
+  | { kind: 'ambiguous'; groups: string[] }
+  /** No organization has the name. */
+  | { kind: 'nothing' }
+
+/** Groups are nested less deeply than this. */
+const maxDepth = 64
+/** How many groups with the same name are read. */
+const maxNamesakes = 20
+
+/** Does not check access: whoever uses the result does. */
+export function* findRepo(name: string): Work<FoundRepo> {
+  if (isUid(name)) return { kind: 'repo', uid: name }
+  const parts = name.split('/')
+  const organizations = yield* readOrganizations(parts[0] ?? '')
+  const [organization] = organizations
+  if (organization === undefined) return { kind: 'nothing' }
+  if (organizations.length > 1) return { kind: 'ambiguous', groups: organizations }
+  const path = [organization]
+  // The last part always belongs to the name of the repo.
+  for (const part of parts.slice(1, Math.min(parts.length - 1, maxDepth))) {
+    const groups = yield* readGroups(path.at(-1) ?? '', part)
+    if (groups.length > 1) return { kind: 'ambiguous', groups }
+    if (groups[0] === undefined) break
+    path.push(groups[0])
+  }
+  const candidates = path.map((group, at) => ({ group, rest: parts.slice(at + 1).join('/') })).reverse()
+  return yield* firstExisting(candidates)
+}
+
+/** A verified organization is the only one with its name that counts. */
+function* readOrganizations(name: string): Work<string[]> {
+  const rows = yield sql`select uid, domain from groups where parent is null and name = ${name}
+    order by case when domain is null then 1 else 0 end, uid limit ${maxNamesakes}`
+  const verified = rows.filter(([, domain]) => domain !== null)
+  return (verified.length > 0 ? verified : rows).map(([uid]) => uid as string)
+}
+
+function* readGroups(parent: string, name: string): Work<string[]> {
+  const rows = yield sql`select uid from groups where parent = ${parent} and name = ${name}
+    order by uid limit ${maxNamesakes}`
+  return rows.map(([uid]) => uid as string)
+}
+
+type Candidate = { group: string; rest: string }
+
+function* firstExisting(candidates: readonly Candidate[]): Work<FoundRepo> {
+  const [deepest = { group: '', rest: '' }] = candidates
+  const named = candidates.filter(({ rest }) => rest !== '')
+  if (named.length === 0) return { kind: 'missing', ...deepest }
+  const conditions = named.map(({ group, rest }) => sql`(parent = ${group} and name = ${rest})`)
+  const rows = yield sql`select uid, parent from repos where ${join(conditions, ' or ')}`
+  const uidOf = new Map(rows.map(([uid, parent]) => [parent as string, uid as string]))
+  const found = named.find(({ group }) => uidOf.has(group))
+  return found ? { kind: 'repo', uid: uidOf.get(found.group) ?? '' } : { kind: 'missing', ...deepest }
+}

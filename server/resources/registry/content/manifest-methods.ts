@@ -1,0 +1,107 @@
+// Manifests of repos, the tags that point to them, and the manifests that describe others.
+import { create } from '@bufbuild/protobuf'
+import type {
+  DeleteManifestRequest,
+  DeleteTagNameRequest,
+  GetManifestRequest,
+  ListReferrersRequest,
+  ListTagNamesRequest,
+  PutManifestRequest,
+} from '@stemma/api/gen/platform/registry/content/content_pb.ts'
+import {
+  ListTagNamesResponseSchema,
+  ManifestSchema,
+} from '@stemma/api/gen/platform/registry/content/content_pb.ts'
+import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
+import type { Call } from '../../../rpc/call.ts'
+import { raw, sql } from '../../../store/sql.ts'
+import type { Work } from '../../../store/work.ts'
+import { first } from '../../../store/work.ts'
+import type { Reply } from '../../../wire/reply.ts'
+import { messageReply } from '../../../wire/reply.ts'
+import { removeEntry } from '../../delete.ts'
+import type { Dependencies } from '../../dependencies.ts'
+import { emptyReply } from '../../reply.ts'
+import { releaseBlobs } from '../release-content.ts'
+import { tags } from '../tags/table.ts'
+import { noManifest } from './content-errors.ts'
+import { putManifest } from './put-manifest.ts'
+import { referrersReply } from './referrers.ts'
+import { requireRepo, throwMissing } from './require-repo.ts'
+
+export const manifestMethods = (deps: Dependencies) => ({
+  getManifest: (call: Call<GetManifestRequest>) =>
+    deps.store.read(function* () {
+      yield* admitToRead(call.demand)
+      return yield* readManifestReply(call.request)
+    }),
+
+  listTagNames: (call: Call<ListTagNamesRequest>) =>
+    deps.store.read(function* () {
+      yield* admitToRead(call.demand)
+      return yield* tagNamesReply(call.request)
+    }),
+
+  listReferrers: (call: Call<ListReferrersRequest>) =>
+    deps.store.read(function* () {
+      yield* admitToRead(call.demand)
+      return yield* referrersReply(call.request)
+    }),
+
+  putManifest: (call: Call<PutManifestRequest>) => putManifest(deps, call),
+
+  deleteManifest: (call: Call<DeleteManifestRequest>) =>
+    deps.store.write(function* () {
+      const access = yield* admitToWrite(call.demand)
+      const { repo, digest } = call.request
+      const row = yield* first(
+        sql`select 1 from manifests where repo = ${repo} and digest = ${digest} /*pg for update */`,
+      )
+      if (!row) return yield* throwMissing(repo, noManifest(digest))
+      const pointing = yield sql`select uid from tags where parent = ${repo} and digest = ${digest}`
+      for (const [uid] of pointing) yield* removeEntry(access, tags, uid as string)
+      yield* releaseBlobs(access, repo, digest, deps.now())
+      yield sql`delete from manifests where repo = ${repo} and digest = ${digest}`
+      return emptyReply
+    }, call.deadline),
+
+  deleteTagName: (call: Call<DeleteTagNameRequest>) =>
+    deps.store.write(function* () {
+      const access = yield* admitToWrite(call.demand)
+      const { repo, name } = call.request
+      const row = yield* first(sql`select uid from tags where parent = ${repo} and name = ${name}`)
+      if (!row) return yield* throwMissing(repo, noManifest(name))
+      yield* removeEntry(access, tags, row[0] as string)
+      return emptyReply
+    }, call.deadline),
+})
+
+function* readManifestReply({ repo, reference, withoutContent }: GetManifestRequest): Work<Reply> {
+  // Only digests contain a colon.
+  const digest = reference.includes(':')
+    ? sql`${reference}`
+    : sql`(select digest from tags where parent = ${repo} and name = ${reference})`
+  const content = withoutContent ? raw('null') : raw('content')
+  const row = yield* first(sql`select digest, media_type, size, ${content} from manifests
+    where repo = ${repo} and digest = ${digest}`)
+  if (!row) return yield* throwMissing(repo, noManifest(reference))
+  const [stored, mediaType, size, bytes] = row as [string, string, number, Uint8Array | null]
+  return messageReply(
+    ManifestSchema,
+    create(ManifestSchema, {
+      ...{ digest: stored, mediaType, size: BigInt(size) },
+      ...(bytes && { content: bytes }),
+    }),
+  )
+}
+
+function* tagNamesReply({ repo, limit, after }: ListTagNamesRequest): Work<Reply> {
+  const rows = yield sql`select name from tags where parent = ${repo} and name > ${after}
+    order by name limit ${limit + 1}`
+  if (rows.length === 0) yield* requireRepo(repo)
+  const names = rows.slice(0, limit).map(([name]) => name as string)
+  return messageReply(
+    ListTagNamesResponseSchema,
+    create(ListTagNamesResponseSchema, { names, hasMore: rows.length > limit }),
+  )
+}

@@ -1,0 +1,48 @@
+// Lists the manifests that describe another one, in pages that are limited in number and size.
+import { create } from '@bufbuild/protobuf'
+import type { ListReferrersRequest } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
+import { ListReferrersResponseSchema } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
+import { raw, sql } from '../../../store/sql.ts'
+import type { Work } from '../../../store/work.ts'
+import type { Reply } from '../../../wire/reply.ts'
+import { messageReply } from '../../../wire/reply.ts'
+
+const maxReferrers = 100
+/** The annotations of one manifest can take megabytes. */
+const maxAnnotationLength = 2 ** 20
+
+/** A repo that does not exist has no referrers: the protocol has no error for it. */
+export function* referrersReply(request: ListReferrersRequest): Work<Reply> {
+  const { repo, subject, artifactType, after } = request
+  const filter = artifactType === '' ? raw('') : sql`and artifact_type = ${artifactType}`
+  const matching = sql`from manifests
+    where repo = ${repo} and subject = ${subject} and digest > ${after} ${filter}`
+  const lengths =
+    yield sql`select digest, length(annotations) ${matching} order by digest limit ${maxReferrers + 1}`
+  const last = lastOfPage(lengths as [string, number][])
+  const rows =
+    last === undefined
+      ? []
+      : yield sql`select digest, media_type, size, artifact_type, annotations ${matching}
+          and digest <= ${last} order by digest`
+  const referrers = rows.map(([digest, mediaType, size, type, annotations]) => ({
+    ...{ digest: digest as string, mediaType: mediaType as string, size: BigInt(size as number) },
+    artifactType: type as string,
+    annotations: JSON.parse(annotations as string) as Record<string, string>,
+  }))
+  return messageReply(
+    ListReferrersResponseSchema,
+    create(ListReferrersResponseSchema, { referrers, hasMore: rows.length < lengths.length }),
+  )
+}
+
+/** The last digest of a page: at least the first one, whatever its size. */
+function lastOfPage(lengths: readonly [digest: string, length: number][]): string | undefined {
+  let [last, total]: [string | undefined, number] = [undefined, 0]
+  for (const [digest, length] of lengths.slice(0, maxReferrers)) {
+    total += length
+    if (last !== undefined && total > maxAnnotationLength) break
+    last = digest
+  }
+  return last
+}
