@@ -12,6 +12,7 @@ import { clientAddress, proxyTest } from './http/client-address.ts'
 import type { DoorOptions, OnRejected } from './http/door.ts'
 import type { Doors } from './http/doors.ts'
 import { openDoors } from './http/doors.ts'
+import { allowLongBody } from './http/listen/long-bodies.ts'
 import type { MetricsListener } from './http/metrics-listener.ts'
 import { listenForMetrics } from './http/metrics-listener.ts'
 import type { PlainPaths } from './http/plain-paths.ts'
@@ -21,6 +22,7 @@ import { openStreams } from './http/streams.ts'
 import { shareLimits } from './limit-sharing.ts'
 import type { Log } from './log.ts'
 import { referencePaths } from './reference/reference.ts'
+import { openRegistryDoor } from './registry-door.ts'
 import type { Endpoint } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
 import { openRegistry } from './rpc/metrics.ts'
@@ -51,6 +53,7 @@ export type App = {
   metricsPort: number | undefined
   /** The page that creates the first organization; undefined if an organization exists. */
   setUpLink: string | undefined
+  /** What clients can call. */
   endpoints: readonly Endpoint[]
   /** Exchanges the call counts for rate limits with other copies and threads. Also runs by itself every second. */
   shareLimits(): Promise<void>
@@ -98,7 +101,8 @@ async function openApp(
     { config, log, store, otherThreads: role, maxListRows: role.lane && maxListRows },
     overrides,
   )
-  const { endpoints, corridorOptions, authenticate, refusals, keys, secret, now, random } = core
+  const { corridorOptions, authenticate, refusals, keys, secret, now, random } = core
+  const offered = core.endpoints.filter(({ method }) => !method.isInternal)
   role.onOpen(core)
   const registry = openRegistry(() => role.readSeries(core.series))
   const streams = openStreams(openStreamCorridor(corridorOptions), systemNow)
@@ -109,17 +113,22 @@ async function openApp(
     ...probePaths({ isDraining, pingStore: () => store.query(sql`select 1`) }),
     ...(config.metricsPort === undefined && metricsPath(registry)),
     ...keySetPath(config.authUrl, keys),
-    ...referencePaths(config.baseUrl, servicesOf(endpoints)),
+    ...referencePaths(config.baseUrl, servicesOf(offered)),
   }
   const doorOptions = doorOptionsOf(config, log, refusals)
   const setUpLink = role.isFirst
     ? await makeSetUpLink({ store, states: core.states, authUrl: config.authUrl, random })
     : undefined
   const metrics = role.isFirst ? await openMetrics(config, doorOptions, metricsPath(registry)) : undefined
+  const corridor = openCorridor(corridorOptions)
+  const registryDoor = openRegistryDoor({
+    ...{ config, store: core.store, endpoints: core.endpoints, corridor, onLongBody: allowLongBody },
+    onError: (err) => log.error({ err }, 'a request to the registry failed'),
+  })
   const doors = await openDoors({
     ...doorOptions,
-    ...{ endpoints, corridor: openCorridor(corridorOptions), streams, authenticate, plainPaths, isDraining },
-    ...{ mounts: core.mounts, sharesPort: role.sharesPort },
+    ...{ endpoints: offered, corridor, streams, authenticate, plainPaths, isDraining },
+    ...{ mounts: [registryDoor, ...core.mounts], sharesPort: role.sharesPort },
   }).catch((error: unknown) => {
     metrics?.close()
     throw error
@@ -135,7 +144,7 @@ async function openApp(
     port: doors.port,
     metricsPort: metrics?.port,
     setUpLink,
-    endpoints,
+    endpoints: offered,
     shareLimits: sharing.exchange,
     async stop(isUrgent = false) {
       draining = true

@@ -47,6 +47,7 @@ describe('settings', () => {
       errorDomain: 'iam.stemma.dev',
       secretKey: undefined,
       organizationCreation: 'people',
+      repoCreation: 'push',
       tokenAlgorithm: 'RS256',
       defaultLimits: [],
       terms: [],
@@ -84,6 +85,7 @@ describe('settings', () => {
       STEMMA_DATABASE_CONNECTIONS: '3',
       STEMMA_ERROR_DOMAIN: 'iam.example.com',
       STEMMA_ORG_CREATION: 'nobody',
+      STEMMA_REPO_CREATION: 'api',
       STEMMA_TOKEN_ALGORITHM: 'ES256',
       STEMMA_DEFAULT_LIMITS: 'groups=100',
       STEMMA_TERMS: 'tou.v1=https://example.com/terms, dpa',
@@ -115,6 +117,7 @@ describe('settings', () => {
       errorDomain: 'iam.example.com',
       secretKey: secret,
       organizationCreation: 'nobody',
+      repoCreation: 'api',
       tokenAlgorithm: 'ES256',
       defaultLimits: [['groups', 100]],
       terms: [

@@ -40,6 +40,8 @@ export type Config = {
   organizationCreation: 'people' | 'anyone' | 'nobody'
   /** The algorithm that signs access tokens. */
   tokenAlgorithm: 'RS256' | 'ES256'
+  /** Whether a push to a repo that does not exist creates it. */
+  repoCreation: 'push' | 'api'
   /** The default limits on the number of resources in an organization, by name. */
   defaultLimits: [name: string, limit: number][]
   /** Documents that groups can accept. */
@@ -122,6 +124,7 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
     secretKey: read('secretKey', secret, undefined),
     organizationCreation: read('organizationCreation', oneOf('people', 'anyone', 'nobody'), 'people'),
     tokenAlgorithm: read('tokenAlgorithm', oneOf('RS256', 'ES256'), 'RS256'),
+    repoCreation: read('repoCreation', oneOf('push', 'api'), 'push'),
     defaultLimits: read('defaultLimits', limits, []),
     terms: read('terms', documents, []),
     trustedIssuers: read('trustedIssuers', issuers, []),

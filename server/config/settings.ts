@@ -43,7 +43,11 @@ export const settings = {
     '',
     'the URL at which clients reach the token issuer; default: the base URL',
   ),
-  dataDir: setting('STEMMA_DATA_DIR', './data', 'the folder of the embedded store'),
+  dataDir: setting(
+    'STEMMA_DATA_DIR',
+    './data',
+    'the folder of the embedded store and of the images in repos',
+  ),
   databaseUrl: setting('DATABASE_URL', '', 'postgres://… to use PostgreSQL in place of the embedded store'),
   databaseConnections: setting(
     'STEMMA_DATABASE_CONNECTIONS',
@@ -61,6 +65,11 @@ export const settings = {
     'STEMMA_TOKEN_ALGORITHM',
     'RS256',
     'the algorithm that signs access tokens: RS256, which every verifier supports, or ES256, which takes less CPU time',
+  ),
+  repoCreation: setting(
+    'STEMMA_REPO_CREATION',
+    'push',
+    'what creates repos: push (a push to a repo that does not exist, and the API) or api (only the API)',
   ),
   defaultLimits: setting(
     'STEMMA_DEFAULT_LIMITS',

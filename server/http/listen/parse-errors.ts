@@ -5,6 +5,7 @@ import { Code } from '../../aip/code.ts'
 import { constant, malformed, StatusError, tooLarge } from '../../aip/errors.ts'
 import type { ConnectionState } from './connection-state.ts'
 import { maxUrlBytes } from './limits.ts'
+import { hasLongBody } from './long-bodies.ts'
 import type { RawErrorOptions } from './raw-error.ts'
 import { sendRawError } from './raw-error.ts'
 
@@ -23,6 +24,8 @@ type ParseError = NodeJS.ErrnoException & { rawPacket?: Buffer }
 export function openParseErrors(options: ParseErrorOptions): ParseErrors {
   return {
     onClientError(error, socket) {
+      // node:http reports the timeout of a request once, and then goes on with it.
+      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && hasLongBody(socket)) return
       const state = options.stateOf(socket)
       // After its first error, the parser reports another one for everything that follows.
       if (state.isStopped) return

@@ -1,0 +1,139 @@
+// How a name leads to a repo, and who learns what about names that lead nowhere.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../../server/store/sql.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import type { OciClient } from './oci-client.ts'
+import { digestOf, ociClient } from './oci-client.ts'
+
+onEachStore('names of the registry', (engine) => {
+  let platform: Platform
+  let client: OciClient
+  before(async () => {
+    platform = await startPlatform(engine)
+    client = ociClient(platform.url, platform.owner.token)
+  })
+  after(() => platform.stop())
+
+  const rest = async (method: string, path: string, body?: object) => {
+    const response = await fetch(`${platform.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${platform.owner.token}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    assert.equal(response.status, 200, text)
+    return JSON.parse(text || '{}') as { uid: string; repos: { uid: string; name: string }[] }
+  }
+  const makeGroup = async (parent: string, name: string) =>
+    (await rest('POST', `/iam/v2beta1/groups/${parent}`, { name })).uid
+  const makeRepo = async (parent: string, name: string) =>
+    (await rest('POST', `/registry/v2beta1/repos/${parent}`, { name })).uid
+  const repoHolding = async (content: string) => {
+    const rows = await platform.store.query(
+      sql`select repo from repo_blobs where digest = ${digestOf(content)}`,
+    )
+    return rows.flat()
+  }
+
+  test('name groups and then the repo, and the uid of a repo always works', async () => {
+    const group = await makeGroup(platform.owner.organization, 'team')
+    const inner = await makeGroup(group, 'inner')
+    const repo = await makeRepo(inner, 'app')
+    await client.pushBlob('acme/team/inner/app', 'by name')
+    assert.deepEqual(await repoHolding('by name'), [repo])
+    await client.pushBlob(repo, 'by uid')
+    assert.deepEqual(await repoHolding('by uid'), [repo])
+    const pulled = await client.expect(200, 'GET', `/v2/${repo}/blobs/${digestOf('by name')}`)
+    assert.equal(await pulled.text(), 'by name')
+  })
+
+  test('of repos may contain slashes; the repo in the deepest group wins', async () => {
+    const organization = platform.owner.organization
+    const outer = await makeRepo(organization, 'tools/base')
+    await client.pushBlob('acme/tools/base', 'outer')
+    const group = await makeGroup(organization, 'tools')
+    await client.pushBlob('acme/tools/base', 'still outer')
+    assert.deepEqual([await repoHolding('outer'), await repoHolding('still outer')], [[outer], [outer]])
+    const inner = await makeRepo(group, 'base')
+    await client.pushBlob('acme/tools/base', 'inner')
+    assert.deepEqual(await repoHolding('inner'), [inner])
+  })
+
+  test('of missing repos become new repos by a push, in the deepest group', async () => {
+    const group = await makeGroup(platform.owner.organization, 'new')
+    await client.pushBlob('acme/new/a/b', 'created')
+    const { repos } = await rest('GET', `/registry/v2beta1/repos?uidp.childrenOf=${group}`)
+    assert.deepEqual(
+      repos.map(({ name }) => name),
+      ['a/b'],
+    )
+    assert.deepEqual(await repoHolding('created'), [repos[0]?.uid])
+    const long = `acme/new/${'x'.repeat(256)}`
+    assert.equal(await client.errorOf('POST', `/v2/${long}/blobs/uploads/`), '400 NAME_INVALID')
+    assert.equal(await client.errorOf('POST', '/v2/acme/blobs/uploads/'), '404 NAME_UNKNOWN')
+  })
+
+  test('do not become repos if the operator does not want that', async () => {
+    const other = await startPlatform(engine, ['--repo-creation', 'api'])
+    try {
+      const pusher = ociClient(other.url, other.owner.token)
+      assert.equal(await pusher.errorOf('POST', '/v2/acme/web/blobs/uploads/'), '404 NAME_UNKNOWN')
+    } finally {
+      await other.stop()
+    }
+  })
+
+  test('of several organizations are ambiguous unless one of them is verified', async () => {
+    const [first, second] = [await platform.addOrganization('twin'), await platform.addOrganization('twin')]
+    const pusher = ociClient(platform.url, first.token)
+    const response = await pusher.send('GET', '/v2/twin/web/tags/list')
+    const { errors } = (await response.json()) as { errors: { message: string }[] }
+    assert.equal(response.status, 409)
+    assert.match(errors[0]?.message ?? '', new RegExp(first.organization))
+    assert.doesNotMatch(errors[0]?.message ?? '', new RegExp(second.organization))
+    assert.equal(await client.errorOf('GET', '/v2/twin/web/tags/list'), '403 DENIED')
+    await platform.store.write(function* () {
+      yield sql`update groups set domain = 'twin' where uid = ${second.organization}`
+    })
+    assert.equal(await pusher.errorOf('GET', '/v2/twin/web/tags/list'), '403 DENIED')
+    await ociClient(platform.url, second.token).pushBlob('twin/web', 'verified')
+    assert.equal((await repoHolding('verified')).length, 1)
+  })
+
+  test('that a caller may not use look the same whether they exist or not', async () => {
+    await client.pushImage('acme/secret', 'latest', 'secret')
+    const { token } = await platform.addOrganization('stranger')
+    const stranger = ociClient(platform.url, token)
+    const answers = async (name: string) => {
+      const paths = [
+        ['GET', 'manifests/latest'],
+        ['GET', 'tags/list'],
+        ['GET', `blobs/${digestOf('secret')}`],
+        ['GET', `referrers/${digestOf('secret')}`],
+        ['POST', 'blobs/uploads/'],
+        ['DELETE', 'manifests/latest'],
+      ] as const
+      const texts = paths.map(async ([method, path]) => {
+        const response = await stranger.send(method, `/v2/${name}/${path}`)
+        return `${response.status} ${(await response.text()).replaceAll(name, 'NAME')}`
+      })
+      return Promise.all(texts)
+    }
+    const known = await answers('acme/secret')
+    assert.deepEqual(await answers('acme/absent'), known)
+    assert.deepEqual(await answers('nobody/absent'), known)
+    for (const text of known) assert.match(text, /^403 .*"DENIED"/)
+    assert.equal(await client.errorOf('GET', '/v2/acme/absent/tags/list'), '404 NAME_UNKNOWN')
+  })
+
+  test('that no repo can have are refused', async () => {
+    for (const name of ['Acme/web', 'acme//web', 'acme/..', 'acme/web-', '%61cme/web'])
+      assert.equal(await client.errorOf('GET', `/v2/${name}/tags/list`), '400 NAME_INVALID')
+    assert.equal(await client.errorOf('GET', '/v2/acme/web'), '404 UNSUPPORTED')
+    assert.equal(await client.errorOf('POST', '/v2/acme/web/tags/list'), '405 UNSUPPORTED')
+    assert.equal(await client.errorOf('GET', '/v2/_catalog'), '405 UNSUPPORTED')
+  })
+})

@@ -1,0 +1,70 @@
+// Writes answers and errors in the form of the registry protocol.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Code } from '../aip/code.ts'
+import { asStatusError, retryHeaders, textOf } from '../aip/errors.ts'
+import type { RegistryCode } from '../aip/registry-error.ts'
+import { registryCodeOf } from '../aip/registry-error.ts'
+import { BlobError } from '../blobs/blob-error.ts'
+import { blobFailure } from './blob-failure.ts'
+import type { Answer } from './door-context.ts'
+import { denied } from './names.ts'
+
+/** How long a client may go on sending a body after its request was refused, in milliseconds. */
+const lingerMs = 5000
+
+export function send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
+  if (response.headersSent || response.destroyed) return
+  const { status, headers = {} } = answer
+  const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : answer.body
+  const { size = body?.length ?? 0 } = answer
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+  if (status !== 204) response.setHeader('content-length', size)
+  const content = request.method === 'HEAD' ? undefined : body
+  if (request.complete || !hasBody(request)) {
+    response.writeHead(status).end(content)
+    return
+  }
+  // If the connection were closed at once, data that is still arriving would reset it before the client has read this.
+  response.setHeader('connection', 'close')
+  response.writeHead(status)
+  if (content === undefined) response.flushHeaders()
+  else response.write(content)
+  const timer = setTimeout(() => response.end(), lingerMs)
+  request.once('close', () => {
+    clearTimeout(timer)
+    response.end()
+  })
+  request.resume()
+}
+
+const hasBody = ({ headers }: IncomingMessage) =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+
+/** `realm` is the URL of this server. */
+export function errorAnswer(thrown: unknown, name: string, realm: string): Answer {
+  const error = asStatusError(thrown instanceof BlobError ? blobFailure(thrown) : thrown)
+  const shown = error.code === Code.PERMISSION_DENIED ? denied(name) : error
+  const code = registryCodeOf(shown) ?? codes[shown.code] ?? 'UNKNOWN'
+  const body = Buffer.from(JSON.stringify({ errors: [{ code, message: textOf(shown) }] }))
+  return {
+    ...{ status: shown.http, body },
+    headers: {
+      'content-type': 'application/json',
+      ...shown.headers,
+      ...retryHeaders(error),
+      ...(shown.code === Code.UNAUTHENTICATED && { 'www-authenticate': challenge(realm) }),
+    },
+  }
+}
+
+/** Clients answer it with the user `_token` and an access token as the password. */
+const challenge = (realm: string) => `Basic realm="${realm}", charset="UTF-8"`
+
+const codes: { readonly [code: number]: RegistryCode } = {
+  [Code.UNAUTHENTICATED]: 'UNAUTHORIZED',
+  [Code.PERMISSION_DENIED]: 'DENIED',
+  [Code.RESOURCE_EXHAUSTED]: 'TOOMANYREQUESTS',
+  [Code.NOT_FOUND]: 'NAME_UNKNOWN',
+  [Code.UNIMPLEMENTED]: 'UNSUPPORTED',
+  [Code.UNAVAILABLE]: 'UNAVAILABLE',
+}

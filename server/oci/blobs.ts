@@ -1,0 +1,60 @@
+// Blobs: pull and delete.
+import { Content } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
+import { Code } from '../aip/code.ts'
+import { registryError } from '../aip/registry-error.ts'
+import type { Digest } from '../blobs/digest.ts'
+import { andThen } from '../wire/maybe-promise.ts'
+import { requestedRange } from './byte-range.ts'
+import { call } from './call.ts'
+import type { Answer, Exchange, RegistryDependencies } from './door-context.ts'
+import { repoOf } from './names.ts'
+
+export async function getBlob(
+  deps: RegistryDependencies,
+  exchange: Exchange,
+  digest: Digest,
+): Promise<Answer | undefined> {
+  const { request, response } = exchange
+  const blob = await call(deps, exchange, Content.method.getBlob, () =>
+    andThen(repoOf(deps, exchange), (repo) => ({ repo, digest })),
+  )
+  const size = Number(blob.size)
+  const headers = {
+    'content-type': 'application/octet-stream',
+    'docker-content-digest': digest,
+    'accept-ranges': 'bytes',
+    // The content of a digest never changes, but another client may not be allowed to read it.
+    'cache-control': 'private, max-age=31536000',
+    etag: `"${digest}"`,
+  }
+  if (request.method === 'HEAD') return { status: 200, headers, size }
+  const range = requestedRange(request.headers.range, size)
+  if (range === 'unsatisfiable') throw unsatisfiable(size)
+  const content = await deps.blobs.read(digest, range)
+  response.writeHead(range ? 206 : 200, {
+    ...headers,
+    'content-length': content.length,
+    ...(range && { 'content-range': `bytes ${range.first}-${range.last}/${size}` }),
+  })
+  const closed = new AbortController()
+  response.once('close', () => closed.abort())
+  await content.sendTo(response, closed.signal)
+  response.end()
+  return undefined
+}
+
+const unsatisfiable = (size: number) =>
+  registryError('RANGE_INVALID', Code.OUT_OF_RANGE, `the blob has ${size} bytes, and none of the range`, {
+    ...{ http: 416, headers: { 'content-range': `bytes */${size}` } },
+  })
+
+export async function deleteBlob(
+  deps: RegistryDependencies,
+  exchange: Exchange,
+  digest: Digest,
+): Promise<Answer> {
+  await call(deps, exchange, Content.method.deleteBlob, () =>
+    andThen(repoOf(deps, exchange), (repo) => ({ repo, digest })),
+  )
+  return { status: 202 }
+}

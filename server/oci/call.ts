@@ -1,0 +1,20 @@
+// Calls methods of the API as the client of an exchange.
+import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
+import { create, fromBinary } from '@bufbuild/protobuf'
+import type { MaybePromise } from '../wire/maybe-promise.ts'
+import { andThen } from '../wire/maybe-promise.ts'
+import type { Exchange, RegistryDependencies } from './door-context.ts'
+
+/** `read` makes the request. It is called when the client is authenticated. */
+export function call<I extends DescMessage, O extends DescMessage>(
+  { corridor, endpointOf }: RegistryDependencies,
+  { envelope, response }: Exchange,
+  method: DescMethodUnary<I, O>,
+  read: () => MaybePromise<MessageInitShape<I>>,
+): MaybePromise<MessageShape<O>> {
+  const readRequest = () => andThen(read(), (request) => create(method.input, request))
+  return andThen(corridor(endpointOf(method), envelope, readRequest), (reply) => {
+    if (reply.onSent) response.once('close', reply.onSent)
+    return fromBinary(method.output, reply.bytes())
+  })
+}

@@ -1,0 +1,55 @@
+// What the endpoints of the registry share.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { DescMethod } from '@bufbuild/protobuf'
+import type { Method } from '@stemma/api/method.ts'
+import type { BlobStore } from '../blobs/blob-store.ts'
+import type { Corridor, Envelope } from '../wire/envelope.ts'
+import type { MaybePromise } from '../wire/maybe-promise.ts'
+
+type Endpoint = { method: Method }
+
+/** What a name stands for. */
+export type FoundRepo =
+  | { kind: 'repo'; uid: string }
+  /** There is no such repo. `group` is the deepest group of the name, and `rest` the name that the repo would have. */
+  | { kind: 'missing'; group: string; rest: string }
+  /** Several groups have the name. */
+  | { kind: 'ambiguous'; groups: string[] }
+  /** No organization has the name. */
+  | { kind: 'nothing' }
+
+export type RegistryDependencies = {
+  corridor: Corridor<Endpoint>
+  endpointOf(method: DescMethod): Endpoint
+  /** Does not check access. */
+  findRepo(name: string): MaybePromise<FoundRepo>
+  blobs: BlobStore
+  /** The realm of the challenge, see answers.ts. */
+  baseUrl: string
+  /** Whether a push to a repo that does not exist creates it. */
+  createsRepos: boolean
+  /** Called for failures that the corridor does not report: of the storage, and mistakes of this room. */
+  onError(error: unknown): void
+  /** Called before the body of an upload is read, which may take longer than other requests. */
+  onLongBody(request: IncomingMessage): void
+}
+
+/** One request and its response. `name` is the name of the repo as the client wrote it; empty if it named none. */
+export type Exchange = {
+  request: IncomingMessage
+  response: ServerResponse
+  name: string
+  query: URLSearchParams
+  envelope: Envelope
+}
+
+export type Answer = {
+  status: number
+  headers?: Record<string, string | string[]>
+  body?: string | Uint8Array
+  /** The size of a body that is not sent, for the response to HEAD. */
+  size?: number
+}
+
+/** The answer of an endpoint; undefined if it has written its response itself. */
+export type Answering = (deps: RegistryDependencies, exchange: Exchange) => MaybePromise<Answer | undefined>

@@ -1,0 +1,134 @@
+// Manifests: pull, push and delete.
+import { createHash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { Content } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
+import { Code } from '../aip/code.ts'
+import { cancelled } from '../aip/errors.ts'
+import { registryError } from '../aip/registry-error.ts'
+import type { Digest } from '../blobs/digest.ts'
+import { algorithmOf, hexOf } from '../blobs/digest.ts'
+import type { MaybePromise } from '../wire/maybe-promise.ts'
+import { andThen } from '../wire/maybe-promise.ts'
+import { call } from './call.ts'
+import type { Answer, Exchange, RegistryDependencies } from './door-context.ts'
+import { repoForPush, repoOf } from './names.ts'
+import { isTag } from './route.ts'
+
+/** The specification demands that 4 MB are accepted. */
+const maxManifestBytes = 8 * 2 ** 20
+const maxTags = 100
+
+type Reference = { tag: string } | { digest: Digest }
+
+const textOf = (reference: Reference) => ('tag' in reference ? reference.tag : reference.digest)
+
+export function getManifest(
+  deps: RegistryDependencies,
+  exchange: Exchange,
+  reference: Reference,
+): MaybePromise<Answer> {
+  const withoutContent = exchange.request.method === 'HEAD'
+  const read = () =>
+    andThen(repoOf(deps, exchange), (repo) => ({ repo, reference: textOf(reference), withoutContent }))
+  return andThen(
+    call(deps, exchange, Content.method.getManifest, read),
+    ({ digest, mediaType, size, content }): Answer => ({
+      status: 200,
+      headers: { 'content-type': mediaType, 'docker-content-digest': digest, etag: `"${digest}"` },
+      body: content,
+      size: Number(size),
+    }),
+  )
+}
+
+export async function putManifest(
+  deps: RegistryDependencies,
+  exchange: Exchange,
+  reference: Reference,
+): Promise<Answer> {
+  const { request, name, query } = exchange
+  const tags = 'tag' in reference ? [reference.tag] : tagsOf(query)
+  const { digest, subject } = await call(deps, exchange, Content.method.putManifest, async () => {
+    const content = await readBody(request)
+    const digest = digestOf(content, reference)
+    const repo = await repoForPush(deps, exchange)
+    return { repo, digest, mediaType: request.headers['content-type'] ?? '', content, tags }
+  })
+  return {
+    status: 201,
+    headers: {
+      location: `/v2/${name}/manifests/${digest}`,
+      'docker-content-digest': digest,
+      ...(subject !== '' && { 'oci-subject': subject }),
+      ...('digest' in reference && tags.length > 0 && { 'oci-tag': tags }),
+    },
+  }
+}
+
+function tagsOf(query: URLSearchParams): string[] {
+  const tags = query.getAll('tag')
+  if (tags.length > maxTags)
+    throw registryError(
+      'TAG_INVALID',
+      Code.INVALID_ARGUMENT,
+      `at most ${maxTags} tags can be pushed at once`,
+      {
+        http: 414,
+      },
+    )
+  const wrong = tags.find((tag) => !isTag(tag))
+  if (wrong === undefined) return tags
+  throw registryError('TAG_INVALID', Code.INVALID_ARGUMENT, `${JSON.stringify(wrong)} cannot be a tag`)
+}
+
+function digestOf(content: Uint8Array, reference: Reference): string {
+  const algorithm = 'digest' in reference ? algorithmOf(reference.digest) : 'sha256'
+  const hex = createHash(algorithm).update(content).digest('hex')
+  if ('digest' in reference && hex !== hexOf(reference.digest))
+    throw registryError(
+      'DIGEST_INVALID',
+      Code.INVALID_ARGUMENT,
+      `the content has the digest ${algorithm}:${hex}, not ${reference.digest}`,
+    )
+  return `${algorithm}:${hex}`
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > maxManifestBytes) throw tooLarge()
+  const chunks: Buffer[] = []
+  let size = 0
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > maxManifestBytes) throw tooLarge()
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    throw size > maxManifestBytes ? error : cancelled()
+  }
+  return Buffer.concat(chunks)
+}
+
+const tooLarge = () =>
+  registryError(
+    'SIZE_INVALID',
+    Code.INVALID_ARGUMENT,
+    `a manifest may have at most ${maxManifestBytes} bytes`,
+    { http: 413 },
+  )
+
+export async function deleteManifest(
+  deps: RegistryDependencies,
+  exchange: Exchange,
+  reference: Reference,
+): Promise<Answer> {
+  if ('tag' in reference)
+    await call(deps, exchange, Content.method.deleteTagName, () =>
+      andThen(repoOf(deps, exchange), (repo) => ({ repo, name: reference.tag })),
+    )
+  else
+    await call(deps, exchange, Content.method.deleteManifest, () =>
+      andThen(repoOf(deps, exchange), (repo) => ({ repo, digest: reference.digest })),
+    )
+  return { status: 202 }
+}

@@ -1,0 +1,132 @@
+// The registry door: finds the endpoint of a request and writes its answer. OCI Distribution 1.1.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Content } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
+import { Code } from '../aip/code.ts'
+import { methodNotAllowed, StatusError } from '../aip/errors.ts'
+import { registryError } from '../aip/registry-error.ts'
+import type { BlobErrorCode } from '../blobs/blob-error.ts'
+import { BlobError } from '../blobs/blob-error.ts'
+import { andThen } from '../wire/maybe-promise.ts'
+import { errorAnswer, send } from './answers.ts'
+import { deleteBlob, getBlob } from './blobs.ts'
+import { call } from './call.ts'
+import { bearerOf } from './credentials.ts'
+import type { Answer, Answering, Exchange, RegistryDependencies } from './door-context.ts'
+import { deleteManifest, getManifest, putManifest } from './manifests.ts'
+import { getReferrers } from './referrers.ts'
+import type { OciRoute } from './route.ts'
+import { routeOf } from './route.ts'
+import { getTags } from './tags.ts'
+import { beginUpload, cancelUpload, finishUpload, getUpload, patchUpload } from './uploads.ts'
+
+export type RegistryHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  target: { path: string; query: string; address: string },
+) => Promise<void>
+
+/** How long each call of a request may take, in milliseconds. The time to send or receive a blob is not part of it. */
+const callTimeoutMs = 60_000
+
+export function openRegistry(deps: RegistryDependencies): RegistryHandler {
+  return async (request, response, { path, query, address }) => {
+    let name = ''
+    response.setHeader('docker-distribution-api-version', 'registry/2.0')
+    try {
+      const route = routeOf(path)
+      if (route && 'name' in route) name = route.name
+      const answer = endpointOf(route, request.method ?? '')
+      const exchange: Exchange = {
+        ...{ request, response, name, query: new URLSearchParams(query) },
+        envelope: {
+          door: 'oci',
+          requestId: String(response.getHeader('x-request-id') ?? ''),
+          authorization: bearerOf(request.headers.authorization),
+          address,
+          timeout: callTimeoutMs,
+          ifMatch: undefined,
+          idempotencyKey: undefined,
+        },
+      }
+      const result = await answer(deps, exchange)
+      if (result) send(request, response, result)
+    } catch (error) {
+      if (isUnreported(error)) deps.onError(error)
+      if (response.headersSent) response.destroy()
+      else send(request, response, errorAnswer(error, name, deps.baseUrl))
+    }
+  }
+}
+
+const faults = new Set<BlobErrorCode>(['unavailable', 'no-space'])
+
+/** The corridor reports the errors of calls, which are status errors. */
+const isUnreported = (error: unknown) =>
+  error instanceof BlobError ? faults.has(error.code) : !(error instanceof StatusError)
+
+/** Each endpoint with its methods. HEAD is a GET whose body is not sent. */
+function endpointOf(route: OciRoute | undefined, method: string): Answering {
+  if (!route) throw registryError('UNSUPPORTED', Code.NOT_FOUND, 'the registry has no such path')
+  if (route.kind === 'invalid') throw invalidPart[route.part]
+  const answers = answersOf(route)
+  const answer = answers[method === 'HEAD' ? 'GET' : method]
+  if (answer) return answer
+  throw methodNotAllowed(Object.keys(answers).join(', '))
+}
+
+function answersOf(route: Exclude<OciRoute, { kind: 'invalid' }>): Record<string, Answering> {
+  switch (route.kind) {
+    case 'base':
+      return { GET: getBase }
+    case 'catalog':
+      return {}
+    case 'tags':
+      return { GET: getTags }
+    case 'manifest':
+      return {
+        GET: (...exchange) => getManifest(...exchange, route.reference),
+        PUT: (...exchange) => putManifest(...exchange, route.reference),
+        DELETE: (...exchange) => deleteManifest(...exchange, route.reference),
+      }
+    case 'blob':
+      return {
+        GET: (...exchange) => getBlob(...exchange, route.digest),
+        DELETE: (...exchange) => deleteBlob(...exchange, route.digest),
+      }
+    case 'uploads':
+      return { POST: beginUpload }
+    case 'upload':
+      return {
+        GET: (...exchange) => getUpload(...exchange, route.id),
+        PATCH: (...exchange) => patchUpload(...exchange, route.id),
+        PUT: (...exchange) => finishUpload(...exchange, route.id),
+        DELETE: (...exchange) => cancelUpload(...exchange, route.id),
+      }
+    case 'referrers':
+      return { GET: (...exchange) => getReferrers(...exchange, route.digest) }
+  }
+}
+
+const getBase: Answering = (deps, exchange) =>
+  andThen(
+    call(deps, exchange, Content.method.getBase, () => ({})),
+    (): Answer => ({ status: 200, headers: { 'content-type': 'application/json' }, body: '{}' }),
+  )
+
+const invalidPart = {
+  name: registryError(
+    'NAME_INVALID',
+    Code.INVALID_ARGUMENT,
+    'the name must be lowercase letters and digits, separated by single dots, one or two underscores, dashes or single slashes',
+  ),
+  digest: registryError(
+    'DIGEST_INVALID',
+    Code.INVALID_ARGUMENT,
+    'the digest must be sha256: and 64 hexadecimal digits, or sha512: and 128',
+  ),
+  reference: registryError(
+    'TAG_INVALID',
+    Code.INVALID_ARGUMENT,
+    'the tag must be at most 128 letters, digits, dots, underscores and dashes, and must not begin with a dot or dash',
+  ),
+}

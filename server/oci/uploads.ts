@@ -1,0 +1,129 @@
+// Uploads of blobs: in one request, in one or more chunks, or as a stream.
+import { Content } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
+import { Code } from '../aip/code.ts'
+import { registryError } from '../aip/registry-error.ts'
+import type { Algorithm, Digest } from '../blobs/digest.ts'
+import { algorithmOf, parseDigest } from '../blobs/digest.ts'
+import { andThen } from '../wire/maybe-promise.ts'
+import { call } from './call.ts'
+import type { Answer, Exchange, RegistryDependencies } from './door-context.ts'
+import { repoForPush } from './names.ts'
+import type { OpenUpload } from './received-bytes.ts'
+import { finishBlob, openUpload, receiveBody, uploadHeaders } from './received-bytes.ts'
+
+export async function beginUpload(deps: RegistryDependencies, exchange: Exchange): Promise<Answer> {
+  const { query } = exchange
+  const mount = query.get('mount')
+  if (mount !== null) {
+    const digest = requireDigest(mount)
+    if (await mountBlob(deps, exchange, digest)) return storedAnswer(exchange, digest)
+    return acceptedAnswer(exchange, await newUpload(deps, exchange, algorithmOf(digest)))
+  }
+  const text = query.get('digest')
+  if (text === null) return acceptedAnswer(exchange, await newUpload(deps, exchange, algorithmIn(query)))
+  const digest = requireDigest(text)
+  const open = await newUpload(deps, exchange, algorithmOf(digest))
+  await finishBlob(deps, exchange, await receiveBody(deps, exchange, open), digest)
+  return storedAnswer(exchange, digest)
+}
+
+async function mountBlob(deps: RegistryDependencies, exchange: Exchange, digest: Digest): Promise<boolean> {
+  const from = exchange.query.get('from')
+  const { mounted } = await call(deps, exchange, Content.method.mountBlob, async () => {
+    const source = from === null ? '' : await sourceOf(deps, from)
+    return { repo: await repoForPush(deps, exchange), digest, source }
+  })
+  return mounted
+}
+
+/** A source that does not exist is like one that the client may not read: the client uploads the blob. */
+async function sourceOf({ findRepo }: RegistryDependencies, name: string): Promise<string> {
+  const found = await findRepo(name)
+  return found.kind === 'repo' ? found.uid : 'none'
+}
+
+async function newUpload(
+  deps: RegistryDependencies,
+  exchange: Exchange,
+  algorithm: Algorithm,
+): Promise<OpenUpload> {
+  let repo = ''
+  const { id } = await call(deps, exchange, Content.method.beginUpload, () =>
+    andThen(repoForPush(deps, exchange), (uid) => {
+      repo = uid
+      return { repo }
+    }),
+  )
+  const upload = await deps.blobs.begin(id, algorithm)
+  const { size, state } = upload
+  if (state !== '')
+    await call(deps, exchange, Content.method.saveUpload, () => ({
+      ...{ repo, upload: { id, size: BigInt(size), state } },
+    }))
+  return { repo, upload }
+}
+
+export async function getUpload(deps: RegistryDependencies, exchange: Exchange, id: string): Promise<Answer> {
+  const { upload } = await openUpload(deps, exchange, id)
+  const size = await deps.blobs.uploadSize(upload)
+  return { status: 204, headers: uploadHeaders(exchange, { ...upload, size }) }
+}
+
+export async function patchUpload(
+  deps: RegistryDependencies,
+  exchange: Exchange,
+  id: string,
+): Promise<Answer> {
+  const open = await openUpload(deps, exchange, id)
+  return acceptedAnswer(exchange, await receiveBody(deps, exchange, open))
+}
+
+export async function finishUpload(
+  deps: RegistryDependencies,
+  exchange: Exchange,
+  id: string,
+): Promise<Answer> {
+  const open = await openUpload(deps, exchange, id)
+  const digest = requireDigest(exchange.query.get('digest') ?? '')
+  const { headers } = exchange.request
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  const received = hasBody ? await receiveBody(deps, exchange, open) : open
+  await finishBlob(deps, exchange, received, digest)
+  return storedAnswer(exchange, digest)
+}
+
+export async function cancelUpload(
+  deps: RegistryDependencies,
+  exchange: Exchange,
+  id: string,
+): Promise<Answer> {
+  const { repo, upload } = await openUpload(deps, exchange, id)
+  await call(deps, exchange, Content.method.cancelUpload, () => ({ repo, id }))
+  await deps.blobs.discard(upload)
+  return { status: 204 }
+}
+
+const acceptedAnswer = (exchange: Exchange, { upload }: OpenUpload): Answer => ({
+  ...{ status: 202, headers: uploadHeaders(exchange, upload) },
+})
+
+const storedAnswer = ({ name }: Exchange, digest: Digest): Answer => ({
+  status: 201,
+  headers: { location: `/v2/${name}/blobs/${digest}`, 'docker-content-digest': digest },
+})
+
+function requireDigest(text: string): Digest {
+  const digest = parseDigest(text)
+  if (digest) return digest
+  throw registryError(
+    'DIGEST_INVALID',
+    Code.INVALID_ARGUMENT,
+    'digest must be sha256: and 64 hexadecimal digits, or sha512: and 128',
+  )
+}
+
+function algorithmIn(query: URLSearchParams): Algorithm {
+  const name = query.get('digest-algorithm') ?? 'sha256'
+  if (name === 'sha256' || name === 'sha512') return name
+  throw registryError('UNSUPPORTED', Code.INVALID_ARGUMENT, 'digest-algorithm must be sha256 or sha512')
+}

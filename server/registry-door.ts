@@ -1,0 +1,66 @@
+// Composition of the registry, through which clients such as docker push and pull images.
+import type { IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import type { DescMethod } from '@bufbuild/protobuf'
+import { openBlobs } from './blobs/open-blobs.ts'
+import type { Config } from './config/config.ts'
+import type { Mount } from './http/dispatch.ts'
+import type { RegistryHandler } from './oci/registry.ts'
+import { isOciPath } from './oci/route.ts'
+import { findRepo } from './resources/registry/content/find-repo.ts'
+import type { Endpoint } from './rpc/call.ts'
+import type { Store } from './store/db.ts'
+import type { Corridor } from './wire/envelope.ts'
+
+export type RegistryDoorDependencies = {
+  config: Config
+  store: Store
+  endpoints: readonly Endpoint[]
+  corridor: Corridor<Endpoint>
+  onLongBody(request: IncomingMessage): void
+  onError(error: unknown): void
+}
+
+/** The folder of the content, in the data folder. */
+const contentFolder = 'content'
+
+/** The paths of the registry. Their handler is loaded at the first request. */
+export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
+  const { config, store, endpoints, corridor, onLongBody, onError } = deps
+  const byMethod = new Map<DescMethod, Endpoint>(
+    endpoints.map((endpoint) => [endpoint.method.desc, endpoint]),
+  )
+  const endpointOf = (method: DescMethod) => {
+    const endpoint = byMethod.get(method)
+    if (!endpoint) throw new Error(`${method.parent.typeName}.${method.name} is not served`)
+    return endpoint
+  }
+  let opened: Promise<RegistryHandler> | undefined
+  const open = async () => {
+    const { openRegistry } = await import('./oci/registry.ts')
+    return openRegistry({
+      // The map has the endpoints of this corridor.
+      ...{
+        corridor: corridor as Parameters<typeof openRegistry>[0]['corridor'],
+        endpointOf,
+        onLongBody,
+        onError,
+      },
+      findRepo: (name) => store.read(() => findRepo(name)),
+      blobs: await openBlobs({ driver: 'files', folder: join(config.dataDir, contentFolder) }),
+      ...{ baseUrl: config.baseUrl, createsRepos: config.repoCreation === 'push' },
+    })
+  }
+  return {
+    isFor: isOciPath,
+    async handle(request, response, target) {
+      // If the folder cannot be opened, the next request tries again.
+      opened ??= open().catch((error: unknown) => {
+        opened = undefined
+        onError(error)
+        throw error
+      })
+      await (await opened)(request, response, target)
+    },
+  }
+}
