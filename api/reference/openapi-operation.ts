@@ -75,6 +75,7 @@ const isUidPath = ({ method, variables }: Operation) =>
  */
 const queryExamples: Record<string, string> = {
   order_by: 'create_time desc',
+  id: '', // only where the contract has an example
   descendants_of: groupUid,
   children_of: groupUid,
 }
@@ -85,7 +86,8 @@ const maxUidsInUrl = 80
 function queryExample(field: DescField, { body }: Operation): string | undefined {
   // In version 1, `order_by` is an enum, and its example of version 2 is not valid.
   if (field.enum) return undefined
-  if (field.name !== 'update_mask' || !body) return queryExamples[field.name]
+  if (field.name !== 'update_mask' || !body)
+    return (field.name in queryExamples && rulesOf(field).example) || queryExamples[field.name] || undefined
   return Object.keys(bodyExample(body) as JsonObject).join(',')
 }
 

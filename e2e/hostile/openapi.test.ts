@@ -313,6 +313,7 @@ test('the OpenAPI document states the pattern of uids wherever one is required, 
       'delete /auth/v1/delete/{id} id', // must be the caller, whatever it looks like
       'get /sts/exchange scope', // deprecated; checked together with scopes
       'get /sts/exchange identity', // may be empty, as published clients send it
+      'get /sts/exchange identityProvider', // likewise
     ],
   )
 })

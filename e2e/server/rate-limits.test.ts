@@ -262,6 +262,7 @@ describe('cost classes', () => {
       ['sign-in', 'platform.auth.Auth.Register'],
       ['sign-in', 'platform.auth.Auth.GetHeadlessSession'],
       ['read', 'platform.auth.Auth.Validate'],
+      ['write', 'platform.iam.GroupAccountAssociations.Check'],
     ])
   })
 })
