@@ -12,15 +12,17 @@ export const membersPerBatch = 1000
 export const resourcesPerBatch = 200
 
 /**
- * Deletes up to `membersPerBatch` members that meet a condition. Returns the uids of their groups and users. There may be
- * more if it has deleted this many.
+ * Deletes up to `membersPerBatch` members that meet a condition and `end`, which bounds `group_uid` from above. Returns
+ * the uids of their groups and users. There may be more if it has deleted this many.
  */
-export function* removeScimMembers(provider: string, condition: Sql): Work<Row[]> {
-  const rows = yield* all(sql`select group_uid, user_uid from scim_members where ${condition}
+export function* removeScimMembers(provider: string, condition: Sql, end = raw('true')): Work<Row[]> {
+  const rows = yield* all(sql`select group_uid, user_uid from scim_members where ${condition} and ${end}
     order by group_uid, user_uid limit ${membersPerBatch}`)
   const [group, user] = rows.at(-1) ?? []
   if (group === undefined || user === undefined) return []
-  yield sql`delete from scim_members where ${condition} and (group_uid, user_uid) <= (${group}, ${user})`
+  // Without `end`, and not as a comparison of pairs: SQLite would read all members of the provider in each batch.
+  yield sql`delete from scim_members where ${condition}
+    and group_uid <= ${group} and (group_uid < ${group} or user_uid <= ${user})`
   yield sql`update scim_settings set member_count = member_count - ${rows.length} where provider = ${provider}`
   return rows
 }
@@ -28,8 +30,8 @@ export function* removeScimMembers(provider: string, condition: Sql): Work<Row[]
 /** Deletes a batch of the SCIM data of a provider. Returns whether there may be more. */
 export function* removeScimBatch(provider: string): Work<boolean> {
   // The uids of the groups of a provider start with its own uid and a slash, which the digit 0 follows.
-  const isOfProvider = sql`group_uid > ${`${provider}/`} and group_uid < ${`${provider}0`}`
-  const members = yield* removeScimMembers(provider, isOfProvider)
+  const [start, end] = [sql`group_uid > ${`${provider}/`}`, sql`group_uid < ${`${provider}0`}`]
+  const members = yield* removeScimMembers(provider, start, end)
   if (members.length === membersPerBatch) return true
   for (const [table, count] of [
     ['scim_groups', 'group_count'],
