@@ -8,6 +8,7 @@ import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2be
 import { describeMethod, describeMethods } from '@stemma/api/method.ts'
 import type { StatusError } from '../aip/errors.ts'
 import { clientAddress } from '../http/client-address.ts'
+import type { Mount } from '../http/dispatch.ts'
 import { dispatch } from '../http/dispatch.ts'
 import type { Endpoint } from '../http/door.ts'
 import { openGrpcOnDemand } from '../http/grpc/on-demand.ts'
@@ -55,6 +56,7 @@ export type TestDoorOptions = {
   act?(call: TestCall): unknown
   /** The documents of the stream; none by default. */
   documents?(call: TestCall): AsyncGenerator<Reply, void, void>
+  mounts?: readonly Mount[]
 }
 
 export type TestCall = { method: string; envelope: Envelope; request: Message }
@@ -87,6 +89,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     authenticate = () => ({ identity: 'tester' }),
     act,
     documents = noDocuments,
+    mounts = [],
   } = options
   const rejected: TestDoor['rejected'] = []
   const onRejected = (requestId: string, error: StatusError) => void rejected.push({ requestId, error })
@@ -130,7 +133,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
       isProxy: () => false,
       now,
     },
-    onRequest: dispatch({ plainPaths, mounts: [], rest, addressOf, requestIds, isHttps }),
+    onRequest: dispatch({ plainPaths, mounts, rest, addressOf, requestIds, isHttps }),
     onHttp2: grpc.acceptSocket,
   })
   return {
