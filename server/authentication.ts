@@ -169,6 +169,10 @@ export function peopleOf(context: WriteContext): People {
   return {
     ensure: (person) => ensurePerson(context, person),
     *ensureProvided({ person, provider, externalId }) {
+      yield* requireProvisioned(provider, externalId)
+      return yield* ensurePerson(context, person)
+    },
+    *ensureSignedIn({ person, provider, externalId }) {
       const user = yield* requireProvisioned(provider, externalId)
       const identity = yield* ensurePerson(context, person)
       if (user !== undefined) yield* linkPerson(provider, user, identity, context.now())

@@ -34,6 +34,8 @@ export function openProvisioning(deps: ProvisioningDependencies): Mount {
       onRefusal: (address, reason) => {
         if (refusals.admit(address, reason)) log.info({ address }, reason)
       },
+      onIgnoredMembers: (event) =>
+        log.warn(event, 'members of a SCIM group ignored: they are in too many groups'),
       onError: (err, requestId) => log.error({ err, requestId }, 'SCIM request failed'),
     })
   }

@@ -343,8 +343,15 @@ onEachStore('a person whom an organization provisions', (engine) => {
       ...{ displayName: 'Engineers', externalId: 'group-1', members: [member] },
     })
     const { id: byName } = await provider.expect(201, 'POST', '/Groups', { displayName: 'by name' })
+    const map = (externalGroupId: string) =>
+      callRest('POST', `${platform.url}/iam/v2beta1/externalGroupRoleMappings/${provider.uid}`, owner.token, {
+        ...{ externalGroupId, roleUid: builtInRole('viewer').uid, scope: owner.organization },
+      })
+    for (const name of names.filter((name) => name !== 'group-1')) await map(name)
     assert.deepEqual(await groupsOfAda(), [], 'the person has not signed in')
     await signIn(provider.uid, 'ada')
+    assert.deepEqual(await groupsOfAda(), [], 'the group has no mapping')
+    await map('group-1')
     assert.deepEqual(await groupsOfAda(), ['group-1'])
     await patchGroup(byName, { op: 'Add', path: 'members', value: [member] })
     assert.deepEqual(await groupsOfAda(), ['group-1', 'by name'])

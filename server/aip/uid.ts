@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { RandomBytes } from '../crypto/random.ts'
 
-const rootLength = 40
+export const rootLength = 40
 const segmentLength = 17 // with its slash
 const maxSegments = 64
 const slash = '/'.charCodeAt(0)

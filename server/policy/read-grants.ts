@@ -1,6 +1,6 @@
 // Reads the grants of a caller, in the transaction that reads the data they protect.
 import { unauthenticated } from '../aip/errors.ts'
-import { lineage } from '../aip/uid.ts'
+import { lineage, rootLength } from '../aip/uid.ts'
 import { quotasBetween } from '../store/quota.ts'
 import type { SignInCondition } from '../store/sign-ins.ts'
 import { conditionFor, fieldCountOf } from '../store/sign-ins.ts'
@@ -51,7 +51,7 @@ export function* lockGrantsAndQuotas(
   const bindings = yield sql`select ${grantText(groups)} from ${bindingsIn(groups)}
     and b.identity = ${caller.identity} /*pg for share of b */`
   const own = bindings.join()
-  const external = externalUntil ? yield* lockExternalGrants(caller.identity, time) : null
+  const external = externalUntil ? yield* lockExternalGrants(caller.identity, time, organization) : null
   const grants = grantsOf({ caller, time, groups, createTime, own, external, parse })
   return { grants, quotasOfOrganization: organization === undefined ? undefined : { organization, text } }
 }
@@ -65,8 +65,8 @@ export function* lockGrants(
 }
 
 /** Locks memberships and bindings: either may be deleted meanwhile. */
-function* lockExternalGrants(identity: string, time: number): Work<string> {
-  const rows = yield sql`select ${grantText(undefined)} from ${externalBindings}
+function* lockExternalGrants(identity: string, time: number, organization: string | undefined): Work<string> {
+  const rows = yield sql`select ${grantText(undefined)} from ${externalBindings(organization)}
     and m.identity = ${identity} and m.expire_time > ${time} /*pg for share of m, b */`
   return rows.join()
 }
@@ -110,25 +110,26 @@ function selectGrants(
 ): Sql {
   if (!signIn)
     return groups
-      ? prepared(grantsIn, [], [...groups, time, identity])
+      ? prepared(grantsIn, [], [...groups, groups[0] ?? '', time, identity])
       : prepared(allGrants, [], [time, identity])
   const condition = conditionOf(identity, signIn)
   return groups
-    ? prepared(validGrantsIn, [condition], [...groups, time, identity, ...valuesOf(signIn)])
+    ? prepared(validGrantsIn, [condition], [...groups, groups[0] ?? '', time, identity, ...valuesOf(signIn)])
     : prepared(allValidGrants, [condition], [time, identity, ...valuesOf(signIn)])
 }
 
 const allGrants = ([time, identity]: Placeholders<[number, string]>) =>
-  sql`select i.create_time, ${aggregatedGrants(undefined)}, ${aggregatedExternalGrants(time)}
+  sql`select i.create_time, ${aggregatedGrants(undefined)}, ${aggregatedExternalGrants(undefined, time)}
     from identities i where i.uid = ${identity}`
 
-type GroupsTimeAndIdentity = Placeholders<[...string[], number, string]>
+/** The groups, their organization, the time and the identity. */
+type GroupsTimeAndIdentity = Placeholders<[...string[], string, number, string]>
 
 /** The values are in the order in which the SQL uses them; otherwise `prepared` would reorder them for every call. */
 function grantsIn(values: GroupsTimeAndIdentity): Sql {
-  const groups = values.slice(0, -2)
-  const [time, identity] = values.slice(-2) as unknown as Placeholders<[number, string]> // the last two
-  return sql`select i.create_time, ${aggregatedGrants(groups)}, ${aggregatedExternalGrants(time)}
+  const groups = values.slice(0, -3)
+  const [organization, time, identity] = values.slice(-3) as unknown as Placeholders<[string, number, string]> // the last three
+  return sql`select i.create_time, ${aggregatedGrants(groups)}, ${aggregatedExternalGrants(organization, time)}
     from identities i where i.uid = ${identity}`
 }
 
@@ -141,7 +142,7 @@ const allValidGrants = (
 ): Sql => sql`${allGrants([time, identity])} and ${condition(...signIn)}`
 
 function validGrantsIn(
-  values: Placeholders<[...string[], number, string, ...SignInValues]>,
+  values: Placeholders<[...string[], string, number, string, ...SignInValues]>,
   condition: SignInCondition,
 ): Sql {
   const [otherValues, signIn] = splitSignIn(values, condition)
@@ -158,15 +159,24 @@ const aggregatedGrants = (groups: readonly Placeholder[] | undefined) =>
   sql`(select string_agg(${grantText(groups)}, ',') from ${bindingsIn(groups)} and b.identity = i.uid)`
 
 /**
- * The grants of the external groups of which an identity is a member, in all groups. Null for the many identities that
- * are in no external group: for these, it takes one comparison.
+ * The grants of the external groups of which an identity is a member, in all groups of an organization, or in all
+ * organizations. Null for the many identities that are in no external group: for these, it takes one comparison.
  */
-const aggregatedExternalGrants = (time: Placeholder) =>
+const aggregatedExternalGrants = (organization: Placeholder | undefined, time: Placeholder) =>
   sql`case when i.external_until is not null then (select string_agg(${grantText(undefined)}, ',')
-    from ${externalBindings} and m.identity = i.uid and m.expire_time > ${time}) end`
+    from ${externalBindings(organization)} and m.identity = i.uid and m.expire_time > ${time}) end`
 
-const externalBindings = raw(`external_group_members m cross join role_bindings b cross join roles r
-  where b.identity = m.external_group and r.uid = b.role`)
+/**
+ * A provider grants nothing outside of its own organization. So in one organization, a call does not read the bindings
+ * of groups that another one has made its caller a member of.
+ */
+const externalBindings = (organization: string | Placeholder | undefined) =>
+  organization === undefined
+    ? raw(externalJoin)
+    : sql`${raw(externalJoin)} and substr(m.provider, 1, ${raw(String(rootLength))}) = ${organization}`
+
+const externalJoin = `external_group_members m cross join role_bindings b cross join roles r
+  where b.identity = m.external_group and r.uid = b.role`
 
 /** One grant as text: the group of a binding, or the index of that group in `groups`; then the bits of its role. */
 const grantText = (groups: readonly unknown[] | undefined) =>
@@ -201,19 +211,20 @@ export function grantsWithRow(
   table: Table,
   form: Form,
 ): Sql {
-  if (!signIn) return prepared(grantsAndRow, [table, form], [...groups, time, uid, identity])
+  if (!signIn) return prepared(grantsAndRow, [table, form], [...groups, groups[0] ?? '', time, uid, identity])
   const condition = conditionOf(identity, signIn)
   return prepared(
     validGrantsAndRow,
     [table, form, condition],
-    [...groups, time, uid, identity, ...valuesOf(signIn)],
+    [...groups, groups[0] ?? '', time, uid, identity, ...valuesOf(signIn)],
   )
 }
 
-type GroupsTimeUidAndIdentity = Placeholders<[...string[], number, string, string]>
+/** The groups, their organization, the time, the uid of the row and the identity. */
+type GroupsTimeUidAndIdentity = Placeholders<[...string[], string, number, string, string]>
 
 function validGrantsAndRow(
-  values: Placeholders<[...string[], number, string, string, ...SignInValues]>,
+  values: Placeholders<[...string[], string, number, string, string, ...SignInValues]>,
   table: Table,
   form: Form,
   condition: SignInCondition,
@@ -223,11 +234,14 @@ function validGrantsAndRow(
   return sql`${statement} and ${condition(...signIn)}`
 }
 
+/** The last four values of GroupsTimeUidAndIdentity. */
+type LastValues = Placeholders<[string, number, string, string]>
+
 function grantsAndRow(values: GroupsTimeUidAndIdentity, table: Table, form: Form): Sql {
-  const groups = values.slice(0, -3)
-  const [time, uid, identity] = values.slice(-3) as unknown as Placeholders<[number, string, string]> // the last three
+  const groups = values.slice(0, -4)
+  const [organization, time, uid, identity] = values.slice(-4) as unknown as LastValues
   const row = sql`select ${table.rendered(form)} as rendered, update_time from ${raw(table.name)} where uid = ${uid}`
-  return sql`select i.create_time, ${aggregatedGrants(groups)}, ${aggregatedExternalGrants(time)},
+  return sql`select i.create_time, ${aggregatedGrants(groups)}, ${aggregatedExternalGrants(organization, time)},
     t.rendered, t.update_time
     from identities i left join (${row}) t on 1 = 1 where i.uid = ${identity}`
 }

@@ -7,6 +7,7 @@ export type ScimDependencies = {
   store: Store
   now(): number
   random: RandomBytes
+  onIgnoredMembers(event: { provider: string; count: number }): void
 }
 
 export type ScimRequest = {

@@ -92,8 +92,14 @@ export async function answerSearch(
   return listResponse(deps, searched, request, query)
 }
 
-const contextOf = ({ now, random }: ScimDependencies, { provider, ifMatch }: ScimRequest): ChangeContext => ({
+const contextOf = (
+  { now, random, onIgnoredMembers }: ScimDependencies,
+  { provider, ifMatch }: ScimRequest,
+): ChangeContext => ({
   ...{ provider, now, random, ifMatch },
+  onIgnoredMembers(count) {
+    if (count > 0) onIgnoredMembers({ provider, count })
+  },
 })
 
 async function get(

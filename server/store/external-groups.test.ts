@@ -7,13 +7,16 @@ import {
   addMembers,
   deleteExpiredMemberships,
   externalGroupUid,
+  makeRoom,
   neverExpires,
   removeAllMemberships,
   removeMembers,
   removeMembersOf,
+  removeMembersOfGroup,
   replaceMemberships,
   setGroupMembers,
 } from './external-groups.ts'
+import { maxMemberships } from './membership-limits.ts'
 import { raw, sql } from './sql.ts'
 import { insertRows } from './table.ts'
 import { onEach, openMigrated } from './test-stores.ts'
@@ -27,6 +30,9 @@ const [sso = '', otherSso = ''] = providers
 const people = ['c', 'd', 'e'].map(uidOf)
 const [ada = '', grace = '', edsger = ''] = people
 const stranger = uidOf('f')
+/** Each is mapped to a role, at both providers. There are more than an identity can be a member of. */
+const numbered = Array.from({ length: 150 }, (_, at) => `group ${at}`)
+const mappedGroups = ['developers', 'operators', 'owners', ...numbered]
 
 function* insertAll(): Work<void> {
   const stored = ['uid', 'parent', 'root', 'name', 'create_time', 'update_time', 'proto', 'json', 'shape']
@@ -43,6 +49,35 @@ function* insertAll(): Work<void> {
     'identities',
     stored,
     people.map((uid) => rowOf(uid, null)),
+  )
+  yield* insertMappings(stored, rowOf)
+}
+
+function* insertMappings(
+  stored: string[],
+  rowOf: (uid: string, parent: string | null) => readonly (string | number | null | Uint8Array)[],
+): Work<void> {
+  const groups = providers.flatMap((provider) =>
+    mappedGroups.map((id) => ({ provider, uid: externalGroupUid(provider, id) })),
+  )
+  const childOf = (parent: string, at: number) => `${parent}/${at.toString(16).padStart(16, '0')}`
+  yield* insertRows(
+    'identities',
+    stored,
+    groups.map(({ uid }) => rowOf(uid, null)),
+  )
+  yield* insertRows(
+    'role_bindings',
+    [...stored, 'identity', 'role'],
+    groups.map(({ uid }, at) => [...rowOf(childOf(organization, at), organization), uid, role]),
+  )
+  yield* insertRows(
+    'external_group_role_mappings',
+    [...stored, 'external_group', 'binding'],
+    groups.map(({ provider, uid }, at) => [
+      ...rowOf(childOf(provider, at), provider),
+      ...[uid, childOf(organization, at)],
+    ]),
   )
 }
 
@@ -125,6 +160,76 @@ onEach(['SQLite', 'PostgreSQL'], 'members of external groups', (testStore) => {
     assert.deepEqual(await memberships(), [`${ada} ${inSso('developers')} scim ${neverExpires}`])
   })
 
+  test('groups without a role mapping have no members', async () => {
+    await clear()
+    const ignored = await store.write(function* () {
+      const counts = [yield* replaceMemberships(sso, ada, 'sign-in', ['unmapped', 'developers'], 100)]
+      counts.push(yield* addMembers(sso, 'unmapped', [ada]))
+      counts.push(yield* setGroupMembers(sso, 'unmapped', [ada, grace]))
+      return counts
+    })
+    assert.deepEqual(ignored, [0, 0, 0])
+    assert.deepEqual(await memberships(), [`${ada} ${inSso('developers')} sign-in 100`])
+  })
+
+  test('an identity has at most 100 memberships over all providers and sources', async () => {
+    await clear()
+    const counts = await store.write(function* () {
+      const ignored = [yield* replaceMemberships(sso, ada, 'scim', numbered.slice(0, 60), neverExpires)]
+      ignored.push(yield* replaceMemberships(otherSso, ada, 'sign-in', numbered.slice(0, 30), 100))
+      ignored.push(yield* replaceMemberships(otherSso, ada, 'scim', numbered.slice(0, 30), neverExpires))
+      ignored.push(yield* addMembers(sso, 'developers', [ada, grace]))
+      // She has been a member already.
+      ignored.push(yield* addMembers(sso, 'group 0', [ada]))
+      return ignored
+    })
+    assert.deepEqual(counts, [0, 0, 20, 1, 0])
+    const all = await memberships()
+    assert.equal(all.filter((text) => text.startsWith(ada)).length, maxMemberships)
+    assert.ok(all.includes(`${grace} ${inSso('developers')} scim ${neverExpires}`))
+  })
+
+  test('a sign-in ends memberships through other providers if there is no room for its own', async () => {
+    await clear()
+    const providersOfAda = async () => {
+      const rows = await store.query(sql`select provider, source, count(*) from external_group_members
+        where identity = ${ada} group by provider, source order by provider, source`)
+      return rows.map(([provider, source, count]) => [provider === sso, source, count])
+    }
+    const enter = (groups: string[]) =>
+      store.write(function* () {
+        yield* makeRoom(sso, ada, 'sign-in', groups)
+        return yield* replaceMemberships(sso, ada, 'sign-in', groups, 100)
+      })
+    await store.write(function* () {
+      yield* replaceMemberships(otherSso, ada, 'scim', numbered.slice(0, 80), neverExpires)
+      yield* replaceMemberships(sso, ada, 'scim', ['developers'], neverExpires)
+    })
+    assert.equal(await enter(numbered.slice(0, 19)), 0)
+    assert.deepEqual(await providersOfAda(), [
+      [true, 'scim', 1],
+      [true, 'sign-in', 19],
+      [false, 'scim', 80],
+    ])
+    assert.equal(await enter(numbered.slice(0, 20)), 0)
+    assert.deepEqual(await providersOfAda(), [
+      [true, 'scim', 1],
+      [true, 'sign-in', 20],
+    ])
+    assert.equal(await enter(numbered), 51)
+    await memberships()
+  })
+
+  test('the members of one group can be deleted, whoever named them', async () => {
+    await clear()
+    await store.write(function* () {
+      yield* addMembers(sso, 'developers', [ada, grace])
+      yield* replaceMemberships(sso, ada, 'sign-in', ['developers', 'owners'], 100)
+      yield* removeMembersOfGroup(inSso('developers'))
+    })
+    assert.deepEqual(await memberships(), [`${ada} ${inSso('owners')} sign-in 100`])
+  })
+
   test('expired memberships are deleted in batches', async () => {
     await clear()
     await store.write(function* () {
@@ -198,7 +303,7 @@ onEach(['SQLite', 'PostgreSQL'], 'members of external groups', (testStore) => {
           } else if ('group' in change) {
             const { kind, people: changed } = change
             const apply = { set: setGroupMembers, add: addMembers, remove: removeMembers }[kind]
-            await store.write(() => apply?.(provider, change.group, changed) as Work<void>)
+            await store.write(() => apply?.(provider, change.group, changed) as Work<number>)
             const group = externalGroupUid(provider, change.group)
             model = model.filter((entry) => {
               const isOfGroup = entry.group === group && entry.source === 'scim'

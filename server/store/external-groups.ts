@@ -1,7 +1,9 @@
 // The members of external groups, which are groups of people that an identity provider knows. A membership comes from a
 // sign-in, whose id token named the group, or from SCIM, by which the provider sends its groups. Members have the roles
-// to which the external group is bound; see server/policy/read-grants.ts.
+// to which the external group is bound; see server/policy/read-grants.ts. Their number is bounded; see
+// membership-limits.ts.
 import { createHash } from 'node:crypto'
+import { countMemberships, isMapped, mappedAmong, maxMemberships, withRoom } from './membership-limits.ts'
 import type { Sql } from './sql.ts'
 import { among, bulkInsert, raw, sql } from './sql.ts'
 import type { Work } from './work.ts'
@@ -25,6 +27,9 @@ export const externalGroupUid = (provider: string, groupId: string): string =>
     .digest('hex')
     .slice(0, 40)
 
+const uidsOf = (provider: string, groupIds: readonly string[]): string[] =>
+  [...new Set(groupIds)].map((id) => externalGroupUid(provider, id))
+
 /**
  * A subquery with the uids by which roles are bound to these identities: their own uids, and those of the external
  * groups of which one of them is a member at this time.
@@ -33,48 +38,78 @@ export const principalsOf = (identities: readonly string[], time: number): Sql =
   sql`(select uid from identities where uid in ${among(identities)} union all
     select external_group from external_group_members where identity in ${among(identities)} and expire_time > ${time})`
 
-/** Replaces the memberships that an identity has in the groups of one provider, from one source. */
+/**
+ * Replaces the memberships that an identity has in the groups of one provider, from one source. Returns the number of
+ * memberships above the limit, which are not stored: the last ones of `groupIds`.
+ */
 export function* replaceMemberships(
   provider: string,
   identity: string,
   source: MembershipSource,
   groupIds: readonly string[],
   expireTime: number,
-): Work<void> {
+): Work<number> {
   const existing = yield* lockIdentities([identity])
-  if (existing.length === 0) return
+  if (existing.length === 0) return 0
   yield sql`delete from external_group_members
     where identity = ${identity} and provider = ${provider} and source = ${source}`
-  const groups = [...new Set(groupIds)].map((id) => externalGroupUid(provider, id))
-  const rows = groups.map((group) => [identity, group, source, provider, expireTime])
+  const groups = yield* mappedAmong(provider, uidsOf(provider, groupIds))
+  const stored = yield* countMemberships(sql`identity = ${identity}`)
+  const kept = groups.slice(0, Math.max(0, maxMemberships - stored))
+  const rows = kept.map((group) => [identity, group, source, provider, expireTime])
   yield* insertMembers(provider, rows)
   yield* updateExpiry(existing)
+  return groups.length - kept.length
 }
 
-/** Makes exactly these identities the members of a group that SCIM sends. */
+/**
+ * Ends the memberships through other providers, if the person would exceed the limit as a member of these groups as
+ * well. For a sign-in in the browser: a provider that has used up the limit must not keep the person from the groups of
+ * the provider that they choose. Must be followed by `replaceMemberships` with the same groups.
+ */
+export function* makeRoom(
+  provider: string,
+  identity: string,
+  source: MembershipSource,
+  groupIds: readonly string[],
+): Work<void> {
+  yield* lockIdentities([identity])
+  const remaining = yield* countMemberships(
+    sql`identity = ${identity} and not (provider = ${provider} and source = ${source})`,
+  )
+  const { length: wanted } = yield* mappedAmong(provider, uidsOf(provider, groupIds))
+  if (remaining + wanted > maxMemberships)
+    yield sql`delete from external_group_members where identity = ${identity} and provider <> ${provider}`
+}
+
+/** Makes exactly these identities the members of a group that SCIM sends. Returns how many exceed their limit. */
 export function* setGroupMembers(
   provider: string,
   groupId: string,
   identities: readonly string[],
-): Work<void> {
+): Work<number> {
   const group = externalGroupUid(provider, groupId)
   const rows = yield* all(
     sql`select identity from external_group_members where external_group = ${group} and source = ${scim}`,
   )
   const wanted = new Set(identities)
   const current = new Set(rows.map(([identity]) => identity as string))
-  yield* changeMembers(provider, group, {
+  return yield* changeMembers(provider, group, {
     added: [...wanted.difference(current)],
     removed: [...current.difference(wanted)],
   })
 }
 
-/** Adds members to a group that SCIM sends. */
-export const addMembers = (provider: string, groupId: string, identities: readonly string[]): Work<void> =>
+/** Adds members to a group that SCIM sends. Returns how many exceed their limit and are not stored. */
+export const addMembers = (provider: string, groupId: string, identities: readonly string[]): Work<number> =>
   changeMembers(provider, externalGroupUid(provider, groupId), { added: identities, removed: [] })
 
 /** Removes members from a group that SCIM sends. */
-export const removeMembers = (provider: string, groupId: string, identities: readonly string[]): Work<void> =>
+export const removeMembers = (
+  provider: string,
+  groupId: string,
+  identities: readonly string[],
+): Work<number> =>
   changeMembers(provider, externalGroupUid(provider, groupId), { added: [], removed: identities })
 
 /** Deletes all memberships that an identity has in the groups of one provider, such as those of a deactivated person. */
@@ -85,15 +120,21 @@ export function* removeAllMemberships(provider: string, identity: string): Work<
 }
 
 /** Deletes a batch of the memberships in the groups of a provider. Returns whether there may be more. */
-export function* removeMembersOf(provider: string): Work<boolean> {
+export const removeMembersOf = (provider: string): Work<boolean> => removeBatch(sql`provider = ${provider}`)
+
+/** Deletes a batch of the memberships in an external group, from both sources. Returns whether there may be more. */
+export const removeMembersOfGroup = (group: string): Work<boolean> =>
+  removeBatch(sql`external_group = ${group}`)
+
+function* removeBatch(condition: Sql): Work<boolean> {
   const rows = yield* all(
-    sql`select identity from external_group_members where provider = ${provider} limit ${batchSize}`,
+    sql`select identity from external_group_members where ${condition} limit ${batchSize}`,
   )
   if (rows.length === 0) return false
   const existing = yield* lockIdentities(rows.map(([identity]) => identity as string))
   yield sql`delete from external_group_members where (identity, external_group, source) in
     (select identity, external_group, source from external_group_members
-      where provider = ${provider} and identity in ${among(existing)} limit ${batchSize})`
+      where ${condition} and identity in ${among(existing)} limit ${batchSize})`
   yield* updateExpiry(existing)
   return rows.length === batchSize
 }
@@ -114,15 +155,20 @@ const scim: MembershipSource = 'scim'
 
 type MemberChange = { added: readonly string[]; removed: readonly string[] }
 
-function* changeMembers(provider: string, group: string, { added, removed }: MemberChange): Work<void> {
+/** Returns how many of the added exceed their limit. */
+function* changeMembers(provider: string, group: string, { added, removed }: MemberChange): Work<number> {
   const existing = yield* lockIdentities([...added, ...removed])
   for (const batch of batches(removed))
     yield sql`delete from external_group_members
       where identity in ${among(batch)} and external_group = ${group} and source = ${scim}`
-  const members = [...new Set(added).intersection(new Set(existing))]
+  const isAdding = added.length > 0 && (yield* isMapped(group))
+  const candidates = isAdding ? [...new Set(added).intersection(new Set(existing))] : []
+  const members: string[] = []
+  for (const batch of batches(candidates)) members.push(...(yield* withRoom(batch, group)))
   const rows = members.map((identity) => [identity, group, scim, provider, neverExpires])
   yield* insertMembers(provider, rows)
   yield* updateExpiry(existing)
+  return candidates.length - members.length
 }
 
 const batchSize = 500
@@ -161,6 +207,7 @@ function* insertMembers(provider: string, rows: readonly (readonly (string | num
   )
 }
 
+/** Reads all memberships of each identity: at most `maxMemberships`. */
 function* updateExpiry(identities: readonly string[]): Work<void> {
   for (const batch of batches(identities))
     yield sql`update identities set external_until =

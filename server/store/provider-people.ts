@@ -15,6 +15,6 @@ export function* separatePeople(provider: string, second: number): Work<void> {
       when provider_sign_outs.second > excluded.second then provider_sign_outs.second else excluded.second end`
   yield sql`delete from sign_in_states where provider = ${provider}`
   yield sql`delete from refresh_tokens where provider = ${provider}`
-  yield* removeMembersOf(provider)
+  while (yield* removeMembersOf(provider));
   yield sql`update scim_users set identity = null where provider = ${provider} and identity is not null`
 }

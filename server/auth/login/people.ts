@@ -16,7 +16,7 @@ export type AuthenticatedPerson = {
   provider?: string | undefined
 }
 
-/** A person who has signed in through an identity provider. `externalId` names them in SCIM. */
+/** A person whom a token of an identity provider names. `externalId` names them in SCIM. */
 export type ProvidedPerson = { person: Person; provider: string; externalId: string }
 
 /** Functions of resources that sign-in uses. They are passed in, because this room must not import resources. */
@@ -24,10 +24,15 @@ export type People = {
   /** The uid of a person's identity, which is created if it does not exist. */
   ensure(person: Person): Work<string>
   /**
-   * Like `ensure`, for a person who signs in through an identity provider. Throws if the provider has deactivated them
-   * by SCIM, or provisions people by SCIM and has not provisioned them.
+   * Like `ensure`, for a person who presents a token of an identity provider. Throws if the provider has deactivated
+   * them by SCIM, or provisions people by SCIM and has not provisioned them.
    */
   ensureProvided(person: ProvidedPerson): Work<string>
+  /**
+   * Like `ensureProvided`, for a person who signs in through the provider in the browser. They thereby consent to the
+   * SCIM groups of the provider and become a member of them.
+   */
+  ensureSignedIn(person: ProvidedPerson): Work<string>
   /**
    * Binds a person to the default role of an identity provider, unless they had a default role in its group before: a
    * deleted binding is not created again.
@@ -35,9 +40,10 @@ export type People = {
   grantDefaultRole(provider: string, identity: string): Work<void>
   /**
    * Makes a person a member of these groups of an identity provider, for as long as an access token is valid, and ends
-   * memberships from earlier sign-ins with the same provider.
+   * memberships from earlier sign-ins with the same provider. Returns the number of memberships above the limit, which
+   * were not stored.
    */
-  replaceGroups(provider: string, identity: string, groupIds: readonly string[]): Work<void>
+  replaceGroups(provider: string, identity: string, groupIds: readonly string[]): Work<number>
   acceptInvite(code: string, person: AuthenticatedPerson): Work<{ group: string; role: string }>
   /** Creates an organization and makes an identity its owner; returns its uid. */
   createOrganization(name: string, owner: string): Work<string>

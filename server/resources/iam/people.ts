@@ -6,10 +6,10 @@ import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { lineage, parentOf, userUid } from '../../aip/uid.ts'
 import { hasRoom } from '../../limits/quota/insert-within-limits.ts'
-import { externalGroupUid, replaceMemberships } from '../../store/external-groups.ts'
+import { makeRoom, replaceMemberships } from '../../store/external-groups.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
-import { all, first } from '../../store/work.ts'
+import { first } from '../../store/work.ts'
 import type { WriteAccess } from '../../store/write-access.ts'
 import type { Person } from '../../wire/person.ts'
 import { createEntry } from '../create.ts'
@@ -88,19 +88,15 @@ export function* grantDefaultRole(context: WriteContext, provider: string, ident
 }
 
 /**
- * Replaces the memberships of a person by the groups that a sign-in names. Only groups with a role mapping are stored:
- * providers may name hundreds of others.
+ * Replaces the memberships of a person by the groups that a sign-in names. Returns the number of memberships above the
+ * limit, which are not stored.
  */
 export function* replaceGroups(
   provider: string,
   identity: string,
   groupIds: readonly string[],
   expireTime: number,
-): Work<void> {
-  const rows = yield* all(
-    sql`select distinct external_group from external_group_role_mappings where parent = ${provider}`,
-  )
-  const mapped = new Set(rows.map(([group]) => group))
-  const members = groupIds.filter((id) => mapped.has(externalGroupUid(provider, id)))
-  yield* replaceMemberships(provider, identity, 'sign-in', members, expireTime)
+): Work<number> {
+  yield* makeRoom(provider, identity, 'sign-in', groupIds)
+  return yield* replaceMemberships(provider, identity, 'sign-in', groupIds, expireTime)
 }

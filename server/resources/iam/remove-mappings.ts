@@ -1,6 +1,9 @@
 // Deletes external group role mappings, with their role bindings, and protects these bindings from other changes.
 import { failedPrecondition } from '../../aip/errors.ts'
 import { parentOf } from '../../aip/uid.ts'
+import { removeMembersOfGroup } from '../../store/external-groups.ts'
+import { isMapped } from '../../store/membership-limits.ts'
+import { lockScimSettings } from '../../store/scim-settings.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { all, first } from '../../store/work.ts'
@@ -18,20 +21,33 @@ export function* lockProvider(uid: string): Work<boolean> {
   return row !== undefined
 }
 
-/** Deletes a mapping and its role binding; with the last mapping of an external group also the row of the group. */
-export function* removeMapping(access: WriteAccess, uid: string): Work<void> {
+/**
+ * Deletes a mapping and its role binding; with the last mapping of an external group also the row of the group. Returns
+ * the uid of this group: its members remain, without any role.
+ */
+export function* removeMapping(access: WriteAccess, uid: string): Work<string | undefined> {
   yield* lockProvider(parentOf(uid))
   const row = yield* first(
     sql`select external_group, binding from external_group_role_mappings where uid = ${uid}`,
   )
-  if (!row) return
+  if (!row) return undefined
   const [group, binding] = row as [string, string]
   yield* removeEntry(access, externalGroupRoleMappings, uid)
   yield* removeEntry(access, roleBindings, binding)
   const other = yield* first(
     sql`select uid from external_group_role_mappings where external_group = ${group} limit 1`,
   )
-  if (!other) yield* removeEntry(access, identities, group)
+  if (other) return undefined
+  yield* removeEntry(access, identities, group)
+  return group
+}
+
+/** Deletes a batch of the members of an external group, unless it is mapped again. Returns whether there may be more. */
+export function* removeUnmappedMembers(provider: string, group: string): Work<boolean> {
+  yield* lockProvider(provider)
+  // A SCIM request that has found the mapping may be adding members.
+  yield* lockScimSettings(provider)
+  return !(yield* isMapped(group)) && (yield* removeMembersOfGroup(group))
 }
 
 /** Each is deleted with several statements. */

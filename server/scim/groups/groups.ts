@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { newChildUid } from '../../aip/uid.ts'
 import { membersPerBatch, removeScimMembers } from '../../store/remove-scim-data.ts'
+import { setMembersFromScim } from '../../store/scim-memberships.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import type { ChangeContext } from '../change-context.ts'
@@ -15,10 +16,11 @@ import type { Resource } from '../schema/schema.ts'
 import type { Stored } from '../stored.ts'
 import { countChange, countDeleted, countNew, findStored, idOf, lockProvider } from '../stored.ts'
 import { changedMembers, differenceOf, idsOf, readMembers, writeMembers } from './members.ts'
-import { changeMemberships, resetMemberships } from './memberships.ts'
+import { changeMemberships } from './memberships.ts'
 import { requireUniqueGroup, storedGroups, valuesOf } from './stored-groups.ts'
 
-export function* createGroup({ provider, now, random }: ChangeContext, body: Resource): Work<Stored> {
+export function* createGroup(context: ChangeContext, body: Resource): Work<Stored> {
+  const { provider, now, random } = context
   const resource = normalizeResource(groupType, body)
   const [values, members] = [valuesOf(resource), new Set(idsOf(resource.members))]
   yield* countNew(storedGroups, provider, values.json)
@@ -30,7 +32,7 @@ export function* createGroup({ provider, now, random }: ChangeContext, body: Res
     values (${uid}, ${provider}, ${displayName}, ${externalId}, ${mappingId}, ${time}, ${time}, 1, ${json})`
   const difference = differenceOf(new Set(), members)
   yield* writeMembers(provider, uid, difference, members.size)
-  yield* changeMemberships(provider, mappingId, difference)
+  context.onIgnoredMembers(yield* changeMemberships(provider, mappingId, difference))
   return { uid, createTime: time, updateTime: time, version: 1, resource: JSON.parse(json) as Resource }
 }
 
@@ -76,8 +78,11 @@ function* changeGroup(context: ChangeContext, id: string, change: GroupChange): 
   yield sql`update scim_groups set display_name = ${displayName}, external_id = ${externalId},
     mapping_id = ${mappingId}, update_time = ${updateTime}, version = ${version}, json = ${json} where uid = ${uid}`
   const previousId = valuesOf(stored.resource).mappingId
-  if (previousId === mappingId) yield* changeMemberships(provider, mappingId, difference)
-  else for (const changed of [previousId, mappingId]) yield* resetMemberships(provider, changed)
+  if (previousId === mappingId)
+    context.onIgnoredMembers(yield* changeMemberships(provider, mappingId, difference))
+  else
+    for (const changed of [previousId, mappingId])
+      context.onIgnoredMembers(yield* setMembersFromScim(provider, changed))
   return { uid, createTime, updateTime, version, resource: JSON.parse(json) as Resource }
 }
 

@@ -1,13 +1,13 @@
 // Feeds the members of SCIM groups to external groups, whose members get the mapped roles. The id of a SCIM group there
-// is its externalId or, without one, its displayName. Only active people who have signed in through the provider are
-// members: nobody gets roles without having joined.
+// is its externalId or, without one, its displayName. Only active people who have signed in through the provider in the
+// browser are members: nobody gets roles without having joined.
 import {
   addMembers,
+  makeRoom,
   neverExpires,
   removeAllMemberships,
   removeMembers,
   replaceMemberships,
-  setGroupMembers,
 } from '../../store/external-groups.ts'
 import { among, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
@@ -16,38 +16,40 @@ import type { MemberDifference } from './members.ts'
 
 /** Gives a person the memberships of their SCIM user. */
 export function* grantMemberships(provider: string, user: string, identity: string): Work<void> {
-  const rows =
-    yield* all(sql`select g.mapping_id from scim_members m join scim_groups g on g.uid = m.group_uid
-    where m.user_uid = ${user}`)
-  const ids = rows.map(([id]) => id as string)
+  const ids = yield* mappedGroupsOf(provider, user)
   yield* replaceMemberships(provider, identity, 'scim', ids, neverExpires)
+}
+
+/** Like `grantMemberships`, for a person who signs in: memberships through other providers make room for these. */
+export function* joinGroups(provider: string, user: string, identity: string): Work<void> {
+  const ids = yield* mappedGroupsOf(provider, user)
+  yield* makeRoom(provider, identity, 'scim', ids)
+  yield* replaceMemberships(provider, identity, 'scim', ids, neverExpires)
+}
+
+/** The ids of those groups of a user that have a role mapping. The row of an external group has its id as name. */
+function* mappedGroupsOf(provider: string, user: string): Work<string[]> {
+  const rows =
+    yield* all(sql`select distinct g.mapping_id from scim_members m join scim_groups g on g.uid = m.group_uid
+    where m.user_uid = ${user} and g.mapping_id in (select e.name from external_group_role_mappings x
+      join identities e on e.uid = x.external_group where x.parent = ${provider})`)
+  return rows.map(([id]) => id as string)
 }
 
 /** Ends all memberships of a deactivated person. */
 export const revokeMemberships = (provider: string, identity: string): Work<void> =>
   removeAllMemberships(provider, identity)
 
-/** After members of one group were added and removed. */
+/** After members of one group were added and removed. Returns how many new members exceed their limit of groups. */
 export function* changeMemberships(
   provider: string,
   mappingId: string,
   { added, removed }: MemberDifference,
-): Work<void> {
+): Work<number> {
   const uidsOf = (ids: readonly string[]) => ids.map((id) => `${provider}/${id}`)
-  yield* addMembers(provider, mappingId, yield* peopleOf(uidsOf(added)))
+  const ignored = yield* addMembers(provider, mappingId, yield* peopleOf(uidsOf(added)))
   yield* removeMembers(provider, mappingId, yield* peopleOf(uidsOf(removed), mappingId))
-}
-
-/** After a group was deleted, or got another id: makes the members of all groups with this id its members. */
-export function* resetMemberships(provider: string, mappingId: string): Work<void> {
-  const rows = yield* all(sql`select distinct u.identity from scim_groups g
-    join scim_members m on m.group_uid = g.uid join scim_users u on u.uid = m.user_uid
-    where g.provider = ${provider} and g.mapping_id = ${mappingId} and u.is_active = 1 and u.identity is not null`)
-  yield* setGroupMembers(
-    provider,
-    mappingId,
-    rows.map(([identity]) => identity as string),
-  )
+  return ignored
 }
 
 const uidsPerStatement = 500

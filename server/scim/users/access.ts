@@ -16,7 +16,7 @@ import { lockScimSettings } from '../../store/scim-settings.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
-import { grantMemberships, revokeMemberships } from '../groups/memberships.ts'
+import { grantMemberships, joinGroups, revokeMemberships } from '../groups/memberships.ts'
 
 /** `identity` is the person of a user, null until they have signed in through the provider. */
 export type UserAccess = { externalId: string | null; isActive: boolean; identity: string | null }
@@ -97,13 +97,16 @@ export function* requireProvisioned(provider: string, externalId: string): Work<
   return row?.[0] as string | undefined
 }
 
-/** Records who the person of a user is, after `requireProvisioned` has returned the user. */
+/**
+ * Records who the person of a user is, after `requireProvisioned` has returned the user, and gives them its groups. Only
+ * for a sign-in in the browser: it shows that the person consents.
+ */
 export function* linkPerson(provider: string, user: string, identity: string, now: number): Work<void> {
   const row = yield* first(sql`select identity from scim_users where uid = ${user}`)
   const previous = row?.[0] as string | null
-  if (previous === identity) return
   // The issuer of the provider was changed, so the same user is another person now.
-  if (previous) yield* endAccess(provider, { externalId: null, identity: previous }, now)
-  yield sql`update scim_users set identity = ${identity} where uid = ${user}`
-  yield* grantMemberships(provider, user, identity)
+  if (previous && previous !== identity)
+    yield* endAccess(provider, { externalId: null, identity: previous }, now)
+  if (previous !== identity) yield sql`update scim_users set identity = ${identity} where uid = ${user}`
+  yield* joinGroups(provider, user, identity)
 }

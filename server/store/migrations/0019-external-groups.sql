@@ -21,8 +21,7 @@ create index external_group_role_mappings_by_parent_create_time on external_grou
 create index external_group_role_mappings_by_external_group on external_group_role_mappings (external_group);
 create unique index external_group_role_mappings_by_binding on external_group_role_mappings (binding);
 
--- The members of external groups. `source` tells who named them: `sign-in` or `scim`. An external group without a
--- mapping may have members.
+-- The members of external groups that have a mapping. `source` tells who named them: `sign-in` or `scim`.
 create table external_group_members (
   identity text /*pg collate "C" */ not null references identities (uid) on delete cascade,
   external_group text /*pg collate "C" */ not null,

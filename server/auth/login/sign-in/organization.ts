@@ -66,9 +66,10 @@ export async function returnFromOrganization(
     if (!isKnown && parameterOf(interaction, 'skip_registration') === 'true')
       return await refuseSignIn(deps, request, notRegistered, 'there is no account, and none may be created')
     return await finishSignIn(deps, request, interaction, 'fed', function* () {
-      const identity = yield* people.ensureProvided(provided)
+      const identity = yield* people.ensureSignedIn(provided)
       yield* people.grantDefaultRole(provider, identity)
-      yield* people.replaceGroups(provider, identity, claimed.groups)
+      const count = yield* people.replaceGroups(provider, identity, claimed.groups)
+      if (count > 0) deps.onIgnoredGroups({ provider, count })
       return { identity, email: person.email, provider }
     })
   } catch (error) {

@@ -12,6 +12,8 @@ import type { WriteGrants } from '../../../policy/admit.ts'
 import { lockGrants } from '../../../policy/read-grants.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { externalGroupUid } from '../../../store/external-groups.ts'
+import { setMembersFromScim } from '../../../store/scim-memberships.ts'
+import { lockScimSettings } from '../../../store/scim-settings.ts'
 import { sql } from '../../../store/sql.ts'
 import { readTally } from '../../../store/tally.ts'
 import type { Work } from '../../../store/work.ts'
@@ -27,8 +29,14 @@ import { lockProvider } from '../remove-mappings.ts'
 import { roleBindings } from '../role-bindings/table.ts'
 import { externalGroupRoleMappings } from './table.ts'
 
-/** The roles that one provider can give a person. A list reads all grants of its caller, so this bounds its time. */
+/** Bounds the time of a sign-in, which reads all mappings of its provider. */
 const maxMappings = 1000
+
+/**
+ * A list reads all grants of its caller. An identity is a member of at most 100 external groups (`maxMemberships`), so
+ * these give it at most 2000 roles.
+ */
+const maxMappingsOfGroup = 20
 
 const conflict = 'the external group has this role in this group already'
 
@@ -41,15 +49,16 @@ export function* createMapping(
   const draft = draftOf(ExternalGroupRoleMappingSchema, resourceIn(externalGroupRoleMappings, call))
   if (!(yield* lockProvider(provider))) throw notFound(externalGroupRoleMappings.parentType, provider)
   yield* requireAllowed(grants, provider, draft)
-  yield* requireBelowLimit(provider)
+  yield* requireBelowLimits(provider, draft.externalGroupId)
   const { now, random } = deps
   const context = { now, random, access: grants }
   const uid = newChildUid(provider, now(), random)
   draft.identityProviderUid = provider
-  const group = yield* ensureExternalGroup(context, provider, draft.externalGroupId)
+  const { group, isNew } = yield* ensureExternalGroup(context, provider, draft.externalGroupId)
   const binding = yield* bindGroup(context, group, uid, draft)
   const columns = { external_group: group, binding }
   yield* createIn(grants, provider, externalGroupRoleMappings, draft, { uid, now: now(), columns })
+  if (isNew) yield* addScimMembers(provider, draft.externalGroupId)
   return yield* readReply(externalGroupRoleMappings, uid, call.form, grants)
 }
 
@@ -73,22 +82,36 @@ function* requireAllowed(
   yield* requireDelegable(yield* lockGrants(grants, scope), scope, roleUid, 'role_uid')
 }
 
-function* requireBelowLimit(provider: string): Work<void> {
+/** Without a mapping, the external group had no members. */
+function* addScimMembers(provider: string, groupId: string): Work<void> {
+  // Waits for SCIM requests that have not found the mapping. Later ones find it.
+  yield* lockScimSettings(provider)
+  yield* setMembersFromScim(provider, groupId)
+}
+
+function* requireBelowLimits(provider: string, groupId: string): Work<void> {
   const { children = 0 } =
     (yield* readTally(externalGroupRoleMappings.table.name, [provider])).get(provider) ?? {}
-  if (children < maxMappings) return
-  throw failedPrecondition(
-    'TOO_MANY_MAPPINGS',
-    `an identity provider can have at most ${maxMappings} external group role mappings; delete some of them`,
-  )
+  if (children >= maxMappings)
+    throw tooMany(
+      `an identity provider can have at most ${maxMappings} external group role mappings; delete some of them`,
+    )
+  const row = yield* first(sql`select count(*) from external_group_role_mappings
+    where external_group = ${externalGroupUid(provider, groupId)}`)
+  if ((row?.[0] as number) >= maxMappingsOfGroup)
+    throw tooMany(
+      `an external group can have at most ${maxMappingsOfGroup} role mappings; delete some of them, or map it once in a group above`,
+    )
 }
+
+const tooMany = (message: string) => failedPrecondition('TOO_MANY_MAPPINGS', message)
 
 /** Creates the row of an external group, to which its roles are bound, with its first mapping. */
 function* ensureExternalGroup(
   { access, now }: WriteContext,
   provider: string,
   groupId: string,
-): Work<string> {
+): Work<{ group: string; isNew: boolean }> {
   const uid = externalGroupUid(provider, groupId)
   const existing = yield* first(sql`select uid from identities where uid = ${uid}`)
   const description = 'external group'
@@ -97,7 +120,7 @@ function* ensureExternalGroup(
       uid,
       now: now(),
     })
-  return uid
+  return { group: uid, isNew: !existing }
 }
 
 /** Binds an external group to the role of its mapping, whose uid is `mappingUid`. */

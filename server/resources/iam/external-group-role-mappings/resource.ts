@@ -25,7 +25,7 @@ import { getResource } from '../../get.ts'
 import { messageOf } from '../../kind.ts'
 import { listResources } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
-import { lockProvider, removeMapping } from '../remove-mappings.ts'
+import { lockProvider, removeMapping, removeUnmappedMembers } from '../remove-mappings.ts'
 import { createMapping } from './create-mapping.ts'
 import { externalGroupRoleMappings } from './table.ts'
 
@@ -40,21 +40,50 @@ function externalGroupRoleMappingsMethods(deps: Dependencies) {
     createExternalGroupRoleMapping: (call: Call<CreateExternalGroupRoleMappingRequest>) =>
       createOnce(deps, call, (grants) => createMapping(deps, call, grants)),
 
-    deleteExternalGroupRoleMapping: (call: Call) =>
-      deleteResource(deps, externalGroupRoleMappings, call, { isIdempotent: true, remove: removeMapping }),
+    async deleteExternalGroupRoleMapping(call: Call) {
+      let unmapped: string | undefined
+      const reply = await deleteResource(deps, externalGroupRoleMappings, call, {
+        isIdempotent: true,
+        *remove(access, uid) {
+          unmapped = yield* removeMapping(access, uid)
+        },
+      })
+      if (unmapped !== undefined) await removeMembers(deps, call, parentOf(call.demand.scope), [unmapped])
+      return reply
+    },
 
-    batchDeleteExternalGroupRoleMappings: (call: Call<BatchDeleteExternalGroupRoleMappingsRequest>) =>
-      store.write(function* () {
+    async batchDeleteExternalGroupRoleMappings(call: Call<BatchDeleteExternalGroupRoleMappingsRequest>) {
+      const unmapped: (string | undefined)[] = []
+      const reply = await store.write(function* () {
         const access = yield* admitToWrite(call.demand)
         const { parent, names } = call.request
         requireChildren(parent, names)
         yield* lockProvider(parent)
         const deleted = yield* findMappings(names)
-        for (const { uid } of deleted) yield* removeMapping(access, uid)
+        for (const { uid } of deleted) unmapped.push(yield* removeMapping(access, uid))
         const response = create(BatchDeleteResponseSchema, { parent, externalGroupRoleMappings: deleted })
         return messageReply(BatchDeleteResponseSchema, response)
-      }, call.deadline),
+      }, call.deadline)
+      const groups = unmapped.filter((group) => group !== undefined)
+      await removeMembers(deps, call, call.request.parent, groups)
+      return reply
+    },
   }
+}
+
+/**
+ * Deletes the members of groups whose last mapping was deleted, in transactions of their own, because there may be many.
+ * If the call is interrupted, some remain. They have no role, and count for the limits of their identities until the
+ * provider is deleted, or the group is mapped again.
+ */
+async function removeMembers(
+  { store }: Dependencies,
+  { deadline }: Pick<Call, 'deadline'>,
+  provider: string,
+  groups: readonly string[],
+): Promise<void> {
+  for (const group of groups)
+    while (await store.write(() => removeUnmappedMembers(provider, group), deadline));
 }
 
 export const externalGroupRoleMappingsResource = defineResource({

@@ -1,0 +1,191 @@
+// A tenant makes a stranger a member of many SCIM groups, so that every call of that person reads them.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import { Code } from '../../server/aip/code.ts'
+import { userUid } from '../../server/aip/uid.ts'
+import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import { parseGrants } from '../../server/policy/grants.ts'
+import { lockGrantsAndQuotas, readGrants } from '../../server/policy/read-grants.ts'
+import { linkPerson } from '../../server/scim/users/access.ts'
+import { maxMemberships } from '../../server/store/membership-limits.ts'
+import { sql } from '../../server/store/sql.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { TestIdentity } from '../../server/testing/identities.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import type { ScimProvider } from '../scim/scim-platform.ts'
+import { addScimProvider } from '../scim/scim-platform.ts'
+import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
+import { startIssuer } from '../sign-in/foreign-issuer.ts'
+import { callRest } from '../sign-in/organizations.ts'
+
+const { exchange } = SecurityTokenService.method
+const { register } = Auth.method
+const { getGroup } = GroupsService.method
+
+onEachStore('a tenant with SCIM groups', (engine) => {
+  let issuer: ForeignIssuer
+  let platform: Platform
+  let doors: Door[]
+  let evil: TestIdentity
+  let providers: ScimProvider[]
+  before(async () => {
+    issuer = await startIssuer('ES256')
+    platform = await startPlatform(engine, ['--trusted-issuers', issuer.issuer])
+    doors = [restDoor(platform.url), grpcDoor(platform.url)]
+    evil = await platform.addOrganization('evil')
+    providers = []
+    for (const clientId of ['client-of-evil', 'second-client'])
+      providers.push(await addScimProvider(platform, evil, { issuer: issuer.issuer, clientId }))
+  })
+  after(async () => {
+    for (const door of doors) door.close()
+    await platform.stop()
+    await issuer.close()
+  })
+
+  const providerAt = (at: number) => providers[at] as ScimProvider
+
+  const addUser = ({ expect }: ScimProvider, externalId: string): Promise<JsonObject> =>
+    expect(201, 'POST', '/Users', { userName: externalId, externalId })
+
+  const addGroups = async ({ expect }: ScimProvider, names: readonly string[], { id }: JsonObject) => {
+    for (const displayName of names)
+      await expect(201, 'POST', '/Groups', { displayName, members: [{ value: id }] })
+  }
+
+  const map = (provider: ScimProvider, externalGroupId: string, scope = evil.organization) =>
+    callRest('POST', `${platform.url}/iam/v2beta1/externalGroupRoleMappings/${provider.uid}`, evil.token, {
+      ...{ externalGroupId, roleUid: builtInRole('viewer').uid, scope },
+    })
+
+  /** The effect of a sign-in through the provider in the browser. */
+  const signIn = ({ uid }: ScimProvider, { id }: JsonObject, identity: string) =>
+    platform.store.write(() => linkPerson(uid, `${uid}/${id}`, identity, Date.now()))
+
+  /** The number of memberships of a person, and whether calls look for them. */
+  async function membershipsOf(identity: string): Promise<[count: unknown, isMember: boolean]> {
+    const [row] =
+      await platform.store.query(sql`select (select count(*) from external_group_members m where m.identity = i.uid), external_until
+      from identities i where uid = ${identity}`)
+    return [row?.[0], row?.[1] !== null]
+  }
+
+  test('makes nobody a member who has only presented a token, and can still end the sign-in', async () => {
+    const provider = providerAt(0)
+    for (const door of doors) {
+      const sub = `stranger-${door.name}`
+      const user = await addUser(provider, sub)
+      await addGroups(provider, [`trap-${door.name}`], user)
+      await map(provider, `trap-${door.name}`)
+      const identity = userUid(issuer.issuer, sub)
+      const token = await issuer.sign({ sub, aud: 'client-of-evil' })
+      assert.equal((await door.call(register, {}, token)).error, undefined)
+      const { body } = await door.call(exchange, {}, token)
+      const get = () => door.call(getGroup, { uid: evil.organization }, String(body?.token))
+      assert.equal((await get()).error?.code, Code.PERMISSION_DENIED)
+      assert.deepEqual(await membershipsOf(identity), [0, false])
+      const [row] = await platform.store.query(
+        sql`select identity from scim_users where external_id = ${sub} and provider = ${provider.uid}`,
+      )
+      assert.deepEqual(row, [null])
+      await provider.expect(204, 'DELETE', `/Users/${user.id}`)
+      assert.equal((await get()).error?.code, Code.UNAUTHENTICATED)
+      assert.equal((await door.call(exchange, {}, token)).error?.code, Code.PERMISSION_DENIED)
+    }
+  })
+
+  test('stores no members of groups without a mapping, and only as long as there is one', async () => {
+    const provider = providerAt(0)
+    const { identity } = await platform.addIdentity('')
+    const user = await addUser(provider, 'member')
+    const names = Array.from({ length: 20 }, (_, at) => `unmapped ${at}`)
+    await addGroups(provider, names.slice(0, 10), user)
+    await signIn(provider, user, identity)
+    await addGroups(provider, names.slice(10), user)
+    assert.deepEqual(await membershipsOf(identity), [0, false])
+    const team = await callRest(
+      'POST',
+      `${platform.url}/iam/v2beta1/groups/${evil.organization}`,
+      evil.token,
+      {
+        name: 'team',
+      },
+    )
+    const mappings = [await map(provider, 'unmapped 3'), await map(provider, 'unmapped 3', String(team.uid))]
+    assert.deepEqual(await membershipsOf(identity), [1, true])
+    const remove = (mapping: JsonObject | undefined) =>
+      callRest('DELETE', `${platform.url}/iam/v2beta1/externalGroupRoleMappings/${mapping?.uid}`, evil.token)
+    await remove(mappings[0])
+    assert.deepEqual(await membershipsOf(identity), [1, true])
+    await remove(mappings[1])
+    assert.deepEqual(await membershipsOf(identity), [0, false])
+  })
+
+  test('cannot map one group to many roles', async () => {
+    const provider = providerAt(0)
+    const url = `${platform.url}/iam/v2beta1`
+    for (let count = 0; count < 20; count++) {
+      const group = await callRest('POST', `${url}/groups/${evil.organization}`, evil.token, {
+        name: `group-${count}`,
+      })
+      await map(provider, 'popular', String(group.uid))
+    }
+    const response = await fetch(`${url}/externalGroupRoleMappings/${provider.uid}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${evil.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        ...{ externalGroupId: 'popular', roleUid: builtInRole('viewer').uid, scope: evil.organization },
+      }),
+    })
+    assert.equal(response.status, 400)
+    assert.match(await response.text(), /at most 20 role mappings/)
+  })
+
+  test('gives a person at most 100 memberships, of which calls in other organizations read none', async () => {
+    const victim = await platform.addOrganization('victim')
+    const { identity } = victim
+    const names = Array.from({ length: 60 }, (_, at) => `mapped ${at}`)
+    const users: JsonObject[] = []
+    for (const provider of providers) {
+      const user = await addUser(provider, 'victim')
+      users.push(user)
+      for (const name of names) await map(provider, name)
+      await addGroups(provider, names.slice(0, 50), user)
+      await signIn(provider, user, identity)
+    }
+    assert.deepEqual(await membershipsOf(identity), [maxMemberships, true])
+    for (const [at, provider] of providers.entries())
+      await addGroups(provider, names.slice(50), users[at] ?? {})
+    assert.deepEqual(await membershipsOf(identity), [maxMemberships, true])
+
+    const caller = { identity, issuedAt: Math.floor(Date.now() / 1000) }
+    const { store } = platform
+    /** The number of grants that are read for a call, before those of other groups are left out. */
+    async function grantsReadFor(scope: string | undefined): Promise<number[]> {
+      let count = 0
+      const parse = (text: string) => {
+        const grants = parseGrants(text)
+        count += grants.length
+        return grants
+      }
+      await store.read(() => readGrants(caller, Date.now(), scope, parse))
+      const read = count
+      await store.write(() => lockGrantsAndQuotas(caller, Date.now(), scope, parse))
+      return [read, count - read]
+    }
+    assert.deepEqual(await grantsReadFor(victim.organization), [1, 1])
+    assert.deepEqual(await grantsReadFor(evil.organization), [maxMemberships, maxMemberships])
+    assert.deepEqual(await grantsReadFor(undefined), [maxMemberships + 1, maxMemberships + 1])
+
+    // A person who signs in through a provider again gets its groups, at the cost of those of the others.
+    await signIn(providerAt(0), users[0] ?? {}, identity)
+    assert.deepEqual(await membershipsOf(identity), [60, true])
+  })
+})
