@@ -1,7 +1,7 @@
 // Signing out everywhere. The store contains the time of the last sign-out, in whole seconds since 1970. Every session,
 // code and token whose sign-in was in that second or earlier is invalid, even if it was issued after the sign-out.
 import { Code } from '../aip/code.ts'
-import { StatusError } from '../aip/errors.ts'
+import { StatusError, unauthenticated } from '../aip/errors.ts'
 import { parentOf } from '../aip/uid.ts'
 import type { Store } from '../store/db.ts'
 import { endSignIn } from '../store/sign-ins.ts'
@@ -75,24 +75,51 @@ export function* endOneSignIn(id: string, now: number): Work<void> {
  * or deactivated at the provider.
  */
 export function* newSignInTime(identity: string, now: number, provider?: string): Work<number> {
+  return Math.max(secondOf(now), (yield* lastSignOut(identity, provider)) + 1)
+}
+
+function* lastSignOut(identity: string, provider: string | undefined): Work<number> {
   const row = yield* first(sql`select second, disabled_second from sign_outs where identity = ${identity}`)
   const [signedOutAt, disabledAt] = (row ?? [-1, null]) as [number, number | null]
   if (disabledAt !== null) throw accountDisabled()
   const endedAt = provider === undefined ? -1 : yield* lastProviderSignOut(provider, identity)
-  return Math.max(secondOf(now), signedOutAt + 1, endedAt + 1)
+  return Math.max(signedOutAt, endedAt)
+}
+
+/** How far the clock of another issuer may be behind ours, in seconds. */
+const issuerDelay = 5
+
+/**
+ * Requires that a token of another issuer was issued after the last sign-out of the person: whoever has stolen a token
+ * could otherwise sign in with it again. `issuedAt` is its claim `iat`, in seconds since 1970.
+ */
+export function* requireIssuedAfterSignOut(
+  identity: string,
+  issuedAt: number,
+  provider?: string,
+): Work<void> {
+  if (issuedAt + issuerDelay > (yield* lastSignOut(identity, provider))) return
+  throw unauthenticated(
+    'the token was issued before this person was last signed out; get a new token from its issuer',
+    'error="invalid_token"',
+  )
 }
 
 /**
  * A sign-in at this moment. It has no id, so only signing out everywhere ends it. Undefined for a workload, because
- * only people sign in. Throws if the person is disabled.
+ * only people sign in. Throws if the person is disabled. `issuedAt` is the claim `iat` of the other issuer's token that
+ * the person signs in with.
  */
 export async function newSignIn(
   store: Store,
   identity: string,
   now: number,
-  provider?: string,
+  issuedAt?: number,
 ): Promise<SignIn | undefined> {
   if (parentOf(identity) !== '') return undefined
-  const signedInAt = await store.read(() => newSignInTime(identity, now, provider))
-  return { person: identity, signedInAt, id: '', ...(provider !== undefined && { provider }) }
+  const signedInAt = await store.read(function* () {
+    if (issuedAt !== undefined) yield* requireIssuedAfterSignOut(identity, issuedAt)
+    return yield* newSignInTime(identity, now)
+  })
+  return { person: identity, signedInAt, id: '' }
 }

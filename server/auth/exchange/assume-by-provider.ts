@@ -11,12 +11,12 @@ import type { Store } from '../../store/db.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { all } from '../../store/work.ts'
-import { verifyByDiscovery } from '../foreign-tokens/verify.ts'
+import { issuedAtOf, verifyByDiscovery } from '../foreign-tokens/verify.ts'
 import type { ProvidedPerson } from '../login/people.ts'
 import type { KnownProvider } from '../login/upstream/known-providers.ts'
 import { findProvidersOfClients } from '../login/upstream/known-providers.ts'
 import { externalIdOf, personOf } from '../login/upstream/person.ts'
-import { newSignInTime } from '../sign-outs.ts'
+import { newSignInTime, requireIssuedAfterSignOut } from '../sign-outs.ts'
 import { tokenLifetimeSeconds } from '../tokens/mint.ts'
 import type { AssumeDependencies, AssumedIdentity } from './assumed-identity.ts'
 import { actOf, refused } from './assumed-identity.ts'
@@ -47,7 +47,7 @@ export async function assumeByProvider(
   const candidates = providers
     .flatMap((provider) => candidateOf(provider, claims))
     .filter(({ uid }) => requested === '' || requested === uid)
-  const assumed = await store.write(() => signInThroughOne(deps, candidates))
+  const assumed = await store.write(() => signInThroughOne(deps, candidates, issuedAtOf(claims)))
   if (!assumed) throw refused('nobody is registered whom the token names')
   return {
     ...assumed,
@@ -72,18 +72,21 @@ function candidateOf(provider: KnownProvider, claims: Claims): Candidate[] {
 }
 
 /**
- * Signs a registered person in through one of the providers, as a sign-in in the browser does. Undefined if nobody is
- * registered.
+ * Signs a registered person in through one of the providers. Unlike a sign-in in the browser, it does not make the
+ * person a member of the provider's SCIM groups: any client of the issuer can obtain such a token without their consent.
+ * Undefined if nobody is registered.
  */
 function* signInThroughOne(
   { people, now }: AssumeDependencies,
   candidates: readonly Candidate[],
+  issuedAt: number,
 ): Work<Omit<AssumedIdentity, 'act' | 'expires'> | undefined> {
   const candidate = yield* chooseCandidate(candidates)
   if (!candidate) return undefined
   const { uid, provided } = candidate
   const { provider, person } = provided
   yield* people.ensureProvided(provided)
+  yield* requireIssuedAfterSignOut(uid, issuedAt, provider)
   const signedInAt = yield* newSignInTime(uid, now(), provider)
   return {
     identity: uid,

@@ -4,7 +4,7 @@ import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.
 import { userUid } from '../../aip/uid.ts'
 import type { Claims } from '../../claims/match.ts'
 import { throwUnverifiable } from '../foreign-tokens/unverifiable.ts'
-import { verifyByDiscovery, verifyForeign } from '../foreign-tokens/verify.ts'
+import { issuedAtOf, verifyByDiscovery, verifyForeign } from '../foreign-tokens/verify.ts'
 import { newSignIn } from '../sign-outs.ts'
 import { tokenLifetimeSeconds } from '../tokens/mint.ts'
 import { signInOf } from '../tokens/sign-in-claim.ts'
@@ -38,7 +38,7 @@ export async function assumeByToken(
   return {
     ...{ identity: identity.uid, email: identity.email, act: actOf(claims) },
     limits: isSignedByUs ? limitsOf(claims) : {},
-    signIn: isSignedByUs ? signInOf(claims) : await newSignIn(store, identity.uid, now()),
+    signIn: isSignedByUs ? signInOf(claims) : await newSignIn(store, identity.uid, now(), issuedAtOf(claims)),
     // Exchanging our own tokens again and again must not extend them.
     expires: isSignedByUs ? Math.min(inAnHour, Number(claims.exp ?? 0)) : inAnHour,
   }

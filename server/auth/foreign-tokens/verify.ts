@@ -33,6 +33,9 @@ export async function verifyForeign(
   return requireClaims(payload)
 }
 
+/** When a verified token was issued, in seconds since 1970. */
+export const issuedAtOf = ({ iat }: Claims): number => Number(iat) // verifyForeign requires it
+
 /** Verifies with the keys that the issuer publishes. If none matches, they are fetched again: the key may be new. */
 export async function verifyByDiscovery(
   token: string,

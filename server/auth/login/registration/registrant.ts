@@ -11,7 +11,7 @@ import { sql } from '../../../store/sql.ts'
 import type { Person } from '../../../wire/person.ts'
 import type { IssuerKeys } from '../../foreign-tokens/issuer-keys.ts'
 import { readUnverified } from '../../foreign-tokens/read.ts'
-import { verifyByDiscovery } from '../../foreign-tokens/verify.ts'
+import { issuedAtOf, verifyByDiscovery } from '../../foreign-tokens/verify.ts'
 import type { VerifyOwn } from '../../tokens/verify-own.ts'
 import type { ProvidedPerson } from '../people.ts'
 import type { KnownProvider } from '../upstream/known-providers.ts'
@@ -37,8 +37,11 @@ const refused = (cause: string) =>
     cause: new Error(cause),
   })
 
-/** A person of another issuer, who may not be registered yet. `provided` if their token is for a provider's client. */
-export type ForeignPerson = { person: Person; provided?: ProvidedPerson }
+/**
+ * A person of another issuer, who may not be registered yet. `provided` if their token is for a provider's client.
+ * `issuedAt` is the time of the token, in seconds since 1970.
+ */
+export type ForeignPerson = { person: Person; issuedAt: number; provided?: ProvidedPerson }
 
 /** The identity that one of our own tokens belongs to, or a person of another issuer. */
 export async function findRegistrant(
@@ -95,6 +98,7 @@ async function personFor(
     const person = personOf(provider, claims)
     return {
       person,
+      issuedAt: issuedAtOf(claims),
       provided: { person, provider: provider.uid, externalId: externalIdOf(provider, person) },
     }
   }
@@ -102,5 +106,6 @@ async function personFor(
   if (!audiences.some((audience) => ownAudiences.includes(audience)))
     throw refused('the token is for another audience')
   const verifying = emailDomain && (await findVerifyingProvider(store, issuer, emailDomain))
-  return { person: personBySubject(issuer, claims, verifying ? verifying.domain : undefined) }
+  const person = personBySubject(issuer, claims, verifying ? verifying.domain : undefined)
+  return { person, issuedAt: issuedAtOf(claims) }
 }

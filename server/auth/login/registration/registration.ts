@@ -13,7 +13,7 @@ import { messageReply } from '../../../wire/reply.ts'
 import { throttledExchange } from '../../exchange/failed-exchanges.ts'
 import type { OpenCall } from '../../exchange/security-token-service.ts'
 import { bearerOf } from '../../exchange/security-token-service.ts'
-import { requireEnabled } from '../../sign-outs.ts'
+import { requireEnabled, requireIssuedAfterSignOut } from '../../sign-outs.ts'
 import type { Throttle } from '../../throttle.ts'
 import type { ExpiringStates } from '../expiring-states.ts'
 import { findHeadlessSession, requireHeadlessCode } from '../headless-sessions.ts'
@@ -67,8 +67,11 @@ function registerPerson(
 
 const uidOf = ({ person }: ForeignPerson) => userUid(person.issuer, person.subject)
 
-const ensurePerson = (people: People, { person, provided }: ForeignPerson): Work<string> =>
-  provided ? people.ensureProvided(provided) : people.ensure(person)
+function* ensurePerson(people: People, registrant: ForeignPerson): Work<void> {
+  const { person, issuedAt, provided } = registrant
+  yield* provided ? people.ensureProvided(provided) : people.ensure(person)
+  yield* requireIssuedAfterSignOut(uidOf(registrant), issuedAt, provided?.provider)
+}
 
 async function getHeadlessSession(
   { store, states }: RegistrationDependencies,
