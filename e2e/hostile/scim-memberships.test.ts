@@ -11,8 +11,10 @@ import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { parseGrants } from '../../server/policy/grants.ts'
 import { lockGrantsAndQuotas, readGrants } from '../../server/policy/read-grants.ts'
 import { linkPerson } from '../../server/scim/users/access.ts'
+import { neverExpires } from '../../server/store/external-groups.ts'
 import { maxMemberships } from '../../server/store/membership-limits.ts'
-import { sql } from '../../server/store/sql.ts'
+import { separatePeople } from '../../server/store/provider-people.ts'
+import { bulkInsert, raw, sql } from '../../server/store/sql.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { TestIdentity } from '../../server/testing/identities.ts'
@@ -125,6 +127,20 @@ onEachStore('a tenant with SCIM groups', (engine) => {
     await remove(mappings[0])
     assert.deepEqual(await membershipsOf(identity), [1, true])
     await remove(mappings[1])
+    assert.deepEqual(await membershipsOf(identity), [0, false])
+  })
+
+  test('cannot keep the members of a provider whose issuer changes, however many there are', async () => {
+    const { uid } = providerAt(1)
+    const { identity } = await platform.addIdentity('')
+    const { store } = platform
+    await store.write(function* () {
+      yield bulkInsert(
+        raw('insert into external_group_members (identity, external_group, source, provider, expire_time)'),
+        Array.from({ length: 1200 }, (_, at) => [identity, `group ${at}`, 'scim', uid, neverExpires]),
+      )
+      yield* separatePeople(uid, 0)
+    })
     assert.deepEqual(await membershipsOf(identity), [0, false])
   })
 
