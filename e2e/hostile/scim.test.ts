@@ -27,7 +27,7 @@ onEachStore('an attacker of SCIM', (engine) => {
   let acme: ScimProvider
   let other: ScimProvider
   before(async () => {
-    platform = await startPlatform(engine, [], { unsentLimits: { perCaller: 10e6, total: 50e6 } })
+    platform = await startPlatform(engine, [], { unsentLimits: { perCaller: 30e6, total: 100e6 } })
     acme = await addScimProvider(platform, platform.owner)
     other = await addScimProvider(platform, await platform.addOrganization('other'))
   })
@@ -161,14 +161,25 @@ onEachStore('an attacker of SCIM', (engine) => {
     assert.deepEqual([totalResults, itemsPerPage], [9, 1])
     const found = await large.expect(200, 'GET', '/Users?filter=userName%20eq%20%22u7%22&attributes=userName')
     assert.equal(found.totalResults, 1)
-    // Two responses of 4 MiB that nobody reads use up the unsent bytes of the provider.
-    const unread = await Promise.all([1, 2].map(() => connectAndAsk(large)))
-    const refused = await large.send('GET', '/Users')
+  })
+
+  test('cannot make the server hold responses that nobody reads', async () => {
+    const unread = await addScimProvider(platform, await platform.addOrganization('unread'))
+    // Larger than the buffers of a connection.
+    const json = JSON.stringify({ userName: 'large', title: 'x'.repeat(16 * 2 ** 20) })
+    await platform.store.write(function* () {
+      yield sql`insert into scim_users
+        (uid, provider, user_name, is_active, create_time, update_time, version, json)
+        values (${`${unread.uid}/${'0'.repeat(16)}`}, ${unread.uid}, 'large', 1, 1, 1, 1, ${json})`
+      yield sql`update scim_settings set user_count = 1 where provider = ${unread.uid}`
+    })
+    const socket = await connectAndAsk(unread)
+    const refused = await unread.send('GET', '/Users')
     assert.equal(refused.status, 429)
     assert.match(String(refused.body.detail), /wait to be read/)
-    await large.expect(200, 'GET', '/Users?attributes=userName')
-    for (const socket of unread) socket.destroy()
-    while ((await large.send('GET', '/Users')).status === 429) await new Promise(setImmediate)
+    await unread.expect(200, 'GET', '/Users?attributes=userName')
+    socket.destroy()
+    while ((await unread.send('GET', '/Users')).status === 429) await new Promise(setImmediate)
   })
 
   test('cannot reach the resources of another provider with a valid token', async () => {
