@@ -71,7 +71,7 @@ export async function withRetries<T>(
       if (!wasRefusedForNow(error) && (error.code !== Code.UNAVAILABLE || !mayRepeat(error))) throw error
       const askedMs = error.retryDelayMs ?? 0
       if (askedMs > retry.maxDelayMs) throw error
-      // The backoff is added, so that calls that were refused together do not return together.
+      // The backoff is added, so that calls that were refused together are not retried together.
       const delayMs = askedMs + backoff(retry, attempts)
       retry.onDelay?.(delayMs, error)
       await sleep(delayMs, signal)

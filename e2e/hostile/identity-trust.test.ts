@@ -204,7 +204,7 @@ examples('an administrator of identities in a team', {
     await stage.succeed(createIdentity, { parent: team, identity }, admin.token)
   },
 
-  async 'cannot change or create an identity that more identities may trust than the server checks, but an owner can'(
+  async 'cannot change or create an identity if the server cannot check all identities that might trust it, but an owner can'(
     stage,
   ) {
     const { platform, owner } = stage

@@ -94,7 +94,7 @@ onEachStore('a workload of many identities', (engine) => {
       assert.equal(
         await answered(platform, { ...person, organization }, 15),
         10,
-        'a person has no organization',
+        'calls of a person count for no organization',
       )
     } finally {
       await platform.stop()

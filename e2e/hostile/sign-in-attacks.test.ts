@@ -243,7 +243,7 @@ onEachStore('an attacker at sign-in', (engine) => {
     assert.equal(providerPage.status, 400)
   })
 
-  test('cannot take over a verified e-mail address: the account keeps its identity when the base URL of the server changes', async () => {
+  test('gets no second identity for a verified e-mail address when the base URL of the server changes', async () => {
     const identity = await addAccount(platform, 'fay@example.com')
     const again = await platform.store.write(() =>
       ensureVouchedAccount(

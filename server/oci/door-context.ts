@@ -51,5 +51,8 @@ export type Answer = {
   size?: number
 }
 
-/** The answer of an endpoint; undefined if it has written its response itself. */
-export type Answering = (deps: RegistryDependencies, exchange: Exchange) => MaybePromise<Answer | undefined>
+/** Handles a request. Returns the answer, or undefined if it has written the response itself. */
+export type EndpointHandler = (
+  deps: RegistryDependencies,
+  exchange: Exchange,
+) => MaybePromise<Answer | undefined>

@@ -11,7 +11,7 @@ import { errorAnswer, send } from './answers.ts'
 import { deleteBlob, getBlob } from './blobs.ts'
 import { call } from './call.ts'
 import { bearerOf } from './credentials.ts'
-import type { Answer, Answering, Exchange, RegistryDependencies } from './door-context.ts'
+import type { Answer, EndpointHandler, Exchange, RegistryDependencies } from './door-context.ts'
 import { deleteManifest, getManifest, putManifest } from './manifests.ts'
 import { getReferrers } from './referrers.ts'
 import type { OciRoute } from './route.ts'
@@ -65,7 +65,7 @@ const isUnreported = (error: unknown) =>
   error instanceof BlobError ? faults.has(error.code) : !(error instanceof StatusError)
 
 /** Each endpoint with its methods. HEAD is a GET whose body is not sent. */
-function endpointOf(route: OciRoute | undefined, method: string): Answering {
+function endpointOf(route: OciRoute | undefined, method: string): EndpointHandler {
   if (!route) throw registryError('UNSUPPORTED', Code.NOT_FOUND, 'the registry has no such path')
   if (route.kind === 'invalid') throw invalidPart[route.part]
   const answers = answersOf(route)
@@ -74,7 +74,7 @@ function endpointOf(route: OciRoute | undefined, method: string): Answering {
   throw methodNotAllowed(Object.keys(answers).join(', '))
 }
 
-function answersOf(route: Exclude<OciRoute, { kind: 'invalid' }>): Record<string, Answering> {
+function answersOf(route: Exclude<OciRoute, { kind: 'invalid' }>): Record<string, EndpointHandler> {
   switch (route.kind) {
     case 'base':
       return { GET: getBase }
@@ -107,7 +107,7 @@ function answersOf(route: Exclude<OciRoute, { kind: 'invalid' }>): Record<string
   }
 }
 
-const getBase: Answering = (deps, exchange) =>
+const getBase: EndpointHandler = (deps, exchange) =>
   andThen(
     call(deps, exchange, Content.method.getBase, () => ({})),
     (): Answer => ({ status: 200, headers: { 'content-type': 'application/json' }, body: '{}' }),

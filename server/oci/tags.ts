@@ -4,12 +4,12 @@ import { Code } from '../aip/code.ts'
 import { registryError } from '../aip/registry-error.ts'
 import { andThen } from '../wire/maybe-promise.ts'
 import { call } from './call.ts'
-import type { Answer, Answering } from './door-context.ts'
+import type { Answer, EndpointHandler } from './door-context.ts'
 import { repoOf } from './names.ts'
 
 const maxTags = 1000
 
-export const getTags: Answering = (deps, exchange) => {
+export const getTags: EndpointHandler = (deps, exchange) => {
   const { name, query } = exchange
   const limit = limitOf(query.get('n'))
   const after = query.get('last') ?? ''

@@ -21,7 +21,7 @@ export type Table = {
    * cheaper.
    */
   isIndexedByParent: boolean
-  /** An SQL expression without placeholders for a row as it is sent. It may join fields from rows of other tables. */
+  /** An SQL expression of a row as it is sent. It has no placeholders, and may join fields from rows of other tables. */
   rendered(form: Form): Sql
 }
 

@@ -4,7 +4,8 @@
 // Anyone can create an identity provider in an organization of their own, with any issuer and with a client that they
 // control, and so obtain tokens of every person who signs in to that client. Such a token must not give access to other
 // organizations of the person. The new token is therefore limited to the group of the provider, unless the provider may
-// verify the e-mail address of the person: its organization then acts for the person anyway.
+// verify the e-mail address of the person: its organization then owns the domain of the address, and controls the
+// sign-in of the person anyway.
 import { lineage, parentOf, userUid } from '../../aip/uid.ts'
 import type { Claims } from '../../claims/match.ts'
 import type { Store } from '../../store/db.ts'
@@ -21,7 +22,10 @@ import { tokenLifetimeSeconds } from '../tokens/mint.ts'
 import type { AssumeDependencies, AssumedIdentity } from './assumed-identity.ts'
 import { actOf, refused } from './assumed-identity.ts'
 
-/** Whether a token of another issuer is for a person, and not for this server. */
+/**
+ * Whether a token of another issuer may have been issued to the client of an identity provider: the call requests a
+ * person, or no identity in particular, and this server is not an audience of the token.
+ */
 export const mayBeClientToken = (
   { ownAudiences }: AssumeDependencies,
   { aud }: Claims,
@@ -56,7 +60,7 @@ export async function assumeByProvider(
   }
 }
 
-/** The person that a provider takes the token for. */
+/** The person whom a token names by the settings of a provider. */
 type Candidate = { uid: string; provided: ProvidedPerson }
 
 /** None if the token lacks the claim by which the provider identifies people. */

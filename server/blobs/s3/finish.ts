@@ -40,7 +40,7 @@ function checkDigest(digest: Digest, hex: string): void {
   if (hex !== hexOf(digest)) throw digestMismatch(digest, `${algorithmOf(digest)}:${hex}`)
 }
 
-/** Makes the upload one object and returns its key. A small upload is its tail. */
+/** Makes the upload one object and returns its key. An upload without a full part has only a tail. */
 async function gather(storage: S3Storage, id: string, state: UploadState, size: number): Promise<string> {
   const { keys, objects } = storage
   const { multipartId, tail } = state

@@ -1,5 +1,5 @@
-// Releases content: what refers to it is deleted, and its blobs come up for review. Blobs that nothing else refers to
-// are deleted later, after their grace period.
+// Releases content: deletes the rows that refer to it, and starts the grace period of its blobs anew (`review_after`).
+// Blobs to which nothing else refers are deleted after it.
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import type { WriteAccess } from '../../store/write-access.ts'

@@ -58,8 +58,8 @@ create table scim_members (
 );
 create index scim_members_by_user on scim_members (user_uid);
 
--- Like `sign_outs`, but only for sign-ins through one identity provider. Rows are kept when the provider is deleted, so
--- that this does not revive the tokens of deactivated people.
+-- Like `sign_outs`, with times in seconds since 1970, but only for sign-ins through one identity provider. Rows are kept
+-- when the provider is deleted, so that this does not revive the tokens of deactivated people.
 create table provider_sign_outs (
   identity text /*pg collate "C" */ not null references identities (uid) on delete cascade,
   provider text /*pg collate "C" */ not null,

@@ -108,7 +108,8 @@ export const DocumentListSchema: GenMessage<DocumentList, {jsonType: DocumentLis
  */
 export type Document = Message<"platform.advisory.Document"> & {
   /**
-   * Name of the package. It is the origin of the artifact of each advisory or, if the origin is not known, the artifact.
+   * Name of the package: the one that the artifact of each advisory is built from or, if that is not known, the
+   * artifact itself.
    *
    * @generated from field: string id = 1;
    */
@@ -129,7 +130,8 @@ export type Document = Message<"platform.advisory.Document"> & {
  */
 export type DocumentJson = {
   /**
-   * Name of the package. It is the origin of the artifact of each advisory or, if the origin is not known, the artifact.
+   * Name of the package: the one that the artifact of each advisory is built from or, if that is not known, the
+   * artifact itself.
    *
    * @generated from field: string id = 1;
    */
@@ -164,8 +166,8 @@ export type Advisory = Message<"platform.advisory.Advisory"> & {
   id: string;
 
   /**
-   * The approved events in order of time. Patched versions are shown as `fixed` with the first of them; moves of a
-   * component are left out.
+   * The approved events in order of time. An event that lists patched versions is shown as `fixed` with the first
+   * of them. Events that report a new location of a component are left out.
    *
    * @generated from field: repeated platform.advisory.Event events = 2;
    */
@@ -200,8 +202,8 @@ export type AdvisoryJson = {
   id?: string;
 
   /**
-   * The approved events in order of time. Patched versions are shown as `fixed` with the first of them; moves of a
-   * component are left out.
+   * The approved events in order of time. An event that lists patched versions is shown as `fixed` with the first
+   * of them. Events that report a new location of a component are left out.
    *
    * @generated from field: repeated platform.advisory.Event events = 2;
    */

@@ -109,7 +109,8 @@ export const ListDocumentsResponseSchema: GenMessage<ListDocumentsResponse, {jso
  */
 export type Document = Message<"platform.advisory.v2beta1.Document"> & {
   /**
-   * Name of the package. It is the origin of the artifact of each advisory or, if the origin is not known, the artifact.
+   * Name of the package: the one that the artifact of each advisory is built from or, if that is not known, the
+   * artifact itself.
    *
    * @generated from field: string id = 1;
    */
@@ -130,7 +131,8 @@ export type Document = Message<"platform.advisory.v2beta1.Document"> & {
  */
 export type DocumentJson = {
   /**
-   * Name of the package. It is the origin of the artifact of each advisory or, if the origin is not known, the artifact.
+   * Name of the package: the one that the artifact of each advisory is built from or, if that is not known, the
+   * artifact itself.
    *
    * @generated from field: string id = 1;
    */
@@ -165,8 +167,8 @@ export type DocumentAdvisory = Message<"platform.advisory.v2beta1.DocumentAdviso
   id: string;
 
   /**
-   * The approved events in order of time. Patched versions are shown as `fixed` with the first of them; moves of a
-   * component are left out.
+   * The approved events in order of time. An event that lists patched versions is shown as `fixed` with the first
+   * of them. Events that report a new location of a component are left out.
    *
    * @generated from field: repeated platform.advisory.v2beta1.DocumentEvent events = 2;
    */
@@ -201,8 +203,8 @@ export type DocumentAdvisoryJson = {
   id?: string;
 
   /**
-   * The approved events in order of time. Patched versions are shown as `fixed` with the first of them; moves of a
-   * component are left out.
+   * The approved events in order of time. An event that lists patched versions is shown as `fixed` with the first
+   * of them. Events that report a new location of a component are left out.
    *
    * @generated from field: repeated platform.advisory.v2beta1.DocumentEvent events = 2;
    */
