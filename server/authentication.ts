@@ -5,6 +5,7 @@ import { openExchange } from './auth/exchange/exchange.ts'
 import { securityTokenService } from './auth/exchange/security-token-service.ts'
 import { openIssuerKeys } from './auth/foreign-tokens/issuer-keys.ts'
 import type { KeyRing } from './auth/keys/key-ring.ts'
+import { uidOf } from './auth/login/choose-provider.ts'
 import { deleteExpired, openExpiringStates } from './auth/login/expiring-states.ts'
 import type { PasswordCost } from './auth/login/passwords.ts'
 import { isSignInPath, paths, prefixOf } from './auth/login/paths.ts'
@@ -37,6 +38,7 @@ import { ensurePerson, grantDefaultRole, replaceGroups } from './resources/iam/p
 import { messageOf } from './resources/kind.ts'
 import type { RefusalLog } from './rpc/refusal-log.ts'
 import { linkPerson, requireProvisioned } from './scim/users/access.ts'
+import { refusingProviders } from './scim/users/refusing.ts'
 import type { Store } from './store/db.ts'
 import { sql } from './store/sql.ts'
 
@@ -177,6 +179,12 @@ export function peopleOf(context: WriteContext): People {
       const identity = yield* ensurePerson(context, person)
       if (user !== undefined) yield* linkPerson(provider, user, identity, context.now())
       return identity
+    },
+    *refusing(candidates, issuedAt) {
+      const [first] = candidates
+      if (!first) return []
+      const providers = candidates.map(({ provider }) => provider)
+      return yield* refusingProviders(providers, { ...first, identity: uidOf(first), issuedAt })
     },
     grantDefaultRole: (provider, identity) => grantDefaultRole(context, provider, identity),
     replaceGroups: (provider, identity, groupIds) =>

@@ -82,6 +82,9 @@ export async function benchExchange(): Promise<Line[]> {
         ensureProvided() {
           throw new Error('nobody signs in here')
         },
+        refusing() {
+          throw new Error('nobody signs in here')
+        },
       },
       admit() {},
       recordLastSeen() {},

@@ -87,7 +87,7 @@ function* lastSignOut(identity: string, provider: string | undefined): Work<numb
 }
 
 /** How far the clock of another issuer may be behind ours, in seconds. */
-const issuerDelay = 5
+export const issuerDelay = 5
 
 /**
  * Requires that a token of another issuer was issued after the last sign-out of the person: whoever has stolen a token

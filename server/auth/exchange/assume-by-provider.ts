@@ -6,13 +6,14 @@
 // organizations of the person. The new token is therefore limited to the group of the provider, unless the provider may
 // verify the e-mail address of the person: its organization then owns the domain of the address, and controls the
 // sign-in of the person anyway.
-import { lineage, parentOf, userUid } from '../../aip/uid.ts'
+import { parentOf } from '../../aip/uid.ts'
 import type { Claims } from '../../claims/match.ts'
 import type { Store } from '../../store/db.ts'
-import { sql } from '../../store/sql.ts'
+import { among, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { all } from '../../store/work.ts'
 import { issuedAtOf, verifyByDiscovery } from '../foreign-tokens/verify.ts'
+import { chooseProvider, uidOf } from '../login/choose-provider.ts'
 import type { ProvidedPerson } from '../login/people.ts'
 import type { KnownProvider } from '../login/upstream/known-providers.ts'
 import { findProvidersOfClients } from '../login/upstream/known-providers.ts'
@@ -50,7 +51,7 @@ export async function assumeByProvider(
   const claims = await verifyByDiscovery(token, iss, issuerKeys, now())
   const candidates = providers
     .flatMap((provider) => candidateOf(provider, claims))
-    .filter(({ uid }) => requested === '' || requested === uid)
+    .filter((candidate) => requested === '' || requested === uidOf(candidate))
   const assumed = await store.write(() => signInThroughOne(deps, candidates, issuedAtOf(claims)))
   if (!assumed) throw refused('nobody is registered whom the token names')
   return {
@@ -60,16 +61,14 @@ export async function assumeByProvider(
   }
 }
 
-/** The person whom a token names by the settings of a provider. */
-type Candidate = { uid: string; provided: ProvidedPerson }
-
-/** None if the token lacks the claim by which the provider identifies people. */
-function candidateOf(provider: KnownProvider, claims: Claims): Candidate[] {
+/**
+ * The person whom a token names by the settings of a provider. None if the token lacks the claim by which the provider
+ * identifies people.
+ */
+function candidateOf(provider: KnownProvider, claims: Claims): ProvidedPerson[] {
   try {
     const person = personOf(provider, claims)
-    const externalId = externalIdOf(provider, person)
-    const provided = { person, provider: provider.uid, externalId }
-    return [{ uid: userUid(person.issuer, person.subject), provided }]
+    return [{ person, provider: provider.uid, externalId: externalIdOf(provider, person) }]
   } catch {
     return []
   }
@@ -82,13 +81,16 @@ function candidateOf(provider: KnownProvider, claims: Claims): Candidate[] {
  */
 function* signInThroughOne(
   { people, now }: AssumeDependencies,
-  candidates: readonly Candidate[],
+  candidates: readonly ProvidedPerson[],
   issuedAt: number,
 ): Work<Omit<AssumedIdentity, 'act' | 'expires'> | undefined> {
-  const candidate = yield* chooseCandidate(candidates)
-  if (!candidate) return undefined
-  const { uid, provided } = candidate
+  const provided = yield* chooseProvider(people, yield* registeredAmong(candidates), {
+    issuedAt,
+    time: now(),
+  })
+  if (!provided) return undefined
   const { provider, person } = provided
+  const uid = uidOf(provided)
   yield* people.ensureProvided(provided)
   yield* requireIssuedAfterSignOut(uid, issuedAt, provider)
   const signedInAt = yield* newSignInTime(uid, now(), provider)
@@ -100,21 +102,10 @@ function* signInThroughOne(
   }
 }
 
-/**
- * Several organizations can configure the same issuer and client. A provider that verifies the address of the person
- * comes first, then one whose organization the person belongs to, then the oldest.
- */
-function* chooseCandidate(candidates: readonly Candidate[]): Work<Candidate | undefined> {
-  const organizations = new Map<string, Set<unknown>>()
-  // At most two: providers identify people by their subject or by their `oid`.
-  for (const uid of new Set(candidates.map((candidate) => candidate.uid))) {
-    const rows = yield* all(sql`select distinct b.root from identities i
-      left join role_bindings b on b.identity = i.uid where i.uid = ${uid}`)
-    if (rows.length > 0) organizations.set(uid, new Set(rows.map(([root]) => root)))
-  }
-  const registered = candidates.filter(({ uid }) => organizations.has(uid))
-  const isVerifying = ({ provided }: Candidate) => provided.person.email !== undefined
-  const isOfMember = ({ uid, provided }: Candidate) =>
-    organizations.get(uid)?.has(lineage(provided.provider)[0])
-  return registered.find(isVerifying) ?? registered.find(isOfMember) ?? registered[0]
+function* registeredAmong(candidates: readonly ProvidedPerson[]): Work<ProvidedPerson[]> {
+  if (candidates.length === 0) return []
+  const uids = [...new Set(candidates.map(uidOf))]
+  const rows = yield* all(sql`select uid from identities where uid in ${among(uids)}`)
+  const registered = new Set(rows.map(([uid]) => uid))
+  return candidates.filter((candidate) => registered.has(uidOf(candidate)))
 }

@@ -26,7 +26,7 @@ export type AssumeDependencies = {
   /** The audiences by which a token may name this server. */
   ownAudiences: readonly string[]
   matcher: Matcher
-  people: Pick<People, 'ensureProvided'>
+  people: Pick<People, 'ensureProvided' | 'refusing'>
   staticKeys: StaticKeys
 }
 

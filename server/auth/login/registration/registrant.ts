@@ -38,10 +38,14 @@ const refused = (cause: string) =>
   })
 
 /**
- * A person of another issuer, who may not be registered yet. `provided` if their token is for a provider's client.
- * `issuedAt` is the time of the token, in seconds since 1970.
+ * A person of another issuer, who may not be registered yet. If the token was issued to a client of providers, `provided`
+ * is whom each of these takes it for; otherwise its subject identifies the person. `issuedAt` is the time of the token,
+ * in seconds since 1970.
  */
-export type ForeignPerson = { person: Person; issuedAt: number; provided?: ProvidedPerson }
+export type ForeignPerson = { issuedAt: number } & (
+  | { provided: readonly ProvidedPerson[] }
+  | { person: Person }
+)
 
 /** The identity that one of our own tokens belongs to, or a person of another issuer. */
 export async function findRegistrant(
@@ -93,14 +97,9 @@ async function personFor(
   const emailDomain = emailDomainOf(claims)
   const ownsEmailDomain = ({ domain }: KnownProvider) => domain !== undefined && domain === emailDomain
   const providers = await findProvidersOfClients(store, issuer, audiences)
-  const provider = providers.find(ownsEmailDomain) ?? providers[0]
-  if (provider) {
-    const person = personOf(provider, claims)
-    return {
-      person,
-      issuedAt: issuedAtOf(claims),
-      provided: { person, provider: provider.uid, externalId: externalIdOf(provider, person) },
-    }
+  if (providers.length > 0) {
+    const ordered = providers.toSorted((a, b) => Number(ownsEmailDomain(b)) - Number(ownsEmailDomain(a)))
+    return { issuedAt: issuedAtOf(claims), provided: candidatesOf(ordered, claims) }
   }
   const ownAudiences = [authUrl, baseUrl, new URL(authUrl).host]
   if (!audiences.some((audience) => ownAudiences.includes(audience)))
@@ -108,4 +107,19 @@ async function personFor(
   const verifying = emailDomain && (await findVerifyingProvider(store, issuer, emailDomain))
   const person = personBySubject(issuer, claims, verifying ? verifying.domain : undefined)
   return { person, issuedAt: issuedAtOf(claims) }
+}
+
+/** Throws if the token lacks the claims by which all of the providers identify people. */
+function candidatesOf(providers: readonly KnownProvider[], claims: Claims): ProvidedPerson[] {
+  const candidates: ProvidedPerson[] = []
+  let fault: unknown
+  for (const provider of providers)
+    try {
+      const person = personOf(provider, claims)
+      candidates.push({ person, provider: provider.uid, externalId: externalIdOf(provider, person) })
+    } catch (error) {
+      fault ??= error
+    }
+  if (candidates.length === 0) throw fault
+  return candidates
 }

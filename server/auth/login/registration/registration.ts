@@ -6,7 +6,6 @@ import { HeadlessSessionSchema, SessionSchema } from '@stemma/api/gen/platform/a
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { Code } from '../../../aip/code.ts'
 import { invalidField, StatusError } from '../../../aip/errors.ts'
-import { userUid } from '../../../aip/uid.ts'
 import type { Work } from '../../../store/work.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
@@ -15,6 +14,7 @@ import type { OpenCall } from '../../exchange/security-token-service.ts'
 import { bearerOf } from '../../exchange/security-token-service.ts'
 import { requireEnabled, requireIssuedAfterSignOut } from '../../sign-outs.ts'
 import type { Throttle } from '../../throttle.ts'
+import { chooseProvider, uidOf } from '../choose-provider.ts'
 import type { ExpiringStates } from '../expiring-states.ts'
 import { findHeadlessSession, requireHeadlessCode } from '../headless-sessions.ts'
 import type { People } from '../people.ts'
@@ -47,30 +47,58 @@ async function register(
 }
 
 function registerPerson(
-  { store, people }: RegistrationDependencies,
+  { store, people, now }: RegistrationDependencies,
   registrant: ForeignPerson | Identity,
   inviteCode: string,
   expectedUid: string,
 ): Promise<{ identity: string; group: string }> {
-  const uid = 'uid' in registrant ? registrant.uid : uidOf(registrant)
-  const { email } = 'uid' in registrant ? registrant : registrant.person
-  if (expectedUid !== '' && expectedUid !== uid)
-    throw invalidField('identity_id', 'must be the identity that the token belongs to, or empty')
   return store.write(function* () {
+    const found = yield* resolve(people, registrant, expectedUid, now())
+    const { uid, email } = found
+    if (expectedUid !== '' && expectedUid !== uid)
+      throw invalidField('identity_id', 'must be the identity that the token belongs to, or empty')
     yield* requireEnabled(uid)
-    if (!('uid' in registrant)) yield* ensurePerson(people, registrant)
+    yield* found.ensure()
     if (inviteCode === '') return { identity: uid, group: '' }
     const { group } = yield* people.acceptInvite(inviteCode, { identity: uid, email })
     return { identity: uid, group }
   })
 }
 
-const uidOf = ({ person }: ForeignPerson) => userUid(person.issuer, person.subject)
+type Resolved = { uid: string; email: string | undefined; ensure(): Work<void> }
 
-function* ensurePerson(people: People, registrant: ForeignPerson): Work<void> {
-  const { person, issuedAt, provided } = registrant
-  yield* provided ? people.ensureProvided(provided) : people.ensure(person)
-  yield* requireIssuedAfterSignOut(uidOf(registrant), issuedAt, provided?.provider)
+/** Who is registered, and how. Nothing is changed before `ensure`. */
+function* resolve(
+  people: People,
+  registrant: ForeignPerson | Identity,
+  expectedUid: string,
+  time: number,
+): Work<Resolved> {
+  if ('uid' in registrant) return { uid: registrant.uid, email: registrant.email, *ensure() {} }
+  const { issuedAt } = registrant
+  if ('person' in registrant) {
+    const { person } = registrant
+    const uid = uidOf(registrant)
+    return {
+      ...{ uid, email: person.email },
+      *ensure() {
+        yield* people.ensure(person)
+        yield* requireIssuedAfterSignOut(uid, issuedAt)
+      },
+    }
+  }
+  const { provided: all } = registrant
+  const expected = all.filter((candidate) => uidOf(candidate) === expectedUid)
+  const provided = yield* chooseProvider(people, expected.length > 0 ? expected : all, { issuedAt, time })
+  if (!provided) throw new Error('a token for a client has at least one provider')
+  const uid = uidOf(provided)
+  return {
+    ...{ uid, email: provided.person.email },
+    *ensure() {
+      yield* people.ensureProvided(provided)
+      yield* requireIssuedAfterSignOut(uid, issuedAt, provided.provider)
+    },
+  }
 }
 
 async function getHeadlessSession(

@@ -1,0 +1,41 @@
+// Several organizations can configure the same issuer and client, because the id of a client is no secret. This file
+// chooses the one through whose provider a person signs in.
+import { lineage, userUid } from '../../aip/uid.ts'
+import { principalsOf } from '../../store/external-groups.ts'
+import { sql } from '../../store/sql.ts'
+import type { Work } from '../../store/work.ts'
+import { all } from '../../store/work.ts'
+import type { People, ProvidedPerson } from './people.ts'
+
+export const uidOf = ({ person }: Pick<ProvidedPerson, 'person'>) => userUid(person.issuer, person.subject)
+
+/**
+ * Each candidate is the person that one provider takes the token for. One that verifies the address of the person comes
+ * first, then one whose organization the person belongs to, then the first. Providers that refuse the person are left
+ * out: otherwise an organization could keep the people of another one out by configuring their client. If all refuse,
+ * the result is the one that comes first, and signing in there fails with its reason. `issuedAt` is the time of the
+ * token in seconds since 1970, `time` the current one in milliseconds.
+ */
+export function* chooseProvider(
+  people: Pick<People, 'refusing'>,
+  candidates: readonly ProvidedPerson[],
+  { issuedAt, time }: { issuedAt: number; time: number },
+): Work<ProvidedPerson | undefined> {
+  if (candidates.length < 2) return candidates[0]
+  const organizations = new Map<string, Set<unknown>>()
+  const refusing = new Set<string>()
+  // At most two: providers identify people by their subject or by their `oid`.
+  for (const [uid, some] of Map.groupBy(candidates, uidOf)) {
+    const rows = yield* all(
+      sql`select distinct root from role_bindings where identity in ${principalsOf([uid], time)}`,
+    )
+    organizations.set(uid, new Set(rows.map(([root]) => root)))
+    for (const provider of yield* people.refusing(some, issuedAt)) refusing.add(provider)
+  }
+  const rankOf = (candidate: ProvidedPerson) => {
+    if (candidate.person.email !== undefined) return 0
+    return organizations.get(uidOf(candidate))?.has(lineage(candidate.provider)[0]) ? 1 : 2
+  }
+  const ranked = candidates.toSorted((a, b) => rankOf(a) - rankOf(b))
+  return ranked.find(({ provider }) => !refusing.has(provider)) ?? ranked[0]
+}
