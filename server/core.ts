@@ -118,7 +118,8 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   )
   const unsent = openUnsentBudget(overrides.unsentLimits)
   const scim = openProvisioning({
-    ...{ config, store: deps.store, log, refusals, unsent, clock, now, random, limits: limits.calls },
+    ...{ config, store: deps.store, log, refusals, unsent, clock, now, systemNow, random },
+    limits: limits.calls,
   })
   const deadlines = openDeadlines(systemNow)
   const { report, series } = openReport(log, refusals)

@@ -19,17 +19,20 @@ export type ProvisioningDependencies = {
   unsent: UnsentBudget
   clock(): number
   now(): number
+  /** The clock of the store. */
+  systemNow(): number
   random: RandomBytes
 }
 
 /** The paths of SCIM. Their handler is loaded at the first request, because most servers never need it. */
 export function openProvisioning(deps: ProvisioningDependencies): Mount {
-  const { config, store, log, refusals, limits, unsent, clock, now, random } = deps
+  const { config, store, log, refusals, limits, unsent, clock, now, systemNow, random } = deps
   let opened: Promise<ScimHandler> | undefined
   const open = async () => {
     const { openScim } = await import('./scim/scim.ts')
     return openScim({
-      ...{ store, now, random, limits, unsent, clock, scimUrl: `${config.baseUrl}${scimPath}` },
+      ...{ store, now, systemNow, random, limits, unsent, clock },
+      scimUrl: `${config.baseUrl}${scimPath}`,
       onRequest: (event) => log.info(event, 'SCIM request'),
       onRefusal: (address, reason) => {
         if (refusals.admit(address, reason)) log.info({ address }, reason)

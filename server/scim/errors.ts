@@ -34,8 +34,8 @@ export function clientErrorOf(error: unknown): ScimError | undefined {
   if (error instanceof ScimError) return error
   if (error instanceof StatusError && error.http < 500)
     return new ScimError(error.http, textOf(error), undefined, error.headers)
-  if (error instanceof StatusError && error.http === 503)
-    return new ScimError(503, textOf(error), undefined, error.headers)
+  if (error instanceof StatusError && (error.http === 503 || error.http === 504))
+    return new ScimError(error.http, textOf(error), undefined, error.headers)
   return undefined
 }
 

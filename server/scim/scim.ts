@@ -2,11 +2,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { CallLimits } from '../limits/rate/call-limits.ts'
 import { costClasses } from '../limits/rate/cost-class.ts'
-import type { Store } from '../store/db.ts'
 import { lockScimSettings, readScimSettings } from '../store/scim-settings.ts'
-import type { Work } from '../store/work.ts'
 import { requireToken } from './authenticate.ts'
 import { readBody } from './body.ts'
+import { checkedStore } from './checked-store.ts'
 import { clientErrorOf, errorBody, noSuchEndpoint, ScimError } from './errors.ts'
 import type { ScimTarget } from './path.ts'
 import { parseTarget } from './path.ts'
@@ -22,6 +21,8 @@ export type ScimServerDependencies = ScimDependencies & {
   unsent: { reserve: ReserveUnsent }
   /** A monotonic clock in milliseconds, for the rate limits. */
   clock(): number
+  /** The clock of the store, in milliseconds since 1970, for deadlines. */
+  systemNow(): number
   onRequest(event: ScimEvent): void
   /** Called for a request that was refused before its provider was authenticated. */
   onRefusal(address: string, reason: string): void
@@ -87,25 +88,14 @@ async function serve(
   // The provider counts as a caller of its organization.
   const caller = limits.enter(costClass, provider, network, now)
   try {
-    const store = checkedStore(deps.store, () =>
-      requireToken(lockScimSettings, provider, authorization, deps.now()),
-    )
+    const check = () => requireToken(lockScimSettings, provider, authorization, deps.now())
+    const store = checkedStore(deps.store, check, deps.systemNow)
     const response = await answer({ ...deps, store }, requestOf(deps, request, provider, endpoint, query))
     return render(response, (bytes) => unsent.reserve(provider, bytes))
   } finally {
     limits.leave(caller)
   }
 }
-
-/** Checks the token again in each write: it may be revoked while the body of the request arrives. */
-const checkedStore = (store: Store, check: () => Work<void>): Store => ({
-  ...store,
-  write: (work, deadline) =>
-    store.write(function* () {
-      yield* check()
-      return yield* work()
-    }, deadline),
-})
 
 const [readClass, listClass, writeClass] = (['read', 'list', 'write'] as const).map((name) =>
   costClasses.indexOf(name),
