@@ -1,9 +1,12 @@
 // Ends sign-ins that went through one identity provider. An organization provisions its people by SCIM and can thereby
 // end their sign-ins through its own provider, but no others: people also belong to other organizations, and several
-// organizations can configure the same issuer. The times are those of sign-outs.ts.
+// organizations can configure the same issuer. Meanwhile the person's roles in the group of the provider do not count
+// (see store/suspensions.ts). The times are those of sign-outs.ts.
 import { Code } from '../aip/code.ts'
 import { StatusError } from '../aip/errors.ts'
+import { parentOf } from '../aip/uid.ts'
 import { sql } from '../store/sql.ts'
+import { lockPerson, updateSuspended } from '../store/suspensions.ts'
 import type { Work } from '../store/work.ts'
 import { first } from '../store/work.ts'
 import { endOfTime, secondOf } from './sign-out-times.ts'
@@ -13,21 +16,25 @@ import { endOfTime, secondOf } from './sign-out-times.ts'
  * `allowProvider`.
  */
 export function* blockProvider(provider: string, identity: string, now: number): Work<void> {
-  yield sql`insert into provider_sign_outs (identity, provider, second, disabled_second)
-    values (${identity}, ${provider}, ${endOfTime}, ${secondOf(now)})
-    on conflict (identity, provider) do update set second = excluded.second, disabled_second = case
+  yield* lockPerson(identity)
+  yield sql`insert into provider_sign_outs (identity, provider, second, disabled_second, place)
+    values (${identity}, ${provider}, ${endOfTime}, ${secondOf(now)}, ${parentOf(provider)})
+    on conflict (identity, provider) do update set second = excluded.second, place = excluded.place, disabled_second = case
       when provider_sign_outs.disabled_second is not null then provider_sign_outs.disabled_second
       when excluded.disabled_second > provider_sign_outs.second then excluded.disabled_second
       else provider_sign_outs.second + 1 end`
+  yield* updateSuspended(identity)
   yield sql`delete from sign_in_states where identity = ${identity} and provider = ${provider}`
   yield sql`delete from refresh_tokens where identity = ${identity} and provider = ${provider}`
 }
 
 /** Sign-ins from before the person was blocked remain ended. */
 export function* allowProvider(provider: string, identity: string, now: number): Work<void> {
-  yield sql`update provider_sign_outs set disabled_second = null,
+  yield* lockPerson(identity)
+  yield sql`update provider_sign_outs set disabled_second = null, place = null,
     second = case when disabled_second > ${secondOf(now)} then disabled_second else ${secondOf(now)} end
     where identity = ${identity} and provider = ${provider} and disabled_second is not null`
+  yield* updateSuspended(identity)
 }
 
 /** The time of the last sign-out, in seconds since 1970; -1 if there was none. Throws if the person is blocked. */

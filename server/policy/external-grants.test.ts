@@ -1,4 +1,4 @@
-// The grants of members of external groups, compared with a simple model.
+// The grants of members of external groups, of whom providers deactivate some, compared with a simple model.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { DescMethodUnary, JsonObject } from '@bufbuild/protobuf'
@@ -7,6 +7,7 @@ import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import fc from 'fast-check'
 import { lineage } from '../aip/uid.ts'
+import { allowProvider, blockProvider } from '../auth/provider-sign-outs.ts'
 import { groups } from '../resources/iam/groups/table.ts'
 import { talliedKinds } from '../storage.ts'
 import { checkTally } from '../store/check.ts'
@@ -49,18 +50,29 @@ const world = fc.record({
   signedIn: fc.tuple(someGroups, someGroups),
   provisioned: fc.tuple(someGroups, someGroups),
   expires: fc.tuple(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 4 })),
+  /** Whether each provider has deactivated the person. */
+  blocked: fc.tuple(fc.boolean(), fc.boolean()),
   time: fc.nat(4),
   scope: fc.nat(2),
 })
 type World = typeof world extends fc.Arbitrary<infer T> ? T : never
 
-/** The level of the group and the name of the role of each grant. The person is bound to one role directly. */
-function grantsInModel({ mappings, signedIn, provisioned, expires, time }: World) {
+/**
+ * The level of the group and the name of the role of each grant. The person is bound to two roles directly. A provider
+ * that has deactivated the person suspends everything at and below its level.
+ */
+function grantsInModel({ mappings, signedIn, provisioned, expires, blocked, time }: World) {
   const isMember = (provider: number, group: string) =>
     provisioned[provider]?.includes(group) ||
     (signedIn[provider]?.includes(group) && (expires[provider] ?? 0) > time)
   const mapped = mappings.filter(({ provider, group }) => isMember(provider, group))
-  return [{ scope: 1, role: 'viewer' }, ...mapped]
+  const direct = [
+    { scope: 0, role: 'editor' },
+    { scope: 1, role: 'viewer' },
+  ]
+  return [...direct, ...mapped].filter(
+    ({ scope }) => !providerLevels.some((level) => blocked[level] && scope >= level),
+  )
 }
 
 const textOf = (group: string, bits: Iterable<number>) => `${group} ${[...bits].sort((a, b) => a - b)}`
@@ -94,6 +106,7 @@ onEachStore('the grants of members of external groups', (engine) => {
     for (const level of providerLevels)
       providers.push(await make(createIdentityProvider, { parent: scopeAt(level), identityProvider }))
     const { identity } = await platform.addIdentity('', 'viewer', team)
+    await platform.bind(identity, 'editor', organization)
     caller = { identity, issuedAt: Math.floor(Date.now() / 1000) }
   })
   after(() => {
@@ -129,16 +142,23 @@ onEachStore('the grants of members of external groups', (engine) => {
       }
     })
 
+  const setBlocked = ({ blocked, time }: World) =>
+    platform.store.write(function* () {
+      for (const [at, provider] of providers.entries())
+        yield* (blocked[at] ? blockProvider : allowProvider)(provider, caller.identity, time)
+    })
+
   /** Two mappings may grant the same role in the same group. */
   const assertSame = (grants: Grants, expected: readonly string[]) =>
     assert.deepEqual(new Set(grants.list.map(({ group, bits }) => textOf(group, bits))), new Set(expected))
 
-  test('are their own roles, and those of the groups whose membership has not expired', async () => {
+  test('are their own roles, and those of the groups whose membership has not expired, where no provider has deactivated them', async () => {
     const { store } = platform
     const property = fc.asyncProperty(world, async (example) => {
       await deleteMappings()
       await createMappings(example)
       await setMembers(example)
+      await setBlocked(example)
       const { time, scope } = example
       const at = scopeAt(scope)
       const expected = grantsInModel(example)

@@ -6,6 +6,7 @@ import type { SignInCondition } from '../store/sign-ins.ts'
 import { conditionFor, fieldCountOf } from '../store/sign-ins.ts'
 import type { Placeholder, Placeholders, Row, Sql } from '../store/sql.ts'
 import { join, prepared, raw, sql } from '../store/sql.ts'
+import { isNotSuspended, isNotSuspendedIdentity } from '../store/suspensions.ts'
 import type { Form, Rendered, Table } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import type { QuotaAccess } from '../store/write-access.ts'
@@ -47,14 +48,19 @@ export function* lockGrantsAndQuotas(
   const groups = scope === undefined ? undefined : lineage(scope)
   const organization = groups?.[0]
   const [identity] = yield selectIdentity(caller, organization)
-  const [createTime, externalUntil, text = null] = (identity ?? []) as IdentityAndQuotas
+  const [createTime, externalUntil, suspended, text = null] = (identity ?? []) as IdentityAndQuotas
+  const condition = suspended ? sql`and ${isNotSuspended(caller.identity)}` : noCondition
   const bindings = yield sql`select ${grantText(groups)} from ${bindingsIn(groups)}
-    and b.identity = ${caller.identity} /*pg for share of b */`
+    and b.identity = ${caller.identity} ${condition} /*pg for share of b */`
   const own = bindings.join()
-  const external = externalUntil ? yield* lockExternalGrants(caller.identity, time, organization) : null
+  const external = externalUntil
+    ? yield* lockExternalGrants(caller.identity, time, organization, condition)
+    : null
   const grants = grantsOf({ caller, time, groups, createTime, own, external, parse })
   return { grants, quotasOfOrganization: organization === undefined ? undefined : { organization, text } }
 }
+
+const noCondition = raw('')
 
 /** Locks the grants of the same caller for another scope. */
 export function* lockGrants(
@@ -65,14 +71,24 @@ export function* lockGrants(
 }
 
 /** Locks memberships and bindings: either may be deleted meanwhile. */
-function* lockExternalGrants(identity: string, time: number, organization: string | undefined): Work<string> {
+function* lockExternalGrants(
+  identity: string,
+  time: number,
+  organization: string | undefined,
+  condition: Sql,
+): Work<string> {
   const rows = yield sql`select ${grantText(undefined)} from ${externalBindings(organization)}
-    and m.identity = ${identity} and m.expire_time > ${time} /*pg for share of m, b */`
+    and m.identity = ${identity} and m.expire_time > ${time} ${condition} /*pg for share of m, b */`
   return rows.join()
 }
 
 /** The columns of selectIdentity. */
-type IdentityAndQuotas = [createTime?: number, externalUntil?: number | null, quotas?: string | null]
+type IdentityAndQuotas = [
+  createTime?: number,
+  externalUntil?: number | null,
+  suspended?: number | null,
+  quotas?: string | null,
+]
 
 /**
  * The columns of allGrants and grantsIn. `own` are the grants that are bound to the identity, `external` those of the
@@ -83,7 +99,7 @@ type IdentityAndGrants = [createTime: number, own: string | null, external: stri
 function selectIdentity({ identity, signIn }: Caller, organization: string | undefined): Sql {
   const statement =
     organization === undefined
-      ? sql`select create_time, external_until from identities where uid = ${identity}`
+      ? sql`select create_time, external_until, suspended from identities where uid = ${identity}`
       : prepared(identityAndQuotas, [], [organization, `${organization}0`, identity])
   if (!signIn) return statement
   const { person, signedInAt, id, provider = '' } = signIn
@@ -92,7 +108,7 @@ function selectIdentity({ identity, signIn }: Caller, organization: string | und
 
 /** The values are the bounds of `quotasBetween`, and the identity. */
 const identityAndQuotas = ([from, to, identity]: Placeholders<[string, string, string]>) =>
-  sql`select create_time, external_until, ${quotasBetween(from, to)} from identities where uid = ${identity}`
+  sql`select create_time, external_until, suspended, ${quotasBetween(from, to)} from identities where uid = ${identity}`
 
 /** For an assumed identity, the statement does not read the person, so the condition checks that the person exists. */
 const conditionOf = (identity: string, { person, provider }: SignIn): SignInCondition =>
@@ -156,7 +172,8 @@ function splitSignIn(values: readonly Placeholder[], condition: SignInCondition)
 
 /** The grants that are bound to an identity as one text: one value is read faster than many rows. */
 const aggregatedGrants = (groups: readonly Placeholder[] | undefined) =>
-  sql`(select string_agg(${grantText(groups)}, ',') from ${bindingsIn(groups)} and b.identity = i.uid)`
+  sql`(select string_agg(${grantText(groups)}, ',') from ${bindingsIn(groups)} and b.identity = i.uid
+    and ${isNotSuspendedIdentity})`
 
 /**
  * The grants of the external groups of which an identity is a member, in all groups of an organization, or in all
@@ -164,7 +181,8 @@ const aggregatedGrants = (groups: readonly Placeholder[] | undefined) =>
  */
 const aggregatedExternalGrants = (organization: Placeholder | undefined, time: Placeholder) =>
   sql`case when i.external_until is not null then (select string_agg(${grantText(undefined)}, ',')
-    from ${externalBindings(organization)} and m.identity = i.uid and m.expire_time > ${time}) end`
+    from ${externalBindings(organization)} and m.identity = i.uid and m.expire_time > ${time}
+    and ${isNotSuspendedIdentity}) end`
 
 /**
  * A provider grants nothing outside of its own organization. So in one organization, a call does not read the bindings

@@ -21,6 +21,7 @@ test('a SCIM write that has waited for a minute does not run', async () => {
     store,
     function* () {
       checks++
+      yield* all(sql`select 1`)
     },
     () => 0,
   )

@@ -44,9 +44,7 @@ export function authMethods({ store }: Dependencies) {
         const whoAmI = create(WhoAmISchema, {
           ...{ issuer: iss, subject: identity, audience: [aud].flat() },
           ...{ expiry: timestampFromMs(exp * 1000), issuedAt: timestampFromMs(iat * 1000) },
-          capabilities: limits
-            ? yield* limitedCapabilities(grants)
-            : yield* boundRoles(identity, grants.time),
+          capabilities: limits ? yield* limitedCapabilities(grants) : yield* boundRoles(grants),
           ...(email !== undefined && { email, profile: { name } }),
         })
         return messageReply(WhoAmISchema, whoAmI)
@@ -62,6 +60,8 @@ export function authMethods({ store }: Dependencies) {
         yield* removeAllOf(access, roleBindings, caller.identity)
         yield* removeAllOf(access, groupAccessRequests, caller.identity)
         yield* removeEntry(access, identities, caller.identity)
+        // Rows of providers that have deactivated the person remain, so that this does not lift the deactivation.
+        yield sql`delete from provider_sign_outs where identity = ${caller.identity} and disabled_second is null`
         return emptyReply
       }, call.deadline),
   }
@@ -81,15 +81,18 @@ function claimsOf(authorization = ''): Claims {
   return JSON.parse(Buffer.from(payload, 'base64url').toString()) as Claims
 }
 
-function* boundRoles(identity: string, time: number): Work<WhoAmI_Capability[]> {
+/** The role bindings of the caller, without those in groups where they do not count (see store/suspensions.ts). */
+function* boundRoles({ caller: { identity }, time, list }: Grants): Work<WhoAmI_Capability[]> {
+  const places = new Set(list.map(({ group }) => group))
   const rows = yield* all(sql`select g.proto, r.proto from role_bindings b
     join groups g on g.uid = b.parent join roles r on r.uid = b.role
     where b.identity in ${principalsOf([identity], time)} order by b.parent, b.role limit ${maxEntries}`)
-  return rows.map(([group, role]) => {
+  return rows.flatMap(([groupProto, role]) => {
+    const group = groupOf(groupProto as Uint8Array)
+    if (!places.has(group.id)) return []
     const { uid, name, description, capabilities } = messageOf(roles, role as Uint8Array)
     return create(WhoAmI_CapabilitySchema, {
-      group: groupOf(group as Uint8Array),
-      role: { id: uid, name, description, capabilities: capabilities.map(nameOf) },
+      ...{ group, role: { id: uid, name, description, capabilities: capabilities.map(nameOf) } },
     })
   })
 }

@@ -8,6 +8,7 @@ import { lineage, parentOf, userUid } from '../../aip/uid.ts'
 import { hasRoom } from '../../limits/quota/insert-within-limits.ts'
 import { makeRoom, replaceMemberships } from '../../store/external-groups.ts'
 import { sql } from '../../store/sql.ts'
+import { updateSuspended } from '../../store/suspensions.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
 import type { WriteAccess } from '../../store/write-access.ts'
@@ -26,8 +27,11 @@ export function* ensurePerson({ access, now }: WriteContext, person: Person): Wo
   const { issuer, subject } = person
   const uid = userUid(issuer, subject)
   const stored = yield* lockResource(identities, uid)
-  if (!stored) yield* createEntry(access, identities, identityOf(person, now()), { uid, now: now() })
-  else yield* updateEmail(access, person, stored.resource, nextUpdateTime(now(), stored.updateTime))
+  if (!stored) {
+    yield* createEntry(access, identities, identityOf(person, now()), { uid, now: now() })
+    // A person who has deleted their account and returns has the same uid.
+    yield* updateSuspended(uid)
+  } else yield* updateEmail(access, person, stored.resource, nextUpdateTime(now(), stored.updateTime))
   return uid
 }
 

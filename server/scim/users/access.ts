@@ -13,9 +13,9 @@ import {
   notProvisioned,
 } from '../../auth/provider-sign-outs.ts'
 import { lockScimSettings } from '../../store/scim-settings.ts'
-import { sql } from '../../store/sql.ts'
+import { among, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
-import { first } from '../../store/work.ts'
+import { all, first } from '../../store/work.ts'
 import { grantMemberships, joinGroups, revokeMemberships } from '../groups/memberships.ts'
 
 /** `identity` is the person of a user, null until they have signed in through the provider. */
@@ -51,7 +51,8 @@ function* beginAccess(provider: string, user: string, named: Named, now: number)
 }
 
 export function* endAccess(provider: string, named: Named, now: number): Work<void> {
-  for (const person of yield* peopleNamedBy(provider, named)) {
+  const existing = yield* existingAmong(yield* peopleNamedBy(provider, named))
+  for (const person of existing) {
     yield* blockProvider(provider, person, now)
     yield* revokeMemberships(provider, person)
   }
@@ -60,12 +61,18 @@ export function* endAccess(provider: string, named: Named, now: number): Work<vo
 /**
  * The people whose sign-ins through the provider a user ends: the one who has signed in since the user exists, and the
  * one whom its externalId names. The latter may have signed in before the provider began to provision people. For anybody
- * else it has no effect, because only sign-ins through this provider end.
+ * else it has no effect, because only sign-ins through this provider and roles in its group end. In the order in which
+ * they are locked. They may have deleted their accounts.
  */
 function* peopleNamedBy(provider: string, { externalId, identity }: Named): Work<string[]> {
   const named = externalId === null ? undefined : yield* personUid(provider, externalId)
-  const row = named && (yield* first(sql`select uid from identities where uid = ${named}`))
-  return [...new Set([identity, row ? named : null])].filter((uid) => uid !== null && uid !== undefined)
+  return [...new Set([identity, named])].filter((uid) => uid !== null && uid !== undefined).sort()
+}
+
+function* existingAmong(people: readonly string[]): Work<string[]> {
+  if (people.length === 0) return []
+  const rows = yield* all(sql`select uid from identities where uid in ${among(people)} order by uid`)
+  return rows.map(([uid]) => uid as string)
 }
 
 /** The uid of the person who signs in through a provider with this id (see auth/login/upstream/person.ts). */

@@ -32,7 +32,7 @@ export function* createUser({ provider, now, random }: ChangeContext, body: Reso
 }
 
 export const replaceUser = (context: ChangeContext, id: string, body: Resource): Work<Stored> => {
-  const sent = withDefaults(normalizeResource(userType, body))
+  const sent = normalizeResource(userType, body)
   return changeUser(context, id, () => sent)
 }
 
@@ -48,7 +48,7 @@ function* changeUser(
 ): Work<Stored> {
   const { provider, now, ifMatch } = context
   const { stored, access } = yield* lockUser(context, id)
-  const values = valuesOf(change(stored.resource))
+  const values = valuesOf(withActive(change(stored.resource), stored.resource))
   requireMatch(ifMatch, stored.version)
   const { uid, createTime } = stored
   const { userName, externalId, isActive, json } = values
@@ -62,6 +62,10 @@ function* changeUser(
     json = ${json} where uid = ${uid}`
   return { uid, createTime, updateTime, version, resource: JSON.parse(json) as Resource }
 }
+
+/** Without `active`, the user stays as it is: only a client that says so activates a user who was deactivated. */
+const withActive = (changed: Resource, { active = true }: Resource): Resource =>
+  changed.active === undefined ? { ...changed, active } : changed
 
 /**
  * Deletes a batch of the memberships or, after the last one, the user. Returns whether the user is deleted. Access ends
