@@ -4,7 +4,8 @@ import type { StatusError } from '../aip/errors.ts'
 import { invalidField, notFound, permissionDenied } from '../aip/errors.ts'
 import { isUid, lineage } from '../aip/uid.ts'
 import type { Row, Sql } from '../store/sql.ts'
-import type { Form, Table } from '../store/table.ts'
+import { raw, sql } from '../store/sql.ts'
+import type { Form, Rendered, Table } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import type { QuotaAccess, WriteAccess } from '../store/write-access.ts'
 import type { Caller } from '../wire/caller.ts'
@@ -58,7 +59,12 @@ export function* admitToWrite(demand: Demand): Work<WriteGrants> {
   return { ...grants, quotas } as WriteGrants // requireGranted has checked them
 }
 
-export type RowAdmission = { statement: Sql; authorize(rows: Row[]): GrantsAndRow }
+export type RowAdmission = {
+  statement: Sql
+  authorize(rows: Row[]): GrantsAndRow
+  /** For a caller for whom `statement` returns no row. */
+  readSeparately(): Work<GrantsAndRow>
+}
 
 /**
  * For a call that reads one row. `statement` reads both the grants and the row; `authorize` gets its result, and throws
@@ -75,6 +81,12 @@ export function admitToRow(demand: Demand, table: Table, form: Form): RowAdmissi
       const admitted = splitGrantsAndRow(demand.caller, time, groups, rows, demand.parseGrants)
       requireGranted(demand, admitted.grants)
       return admitted
+    },
+    *readSeparately() {
+      const grants = yield* admitToRead(demand)
+      const [row] =
+        yield sql`select ${table.rendered(form)}, update_time from ${raw(table.name)} where uid = ${scope}`
+      return { grants, row: row && { rendered: row[0] as Rendered | null, updateTime: row[1] as number } }
     },
   }
 }

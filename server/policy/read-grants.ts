@@ -6,7 +6,7 @@ import type { SignInCondition } from '../store/sign-ins.ts'
 import { conditionFor, fieldCountOf } from '../store/sign-ins.ts'
 import type { Placeholder, Placeholders, Row, Sql } from '../store/sql.ts'
 import { join, prepared, raw, sql } from '../store/sql.ts'
-import { isNotSuspended, isNotSuspendedIdentity } from '../store/suspensions.ts'
+import { isNotSuspended } from '../store/suspensions.ts'
 import type { Form, Rendered, Table } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import type { QuotaAccess } from '../store/write-access.ts'
@@ -26,7 +26,8 @@ export function* readGrants(
 ): Work<Grants> {
   const groups = scope === undefined ? undefined : lineage(scope)
   const [row] = yield selectGrants(caller, time, groups)
-  const [createTime, own, external] = (row ?? []) as Partial<IdentityAndGrants>
+  if (!row) return (yield* selectEach(caller, time, groups, parse, noSql)).grants
+  const [createTime, own, external] = row as IdentityAndGrants
   return grantsOf({ caller, time, groups, createTime, own, external, parse })
 }
 
@@ -46,21 +47,38 @@ export function* lockGrantsAndQuotas(
   parse: ParseGrants = parseGrants,
 ): Work<GrantsAndQuotas> {
   const groups = scope === undefined ? undefined : lineage(scope)
+  return yield* selectEach(caller, time, groups, parse, lockBindings)
+}
+
+const noSql = raw('')
+const lockBindings = raw('/*pg for share of b */')
+
+/** Selects the identity and each of its grants as a row. The only way to read grants of which some are suspended. */
+function* selectEach(
+  caller: Caller,
+  time: number,
+  groups: readonly string[] | undefined,
+  parse: ParseGrants,
+  lock: Sql,
+): Work<GrantsAndQuotas> {
   const organization = groups?.[0]
   const [identity] = yield selectIdentity(caller, organization)
   const [createTime, externalUntil, suspended, text = null] = (identity ?? []) as IdentityAndQuotas
-  const condition = suspended ? sql`and ${isNotSuspended(caller.identity)}` : noCondition
+  const condition = suspended ? sql`and ${isNotSuspended(caller.identity)}` : noSql
   const bindings = yield sql`select ${grantText(groups)} from ${bindingsIn(groups)}
-    and b.identity = ${caller.identity} ${condition} /*pg for share of b */`
+    and b.identity = ${caller.identity} ${condition} ${lock}`
   const own = bindings.join()
   const external = externalUntil
-    ? yield* lockExternalGrants(caller.identity, time, organization, condition)
+    ? yield* selectExternal(
+        caller.identity,
+        time,
+        organization,
+        sql`${condition} ${lock === noSql ? noSql : lockMembers}`,
+      )
     : null
   const grants = grantsOf({ caller, time, groups, createTime, own, external, parse })
   return { grants, quotasOfOrganization: organization === undefined ? undefined : { organization, text } }
 }
-
-const noCondition = raw('')
 
 /** Locks the grants of the same caller for another scope. */
 export function* lockGrants(
@@ -70,15 +88,17 @@ export function* lockGrants(
   return (yield* lockGrantsAndQuotas(caller, time, scope)).grants
 }
 
-/** Locks memberships and bindings: either may be deleted meanwhile. */
-function* lockExternalGrants(
+/** Memberships are locked as well as bindings: either may be deleted meanwhile. */
+const lockMembers = raw('/*pg for share of m, b */')
+
+function* selectExternal(
   identity: string,
   time: number,
   organization: string | undefined,
   condition: Sql,
 ): Work<string> {
   const rows = yield sql`select ${grantText(undefined)} from ${externalBindings(organization)}
-    and m.identity = ${identity} and m.expire_time > ${time} ${condition} /*pg for share of m, b */`
+    and m.identity = ${identity} and m.expire_time > ${time} ${condition}`
   return rows.join()
 }
 
@@ -118,7 +138,10 @@ const conditionOf = (identity: string, { person, provider }: SignIn): SignInCond
 const valuesOf = ({ person, signedInAt, id, provider }: SignIn): SignInValues =>
   (provider === undefined ? [person, signedInAt, id] : [person, signedInAt, id, provider]) as SignInValues // conditionFor needs no more
 
-/** For a caller who has signed in, the statement returns no row after that sign-in was ended. */
+/**
+ * Returns no row for a caller with suspended grants (see store/suspensions.ts), so that calls of others only compare one
+ * more column; nor after the sign-in of the caller was ended.
+ */
 function selectGrants(
   { identity, signIn }: Caller,
   time: number,
@@ -136,7 +159,7 @@ function selectGrants(
 
 const allGrants = ([time, identity]: Placeholders<[number, string]>) =>
   sql`select i.create_time, ${aggregatedGrants(undefined)}, ${aggregatedExternalGrants(undefined, time)}
-    from identities i where i.uid = ${identity}`
+    from identities i where i.uid = ${identity} and i.suspended is null`
 
 /** The groups, their organization, the time and the identity. */
 type GroupsTimeAndIdentity = Placeholders<[...string[], string, number, string]>
@@ -146,7 +169,7 @@ function grantsIn(values: GroupsTimeAndIdentity): Sql {
   const groups = values.slice(0, -3)
   const [organization, time, identity] = values.slice(-3) as unknown as Placeholders<[string, number, string]> // the last three
   return sql`select i.create_time, ${aggregatedGrants(groups)}, ${aggregatedExternalGrants(organization, time)}
-    from identities i where i.uid = ${identity}`
+    from identities i where i.uid = ${identity} and i.suspended is null`
 }
 
 /** The values of a SignInCondition. */
@@ -172,8 +195,7 @@ function splitSignIn(values: readonly Placeholder[], condition: SignInCondition)
 
 /** The grants that are bound to an identity as one text: one value is read faster than many rows. */
 const aggregatedGrants = (groups: readonly Placeholder[] | undefined) =>
-  sql`(select string_agg(${grantText(groups)}, ',') from ${bindingsIn(groups)} and b.identity = i.uid
-    and ${isNotSuspendedIdentity})`
+  sql`(select string_agg(${grantText(groups)}, ',') from ${bindingsIn(groups)} and b.identity = i.uid)`
 
 /**
  * The grants of the external groups of which an identity is a member, in all groups of an organization, or in all
@@ -181,8 +203,7 @@ const aggregatedGrants = (groups: readonly Placeholder[] | undefined) =>
  */
 const aggregatedExternalGrants = (organization: Placeholder | undefined, time: Placeholder) =>
   sql`case when i.external_until is not null then (select string_agg(${grantText(undefined)}, ',')
-    from ${externalBindings(organization)} and m.identity = i.uid and m.expire_time > ${time}
-    and ${isNotSuspendedIdentity}) end`
+    from ${externalBindings(organization)} and m.identity = i.uid and m.expire_time > ${time}) end`
 
 /**
  * A provider grants nothing outside of its own organization. So in one organization, a call does not read the bindings
@@ -220,7 +241,7 @@ const groupRows = (groups: readonly (string | Placeholder)[]) =>
     ' union all ',
   )
 
-/** The grants in `groups` together with the row of a uid, in one statement. */
+/** The grants in `groups` together with the row of a uid, in one statement. No row as for `selectGrants`. */
 export function grantsWithRow(
   { identity, signIn }: Caller,
   time: number,
@@ -261,7 +282,7 @@ function grantsAndRow(values: GroupsTimeUidAndIdentity, table: Table, form: Form
   const row = sql`select ${table.rendered(form)} as rendered, update_time from ${raw(table.name)} where uid = ${uid}`
   return sql`select i.create_time, ${aggregatedGrants(groups)}, ${aggregatedExternalGrants(organization, time)},
     t.rendered, t.update_time
-    from identities i left join (${row}) t on 1 = 1 where i.uid = ${identity}`
+    from identities i left join (${row}) t on 1 = 1 where i.uid = ${identity} and i.suspended is null`
 }
 
 /** `rendered` is null if the stored JSON has another shape. */

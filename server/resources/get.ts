@@ -1,6 +1,7 @@
 import type { DescMessage } from '@bufbuild/protobuf'
 import { notFound } from '../aip/errors.ts'
 import { admitToRow } from '../policy/admit.ts'
+import type { GrantsAndRow } from '../policy/read-grants.ts'
 import type { Call } from '../rpc/call.ts'
 import type { Store } from '../store/db.ts'
 import { readBytes } from '../store/table.ts'
@@ -14,9 +15,8 @@ import { rowReply } from './reply.ts'
 /** One statement reads grants and row. A second one reads the bytes if the JSON is stale or must be redacted. */
 export function getResource(store: Store, kind: Kind<DescMessage>, call: Call): MaybePromise<Reply> {
   const { scope } = call.demand
-  const { statement, authorize } = admitToRow(call.demand, kind.table, kind.forms[call.form])
-  return andThen(store.query(statement), (rows) => {
-    const { grants, row } = authorize(rows)
+  const { statement, authorize, readSeparately } = admitToRow(call.demand, kind.table, kind.forms[call.form])
+  const finish = ({ grants, row }: GrantsAndRow): MaybePromise<Reply> => {
     if (!row) throw notFound(kind.desc.typeName, scope)
     const redaction = redactionFor(kind, grants)
     if (row.rendered !== null && !redaction) return rowReply(kind, row.rendered, row.updateTime)
@@ -29,5 +29,8 @@ export function getResource(store: Store, kind: Kind<DescMessage>, call: Call): 
         return rowReply(kind, redaction?.apply(grants, bytes) ?? bytes, row.updateTime)
       },
     )
-  })
+  }
+  return andThen(store.query(statement), (rows) =>
+    rows.length > 0 ? finish(authorize(rows)) : andThen(store.read(readSeparately), finish),
+  )
 }

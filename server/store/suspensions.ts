@@ -2,8 +2,8 @@
 // provider do not count, whatever sign-in or token is used. Otherwise the person could sign in with the same issuer
 // through the provider of another organization, and use them. Bindings elsewhere count, because several organizations
 // can configure the same issuer.
-import type { Placeholder, Sql } from './sql.ts'
-import { raw, sql } from './sql.ts'
+import type { Sql } from './sql.ts'
+import { sql } from './sql.ts'
 import type { Work } from './work.ts'
 
 /**
@@ -11,14 +11,11 @@ import type { Work } from './work.ts'
  * it (a segment of a uid has 17 characters, a root 40), because the number of providers that name a person has no
  * limit. A deleted provider suspends nothing.
  */
-export const isNotSuspended = (person: string | Placeholder | Sql): Sql =>
+export const isNotSuspended = (person: string): Sql =>
   sql`not exists (with recursive up (uid) as (select b.parent union all
       select substr(up.uid, 1, length(up.uid) - 17) from up where length(up.uid) > 40)
     select 1 from up cross join provider_sign_outs s cross join identity_providers p
     where s.identity = ${person} and s.place = up.uid and p.uid = s.provider)`
-
-/** The same for the identity `i`. For the many people who are not suspended, it takes one comparison. */
-export const isNotSuspendedIdentity = sql`(i.suspended is null or ${isNotSuspended(raw('i.uid'))})`
 
 /**
  * Locks a person whose suspensions change, so that concurrent changes run one after the other: otherwise
