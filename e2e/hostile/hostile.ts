@@ -197,13 +197,15 @@ export async function assertAllRefused(attacked: AttackedPlatform, cases: RestCa
 
 /** Every row of every table. */
 async function dump({ store }: Platform): Promise<string> {
-  const scripts = loadMigrations()
-    .map(({ script }) => script)
-    .join('\n')
-  const named = (pattern: RegExp) => [...scripts.matchAll(pattern)].map(([, name]) => name as string) // the pattern has one group
-  const dropped = new Set(named(/^drop table (\w+)/gm))
-  const tables = named(/^create table (\w+)/gm).filter((table) => !dropped.has(table))
-  const contents = tables.map(async (table) => {
+  const tables = new Set<string>()
+  const change = /^(?:create table (\w+)|drop table (\w+)|alter table (\w+) rename to (\w+))/gm
+  for (const { script } of loadMigrations())
+    for (const [, created, dropped, renamed, name] of script.matchAll(change)) {
+      tables.delete(dropped ?? renamed ?? '')
+      tables.add(created ?? name ?? '')
+    }
+  tables.delete('')
+  const contents = [...tables].map(async (table) => {
     const rows = await store.query(sql`select * from ${raw(table)}`)
     return [table, rows.map((row) => JSON.stringify(row.map(printable))).sort()]
   })
