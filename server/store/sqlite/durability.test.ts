@@ -7,6 +7,7 @@ import type { Store } from '../db.ts'
 import { raw, sql } from '../sql.ts'
 import { isStoreError } from '../test-stores.ts'
 import { all } from '../work.ts'
+import { adaptiveSync } from './durability.ts'
 import type { SqliteOptions } from './sqlite.ts'
 import { openSqlite } from './sqlite.ts'
 
@@ -121,4 +122,23 @@ describe('the embedded store', () => {
     assert.equal(await countOf(again), written)
     await again.close()
   })
+})
+
+test('a log is synced on the event loop while that takes less than three milliseconds, and otherwise in the thread pool', async () => {
+  let time = 0
+  const places: string[] = []
+  let durations = [0.2, 0.3, 30, 4, 0.9, 0.2]
+  const take = (place: string) => {
+    places.push(place)
+    const [duration = 0, ...others] = durations
+    time += duration
+    durations = others
+  }
+  const sync = adaptiveSync(
+    () => time,
+    () => take('loop'),
+    async () => take('pool'),
+  )
+  while (durations.length > 0) await sync(1)
+  assert.deepEqual(places, ['loop', 'loop', 'loop', 'pool', 'pool', 'loop'])
 })

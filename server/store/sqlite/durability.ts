@@ -1,7 +1,6 @@
-// Makes commits durable off the event loop. With `synchronous = normal`, a commit appends to the write-ahead log (WAL)
-// without an fsync, which would block the thread for milliseconds. The log is synced here, in the thread pool, before
-// the writes of the commit resolve.
-import { closeSync, fdatasync, fstatSync, openSync } from 'node:fs'
+// Makes commits durable. With `synchronous = normal`, a commit appends to the write-ahead log (WAL) without an fsync. The
+// log is synced here, before the writes of the commit resolve: in the thread pool, unless syncs are fast.
+import { closeSync, fdatasync, fdatasyncSync, fstatSync, openSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { StoreError } from '../store-error.ts'
 
@@ -24,7 +23,7 @@ export type DurabilityOptions = {
 }
 
 export function openDurability(options: DurabilityOptions): Durability {
-  const { walFile, onSize, sync = promisify(fdatasync) } = options
+  const { walFile, onSize, sync = adaptiveSync(() => performance.now()) } = options
   let file: number | undefined
   let hasFailed = false
   return {
@@ -45,5 +44,24 @@ export function openDurability(options: DurabilityOptions): Durability {
       if (file !== undefined) closeSync(file)
       file = undefined
     },
+  }
+}
+
+/** A sync on the event loop may take this long. The thread pool adds half a millisecond to a write that waits alone. */
+const maxBlockingMs = 3
+const syncInPool = promisify(fdatasync)
+
+/** Syncs on the event loop while that is fast, and in the thread pool while the disk is slow or the event loop is busy. */
+export function adaptiveSync(
+  clock: () => number,
+  onLoop: (fd: number) => void = fdatasyncSync,
+  inPool: SyncFile = syncInPool,
+): SyncFile {
+  let lastMs = 0
+  return async (fd) => {
+    const started = clock()
+    if (lastMs < maxBlockingMs) onLoop(fd)
+    else await inPool(fd)
+    lastMs = clock() - started
   }
 }
