@@ -40,6 +40,20 @@ onEachStore('blobs of the registry', (engine) => {
     }
   })
 
+  test('of more than 10 GiB are refused before their content is sent', async () => {
+    const location = await client.begin('acme/web')
+    const raw = await rawClient(platform.app.port)
+    const head = [
+      ...[`PATCH ${location} HTTP/1.1`, 'host: stemma.test', `content-length: ${10 * 2 ** 30 + 1}`],
+      `authorization: Bearer ${platform.owner.token}`,
+    ]
+    raw.send(`${head.join('\r\n')}\r\n\r\n`)
+    const { status, body } = await raw.response()
+    assert.equal(status, 413)
+    assert.match(String(body), /SIZE_INVALID.*at most 10737418240 bytes/)
+    raw.close()
+  })
+
   test('are pushed with POST and PUT, whichever algorithm the digest has', async () => {
     for (const algorithm of ['sha256', 'sha512']) {
       const location = await client.begin('acme/web')

@@ -3,7 +3,7 @@
 import { Content } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { Code } from '../aip/code.ts'
 import { registryError } from '../aip/registry-error.ts'
-import { BlobError } from '../blobs/blob-error.ts'
+import { BlobError, tooLarge } from '../blobs/blob-error.ts'
 import type { Upload } from '../blobs/blob-store.ts'
 import type { Digest } from '../blobs/digest.ts'
 import { andThen } from '../wire/maybe-promise.ts'
@@ -11,6 +11,9 @@ import { chunkRange, uploadedRange } from './byte-range.ts'
 import { call } from './call.ts'
 import type { Exchange, RegistryDependencies } from './door-context.ts'
 import { repoOf } from './names.ts'
+
+/** The largest blob. Layers of images are far smaller. */
+const maxBlobBytes = 10 * 2 ** 30
 
 /** An upload, and the uid of its repo. */
 export type OpenUpload = { repo: string; upload: Upload }
@@ -43,8 +46,12 @@ export async function receiveBody(
 ): Promise<OpenUpload> {
   const { request } = exchange
   const offset = offsetOf(exchange, upload)
+  // Refused before the body is read; `append` enforces the limit for bodies of unknown length.
+  if (upload.size + Number(request.headers['content-length'] ?? 0) > maxBlobBytes)
+    throw tooLarge(maxBlobBytes)
   deps.onLongBody(request)
-  const appended = await deps.blobs.append(upload, request, { offset }).catch(async (error: unknown) => {
+  const options = { offset, maxBytes: maxBlobBytes }
+  const appended = await deps.blobs.append(upload, request, options).catch(async (error: unknown) => {
     if (!(error instanceof BlobError) || error.code !== 'offset-mismatch') throw error
     throw outOfOrder(exchange, { ...upload, size: await deps.blobs.uploadSize(upload) })
   })
