@@ -53,7 +53,7 @@ export type App = {
   metricsPort: number | undefined
   /** The page that creates the first organization; undefined if an organization exists. */
   setUpLink: string | undefined
-  /** What clients can call. */
+  /** The methods that clients can call, without internal ones. */
   endpoints: readonly Endpoint[]
   /** Exchanges the call counts for rate limits with other copies and threads. Also runs by itself every second. */
   shareLimits(): Promise<void>

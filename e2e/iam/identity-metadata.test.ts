@@ -1,4 +1,4 @@
-// What callers say about themselves.
+// The metadata that callers state about themselves.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { Identities as V1 } from '@stemma/api/gen/platform/events/identity_pb.ts'

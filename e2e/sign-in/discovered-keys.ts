@@ -1,4 +1,4 @@
-// What a verifier learns from the discovery document of an issuer.
+// Reads the discovery document of an issuer, as a verifier of its tokens does.
 import type { JWTVerifyGetKey } from 'jose'
 import { createRemoteJWKSet } from 'jose'
 

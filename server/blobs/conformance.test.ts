@@ -1,4 +1,4 @@
-// What every driver of the blob store does.
+// The behaviour that all drivers of the blob store have.
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'

@@ -6,7 +6,7 @@ export type PatternKind = 'issuer' | 'audience' | 'other'
 export type PatternRule = { kind: PatternKind; pattern: string }
 
 export type PatternVerdict = {
-  /** What is wrong with the pattern. */
+  /** The error of the pattern; undefined if it is valid. */
   fault: string | undefined
   /** Whether the pattern is valid and matches every value. */
   isUnrestricted: boolean

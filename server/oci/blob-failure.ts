@@ -1,4 +1,4 @@
-// What failures of the storage mean to a client.
+// Translates failures of the storage into errors of the registry protocol.
 import { Code } from '../aip/code.ts'
 import type { StatusError } from '../aip/errors.ts'
 import { cancelled } from '../aip/errors.ts'

@@ -1,4 +1,4 @@
-// What the endpoints of the registry share.
+// Types that the endpoints of the registry share.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { DescMethod } from '@bufbuild/protobuf'
 import type { Method } from '@stemma/api/method.ts'
@@ -8,7 +8,7 @@ import type { MaybePromise } from '../wire/maybe-promise.ts'
 
 type Endpoint = { method: Method }
 
-/** What a name stands for. */
+/** The result of looking up the name of a repo. */
 export type FoundRepo =
   | { kind: 'repo'; uid: string }
   /** There is no such repo. `group` is the deepest group of the name, and `rest` the name that the repo would have. */

@@ -2,7 +2,7 @@
 import type { Digest } from '../blobs/digest.ts'
 import { parseDigest } from '../blobs/digest.ts'
 
-/** What a path names. `name` is the name of a repo as the client wrote it; it may contain slashes. */
+/** The endpoint that a path names. `name` is the name of a repo as the client wrote it; it may contain slashes. */
 export type OciRoute =
   | { kind: 'base' }
   | { kind: 'catalog' }

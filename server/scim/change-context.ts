@@ -1,6 +1,6 @@
 import type { RandomBytes } from '../crypto/random.ts'
 
-/** What a change of a resource needs besides the resource. */
+/** The values that a change needs besides the resource. */
 export type ChangeContext = {
   provider: string
   now(): number

@@ -58,7 +58,7 @@ export async function openS3Store(options: S3Options, now: () => number = Date.n
       const parsed = parseState(state)
       try {
         const size = await finishInS3(storage, id, parsed, digest, hashes.take(id, state))
-        // What is left after a failure is listed as abandoned.
+        // If this fails, the remaining objects are listed as abandoned.
         await discardKnown(storage, id, parsed).catch(() => {})
         return size
       } catch (error) {

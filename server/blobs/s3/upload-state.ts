@@ -1,4 +1,4 @@
-// What the driver must know to continue an upload, on any copy. All bytes that it describes are in S3.
+// The state of an upload, with which any copy can continue it. All bytes that it describes are in S3.
 export type UploadState = {
   /** The id of the multipart upload, once a part is full. */
   multipartId?: string | undefined

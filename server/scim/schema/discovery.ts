@@ -1,4 +1,4 @@
-// What clients discover: the features of the server, the types of resources and their schemas (RFC 7644 section 4).
+// The discovery endpoints: the features of the server, the types of resources and their schemas (RFC 7644 section 4).
 import { maxPageSize } from '../limits.ts'
 import { groupType } from './group.ts'
 import type { ResourceType, Schema } from './schema.ts'

@@ -1230,7 +1230,7 @@ export const VulnerabilityMetadataListSchema: GenMessage<VulnerabilityMetadataLi
   messageDesc(file_platform_advisory_security_advisory, 13);
 
 /**
- * What is known about a vulnerability.
+ * Description of a vulnerability.
  *
  * @generated from message platform.advisory.VulnerabilityMetadata
  */
@@ -1272,7 +1272,7 @@ export type VulnerabilityMetadata = Message<"platform.advisory.VulnerabilityMeta
 };
 
 /**
- * What is known about a vulnerability.
+ * Description of a vulnerability.
  *
  * @generated from message platform.advisory.VulnerabilityMetadata
  */

@@ -17,7 +17,7 @@ export const file_platform_events_identity: GenFile = /*@__PURE__*/
   fileDesc("Ch5wbGF0Zm9ybS9ldmVudHMvaWRlbnRpdHkucHJvdG8SD3BsYXRmb3JtLmV2ZW50cyLMBAoQSWRlbnRpdHlNZXRhZGF0YRJdChRvbmJvYXJkaW5nX3F1ZXN0aW9ucxgBIAEoCzI1LnBsYXRmb3JtLmV2ZW50cy5JZGVudGl0eU1ldGFkYXRhLk9uYm9hcmRpbmdRdWVzdGlvbnNCCNrBGARaAnt9EhEKBG5hbWUYAiABKAlCA+BBAxIUCgx1cGRhdGVzT3B0SW4YAyABKAgSFwoKZ2l2ZW5fbmFtZRgEIAEoCUID4EEDEhgKC2ZhbWlseV9uYW1lGAUgASgJQgPgQQMa/AIKE09uYm9hcmRpbmdRdWVzdGlvbnMSJQoMY29tcGFueV9uYW1lGAEgASgJQg/awRgLWglBY21lIEluYy4SHwoJcHJvdmlkZXJzGAIgAygJQgzgQQTawRgFEP8BGDISDwoHcHJvZHVjdBgDIAEoCRIyCglqb2JfdGl0bGUYBCABKAlCH9rBGBtaGVNpdGUgcmVsaWFiaWxpdHkgZW5naW5lZXISFAoMdXRtX2NhbXBhaWduGAcgASgJEhMKC3V0bV9jb250ZW50GAggASgJEhIKCnV0bV9tZWRpdW0YCSABKAkSEgoKdXRtX3NvdXJjZRgKIAEoCRIQCgh1dG1fdGVybRgLIAEoCRIeChZsYXRlc3RfZm9ybV9zdWJtaXRfdXJsGAwgASgJEiUKHWxhdGVzdF9pbnRlcm5hbF9yZWZlcnJpbmdfdXJsGA0gASgJEhgKC2h1YnNwb3RfdXRrGA4gASgJQgPgQQQSEgoKc2VsZl9zZXJ2ZRgPIAEoCDKTAQoKSWRlbnRpdGllcxKEAQoOVXBkYXRlTWV0YWRhdGESIS5wbGF0Zm9ybS5ldmVudHMuSWRlbnRpdHlNZXRhZGF0YRohLnBsYXRmb3JtLmV2ZW50cy5JZGVudGl0eU1ldGFkYXRhIizKwRgCEAGC0+STAiA6ASoyGy9pYW0vdjEvaWRlbnRpdGllcy9tZXRhZGF0YWIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_platform_common_access, file_platform_common_rules]);
 
 /**
- * What a caller says about themselves; see `platform.iam.v2beta1.IdentityMetadata`.
+ * Metadata that a caller states about themselves; see `platform.iam.v2beta1.IdentityMetadata`.
  *
  * @generated from message platform.events.IdentityMetadata
  */
@@ -59,7 +59,7 @@ export type IdentityMetadata = Message<"platform.events.IdentityMetadata"> & {
 };
 
 /**
- * What a caller says about themselves; see `platform.iam.v2beta1.IdentityMetadata`.
+ * Metadata that a caller states about themselves; see `platform.iam.v2beta1.IdentityMetadata`.
  *
  * @generated from message platform.events.IdentityMetadata
  */

@@ -1231,7 +1231,7 @@ export const ListVulnerabilityMetadataResponseSchema: GenMessage<ListVulnerabili
   messageDesc(file_platform_advisory_v2beta1_security_advisory, 13);
 
 /**
- * What is known about a vulnerability.
+ * Description of a vulnerability.
  *
  * @generated from message platform.advisory.v2beta1.VulnerabilityMetadata
  */
@@ -1273,7 +1273,7 @@ export type VulnerabilityMetadata = Message<"platform.advisory.v2beta1.Vulnerabi
 };
 
 /**
- * What is known about a vulnerability.
+ * Description of a vulnerability.
  *
  * @generated from message platform.advisory.v2beta1.VulnerabilityMetadata
  */

@@ -1036,7 +1036,7 @@ export const LookupIdentityRequestSchema: GenMessage<LookupIdentityRequest, {jso
   messageDesc(file_platform_iam_v2beta1_identity, 7);
 
 /**
- * What a caller says about themselves. The names come from the identity.
+ * Metadata that a caller states about themselves. The names come from the identity.
  *
  * @generated from message platform.iam.v2beta1.IdentityMetadata
  */
@@ -1162,7 +1162,7 @@ export type IdentityMetadata = Message<"platform.iam.v2beta1.IdentityMetadata"> 
 };
 
 /**
- * What a caller says about themselves. The names come from the identity.
+ * Metadata that a caller states about themselves. The names come from the identity.
  *
  * @generated from message platform.iam.v2beta1.IdentityMetadata
  */
