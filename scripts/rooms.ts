@@ -19,6 +19,7 @@ export const mayImport: Record<string, string[]> = {
   'server/resource-list': ['*'],
   'server/provisioning': ['*'],
   'server/registry-door': ['*'],
+  'server/content-storage': ['*'],
   'server/limit-sharing': ['*'],
   'server/services': ['*'],
   'server/settings': ['*'],

@@ -10,6 +10,8 @@ import type { Authentication, AuthenticationOverrides } from './authentication.t
 import { openAuthentication } from './authentication.ts'
 import { openChecks } from './checks.ts'
 import type { Config } from './config/config.ts'
+import type { ContentStorage } from './content-storage.ts'
+import { contentStorage } from './content-storage.ts'
 import type { RandomBytes } from './crypto/random.ts'
 import { pooled } from './crypto/random.ts'
 import type { Secret } from './crypto/secret.ts'
@@ -67,6 +69,8 @@ export type CoreOptions = {
 export type Core = Pick<Authentication, 'states'> & {
   /** The store, whose errors are those that callers see. */
   store: Store
+  /** The bytes of the registry. */
+  content: ContentStorage
   /** SCIM and sign-in, which have their own paths. */
   mounts: readonly Mount[]
   endpoints: readonly Endpoint[]
@@ -85,7 +89,7 @@ export type Core = Pick<Authentication, 'states'> & {
   secret: Secret
   now(): number
   random: RandomBytes
-  /** Ends the threads of this core. Their tasks fail. */
+  /** Ends the threads of this core, whose tasks fail, and closes the content. */
   close(): Promise<void>
 }
 
@@ -99,11 +103,12 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   const groupLimits = groupLimitsOf(config)
   const { keys, secret } = await prepareStore(config, store, { now, random, makeRsaKey })
   const checks = openChecks(overrides.checkLimits)
+  const content = contentStorage(config)
   const refusals = openRefusalLog(log, overrides.refusalLog)
   const { rates, maxCallsPerCaller: maxRunning } = config
   const limits = openCallLimits({ rates, maxRunning, isProxy: proxyTest(config.trustedProxies), clock })
   const deps = {
-    ...{ store: withStatusErrors(store), now, random, checks, maxListRows },
+    ...{ store: withStatusErrors(store), now, random, checks, maxListRows, content },
     pageSeals: openPageSeals(keys.page, now, random),
     settings: settingsOf(config, secret, groupLimits),
     idempotency: openIdempotency({ secret, now }),
@@ -135,6 +140,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   return {
     ...{
       store: deps.store,
+      content,
       mounts: [scim, login],
       states,
       corridorOptions,
@@ -151,7 +157,9 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     streamCorridorFor: (caller) => openStreamCorridor(optionsFor(caller)),
     sharedLimits: limits.shared,
     clock,
-    close: checks.close,
+    async close() {
+      await Promise.all([checks.close(), content.close()])
+    },
   }
 }
 

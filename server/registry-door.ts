@@ -1,9 +1,8 @@
 // Composition of the registry, through which clients such as docker push and pull images.
 import type { IncomingMessage } from 'node:http'
-import { join } from 'node:path'
 import type { DescMethod } from '@bufbuild/protobuf'
-import { openBlobs } from './blobs/open-blobs.ts'
 import type { Config } from './config/config.ts'
+import type { ContentStorage } from './content-storage.ts'
 import type { Mount } from './http/dispatch.ts'
 import type { RegistryHandler } from './oci/registry.ts'
 import { isOciPath } from './oci/route.ts'
@@ -15,18 +14,16 @@ import type { Corridor } from './wire/envelope.ts'
 export type RegistryDoorDependencies = {
   config: Config
   store: Store
+  content: ContentStorage
   endpoints: readonly Endpoint[]
   corridor: Corridor<Endpoint>
   onLongBody(request: IncomingMessage): void
   onError(error: unknown): void
 }
 
-/** The folder of the content, in the data folder. */
-const contentFolder = 'content'
-
 /** The paths of the registry. Their handler is loaded at the first request. */
 export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
-  const { config, store, endpoints, corridor, onLongBody, onError } = deps
+  const { config, store, content, endpoints, corridor, onLongBody, onError } = deps
   const byMethod = new Map<DescMethod, Endpoint>(
     endpoints.map((endpoint) => [endpoint.method.desc, endpoint]),
   )
@@ -47,14 +44,14 @@ export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
         onError,
       },
       findRepo: (name) => store.read(() => findRepo(name)),
-      blobs: await openBlobs({ driver: 'files', folder: join(config.dataDir, contentFolder) }),
+      blobs: await content.open(),
       ...{ baseUrl: config.baseUrl, createsRepos: config.repoCreation === 'push' },
     })
   }
   return {
     isFor: isOciPath,
     async handle(request, response, target) {
-      // If the folder cannot be opened, the next request tries again.
+      // If the storage cannot be opened, the next request tries again.
       opened ??= open().catch((error: unknown) => {
         opened = undefined
         onError(error)

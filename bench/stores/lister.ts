@@ -7,6 +7,7 @@ import { describeMethod } from '@stemma/api/method.ts'
 import { openPageSeals } from '../../server/aip/page-token.ts'
 import { openChecks } from '../../server/checks.ts'
 import { readConfig } from '../../server/config/config.ts'
+import { contentStorage } from '../../server/content-storage.ts'
 import { noLimits } from '../../server/limits/rate/call-limits.ts'
 import { openGrantParser } from '../../server/policy/grants.ts'
 import { groupsResource } from '../../server/resources/iam/groups/resource.ts'
@@ -39,6 +40,7 @@ export async function openLister({ settings, identity }: HugeStore): Promise<Lis
     checks: openChecks(),
     idempotency: openIdempotency({ secret, now: Date.now }),
     maxListRows: undefined,
+    content: contentStorage(config),
   }
   const { listGroups } = groupsResource.methods(deps)
   const endpoint = { method: describeMethod(GroupsService.method.listGroups), handler: listGroups }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@bufbuild/protobuf'
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import type { PageSeals } from '../aip/page-token.ts'
+import type { BlobStore } from '../blobs/blob-store.ts'
 import type { IssuerRule } from '../claims/issuer.ts'
 import type { PatternRule, PatternVerdict } from '../claims/pattern-rule.ts'
 import type { TrustTask } from '../claims/trust.ts'
@@ -23,6 +24,8 @@ export type Dependencies = {
   /** How many rows a list may read in this thread; expensive lists run in the lane. Undefined: no limit. */
   maxListRows: number | undefined
   idempotency: Idempotency
+  /** The bytes of blobs. They are read and written outside of transactions. */
+  content: { open(): Promise<BlobStore> }
 }
 
 /**
