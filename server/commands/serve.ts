@@ -16,6 +16,10 @@ export const serve: Command = {
     const { env } = context
     const { config } = readConfig(env, args)
     const log = openLog(config.logLevel)
+    if (config.content.driver === 's3') {
+      const warning = await (await import('../content-storage.ts')).checkContent(config)
+      if (warning !== undefined) config.warnings.push(warning)
+    }
     const app = await start(config, log)
     const stopped = stopSignal(env)
     for (const warning of config.warnings) log.warn(warning)

@@ -42,6 +42,7 @@ describe('settings', () => {
       baseUrl: 'http://localhost:8080',
       authUrl: 'http://localhost:8080',
       dataDir: './data',
+      content: { driver: 'files', folder: 'data/content' },
       databaseUrl: undefined,
       databaseConnections: 10,
       errorDomain: 'iam.stemma.dev',
@@ -86,6 +87,17 @@ describe('settings', () => {
       STEMMA_ERROR_DOMAIN: 'iam.example.com',
       STEMMA_ORG_CREATION: 'nobody',
       STEMMA_REPO_CREATION: 'api',
+      STEMMA_CONTENT_DRIVER: 's3',
+      STEMMA_S3_BUCKET: 'images',
+      STEMMA_S3_PREFIX: 'stemma/prod',
+      STEMMA_S3_ENDPOINT: 'https://minio.internal:9000',
+      STEMMA_S3_PATH_STYLE: 'off',
+      STEMMA_S3_SPOOL_DIR: '/var/spool/stemma',
+      STEMMA_S3_REDIRECT: '300',
+      AWS_REGION: 'eu-central-1',
+      AWS_ACCESS_KEY_ID: 'AKIA',
+      AWS_SECRET_ACCESS_KEY: 'hunter2',
+      AWS_SESSION_TOKEN: 'temporary',
       STEMMA_TOKEN_ALGORITHM: 'ES256',
       STEMMA_DEFAULT_LIMITS: 'groups=100',
       STEMMA_TERMS: 'tou.v1=https://example.com/terms, dpa',
@@ -112,6 +124,17 @@ describe('settings', () => {
       baseUrl: 'https://api.example.com/stemma',
       authUrl: 'https://auth.example.com',
       dataDir: '/var/lib/stemma',
+      content: {
+        driver: 's3',
+        bucket: 'images',
+        region: 'eu-central-1',
+        endpoint: 'https://minio.internal:9000',
+        pathStyle: false,
+        prefix: 'stemma/prod',
+        credentials: { accessKeyId: 'AKIA', secretAccessKey: 'hunter2', sessionToken: 'temporary' },
+        redirectSeconds: 300,
+        spoolFolder: '/var/spool/stemma',
+      },
       databaseUrl: database,
       databaseConnections: 3,
       errorDomain: 'iam.example.com',
@@ -167,8 +190,8 @@ describe('settings', () => {
 
   test('have a variable, a unique flag and a description each', () => {
     for (const { variable, flag, about } of Object.values(settings)) {
-      assert.match(variable, /^(STEMMA_[A-Z_]+|PORT|HOST|DATABASE_URL)$/)
-      assert.match(flag, /^[a-z]+(-[a-z]+)*$/)
+      assert.match(variable, /^(STEMMA_[A-Z0-9_]+|AWS_[A-Z_]+|PORT|HOST|DATABASE_URL)$/)
+      assert.match(flag, /^[a-z0-9]+(-[a-z]+)*$/)
       assert.ok(about.length > 10)
     }
     const flags = Object.values(settings).map(({ flag }) => flag)

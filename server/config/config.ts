@@ -1,4 +1,6 @@
 // Validates the settings and converts them to a Config. All faults are reported in one error.
+import type { ContentConfig } from './content.ts'
+import { readContent } from './content.ts'
 import type { Flags, FlagTypes } from './env.ts'
 import { readSettings } from './env.ts'
 import type { Rate, Reader } from './readers.ts'
@@ -33,6 +35,8 @@ export type Config = {
   baseUrl: string
   authUrl: string
   dataDir: string
+  /** Where the content of repos is stored. */
+  content: ContentConfig
   databaseUrl: string | undefined
   databaseConnections: number
   errorDomain: string
@@ -111,13 +115,15 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
   const listenHosts = read('host', hosts, [])
   const databaseUrl = read('databaseUrl', postgresUrl, undefined)
   if (databaseUrl && texts.secretKey === '') faults.push(secretKeyRequired)
+  const dataDir = read('dataDir', matching(/^[^\0]+$/, 'must be a folder'), '')
   return {
     port,
     metricsPort,
     hosts: listenHosts,
     baseUrl,
     authUrl: read('authUrl', url, '') || baseUrl,
-    dataDir: read('dataDir', matching(/^[^\0]+$/, 'must be a folder'), ''),
+    dataDir,
+    content: readContent(texts, dataDir, read, faults),
     databaseUrl,
     databaseConnections: read('databaseConnections', integer(1, 1000), 10),
     errorDomain: read('errorDomain', matching(/^[a-z0-9.-]{1,253}$/, 'must be a domain name'), ''),

@@ -59,6 +59,16 @@ export function url(text: string): string {
   return text
 }
 
+export function bucketName(text: string): string {
+  if (text === '') throw new Error('is required for S3: the name of a bucket that exists')
+  return matching(/^[\w.-]{3,63}$/, 'must be the name of a bucket')(text)
+}
+
+export const keyPrefix = matching(
+  /^(?:\w[\w.-]*(?:\/\w[\w.-]*){0,7}\/?)?$/,
+  'must be up to eight names of letters, digits, dots, dashes and underscores, separated by slashes',
+)
+
 export function postgresUrl(text: string): string | undefined {
   if (text === '') return undefined
   // The text may contain a password, so the message does not repeat it.

@@ -48,6 +48,53 @@ export const settings = {
     './data',
     'the folder of the embedded store and of the images in repos',
   ),
+  contentDriver: setting(
+    'STEMMA_CONTENT_DRIVER',
+    'files',
+    'where the content of repos is stored: files (in the data folder) or s3 (S3, or a server that speaks its protocol)',
+  ),
+  s3Bucket: setting('STEMMA_S3_BUCKET', '', 'the bucket of the content; it must exist'),
+  s3Prefix: setting('STEMMA_S3_PREFIX', '', 'put before all keys, so that a bucket can be shared'),
+  s3Region: setting('AWS_REGION', 'us-east-1', 'the region of the bucket'),
+  s3Endpoint: setting('STEMMA_S3_ENDPOINT', '', 'the URL of the S3 server; default: AWS in the region'),
+  s3PathStyle: setting(
+    'STEMMA_S3_PATH_STYLE',
+    'auto',
+    'whether the bucket is in the path of URLs rather than in the host: on, off, or auto, which is on if there is an endpoint',
+  ),
+  s3AccessKeyId: setting('AWS_ACCESS_KEY_ID', '', 'the id of a static key for S3'),
+  s3SecretAccessKey: setting('AWS_SECRET_ACCESS_KEY', '', 'the secret of the static key'),
+  s3SecretAccessKeyFile: setting(
+    'AWS_SECRET_ACCESS_KEY_FILE',
+    '',
+    'a file with the secret of the static key, in place of the variable',
+  ),
+  s3SessionToken: setting('AWS_SESSION_TOKEN', '', 'the token of a static key that is temporary'),
+  s3RoleArn: setting(
+    'AWS_ROLE_ARN',
+    '',
+    'the role for S3 that the server assumes with its workload token, if there is no static key',
+  ),
+  s3TokenFile: setting(
+    'AWS_WEB_IDENTITY_TOKEN_FILE',
+    '',
+    'the file of the workload token; it is read again when the token is needed',
+  ),
+  s3StsEndpoint: setting(
+    'STEMMA_S3_STS_ENDPOINT',
+    '',
+    'the URL at which the workload token is exchanged; default: AWS in the region',
+  ),
+  s3SpoolDir: setting(
+    'STEMMA_S3_SPOOL_DIR',
+    '',
+    'a local folder for running uploads, which take up to 32 MiB each; default: spool in the data folder',
+  ),
+  s3Redirect: setting(
+    'STEMMA_S3_REDIRECT',
+    '0',
+    'for how many seconds a URL is valid by which clients read a blob from S3 directly; 0 if the server sends all content itself',
+  ),
   databaseUrl: setting('DATABASE_URL', '', 'postgres://… to use PostgreSQL in place of the embedded store'),
   databaseConnections: setting(
     'STEMMA_DATABASE_CONNECTIONS',

@@ -8,6 +8,8 @@ import { temporaryFolder } from './stores.ts'
 
 export type S3Server = {
   options: S3Options
+  /** Flags of stemmad that select the server. */
+  settings: string[]
   stop(): Promise<void>
 }
 
@@ -21,13 +23,20 @@ export async function startS3Server(): Promise<S3Server> {
   const configureBuckets = [{ name: bucket }]
   const server = new S3rver({ address: '127.0.0.1', port: 0, directory, silent: true, configureBuckets })
   const { port } = await server.run()
+  const endpoint = `http://127.0.0.1:${port}`
+  const spoolFolder = join(folder, 'spool')
   return {
+    settings: [
+      ...['--content-driver', 's3', '--s3-bucket', bucket, '--s3-endpoint', endpoint],
+      ...['--s3-spool-dir', spoolFolder],
+      ...['--aws-access-key-id', 'S3RVER', '--aws-secret-access-key', 'S3RVER'],
+    ],
     options: {
       bucket,
       region: 'us-east-1',
-      endpoint: `http://127.0.0.1:${port}`,
+      endpoint,
       credentials: { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' },
-      spoolFolder: join(folder, 'spool'),
+      spoolFolder,
       limits: { partBytes: 5 * 1024 * 1024, pageKeys: 7, attempts: 2, firstPauseMs: 1 },
     },
     async stop() {
