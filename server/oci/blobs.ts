@@ -30,6 +30,7 @@ export async function getBlob(
   if (request.method === 'HEAD') return { status: 200, headers, size }
   const range = requestedRange(request.headers.range, size)
   if (range === 'unsatisfiable') throw unsatisfiable(size)
+  if (deps.blobs.redirectUrl) return redirectTo(await deps.blobs.redirectUrl(digest), digest)
   const content = await deps.blobs.read(digest, range)
   response.writeHead(range ? 206 : 200, {
     ...headers,
@@ -42,6 +43,12 @@ export async function getBlob(
   response.end()
   return undefined
 }
+
+/** The URL lets anyone read the blob for some minutes. The client repeats its `Range` there. */
+const redirectTo = (location: string, digest: Digest): Answer => ({
+  status: 307,
+  headers: { location, 'docker-content-digest': digest, 'cache-control': 'no-store' },
+})
 
 const unsatisfiable = (size: number) =>
   registryError('RANGE_INVALID', Code.OUT_OF_RANGE, `the blob has ${size} bytes, and none of the range`, {

@@ -1,0 +1,56 @@
+// The registry with its content in S3.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import type { S3Server } from '../../server/testing/s3-server.ts'
+import { startS3Server } from '../../server/testing/s3-server.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import type { OciClient } from './oci-client.ts'
+import { digestOf, ociClient } from './oci-client.ts'
+
+onEachStore('the registry with its content in S3', (engine) => {
+  let s3: S3Server
+  let platform: Platform
+  let client: OciClient
+  before(async () => {
+    s3 = await startS3Server()
+    platform = await startPlatform(engine, [...s3.settings, '--s3-redirect', '300'])
+    client = ociClient(platform.url, platform.owner.token)
+  })
+  after(async () => {
+    await platform.stop()
+    await s3.stop()
+  })
+
+  const layer = 'the bytes of a layer'
+  const path = `/v2/acme/web/blobs/${digestOf(layer)}`
+  const withoutFollowing = { redirect: 'manual' as const }
+
+  test('leads a client that may read a blob to S3, for some minutes', async () => {
+    await client.pushImage('acme/web', 'latest', layer)
+    const response = await client.expect(307, 'GET', path, withoutFollowing)
+    const location = response.headers.get('location') ?? ''
+    assert.ok(location.startsWith(`${s3.options.endpoint}/stemma/blobs/sha256/`), location)
+    assert.match(location, /X-Amz-Expires=300&/)
+    assert.equal(response.headers.get('cache-control'), 'no-store')
+    // Without the token of the client, as it follows a redirect to another host.
+    assert.equal(await (await fetch(location)).text(), layer)
+    const part = await fetch(location, { headers: { range: 'bytes=4-8' } })
+    assert.deepEqual([part.status, await part.text()], [206, 'bytes'])
+  })
+
+  test('answers HEAD and a range behind the end itself', async () => {
+    const head = await client.expect(200, 'HEAD', path, withoutFollowing)
+    assert.equal(head.headers.get('content-length'), String(layer.length))
+    await client.expect(416, 'GET', path, { ...withoutFollowing, headers: { range: 'bytes=100-' } })
+  })
+
+  test('gives no URL to a client that may not read the repo, or if the repo has no such blob', async () => {
+    const stranger = await platform.addOrganization('umbrella')
+    const other = ociClient(platform.url, stranger.token)
+    await other.expect(403, 'GET', path, withoutFollowing)
+    await client.pushBlob('acme/other', 'something else')
+    await client.expect(404, 'GET', path.replace('web', 'other'), withoutFollowing)
+  })
+})
