@@ -9,13 +9,22 @@ import { isBranch, resolvePath } from './field-path.ts'
 
 const maxPaths = 200
 
-/** Returns each path of a mask as a list of fields: `claim_match.issuer` as the fields `claim_match` and `issuer`. */
-export function parseMask(desc: DescMessage, paths: readonly string[]): DescField[][] {
+/** Fields that the published API does not have are numbered from here on. */
+const firstOwnNumber = 1000
+
+/**
+ * Returns each path of a mask as a list of fields: `claim_match.issuer` as the fields `claim_match` and `issuer`. `*`
+ * means all fields, except those that the published API does not have and `sent` does not set: published clients do not
+ * know them, and must not clear them.
+ */
+export function parseMask(desc: DescMessage, paths: readonly string[], sent?: ReflectMessage): DescField[][] {
   if (paths.length > maxPaths) throw invalidField('update_mask', `must have at most ${maxPaths} paths`)
   const trimmed = paths.map((path) => path.trim()).filter((path) => path !== '')
   if (trimmed.includes('*')) {
     if (trimmed.length > 1) throw invalidField('update_mask', 'must have no other path if it contains *')
-    return desc.fields.map((field) => [field])
+    return desc.fields
+      .filter((field) => field.number < firstOwnNumber || !sent || sent.isSet(field))
+      .map((field) => [field])
   }
   return trimmed.map((path) => {
     const fields = resolvePath(desc, path)

@@ -113,8 +113,8 @@ function* withConflict(write: Work<void>, conflict: string | undefined): Work<vo
 
 /** The fields that an update changes: those of the mask or, without one, those that the message sets. */
 export function maskOf(desc: DescMessage, sent: Message, mask: FieldMask | undefined): DescField[][] {
-  if (mask && mask.paths.length > 0) return parseMask(desc, mask.paths)
-  return populatedPaths(reflect(desc, sent))
+  const reflected = reflect(desc, sent)
+  return mask && mask.paths.length > 0 ? parseMask(desc, mask.paths, reflected) : populatedPaths(reflected)
 }
 
 /** Whether a mask names exactly this field, and not only a message that contains it. */

@@ -27,6 +27,8 @@ import { releaseRepo } from '../release-content.ts'
 import { tags } from '../tags/table.ts'
 import { requireValidOverlay } from './custom-overlay.ts'
 import { readmeMethods, requireSafeReadme } from './readme-methods.ts'
+import { requireRuleAccess } from './repo-rules.ts'
+import { requireValidRetention } from './require-valid-retention.ts'
 import type { SyncContext } from './sync-config.ts'
 import { completeSyncConfig } from './sync-config.ts'
 import type { V1RepoFields } from './table.ts'
@@ -55,6 +57,7 @@ export function reposMethods(deps: Dependencies, v1Fields: V1RepoFields = {}) {
       return createResource(deps, repos, call, {
         *beforeCreate(draft, { grants, uid, time }) {
           yield* completeRepo(draft, { uid, time, caller: grants.caller, fields: v1Fields })
+          requireRuleAccess(grants, uid, draft)
           return { readme: readme ?? '' }
         },
         conflict,
@@ -68,6 +71,7 @@ export function reposMethods(deps: Dependencies, v1Fields: V1RepoFields = {}) {
           const { uid, syncConfig } = current
           const context = { uid, time, caller: grants.caller, fields: v1Fields }
           yield* completeRepo(merged, { ...context, current: syncConfig })
+          requireRuleAccess(grants, uid, merged, current)
           return readme === undefined ? {} : { readme }
         },
         conflict,
@@ -96,12 +100,16 @@ export const reposResource = defineResource({
 function* completeRepo(repo: Repo, context: SyncContext): Work<void> {
   removeUnset(repo)
   if (repo.customOverlay) requireValidOverlay(repo.customOverlay)
+  if (repo.retention) requireValidRetention(repo.retention)
   if (repo.syncConfig) yield* completeSyncConfig(repo.syncConfig, context)
 }
 
 /** Deletes optional fields without a value, so that replies leave them out. Throws if the catalogue tier is unknown. */
 function removeUnset(repo: Repo): void {
   if (repo.description === '') delete repo.description
+  if (!repo.public) delete repo.public
+  if (repo.retention && !repo.retention.deleteUntaggedAfter && repo.retention.rules.length === 0)
+    delete repo.retention
   if (repo.catalogTier === undefined) return
   if (!CatalogTierSchema.value[repo.catalogTier])
     throw invalidField('catalog_tier', 'must be one of the catalogue tiers')

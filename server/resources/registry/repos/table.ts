@@ -4,8 +4,13 @@ import { kindOf } from '../../kind.ts'
 
 export const repos = kindOf(RepoSchema, 'repos', {
   hasChildren: true,
-  /** Null without a source, so that the indexes on this column omit the repo. */
-  columns: { source: ({ syncConfig }) => syncConfig?.source ?? null },
+  columns: {
+    /** Null without a source, so that the indexes on this column omit the repo. */
+    source: ({ syncConfig }) => syncConfig?.source ?? null,
+    /** For pulls and pushes, which do not decode the resource. Patterns contain no spaces. */
+    public: ({ public: isPublic }) => (isPublic ? 1 : 0),
+    immutable_tags: ({ immutableTags }) => immutableTags.join(' '),
+  },
   /** The readme is not part of the resource, since lists do not show it. */
   extraColumns: { readme: 'text' },
 })

@@ -20,6 +20,8 @@ export type {
   ListReposResponseJson,
   RepoJson,
   RepoReadmeJson,
+  RetentionJson,
+  RetentionRuleJson,
   SyncConfigJson,
   UpdateRepoReadmeRequestJson,
   UpdateRepoRequestJson,

@@ -6,8 +6,8 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
-import type { EmptySchema, FieldMask, FieldMaskJson, Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, DurationJson, EmptySchema, FieldMask, FieldMaskJson, Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_platform_common_access } from "../../common/access_pb.ts";
 import { file_platform_common_resource } from "../../common/resource_pb.ts";
 import { file_platform_common_rules } from "../../common/rules_pb.ts";
@@ -19,7 +19,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file platform/registry/v2beta1/repo.proto.
  */
 export const file_platform_registry_v2beta1_repo: GenFile = /*@__PURE__*/
-  fileDesc("CiRwbGF0Zm9ybS9yZWdpc3RyeS92MmJldGExL3JlcG8ucHJvdG8SGXBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEimwoKBFJlcG8SFAoDdWlkGAEgASgJQgfgQQPQwRgBEo8CCgRuYW1lGAIgASgJQoAC4EEC2sEY+AEKUl5bYS16MC05XSsoPzooPzpcLnxffF9ffC0rKVthLXowLTldKykqKD86L1thLXowLTldKyg/Oig/OlwufF98X198LSspW2EtejAtOV0rKSopKiQQ/wFCiwFtdXN0IGJlIGxvd2VyY2FzZSBsZXR0ZXJzIGFuZCBkaWdpdHMsIHNlcGFyYXRlZCBieSBzaW5nbGUgZG90cywgb25lIG9yIHR3byB1bmRlcnNjb3JlcywgZGFzaGVzIG9yIHNpbmdsZSBzbGFzaGVzLCBzdWNoIGFzIHRvb2xzL3N0YXRpYy1iYXNlWhF0b29scy9zdGF0aWMtYmFzZRJJCgtkZXNjcmlwdGlvbhgDIAEoCUIv2sEYKxCABEgBWiRpbWFnZSB0aGF0IG90aGVyIGltYWdlcyBhcmUgYmFzZWQgb25IAIgBARJBCgxjYXRhbG9nX3RpZXIYBCABKA4yJi5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkNhdGFsb2dUaWVySAGIAQESuwEKB2J1bmRsZXMYBSADKAlCqQHawRikAQpIXig/OmFwcGxpY2F0aW9ufGJhc2V8YnlvbHxhaXxhaS1ncHV8ZmVhdHVyZWR8Zmlwc3xjb21tZXJjaWFsfGVtZXJpdG9zcykkGBQ4AUJUbXVzdCBiZSBhcHBsaWNhdGlvbiwgYmFzZSwgYnlvbCwgYWksIGFpLWdwdSwgZmVhdHVyZWQsIGZpcHMsIGNvbW1lcmNpYWwgb3IgZW1lcml0b3NzEpgBCgdhbGlhc2VzGAcgAygJQoYB2sEYgQEKM15bYS16QS1aMC05Xy5cLS9dKlthLXpBLVowLTlfLlwtXTpbYS16QS1aMC05Xy5cLV0rJBCABBhkOAFCQ211c3QgYmUgYW4gaW1hZ2Ugd2l0aCBhIHRhZywgc3VjaCBhcyBkb2NrZXIuaW8vbGlicmFyeS9uZ2lueDpsYXRlc3QSQwoLYWN0aXZlX3RhZ3MYCCADKAlCLtrBGCoKI15bYS16QS1aMC05X11bYS16QS1aMC05Ll8tXXswLDEyN30kGOgHOAESRwoLc3luY19jb25maWcYCSABKAsyJS5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlN5bmNDb25maWdSC3N5bmNfY29uZmlnEkAKDmN1c3RvbV9vdmVybGF5GAogASgLMigucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5DdXN0b21PdmVybGF5EjQKC2NyZWF0ZV90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjQKC3VwZGF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDOqAB4sEYmwEKDAoETkFNRRIEbmFtZQoUCgRUSUVSEgxjYXRhbG9nX3RpZXIKGgoLREVTQ1JJUFRJT04SC2Rlc2NyaXB0aW9uChQKB0JVTkRMRVMSB2J1bmRsZXMYAQoVCgRUQUdTEgthY3RpdmVfdGFncxgBChIKA0FHRRILY3JlYXRlX3RpbWUKGAoHVVBEQVRFRBILdXBkYXRlX3RpbWUYAUIOCgxfZGVzY3JpcHRpb25CDwoNX2NhdGFsb2dfdGllckoECAYQByKwBAoKU3luY0NvbmZpZxLgAQoGc291cmNlGAEgASgJQs8B4EEC2sEYxwEKQF4oPzpbYS16QS1aMC05Li1dKyg/OjpbMC05XSspPy8pP1thLXowLTldKyg/OlsuXy8tXStbYS16MC05XSspKiQQgARCXm11c3QgYmUgdGhlIHVpZCBvZiBhIHJlcG8sIG9yIGFuIGltYWdlIHdpdGhvdXQgYSB0YWcsIHN1Y2ggYXMgcmVnaXN0cnkuZXhhbXBsZS5jb20vYWNtZS9zdGF0aWNaIHJlZ2lzdHJ5LmV4YW1wbGUuY29tL2FjbWUvc3RhdGljEhgKC3VuaXF1ZV90YWdzGAIgASgIQgPgQQMSOAoPZXhwaXJhdGlvbl90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjwKBmdvb2dsZRgEIAEoCUIs2sEYKBCABFohZXVyb3BlLWRvY2tlci5wa2cuZGV2L2FjbWUvaW1hZ2VzcAESTAoGYW1hem9uGAUgASgJQjzawRg4EIAEWjExMjM0NTY3ODkwMTIuZGtyLmVjci5ldS13ZXN0LTEuYW1hem9uYXdzLmNvbS9hY21lcAESKQoFYXp1cmUYBiABKAlCGtrBGBYQgARaD2FjbWUuYXp1cmVjci5pb3ABEhkKDGFwa29fb3ZlcmxheRgHIAEoCUID4EEDEhkKDGdyYWNlX3BlcmlvZBgIIAEoCEID4EEDItsQCg1DdXN0b21PdmVybGF5ElIKCGNvbnRlbnRzGAEgASgLMjYucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5DdXN0b21PdmVybGF5LkltYWdlQ29udGVudHNCCNrBGARaAnt9EnEKC2Vudmlyb25tZW50GAIgAygLMjkucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5DdXN0b21PdmVybGF5LkVudmlyb25tZW50RW50cnlCIdrBGB0QgCAYyAFIAVoTeyJMQU5HIjogIkMuVVRGLTgifRJ5Cgthbm5vdGF0aW9ucxgDIAMoCzI5LnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuQ3VzdG9tT3ZlcmxheS5Bbm5vdGF0aW9uc0VudHJ5QinawRglEIAgGMgBSAFaG3siY29tLmV4YW1wbGUudGVhbSI6ICJ3ZWIifRJNCghhY2NvdW50cxgEIAEoCzIxLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuQ3VzdG9tT3ZlcmxheS5BY2NvdW50c0II2sEYBFoCe30SVQoMY2VydGlmaWNhdGVzGAUgASgLMjUucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5DdXN0b21PdmVybGF5LkNlcnRpZmljYXRlc0II2sEYBFoCe30a3gMKDUltYWdlQ29udGVudHMSKAoIcGFja2FnZXMYASADKAlCFtrBGBIQ/wEY6AdaCFsiY3VybCJdcAESLQoUcnVudGltZV9yZXBvc2l0b3JpZXMYAiADKAlCD9rBGAsQgBAYMloCW11wARJvCg9ydW50aW1lX2tleXJpbmcYAyADKAsySi5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkN1c3RvbU92ZXJsYXkuSW1hZ2VDb250ZW50cy5SdW50aW1lS2V5cmluZ0VudHJ5QgrawRgGGDJaAltdGoICChNSdW50aW1lS2V5cmluZ0VudHJ5EqsBCgRuYW1lGAEgASgJQpwB4EEC2sEYlAEKKF5bQS1aYS16MC05X0ArLV1bQS1aYS16MC05Ll9AKy1dezAsMjU0fSRCWm11c3QgYmUgdGhlIG5hbWUgb2YgYSBmaWxlOiBhdCBtb3N0IDI1NSBsZXR0ZXJzLCBkaWdpdHMgYW5kIC5fQCstLCBub3Qgc3RhcnRpbmcgd2l0aCBhIGRvdFoMYWNtZS5yc2EucHViEj0KB2NvbnRlbnQYAiABKAlCLOBBAtrBGCUQgIABSAFaHS0tLS0tQkVHSU4gUFVCTElDIEtFWS0tLS0t4oCmGv4ECghBY2NvdW50cxIeCgZydW5fYXMYASABKAlCDtrBGAoQ/wFaA3dlYnABElEKBXVzZXJzGAIgAygLMjYucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5DdXN0b21PdmVybGF5LkFjY291bnRzLlVzZXJCCtrBGAYYZFoCW10SUwoGZ3JvdXBzGAMgAygLMjcucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5DdXN0b21PdmVybGF5LkFjY291bnRzLkdyb3VwQgrawRgGGGRaAltdGpkCCgRVc2VyEiMKCHVzZXJuYW1lGAEgASgJQhHgQQLawRgKEP8BWgN3ZWJwARI3CgN1aWQYAiABKAVCKtrBGCYoAUIcbXVzdCBiZSBmcm9tIDAgdG8gMjE0NzQ4MzY0N1oEMTAwMBI8CgNnaWQYAyABKAVCKtrBGCYoAUIcbXVzdCBiZSBmcm9tIDAgdG8gMjE0NzQ4MzY0N1oEMTAwMEgAiAEBEiIKCmdyb3VwX25hbWUYBCABKAlCDtrBGAoQ/wFaA3dlYnABEiEKBXNoZWxsGAUgASgJQhLawRgOEP8BWgcvYmluL3NocAESJgoIaG9tZV9kaXIYBiABKAlCFNrBGBAQgAhaCS9ob21lL3dlYnABQgYKBF9naWQajQEKBUdyb3VwEiQKCWdyb3VwbmFtZRgBIAEoCUIR4EEC2sEYChD/AVoDd2VicAESNwoDZ2lkGAIgASgFQirawRgmKAFCHG11c3QgYmUgZnJvbSAwIHRvIDIxNDc0ODM2NDdaBDEwMDASJQoHbWVtYmVycxgDIAMoCUIU2sEYEBD/ARhkWgdbIndlYiJdcAEalwMKDENlcnRpZmljYXRlcxJlCgphZGRpdGlvbmFsGAEgAygLMkUucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5DdXN0b21PdmVybGF5LkNlcnRpZmljYXRlcy5BZGRpdGlvbmFsRW50cnlCCtrBGAYYMloCW10SIgoJcHJvdmlkZXJzGAIgAygJQg/awRgLEP8BGDJaAltdcAEa+wEKD0FkZGl0aW9uYWxFbnRyeRKnAQoEbmFtZRgBIAEoCUKYAeBBAtrBGJABCiheW0EtWmEtejAtOV9AKy1dW0EtWmEtejAtOS5fQCstXXswLDI1NH0kQlptdXN0IGJlIHRoZSBuYW1lIG9mIGEgZmlsZTogYXQgbW9zdCAyNTUgbGV0dGVycywgZGlnaXRzIGFuZCAuX0ArLSwgbm90IHN0YXJ0aW5nIHdpdGggYSBkb3RaCGFjbWUucGVtEj4KB2NvbnRlbnQYAiABKAlCLeBBAtrBGCYQgIAESAFaHi0tLS0tQkVHSU4gQ0VSVElGSUNBVEUtLS0tLeKAphoyChBFbnZpcm9ubWVudEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaMgoQQW5ub3RhdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIk4KClJlcG9SZWFkbWUSFAoDdWlkGAEgASgJQgfgQQPQwRgBEioKB2NvbnRlbnQYAiABKAlCGdrBGBUQgIAESAFaDSMgU3RhdGljIGJhc2Ui8AEKEExpc3RSZXBvc1JlcXVlc3QSKQoEdWlkcBgBIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5VSURQRmlsdGVyEhoKBG5hbWUYAiABKAlCB9rBGAMQ/wFIAIgBARIZCglwYWdlX3NpemUYBCABKAVCBtrBGAIoARIbCgpwYWdlX3Rva2VuGAUgASgJQgfawRgDEIAgEhkKCG9yZGVyX2J5GAYgASgJQgfawRgDEIAIEhQKBHNraXAYByABKAVCBtrBGAIoARIdCgtzeW5jX3NvdXJjZRjoByABKAlCB9rBGAMQgARCBwoFX25hbWVKBAgDEAQinwEKEUxpc3RSZXBvc1Jlc3BvbnNlEi4KBXJlcG9zGAEgAygLMh8ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5SZXBvEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG2sEYAjgBEhgKC3RvdGFsX2NvdW50GAMgASgDSACIAQESDwoHc2tpcHBlZBgEIAEoBUIOCgxfdG90YWxfY291bnQiJgoOR2V0UmVwb1JlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBImAKEUNyZWF0ZVJlcG9SZXF1ZXN0EhcKBnBhcmVudBgBIAEoCUIH4EEC0MEYARIyCgRyZXBvGAIgASgLMh8ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5SZXBvQgPgQQIifAoRVXBkYXRlUmVwb1JlcXVlc3QSNgoEcmVwbxgBIAEoCzIfLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuUmVwb0IH4EEC0MEYARIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siKQoRRGVsZXRlUmVwb1JlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBIiwKFEdldFJlcG9SZWFkbWVSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASKPAQoXVXBkYXRlUmVwb1JlYWRtZVJlcXVlc3QSQwoLcmVwb19yZWFkbWUYASABKAsyJS5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlJlcG9SZWFkbWVCB+BBAtDBGAESLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrKsQBCgtDYXRhbG9nVGllchIcChhDQVRBTE9HX1RJRVJfVU5TUEVDSUZJRUQQABIcChhDQVRBTE9HX1RJRVJfQVBQTElDQVRJT04QARIVChFDQVRBTE9HX1RJRVJfQkFTRRACEhUKEUNBVEFMT0dfVElFUl9GSVBTEAMSEwoPQ0FUQUxPR19USUVSX0FJEAQSGQoVQ0FUQUxPR19USUVSX0RFVlRPT0xTEAUSGwoXQ0FUQUxPR19USUVSX0NPTU1FUkNJQUwQBjLPCgoMUmVwb3NTZXJ2aWNlErwBCglMaXN0UmVwb3MSKy5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkxpc3RSZXBvc1JlcXVlc3QaLC5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkxpc3RSZXBvc1Jlc3BvbnNlIlTKwRgGCgLFDBAB6sEYJ3N0ZW1tYSByZXBvcyBsaXN0IC0tZGVzY2VuZGFudHMtb2YgYWNtZYLT5JMCGRIXL3JlZ2lzdHJ5L3YyYmV0YTEvcmVwb3MShwEKB0dldFJlcG8SKS5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkdldFJlcG9SZXF1ZXN0Gh8ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5SZXBvIjDKwRgECgLFDILT5JMCIhIgL3JlZ2lzdHJ5L3YyYmV0YTEvcmVwb3Mve3VpZD0qKn0S8wEKCkNyZWF0ZVJlcG8SLC5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkNyZWF0ZVJlcG9SZXF1ZXN0Gh8ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5SZXBvIpUBysEYBAoCwwzqwRhYc3RlbW1hIHJlcG9zIGNyZWF0ZSAtLXBhcmVudCBhY21lIC0tbmFtZSB0b29scy9zdGF0aWMgLS1jYXRhbG9nLXRpZXIgYmFzZSAtLWJ1bmRsZXMgZmlwc4LT5JMCKzoEcmVwbyIjL3JlZ2lzdHJ5L3YyYmV0YTEvcmVwb3Mve3BhcmVudD0qKn0SmAEKClVwZGF0ZVJlcG8SLC5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlVwZGF0ZVJlcG9SZXF1ZXN0Gh8ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5SZXBvIjvKwRgECgLEDILT5JMCLToEcmVwbzIlL3JlZ2lzdHJ5L3YyYmV0YTEvcmVwb3Mve3JlcG8udWlkPSoqfRKEAQoKRGVsZXRlUmVwbxIsLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuRGVsZXRlUmVwb1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiMMrBGAQKAsYMgtPkkwIiKiAvcmVnaXN0cnkvdjJiZXRhMS9yZXBvcy97dWlkPSoqfRLVAQoNR2V0UmVwb1JlYWRtZRIvLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuR2V0UmVwb1JlYWRtZVJlcXVlc3QaJS5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlJlcG9SZWFkbWUibMrBGAQKAsUM6sEYMXN0ZW1tYSByZXBvcyByZWFkbWUgYWNtZS90b29scy9zdGF0aWMgPiBSRUFETUUubWSC0+STAikSJy9yZWdpc3RyeS92MmJldGExL3JlcG9zL3t1aWQ9Kip9L3JlYWRtZRKFAgoQVXBkYXRlUmVwb1JlYWRtZRIyLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuVXBkYXRlUmVwb1JlYWRtZVJlcXVlc3QaJS5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlJlcG9SZWFkbWUilQHKwRgECgLEDOrBGEFzdGVtbWEgcmVwb3MgdXBkYXRlLXJlYWRtZSBhY21lL3Rvb2xzL3N0YXRpYyAtLWNvbnRlbnQgQFJFQURNRS5tZILT5JMCQjoLcmVwb19yZWFkbWUyMy9yZWdpc3RyeS92MmJldGExL3JlcG9zL3tyZXBvX3JlYWRtZS51aWQ9Kip9L3JlYWRtZWIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
+  fileDesc("CiRwbGF0Zm9ybS9yZWdpc3RyeS92MmJldGExL3JlcG8ucHJvdG8SGXBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEiwAwKBFJlcG8SFAoDdWlkGAEgASgJQgfgQQPQwRgBEo8CCgRuYW1lGAIgASgJQoAC4EEC2sEY+AEKUl5bYS16MC05XSsoPzooPzpcLnxffF9ffC0rKVthLXowLTldKykqKD86L1thLXowLTldKyg/Oig/OlwufF98X198LSspW2EtejAtOV0rKSopKiQQ/wFCiwFtdXN0IGJlIGxvd2VyY2FzZSBsZXR0ZXJzIGFuZCBkaWdpdHMsIHNlcGFyYXRlZCBieSBzaW5nbGUgZG90cywgb25lIG9yIHR3byB1bmRlcnNjb3JlcywgZGFzaGVzIG9yIHNpbmdsZSBzbGFzaGVzLCBzdWNoIGFzIHRvb2xzL3N0YXRpYy1iYXNlWhF0b29scy9zdGF0aWMtYmFzZRJJCgtkZXNjcmlwdGlvbhgDIAEoCUIv2sEYKxCABEgBWiRpbWFnZSB0aGF0IG90aGVyIGltYWdlcyBhcmUgYmFzZWQgb25IAIgBARJBCgxjYXRhbG9nX3RpZXIYBCABKA4yJi5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkNhdGFsb2dUaWVySAGIAQESuwEKB2J1bmRsZXMYBSADKAlCqQHawRikAQpIXig/OmFwcGxpY2F0aW9ufGJhc2V8YnlvbHxhaXxhaS1ncHV8ZmVhdHVyZWR8Zmlwc3xjb21tZXJjaWFsfGVtZXJpdG9zcykkGBQ4AUJUbXVzdCBiZSBhcHBsaWNhdGlvbiwgYmFzZSwgYnlvbCwgYWksIGFpLWdwdSwgZmVhdHVyZWQsIGZpcHMsIGNvbW1lcmNpYWwgb3IgZW1lcml0b3NzEpgBCgdhbGlhc2VzGAcgAygJQoYB2sEYgQEKM15bYS16QS1aMC05Xy5cLS9dKlthLXpBLVowLTlfLlwtXTpbYS16QS1aMC05Xy5cLV0rJBCABBhkOAFCQ211c3QgYmUgYW4gaW1hZ2Ugd2l0aCBhIHRhZywgc3VjaCBhcyBkb2NrZXIuaW8vbGlicmFyeS9uZ2lueDpsYXRlc3QSQwoLYWN0aXZlX3RhZ3MYCCADKAlCLtrBGCoKI15bYS16QS1aMC05X11bYS16QS1aMC05Ll8tXXswLDEyN30kGOgHOAESRwoLc3luY19jb25maWcYCSABKAsyJS5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlN5bmNDb25maWdSC3N5bmNfY29uZmlnEkAKDmN1c3RvbV9vdmVybGF5GAogASgLMigucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5DdXN0b21PdmVybGF5EjQKC2NyZWF0ZV90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjQKC3VwZGF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEiEKBnB1YmxpYxjpByABKAhCC9rBGAdaBWZhbHNlSAKIAQESugEKDmltbXV0YWJsZV90YWdzGOoHIAMoCUKgAdrBGJsBChleW2EtekEtWjAtOV8uKj8tXXsxLDEyOH0kGBQ4AUJybXVzdCBiZSBhdCBtb3N0IDEyOCBsZXR0ZXJzLCBkaWdpdHMgYW5kIC5fLSwgd2hlcmUgKiBzdGFuZHMgZm9yIGFueSBudW1iZXIgb2YgY2hhcmFjdGVycyBhbmQgPyBmb3Igb25lLCBzdWNoIGFzIHYqWgZbInYqIl0SOAoJcmV0ZW50aW9uGOsHIAEoCzIkLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuUmV0ZW50aW9uOqAB4sEYmwEKDAoETkFNRRIEbmFtZQoUCgRUSUVSEgxjYXRhbG9nX3RpZXIKGgoLREVTQ1JJUFRJT04SC2Rlc2NyaXB0aW9uChQKB0JVTkRMRVMSB2J1bmRsZXMYAQoVCgRUQUdTEgthY3RpdmVfdGFncxgBChIKA0FHRRILY3JlYXRlX3RpbWUKGAoHVVBEQVRFRBILdXBkYXRlX3RpbWUYAUIOCgxfZGVzY3JpcHRpb25CDwoNX2NhdGFsb2dfdGllckIJCgdfcHVibGljSgQIBhAHIsQBCglSZXRlbnRpb24SbQoFcnVsZXMYASADKAsyKC5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlJldGVudGlvblJ1bGVCNNrBGDAYClosW3sidGFncyI6IFsidioiXX0sIHsia2VlcF9tb3N0X3JlY2VudCI6IDEwfV0SSAoVZGVsZXRlX3VudGFnZ2VkX2FmdGVyGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQg7awRgKWggxMjA5NjAwcyLFAgoNUmV0ZW50aW9uUnVsZRKtAQoEdGFncxgBIAMoCUKeAdrBGJkBChleW2EtekEtWjAtOV8uKj8tXXsxLDEyOH0kGBRCcm11c3QgYmUgYXQgbW9zdCAxMjggbGV0dGVycywgZGlnaXRzIGFuZCAuXy0sIHdoZXJlICogc3RhbmRzIGZvciBhbnkgbnVtYmVyIG9mIGNoYXJhY3RlcnMgYW5kID8gZm9yIG9uZSwgc3VjaCBhcyB2KloGWyJ2KiJdEj0KEGtlZXBfbW9zdF9yZWNlbnQYAiABKAVCI9rBGB8oAUIXbXVzdCBiZSBmcm9tIDEgdG8gMTAwMDBaAjEwEkUKEmtlZXBfcHVzaGVkX3dpdGhpbhgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIO2sEYCloIMjU5MjAwMHMisAQKClN5bmNDb25maWcS4AEKBnNvdXJjZRgBIAEoCULPAeBBAtrBGMcBCkBeKD86W2EtekEtWjAtOS4tXSsoPzo6WzAtOV0rKT8vKT9bYS16MC05XSsoPzpbLl8vLV0rW2EtejAtOV0rKSokEIAEQl5tdXN0IGJlIHRoZSB1aWQgb2YgYSByZXBvLCBvciBhbiBpbWFnZSB3aXRob3V0IGEgdGFnLCBzdWNoIGFzIHJlZ2lzdHJ5LmV4YW1wbGUuY29tL2FjbWUvc3RhdGljWiByZWdpc3RyeS5leGFtcGxlLmNvbS9hY21lL3N0YXRpYxIYCgt1bmlxdWVfdGFncxgCIAEoCEID4EEDEjgKD2V4cGlyYXRpb25fdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI8CgZnb29nbGUYBCABKAlCLNrBGCgQgARaIWV1cm9wZS1kb2NrZXIucGtnLmRldi9hY21lL2ltYWdlc3ABEkwKBmFtYXpvbhgFIAEoCUI82sEYOBCABFoxMTIzNDU2Nzg5MDEyLmRrci5lY3IuZXUtd2VzdC0xLmFtYXpvbmF3cy5jb20vYWNtZXABEikKBWF6dXJlGAYgASgJQhrawRgWEIAEWg9hY21lLmF6dXJlY3IuaW9wARIZCgxhcGtvX292ZXJsYXkYByABKAlCA+BBAxIZCgxncmFjZV9wZXJpb2QYCCABKAhCA+BBAyLbEAoNQ3VzdG9tT3ZlcmxheRJSCghjb250ZW50cxgBIAEoCzI2LnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuQ3VzdG9tT3ZlcmxheS5JbWFnZUNvbnRlbnRzQgjawRgEWgJ7fRJxCgtlbnZpcm9ubWVudBgCIAMoCzI5LnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuQ3VzdG9tT3ZlcmxheS5FbnZpcm9ubWVudEVudHJ5QiHawRgdEIAgGMgBSAFaE3siTEFORyI6ICJDLlVURi04In0SeQoLYW5ub3RhdGlvbnMYAyADKAsyOS5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkN1c3RvbU92ZXJsYXkuQW5ub3RhdGlvbnNFbnRyeUIp2sEYJRCAIBjIAUgBWht7ImNvbS5leGFtcGxlLnRlYW0iOiAid2ViIn0STQoIYWNjb3VudHMYBCABKAsyMS5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkN1c3RvbU92ZXJsYXkuQWNjb3VudHNCCNrBGARaAnt9ElUKDGNlcnRpZmljYXRlcxgFIAEoCzI1LnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuQ3VzdG9tT3ZlcmxheS5DZXJ0aWZpY2F0ZXNCCNrBGARaAnt9Gt4DCg1JbWFnZUNvbnRlbnRzEigKCHBhY2thZ2VzGAEgAygJQhbawRgSEP8BGOgHWghbImN1cmwiXXABEi0KFHJ1bnRpbWVfcmVwb3NpdG9yaWVzGAIgAygJQg/awRgLEIAQGDJaAltdcAESbwoPcnVudGltZV9rZXlyaW5nGAMgAygLMkoucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5DdXN0b21PdmVybGF5LkltYWdlQ29udGVudHMuUnVudGltZUtleXJpbmdFbnRyeUIK2sEYBhgyWgJbXRqCAgoTUnVudGltZUtleXJpbmdFbnRyeRKrAQoEbmFtZRgBIAEoCUKcAeBBAtrBGJQBCiheW0EtWmEtejAtOV9AKy1dW0EtWmEtejAtOS5fQCstXXswLDI1NH0kQlptdXN0IGJlIHRoZSBuYW1lIG9mIGEgZmlsZTogYXQgbW9zdCAyNTUgbGV0dGVycywgZGlnaXRzIGFuZCAuX0ArLSwgbm90IHN0YXJ0aW5nIHdpdGggYSBkb3RaDGFjbWUucnNhLnB1YhI9Cgdjb250ZW50GAIgASgJQizgQQLawRglEICAAUgBWh0tLS0tLUJFR0lOIFBVQkxJQyBLRVktLS0tLeKAphr+BAoIQWNjb3VudHMSHgoGcnVuX2FzGAEgASgJQg7awRgKEP8BWgN3ZWJwARJRCgV1c2VycxgCIAMoCzI2LnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuQ3VzdG9tT3ZlcmxheS5BY2NvdW50cy5Vc2VyQgrawRgGGGRaAltdElMKBmdyb3VwcxgDIAMoCzI3LnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuQ3VzdG9tT3ZlcmxheS5BY2NvdW50cy5Hcm91cEIK2sEYBhhkWgJbXRqZAgoEVXNlchIjCgh1c2VybmFtZRgBIAEoCUIR4EEC2sEYChD/AVoDd2VicAESNwoDdWlkGAIgASgFQirawRgmKAFCHG11c3QgYmUgZnJvbSAwIHRvIDIxNDc0ODM2NDdaBDEwMDASPAoDZ2lkGAMgASgFQirawRgmKAFCHG11c3QgYmUgZnJvbSAwIHRvIDIxNDc0ODM2NDdaBDEwMDBIAIgBARIiCgpncm91cF9uYW1lGAQgASgJQg7awRgKEP8BWgN3ZWJwARIhCgVzaGVsbBgFIAEoCUIS2sEYDhD/AVoHL2Jpbi9zaHABEiYKCGhvbWVfZGlyGAYgASgJQhTawRgQEIAIWgkvaG9tZS93ZWJwAUIGCgRfZ2lkGo0BCgVHcm91cBIkCglncm91cG5hbWUYASABKAlCEeBBAtrBGAoQ/wFaA3dlYnABEjcKA2dpZBgCIAEoBUIq2sEYJigBQhxtdXN0IGJlIGZyb20gMCB0byAyMTQ3NDgzNjQ3WgQxMDAwEiUKB21lbWJlcnMYAyADKAlCFNrBGBAQ/wEYZFoHWyJ3ZWIiXXABGpcDCgxDZXJ0aWZpY2F0ZXMSZQoKYWRkaXRpb25hbBgBIAMoCzJFLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuQ3VzdG9tT3ZlcmxheS5DZXJ0aWZpY2F0ZXMuQWRkaXRpb25hbEVudHJ5QgrawRgGGDJaAltdEiIKCXByb3ZpZGVycxgCIAMoCUIP2sEYCxD/ARgyWgJbXXABGvsBCg9BZGRpdGlvbmFsRW50cnkSpwEKBG5hbWUYASABKAlCmAHgQQLawRiQAQooXltBLVphLXowLTlfQCstXVtBLVphLXowLTkuX0ArLV17MCwyNTR9JEJabXVzdCBiZSB0aGUgbmFtZSBvZiBhIGZpbGU6IGF0IG1vc3QgMjU1IGxldHRlcnMsIGRpZ2l0cyBhbmQgLl9AKy0sIG5vdCBzdGFydGluZyB3aXRoIGEgZG90WghhY21lLnBlbRI+Cgdjb250ZW50GAIgASgJQi3gQQLawRgmEICABEgBWh4tLS0tLUJFR0lOIENFUlRJRklDQVRFLS0tLS3igKYaMgoQRW52aXJvbm1lbnRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGjIKEEFubm90YXRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJOCgpSZXBvUmVhZG1lEhQKA3VpZBgBIAEoCUIH4EED0MEYARIqCgdjb250ZW50GAIgASgJQhnawRgVEICABEgBWg0jIFN0YXRpYyBiYXNlIvABChBMaXN0UmVwb3NSZXF1ZXN0EikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIaCgRuYW1lGAIgASgJQgfawRgDEP8BSACIAQESGQoJcGFnZV9zaXplGAQgASgFQgbawRgCKAESGwoKcGFnZV90b2tlbhgFIAEoCUIH2sEYAxCAIBIZCghvcmRlcl9ieRgGIAEoCUIH2sEYAxCACBIUCgRza2lwGAcgASgFQgbawRgCKAESHQoLc3luY19zb3VyY2UY6AcgASgJQgfawRgDEIAEQgcKBV9uYW1lSgQIAxAEIp8BChFMaXN0UmVwb3NSZXNwb25zZRIuCgVyZXBvcxgBIAMoCzIfLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuUmVwbxIfCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlCBtrBGAI4ARIYCgt0b3RhbF9jb3VudBgDIAEoA0gAiAEBEg8KB3NraXBwZWQYBCABKAVCDgoMX3RvdGFsX2NvdW50IiYKDkdldFJlcG9SZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASJgChFDcmVhdGVSZXBvUmVxdWVzdBIXCgZwYXJlbnQYASABKAlCB+BBAtDBGAESMgoEcmVwbxgCIAEoCzIfLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuUmVwb0ID4EECInwKEVVwZGF0ZVJlcG9SZXF1ZXN0EjYKBHJlcG8YASABKAsyHy5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlJlcG9CB+BBAtDBGAESLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIikKEURlbGV0ZVJlcG9SZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASIsChRHZXRSZXBvUmVhZG1lUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEijwEKF1VwZGF0ZVJlcG9SZWFkbWVSZXF1ZXN0EkMKC3JlcG9fcmVhZG1lGAEgASgLMiUucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5SZXBvUmVhZG1lQgfgQQLQwRgBEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayrEAQoLQ2F0YWxvZ1RpZXISHAoYQ0FUQUxPR19USUVSX1VOU1BFQ0lGSUVEEAASHAoYQ0FUQUxPR19USUVSX0FQUExJQ0FUSU9OEAESFQoRQ0FUQUxPR19USUVSX0JBU0UQAhIVChFDQVRBTE9HX1RJRVJfRklQUxADEhMKD0NBVEFMT0dfVElFUl9BSRAEEhkKFUNBVEFMT0dfVElFUl9ERVZUT09MUxAFEhsKF0NBVEFMT0dfVElFUl9DT01NRVJDSUFMEAYymAsKDFJlcG9zU2VydmljZRK8AQoJTGlzdFJlcG9zEisucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5MaXN0UmVwb3NSZXF1ZXN0GiwucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5MaXN0UmVwb3NSZXNwb25zZSJUysEYBgoCxQwQAerBGCdzdGVtbWEgcmVwb3MgbGlzdCAtLWRlc2NlbmRhbnRzLW9mIGFjbWWC0+STAhkSFy9yZWdpc3RyeS92MmJldGExL3JlcG9zEocBCgdHZXRSZXBvEikucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5HZXRSZXBvUmVxdWVzdBofLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuUmVwbyIwysEYBAoCxQyC0+STAiISIC9yZWdpc3RyeS92MmJldGExL3JlcG9zL3t1aWQ9Kip9EvMBCgpDcmVhdGVSZXBvEiwucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5DcmVhdGVSZXBvUmVxdWVzdBofLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuUmVwbyKVAcrBGAQKAsMM6sEYWHN0ZW1tYSByZXBvcyBjcmVhdGUgLS1wYXJlbnQgYWNtZSAtLW5hbWUgdG9vbHMvc3RhdGljIC0tY2F0YWxvZy10aWVyIGJhc2UgLS1idW5kbGVzIGZpcHOC0+STAis6BHJlcG8iIy9yZWdpc3RyeS92MmJldGExL3JlcG9zL3twYXJlbnQ9Kip9EuEBCgpVcGRhdGVSZXBvEiwucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5VcGRhdGVSZXBvUmVxdWVzdBofLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuUmVwbyKDAcrBGAQKAsQM6sEYRHN0ZW1tYSByZXBvcyB1cGRhdGUgYWNtZS90b29scy9zdGF0aWMgLS1wdWJsaWMgLS1pbW11dGFibGUtdGFncyAndiongtPkkwItOgRyZXBvMiUvcmVnaXN0cnkvdjJiZXRhMS9yZXBvcy97cmVwby51aWQ9Kip9EoQBCgpEZWxldGVSZXBvEiwucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5EZWxldGVSZXBvUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIwysEYBAoCxgyC0+STAiIqIC9yZWdpc3RyeS92MmJldGExL3JlcG9zL3t1aWQ9Kip9EtUBCg1HZXRSZXBvUmVhZG1lEi8ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5HZXRSZXBvUmVhZG1lUmVxdWVzdBolLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuUmVwb1JlYWRtZSJsysEYBAoCxQzqwRgxc3RlbW1hIHJlcG9zIHJlYWRtZSBhY21lL3Rvb2xzL3N0YXRpYyA+IFJFQURNRS5tZILT5JMCKRInL3JlZ2lzdHJ5L3YyYmV0YTEvcmVwb3Mve3VpZD0qKn0vcmVhZG1lEoUCChBVcGRhdGVSZXBvUmVhZG1lEjIucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5VcGRhdGVSZXBvUmVhZG1lUmVxdWVzdBolLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuUmVwb1JlYWRtZSKVAcrBGAQKAsQM6sEYQXN0ZW1tYSByZXBvcyB1cGRhdGUtcmVhZG1lIGFjbWUvdG9vbHMvc3RhdGljIC0tY29udGVudCBAUkVBRE1FLm1kgtPkkwJCOgtyZXBvX3JlYWRtZTIzL3JlZ2lzdHJ5L3YyYmV0YTEvcmVwb3Mve3JlcG9fcmVhZG1lLnVpZD0qKn0vcmVhZG1lYgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_duration, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
  * A repository of images.
@@ -105,6 +105,30 @@ export type Repo = Message<"platform.registry.v2beta1.Repo"> & {
    * @generated from field: google.protobuf.Timestamp update_time = 12;
    */
   updateTime?: Timestamp | undefined;
+
+  /**
+   * Whether everybody may pull from the repo, without an access token. Default: false. Setting it to true requires
+   * `role_bindings.create` and the capabilities of a pull, since it gives everybody this access.
+   *
+   * @generated from field: optional bool public = 1001;
+   */
+  public?: boolean | undefined;
+
+  /**
+   * Patterns of tags that cannot be moved or deleted, such as `v*`; at most 20. `*` stands for any number of characters,
+   * `?` for one. Removing a pattern, and renaming a repo that has patterns, requires `groups.update`.
+   *
+   * @generated from field: repeated string immutable_tags = 1002;
+   */
+  immutableTags: string[];
+
+  /**
+   * Which tags and manifests are deleted when they are old. By default, none. Setting it requires `tag.delete` and
+   * `manifest.delete`.
+   *
+   * @generated from field: platform.registry.v2beta1.Retention retention = 1003;
+   */
+  retention?: Retention | undefined;
 };
 
 /**
@@ -191,6 +215,30 @@ export type RepoJson = {
    * @generated from field: google.protobuf.Timestamp update_time = 12;
    */
   updateTime?: TimestampJson;
+
+  /**
+   * Whether everybody may pull from the repo, without an access token. Default: false. Setting it to true requires
+   * `role_bindings.create` and the capabilities of a pull, since it gives everybody this access.
+   *
+   * @generated from field: optional bool public = 1001;
+   */
+  public?: boolean;
+
+  /**
+   * Patterns of tags that cannot be moved or deleted, such as `v*`; at most 20. `*` stands for any number of characters,
+   * `?` for one. Removing a pattern, and renaming a repo that has patterns, requires `groups.update`.
+   *
+   * @generated from field: repeated string immutable_tags = 1002;
+   */
+  immutableTags?: string[];
+
+  /**
+   * Which tags and manifests are deleted when they are old. By default, none. Setting it requires `tag.delete` and
+   * `manifest.delete`.
+   *
+   * @generated from field: platform.registry.v2beta1.Retention retention = 1003;
+   */
+  retention?: RetentionJson;
 };
 
 /**
@@ -199,6 +247,130 @@ export type RepoJson = {
  */
 export const RepoSchema: GenMessage<Repo, {jsonType: RepoJson}> = /*@__PURE__*/
   messageDesc(file_platform_registry_v2beta1_repo, 0);
+
+/**
+ * Rules by which old tags and manifests are deleted. Immutable tags are never deleted.
+ *
+ * @generated from message platform.registry.v2beta1.Retention
+ */
+export type Retention = Message<"platform.registry.v2beta1.Retention"> & {
+  /**
+   * Tags to keep, at most 10 rules. A tag that no rule keeps is deleted; its image is kept. Without rules, all tags are
+   * kept. A tag of referrers, such as `sha256-….sig`, is kept as long as the repo has the manifest that it is named
+   * after.
+   *
+   * @generated from field: repeated platform.registry.v2beta1.RetentionRule rules = 1;
+   */
+  rules: RetentionRule[];
+
+  /**
+   * Deletes manifests that have had no tag for this long, from 1 hour to 10 years. A manifest of an index is kept as
+   * long as the index, and a referrer, such as a signature, as long as its subject: it is deleted with its subject.
+   * Without this field, no manifests are deleted.
+   *
+   * @generated from field: google.protobuf.Duration delete_untagged_after = 2;
+   */
+  deleteUntaggedAfter?: Duration | undefined;
+};
+
+/**
+ * Rules by which old tags and manifests are deleted. Immutable tags are never deleted.
+ *
+ * @generated from message platform.registry.v2beta1.Retention
+ */
+export type RetentionJson = {
+  /**
+   * Tags to keep, at most 10 rules. A tag that no rule keeps is deleted; its image is kept. Without rules, all tags are
+   * kept. A tag of referrers, such as `sha256-….sig`, is kept as long as the repo has the manifest that it is named
+   * after.
+   *
+   * @generated from field: repeated platform.registry.v2beta1.RetentionRule rules = 1;
+   */
+  rules?: RetentionRuleJson[];
+
+  /**
+   * Deletes manifests that have had no tag for this long, from 1 hour to 10 years. A manifest of an index is kept as
+   * long as the index, and a referrer, such as a signature, as long as its subject: it is deleted with its subject.
+   * Without this field, no manifests are deleted.
+   *
+   * @generated from field: google.protobuf.Duration delete_untagged_after = 2;
+   */
+  deleteUntaggedAfter?: DurationJson;
+};
+
+/**
+ * Describes the message platform.registry.v2beta1.Retention.
+ * Use `create(RetentionSchema)` to create a new message.
+ */
+export const RetentionSchema: GenMessage<Retention, {jsonType: RetentionJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_v2beta1_repo, 1);
+
+/**
+ * Tags to keep. A rule without `keep_most_recent` and `keep_pushed_within` keeps all tags that match. With both, a tag
+ * is kept if either applies.
+ *
+ * @generated from message platform.registry.v2beta1.RetentionRule
+ */
+export type RetentionRule = Message<"platform.registry.v2beta1.RetentionRule"> & {
+  /**
+   * Patterns of the tags for which the rule is made, such as `v*`; at most 20. `*` stands for any number of characters,
+   * `?` for one. Without a pattern, the rule is for all tags.
+   *
+   * @generated from field: repeated string tags = 1;
+   */
+  tags: string[];
+
+  /**
+   * Keeps this many of the tags, those that were pushed last; at most 10,000.
+   *
+   * @generated from field: int32 keep_most_recent = 2;
+   */
+  keepMostRecent: number;
+
+  /**
+   * Keeps the tags that were pushed within this time, from 1 hour to 10 years.
+   *
+   * @generated from field: google.protobuf.Duration keep_pushed_within = 3;
+   */
+  keepPushedWithin?: Duration | undefined;
+};
+
+/**
+ * Tags to keep. A rule without `keep_most_recent` and `keep_pushed_within` keeps all tags that match. With both, a tag
+ * is kept if either applies.
+ *
+ * @generated from message platform.registry.v2beta1.RetentionRule
+ */
+export type RetentionRuleJson = {
+  /**
+   * Patterns of the tags for which the rule is made, such as `v*`; at most 20. `*` stands for any number of characters,
+   * `?` for one. Without a pattern, the rule is for all tags.
+   *
+   * @generated from field: repeated string tags = 1;
+   */
+  tags?: string[];
+
+  /**
+   * Keeps this many of the tags, those that were pushed last; at most 10,000.
+   *
+   * @generated from field: int32 keep_most_recent = 2;
+   */
+  keepMostRecent?: number;
+
+  /**
+   * Keeps the tags that were pushed within this time, from 1 hour to 10 years.
+   *
+   * @generated from field: google.protobuf.Duration keep_pushed_within = 3;
+   */
+  keepPushedWithin?: DurationJson;
+};
+
+/**
+ * Describes the message platform.registry.v2beta1.RetentionRule.
+ * Use `create(RetentionRuleSchema)` to create a new message.
+ */
+export const RetentionRuleSchema: GenMessage<RetentionRule, {jsonType: RetentionRuleJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_v2beta1_repo, 2);
 
 /**
  * Copying of images from another repo.
@@ -341,7 +513,7 @@ export type SyncConfigJson = {
  * Use `create(SyncConfigSchema)` to create a new message.
  */
 export const SyncConfigSchema: GenMessage<SyncConfig, {jsonType: SyncConfigJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 1);
+  messageDesc(file_platform_registry_v2beta1_repo, 3);
 
 /**
  * Changes to an image when it is built, in the terms of apko.
@@ -432,7 +604,7 @@ export type CustomOverlayJson = {
  * Use `create(CustomOverlaySchema)` to create a new message.
  */
 export const CustomOverlaySchema: GenMessage<CustomOverlay, {jsonType: CustomOverlayJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 2);
+  messageDesc(file_platform_registry_v2beta1_repo, 4);
 
 /**
  * Packages and package repositories of the image.
@@ -495,7 +667,7 @@ export type CustomOverlay_ImageContentsJson = {
  * Use `create(CustomOverlay_ImageContentsSchema)` to create a new message.
  */
 export const CustomOverlay_ImageContentsSchema: GenMessage<CustomOverlay_ImageContents, {jsonType: CustomOverlay_ImageContentsJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 2, 0);
+  messageDesc(file_platform_registry_v2beta1_repo, 4, 0);
 
 /**
  * Key with which the package manager of the image verifies packages.
@@ -544,7 +716,7 @@ export type CustomOverlay_ImageContents_RuntimeKeyringEntryJson = {
  * Use `create(CustomOverlay_ImageContents_RuntimeKeyringEntrySchema)` to create a new message.
  */
 export const CustomOverlay_ImageContents_RuntimeKeyringEntrySchema: GenMessage<CustomOverlay_ImageContents_RuntimeKeyringEntry, {jsonType: CustomOverlay_ImageContents_RuntimeKeyringEntryJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 2, 0, 0);
+  messageDesc(file_platform_registry_v2beta1_repo, 4, 0, 0);
 
 /**
  * Users and groups of the image.
@@ -607,7 +779,7 @@ export type CustomOverlay_AccountsJson = {
  * Use `create(CustomOverlay_AccountsSchema)` to create a new message.
  */
 export const CustomOverlay_AccountsSchema: GenMessage<CustomOverlay_Accounts, {jsonType: CustomOverlay_AccountsJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 2, 1);
+  messageDesc(file_platform_registry_v2beta1_repo, 4, 1);
 
 /**
  * A user of the image.
@@ -712,7 +884,7 @@ export type CustomOverlay_Accounts_UserJson = {
  * Use `create(CustomOverlay_Accounts_UserSchema)` to create a new message.
  */
 export const CustomOverlay_Accounts_UserSchema: GenMessage<CustomOverlay_Accounts_User, {jsonType: CustomOverlay_Accounts_UserJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 2, 1, 0);
+  messageDesc(file_platform_registry_v2beta1_repo, 4, 1, 0);
 
 /**
  * A group of the image.
@@ -775,7 +947,7 @@ export type CustomOverlay_Accounts_GroupJson = {
  * Use `create(CustomOverlay_Accounts_GroupSchema)` to create a new message.
  */
 export const CustomOverlay_Accounts_GroupSchema: GenMessage<CustomOverlay_Accounts_Group, {jsonType: CustomOverlay_Accounts_GroupJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 2, 1, 1);
+  messageDesc(file_platform_registry_v2beta1_repo, 4, 1, 1);
 
 /**
  * Certificates that the image trusts.
@@ -824,7 +996,7 @@ export type CustomOverlay_CertificatesJson = {
  * Use `create(CustomOverlay_CertificatesSchema)` to create a new message.
  */
 export const CustomOverlay_CertificatesSchema: GenMessage<CustomOverlay_Certificates, {jsonType: CustomOverlay_CertificatesJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 2, 2);
+  messageDesc(file_platform_registry_v2beta1_repo, 4, 2);
 
 /**
  * One certificate.
@@ -873,7 +1045,7 @@ export type CustomOverlay_Certificates_AdditionalEntryJson = {
  * Use `create(CustomOverlay_Certificates_AdditionalEntrySchema)` to create a new message.
  */
 export const CustomOverlay_Certificates_AdditionalEntrySchema: GenMessage<CustomOverlay_Certificates_AdditionalEntry, {jsonType: CustomOverlay_Certificates_AdditionalEntryJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 2, 2, 0);
+  messageDesc(file_platform_registry_v2beta1_repo, 4, 2, 0);
 
 /**
  * Readme of a repo.
@@ -922,7 +1094,7 @@ export type RepoReadmeJson = {
  * Use `create(RepoReadmeSchema)` to create a new message.
  */
 export const RepoReadmeSchema: GenMessage<RepoReadme, {jsonType: RepoReadmeJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 3);
+  messageDesc(file_platform_registry_v2beta1_repo, 5);
 
 /**
  * Request of `ReposService.ListRepos`.
@@ -1043,7 +1215,7 @@ export type ListReposRequestJson = {
  * Use `create(ListReposRequestSchema)` to create a new message.
  */
 export const ListReposRequestSchema: GenMessage<ListReposRequest, {jsonType: ListReposRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 4);
+  messageDesc(file_platform_registry_v2beta1_repo, 6);
 
 /**
  * One page of repos.
@@ -1120,7 +1292,7 @@ export type ListReposResponseJson = {
  * Use `create(ListReposResponseSchema)` to create a new message.
  */
 export const ListReposResponseSchema: GenMessage<ListReposResponse, {jsonType: ListReposResponseJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 5);
+  messageDesc(file_platform_registry_v2beta1_repo, 7);
 
 /**
  * Request of `ReposService.GetRepo`.
@@ -1155,7 +1327,7 @@ export type GetRepoRequestJson = {
  * Use `create(GetRepoRequestSchema)` to create a new message.
  */
 export const GetRepoRequestSchema: GenMessage<GetRepoRequest, {jsonType: GetRepoRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 6);
+  messageDesc(file_platform_registry_v2beta1_repo, 8);
 
 /**
  * Request of `ReposService.CreateRepo`.
@@ -1204,7 +1376,7 @@ export type CreateRepoRequestJson = {
  * Use `create(CreateRepoRequestSchema)` to create a new message.
  */
 export const CreateRepoRequestSchema: GenMessage<CreateRepoRequest, {jsonType: CreateRepoRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 7);
+  messageDesc(file_platform_registry_v2beta1_repo, 9);
 
 /**
  * Request of `ReposService.UpdateRepo`.
@@ -1255,7 +1427,7 @@ export type UpdateRepoRequestJson = {
  * Use `create(UpdateRepoRequestSchema)` to create a new message.
  */
 export const UpdateRepoRequestSchema: GenMessage<UpdateRepoRequest, {jsonType: UpdateRepoRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 8);
+  messageDesc(file_platform_registry_v2beta1_repo, 10);
 
 /**
  * Request of `ReposService.DeleteRepo`.
@@ -1290,7 +1462,7 @@ export type DeleteRepoRequestJson = {
  * Use `create(DeleteRepoRequestSchema)` to create a new message.
  */
 export const DeleteRepoRequestSchema: GenMessage<DeleteRepoRequest, {jsonType: DeleteRepoRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 9);
+  messageDesc(file_platform_registry_v2beta1_repo, 11);
 
 /**
  * Request of `ReposService.GetRepoReadme`.
@@ -1325,7 +1497,7 @@ export type GetRepoReadmeRequestJson = {
  * Use `create(GetRepoReadmeRequestSchema)` to create a new message.
  */
 export const GetRepoReadmeRequestSchema: GenMessage<GetRepoReadmeRequest, {jsonType: GetRepoReadmeRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 10);
+  messageDesc(file_platform_registry_v2beta1_repo, 12);
 
 /**
  * Request of `ReposService.UpdateRepoReadme`.
@@ -1374,7 +1546,7 @@ export type UpdateRepoReadmeRequestJson = {
  * Use `create(UpdateRepoReadmeRequestSchema)` to create a new message.
  */
 export const UpdateRepoReadmeRequestSchema: GenMessage<UpdateRepoReadmeRequest, {jsonType: UpdateRepoReadmeRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_repo, 11);
+  messageDesc(file_platform_registry_v2beta1_repo, 13);
 
 /**
  * Tiers of a catalog.
@@ -1499,7 +1671,7 @@ export const ReposService: GenService<{
     output: typeof RepoSchema;
   },
   /**
-   * Deletes a repo and all of its tags.
+   * Deletes a repo and all of its tags. A repo with immutable tags cannot be deleted: remove the patterns first.
    *
    * @generated from rpc platform.registry.v2beta1.ReposService.DeleteRepo
    */

@@ -1,0 +1,123 @@
+// Rules of repos: public, immutable tags and retention. Who may set them, and who cannot change them by accident.
+import assert from 'node:assert/strict'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
+import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { sql } from '../../server/store/sql.ts'
+import type { ExampleContext } from '../contract/examples.ts'
+import { detail, examples, violations } from '../contract/examples.ts'
+
+const { getRepo, createRepo, updateRepo } = ReposService.method
+const v1 = Registry.method
+
+const rules = {
+  public: true,
+  immutableTags: ['v*', '*-final'],
+  retention: {
+    rules: [
+      { tags: ['nightly-*'], keepMostRecent: 3, keepPushedWithin: '86400s' },
+      { tags: ['v?'], keepMostRecent: 0 },
+    ],
+    deleteUntaggedAfter: '3600s',
+  },
+}
+
+const makeRepo = async ({ succeed, owner }: ExampleContext, fields: JsonObject = {}, name = 'web') =>
+  (await succeed(createRepo, { parent: owner.organization, repo: { name, ...fields } })).uid as string
+
+const rulesOf = ({ public: isPublic, immutableTags, retention }: JsonObject) => ({
+  ...{ public: isPublic, immutableTags, retention },
+})
+
+/** The capability that the caller lacks. */
+const permissionOf = (error: Awaited<ReturnType<ExampleContext['fail']>>) => {
+  assert.equal(error.code, 7)
+  return (detail(error, 'ErrorInfo') as { metadata?: { permission?: string } }).metadata?.permission
+}
+
+examples('rules of repos', {
+  async 'are stored, changed and cleared each by itself'(stage) {
+    const { succeed, platform } = stage
+    const uid = await makeRepo(stage, rules)
+    assert.deepEqual(rulesOf(await succeed(getRepo, { uid })), rules)
+    const columns = sql`select public, immutable_tags from repos where uid = ${uid}`
+    assert.deepEqual(await platform.store.query(columns), [[1, 'v* *-final']])
+    const unpublished = await succeed(updateRepo, { repo: { uid, public: false }, updateMask: 'public' })
+    assert.deepEqual(rulesOf(unpublished), { ...rules, public: undefined })
+    const mutable = await succeed(updateRepo, { repo: { uid }, updateMask: 'immutableTags' })
+    assert.deepEqual(rulesOf(mutable), { ...rulesOf({}), retention: rules.retention })
+    const cleared = await succeed(updateRepo, { repo: { uid }, updateMask: 'retention' })
+    assert.deepEqual(rulesOf(cleared), rulesOf({}))
+    assert.deepEqual(await platform.store.query(columns), [[0, '']])
+  },
+
+  async 'survive updates of clients that do not know them'(stage) {
+    const { succeed } = stage
+    const uid = await makeRepo(stage, rules)
+    const replaced = await succeed(updateRepo, { repo: { uid, name: 'web' }, updateMask: '*' })
+    assert.deepEqual(rulesOf(replaced), rules)
+    await succeed(v1.updateRepo, { id: uid, name: 'web', readme: 'hello' })
+    await succeed(v1.createRepo, { parentId: stage.owner.organization, repo: { name: 'web' } })
+    assert.deepEqual(rulesOf(await succeed(getRepo, { uid })), rules)
+    const changed = await succeed(updateRepo, {
+      repo: { uid, name: 'web', public: false, immutableTags: ['*'] },
+      updateMask: '*',
+    })
+    assert.deepEqual(rulesOf(changed), { ...rules, public: undefined, immutableTags: ['*'] })
+  },
+
+  async 'are refused with the field that is wrong'(stage) {
+    const { fail, owner } = stage
+    const faults: [JsonObject, string][] = [
+      [{ immutableTags: ['v*', 'v 1'] }, 'immutableTags[1]'],
+      [{ immutableTags: ['ü*'] }, 'immutableTags[0]'],
+      [{ immutableTags: [''] }, 'immutableTags[0]'],
+      [{ immutableTags: ['^(a+)+$'] }, 'immutableTags[0]'],
+      [{ immutableTags: ['*'.repeat(129)] }, 'immutableTags[0]'],
+      [{ immutableTags: Array(21).fill('a') }, 'immutableTags'],
+      [{ retention: { rules: Array(11).fill({ tags: ['*'] }) } }, 'retention.rules'],
+      [{ retention: { rules: [{ tags: ['a'] }, { tags: ['b', '['] }] } }, 'retention.rules[1].tags[1]'],
+      [{ retention: { rules: [{}] } }, 'retention.rules[0]'],
+      [{ retention: { rules: [{ keepMostRecent: -1 }] } }, 'retention.rules[0].keepMostRecent'],
+      [{ retention: { rules: [{ keepMostRecent: 10_001 }] } }, 'retention.rules[0].keepMostRecent'],
+      [{ retention: { rules: [{ keepPushedWithin: '59s' }] } }, 'retention.rules[0].keepPushedWithin'],
+      [{ retention: { deleteUntaggedAfter: '-1s' } }, 'retention.deleteUntaggedAfter'],
+      [{ retention: { deleteUntaggedAfter: '315700000s' } }, 'retention.deleteUntaggedAfter'],
+    ]
+    for (const [fields, field] of faults) {
+      const error = await fail(createRepo, {
+        parent: owner.organization,
+        repo: { name: 'web', ...fields },
+      })
+      assert.deepEqual(violations(error), [field])
+    }
+  },
+
+  async 'cannot be lifted, and a repo cannot be published, by a caller who only pushes'(stage) {
+    const { succeed, fail, platform, owner } = stage
+    const uid = await makeRepo(stage, { immutableTags: ['v*'] })
+    const { token } = await platform.addIdentity(owner.organization, 'registry.push')
+    const create = { parent: owner.organization, repo: { name: 'other', public: true } }
+    assert.equal(permissionOf(await fail(createRepo, create, token)), 'role_bindings.create')
+    const publish = { repo: { uid, public: true } }
+    assert.equal(permissionOf(await fail(updateRepo, publish, token)), 'role_bindings.create')
+    for (const repo of [
+      { uid, immutableTags: ['w*'] },
+      { uid, name: 'moved-away' },
+    ])
+      assert.equal(permissionOf(await fail(updateRepo, { repo }, token)), 'groups.update')
+    await succeed(updateRepo, { repo: { uid, immutableTags: ['*', 'v*'] } }, token)
+    await succeed(updateRepo, { repo: { uid, retention: rules.retention } }, token)
+    await succeed(updateRepo, { repo: { uid, name: 'moved-away', immutableTags: ['w*'] } })
+  },
+
+  async 'that delete need the capabilities to delete'(stage) {
+    const { succeed, fail, platform, owner } = stage
+    const uid = await makeRepo(stage, { retention: rules.retention })
+    const { token } = await platform.addIdentity(owner.organization, 'editor')
+    const shortened = { repo: { uid, retention: { deleteUntaggedAfter: '7200s' } } }
+    assert.equal(permissionOf(await fail(updateRepo, shortened, token)), 'tag.delete')
+    await succeed(updateRepo, { repo: { uid, description: 'kept', retention: rules.retention } }, token)
+    await succeed(updateRepo, { repo: { uid }, updateMask: 'retention' }, token)
+  },
+})

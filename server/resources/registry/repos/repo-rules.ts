@@ -1,0 +1,46 @@
+// Who may set the rules of a repo: public, immutable tags and retention. Roles for pushing contain `repo.update`, so
+// these rules need other capabilities: they protect a repo from those who push to it.
+import { equals } from '@bufbuild/protobuf'
+import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
+import type { Repo } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { RetentionSchema } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { permissionDenied } from '../../../aip/errors.ts'
+import { nameOf } from '../../../policy/capabilities.ts'
+import type { Grants } from '../../../policy/grants.ts'
+import { holds } from '../../../policy/grants.ts'
+
+/** A public repo gives everybody the access of a pull. Nobody can give what they do not have. */
+const toPublish = [
+  Capability.CAP_IAM_ROLE_BINDINGS_CREATE,
+  Capability.CAP_MANIFEST_LIST,
+  Capability.CAP_TAG_LIST,
+  Capability.CAP_REPO_BLOBS_GET,
+  Capability.CAP_REFERRERS_LIST,
+]
+/** `registry.push` does not contain it: a caller who pushes cannot make the tags mutable first. */
+const toLiftImmutability = [Capability.CAP_IAM_GROUPS_UPDATE]
+/** The server deletes on behalf of those who set the rules. */
+const toDelete = [Capability.CAP_TAG_DELETE, Capability.CAP_MANIFEST_DELETE]
+
+/** Throws if the caller may not change the rules of the repo in this way. `current` is undefined for a new repo. */
+export function requireRuleAccess(grants: Grants, uid: string, merged: Repo, current?: Repo): void {
+  if (merged.public && !current?.public) require(grants, toPublish, uid)
+  if (current && liftsImmutability(current, merged)) require(grants, toLiftImmutability, uid)
+  if (merged.retention && !isSameRetention(merged, current)) require(grants, toDelete, uid)
+}
+
+/** A repo with another name, in place of the renamed one, could have other images for the same tags. */
+const liftsImmutability = (current: Repo, merged: Repo) =>
+  current.immutableTags.length > 0 &&
+  (current.name !== merged.name ||
+    current.immutableTags.some((pattern) => !merged.immutableTags.includes(pattern)))
+
+const isSameRetention = ({ retention }: Repo, current: Repo | undefined) =>
+  retention !== undefined &&
+  current?.retention !== undefined &&
+  equals(RetentionSchema, retention, current.retention)
+
+function require(grants: Grants, capabilities: readonly Capability[], uid: string): void {
+  const missing = capabilities.find((capability) => !holds(grants, [capability], uid))
+  if (missing !== undefined) throw permissionDenied(nameOf(missing), uid)
+}
