@@ -1,7 +1,8 @@
 // Ends sign-ins that went through one identity provider. An organization provisions its people by SCIM and can thereby
 // end their sign-ins through its own provider, but no others: people also belong to other organizations, and several
-// organizations can configure the same issuer. Meanwhile the person's roles in the group of the provider do not count
-// (see store/suspensions.ts). The times are those of sign-outs.ts.
+// organizations can configure the same issuer. While a person is blocked, their roles in the group of the provider and
+// below do not count (see store/suspensions.ts). The columns `second` and `disabled_second` have the same meaning as in
+// sign-outs.ts; `place` is the group of the provider while the person is blocked.
 import { Code } from '../aip/code.ts'
 import { StatusError } from '../aip/errors.ts'
 import { parentOf } from '../aip/uid.ts'
@@ -13,9 +14,9 @@ import { endOfTime, secondOf } from './sign-out-times.ts'
 
 /**
  * Ends every sign-in of a person through a provider with its sessions, codes and tokens, and refuses new ones until
- * `allowProvider`.
+ * `allowAtProvider`.
  */
-export function* blockProvider(provider: string, identity: string, now: number): Work<void> {
+export function* blockAtProvider(provider: string, identity: string, now: number): Work<void> {
   yield* lockPerson(identity)
   yield sql`insert into provider_sign_outs (identity, provider, second, disabled_second, place)
     values (${identity}, ${provider}, ${endOfTime}, ${secondOf(now)}, ${parentOf(provider)})
@@ -29,7 +30,7 @@ export function* blockProvider(provider: string, identity: string, now: number):
 }
 
 /** Sign-ins from before the person was blocked remain ended. */
-export function* allowProvider(provider: string, identity: string, now: number): Work<void> {
+export function* allowAtProvider(provider: string, identity: string, now: number): Work<void> {
   yield* lockPerson(identity)
   yield sql`update provider_sign_outs set disabled_second = null, place = null,
     second = case when disabled_second > ${secondOf(now)} then disabled_second else ${secondOf(now)} end

@@ -80,7 +80,7 @@ export type Upload = {
 }
 
 export type AppendOptions = {
-  /** The first byte of the body. If undefined, the body is appended at the end. */
+  /** The position in the upload at which the body starts. If undefined, the body is appended at the end. */
   offset?: number | undefined
   signal?: AbortSignal | undefined
   /** The largest size that the whole upload may have. */

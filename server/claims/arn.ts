@@ -1,6 +1,6 @@
 // The ARN of an AWS caller, such as arn:aws:sts::123456789012:assumed-role/name/session.
 
-/** Describes why AWS never names a caller of this account by this ARN. */
+/** Describes why the text cannot be the ARN of a caller in the account. Undefined if it can. */
 export function arnFault(arn: string, account: string): string | undefined {
   const [, accountInArn] = /^arn:[a-z0-9-]+:[a-z0-9-]+:[a-z0-9-]*:(\d{12}):.+$/.exec(arn) ?? []
   if (accountInArn === undefined)

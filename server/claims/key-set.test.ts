@@ -10,7 +10,7 @@ const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
 const setOf = (...keys: unknown[]) => JSON.stringify({ keys })
 
 describe('a key set', () => {
-  test('uses its keys for signatures and says why it does not use the others', () => {
+  test('has the keys that can verify signatures, and says why it does not have the others', () => {
     const weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' })
     const { usable, faults } = readKeySet(setOf(good, { ...good, use: 'enc' }, weak, [], { kty: 'EC' }))
     assert.deepEqual(usable, [good])
@@ -20,7 +20,7 @@ describe('a key set', () => {
     )
   })
 
-  test('may be any other text, which has no usable keys', () => {
+  test('that is malformed or empty is accepted, but has no usable keys', () => {
     for (const text of ['keys', 'keyz', '{}', '[]', '1', 'null', setOf(), setOf(null), '{"keys":{}}', '[['])
       assert.deepEqual(
         [keySetFault(text), readKeySet(text).usable, readKeySet(text).faults.length],
@@ -46,7 +46,7 @@ describe('a key set', () => {
     }
   })
 
-  test('is bounded, however deeply it is nested', () => {
+  test('has at most 20 keys, and may be nested deeply', () => {
     assert.match(keySetFault(setOf(...Array(21).fill(good))) ?? '', /at most 20 keys/)
     const nested = '['.repeat(30_000) + ']'.repeat(30_000)
     assert.equal(keySetFault(nested), undefined)

@@ -58,7 +58,7 @@ describe('a pattern of URLs', () => {
     for (const issuer of hostile) assert.equal(accepts(pattern, issuer), false, issuer)
   })
 
-  test('of issuers names its domain in full', () => {
+  test('of issuers is refused unless it names its domain in full', () => {
     const safe = [
       'https://a\\.example\\.com',
       'https://localhost:\\d+',
@@ -85,7 +85,7 @@ describe('a pattern of URLs', () => {
     for (const pattern of unsafe) assert.match(issuerPatternFault(pattern) ?? '', /^must /, pattern)
   })
 
-  test('of other claims matches URLs part by part, and alternatives that are not URLs as a whole', () => {
+  test('of other claims matches URLs part by part, and any other text as a whole', () => {
     const pattern = 'sts-.+|spiffe://.+\\.example\\.org/ns/.+'
     assert.equal(patternFault(pattern), undefined)
     for (const text of ['sts-a/b', 'spiffe://x.example.org/ns/a/b'])
@@ -95,7 +95,7 @@ describe('a pattern of URLs', () => {
     assert.match(patternFault('https://(a/b|c)') ?? '', /scheme, host and path/)
   })
 
-  test('of audiences does not match every audience', () => {
+  test('of audiences is refused if it matches every audience', () => {
     for (const pattern of ['.+', '[^ ]+', 'https://.+', 'https?://[^/]+/?'])
       assert.match(audiencePatternFault(pattern) ?? '', /every audience/, pattern)
     for (const pattern of ['sts-.+', 'a|b', 'https://.+\\.example\\.com'])

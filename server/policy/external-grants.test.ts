@@ -7,7 +7,7 @@ import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import fc from 'fast-check'
 import { lineage } from '../aip/uid.ts'
-import { allowProvider, blockProvider } from '../auth/provider-sign-outs.ts'
+import { allowAtProvider, blockAtProvider } from '../auth/provider-sign-outs.ts'
 import { groups } from '../resources/iam/groups/table.ts'
 import { talliedKinds } from '../storage.ts'
 import { checkTally } from '../store/check.ts'
@@ -145,7 +145,7 @@ onEachStore('the grants of members of external groups', (engine) => {
   const setBlocked = ({ blocked, time }: World) =>
     platform.store.write(function* () {
       for (const [at, provider] of providers.entries())
-        yield* (blocked[at] ? blockProvider : allowProvider)(provider, caller.identity, time)
+        yield* (blocked[at] ? blockAtProvider : allowAtProvider)(provider, caller.identity, time)
     })
 
   /** Two mappings may grant the same role in the same group. */

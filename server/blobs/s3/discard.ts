@@ -1,7 +1,10 @@
 import type { S3Storage } from './storage.ts'
 import type { UploadState } from './upload-state.ts'
 
-/** Deletes the objects that the state names, after a finish: a small upload is one object, so nothing is listed. */
+/**
+ * Deletes the objects of a finished upload. The state names the objects of a small upload, so it takes no request that
+ * lists objects; those of an upload with parts are listed by `discardAll`.
+ */
 export async function discardKnown(storage: S3Storage, id: string, state: UploadState): Promise<void> {
   const { objects, keys } = storage
   const { tail, multipartId } = state

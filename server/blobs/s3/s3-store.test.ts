@@ -167,7 +167,7 @@ describe('a blob store in S3', () => {
       await forged.arrayBuffer()
     }))
 
-  test('makes no URLs unless it is configured', () =>
+  test('makes no URLs unless redirectSeconds is set', () =>
     withStore({}, async (blobs) => assert.equal(blobs.redirectUrl, undefined)))
 
   test('repeats requests that failed on the way or in S3', () =>
@@ -274,7 +274,7 @@ describe('a blob store in S3', () => {
     }
   })
 
-  test('leaves no files in its folder for parts', () =>
+  test('shows no files in its spool folder, during an upload or after it', () =>
     withStore({}, async (blobs) => {
       const body = new PassThrough()
       const appending = blobs.append(await blobs.begin(newUploadId()), body)
@@ -286,7 +286,7 @@ describe('a blob store in S3', () => {
       assert.deepEqual(await readdir(options.spoolFolder), [])
     }))
 
-  test('refuses names that servers sign differently', async () => {
+  test('refuses prefixes and buckets with characters that S3 servers encode in different ways', async () => {
     await assert.rejects(openS3Store({ ...options, prefix: 'a b' }), TypeError)
     await assert.rejects(openS3Store({ ...options, bucket: 'a/b' }), TypeError)
   })

@@ -22,7 +22,7 @@ import { groups } from './groups/table.ts'
  * workloads that own an organization may do so, too. A token that is limited to groups or capabilities cannot be used for
  * it. `grants` are all grants of the caller.
  */
-export function* requireMayFound(
+export function* requireMayCreateOrganizations(
   { organizationCreation }: Pick<Settings, 'organizationCreation'>,
   grants: Grants,
 ): Work<void> {

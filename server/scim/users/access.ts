@@ -8,8 +8,8 @@ import {
 import { userUid } from '../../aip/uid.ts'
 import {
   accountDeactivated,
-  allowProvider,
-  blockProvider,
+  allowAtProvider,
+  blockAtProvider,
   notProvisioned,
 } from '../../auth/provider-sign-outs.ts'
 import { lockScimSettings } from '../../store/scim-settings.ts'
@@ -46,14 +46,14 @@ export function* applyAccess({ provider, user, before, after, now }: AccessChang
 type Named = Pick<UserAccess, 'externalId' | 'identity'>
 
 function* beginAccess(provider: string, user: string, named: Named, now: number): Work<void> {
-  for (const person of yield* peopleNamedBy(provider, named)) yield* allowProvider(provider, person, now)
+  for (const person of yield* peopleNamedBy(provider, named)) yield* allowAtProvider(provider, person, now)
   if (named.identity !== null) yield* grantMemberships(provider, user, named.identity)
 }
 
 export function* endAccess(provider: string, named: Named, now: number): Work<void> {
   const existing = yield* existingAmong(yield* peopleNamedBy(provider, named))
   for (const person of existing) {
-    yield* blockProvider(provider, person, now)
+    yield* blockAtProvider(provider, person, now)
     yield* revokeMemberships(provider, person)
   }
 }

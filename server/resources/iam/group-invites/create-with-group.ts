@@ -19,7 +19,7 @@ import type { Work } from '../../../store/work.ts'
 import { createEntry } from '../../create.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { readReply } from '../../reply.ts'
-import { createOrganization, nameFault, requireMayFound } from '../organization.ts'
+import { createOrganization, nameFault, requireMayCreateOrganizations } from '../organization.ts'
 import { makeCode } from './code.ts'
 import { setExpiry } from './expiry.ts'
 import { groupInvites } from './table.ts'
@@ -36,7 +36,7 @@ export function* admitToCreateWithGroup(
   const grants = yield* admitToWrite({ ...demand, scope: '', fault: undefined })
   const [capability = 0] = demand.capabilities
   if (grantedRegions(grants, demand.capabilities).length === 0) throw permissionDenied(nameOf(capability), '')
-  yield* requireMayFound(deps.settings, grants)
+  yield* requireMayCreateOrganizations(deps.settings, grants)
   if (demand.fault) throw demand.fault
   return grants
 }

@@ -12,7 +12,7 @@ import { createEntry, createIn, draftOf } from '../../create.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { readReply } from '../../reply.ts'
 import { resourceIn } from '../../request-resource.ts'
-import { bindOwner, requireMayFound } from '../organization.ts'
+import { bindOwner, requireMayCreateOrganizations } from '../organization.ts'
 import { groups } from './table.ts'
 
 const maxDepth = 32
@@ -21,7 +21,7 @@ const maxDepth = 32
 export function* admitToCreate(deps: Dependencies, call: Call<CreateGroupRequest>): Work<WriteGrants> {
   const grants = yield* admitToWrite(call.demand)
   if (call.request.parent !== '') return grants
-  yield* requireMayFound(deps.settings, grants)
+  yield* requireMayCreateOrganizations(deps.settings, grants)
   return grants
 }
 
