@@ -1,9 +1,9 @@
 // A context is a server and a sign-in to it. Flags and environment variables select the context of a command;
 // `auth login` saves it.
 import { readFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { UsageError } from './failure.ts'
+import { homeFolder } from './home-folder.ts'
 import { writePrivateFile } from './private-file.ts'
 
 export type Context = {
@@ -71,6 +71,14 @@ function checkName(name: string | undefined): string | undefined {
   )
 }
 
+/** The contexts that `auth login` has saved, without those whose server is not a URL. */
+export async function savedContexts(env: NodeJS.ProcessEnv): Promise<Context[]> {
+  const { contexts = {} } = await readConfig(env)
+  return Object.entries(contexts).flatMap(([name, { api, issuer }]) =>
+    api !== undefined && URL.canParse(api) ? [{ name, api, issuer: issuer ?? api, audience: api }] : [],
+  )
+}
+
 /** Saves a context and makes it the current one. */
 export async function saveContext({ name, api, issuer }: Context, env: NodeJS.ProcessEnv): Promise<void> {
   const config = await readConfig(env)
@@ -92,7 +100,7 @@ async function readConfig(env: NodeJS.ProcessEnv): Promise<ConfigFile> {
 }
 
 const configFile = (env: NodeJS.ProcessEnv) =>
-  join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'stemma', 'config.json')
+  join(env.XDG_CONFIG_HOME || join(homeFolder(env), '.config'), 'stemma', 'config.json')
 
 const checkOptionalUrl = (flag: string, text: string | undefined) =>
   text === undefined ? undefined : checkUrl(flag, text)

@@ -3,11 +3,11 @@
 // folder of the audience, so that two people, or a person and a workload, can be signed in to one server at the same
 // time.
 import { readdir, readFile, rm } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Context } from './context.ts'
 import { defaultContext } from './context.ts'
 import { UsageError } from './failure.ts'
+import { homeFolder } from './home-folder.ts'
 import { withLock } from './lock.ts'
 import { writePrivateFile } from './private-file.ts'
 import type { Runtime } from './runtime.ts'
@@ -53,7 +53,7 @@ export async function removeExchangedTokens(
   { name, audience }: Place,
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
-  const parent = join(cacheFolder(env), 'stemma')
+  const parent = storeFolder(env)
   for (const audienceFolder of await readdir(parent).catch(ifMissing([]))) {
     const folder = join(parent, audienceFolder, contextFolder(name))
     if ((await read(folder, 'exchanged-from')) === audience) await removeFiles(folder)
@@ -103,7 +103,7 @@ function folderOf({ name, audience }: Place, env: NodeJS.ProcessEnv): string {
   const folder = audience.replaceAll('/', '-')
   if (['', '.', '..'].includes(folder)) throw new UsageError('--audience must name the audience of the token')
   const safeFolder = process.platform === 'win32' ? folder.replaceAll(':', '-') : folder
-  return join(cacheFolder(env), 'stemma', safeFolder, contextFolder(name))
+  return join(storeFolder(env), safeFolder, contextFolder(name))
 }
 
 const contextFolder = (name: string) => (name === defaultContext ? '' : `context-${escapeName(name)}`)
@@ -112,9 +112,12 @@ const contextFolder = (name: string) => (name === defaultContext ? '' : `context
 const escapeName = (name: string) =>
   name.replace(/[^a-z0-9._-]/gu, (character) => `%${character.codePointAt(0)?.toString(16)}.`)
 
+/** The folder of everything that is stored. Only its owner can read it. */
+export const storeFolder = (env: NodeJS.ProcessEnv): string => join(cacheFolder(env), 'stemma')
+
 function cacheFolder(env: NodeJS.ProcessEnv): string {
   if (env.XDG_CACHE_HOME) return env.XDG_CACHE_HOME
-  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Caches')
+  if (process.platform === 'darwin') return join(homeFolder(env), 'Library', 'Caches')
   if (process.platform === 'win32' && env.LOCALAPPDATA) return env.LOCALAPPDATA
-  return join(homedir(), '.cache')
+  return join(homeFolder(env), '.cache')
 }

@@ -51,8 +51,8 @@ function stageLauncher(folder: string, launcher: string): void {
   const source = readFileSync(file, 'utf8')
   const text = source
     .replace('../../scripts/pinned-node.mjs', './pinned-node.mjs')
-    .replace('../main.ts', '../main.js')
-  if (!text.includes('./pinned-node.mjs') || !text.includes('../main.js'))
+    .replace(/('\.\.\/.*main)\.ts'/, "$1.js'")
+  if (!text.includes('./pinned-node.mjs') || !text.includes("main.js'"))
     throw new Error(`${launcher} does not start main.ts with pinned-node.mjs`)
   writeFileSync(file, text)
   cpSync(join(import.meta.dirname, 'pinned-node.mjs'), join(folder, 'bin/pinned-node.mjs'))

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { runHelper } from '../../cli/credential-helper/helper.ts'
 import type { Runtime } from '../../cli/runtime.ts'
 import { runStemma } from '../../cli/stemma.ts'
 
@@ -29,6 +30,10 @@ export type Client = {
   /** Starts a child process, also if the mode is `inline`. */
   startProcess(...command: Arguments): RunningProcess
   run(...command: Arguments): Promise<ExitResult>
+  /** Runs `docker-credential-stemma` in this process. */
+  runHelper(...command: Arguments): Promise<ExitResult>
+  /** Starts `docker-credential-stemma` as docker does. */
+  startHelper(...command: Arguments): RunningProcess
   remove(): Promise<void>
 }
 
@@ -39,35 +44,44 @@ export type Client = {
 export type Mode = 'launcher' | 'process' | 'inline'
 
 const launcher = join(import.meta.dirname, '../../cli/bin/stemma.mjs')
+const helperLauncher = join(import.meta.dirname, '../../cli/bin/docker-credential-stemma.mjs')
 const main = join(import.meta.dirname, '../../cli/main.ts')
 const compileCache = join(import.meta.dirname, '../../node_modules/.cache/compile')
 
 export async function openClient(mode: Mode = 'launcher'): Promise<Client> {
   const { folders, ...home } = await makeHome()
 
-  function startProcess(...[args, input = '', extraEnv = {}]: Arguments): RunningProcess {
+  function spawnProgram(program: string, ...[args, input = '', extraEnv = {}]: Arguments): RunningProcess {
     const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: compileCache, ...folders, ...extraEnv }
-    const program = mode === 'launcher' ? launcher : main
     const child = spawn(process.execPath, [program, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
     child.stdin.on('error', () => undefined).end(input)
     const code = once(child, 'exit').then(([code]) => code as number | null)
     return { ...watch(child.stdout, child.stderr, code), stop: () => void child.kill('SIGINT') }
   }
 
-  function startInline(...[args, input = '', extraEnv = {}]: Arguments): Running {
+  const startProcess = (...command: Arguments) =>
+    spawnProgram(mode === 'launcher' ? launcher : main, ...command)
+
+  function runInline(program: typeof runStemma, ...[args, input = '', extraEnv = {}]: Arguments): Running {
     const [stdin, stdout, stderr] = [Readable.from([input]), new PassThrough(), new PassThrough()]
     const env = { PATH: process.env.PATH, ...folders, ...extraEnv }
     // The cast is safe, because commands use only those properties of the streams that pipes have as well.
     const runtime = { env, now: Date.now, stdin, stdout, stderr } as unknown as Runtime
-    const code = runStemma(args, runtime).finally(() => {
+    const code = program(args, runtime).finally(() => {
       stdout.end()
       stderr.end()
     })
     return watch(stdout, stderr, code)
   }
 
-  const start = mode === 'inline' ? startInline : startProcess
-  return { ...home, start, startProcess, run: (...command) => start(...command).ended }
+  const start = (...command: Arguments) =>
+    mode === 'inline' ? runInline(runStemma, ...command) : startProcess(...command)
+  return {
+    ...{ ...home, start, startProcess },
+    run: (...command) => start(...command).ended,
+    runHelper: (...command) => runInline(runHelper, ...command).ended,
+    startHelper: (...command) => spawnProgram(helperLauncher, ...command),
+  }
 }
 
 function watch(stdout: Readable, stderr: Readable, code: Promise<number | null>): Running {

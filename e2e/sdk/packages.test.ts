@@ -77,6 +77,7 @@ describe('the packages', { timeout: 900_000 }, () => {
     for (const [program, name] of [
       ['stemmad', 'server'],
       ['stemma', 'cli'],
+      ['docker-credential-stemma', 'cli'],
     ] as const) {
       const { stdout } = await runNpm(['exec', '--offline', '--', program, '--help'], folder)
       assert.match(stdout, new RegExp(`^${program} `))
