@@ -11,26 +11,67 @@ import { chunkRange, uploadedRange } from './byte-range.ts'
 import { call } from './call.ts'
 import type { Exchange, RegistryDependencies } from './door-context.ts'
 import { repoOf } from './names.ts'
+import { keepLease } from './upload-lease.ts'
 
 /** The largest blob. Layers of images are far smaller. */
 const maxBlobBytes = 10 * 2 ** 30
 
-/** An upload, and the uid of its repo. */
-export type OpenUpload = { repo: string; upload: Upload }
+/** An upload that this request alone may use. Both fields that change are replaced as the request proceeds. */
+export type HeldUpload = {
+  readonly repo: string
+  readonly lease: string
+  upload: Upload
+  /** False when the upload is saved or has ended. */
+  isHeld: boolean
+}
 
 export async function openUpload(
   deps: RegistryDependencies,
   exchange: Exchange,
   id: string,
-): Promise<OpenUpload> {
+): Promise<HeldUpload> {
   let repo = ''
-  const { size, state } = await call(deps, exchange, Content.method.getUpload, () =>
+  const { size, state, lease } = await call(deps, exchange, Content.method.openUpload, () =>
     andThen(repoOf(deps, exchange), (uid) => {
       repo = uid
       return { repo, id }
     }),
   )
-  return { repo, upload: { id, size: Number(size), state } }
+  return { repo, lease, upload: { id, size: Number(size), state }, isHeld: true }
+}
+
+/** Lets `use` work on the upload. If it fails, what has arrived is stored, and the next request can use the upload. */
+export async function whileHeld(
+  deps: RegistryDependencies,
+  exchange: Exchange,
+  held: HeldUpload,
+  use: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const { signal, stop } = keepLease(async () => saveUpload(deps, exchange, held, true))
+  try {
+    await use(signal)
+  } catch (error) {
+    // The corridor reports a failure to save. The lease expires then.
+    if (held.isHeld) await saveUpload(deps, exchange, held).catch(() => {})
+    throw error
+  } finally {
+    stop()
+  }
+}
+
+/** Stores what has arrived. Unless `keep`, another request can use the upload then. */
+export async function saveUpload(
+  deps: RegistryDependencies,
+  exchange: Exchange,
+  held: HeldUpload,
+  keep = false,
+): Promise<void> {
+  const { repo, lease, upload } = held
+  const { id, size, state } = upload
+  await call(deps, exchange, Content.method.saveUpload, () => ({
+    ...{ repo, keep, upload: { id, size: BigInt(size), state, lease } },
+  }))
+  if (!keep) held.isHeld = false
 }
 
 /** Where the client continues, and what has arrived. */
@@ -42,25 +83,23 @@ export const uploadHeaders = ({ name }: Exchange, { id, size }: Upload): Record<
 export async function receiveBody(
   deps: RegistryDependencies,
   exchange: Exchange,
-  { repo, upload }: OpenUpload,
-): Promise<OpenUpload> {
+  held: HeldUpload,
+  signal: AbortSignal,
+): Promise<void> {
   const { request } = exchange
+  const { upload } = held
   const offset = offsetOf(exchange, upload)
   // Refused before the body is read; `append` enforces the limit for bodies of unknown length.
   if (upload.size + Number(request.headers['content-length'] ?? 0) > maxBlobBytes)
     throw tooLarge(maxBlobBytes)
   deps.onLongBody(request)
-  const options = { offset, maxBytes: maxBlobBytes }
+  const options = { offset, maxBytes: maxBlobBytes, signal }
   const appended = await deps.blobs.append(upload, request, options).catch(async (error: unknown) => {
     if (!(error instanceof BlobError) || error.code !== 'offset-mismatch') throw error
     throw outOfOrder(exchange, { ...upload, size: await deps.blobs.uploadSize(upload) })
   })
-  const { id, size, state } = appended.upload
-  await call(deps, exchange, Content.method.saveUpload, () => ({
-    ...{ repo, upload: { id, size: BigInt(size), state } },
-  }))
+  held.upload = appended.upload
   if (appended.failure) throw appended.failure
-  return { repo, upload: appended.upload }
 }
 
 /** The position of the first byte of a chunk; undefined for a body that is appended wherever the upload ends. */
@@ -92,17 +131,19 @@ const outOfOrder = (exchange: Exchange, upload: Upload) =>
 export async function finishBlob(
   deps: RegistryDependencies,
   exchange: Exchange,
-  { repo, upload }: OpenUpload,
+  held: HeldUpload,
   digest: Digest,
 ): Promise<void> {
+  const { repo, lease, upload } = held
   const { id } = upload
   try {
     const size = BigInt(await deps.blobs.finish(upload, digest))
-    await call(deps, exchange, Content.method.finishUpload, () => ({ repo, id, digest, size }))
+    held.isHeld = false
+    await call(deps, exchange, Content.method.finishUpload, () => ({ repo, id, digest, size, lease }))
   } catch (error) {
-    if (!(error instanceof BlobError)) throw error
-    if (error.code === 'digest-mismatch')
-      await call(deps, exchange, Content.method.cancelUpload, () => ({ repo, id }))
+    if (!(error instanceof BlobError) || error.code !== 'digest-mismatch') throw error
+    held.isHeld = false
+    await call(deps, exchange, Content.method.cancelUpload, () => ({ repo, id, lease }))
     throw error
   }
 }

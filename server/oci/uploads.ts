@@ -7,9 +7,16 @@ import { algorithmOf, parseDigest } from '../blobs/digest.ts'
 import { andThen } from '../wire/maybe-promise.ts'
 import { call } from './call.ts'
 import type { Answer, Exchange, RegistryDependencies } from './door-context.ts'
-import { repoForPush } from './names.ts'
-import type { OpenUpload } from './received-bytes.ts'
-import { finishBlob, openUpload, receiveBody, uploadHeaders } from './received-bytes.ts'
+import { repoForPush, repoOf } from './names.ts'
+import type { HeldUpload } from './received-bytes.ts'
+import {
+  finishBlob,
+  openUpload,
+  receiveBody,
+  saveUpload,
+  uploadHeaders,
+  whileHeld,
+} from './received-bytes.ts'
 
 export async function beginUpload(deps: RegistryDependencies, exchange: Exchange): Promise<Answer> {
   const { query } = exchange
@@ -17,13 +24,17 @@ export async function beginUpload(deps: RegistryDependencies, exchange: Exchange
   if (mount !== null) {
     const digest = requireDigest(mount)
     if (await mountBlob(deps, exchange, digest)) return storedAnswer(exchange, digest)
-    return acceptedAnswer(exchange, await newUpload(deps, exchange, algorithmOf(digest)))
+    return acceptedAnswer(exchange, await newUpload(deps, exchange, algorithmOf(digest), false))
   }
   const text = query.get('digest')
-  if (text === null) return acceptedAnswer(exchange, await newUpload(deps, exchange, algorithmIn(query)))
+  if (text === null)
+    return acceptedAnswer(exchange, await newUpload(deps, exchange, algorithmIn(query), false))
   const digest = requireDigest(text)
-  const open = await newUpload(deps, exchange, algorithmOf(digest))
-  await finishBlob(deps, exchange, await receiveBody(deps, exchange, open), digest)
+  const held = await newUpload(deps, exchange, algorithmOf(digest), true)
+  await whileHeld(deps, exchange, held, async (signal) => {
+    await receiveBody(deps, exchange, held, signal)
+    await finishBlob(deps, exchange, held, digest)
+  })
   return storedAnswer(exchange, digest)
 }
 
@@ -42,31 +53,32 @@ async function sourceOf({ findRepo }: RegistryDependencies, name: string): Promi
   return found.kind === 'repo' ? found.uid : 'none'
 }
 
+/** `open` if this request also sends the content. */
 async function newUpload(
   deps: RegistryDependencies,
   exchange: Exchange,
   algorithm: Algorithm,
-): Promise<OpenUpload> {
+  open: boolean,
+): Promise<HeldUpload> {
   let repo = ''
-  const { id } = await call(deps, exchange, Content.method.beginUpload, () =>
+  const { id, lease } = await call(deps, exchange, Content.method.beginUpload, () =>
     andThen(repoForPush(deps, exchange), (uid) => {
       repo = uid
-      return { repo }
+      return { repo, open }
     }),
   )
-  const upload = await deps.blobs.begin(id, algorithm)
-  const { size, state } = upload
-  if (state !== '')
-    await call(deps, exchange, Content.method.saveUpload, () => ({
-      ...{ repo, upload: { id, size: BigInt(size), state } },
-    }))
-  return { repo, upload }
+  return { repo, lease, upload: await deps.blobs.begin(id, algorithm), isHeld: open }
 }
 
 export async function getUpload(deps: RegistryDependencies, exchange: Exchange, id: string): Promise<Answer> {
-  const { upload } = await openUpload(deps, exchange, id)
-  const size = await deps.blobs.uploadSize(upload)
-  return { status: 204, headers: uploadHeaders(exchange, { ...upload, size }) }
+  const { size, state } = await call(deps, exchange, Content.method.getUpload, () =>
+    andThen(repoOf(deps, exchange), (repo) => ({ repo, id })),
+  )
+  const upload = { id, size: Number(size), state }
+  return {
+    status: 204,
+    headers: uploadHeaders(exchange, { ...upload, size: await deps.blobs.uploadSize(upload) }),
+  }
 }
 
 export async function patchUpload(
@@ -74,8 +86,12 @@ export async function patchUpload(
   exchange: Exchange,
   id: string,
 ): Promise<Answer> {
-  const open = await openUpload(deps, exchange, id)
-  return acceptedAnswer(exchange, await receiveBody(deps, exchange, open))
+  const held = await openUpload(deps, exchange, id)
+  await whileHeld(deps, exchange, held, async (signal) => {
+    await receiveBody(deps, exchange, held, signal)
+    await saveUpload(deps, exchange, held)
+  })
+  return acceptedAnswer(exchange, held)
 }
 
 export async function finishUpload(
@@ -83,13 +99,16 @@ export async function finishUpload(
   exchange: Exchange,
   id: string,
 ): Promise<Answer> {
-  const open = await openUpload(deps, exchange, id)
-  const digest = requireDigest(exchange.query.get('digest') ?? '')
-  const { headers } = exchange.request
-  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-  const received = hasBody ? await receiveBody(deps, exchange, open) : open
-  await finishBlob(deps, exchange, received, digest)
-  return storedAnswer(exchange, digest)
+  const held = await openUpload(deps, exchange, id)
+  const text = exchange.query.get('digest') ?? ''
+  await whileHeld(deps, exchange, held, async (signal) => {
+    const digest = requireDigest(text)
+    const { headers } = exchange.request
+    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+    if (hasBody) await receiveBody(deps, exchange, held, signal)
+    await finishBlob(deps, exchange, held, digest)
+  })
+  return storedAnswer(exchange, requireDigest(text))
 }
 
 export async function cancelUpload(
@@ -97,13 +116,14 @@ export async function cancelUpload(
   exchange: Exchange,
   id: string,
 ): Promise<Answer> {
-  const { repo, upload } = await openUpload(deps, exchange, id)
-  await call(deps, exchange, Content.method.cancelUpload, () => ({ repo, id }))
-  await deps.blobs.discard(upload)
+  await call(deps, exchange, Content.method.cancelUpload, () =>
+    andThen(repoOf(deps, exchange), (repo) => ({ repo, id })),
+  )
+  await deps.blobs.discard({ id })
   return { status: 204 }
 }
 
-const acceptedAnswer = (exchange: Exchange, { upload }: OpenUpload): Answer => ({
+const acceptedAnswer = (exchange: Exchange, { upload }: Pick<HeldUpload, 'upload'>): Answer => ({
   ...{ status: 202, headers: uploadHeaders(exchange, upload) },
 })
 

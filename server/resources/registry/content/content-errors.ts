@@ -14,6 +14,16 @@ export const noBlob = (digest: string) =>
 export const noUpload = () =>
   registryError('BLOB_UPLOAD_UNKNOWN', Code.NOT_FOUND, 'the repo has no such upload; begin a new one')
 
+const busySeconds = 5
+
+export const busyUpload = () =>
+  registryError(
+    'BLOB_UPLOAD_INVALID',
+    Code.ABORTED,
+    `another request is using this upload; try again in ${busySeconds} seconds, or begin a new upload`,
+    { headers: { 'retry-after': String(busySeconds) } },
+  )
+
 export const invalidManifest = (text: string) =>
   registryError('MANIFEST_INVALID', Code.INVALID_ARGUMENT, text)
 

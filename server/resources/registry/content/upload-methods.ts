@@ -6,80 +6,77 @@ import type {
   CancelUploadRequest,
   FinishUploadRequest,
   GetUploadRequest,
+  OpenUploadRequest,
   SaveUploadRequest,
 } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { BlobSchema, UploadSchema } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { sql } from '../../../store/sql.ts'
-import type { Work } from '../../../store/work.ts'
-import { first } from '../../../store/work.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { emptyReply } from '../../reply.ts'
 import { addBlob, linkBlob } from './blob-rows.ts'
-import { noUpload } from './content-errors.ts'
 import { lockRepo } from './require-repo.ts'
+import type { StoredUpload } from './upload-rows.ts'
+import { leaseMs, leaseUpload, readUpload, removeUpload, saveUpload } from './upload-rows.ts'
 
-export const uploadMethods = ({ store, now, random }: Dependencies) => ({
-  beginUpload: (call: Call<BeginUploadRequest>) =>
-    store.write(function* () {
-      const { caller } = yield* admitToWrite(call.demand)
-      const repo = yield* lockRepo(call.request.repo)
-      const [id, time] = [random(16).toString('hex'), now()]
-      yield sql`insert into uploads (id, repo, identity, size, state, create_time, update_time)
-        values (${id}, ${repo}, ${caller.identity}, 0, '', ${time}, ${time})`
-      return uploadReply({ id, size: 0, state: '' })
-    }, call.deadline),
+export function uploadMethods({ store, now, random }: Dependencies) {
+  const newLease = () => random(16).toString('hex')
+  return {
+    beginUpload: (call: Call<BeginUploadRequest>) =>
+      store.write(function* () {
+        const { caller } = yield* admitToWrite(call.demand)
+        const repo = yield* lockRepo(call.request.repo)
+        const [id, time] = [random(16).toString('hex'), now()]
+        const [lease, until] = call.request.open ? [newLease(), time + leaseMs] : [null, null]
+        yield sql`insert into uploads (id, repo, identity, size, state, create_time, update_time, lease, lease_until)
+        values (${id}, ${repo}, ${caller.identity}, 0, '', ${time}, ${time}, ${lease}, ${until})`
+        return uploadReply({ id, size: 0, state: '', lease: lease ?? '' })
+      }, call.deadline),
 
-  getUpload: (call: Call<GetUploadRequest>) =>
-    store.read(function* () {
-      yield* admitToRead(call.demand)
-      return uploadReply(yield* readUpload(call.request))
-    }),
+    getUpload: (call: Call<GetUploadRequest>) =>
+      store.read(function* () {
+        yield* admitToRead(call.demand)
+        return uploadReply(yield* readUpload(call.request.repo, call.request.id))
+      }),
 
-  saveUpload: (call: Call<SaveUploadRequest>) =>
-    store.write(function* () {
-      yield* admitToWrite(call.demand)
-      const { repo, upload } = call.request
-      const { id = '', size = 0n, state = '' } = upload ?? {}
-      const rows =
-        yield sql`update uploads set size = ${Number(size)}, state = ${state}, update_time = ${now()}
-        where id = ${id} and repo = ${repo} returning id`
-      if (rows.length === 0) throw noUpload()
-      return uploadReply({ id, size: Number(size), state })
-    }, call.deadline),
+    openUpload: (call: Call<OpenUploadRequest>) =>
+      store.write(function* () {
+        const access = yield* admitToWrite(call.demand)
+        return uploadReply(yield* leaseUpload(access, { ...call.request, now: now() }, newLease()))
+      }, call.deadline),
 
-  finishUpload: (call: Call<FinishUploadRequest>) =>
-    store.write(function* () {
-      const access = yield* admitToWrite(call.demand)
-      const { repo, id, digest, size } = call.request
-      yield* removeUpload(repo, id)
-      yield* addBlob(access, digest, Number(size), now())
-      yield* linkBlob(access, repo, digest)
-      return messageReply(BlobSchema, create(BlobSchema, { digest, size }))
-    }, call.deadline),
+    saveUpload: (call: Call<SaveUploadRequest>) =>
+      store.write(function* () {
+        const access = yield* admitToWrite(call.demand)
+        const { repo, upload, keep } = call.request
+        const { id = '', state = '', lease = '' } = upload ?? {}
+        const size = Number(upload?.size ?? 0)
+        yield* saveUpload(access, { repo, id, now: now() }, { size, state, lease }, keep)
+        return uploadReply({ id, size, state, lease: keep ? lease : '' })
+      }, call.deadline),
 
-  cancelUpload: (call: Call<CancelUploadRequest>) =>
-    store.write(function* () {
-      yield* admitToWrite(call.demand)
-      yield* removeUpload(call.request.repo, call.request.id)
-      return emptyReply
-    }, call.deadline),
-})
+    finishUpload: (call: Call<FinishUploadRequest>) =>
+      store.write(function* () {
+        const access = yield* admitToWrite(call.demand)
+        const { repo, id, digest, size, lease } = call.request
+        const time = now()
+        yield* removeUpload(access, { repo, id, now: time }, lease)
+        yield* addBlob(access, digest, Number(size), time)
+        yield* linkBlob(access, repo, digest)
+        return messageReply(BlobSchema, create(BlobSchema, { digest, size }))
+      }, call.deadline),
 
-type StoredUpload = { id: string; size: number; state: string }
-
-const uploadReply = ({ id, size, state }: StoredUpload) =>
-  messageReply(UploadSchema, create(UploadSchema, { id, size: BigInt(size), state }))
-
-function* readUpload({ repo, id }: GetUploadRequest): Work<StoredUpload> {
-  const row = yield* first(sql`select size, state from uploads where id = ${id} and repo = ${repo}`)
-  if (!row) throw noUpload()
-  return { id, size: row[0] as number, state: row[1] as string }
+    cancelUpload: (call: Call<CancelUploadRequest>) =>
+      store.write(function* () {
+        const access = yield* admitToWrite(call.demand)
+        const { repo, id, lease } = call.request
+        yield* removeUpload(access, { repo, id, now: now() }, lease)
+        return emptyReply
+      }, call.deadline),
+  }
 }
 
-function* removeUpload(repo: string, id: string): Work<void> {
-  const rows = yield sql`delete from uploads where id = ${id} and repo = ${repo} returning id`
-  if (rows.length === 0) throw noUpload()
-}
+const uploadReply = ({ id, size, state, lease }: StoredUpload) =>
+  messageReply(UploadSchema, create(UploadSchema, { id, size: BigInt(size), state, lease }))

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/registry/content/content.proto.
  */
 export const file_platform_registry_content_content: GenFile = /*@__PURE__*/
-  fileDesc("CidwbGF0Zm9ybS9yZWdpc3RyeS9jb250ZW50L2NvbnRlbnQucHJvdG8SGXBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQiXgoITWFuaWZlc3QSDgoGZGlnZXN0GAEgASgJEhIKCm1lZGlhX3R5cGUYAiABKAkSDAoEc2l6ZRgDIAEoAxIPCgdjb250ZW50GAQgASgMEg8KB3N1YmplY3QYBSABKAki0gEKCFJlZmVycmVyEg4KBmRpZ2VzdBgBIAEoCRISCgptZWRpYV90eXBlGAIgASgJEgwKBHNpemUYAyABKAMSFQoNYXJ0aWZhY3RfdHlwZRgEIAEoCRJJCgthbm5vdGF0aW9ucxgFIAMoCzI0LnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuUmVmZXJyZXIuQW5ub3RhdGlvbnNFbnRyeRoyChBBbm5vdGF0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiJAoEQmxvYhIOCgZkaWdlc3QYASABKAkSDAoEc2l6ZRgCIAEoAyIxCgZVcGxvYWQSCgoCaWQYASABKAkSDAoEc2l6ZRgCIAEoAxINCgVzdGF0ZRgDIAEoCSIQCg5HZXRCYXNlUmVxdWVzdCItChhMaXN0VmlzaWJsZUdyb3Vwc1JlcXVlc3QSEQoEdWlkcxgBIAMoCUID4EECIikKGUxpc3RWaXNpYmxlR3JvdXBzUmVzcG9uc2USDAoEdWlkcxgBIAMoCSJcChJHZXRNYW5pZmVzdFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIWCglyZWZlcmVuY2UYAiABKAlCA+BBAhIXCg93aXRob3V0X2NvbnRlbnQYAyABKAgiPAoOR2V0QmxvYlJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARITCgZkaWdlc3QYAiABKAlCA+BBAiJSChNMaXN0VGFnTmFtZXNSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESFQoFbGltaXQYAiABKAVCBtrBGAIoARINCgVhZnRlchgDIAEoCSI3ChRMaXN0VGFnTmFtZXNSZXNwb25zZRINCgVuYW1lcxgBIAMoCRIQCghoYXNfbW9yZRgCIAEoCCJpChRMaXN0UmVmZXJyZXJzUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEhQKB3N1YmplY3QYAiABKAlCA+BBAhIVCg1hcnRpZmFjdF90eXBlGAMgASgJEg0KBWFmdGVyGAQgASgJImEKFUxpc3RSZWZlcnJlcnNSZXNwb25zZRI2CglyZWZlcnJlcnMYASADKAsyIy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlJlZmVycmVyEhAKCGhhc19tb3JlGAIgASgIIisKEkJlZ2luVXBsb2FkUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBIjoKEEdldFVwbG9hZFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIPCgJpZBgCIAEoCUID4EECImIKEVNhdmVVcGxvYWRSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESNgoGdXBsb2FkGAIgASgLMiEucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5VcGxvYWRCA+BBAiJgChNGaW5pc2hVcGxvYWRSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESDwoCaWQYAiABKAlCA+BBAhITCgZkaWdlc3QYAyABKAlCA+BBAhIMCgRzaXplGAQgASgDIj0KE0NhbmNlbFVwbG9hZFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIPCgJpZBgCIAEoCUID4EECIk4KEE1vdW50QmxvYlJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARITCgZkaWdlc3QYAiABKAlCA+BBAhIOCgZzb3VyY2UYAyABKAkiJAoRTW91bnRCbG9iUmVzcG9uc2USDwoHbW91bnRlZBgBIAEoCCJzChJQdXRNYW5pZmVzdFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARITCgZkaWdlc3QYAiABKAlCA+BBAhISCgptZWRpYV90eXBlGAMgASgJEg8KB2NvbnRlbnQYBCABKAwSDAoEdGFncxgFIAMoCSJDChVEZWxldGVNYW5pZmVzdFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARITCgZkaWdlc3QYAiABKAlCA+BBAiJAChREZWxldGVUYWdOYW1lUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEhEKBG5hbWUYAiABKAlCA+BBAiI/ChFEZWxldGVCbG9iUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEhMKBmRpZ2VzdBgCIAEoCUID4EECMs0NCgdDb250ZW50ElgKB0dldEJhc2USKS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkdldEJhc2VSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IgrKwRgGCgLJDBABEokBChFMaXN0VmlzaWJsZUdyb3VwcxIzLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTGlzdFZpc2libGVHcm91cHNSZXF1ZXN0GjQucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5MaXN0VmlzaWJsZUdyb3Vwc1Jlc3BvbnNlIgnKwRgFCgFnEAESbQoLR2V0TWFuaWZlc3QSLS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkdldE1hbmlmZXN0UmVxdWVzdBojLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTWFuaWZlc3QiCsrBGAYKBMkMzQwSXwoHR2V0QmxvYhIpLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuR2V0QmxvYlJlcXVlc3QaHy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkJsb2IiCMrBGAQKAsAMEnkKDExpc3RUYWdOYW1lcxIuLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTGlzdFRhZ05hbWVzUmVxdWVzdBovLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTGlzdFRhZ05hbWVzUmVzcG9uc2UiCMrBGAQKAs0MEnwKDUxpc3RSZWZlcnJlcnMSLy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lkxpc3RSZWZlcnJlcnNSZXF1ZXN0GjAucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5MaXN0UmVmZXJyZXJzUmVzcG9uc2UiCMrBGAQKAtAMEmkKC0JlZ2luVXBsb2FkEi0ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5CZWdpblVwbG9hZFJlcXVlc3QaIS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlVwbG9hZCIIysEYBAoCxwwSZQoJR2V0VXBsb2FkEisucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5HZXRVcGxvYWRSZXF1ZXN0GiEucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5VcGxvYWQiCMrBGAQKAscMEmcKClNhdmVVcGxvYWQSLC5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlNhdmVVcGxvYWRSZXF1ZXN0GiEucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5VcGxvYWQiCMrBGAQKAscMEmkKDEZpbmlzaFVwbG9hZBIuLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuRmluaXNoVXBsb2FkUmVxdWVzdBofLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuQmxvYiIIysEYBAoCxwwSYAoMQ2FuY2VsVXBsb2FkEi4ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5DYW5jZWxVcGxvYWRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IgjKwRgECgLHDBJwCglNb3VudEJsb2ISKy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lk1vdW50QmxvYlJlcXVlc3QaLC5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lk1vdW50QmxvYlJlc3BvbnNlIgjKwRgECgLHDBJrCgtQdXRNYW5pZmVzdBItLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuUHV0TWFuaWZlc3RSZXF1ZXN0GiMucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5NYW5pZmVzdCIIysEYBAoCxwwSZAoORGVsZXRlTWFuaWZlc3QSMC5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkRlbGV0ZU1hbmlmZXN0UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIIysEYBAoCygwSYgoNRGVsZXRlVGFnTmFtZRIvLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuRGVsZXRlVGFnTmFtZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiCMrBGAQKAs4MElwKCkRlbGV0ZUJsb2ISLC5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkRlbGV0ZUJsb2JSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IgjKwRgECgLKDBoE2MEYAWIGcHJvdG8z", [file_google_api_field_behavior, file_google_protobuf_empty, file_platform_common_access, file_platform_common_rules]);
+  fileDesc("CidwbGF0Zm9ybS9yZWdpc3RyeS9jb250ZW50L2NvbnRlbnQucHJvdG8SGXBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQiXgoITWFuaWZlc3QSDgoGZGlnZXN0GAEgASgJEhIKCm1lZGlhX3R5cGUYAiABKAkSDAoEc2l6ZRgDIAEoAxIPCgdjb250ZW50GAQgASgMEg8KB3N1YmplY3QYBSABKAki0gEKCFJlZmVycmVyEg4KBmRpZ2VzdBgBIAEoCRISCgptZWRpYV90eXBlGAIgASgJEgwKBHNpemUYAyABKAMSFQoNYXJ0aWZhY3RfdHlwZRgEIAEoCRJJCgthbm5vdGF0aW9ucxgFIAMoCzI0LnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuUmVmZXJyZXIuQW5ub3RhdGlvbnNFbnRyeRoyChBBbm5vdGF0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiJAoEQmxvYhIOCgZkaWdlc3QYASABKAkSDAoEc2l6ZRgCIAEoAyJACgZVcGxvYWQSCgoCaWQYASABKAkSDAoEc2l6ZRgCIAEoAxINCgVzdGF0ZRgDIAEoCRINCgVsZWFzZRgEIAEoCSIQCg5HZXRCYXNlUmVxdWVzdCItChhMaXN0VmlzaWJsZUdyb3Vwc1JlcXVlc3QSEQoEdWlkcxgBIAMoCUID4EECIikKGUxpc3RWaXNpYmxlR3JvdXBzUmVzcG9uc2USDAoEdWlkcxgBIAMoCSJcChJHZXRNYW5pZmVzdFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIWCglyZWZlcmVuY2UYAiABKAlCA+BBAhIXCg93aXRob3V0X2NvbnRlbnQYAyABKAgiPAoOR2V0QmxvYlJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARITCgZkaWdlc3QYAiABKAlCA+BBAiJSChNMaXN0VGFnTmFtZXNSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESFQoFbGltaXQYAiABKAVCBtrBGAIoARINCgVhZnRlchgDIAEoCSI3ChRMaXN0VGFnTmFtZXNSZXNwb25zZRINCgVuYW1lcxgBIAMoCRIQCghoYXNfbW9yZRgCIAEoCCJpChRMaXN0UmVmZXJyZXJzUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEhQKB3N1YmplY3QYAiABKAlCA+BBAhIVCg1hcnRpZmFjdF90eXBlGAMgASgJEg0KBWFmdGVyGAQgASgJImEKFUxpc3RSZWZlcnJlcnNSZXNwb25zZRI2CglyZWZlcnJlcnMYASADKAsyIy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlJlZmVycmVyEhAKCGhhc19tb3JlGAIgASgIIjkKEkJlZ2luVXBsb2FkUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEgwKBG9wZW4YAyABKAgiOwoRT3BlblVwbG9hZFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIPCgJpZBgCIAEoCUID4EECIjoKEEdldFVwbG9hZFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIPCgJpZBgCIAEoCUID4EECInAKEVNhdmVVcGxvYWRSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESNgoGdXBsb2FkGAIgASgLMiEucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5VcGxvYWRCA+BBAhIMCgRrZWVwGAMgASgIIm8KE0ZpbmlzaFVwbG9hZFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIPCgJpZBgCIAEoCUID4EECEhMKBmRpZ2VzdBgDIAEoCUID4EECEgwKBHNpemUYBCABKAMSDQoFbGVhc2UYBSABKAkiTAoTQ2FuY2VsVXBsb2FkUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEg8KAmlkGAIgASgJQgPgQQISDQoFbGVhc2UYAyABKAkiTgoQTW91bnRCbG9iUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEhMKBmRpZ2VzdBgCIAEoCUID4EECEg4KBnNvdXJjZRgDIAEoCSIkChFNb3VudEJsb2JSZXNwb25zZRIPCgdtb3VudGVkGAEgASgIInMKElB1dE1hbmlmZXN0UmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEhMKBmRpZ2VzdBgCIAEoCUID4EECEhIKCm1lZGlhX3R5cGUYAyABKAkSDwoHY29udGVudBgEIAEoDBIMCgR0YWdzGAUgAygJIkMKFURlbGV0ZU1hbmlmZXN0UmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEhMKBmRpZ2VzdBgCIAEoCUID4EECIkAKFERlbGV0ZVRhZ05hbWVSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESEQoEbmFtZRgCIAEoCUID4EECIj8KEURlbGV0ZUJsb2JSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESEwoGZGlnZXN0GAIgASgJQgPgQQIytg4KB0NvbnRlbnQSWAoHR2V0QmFzZRIpLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuR2V0QmFzZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiCsrBGAYKAskMEAESiQEKEUxpc3RWaXNpYmxlR3JvdXBzEjMucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5MaXN0VmlzaWJsZUdyb3Vwc1JlcXVlc3QaNC5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lkxpc3RWaXNpYmxlR3JvdXBzUmVzcG9uc2UiCcrBGAUKAWcQARJtCgtHZXRNYW5pZmVzdBItLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuR2V0TWFuaWZlc3RSZXF1ZXN0GiMucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5NYW5pZmVzdCIKysEYBgoEyQzNDBJfCgdHZXRCbG9iEikucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5HZXRCbG9iUmVxdWVzdBofLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuQmxvYiIIysEYBAoCwAwSeQoMTGlzdFRhZ05hbWVzEi4ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5MaXN0VGFnTmFtZXNSZXF1ZXN0Gi8ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5MaXN0VGFnTmFtZXNSZXNwb25zZSIIysEYBAoCzQwSfAoNTGlzdFJlZmVycmVycxIvLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTGlzdFJlZmVycmVyc1JlcXVlc3QaMC5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lkxpc3RSZWZlcnJlcnNSZXNwb25zZSIIysEYBAoC0AwSaQoLQmVnaW5VcGxvYWQSLS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkJlZ2luVXBsb2FkUmVxdWVzdBohLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuVXBsb2FkIgjKwRgECgLHDBJlCglHZXRVcGxvYWQSKy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkdldFVwbG9hZFJlcXVlc3QaIS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlVwbG9hZCIIysEYBAoCxwwSZwoKT3BlblVwbG9hZBIsLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuT3BlblVwbG9hZFJlcXVlc3QaIS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlVwbG9hZCIIysEYBAoCxwwSZwoKU2F2ZVVwbG9hZBIsLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuU2F2ZVVwbG9hZFJlcXVlc3QaIS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlVwbG9hZCIIysEYBAoCxwwSaQoMRmluaXNoVXBsb2FkEi4ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5GaW5pc2hVcGxvYWRSZXF1ZXN0Gh8ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5CbG9iIgjKwRgECgLHDBJgCgxDYW5jZWxVcGxvYWQSLi5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkNhbmNlbFVwbG9hZFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiCMrBGAQKAscMEnAKCU1vdW50QmxvYhIrLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTW91bnRCbG9iUmVxdWVzdBosLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTW91bnRCbG9iUmVzcG9uc2UiCMrBGAQKAscMEmsKC1B1dE1hbmlmZXN0Ei0ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5QdXRNYW5pZmVzdFJlcXVlc3QaIy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lk1hbmlmZXN0IgjKwRgECgLHDBJkCg5EZWxldGVNYW5pZmVzdBIwLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuRGVsZXRlTWFuaWZlc3RSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IgjKwRgECgLKDBJiCg1EZWxldGVUYWdOYW1lEi8ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5EZWxldGVUYWdOYW1lUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIIysEYBAoCzgwSXAoKRGVsZXRlQmxvYhIsLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuRGVsZXRlQmxvYlJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiCMrBGAQKAsoMGgTYwRgBYgZwcm90bzM", [file_google_api_field_behavior, file_google_protobuf_empty, file_platform_common_access, file_platform_common_rules]);
 
 /**
  * A manifest of an image, an index or another artifact.
@@ -274,6 +274,13 @@ export type Upload = Message<"platform.registry.content.Upload"> & {
    * @generated from field: string state = 3;
    */
   state: string;
+
+  /**
+   * Identifier of the lease of the request that uses the upload. Empty if it is not the caller's.
+   *
+   * @generated from field: string lease = 4;
+   */
+  lease: string;
 };
 
 /**
@@ -302,6 +309,13 @@ export type UploadJson = {
    * @generated from field: string state = 3;
    */
   state?: string;
+
+  /**
+   * Identifier of the lease of the request that uses the upload. Empty if it is not the caller's.
+   *
+   * @generated from field: string lease = 4;
+   */
+  lease?: string;
 };
 
 /**
@@ -766,6 +780,13 @@ export type BeginUploadRequest = Message<"platform.registry.content.BeginUploadR
    * @generated from field: string repo = 1;
    */
   repo: string;
+
+  /**
+   * Whether the caller uses the upload at once, as with `OpenUpload`.
+   *
+   * @generated from field: bool open = 3;
+   */
+  open: boolean;
 };
 
 /**
@@ -780,6 +801,13 @@ export type BeginUploadRequestJson = {
    * @generated from field: string repo = 1;
    */
   repo?: string;
+
+  /**
+   * Whether the caller uses the upload at once, as with `OpenUpload`.
+   *
+   * @generated from field: bool open = 3;
+   */
+  open?: boolean;
 };
 
 /**
@@ -788,6 +816,55 @@ export type BeginUploadRequestJson = {
  */
 export const BeginUploadRequestSchema: GenMessage<BeginUploadRequest, {jsonType: BeginUploadRequestJson}> = /*@__PURE__*/
   messageDesc(file_platform_registry_content_content, 13);
+
+/**
+ * Request of `Content.OpenUpload`.
+ *
+ * @generated from message platform.registry.content.OpenUploadRequest
+ */
+export type OpenUploadRequest = Message<"platform.registry.content.OpenUploadRequest"> & {
+  /**
+   * Uid of the repo.
+   *
+   * @generated from field: string repo = 1;
+   */
+  repo: string;
+
+  /**
+   * Identifier of the upload.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+};
+
+/**
+ * Request of `Content.OpenUpload`.
+ *
+ * @generated from message platform.registry.content.OpenUploadRequest
+ */
+export type OpenUploadRequestJson = {
+  /**
+   * Uid of the repo.
+   *
+   * @generated from field: string repo = 1;
+   */
+  repo?: string;
+
+  /**
+   * Identifier of the upload.
+   *
+   * @generated from field: string id = 2;
+   */
+  id?: string;
+};
+
+/**
+ * Describes the message platform.registry.content.OpenUploadRequest.
+ * Use `create(OpenUploadRequestSchema)` to create a new message.
+ */
+export const OpenUploadRequestSchema: GenMessage<OpenUploadRequest, {jsonType: OpenUploadRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_content_content, 14);
 
 /**
  * Request of `Content.GetUpload`.
@@ -836,7 +913,7 @@ export type GetUploadRequestJson = {
  * Use `create(GetUploadRequestSchema)` to create a new message.
  */
 export const GetUploadRequestSchema: GenMessage<GetUploadRequest, {jsonType: GetUploadRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 14);
+  messageDesc(file_platform_registry_content_content, 15);
 
 /**
  * Request of `Content.SaveUpload`.
@@ -852,11 +929,18 @@ export type SaveUploadRequest = Message<"platform.registry.content.SaveUploadReq
   repo: string;
 
   /**
-   * The upload with its new size and state.
+   * The upload with its new size and state, and the lease of the caller.
    *
    * @generated from field: platform.registry.content.Upload upload = 2;
    */
   upload?: Upload | undefined;
+
+  /**
+   * Whether the caller goes on using the upload. The lease is then extended, otherwise it ends.
+   *
+   * @generated from field: bool keep = 3;
+   */
+  keep: boolean;
 };
 
 /**
@@ -873,11 +957,18 @@ export type SaveUploadRequestJson = {
   repo?: string;
 
   /**
-   * The upload with its new size and state.
+   * The upload with its new size and state, and the lease of the caller.
    *
    * @generated from field: platform.registry.content.Upload upload = 2;
    */
   upload?: UploadJson;
+
+  /**
+   * Whether the caller goes on using the upload. The lease is then extended, otherwise it ends.
+   *
+   * @generated from field: bool keep = 3;
+   */
+  keep?: boolean;
 };
 
 /**
@@ -885,7 +976,7 @@ export type SaveUploadRequestJson = {
  * Use `create(SaveUploadRequestSchema)` to create a new message.
  */
 export const SaveUploadRequestSchema: GenMessage<SaveUploadRequest, {jsonType: SaveUploadRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 15);
+  messageDesc(file_platform_registry_content_content, 16);
 
 /**
  * Request of `Content.FinishUpload`.
@@ -920,6 +1011,13 @@ export type FinishUploadRequest = Message<"platform.registry.content.FinishUploa
    * @generated from field: int64 size = 4;
    */
   size: bigint;
+
+  /**
+   * Lease of the caller.
+   *
+   * @generated from field: string lease = 5;
+   */
+  lease: string;
 };
 
 /**
@@ -955,6 +1053,13 @@ export type FinishUploadRequestJson = {
    * @generated from field: int64 size = 4;
    */
   size?: string;
+
+  /**
+   * Lease of the caller.
+   *
+   * @generated from field: string lease = 5;
+   */
+  lease?: string;
 };
 
 /**
@@ -962,7 +1067,7 @@ export type FinishUploadRequestJson = {
  * Use `create(FinishUploadRequestSchema)` to create a new message.
  */
 export const FinishUploadRequestSchema: GenMessage<FinishUploadRequest, {jsonType: FinishUploadRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 16);
+  messageDesc(file_platform_registry_content_content, 17);
 
 /**
  * Request of `Content.CancelUpload`.
@@ -983,6 +1088,13 @@ export type CancelUploadRequest = Message<"platform.registry.content.CancelUploa
    * @generated from field: string id = 2;
    */
   id: string;
+
+  /**
+   * Lease of the caller. Empty if no request may be using the upload.
+   *
+   * @generated from field: string lease = 3;
+   */
+  lease: string;
 };
 
 /**
@@ -1004,6 +1116,13 @@ export type CancelUploadRequestJson = {
    * @generated from field: string id = 2;
    */
   id?: string;
+
+  /**
+   * Lease of the caller. Empty if no request may be using the upload.
+   *
+   * @generated from field: string lease = 3;
+   */
+  lease?: string;
 };
 
 /**
@@ -1011,7 +1130,7 @@ export type CancelUploadRequestJson = {
  * Use `create(CancelUploadRequestSchema)` to create a new message.
  */
 export const CancelUploadRequestSchema: GenMessage<CancelUploadRequest, {jsonType: CancelUploadRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 17);
+  messageDesc(file_platform_registry_content_content, 18);
 
 /**
  * Request of `Content.MountBlob`.
@@ -1074,7 +1193,7 @@ export type MountBlobRequestJson = {
  * Use `create(MountBlobRequestSchema)` to create a new message.
  */
 export const MountBlobRequestSchema: GenMessage<MountBlobRequest, {jsonType: MountBlobRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 18);
+  messageDesc(file_platform_registry_content_content, 19);
 
 /**
  * Response of `Content.MountBlob`.
@@ -1109,7 +1228,7 @@ export type MountBlobResponseJson = {
  * Use `create(MountBlobResponseSchema)` to create a new message.
  */
 export const MountBlobResponseSchema: GenMessage<MountBlobResponse, {jsonType: MountBlobResponseJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 19);
+  messageDesc(file_platform_registry_content_content, 20);
 
 /**
  * Request of `Content.PutManifest`.
@@ -1200,7 +1319,7 @@ export type PutManifestRequestJson = {
  * Use `create(PutManifestRequestSchema)` to create a new message.
  */
 export const PutManifestRequestSchema: GenMessage<PutManifestRequest, {jsonType: PutManifestRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 20);
+  messageDesc(file_platform_registry_content_content, 21);
 
 /**
  * Request of `Content.DeleteManifest`.
@@ -1249,7 +1368,7 @@ export type DeleteManifestRequestJson = {
  * Use `create(DeleteManifestRequestSchema)` to create a new message.
  */
 export const DeleteManifestRequestSchema: GenMessage<DeleteManifestRequest, {jsonType: DeleteManifestRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 21);
+  messageDesc(file_platform_registry_content_content, 22);
 
 /**
  * Request of `Content.DeleteTagName`.
@@ -1298,7 +1417,7 @@ export type DeleteTagNameRequestJson = {
  * Use `create(DeleteTagNameRequestSchema)` to create a new message.
  */
 export const DeleteTagNameRequestSchema: GenMessage<DeleteTagNameRequest, {jsonType: DeleteTagNameRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 22);
+  messageDesc(file_platform_registry_content_content, 23);
 
 /**
  * Request of `Content.DeleteBlob`.
@@ -1347,7 +1466,7 @@ export type DeleteBlobRequestJson = {
  * Use `create(DeleteBlobRequestSchema)` to create a new message.
  */
 export const DeleteBlobRequestSchema: GenMessage<DeleteBlobRequest, {jsonType: DeleteBlobRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 23);
+  messageDesc(file_platform_registry_content_content, 24);
 
 /**
  * The content of repos: manifests, and the blobs that they consist of. Only the registry protocol (OCI Distribution)
@@ -1435,6 +1554,16 @@ export const Content: GenService<{
   getUpload: {
     methodKind: "unary";
     input: typeof GetUploadRequestSchema;
+    output: typeof UploadSchema;
+  },
+  /**
+   * Returns an upload, and lets only the caller use it until the upload is saved or ends, or the lease expires.
+   *
+   * @generated from rpc platform.registry.content.Content.OpenUpload
+   */
+  openUpload: {
+    methodKind: "unary";
+    input: typeof OpenUploadRequestSchema;
     output: typeof UploadSchema;
   },
   /**

@@ -1,0 +1,62 @@
+// The rows of uploads. A lease lets one request at a time use an upload, also with several threads and copies. A copy that
+// is killed cannot return its leases, so they expire.
+import { sql } from '../../../store/sql.ts'
+import type { Work } from '../../../store/work.ts'
+import { first } from '../../../store/work.ts'
+import type { WriteAccess } from '../../../store/write-access.ts'
+import { busyUpload, noUpload } from './content-errors.ts'
+
+/** How long an upload is left to a request that has not extended its lease, in milliseconds. */
+export const leaseMs = 60_000
+
+export type StoredUpload = { id: string; size: number; state: string; lease: string }
+
+/** The upload that a request names, and the time. */
+export type UploadUse = { repo: string; id: string; now: number }
+
+export function* readUpload(repo: string, id: string): Work<StoredUpload> {
+  const row = yield* first(sql`select size, state from uploads where id = ${id} and repo = ${repo}`)
+  if (!row) throw noUpload()
+  return { id, size: row[0] as number, state: row[1] as string, lease: '' }
+}
+
+/** Takes the upload for the request that has made up `lease`. Throws if another one uses it. */
+export function* leaseUpload(
+  _access: WriteAccess,
+  { repo, id, now }: UploadUse,
+  lease: string,
+): Work<StoredUpload> {
+  const [row] =
+    yield sql`update uploads set lease = ${lease}, lease_until = ${now + leaseMs}, update_time = ${now}
+    where id = ${id} and repo = ${repo} and (lease is null or lease_until <= ${now}) returning size, state`
+  if (row) return { id, size: row[0] as number, state: row[1] as string, lease }
+  yield* readUpload(repo, id)
+  throw busyUpload()
+}
+
+/** Stores what has arrived, and extends the lease or ends it. */
+export function* saveUpload(
+  _access: WriteAccess,
+  { repo, id, now }: UploadUse,
+  { size, state, lease }: Pick<StoredUpload, 'size' | 'state' | 'lease'>,
+  shouldKeep: boolean,
+): Work<void> {
+  const [next, until] = shouldKeep ? [lease, now + leaseMs] : [null, null]
+  const rows = yield sql`update uploads set size = ${size}, state = ${state}, update_time = ${now},
+      lease = ${next}, lease_until = ${until}
+    where id = ${id} and repo = ${repo} and lease = ${lease} returning id`
+  if (rows.length === 0) yield* throwLost(repo, id)
+}
+
+/** Ends the upload. Without a lease, it must not be in use. */
+export function* removeUpload(_access: WriteAccess, { repo, id, now }: UploadUse, lease: string): Work<void> {
+  const isMine = lease === '' ? sql`(lease is null or lease_until <= ${now})` : sql`lease = ${lease}`
+  const rows = yield sql`delete from uploads where id = ${id} and repo = ${repo} and ${isMine} returning id`
+  if (rows.length === 0) yield* throwLost(repo, id)
+}
+
+/** The lease expired, and another request has used the upload or ended it since. */
+function* throwLost(repo: string, id: string): Work<never> {
+  yield* readUpload(repo, id)
+  throw busyUpload()
+}
