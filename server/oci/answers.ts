@@ -1,6 +1,7 @@
 // Writes answers and errors in the form of the registry protocol.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Code } from '../aip/code.ts'
+import type { StatusError } from '../aip/errors.ts'
 import { asStatusError, retryHeaders, textOf } from '../aip/errors.ts'
 import type { RegistryCode } from '../aip/registry-error.ts'
 import { registryCodeOf } from '../aip/registry-error.ts'
@@ -47,7 +48,7 @@ export function errorAnswer(thrown: unknown, name: string, realm: string): Answe
   const code = registryCodeOf(shown) ?? codes[shown.code] ?? 'UNKNOWN'
   const body = Buffer.from(JSON.stringify({ errors: [{ code, message: textOf(shown) }] }))
   return {
-    ...{ status: shown.http, body },
+    ...{ status: isRefusal(shown) ? 412 : shown.http, body },
     headers: {
       'content-type': 'application/json',
       ...shown.headers,
@@ -57,12 +58,20 @@ export function errorAnswer(thrown: unknown, name: string, realm: string): Answe
   }
 }
 
+/**
+ * For a request that the rules of the repo forbid, such as moving an immutable tag. The status is that of Harbor: clients
+ * do not repeat the request, and do not take it for a lack of access, and those that show no messages show the status.
+ */
+const isRefusal = (error: StatusError) =>
+  error.code === Code.FAILED_PRECONDITION && registryCodeOf(error) === undefined
+
 /** Clients answer it with the user `_token` and an access token as the password. */
 const challenge = (realm: string) => `Basic realm="${realm}", charset="UTF-8"`
 
 const codes: { readonly [code: number]: RegistryCode } = {
   [Code.UNAUTHENTICATED]: 'UNAUTHORIZED',
   [Code.PERMISSION_DENIED]: 'DENIED',
+  [Code.FAILED_PRECONDITION]: 'DENIED',
   [Code.RESOURCE_EXHAUSTED]: 'TOOMANYREQUESTS',
   [Code.NOT_FOUND]: 'NAME_UNKNOWN',
   [Code.UNIMPLEMENTED]: 'UNSUPPORTED',

@@ -12,6 +12,7 @@ import { first } from '../../store/work.ts'
 import { createIn } from '../create.ts'
 import type { WriteContext } from '../dependencies.ts'
 import { lockResource, nextUpdateTime, replaceResource } from '../stored-resource.ts'
+import { patternsIn, requireMutable } from './immutable-tags.ts'
 import { tags } from './tags/table.ts'
 
 /**
@@ -19,8 +20,9 @@ import { tags } from './tags/table.ts'
  * fields only. Returns the uid of the tag.
  */
 export function* createOrMove(context: WriteContext, repo: string, draft: Tag): Work<string> {
-  const row = yield* first(sql`select uid from tags where parent = ${repo} and name = ${draft.name}`)
-  if (row) return yield* move(context, row[0] as string, draft)
+  const row = yield* first(sql`select t.uid, r.immutable_tags from tags t join repos r on r.uid = t.parent
+    where t.parent = ${repo} and t.name = ${draft.name}`)
+  if (row) return yield* move(context, row[0] as string, draft, patternsIn(row[1]))
   const { access, now, random } = context
   const time = now()
   const uid = newChildUid(repo, time, random)
@@ -30,12 +32,19 @@ export function* createOrMove(context: WriteContext, repo: string, draft: Tag): 
   return uid
 }
 
-function* move({ access, now }: WriteContext, uid: string, draft: Tag): Work<string> {
+function* move(
+  { access, now }: WriteContext,
+  uid: string,
+  draft: Tag,
+  immutable: readonly string[],
+): Work<string> {
   const stored = yield* lockResource(tags, uid)
   if (!stored) throw aborted('the tag was deleted meanwhile; try again')
   const { createTime, deprecated, bundles } = stored.resource
   const digest = draft.digest || stored.resource.digest
   const isMoved = digest !== stored.resource.digest
+  // A tag that names no image yet can get one.
+  if (isMoved && stored.resource.digest !== '') requireMutable(draft.name, immutable, 'moved')
   if (!isMoved && deprecated === draft.deprecated && bundles.join() === draft.bundles.join()) return uid
   const updateTime = nextUpdateTime(now(), stored.updateTime)
   const moved = create(TagSchema, { ...draft, digest, uid, updateTime: timestampFromMs(updateTime) })

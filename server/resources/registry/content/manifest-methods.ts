@@ -22,6 +22,7 @@ import { messageReply } from '../../../wire/reply.ts'
 import { removeEntry } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { emptyReply } from '../../reply.ts'
+import { patternsIn, requireMutable, requireNoImmutableTagOf } from '../immutable-tags.ts'
 import { releaseBlobs } from '../release-content.ts'
 import { tags } from '../tags/table.ts'
 import { noManifest } from './content-errors.ts'
@@ -54,10 +55,13 @@ export const manifestMethods = (deps: Dependencies) => ({
     deps.store.write(function* () {
       const access = yield* admitToWrite(call.demand)
       const { repo, digest } = call.request
-      const row = yield* first(
-        sql`select 1 from manifests where repo = ${repo} and digest = ${digest} /*pg for update */`,
+      // No push to the repo can point a tag to the manifest before it is deleted (see lockRepo).
+      const locked = yield* first(
+        sql`select immutable_tags from repos where uid = ${repo} /*pg for update */`,
       )
-      if (!row) return yield* throwMissing(repo, noManifest(digest))
+      const row = yield* first(sql`select 1 from manifests where repo = ${repo} and digest = ${digest}`)
+      if (!locked || !row) return yield* throwMissing(repo, noManifest(digest))
+      yield* requireNoImmutableTagOf(repo, digest, patternsIn(locked[0]))
       const pointing = yield sql`select uid from tags where parent = ${repo} and digest = ${digest}`
       for (const [uid] of pointing) yield* removeEntry(access, tags, uid as string)
       yield* releaseBlobs(access, repo, digest, deps.now())
@@ -69,8 +73,10 @@ export const manifestMethods = (deps: Dependencies) => ({
     deps.store.write(function* () {
       const access = yield* admitToWrite(call.demand)
       const { repo, name } = call.request
-      const row = yield* first(sql`select uid from tags where parent = ${repo} and name = ${name}`)
+      const row = yield* first(sql`select t.uid, r.immutable_tags from tags t join repos r on r.uid = t.parent
+        where t.parent = ${repo} and t.name = ${name}`)
       if (!row) return yield* throwMissing(repo, noManifest(name))
+      requireMutable(name, patternsIn(row[1]), 'deleted')
       yield* removeEntry(access, tags, row[0] as string)
       return emptyReply
     }, call.deadline),

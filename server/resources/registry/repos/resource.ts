@@ -23,6 +23,7 @@ import { getResource } from '../../get.ts'
 import { equalTo, listResources } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
+import { requireNoImmutableTags } from '../immutable-tags.ts'
 import { releaseRepo } from '../release-content.ts'
 import { tags } from '../tags/table.ts'
 import { requireValidOverlay } from './custom-overlay.ts'
@@ -81,6 +82,7 @@ export function reposMethods(deps: Dependencies, v1Fields: V1RepoFields = {}) {
     deleteRepo: (call: Call) =>
       deleteResource(deps, repos, call, {
         *beforeDelete(uid, access) {
+          yield* requireNoImmutableTags(uid)
           yield* deleteChildren(access, tags.table, uid, lineage(uid))
           yield* releaseRepo(access, uid, deps.now())
         },

@@ -21,6 +21,7 @@ import { readReply } from '../../reply.ts'
 import { resourceIn } from '../../request-resource.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
+import { requireMutableTag } from '../immutable-tags.ts'
 import { createOrMove, recordMove } from '../move-tag.ts'
 import { tags } from './table.ts'
 import { tagTypes, typesWithin } from './tag-type.ts'
@@ -46,14 +47,17 @@ export function tagsMethods(deps: Dependencies, { mayOmitDigest = false } = {}) 
     updateTag: (call: Call<UpdateTagRequest>) =>
       updateResource(deps, tags, call, {
         *beforeUpdate({ current, merged, time }) {
+          if (current.name !== merged.name) yield* requireMutableTag(merged.uid, 'renamed')
           if (current.digest === merged.digest) return
           if (merged.digest === '') throw missingDigest()
+          if (current.digest !== '') yield* requireMutableTag(merged.uid, 'moved')
           yield recordMove(merged.uid, time, merged.digest)
         },
         conflict: ({ name }) => `the repo has a tag named ${JSON.stringify(name)} already`,
       }),
 
-    deleteTag: (call: Call) => deleteResource(deps, tags, call),
+    deleteTag: (call: Call) =>
+      deleteResource(deps, tags, call, { beforeDelete: (uid) => requireMutableTag(uid, 'deleted') }),
   }
 }
 
