@@ -3,8 +3,8 @@ import type { DescMessage } from '@bufbuild/protobuf'
 import { resourceOptions } from '@stemma/api/resource.ts'
 import { camel } from '../contract/spelling.ts'
 
-/** `paths` are dotted JSON names of fields; the first that is not empty is shown. */
-export type Column = { title: string; paths: string[] }
+/** `paths` are dotted JSON names of fields; the first that is not empty is shown. `isBytes`: as a number of bytes. */
+export type Column = { title: string; paths: string[]; isBytes?: boolean }
 
 const uidColumn: Column = { title: 'UID', paths: ['uid'] }
 const nameColumn: Column = { title: 'NAME', paths: ['name'] }
@@ -12,7 +12,7 @@ const nameColumn: Column = { title: 'NAME', paths: ['name'] }
 export function columnsOf(message: DescMessage, isWide: boolean): Column[] {
   const columns = resourceOptions(message)
     .columns.filter(({ wide }) => isWide || !wide)
-    .map(({ title, fields }) => ({ title, paths: fields.map(camel) }))
+    .map(({ title, fields, bytes }) => ({ title, paths: fields.map(camel), isBytes: bytes }))
   const hasUid = message.fields.some(({ name }) => name === 'uid')
   return [...(columns.length > 0 ? columns : [nameColumn]), ...(hasUid ? [uidColumn] : [])]
 }

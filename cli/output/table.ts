@@ -1,4 +1,5 @@
 import type { DescMessage, JsonObject } from '@bufbuild/protobuf'
+import { bytesText } from './byte-units.ts'
 import { cellText } from './cells.ts'
 import type { Column } from './columns.ts'
 import { columnsOf } from './columns.ts'
@@ -39,8 +40,9 @@ function cellsOf(
   screen: Screen,
 ): string[] {
   const now = screen.isTerminal ? screen.now : undefined
-  return columns.map(({ title, paths }) => {
-    const text = cellText(message, row, paths, now)
+  return columns.map(({ title, paths, isBytes }) => {
+    const value = cellText(message, row, paths, now)
+    const text = isBytes && value !== '' ? bytesText(Number(value)) : value
     return screen.isTerminal && !isWide && title !== 'UID' ? truncate(text, maxCellWidth) : text
   })
 }

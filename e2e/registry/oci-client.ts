@@ -75,3 +75,30 @@ export function ociClient(url: string, token: string) {
     },
   }
 }
+
+/** An index of manifests, as JSON. Each entry is the content of a manifest with its platform, if it has one. */
+export const indexOf = (entries: readonly { manifest: string; type?: string; platform?: object }[]) =>
+  JSON.stringify({
+    ...{ schemaVersion: 2, mediaType: types.index },
+    manifests: entries.map(({ manifest, type = types.manifest, platform }) => ({
+      ...descriptor(manifest, type),
+      ...(platform && { platform }),
+    })),
+  })
+
+/** Pushes blobs and an image that consists of them, and returns the JSON of its manifest. */
+export async function pushParts(
+  { pushBlob, pushManifest }: OciClient,
+  name: string,
+  tag: string,
+  { config, layers, fields = {} }: { config: string; layers: readonly string[]; fields?: object },
+): Promise<string> {
+  for (const content of [config, ...layers]) await pushBlob(name, content)
+  const manifest = imageOf('', {
+    config: descriptor(config, types.config),
+    layers: layers.map((layer) => descriptor(layer)),
+    ...fields,
+  })
+  await pushManifest(name, tag === '' ? digestOf(manifest) : tag, manifest)
+  return manifest
+}

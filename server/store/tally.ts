@@ -10,7 +10,7 @@ import type { Work } from './work.ts'
  * that writers of one organization rarely wait for each other. SQLite has one writer and needs one stripe.
  */
 export const stripeCount = 16
-const stripe = raw(`/*pg pg_backend_pid() % ${stripeCount} + */ 0`)
+export const stripe = raw(`/*pg pg_backend_pid() % ${stripeCount} + */ 0`)
 
 /** A limit that a group has on the number of resources of a kind in and below it, see quota.ts. */
 export type Quota = { group: string; quota: number }

@@ -4,7 +4,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { Tag } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { TagSchema } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { aborted } from '../../aip/errors.ts'
-import { newChildUid } from '../../aip/uid.ts'
+import { newChildUid, parentOf } from '../../aip/uid.ts'
 import type { Sql } from '../../store/sql.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
@@ -13,6 +13,7 @@ import { createIn } from '../create.ts'
 import type { WriteContext } from '../dependencies.ts'
 import { lockResource, nextUpdateTime, replaceResource } from '../stored-resource.ts'
 import { patternsIn, requireMutable } from './immutable-tags.ts'
+import { readTagContent, setTagContent } from './tag-content.ts'
 import { tags } from './tags/table.ts'
 
 /**
@@ -24,6 +25,7 @@ export function* createOrMove(context: WriteContext, repo: string, draft: Tag): 
     where t.parent = ${repo} and t.name = ${draft.name}`)
   if (row) return yield* move(context, row[0] as string, draft, patternsIn(row[1]))
   const { access, now, random } = context
+  if (draft.digest !== '') setTagContent(draft, yield* readTagContent(repo, draft.digest))
   const time = now()
   const uid = newChildUid(repo, time, random)
   const conflict = 'another call has just created this tag; try again'
@@ -49,6 +51,7 @@ function* move(
   const updateTime = nextUpdateTime(now(), stored.updateTime)
   const moved = create(TagSchema, { ...draft, digest, uid, updateTime: timestampFromMs(updateTime) })
   if (createTime) moved.createTime = createTime
+  setTagContent(moved, yield* readTagContent(parentOf(uid), digest))
   yield* replaceResource(access, tags, moved, { uid, updateTime })
   if (isMoved) yield recordMove(uid, updateTime, digest)
   return uid

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/common/resource.proto.
  */
 export const file_platform_common_resource: GenFile = /*@__PURE__*/
-  fileDesc("Ch5wbGF0Zm9ybS9jb21tb24vcmVzb3VyY2UucHJvdG8SD3BsYXRmb3JtLmNvbW1vbiKGAQoIUmVzb3VyY2USKAoHY29sdW1ucxgBIAMoCzIXLnBsYXRmb3JtLmNvbW1vbi5Db2x1bW4SDgoGcGFyZW50GAIgASgJEhEKCXNlcGFyYXRvchgDIAEoCRISCgpuYW1lX2ZpZWxkGAQgASgJEhkKEWhhc191aWRfb2ZfcGFyZW50GAUgASgIIjUKBkNvbHVtbhINCgV0aXRsZRgBIAEoCRIOCgZmaWVsZHMYAiADKAkSDAoEd2lkZRgDIAEoCDpYCghyZXNvdXJjZRIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxiciAMgASgLMhkucGxhdGZvcm0uY29tbW9uLlJlc291cmNlUghyZXNvdXJjZTo8CghleGFtcGxlcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGJ2IAyADKAlSCGV4YW1wbGVzYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("Ch5wbGF0Zm9ybS9jb21tb24vcmVzb3VyY2UucHJvdG8SD3BsYXRmb3JtLmNvbW1vbiKGAQoIUmVzb3VyY2USKAoHY29sdW1ucxgBIAMoCzIXLnBsYXRmb3JtLmNvbW1vbi5Db2x1bW4SDgoGcGFyZW50GAIgASgJEhEKCXNlcGFyYXRvchgDIAEoCRISCgpuYW1lX2ZpZWxkGAQgASgJEhkKEWhhc191aWRfb2ZfcGFyZW50GAUgASgIIkQKBkNvbHVtbhINCgV0aXRsZRgBIAEoCRIOCgZmaWVsZHMYAiADKAkSDAoEd2lkZRgDIAEoCBINCgVieXRlcxgEIAEoCDpYCghyZXNvdXJjZRIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxiciAMgASgLMhkucGxhdGZvcm0uY29tbW9uLlJlc291cmNlUghyZXNvdXJjZTo8CghleGFtcGxlcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGJ2IAyADKAlSCGV4YW1wbGVzYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * How clients name and show a resource. It is an option of the message of the resource.
@@ -135,6 +135,13 @@ export type Column = Message<"platform.common.Column"> & {
    * @generated from field: bool wide = 3;
    */
   wide: boolean;
+
+  /**
+   * The value is a number of bytes, and is shown with a unit such as `MB`.
+   *
+   * @generated from field: bool bytes = 4;
+   */
+  bytes: boolean;
 };
 
 /**
@@ -163,6 +170,13 @@ export type ColumnJson = {
    * @generated from field: bool wide = 3;
    */
   wide?: boolean;
+
+  /**
+   * The value is a number of bytes, and is shown with a unit such as `MB`.
+   *
+   * @generated from field: bool bytes = 4;
+   */
+  bytes?: boolean;
 };
 
 /**

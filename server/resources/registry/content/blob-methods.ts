@@ -19,7 +19,7 @@ import type { Caller } from '../../../wire/caller.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { emptyReply } from '../../reply.ts'
-import { linkBlob, postponeReview, readBlobSize } from './blob-rows.ts'
+import { linkBlob, postponeReview, readBlobSize, unlinkBlob } from './blob-rows.ts'
 import { noBlob, usedBlob } from './content-errors.ts'
 import { lockRepo, throwMissing } from './require-repo.ts'
 
@@ -40,15 +40,15 @@ export const blobMethods = ({ store, now }: Dependencies) => ({
       const repo = yield* lockRepo(call.request.repo)
       const mounted = yield* mayReadBlob(access.caller, now(), source, digest)
       if (mounted) {
-        yield* linkBlob(access, repo, digest)
         yield postponeReview([digest], now())
+        yield* linkBlob(access, repo, digest)
       }
       return messageReply(MountBlobResponseSchema, create(MountBlobResponseSchema, { mounted }))
     }, call.deadline),
 
   deleteBlob: (call: Call<DeleteBlobRequest>) =>
     store.write(function* () {
-      yield* admitToWrite(call.demand)
+      const access = yield* admitToWrite(call.demand)
       const { repo, digest } = call.request
       const link = yield* first(
         sql`select 1 from repo_blobs where repo = ${repo} and digest = ${digest} /*pg for update */`,
@@ -58,8 +58,8 @@ export const blobMethods = ({ store, now }: Dependencies) => ({
         sql`select manifest from manifest_references where repo = ${repo} and digest = ${digest} limit 1`,
       )
       if (use) throw usedBlob(digest, use[0] as string)
-      yield sql`delete from repo_blobs where repo = ${repo} and digest = ${digest}`
       yield postponeReview([digest], now())
+      yield* unlinkBlob(access, repo, digest)
       return emptyReply
     }, call.deadline),
 })

@@ -5,6 +5,7 @@ import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
 import { graceMs } from '../release-content.ts'
+import { adjustRepoSize } from '../repo-size.ts'
 
 /** The size of a blob that the repo has. */
 export function* readBlobSize(repo: string, digest: string): Work<number | undefined> {
@@ -21,8 +22,19 @@ export function* addBlob(_access: WriteAccess, digest: string, size: number, now
 }
 
 /** Gives the blob to the repo. Both must exist. */
-export function* linkBlob(_access: WriteAccess, repo: string, digest: string): Work<void> {
-  yield sql`insert into repo_blobs (repo, digest) values (${repo}, ${digest}) on conflict do nothing`
+export function* linkBlob(access: WriteAccess, repo: string, digest: string): Work<void> {
+  const linked = yield sql`insert into repo_blobs (repo, digest) values (${repo}, ${digest})
+    on conflict do nothing returning (select size from blobs where digest = ${digest})`
+  if (linked[0]) yield* adjustRepoSize(access, repo, { size: linked[0][0] as number })
+}
+
+/** Takes the blob away from the repo. Returns whether the repo had it. */
+export function* unlinkBlob(access: WriteAccess, repo: string, digest: string): Work<boolean> {
+  const unlinked = yield sql`delete from repo_blobs where repo = ${repo} and digest = ${digest}
+    returning (select size from blobs where digest = ${digest})`
+  if (!unlinked[0]) return false
+  yield* adjustRepoSize(access, repo, { size: -(unlinked[0][0] as number) })
+  return true
 }
 
 /** Moves the review of blobs into the future, because something refers to them or has just stopped to. */

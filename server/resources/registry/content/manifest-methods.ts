@@ -26,6 +26,7 @@ import { patternsIn, requireMutable, requireNoImmutableTagOf } from '../immutabl
 import { releaseBlobs } from '../release-content.ts'
 import { tags } from '../tags/table.ts'
 import { noManifest } from './content-errors.ts'
+import { removeManifest } from './manifest-rows.ts'
 import { putManifest } from './put-manifest.ts'
 import { referrersReply } from './referrers.ts'
 import { requireRepo, throwMissing } from './require-repo.ts'
@@ -65,7 +66,7 @@ export const manifestMethods = (deps: Dependencies) => ({
       const pointing = yield sql`select uid from tags where parent = ${repo} and digest = ${digest}`
       for (const [uid] of pointing) yield* removeEntry(access, tags, uid as string)
       yield* releaseBlobs(access, repo, digest, deps.now())
-      yield sql`delete from manifests where repo = ${repo} and digest = ${digest}`
+      yield* removeManifest(access, repo, digest)
       return emptyReply
     }, call.deadline),
 

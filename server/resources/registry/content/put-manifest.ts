@@ -4,37 +4,52 @@ import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import type { PutManifestRequest } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { ManifestSchema } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { permissionDenied } from '../../../aip/errors.ts'
+import { BlobError } from '../../../blobs/blob-error.ts'
 import type { WriteGrants } from '../../../policy/admit.ts'
-import { admitToWrite } from '../../../policy/admit.ts'
+import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
 import { nameOf } from '../../../policy/capabilities.ts'
 import { holds } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
-import { among, bulkInsert, sql } from '../../../store/sql.ts'
+import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
-import type { WriteAccess } from '../../../store/write-access.ts'
+import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { pointTag } from '../move-tag.ts'
-import { postponeReview } from './blob-rows.ts'
-import { invalidManifest, missingContent } from './content-errors.ts'
+import { adjustRepoSize } from '../repo-size.ts'
+import { refreshTags } from '../tag-content.ts'
+import { readBlobSize } from './blob-rows.ts'
+import { invalidManifest } from './content-errors.ts'
 import type { Manifest } from './manifest.ts'
 import { InvalidManifest, readManifest } from './manifest.ts'
-import { lockRepo } from './require-repo.ts'
+import { isImageConfig, maxConfigBytes, platformsOfConfig } from './platforms.ts'
+import { readBlob } from './read-blob.ts'
+import { lockRepo, requireRepo } from './require-repo.ts'
+import { readParts, storeManifest } from './store-manifest.ts'
 
-export function putManifest({ store, now, random }: Dependencies, call: Call<PutManifestRequest>) {
-  const { digest, content, mediaType, tags } = call.request
+export async function putManifest(deps: Dependencies, call: Call<PutManifestRequest>): Promise<Reply> {
+  const { store, now, random } = deps
+  const { digest, content, tags } = call.request
+  const pushed = await store.read(() => readPushed(call))
+  const platforms = await platformsOfImage(deps, pushed)
   return store.write(function* () {
     const access = yield* admitToWrite(call.demand)
     const repo = yield* lockRepo(call.request.repo)
-    const manifest = parse(content, mediaType)
+    const { manifest } = pushed
     const parts = yield* readParts(repo, manifest)
-    const time = now()
-    yield* storeManifest(access, { repo, digest, content, time }, manifest, parts)
+    const isChanged = yield* storeManifest(
+      access,
+      { repo, digest, content, platforms, time: now() },
+      manifest,
+      parts,
+    )
     for (const name of new Set(tags)) {
       yield* requireTagAccess(access, repo, name)
       yield* pointTag({ access, now, random }, repo, name, digest)
     }
+    if (isChanged) yield* refreshTags(access, repo, digest)
+    if (isChanged === 'new') yield* adjustRepoSize(access, repo, { size: content.length, manifests: 1 })
     const subject = manifest.subject?.digest ?? ''
     const size = BigInt(content.length)
     return messageReply(
@@ -42,6 +57,18 @@ export function putManifest({ store, now, random }: Dependencies, call: Call<Put
       create(ManifestSchema, { digest, mediaType: manifest.mediaType, size, subject }),
     )
   }, call.deadline)
+}
+
+type Pushed = { manifest: Manifest; configSize: number | undefined }
+
+/** Parses the manifest and finds its configuration, if the caller may push and the repo has it. */
+function* readPushed({ demand, request }: Call<PutManifestRequest>): Work<Pushed> {
+  yield* admitToRead(demand)
+  yield* requireRepo(request.repo)
+  const manifest = parse(request.content, request.mediaType)
+  const { config } = manifest
+  if (!config || !isImageConfig(config.mediaType)) return { manifest, configSize: undefined }
+  return { manifest, configSize: yield* readBlobSize(request.repo, config.digest) }
 }
 
 function parse(content: Uint8Array, mediaType: string): Manifest {
@@ -53,59 +80,20 @@ function parse(content: Uint8Array, mediaType: string): Manifest {
   }
 }
 
-/** Content that the repo has and a manifest consists of, by digest. */
-type Parts = ReadonlyMap<string, { kind: 'blob' | 'manifest'; size: number }>
-
-/**
- * Throws if the repo lacks a part. The entries of an index are manifests, or blobs: build tools also store their caches
- * as an index of blobs.
- */
-function* readParts(repo: string, { blobs, manifests }: Manifest): Work<Parts> {
-  const digests = [...new Set([...blobs, ...manifests].map(({ digest }) => digest))]
-  const parts = new Map<string, { kind: 'blob' | 'manifest'; size: number }>()
-  if (digests.length === 0) return parts
-  // The lock lets nobody remove a part before the manifest refers to it.
-  const blobRows = yield sql`select r.digest, b.size from repo_blobs r join blobs b on b.digest = r.digest
-    where r.repo = ${repo} and r.digest in ${among(digests)} /*pg for key share of r */`
-  for (const [digest, size] of blobRows) parts.set(digest as string, { kind: 'blob', size: size as number })
-  if (manifests.length > 0) {
-    const rows = yield sql`select digest, total_size from manifests
-      where repo = ${repo} and digest in ${among(digests)} /*pg for key share */`
-    for (const [digest, size] of rows) parts.set(digest as string, { kind: 'manifest', size: size as number })
+/** The platform of an image is in its configuration, and not in its manifest. It is unknown if that cannot be read. */
+async function platformsOfImage(
+  { content }: Dependencies,
+  { manifest, configSize }: Pushed,
+): Promise<string[]> {
+  if (!manifest.config || configSize === undefined || configSize > maxConfigBytes) return []
+  try {
+    const config = await readBlob(content, manifest.config.digest, maxConfigBytes)
+    return config ? platformsOfConfig(config) : []
+  } catch (error) {
+    if (error instanceof BlobError) return []
+    throw error
   }
-  const missing = digests.filter((digest) => !parts.has(digest))
-  if (missing.length > 0) throw missingContent(missing)
-  return parts
 }
-
-type NewManifest = { repo: string; digest: string; content: Uint8Array; time: number }
-
-/** Does nothing if the repo has the manifest: content with the same digest is the same content. */
-function* storeManifest(
-  _access: WriteAccess,
-  { repo, digest, content, time }: NewManifest,
-  { mediaType, artifactType, subject, config, annotations, manifests }: Manifest,
-  parts: Parts,
-): Work<void> {
-  const size = content.length
-  const totalSize = [...parts.values()].reduce((sum, part) => sum + part.size, size)
-  const platforms = manifests.flatMap(({ platform }) => (platform ? platformName(platform) : []))
-  const stored = yield sql`insert into manifests (repo, digest, media_type, artifact_type, subject, config,
-      annotations, platforms, size, total_size, create_time, content)
-    values (${repo}, ${digest}, ${mediaType}, ${artifactType}, ${subject?.digest ?? null},
-      ${config?.digest ?? null}, ${JSON.stringify(annotations)}, ${platforms.join(',')}, ${size}, ${totalSize},
-      ${time}, ${content}) on conflict do nothing returning digest`
-  if (stored.length === 0 || parts.size === 0) return
-  yield bulkInsert(
-    sql`insert into manifest_references (repo, manifest, digest, kind)`,
-    [...parts].map(([part, { kind }]) => [repo, digest, part, kind]),
-  )
-  const blobs = [...parts].flatMap(([part, { kind }]) => (kind === 'blob' ? part : []))
-  if (blobs.length > 0) yield postponeReview(blobs, time)
-}
-
-const platformName = ({ os, architecture, variant }: { os: string; architecture: string; variant: string }) =>
-  [os, architecture, variant].filter((part) => part !== '').join('/')
 
 /** A push to a new tag creates it, and a push to an existing one moves it: each needs its own capability. */
 function* requireTagAccess(grants: WriteGrants, repo: string, name: string): Work<void> {

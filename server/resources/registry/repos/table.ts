@@ -1,9 +1,11 @@
 import type { SyncConfig as V1SyncConfig } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { RepoSchema } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { kindOf } from '../../kind.ts'
+import { renderedWithSize } from '../repo-size.ts'
 
 export const repos = kindOf(RepoSchema, 'repos', {
   hasChildren: true,
+  rendered: renderedWithSize,
   columns: {
     /** Null without a source, so that the indexes on this column omit the repo. */
     source: ({ syncConfig }) => syncConfig?.source ?? null,

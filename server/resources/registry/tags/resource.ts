@@ -8,6 +8,7 @@ import { TagSchema, TagsService } from '@stemma/api/gen/platform/registry/v2beta
 import { rulesOf } from '@stemma/api/method.ts'
 import { invalidField } from '../../../aip/errors.ts'
 import { ruleText } from '../../../aip/string-rules.ts'
+import { parentOf } from '../../../aip/uid.ts'
 import type { Call } from '../../../rpc/call.ts'
 import type { Sql } from '../../../store/sql.ts'
 import { among, raw, sql } from '../../../store/sql.ts'
@@ -23,6 +24,7 @@ import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { requireMutableTag } from '../immutable-tags.ts'
 import { createOrMove, recordMove } from '../move-tag.ts'
+import { readTagContent, setTagContent } from '../tag-content.ts'
 import { tags } from './table.ts'
 import { tagTypes, typesWithin } from './tag-type.ts'
 
@@ -51,6 +53,7 @@ export function tagsMethods(deps: Dependencies, { mayOmitDigest = false } = {}) 
           if (current.digest === merged.digest) return
           if (merged.digest === '') throw missingDigest()
           if (current.digest !== '') yield* requireMutableTag(merged.uid, 'moved')
+          setTagContent(merged, yield* readTagContent(parentOf(merged.uid), merged.digest))
           yield recordMove(merged.uid, time, merged.digest)
         },
         conflict: ({ name }) => `the repo has a tag named ${JSON.stringify(name)} already`,

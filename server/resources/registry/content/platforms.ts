@@ -1,0 +1,60 @@
+// The platforms of images, as text such as `linux/arm/v7`.
+import type { Manifest, Platform } from './manifest.ts'
+
+/** Of a text that may come from anyone. Texts of other forms, which no tool makes, are not shown. */
+const platformPattern = /^[A-Za-z0-9._-]{1,64}(?:\/[A-Za-z0-9._-]{1,64}){1,2}$/
+/** Build tools list the descriptions of images in an index with this platform. */
+const noPlatform = 'unknown/unknown'
+const maxPlatforms = 100
+
+/** Media types of the configurations of images. Other artifacts have configurations without a platform. */
+const imageConfigTypes = new Set([
+  'application/vnd.oci.image.config.v1+json',
+  'application/vnd.docker.container.image.v1+json',
+])
+
+/** Configurations have a few kilobytes. They are read as a whole, and parsed in the event loop. */
+export const maxConfigBytes = 2 ** 20
+
+export const isImageConfig = (mediaType: string): boolean => imageConfigTypes.has(mediaType)
+
+/** Undefined if it is not the platform of an image. */
+function platformName({ os, architecture, variant }: Platform): string | undefined {
+  const name = [os, architecture, variant].filter((part) => part !== '').join('/')
+  return os !== '' && architecture !== '' && name !== noPlatform && platformPattern.test(name)
+    ? name
+    : undefined
+}
+
+/** The platforms that an index states. An entry without a platform has those of its manifest, `platformsOf`. */
+export function platformsOfIndex(
+  { manifests }: Manifest,
+  platformsOf: (digest: string) => readonly string[],
+): string[] {
+  const platforms = manifests.flatMap(({ digest, platform }) =>
+    platform ? (platformName(platform) ?? []) : platformsOf(digest),
+  )
+  return [...new Set(platforms)].slice(0, maxPlatforms)
+}
+
+/** The platform in the configuration of an image. Empty if it states none: its content may be anything. */
+export function platformsOfConfig(config: Uint8Array): string[] {
+  const fields = parseConfig(config)
+  const text = (value: unknown) => (typeof value === 'string' ? value : '')
+  const { os, architecture, variant } = fields ?? {}
+  const name = platformName({ os: text(os), architecture: text(architecture), variant: text(variant) })
+  return name === undefined ? [] : [name]
+}
+
+/** Undefined if the configuration is not a JSON object. */
+export function parseConfig(config: Uint8Array): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(config))
+    // Checked to be an object.
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,27 @@
+// Reads whole blobs into memory. The caller has checked that the repo has the blob.
+import { BlobError } from '../../../blobs/blob-error.ts'
+import type { BlobStore } from '../../../blobs/blob-store.ts'
+import { parseDigest } from '../../../blobs/digest.ts'
+
+/** Undefined if the blob is larger than `maxBytes`, or missing in the storage. */
+export async function readBlob(
+  content: { open(): Promise<BlobStore> },
+  digest: string,
+  maxBytes: number,
+): Promise<Buffer | undefined> {
+  const parsed = parseDigest(digest)
+  if (!parsed) return undefined
+  try {
+    const blob = await (await content.open()).read(parsed)
+    if (blob.size > maxBytes) {
+      await blob.close()
+      return undefined
+    }
+    const chunks: Buffer[] = []
+    for await (const chunk of blob.stream()) chunks.push(chunk as Buffer) // a stream of bytes
+    return Buffer.concat(chunks)
+  } catch (error) {
+    if (error instanceof BlobError && error.code === 'not-found') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,82 @@
+// Stores manifests with the references to their parts.
+import { among, bulkInsert, sql } from '../../../store/sql.ts'
+import type { Work } from '../../../store/work.ts'
+import type { WriteAccess } from '../../../store/write-access.ts'
+import { platformsIn } from '../tag-content.ts'
+import { postponeReview } from './blob-rows.ts'
+import { missingContent } from './content-errors.ts'
+import type { Manifest } from './manifest.ts'
+import { platformsOfIndex } from './platforms.ts'
+import type { Part, Parts } from './total-size.ts'
+import { totalSizeOf } from './total-size.ts'
+
+/**
+ * Throws if the repo lacks a part. The entries of an index are manifests, or blobs: build tools also store their caches
+ * as an index of blobs.
+ */
+export function* readParts(repo: string, { blobs, manifests }: Manifest): Work<Parts> {
+  const digests = [...new Set([...blobs, ...manifests].map(({ digest }) => digest))]
+  const parts = new Map<string, Part>()
+  if (digests.length === 0) return parts
+  // The lock lets nobody remove a part before the manifest refers to it.
+  const blobRows = yield sql`select r.digest, b.size from repo_blobs r join blobs b on b.digest = r.digest
+    where r.repo = ${repo} and r.digest in ${among(digests)} /*pg for key share of r */`
+  for (const [digest, size] of blobRows)
+    parts.set(digest as string, { kind: 'blob', size: size as number, platforms: [] })
+  if (manifests.length > 0) {
+    const rows = yield sql`select digest, size, platforms from manifests
+      where repo = ${repo} and digest in ${among(digests)} /*pg for key share */`
+    for (const [digest, size, platforms] of rows as [string, number, string][])
+      parts.set(digest, { kind: 'manifest', size, platforms: platformsIn(platforms) })
+  }
+  const missing = digests.filter((digest) => !parts.has(digest))
+  if (missing.length > 0) throw missingContent(missing)
+  return parts
+}
+
+type NewManifest = { repo: string; digest: string; content: Uint8Array; platforms: string[]; time: number }
+
+/**
+ * Content with the same digest is the same content, so a manifest that the repo has is not replaced. Its platforms are
+ * stored if they were not known before.
+ */
+export function* storeManifest(
+  access: WriteAccess,
+  { repo, digest, content, platforms: ofConfig, time }: NewManifest,
+  manifest: Manifest,
+  parts: Parts,
+): Work<'new' | 'completed' | undefined> {
+  const { mediaType, artifactType, subject, config, annotations } = manifest
+  const size = content.length
+  const totalSize = yield* totalSizeOf(repo, size, parts)
+  const ofIndex = platformsOfIndex(manifest, (part) => parts.get(part)?.platforms ?? [])
+  const platforms = (config ? ofConfig : ofIndex).join(',')
+  const stored = yield sql`insert into manifests (repo, digest, media_type, artifact_type, subject, config,
+      annotations, platforms, size, total_size, create_time, content)
+    values (${repo}, ${digest}, ${mediaType}, ${artifactType}, ${subject?.digest ?? null},
+      ${config?.digest ?? null}, ${JSON.stringify(annotations)}, ${platforms}, ${size}, ${totalSize},
+      ${time}, ${content}) on conflict do nothing returning digest`
+  if (stored.length > 0) {
+    yield* storeReferences(access, repo, digest, parts, time)
+    return 'new'
+  }
+  const completed = yield sql`update manifests set platforms = ${platforms}, total_size = ${totalSize}
+    where repo = ${repo} and digest = ${digest} and platforms = '' and ${platforms} <> '' returning digest`
+  return completed.length > 0 ? 'completed' : undefined
+}
+
+function* storeReferences(
+  _access: WriteAccess,
+  repo: string,
+  manifest: string,
+  parts: Parts,
+  time: number,
+): Work<void> {
+  if (parts.size === 0) return
+  yield bulkInsert(
+    sql`insert into manifest_references (repo, manifest, digest, kind)`,
+    [...parts].map(([part, { kind }]) => [repo, manifest, part, kind]),
+  )
+  const blobs = [...parts].flatMap(([part, { kind }]) => (kind === 'blob' ? part : []))
+  if (blobs.length > 0) yield postponeReview(blobs, time)
+}

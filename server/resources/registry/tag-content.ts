@@ -1,0 +1,56 @@
+// The fields of a tag that describe its image, which the repo may or may not have.
+import type { Tag } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
+import { sql } from '../../store/sql.ts'
+import type { Work } from '../../store/work.ts'
+import { first } from '../../store/work.ts'
+import type { WriteAccess } from '../../store/write-access.ts'
+import { lockResource, replaceResource } from '../stored-resource.ts'
+import { tags } from './tags/table.ts'
+
+/** `size` is undefined if it is not known. */
+export type TagContent = { size: bigint | undefined; mediaType: string; platforms: string[] }
+
+const noContent: TagContent = { size: undefined, mediaType: '', platforms: [] }
+
+/** The platforms in a column of the store. */
+export const platformsIn = (column: string): string[] => (column === '' ? [] : column.split(','))
+
+export function* readTagContent(repo: string, digest: string): Work<TagContent> {
+  const row = yield* first(sql`select media_type, total_size, platforms from manifests
+    where repo = ${repo} and digest = ${digest}`)
+  if (!row) return noContent
+  const [mediaType, totalSize, platforms] = row as [string, number, string]
+  return {
+    size: totalSize < 0 ? undefined : BigInt(totalSize),
+    ...{ mediaType, platforms: platformsIn(platforms) },
+  }
+}
+
+export function setTagContent(tag: Tag, { size, mediaType, platforms }: TagContent): void {
+  if (size === undefined) delete tag.size
+  else tag.size = size
+  Object.assign(tag, { mediaType, platforms })
+}
+
+/** Bounds a transaction. Other tags of the image show its content when they are written the next time. */
+const maxRefreshed = 1000
+
+/** Shows the content of a manifest in the tags that named it before it was pushed. */
+export function* refreshTags(access: WriteAccess, repo: string, digest: string): Work<void> {
+  const rows =
+    yield sql`select uid from tags where parent = ${repo} and digest = ${digest} limit ${maxRefreshed}`
+  if (rows.length === 0) return
+  const content = yield* readTagContent(repo, digest)
+  for (const [uid] of rows) {
+    const stored = yield* lockResource(tags, uid as string)
+    if (!stored || stored.resource.digest !== digest || isShown(stored.resource, content)) continue
+    setTagContent(stored.resource, content)
+    yield* replaceResource(access, tags, stored.resource, {
+      uid: uid as string,
+      updateTime: stored.updateTime,
+    })
+  }
+}
+
+const isShown = (tag: Tag, { size, mediaType, platforms }: TagContent) =>
+  tag.size === size && tag.mediaType === mediaType && tag.platforms.join() === platforms.join()
