@@ -11,8 +11,8 @@ export type WorldPlatform = {
   platform: Platform
   rest: Door
   grpc: Door
-  /** Replaces the world in the store by that of a plan. */
-  load(plan: Plan): Promise<World>
+  /** Replaces the world in the store by that of a plan, and by what `complete` adds to it. */
+  load(plan: Plan, complete?: (world: World) => World): Promise<World>
   stop(): Promise<void>
 }
 
@@ -21,8 +21,8 @@ export async function startWorldPlatform(engine: Engine): Promise<WorldPlatform>
   const [rest, grpc] = [restDoor(platform.url), grpcDoor(platform.url)]
   return {
     ...{ platform, rest, grpc },
-    async load(plan) {
-      const world = buildWorld(plan)
+    async load(plan, complete = (world) => world) {
+      const world = complete(buildWorld(plan))
       await clearWorld(platform.store)
       await writeWorld(platform.store, world)
       return world

@@ -221,6 +221,11 @@ function distinct<T>(items: T[], keyOf: (item: T) => string): T[] {
   return [...new Map(items.map((item) => [keyOf(item), item])).values()]
 }
 
+/** The names of groups, repos and tags, by their place in the world. */
+export const groupName = (at: number) => `group-${at}`
+export const repoName = (at: number) => `repo-${at}`
+export const tagName = (at: number) => `tag-${at}`
+
 /** Writes a world into the store, with create times whose order differs from that of the uids. */
 export function writeWorld(store: Store, world: World): Promise<void> {
   const inAnHour = Date.now() + 3_600_000
@@ -229,7 +234,7 @@ export function writeWorld(store: Store, world: World): Promise<void> {
     const facts = (uid: string) => ({ uid, now: Date.now() - 1000 - (count++ % 5) })
     yield* createMany(
       groups,
-      world.groups.map((uid) => [create(GroupSchema, { name: 'group' }), facts(uid)]),
+      world.groups.map((uid, at) => [create(GroupSchema, { name: groupName(at) }), facts(uid)]),
     )
     yield* createMany(
       roles,
@@ -294,14 +299,14 @@ export function writeWorld(store: Store, world: World): Promise<void> {
     yield* createMany(
       repos,
       world.repos.map((uid, at) => [
-        create(RepoSchema, { name: `repo-${at}` }),
+        create(RepoSchema, { name: repoName(at) }),
         { ...facts(uid), columns: { readme: '' } },
       ]),
     )
     yield* createMany(
       tags,
       world.tags.map((uid, at) => [
-        create(TagSchema, { name: `tag-${at}`, digest: `sha256:${'0'.repeat(64)}` }),
+        create(TagSchema, { name: tagName(at), digest: `sha256:${'0'.repeat(64)}` }),
         facts(uid),
       ]),
     )
@@ -368,7 +373,7 @@ const provider = (defaultRole: string) =>
 /** Operands of `delete from`, in an order that deletes references before the rows they refer to. */
 const rowsToDelete = [
   ...plainResources.map(({ kind }) => kind.table.name),
-  ...['tags', 'repos', 'advisories'],
+  ...['tags', 'uploads', 'manifests', 'repo_blobs', 'blobs', 'repos', 'advisories'],
   ...[
     'external_group_role_mappings',
     'role_bindings',
