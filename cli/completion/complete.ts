@@ -16,7 +16,8 @@ import { suggestNames } from './suggest-names.ts'
 /** A marker that makes the completion script of the shell complete file names itself. */
 const fileNames: Candidate[] = [{ word: ':files' }]
 const authCommands = ['login', 'token', 'status', 'logout']
-const otherCommands = ['auth', 'completion', 'help']
+const registryCommands = ['configure-docker', 'login', 'logout']
+const otherCommands = ['auth', 'completion', 'help', 'registry']
 
 export async function complete(words: string[], runtime: Runtime): Promise<Candidate[]> {
   const current = words.at(-1) ?? ''
@@ -32,6 +33,7 @@ async function candidatesFor(words: string[], runtime: Runtime): Promise<Candida
   if (first === 'completion') return plain(Object.keys(scripts))
   if (first === 'auth')
     return words.length === 2 ? plain(authCommands) : plain(['--api', '--context', '--issuer', '--audience'])
+  if (first === 'registry') return registryCandidates(words)
   if (words.length === 2) return plain(verbsOf(first))
   if (first === 'groups' && second === 'tree') return treeCandidates(words, runtime)
   const command = findCommand(first, second)
@@ -48,7 +50,16 @@ const verbsOf = (resource: string): string[] => [
 ]
 
 const helpTopics = (words: string[]): Candidate[] =>
-  words.length === 2 ? plain([...resourceNames(), 'auth', 'exit-codes']) : plain(verbsOf(words[1] ?? ''))
+  words.length === 2
+    ? plain([...resourceNames(), 'auth', 'registry', 'exit-codes'])
+    : plain(verbsOf(words[1] ?? ''))
+
+function registryCandidates(words: string[]): Candidate[] {
+  if (words.length === 2) return plain(registryCommands)
+  if (words.at(-2) === '--authfile') return fileNames
+  const flags = ['--api', '--authfile', '--context', '--issuer']
+  return plain(words[1] === 'configure-docker' ? [...flags, '--dry-run'] : flags)
+}
 
 function treeCandidates(words: string[], runtime: Runtime): Promise<Candidate[]> | Candidate[] {
   const current = words.at(-1) ?? ''

@@ -7,6 +7,7 @@ import { singular } from '../contract/spelling.ts'
 import { exitCodesHelp } from '../exit-codes.ts'
 import { UsageError } from '../failure.ts'
 import manifest from '../package.json' with { type: 'json' }
+import { registryHelp } from '../registry/help.ts'
 import { completionHelp } from './completion-help.ts'
 import { examplesOf, treeExamples } from './examples.ts'
 import { commonFlagRows, flagRows } from './flag-rows.ts'
@@ -18,6 +19,7 @@ export function helpOf([first, second]: string[]): string {
   if (first === undefined) return mainHelp()
   if (first === 'exit-codes') return exitCodesHelp
   if (first === 'auth') return authHelp
+  if (first === 'registry') return registryHelp
   if (first === 'completion') return completionHelp
   const resource = findResource(first)
   if (!resource) throw new UsageError(`stemma has no command ${JSON.stringify(first)}; see stemma --help`)
@@ -29,6 +31,7 @@ export function helpOf([first, second]: string[]): string {
 
 const otherCommands: Row[] = [
   ['auth', 'Sign in and out, and print access tokens.'],
+  ['registry', 'Let docker and other clients push to and pull from the registry.'],
   ['completion', 'Completion for bash, zsh and fish.'],
   ['help', 'Help for a topic, such as help exit-codes or help groups create.'],
 ]

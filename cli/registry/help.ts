@@ -1,0 +1,24 @@
+export const registryHelp = `Usage: stemma registry COMMAND [flags]
+
+  configure-docker  Let docker, podman and other clients get tokens of your sign-in whenever they need one.
+  login             Store a token in docker's configuration. It works until it expires, for at most an hour.
+  logout            Remove the registry from docker's configuration.
+
+The name of the registry is the host of the server: stemma.example.com/acme/platform/app:latest is an image in the group
+acme/platform. Configure docker once, then push and pull:
+
+  stemma auth login --api https://stemma.example.com
+  stemma registry configure-docker
+  docker push stemma.example.com/acme/platform/app:latest
+
+Without docker-credential-stemma on the PATH, as with npx:
+
+  npx @stemma/cli registry login
+
+Flags:
+  --dry-run        Only print what configure-docker would change.
+  --authfile FILE  The file to change, such as the auth.json of podman. Default: config.json in DOCKER_CONFIG, or in
+                   ~/.docker.
+  --api URL        URL of the server. Default: STEMMA_API, then the current context, then http://localhost:8080.
+  --context NAME   Name of a sign-in that stemma auth login saved (STEMMA_CONTEXT).
+  --issuer URL     URL of the token issuer. Default: STEMMA_ISSUER, then the same as --api.`

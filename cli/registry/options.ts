@@ -1,0 +1,23 @@
+import type { Context } from '../context.ts'
+import { readContext } from '../context.ts'
+import { contextOptions, type parseFlags } from '../parse-flags.ts'
+import type { Runtime } from '../runtime.ts'
+import { dockerConfigFile } from './docker-config.ts'
+import { registryHost } from './registry-host.ts'
+
+const text = { type: 'string' } as const
+const toggle = { type: 'boolean' } as const
+
+export const fileOptions = { ...contextOptions, authfile: text } as const
+export const configureOptions = { ...fileOptions, 'dry-run': toggle } as const
+
+/** The registry and the file that a command is about. */
+export type Target = { context: Context; host: string; file: string }
+
+export async function readTarget(
+  flags: ReturnType<typeof parseFlags<typeof fileOptions>>,
+  { env }: Runtime,
+): Promise<Target> {
+  const context = await readContext(flags, env)
+  return { context, host: registryHost(context), file: flags.authfile ?? dockerConfigFile(env) }
+}

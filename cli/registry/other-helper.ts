@@ -1,0 +1,31 @@
+// Calls the credential helper that docker is configured with, such as that of the keychain of macOS.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { Failure } from '../failure.ts'
+
+const timeoutMs = 30_000
+/** The name becomes part of the name of a program. */
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
+
+export async function callHelper(
+  name: string,
+  command: 'store' | 'erase',
+  input: string,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
+  if (!namePattern.test(name))
+    throw new Failure(`${JSON.stringify(name)} is not the name of a credential helper`)
+  const program = `docker-credential-${name}`
+  const child = spawn(program, [command], { stdio: ['pipe', 'pipe', 'inherit'], env, timeout: timeoutMs })
+  // A program that cannot be started, or does not read its input, is reported below.
+  child.stdin.on('error', () => undefined).end(input)
+  const [output, code] = await Promise.all([text(child.stdout), once(child, 'exit')]).then(
+    ([output, [code]]) => [output, code],
+    (error: NodeJS.ErrnoException) => [error.code === 'ENOENT' ? 'it is not on the PATH' : error.message, 1],
+  )
+  if (code !== 0)
+    throw new Failure(
+      `docker is configured to use ${program}, which failed: ${output.trim() || `exit code ${code}`}`,
+    )
+}

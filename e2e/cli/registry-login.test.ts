@@ -1,0 +1,182 @@
+// `stemma registry`: how docker's configuration gets to know the registry.
+import assert from 'node:assert/strict'
+import { chmod, mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import type { Platform } from '@stemma/server/testing/platform.ts'
+import { decodeJwt } from 'jose'
+import { addAccount, startSignInPlatform } from '../sign-in/sign-in.ts'
+import type { Client } from './client.ts'
+import { openClient } from './client.ts'
+import { finishLogin } from './sign-in-steps.ts'
+
+const ada = 'ada@example.com'
+
+describe('stemma registry', () => {
+  let platform: Platform
+  let identity: string
+  let host: string
+  let client: Client
+  /** A folder on the PATH. */
+  let programs: string
+  let file: string
+  before(async () => {
+    platform = await startSignInPlatform('sqlite')
+    identity = await addAccount(platform, ada)
+    host = new URL(platform.url).host
+  })
+  after(() => platform.stop())
+  beforeEach(async () => {
+    client = await openClient('inline')
+    programs = join(client.home, 'bin')
+    file = join(client.home, '.docker', 'config.json')
+    await mkdir(programs)
+  })
+  afterEach(() => client.remove())
+
+  const signIn = () => finishLogin(platform, client.start(['auth', 'login', '--api', platform.url]), ada)
+  const registry = (args: string[], env: NodeJS.ProcessEnv = {}) =>
+    client.run(['registry', ...args], '', { PATH: `${programs}:/usr/bin:/bin`, ...env })
+  const succeed = async (args: string[], env: NodeJS.ProcessEnv = {}) => {
+    const { code, stdout, stderr } = await registry(args, env)
+    assert.deepEqual([code, stdout], [0, ''], stderr)
+    return stderr
+  }
+  const addProgram = async (name: string, script: string) => {
+    await writeFile(join(programs, name), `#!/bin/sh\n${script}\n`)
+    await chmod(join(programs, name), 0o755)
+  }
+  const write = async (content: string, path = file) => {
+    await mkdir(join(path, '..'), { recursive: true })
+    await writeFile(path, content)
+  }
+  const read = async (path = file) => JSON.parse(await readFile(path, 'utf8'))
+  const passwordOf = (auth: string) => Buffer.from(auth, 'base64').toString().split(':') as [string, string]
+
+  test('configure-docker names the helper, and keeps the rest of the file, its mode and the link to it', async () => {
+    await addProgram('docker-credential-stemma', 'exit 1')
+    await signIn()
+    const content = '{ "auths": {"a": {}},\n\n  "psFormat" : "x",\n  "n": 1.50\n}'
+    const real = join(client.home, 'dotfiles', 'docker.json')
+    await write(content, real)
+    await chmod(real, 0o640)
+    await mkdir(join(client.home, '.docker'))
+    await symlink('../dotfiles/docker.json', file)
+    const stderr = await succeed(['configure-docker', '--dry-run'])
+    assert.ok(stderr.includes(`would get "credHelpers": { "${host}": "stemma" }`), stderr)
+    assert.equal(await readFile(real, 'utf8'), content)
+    assert.match(await succeed(['configure-docker']), /gets tokens of your sign-in by itself\.\n$/)
+    const expected = content.replace('1.50', `1.50,\n  "credHelpers": {\n    "${host}": "stemma"\n  }`)
+    assert.equal(await readFile(real, 'utf8'), expected)
+    assert.equal((await stat(real)).mode & 0o777, 0o640)
+    assert.equal(await readlink(file), '../dotfiles/docker.json')
+    const { ino } = await stat(real)
+    await succeed(['configure-docker'])
+    assert.equal((await stat(real)).ino, ino, 'nothing to change')
+    assert.deepEqual(await readdir(join(client.home, 'dotfiles')), ['docker.json'])
+    await succeed(['logout'])
+    assert.deepEqual(await read(real), { auths: { a: {} }, psFormat: 'x', n: 1.5, credHelpers: {} })
+  })
+
+  test('configure-docker creates the file, in DOCKER_CONFIG or where a link leads to', async () => {
+    await addProgram('docker-credential-stemma', 'exit 1')
+    const folder = join(client.home, 'elsewhere')
+    await mkdir(folder)
+    await symlink(join(client.home, 'new.json'), join(folder, 'config.json'))
+    const stderr = await succeed(['configure-docker', '--api', platform.url], { DOCKER_CONFIG: folder })
+    assert.ok(
+      stderr.endsWith(`You are not signed in yet; run: stemma auth login --api ${platform.url}\n`),
+      stderr,
+    )
+    assert.deepEqual(await read(join(client.home, 'new.json')), { credHelpers: { [host]: 'stemma' } })
+    assert.equal((await stat(join(client.home, 'new.json'))).mode & 0o777, 0o600)
+    const apis = Array.from({ length: 5 }, (_, at) => `https://stemma${at}.example.com`)
+    await Promise.all(apis.map((api) => succeed(['configure-docker', '--api', api])))
+    assert.equal(Object.keys((await read()).credHelpers).length, 5, 'all of several at the same time')
+  })
+
+  test('configure-docker is refused if docker could not start the helper', async () => {
+    const { code, stderr } = await registry(['configure-docker'])
+    assert.equal(code, 2)
+    assert.match(
+      stderr,
+      /^stemma: docker could not start docker-credential-stemma, because it is not on the PATH; install /,
+    )
+    await assert.rejects(stat(file))
+  })
+
+  test('login stores a token for the registry, and says when it expires', async () => {
+    const before = await registry(['login', '--api', platform.url])
+    assert.deepEqual([before.code, before.stderr], [3, 'stemma: not signed in; run: stemma auth login\n'])
+    await signIn()
+    const stderr = await succeed(['login'])
+    assert.match(
+      stderr,
+      /^Stored a token for \S+ in \S+\/\.docker\/config\.json\. It expires in (59|60) minutes\.\n/,
+    )
+    const { auths } = await read()
+    const [user, token] = passwordOf(auths[host].auth)
+    assert.deepEqual([user, decodeJwt(token).sub, decodeJwt(token).aud], ['_token', identity, host])
+    assert.ok(!stderr.includes(token))
+    assert.equal((await stat(file)).mode & 0o777, 0o600)
+    await chmod(file, 0o644)
+    const authfile = join(client.home, 'auth.json')
+    await succeed(['login', '--authfile', authfile])
+    assert.equal(passwordOf((await read(authfile)).auths[host].auth)[0], '_token')
+    assert.match(await succeed(['login']), /warning: other users may read \S+; run: chmod 600 /)
+    assert.match(await succeed(['logout']), /^Removed \S+ from \S+\. The sign-in is kept; /)
+    assert.deepEqual(await read(), { auths: {} })
+  })
+
+  test('login and logout use the helper that docker is configured with', async () => {
+    await signIn()
+    const calls = join(client.home, 'calls')
+    await addProgram('docker-credential-keys', `{ echo "$1"; cat; echo; } >> ${calls}`)
+    await addProgram('docker-credential-broken', 'echo locked; exit 1')
+    await write('{"credsStore": "keys"}')
+    await succeed(['login'])
+    assert.deepEqual(await read(), { credsStore: 'keys', auths: { [host]: {} } })
+    const [command, input = ''] = (await readFile(calls, 'utf8')).split('\n')
+    const { ServerURL, Username, Secret } = JSON.parse(input)
+    assert.deepEqual(
+      [command, ServerURL, Username, decodeJwt(Secret).sub],
+      ['store', host, '_token', identity],
+    )
+    await succeed(['logout'])
+    assert.ok((await readFile(calls, 'utf8')).endsWith(`erase\n${host}\n`))
+    await write(JSON.stringify({ credsStore: 'keys', credHelpers: { [host]: 'stemma' } }))
+    assert.match(
+      await succeed(['login']),
+      /names docker-credential-stemma for \S+ already: no login is needed\.\n$/,
+    )
+    for (const [helper, message] of [
+      ['broken', /which failed: locked\n$/],
+      ['missing', /which failed: it is not on the PATH\n$/],
+      ['../x', /"\.\.\/x" is not the name of a credential helper\n$/],
+    ] as const) {
+      await write(JSON.stringify({ credHelpers: { [host]: helper } }))
+      const { code, stderr } = await registry(['login'])
+      assert.equal(code, 1)
+      assert.match(stderr, message)
+    }
+  })
+
+  test('a file that docker could not read is reported and not changed', async () => {
+    await addProgram('docker-credential-stemma', 'exit 1')
+    for (const [content, message] of [
+      ['{"auths": {"a": {"auth": "secret"}', /is not valid JSON; correct or remove it/],
+      ['[]', /must contain a JSON object/],
+      ['{"credHelpers": "x"}', /^stemma: credHelpers in \S+ must be an object/],
+    ] as const) {
+      await write(content)
+      const { code, stderr } = await registry(['configure-docker'])
+      assert.equal(code, 2)
+      assert.match(stderr, message)
+      assert.ok(!stderr.includes('secret'))
+      assert.equal(await readFile(file, 'utf8'), content)
+    }
+    for (const args of [['fly'], ['login', '--nope'], ['login', 'x']])
+      assert.equal((await registry(args)).code, 2)
+    assert.match((await registry(['login', '--help'])).stdout, /^Usage: stemma registry COMMAND/)
+  })
+})
