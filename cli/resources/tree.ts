@@ -1,13 +1,13 @@
 import type { JsonObject } from '@bufbuild/protobuf'
 import type { Connection } from '@stemma/api'
 import { commandOf } from '../contract/commands.ts'
-import { UsageError } from '../failure.ts'
 import { resolveUid } from '../names/resolve.ts'
 import type { Format } from '../output/format.ts'
 import type { Progress } from '../output/progress.ts'
 import type { Screen } from '../output/screen.ts'
 import { toJson, toYaml } from '../output/serialize.ts'
 import { singleLine } from '../single-line.ts'
+import { branches, parseDepth, prune } from './branches.ts'
 import { listPages } from './list.ts'
 
 export type TreeNode = { uid: string; name: string; children: TreeNode[] }
@@ -73,32 +73,8 @@ function sortByName(nodes: TreeNode[]): TreeNode[] {
   return nodes.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
 }
 
-/** The nodes of a tree in order, each with the lines that connect it to its parent. */
-export function* branches(
-  nodes: TreeNode[],
-  depth: number,
-  indent = '',
-): Generator<{ branch: string; node: TreeNode }> {
-  for (const [index, node] of nodes.entries()) {
-    const isLast = index === nodes.length - 1
-    yield { branch: `${indent}${isLast ? '└── ' : '├── '}`, node }
-    if (depth > 1) yield* branches(node.children, depth - 1, `${indent}${isLast ? '    ' : '│   '}`)
-  }
-}
-
 function lineOf(branch: string, { uid, name }: TreeNode, format: Format, screen: Screen): string {
   if (format === 'uid') return `${uid}\n`
   const text = branch === '' ? screen.bold(singleLine(name)) : singleLine(name)
   return `${screen.dim(branch)}${text}${format === 'wide' ? `  ${screen.dim(uid)}` : ''}\n`
-}
-
-const prune = (node: TreeNode, depth: number): TreeNode => ({
-  ...node,
-  children: depth > 0 ? node.children.map((child) => prune(child, depth - 1)) : [],
-})
-
-function parseDepth(text: string | undefined): number {
-  if (text === undefined) return Number.POSITIVE_INFINITY
-  if (!/^\d+$/.test(text)) throw new UsageError(`--depth must be a whole number, not ${JSON.stringify(text)}`)
-  return Number(text)
 }

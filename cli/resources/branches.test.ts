@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { branches } from './branches.ts'
 import type { TreeNode } from './tree.ts'
-import { branches } from './tree.ts'
 
 test('a tree has a branch for each group, down to the requested depth', () => {
   const node = (name: string, ...children: TreeNode[]): TreeNode => ({ uid: name, name, children })

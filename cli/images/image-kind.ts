@@ -1,0 +1,19 @@
+export type ImageKind =
+  | 'index'
+  | 'manifest'
+  | 'config'
+  | 'layer'
+  | 'signature'
+  | 'sbom'
+  | 'attestation'
+  | 'artifact'
+
+/** Words in types of artifacts, in the order in which they are looked for. */
+const words: [RegExp, ImageKind][] = [
+  [/spdx|cyclonedx|syft|sbom/i, 'sbom'],
+  [/in-toto|attestation|provenance|slsa/i, 'attestation'],
+  [/signature|sigstore|cosign|notary/i, 'signature'],
+]
+
+export const kindOfArtifact = (type: string): ImageKind =>
+  words.find(([pattern]) => pattern.test(type))?.[1] ?? 'artifact'

@@ -1,0 +1,128 @@
+// Reads an image with everything that belongs to it: the manifests of its platforms, their parts, and their referrers.
+import { UsageError } from '../failure.ts'
+import type { ImageKind } from './image-kind.ts'
+import { kindOfArtifact } from './image-kind.ts'
+import type { Referrer } from './referrers.ts'
+import { referrersOf } from './referrers.ts'
+import type { Descriptor, Manifest, RegistryClient } from './registry-client.ts'
+import { descriptorsIn } from './registry-client.ts'
+
+export type ImageNode = {
+  kind: ImageKind
+  /** Such as `linux/arm64/v8`. */
+  platform?: string
+  artifactType?: string
+  digest: string
+  mediaType: string
+  /** The bytes of this manifest or blob. */
+  size: number
+  /** Of a manifest or index: the bytes of everything that it consists of. Each blob counts once, referrers do not. */
+  totalSize?: number
+  children: ImageNode[]
+}
+
+/** Indexes may contain indexes, and referrers may have referrers. */
+const maxLevels = 8
+const maxManifests = 500
+const maxParts = 10_000
+
+export async function readImageTree(client: RegistryClient, reference: string): Promise<ImageNode> {
+  let manifestCount = 0
+  let partCount = 0
+
+  function admit(manifest: Manifest): Manifest {
+    manifestCount += 1
+    partCount += partsOf(manifest).length
+    if (manifestCount <= maxManifests && partCount <= maxParts) return manifest
+    throw new UsageError(
+      `the image has more than ${maxManifests} manifests or ${maxParts} layers; name one of its manifests by digest`,
+    )
+  }
+
+  async function read(reference: string, level: number, known: Known): Promise<Read> {
+    const manifest = admit(await client.manifest(reference))
+    const node = nodeOf(manifest, known)
+    const sizes = new Map([node, ...node.children].map(({ digest, size }) => [digest, size]))
+    const isDeep = level >= maxLevels
+    for (const each of descriptorsIn(manifest.content.manifests)) {
+      const child = isDeep
+        ? { node: leafOf(each, 'manifest'), sizes: new Map([[each.digest, each.size]]) }
+        : await read(each.digest, level + 1, knownOf(each))
+      node.children.push(child.node)
+      for (const [digest, size] of child.sizes) sizes.set(digest, size)
+    }
+    node.totalSize = sizes.values().reduce((sum, size) => sum + size, 0)
+    const platform = known.platform ?? (await platformIn(client, manifest))
+    if (platform !== undefined) node.platform = platform
+    const referrers: Referrer[] = isDeep ? [] : await referrersOf(client, manifest.digest)
+    for (const { reference, kind } of referrers)
+      node.children.push((await read(reference, level + 1, { kind })).node)
+    return { node, sizes }
+  }
+
+  return (await read(reference, 0, {})).node
+}
+
+/** `sizes` are those of everything that the manifest consists of, by digest. */
+type Read = { node: ImageNode; sizes: Map<string, number> }
+
+/** Properties of a manifest that the descriptor which refers to it has. */
+type Known = { kind?: ImageKind; platform?: string }
+
+function knownOf({ platform, annotations }: Descriptor): Known {
+  // Buildkit puts attestations into the index of an image, with the platform unknown/unknown.
+  if (annotations?.['vnd.docker.reference.type'] === 'attestation-manifest') return { kind: 'attestation' }
+  return platform ? { platform: platformText(platform) } : {}
+}
+
+function nodeOf(manifest: Manifest, { kind }: Known): ImageNode {
+  const { digest, mediaType, size, content } = manifest
+  const artifactType = artifactTypeOf(content)
+  return {
+    kind:
+      kind ??
+      (Array.isArray(content.manifests) ? 'index' : artifactType ? kindOfArtifact(artifactType) : 'manifest'),
+    ...(artifactType !== undefined && { artifactType }),
+    ...{ digest, mediaType, size, children: partsOf(manifest) },
+  }
+}
+
+/** The type of an artifact that is not an image to run. */
+function artifactTypeOf({ artifactType, config }: Manifest['content']): string | undefined {
+  if (typeof artifactType === 'string' && artifactType !== '') return artifactType
+  const type = (config as Partial<Descriptor> | undefined)?.mediaType
+  return typeof type === 'string' && !imageConfigs.includes(type) ? type : undefined
+}
+
+const imageConfigs = [
+  'application/vnd.oci.image.config.v1+json',
+  'application/vnd.docker.container.image.v1+json',
+]
+
+const partsOf = ({ content }: Manifest): ImageNode[] => [
+  ...descriptorsIn([content.config]).map((each) => leafOf(each, 'config')),
+  ...descriptorsIn(content.layers).map((each) => leafOf(each, 'layer')),
+]
+
+const leafOf = ({ digest, mediaType, size }: Descriptor, kind: ImageKind): ImageNode => ({
+  ...{ kind, digest, mediaType: String(mediaType), size: Number(size) || 0, children: [] },
+})
+
+/** The config of an image that is not in an index says for which platform it is. */
+async function platformIn(client: RegistryClient, { content }: Manifest): Promise<string | undefined> {
+  const [config] = descriptorsIn([content.config])
+  if (!config || !imageConfigs.includes(config.mediaType) || config.size > maxConfigBytes) return undefined
+  return platformText(await client.blob(config.digest)) || undefined
+}
+
+const maxConfigBytes = 2 ** 20
+
+const platformText = ({
+  os,
+  architecture,
+  variant,
+}: {
+  os?: unknown
+  architecture?: unknown
+  variant?: unknown
+}) => [os, architecture, variant].filter((part) => typeof part === 'string' && part !== '').join('/')
