@@ -36,6 +36,7 @@ export const settingsOf = (config: Config, secret: Secret, limits: GroupLimits):
   advisoryFormats: advisoryFormatsOf(config),
   limits,
   terms: config.terms,
+  contentGraceMs: config.collection.graceMs,
 })
 
 const advisoryFormatsOf = ({ baseUrl }: Config): AdvisoryFormats => ({

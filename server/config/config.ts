@@ -46,6 +46,8 @@ export type Config = {
   tokenAlgorithm: 'RS256' | 'ES256'
   /** Whether a push to a repo that does not exist creates it. */
   repoCreation: 'push' | 'api'
+  /** When content of the registry to which nothing refers is deleted. An interval of 0 means never. */
+  collection: { intervalMs: number; graceMs: number }
   /** The default limits on the number of resources in an organization, by name. */
   defaultLimits: [name: string, limit: number][]
   /** Documents that groups can accept. */
@@ -131,6 +133,10 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
     organizationCreation: read('organizationCreation', oneOf('people', 'anyone', 'nobody'), 'people'),
     tokenAlgorithm: read('tokenAlgorithm', oneOf('RS256', 'ES256'), 'RS256'),
     repoCreation: read('repoCreation', oneOf('push', 'api'), 'push'),
+    collection: {
+      intervalMs: read('collectionInterval', integer(0, 10_080), 0) * 60_000,
+      graceMs: read('collectionGrace', integer(1, 525_600), 1440) * 60_000,
+    },
     defaultLimits: read('defaultLimits', limits, []),
     terms: read('terms', documents, []),
     trustedIssuers: read('trustedIssuers', issuers, []),

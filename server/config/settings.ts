@@ -118,6 +118,16 @@ export const settings = {
     'push',
     'what creates repos: push (a push to a repo that does not exist, and the API) or api (only the API)',
   ),
+  collectionInterval: setting(
+    'STEMMA_REGISTRY_GC_INTERVAL',
+    '60',
+    'minutes between collections of content of the registry to which nothing refers; 0 for none',
+  ),
+  collectionGrace: setting(
+    'STEMMA_REGISTRY_GC_GRACE',
+    '1440',
+    'minutes for which content of the registry is kept after the last reference to it is gone',
+  ),
   defaultLimits: setting(
     'STEMMA_DEFAULT_LIMITS',
     '',

@@ -25,16 +25,18 @@ export type HeldUpload = {
   isHeld: boolean
 }
 
+/** `digest` is that of the blob, if the request finishes the upload. */
 export async function openUpload(
   deps: RegistryDependencies,
   exchange: Exchange,
   id: string,
+  digest = '',
 ): Promise<HeldUpload> {
   let repo = ''
   const { size, state, lease } = await call(deps, exchange, Content.method.openUpload, () =>
     andThen(repoOf(deps, exchange), (uid) => {
       repo = uid
-      return { repo, id }
+      return { repo, id, digest }
     }),
   )
   return { repo, lease, upload: { id, size: Number(size), state }, isHeld: true }

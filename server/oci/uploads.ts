@@ -24,13 +24,12 @@ export async function beginUpload(deps: RegistryDependencies, exchange: Exchange
   if (mount !== null) {
     const digest = requireDigest(mount)
     if (await mountBlob(deps, exchange, digest)) return storedAnswer(exchange, digest)
-    return acceptedAnswer(exchange, await newUpload(deps, exchange, algorithmOf(digest), false))
+    return acceptedAnswer(exchange, await newUpload(deps, exchange, algorithmOf(digest)))
   }
   const text = query.get('digest')
-  if (text === null)
-    return acceptedAnswer(exchange, await newUpload(deps, exchange, algorithmIn(query), false))
+  if (text === null) return acceptedAnswer(exchange, await newUpload(deps, exchange, algorithmIn(query)))
   const digest = requireDigest(text)
-  const held = await newUpload(deps, exchange, algorithmOf(digest), true)
+  const held = await newUpload(deps, exchange, algorithmOf(digest), digest)
   await whileHeld(deps, exchange, held, async (signal) => {
     await receiveBody(deps, exchange, held, signal)
     await finishBlob(deps, exchange, held, digest)
@@ -53,18 +52,19 @@ async function sourceOf({ findRepo }: RegistryDependencies, name: string): Promi
   return found.kind === 'repo' ? found.uid : 'none'
 }
 
-/** `open` if this request also sends the content. */
+/** `digest` is that of the content, if this request also sends it. */
 async function newUpload(
   deps: RegistryDependencies,
   exchange: Exchange,
   algorithm: Algorithm,
-  open: boolean,
+  digest = '',
 ): Promise<HeldUpload> {
+  const open = digest !== ''
   let repo = ''
   const { id, lease } = await call(deps, exchange, Content.method.beginUpload, () =>
     andThen(repoForPush(deps, exchange), (uid) => {
       repo = uid
-      return { repo, open }
+      return { repo, digest, open }
     }),
   )
   return { repo, lease, upload: await deps.blobs.begin(id, algorithm), isHeld: open }
@@ -99,8 +99,8 @@ export async function finishUpload(
   exchange: Exchange,
   id: string,
 ): Promise<Answer> {
-  const held = await openUpload(deps, exchange, id)
   const text = exchange.query.get('digest') ?? ''
+  const held = await openUpload(deps, exchange, id, parseDigest(text))
   await whileHeld(deps, exchange, held, async (signal) => {
     const digest = requireDigest(text)
     const { headers } = exchange.request

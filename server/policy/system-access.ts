@@ -12,5 +12,8 @@ export function signInAccess(defaultLimits: ReadonlyMap<string, number>): WriteA
   return { quotas } as WriteAccess // a proof has no further content
 }
 
+/** For collections of garbage, which take unused content away from repos. */
+export const collectionAccess = {} as WriteAccess // a proof has no content
+
 /** For the start of the server, which renders rows again and stores the built-in roles. */
 export const startAccess = {} as WriteAccess // a proof has no content

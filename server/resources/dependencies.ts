@@ -71,6 +71,8 @@ export type Settings = {
   advisoryFormats: AdvisoryFormats
   limits: GroupLimits
   terms: readonly TermsDocument[]
+  /** How long content of the registry to which nothing refers is kept, in milliseconds. */
+  contentGraceMs: number
 }
 
 /** A document that groups can accept. */

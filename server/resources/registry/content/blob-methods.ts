@@ -19,16 +19,17 @@ import type { Caller } from '../../../wire/caller.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { emptyReply } from '../../reply.ts'
-import { linkBlob, postponeReview, readBlobSize, unlinkBlob } from './blob-rows.ts'
+import { hasManifest, oldestUse } from '../blob-use.ts'
+import { linkBlob, lockBlob, readBlobSize, unlinkBlob } from './blob-rows.ts'
 import { noBlob, usedBlob } from './content-errors.ts'
 import { lockRepo, throwMissing } from './require-repo.ts'
 
-export const blobMethods = ({ store, now }: Dependencies) => ({
+export const blobMethods = ({ store, now, settings }: Dependencies) => ({
   getBlob: (call: Call<GetBlobRequest>) =>
     store.read(function* () {
       yield* admitToRead(call.demand)
       const { repo, digest } = call.request
-      const size = yield* readBlobSize(repo, digest)
+      const size = yield* readBlobSize(repo, digest, oldestUse(now(), settings.contentGraceMs))
       if (size === undefined) return yield* throwMissing(repo, noBlob(digest))
       return messageReply(BlobSchema, create(BlobSchema, { digest, size: BigInt(size) }))
     }),
@@ -38,11 +39,11 @@ export const blobMethods = ({ store, now }: Dependencies) => ({
       const access = yield* admitToWrite(call.demand)
       const { digest, source } = call.request
       const repo = yield* lockRepo(call.request.repo)
-      const mounted = yield* mayReadBlob(access.caller, now(), source, digest)
-      if (mounted) {
-        yield postponeReview([digest], now())
-        yield* linkBlob(access, repo, digest)
-      }
+      const time = now()
+      const oldest = oldestUse(time, settings.contentGraceMs)
+      const mounted =
+        (yield* mayReadBlob(access.caller, { time, oldest }, source, digest)) && (yield* lockBlob(digest))
+      if (mounted) yield* linkBlob(access, repo, digest, time)
       return messageReply(MountBlobResponseSchema, create(MountBlobResponseSchema, { mounted }))
     }, call.deadline),
 
@@ -58,7 +59,7 @@ export const blobMethods = ({ store, now }: Dependencies) => ({
         sql`select manifest from manifest_references where repo = ${repo} and digest = ${digest} limit 1`,
       )
       if (use) throw usedBlob(digest, use[0] as string)
-      yield postponeReview([digest], now())
+      yield sql`update blobs set unused_since = ${now()} where digest = ${digest}`
       yield* unlinkBlob(access, repo, digest)
       return emptyReply
     }, call.deadline),
@@ -73,17 +74,23 @@ const maxRegions = 100
  * Whether the caller may read the blob in the source, or without a source in any repo. A blob that the caller may not
  * read looks like one that does not exist: otherwise anyone could ask which content other organizations have.
  */
-function* mayReadBlob(caller: Caller, time: number, source: string, digest: string): Work<boolean> {
+function* mayReadBlob(
+  caller: Caller,
+  { time, oldest }: { time: number; oldest: number },
+  source: string,
+  digest: string,
+): Work<boolean> {
   if (source !== '') {
     if (!isUid(source)) return false
     const grants = yield* readGrants(caller, time, source)
-    return holds(grants, capabilities, source) && (yield* readBlobSize(source, digest)) !== undefined
+    return holds(grants, capabilities, source) && (yield* readBlobSize(source, digest, oldest)) !== undefined
   }
   const regions = grantedRegions(yield* readGrants(caller, time, undefined), capabilities)
   for (const { uid } of regions.slice(0, maxRegions)) {
     // The uid of a repo is never that of a group, so it is below one that grants: `0` is the character after `/`.
     const row = yield* first(sql`select 1 from repo_blobs where digest = ${digest}
-      and (repo = ${uid} or (repo > ${`${uid}/`} and repo < ${`${uid}0`})) limit 1`)
+      and (repo = ${uid} or (repo > ${`${uid}/`} and repo < ${`${uid}0`}))
+      and (unused_since is null or unused_since > ${oldest} or ${hasManifest}) limit 1`)
     if (row) return true
   }
   return false

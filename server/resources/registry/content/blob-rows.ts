@@ -1,31 +1,41 @@
 // The rows of blobs. The bytes are elsewhere (server/blobs).
-import type { Sql } from '../../../store/sql.ts'
-import { among, sql } from '../../../store/sql.ts'
+//
+// A collection deletes the bytes of a blob only while it has claimed the row (`claimed_until`), which it cannot do while
+// a repo or an upload refers to the row. So whoever is about to refer to a blob locks its row and checks that nobody has
+// claimed it.
+import { Code } from '../../../aip/code.ts'
+import { registryError } from '../../../aip/registry-error.ts'
+import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
-import { graceMs } from '../release-content.ts'
+import { hasManifest } from '../blob-use.ts'
 import { adjustRepoSize } from '../repo-size.ts'
 
-/** The size of a blob that the repo has. */
-export function* readBlobSize(repo: string, digest: string): Work<number | undefined> {
-  const row = yield* first(sql`select b.size from repo_blobs r join blobs b on b.digest = r.digest
-    where r.repo = ${repo} and r.digest = ${digest}`)
+/** The size of a blob that the repo has. A blob without a manifest is like a missing one if it is unused for longer. */
+export function* readBlobSize(repo: string, digest: string, oldest: number): Work<number | undefined> {
+  const row = yield* first(sql`select b.size from repo_blobs join blobs b on b.digest = repo_blobs.digest
+    where repo_blobs.repo = ${repo} and repo_blobs.digest = ${digest}
+    and (repo_blobs.unused_since is null or repo_blobs.unused_since > ${oldest} or ${hasManifest})`)
   return row?.[0] as number | undefined
 }
 
-/** Stores that a blob exists. */
-export function* addBlob(_access: WriteAccess, digest: string, size: number, now: number): Work<void> {
-  yield sql`insert into blobs (digest, size, create_time, review_after)
-    values (${digest}, ${size}, ${now}, ${now + graceMs})
-    on conflict (digest) do update set review_after = excluded.review_after`
+/**
+ * Lets no collection delete the bytes of the blob while the upload exists. To be called before these bytes are written:
+ * otherwise a collection could delete them before the row says that they exist.
+ */
+export function* protectBlob(_access: WriteAccess, upload: string, digest: string, now: number): Work<void> {
+  const rows = yield sql`insert into blobs (digest, size, create_time, unused_since)
+    values (${digest}, 0, ${now}, ${now}) on conflict (digest) do update
+    set unused_since = excluded.unused_since, claimed_until = null
+    where blobs.claimed_until is null or blobs.claimed_until <= ${now} returning digest`
+  if (rows.length === 0) throw claimedBlob(digest)
+  yield sql`update uploads set digest = ${digest}, update_time = ${now} where id = ${upload}`
 }
 
-/** Gives the blob to the repo. Both must exist. */
-export function* linkBlob(access: WriteAccess, repo: string, digest: string): Work<void> {
-  const linked = yield sql`insert into repo_blobs (repo, digest) values (${repo}, ${digest})
-    on conflict do nothing returning (select size from blobs where digest = ${digest})`
-  if (linked[0]) yield* adjustRepoSize(access, repo, { size: linked[0][0] as number })
+/** Stores that the bytes of a blob exist. The upload has protected it since it was leased (`protectBlob`). */
+export function* addBlob(_access: WriteAccess, digest: string, size: number): Work<void> {
+  yield sql`update blobs set size = ${size} where digest = ${digest} and size <> ${size}`
 }
 
 /** Takes the blob away from the repo. Returns whether the repo had it. */
@@ -37,6 +47,27 @@ export function* unlinkBlob(access: WriteAccess, repo: string, digest: string): 
   return true
 }
 
-/** Moves the review of blobs into the future, because something refers to them or has just stopped to. */
-export const postponeReview = (digests: readonly string[], now: number): Sql =>
-  sql`update blobs set review_after = ${now + graceMs} where digest in ${among(digests)}`
+const claimedBlob = (digest: string) =>
+  registryError(
+    'UNAVAILABLE',
+    Code.UNAVAILABLE,
+    `blob ${digest} is just being deleted, because nothing referred to it; try again in a few seconds`,
+    { headers: { 'retry-after': '5' } },
+  )
+
+/** Whether the bytes of the blob exist, and no collection can delete them before the current transaction ends. */
+export function* lockBlob(digest: string): Work<boolean> {
+  const row = yield* first(
+    sql`select 1 from blobs where digest = ${digest} and claimed_until is null /*pg for key share */`,
+  )
+  return row !== undefined
+}
+
+/** Gives the blob to the repo. Both must be locked. */
+export function* linkBlob(access: WriteAccess, repo: string, digest: string, now: number): Work<void> {
+  const linked = yield sql`insert into repo_blobs (repo, digest, unused_since)
+    values (${repo}, ${digest}, ${now}) on conflict do nothing
+    returning (select size from blobs where digest = ${digest})`
+  if (linked[0]) yield* adjustRepoSize(access, repo, { size: linked[0][0] as number })
+  else yield sql`update repo_blobs set unused_since = ${now} where repo = ${repo} and digest = ${digest}`
+}

@@ -68,7 +68,7 @@ function* readPushed({ demand, request }: Call<PutManifestRequest>): Work<Pushed
   const manifest = parse(request.content, request.mediaType)
   const { config } = manifest
   if (!config || !isImageConfig(config.mediaType)) return { manifest, configSize: undefined }
-  return { manifest, configSize: yield* readBlobSize(request.repo, config.digest) }
+  return { manifest, configSize: yield* readBlobSize(request.repo, config.digest, 0) }
 }
 
 function parse(content: Uint8Array, mediaType: string): Manifest {

@@ -3,7 +3,6 @@ import { among, bulkInsert, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
 import { platformsIn } from '../tag-content.ts'
-import { postponeReview } from './blob-rows.ts'
 import { missingContent } from './content-errors.ts'
 import type { Manifest } from './manifest.ts'
 import { platformsOfIndex } from './platforms.ts'
@@ -57,7 +56,7 @@ export function* storeManifest(
       ${config?.digest ?? null}, ${JSON.stringify(annotations)}, ${platforms}, ${size}, ${totalSize},
       ${time}, ${content}) on conflict do nothing returning digest`
   if (stored.length > 0) {
-    yield* storeReferences(access, repo, digest, parts, time)
+    yield* storeReferences(access, repo, digest, parts)
     return 'new'
   }
   const completed = yield sql`update manifests set platforms = ${platforms}, total_size = ${totalSize}
@@ -65,18 +64,10 @@ export function* storeManifest(
   return completed.length > 0 ? 'completed' : undefined
 }
 
-function* storeReferences(
-  _access: WriteAccess,
-  repo: string,
-  manifest: string,
-  parts: Parts,
-  time: number,
-): Work<void> {
+function* storeReferences(_access: WriteAccess, repo: string, manifest: string, parts: Parts): Work<void> {
   if (parts.size === 0) return
   yield bulkInsert(
     sql`insert into manifest_references (repo, manifest, digest, kind)`,
     [...parts].map(([part, { kind }]) => [repo, manifest, part, kind]),
   )
-  const blobs = [...parts].flatMap(([part, { kind }]) => (kind === 'blob' ? part : []))
-  if (blobs.length > 0) yield postponeReview(blobs, time)
 }

@@ -16,7 +16,7 @@ import { sql } from '../../../store/sql.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { emptyReply } from '../../reply.ts'
-import { addBlob, linkBlob } from './blob-rows.ts'
+import { addBlob, linkBlob, protectBlob } from './blob-rows.ts'
 import { lockRepo } from './require-repo.ts'
 import type { StoredUpload } from './upload-rows.ts'
 import { leaseMs, leaseUpload, readUpload, removeUpload, saveUpload } from './upload-rows.ts'
@@ -26,12 +26,14 @@ export function uploadMethods({ store, now, random }: Dependencies) {
   return {
     beginUpload: (call: Call<BeginUploadRequest>) =>
       store.write(function* () {
-        const { caller } = yield* admitToWrite(call.demand)
+        const access = yield* admitToWrite(call.demand)
+        const { digest } = call.request
         const repo = yield* lockRepo(call.request.repo)
         const [id, time] = [random(16).toString('hex'), now()]
         const [lease, until] = call.request.open ? [newLease(), time + leaseMs] : [null, null]
         yield sql`insert into uploads (id, repo, identity, size, state, create_time, update_time, lease, lease_until)
-        values (${id}, ${repo}, ${caller.identity}, 0, '', ${time}, ${time}, ${lease}, ${until})`
+        values (${id}, ${repo}, ${access.caller.identity}, 0, '', ${time}, ${time}, ${lease}, ${until})`
+        if (digest !== '') yield* protectBlob(access, id, digest, time)
         return uploadReply({ id, size: 0, state: '', lease: lease ?? '' })
       }, call.deadline),
 
@@ -44,7 +46,11 @@ export function uploadMethods({ store, now, random }: Dependencies) {
     openUpload: (call: Call<OpenUploadRequest>) =>
       store.write(function* () {
         const access = yield* admitToWrite(call.demand)
-        return uploadReply(yield* leaseUpload(access, { ...call.request, now: now() }, newLease()))
+        const { repo, id, digest } = call.request
+        const time = now()
+        const upload = yield* leaseUpload(access, { repo, id, now: time }, newLease())
+        if (digest !== '') yield* protectBlob(access, id, digest, time)
+        return uploadReply(upload)
       }, call.deadline),
 
     saveUpload: (call: Call<SaveUploadRequest>) =>
@@ -63,8 +69,8 @@ export function uploadMethods({ store, now, random }: Dependencies) {
         const { repo, id, digest, size, lease } = call.request
         const time = now()
         yield* removeUpload(access, { repo, id, now: time }, lease)
-        yield* addBlob(access, digest, Number(size), time)
-        yield* linkBlob(access, repo, digest)
+        yield* addBlob(access, digest, Number(size))
+        yield* linkBlob(access, repo, digest, time)
         return messageReply(BlobSchema, create(BlobSchema, { digest, size }))
       }, call.deadline),
 

@@ -1,0 +1,286 @@
+// The collection of garbage: which content it deletes, and what happens if it meets pushes and other collections.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { after, before, beforeEach, test } from 'node:test'
+import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
+import pg from 'pg'
+import type { BlobStore } from '../../server/blobs/blob-store.ts'
+import { parseDigest } from '../../server/blobs/digest.ts'
+import { contentStorage } from '../../server/content-storage.ts'
+import { collectionAccess } from '../../server/policy/system-access.ts'
+import { claimBlobs } from '../../server/resources/registry/collection/claim-blobs.ts'
+import { collectGarbage } from '../../server/resources/registry/collection/collect.ts'
+import { deleteClaimed } from '../../server/resources/registry/collection/delete-claimed.ts'
+import { reviewLinks } from '../../server/resources/registry/collection/review-links.ts'
+import type { Sql } from '../../server/store/sql.ts'
+import { sql } from '../../server/store/sql.ts'
+import { newUploadId } from '../../server/testing/blob-drivers.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import { restDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { rawClient } from '../../server/testing/raw-http.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import type { OciClient } from './oci-client.ts'
+import { digestOf, imageOf, ociClient, types } from './oci-client.ts'
+import { ageContent, ageRows, dayMs, storedDigests } from './stored-content.ts'
+
+const nothing = { uploads: 0, links: 0, blobs: 0, bytes: 0, failures: 0 }
+
+onEachStore('a collection of garbage', (engine) => {
+  let platform: Platform
+  let client: OciClient
+  let door: Door
+  let storage: BlobStore
+  before(async () => {
+    platform = await startPlatform(engine, ['--registry-gc-interval', '0'])
+    client = ociClient(platform.url, platform.owner.token)
+    door = restDoor(platform.url)
+    // As another process has it.
+    storage = await contentStorage(platform.config).open()
+  })
+  after(async () => {
+    await storage.close()
+    await platform.stop()
+  })
+  // Each test begins without content.
+  beforeEach(async () => {
+    for (const [uid] of await platform.store.query(sql`select uid from repos`))
+      await deleteRepo(uid as string)
+    await age()
+    await collect({ isThorough: true })
+    assert.deepEqual(await storedDigests(storage), [])
+  })
+
+  const deleteRepo = async (uid: string) =>
+    assert.equal(
+      (await door.call(ReposService.method.deleteRepo, { uid }, platform.owner.token)).error,
+      undefined,
+    )
+  const age = () => ageContent(platform.store, storage, join(platform.config.dataDir, 'content'))
+  const collect = ({ isThorough = false, on = storage } = {}) =>
+    collectGarbage(
+      {
+        access: collectionAccess,
+        store: platform.store,
+        storage: on,
+        now: Date.now,
+        graceMs: dayMs,
+        pause: async () => {},
+      },
+      isThorough,
+    )
+  async function storeBytes(content: string) {
+    const upload = await storage.begin(newUploadId())
+    const appended = await storage.append(upload, Readable.from([Buffer.from(content)]))
+    const digest = parseDigest(digestOf(content))
+    if (digest) await storage.finish(appended.upload, digest)
+  }
+  const claim = () => platform.store.write(() => claimBlobs(Date.now() - dayMs, Date.now()))
+  const blobPath = (name: string, content: string) => `/v2/${name}/blobs/${digestOf(content)}`
+  const sorted = (contents: string[]) => contents.map((content) => digestOf(content)).sort()
+
+  test('deletes what no manifest and no upload refers to, after the grace period', async () => {
+    const image = await client.pushImage('acme/web', 'latest', 'tagged')
+    // Manifests without a tag can be pulled by digest, and are kept: an image, an index, and a signature.
+    await client.pushImage('acme/web', digestOf(imageOf('untagged')), 'untagged')
+    const entries = [{ mediaType: types.manifest, digest: image, size: imageOf('tagged').length }]
+    const index = JSON.stringify({ schemaVersion: 2, mediaType: types.index, manifests: entries })
+    await client.pushManifest('acme/web', digestOf(index), index, types.index)
+    const subject = { subject: { ...entries[0], digest: digestOf('deleted long ago') } }
+    await client.pushImage('acme/web', digestOf(imageOf('signature', subject)), 'signature', subject)
+    for (const content of ['loose', 'shared']) await client.pushBlob('acme/web', content)
+    await client.pushImage('acme/other', 'latest', 'shared')
+    await client.expect(202, 'PATCH', await client.begin('acme/web'), { body: 'abandoned' })
+    assert.deepEqual(await collect({ isThorough: true }), nothing)
+
+    await age()
+    const location = await client.begin('acme/web')
+    await client.expect(202, 'PATCH', location, { body: 'young' })
+    const deleted = { ...nothing, uploads: 1, links: 2, blobs: 1, bytes: 'loose'.length }
+    assert.deepEqual(await collect({ isThorough: true }), deleted)
+    const kept = sorted(['{}', 'tagged', 'untagged', 'signature', 'shared'])
+    assert.deepEqual(await storedDigests(storage), kept)
+    const sizes = await platform.store.query(sql`select
+      (select sum(size) from repo_sizes),
+      (select sum(b.size) from repo_blobs r join blobs b on b.digest = r.digest) + (select sum(size) from manifests)`)
+    assert.equal(sizes[0]?.[0], sizes[0]?.[1])
+    await client.expect(404, 'HEAD', blobPath('acme/web', 'loose'))
+    await client.expect(404, 'HEAD', blobPath('acme/web', 'shared'))
+    await client.expect(200, 'GET', `/v2/acme/web/manifests/${digestOf(index)}`)
+    await client.expect(201, 'PUT', `${location}?digest=${digestOf('young')}`)
+    assert.deepEqual(await collect({ isThorough: true }), nothing)
+  })
+
+  test('frees what deleted manifests and repos referred to, but not what a deleted tag did', async () => {
+    const kept = await client.pushImage('acme/web', 'kept', 'kept')
+    const removed = await client.pushImage('acme/web', 'removed', 'removed')
+    await client.pushImage('acme/gone', 'latest', 'gone')
+    await age()
+    // Referenced content is reviewed once, and only again when it is released.
+    assert.deepEqual(await collect(), nothing)
+    const count = sql`select count(*) from repo_blobs where unused_since is not null`
+    assert.deepEqual(await platform.store.query(count), [[0]])
+
+    await client.expect(202, 'DELETE', `/v2/acme/web/manifests/${removed}`)
+    const { token } = platform.owner
+    const uidOf = async (statement: Sql) => String((await platform.store.query(statement))[0]?.[0])
+    const uid = await uidOf(sql`select uid from tags where name = 'kept'`)
+    assert.equal((await door.call(TagsService.method.deleteTag, { uid }, token)).error, undefined)
+    await deleteRepo(await uidOf(sql`select uid from repos where name = 'gone'`))
+    assert.deepEqual(await collect(), nothing)
+    await age()
+    assert.deepEqual(await collect(), { ...nothing, links: 1, blobs: 2, bytes: 'removedgone'.length })
+    assert.deepEqual(await storedDigests(storage), sorted(['{}', 'kept']))
+    await client.expect(200, 'GET', `/v2/acme/web/manifests/${kept}`)
+  })
+
+  test('does not delete a blob that is pushed again while it is being deleted', async () => {
+    await client.pushBlob('acme/web', 'again')
+    await age()
+    const { removed } = await platform.store.write(() => reviewLinks(collectionAccess, Date.now() - dayMs))
+    const claimed = await claim()
+    assert.deepEqual([removed, claimed.blobs.length], [1, 1])
+    const post = `/v2/acme/web/blobs/uploads/?digest=${digestOf('again')}`
+    assert.equal(await client.errorOf('POST', post, { body: 'again' }), '503 UNAVAILABLE')
+    const location = await client.begin('acme/web')
+    await client.expect(202, 'PATCH', location, { body: 'again' })
+    const put = `${location}?digest=${digestOf('again')}`
+    const refused = await client.expect(503, 'PUT', put)
+    assert.equal(refused.headers.get('retry-after'), '5')
+    await client.expect(202, 'POST', `/v2/acme/web/blobs/uploads/?mount=${digestOf('again')}`)
+    const { blobs } = await deleteClaimed({ store: platform.store, storage, now: Date.now }, claimed)
+    assert.equal(blobs, 1)
+    // The upload has kept its bytes.
+    await client.expect(201, 'PUT', put)
+    assert.equal(await (await client.expect(200, 'GET', blobPath('acme/web', 'again'))).text(), 'again')
+  })
+
+  test('does not delete a blob whose push has begun, whichever bytes the storage has', async () => {
+    await client.pushBlob('acme/web', 'begun')
+    const location = await client.begin('acme/web')
+    const raw = await rawClient(platform.app.port)
+    const head = [
+      ...[`PUT ${location}?digest=${digestOf('begun')} HTTP/1.1`, 'host: stemma.test', 'content-length: 5'],
+      `authorization: Bearer ${platform.owner.token}`,
+    ]
+    raw.send(`${head.join('\r\n')}\r\n\r\nbeg`)
+    const isOpen = async () =>
+      (await platform.store.query(sql`select 1 from uploads where digest is not null`)).length > 0
+    while (!(await isOpen())) await new Promise((resolve) => setTimeout(resolve, 5))
+    await age()
+    await platform.store.write(() => reviewLinks(collectionAccess, Date.now() - dayMs))
+    const { reviewed, blobs } = await claim()
+    assert.deepEqual([reviewed, blobs], [1, []])
+    raw.send('un')
+    assert.equal((await raw.response()).status, 201)
+    raw.close()
+    await collect()
+    assert.equal(await (await client.expect(200, 'GET', blobPath('acme/web', 'begun'))).text(), 'begun')
+  })
+
+  test('that was killed leaves a claim, which a push or another collection ends', async () => {
+    for (const content of ['pushed', 'collected', 'published']) await client.pushBlob('acme/web', content)
+    await age()
+    await platform.store.write(() => reviewLinks(collectionAccess, Date.now() - dayMs))
+    const killed = await claim()
+    assert.equal(killed.blobs.length, 3)
+    assert.deepEqual(await collect({ isThorough: true }), nothing)
+    await ageRows(platform.store)
+    await client.pushImage('acme/web', 'latest', 'pushed')
+    // If the killed one was only slow, it does not remove the row of the new blob.
+    const late = { ...killed, blobs: killed.blobs.filter(({ digest }) => digest === digestOf('published')) }
+    await deleteClaimed({ store: platform.store, storage, now: () => killed.until }, killed)
+    await deleteClaimed(
+      { store: platform.store, storage, now: Date.now },
+      { ...late, until: killed.until - 1 },
+    )
+    const deleted = { ...nothing, blobs: 2, bytes: 'collectedpublished'.length }
+    assert.deepEqual(await collect({ isThorough: true }), deleted)
+    assert.deepEqual(await storedDigests(storage), sorted(['{}', 'pushed']))
+  })
+
+  test('beside another one deletes each blob once', async () => {
+    const contents = Array.from({ length: 130 }, (_, at) => `loose ${at}`)
+    for (const content of contents) await client.pushBlob('acme/web', content)
+    await age()
+    const totals = await Promise.all([collect({ isThorough: true }), collect({ isThorough: true })])
+    const sum = (name: 'links' | 'blobs') => totals.reduce((total, each) => total + each[name], 0)
+    assert.deepEqual([sum('links'), sum('blobs')], [130, 130])
+    assert.deepEqual(await storedDigests(storage), [])
+  })
+
+  test('deletes bytes without a row if they are older than the grace period', async () => {
+    await storeBytes('old bytes')
+    await storage.begin(newUploadId())
+    assert.deepEqual(await collect({ isThorough: true }), nothing)
+    await age()
+    await storeBytes('new bytes')
+    assert.deepEqual(await collect(), { ...nothing, uploads: 1 })
+    assert.deepEqual(await collect({ isThorough: true }), { ...nothing, blobs: 1, bytes: 'old bytes'.length })
+    assert.deepEqual(await storedDigests(storage), sorted(['new bytes']))
+  })
+
+  test('goes on if the storage cannot delete a blob, and tries again a grace period later', async () => {
+    for (const content of ['stuck', 'free']) await client.pushBlob('acme/web', content)
+    await age()
+    const failing: BlobStore = {
+      ...storage,
+      delete: async (digest) => {
+        if (digest === digestOf('stuck')) throw new Error('no')
+        await storage.delete(digest)
+      },
+    }
+    const deleted = { ...nothing, links: 2, blobs: 1, bytes: 'free'.length, failures: 1 }
+    assert.deepEqual(await collect({ on: failing }), deleted)
+    assert.deepEqual(await collect({ on: failing }), nothing)
+    await age()
+    assert.deepEqual(await collect(), { ...nothing, blobs: 1, bytes: 'stuck'.length })
+  })
+
+  test('does not surprise clients: a blob without a manifest is missing an hour before', async () => {
+    for (const content of ['{}', 'unused']) await client.pushBlob('acme/web', content)
+    const setAge = (minutes: number) =>
+      platform.store.write(function* () {
+        yield sql`update repo_blobs set unused_since = ${Date.now() - minutes * 60_000}`
+      })
+    await setAge(22 * 60)
+    await client.expect(200, 'HEAD', blobPath('acme/web', 'unused'))
+    await setAge(23 * 60 + 1)
+    await client.expect(404, 'HEAD', blobPath('acme/web', 'unused'))
+    for (const source of ['', '&from=acme/web'])
+      await client.expect(202, 'POST', `/v2/acme/other/blobs/uploads/?mount=${digestOf('unused')}${source}`)
+    assert.deepEqual(await collect(), nothing)
+    // A client that asked earlier can still push its manifest.
+    await client.pushManifest('acme/web', 'latest', imageOf('unused'))
+    await client.expect(200, 'HEAD', blobPath('acme/web', 'unused'))
+  })
+
+  test('and a push of a manifest exclude each other', { skip: engine === 'sqlite' }, async () => {
+    for (const content of ['{}', 'raced']) await client.pushBlob('acme/web', content)
+    await ageRows(platform.store)
+    const other = new pg.Client(platform.config.databaseUrl)
+    await other.connect()
+    const link = `repo_blobs where digest = '${digestOf('raced')}'`
+    // A manifest that is being stored has locked the link.
+    await other.query(`begin; select 1 from ${link} for key share`)
+    assert.deepEqual(await platform.store.write(() => reviewLinks(collectionAccess, Date.now() - dayMs)), {
+      reviewed: 1,
+      removed: 1,
+    })
+    await other.query('rollback')
+    await client.pushBlob('acme/web', '{}')
+    // A collection that is removing the link has locked it.
+    await other.query(`begin; select 1 from ${link} for update`)
+    const put = client.errorOf('PUT', '/v2/acme/web/manifests/latest', {
+      ...{ body: imageOf('raced'), headers: { 'content-type': types.manifest } },
+    })
+    const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    while ((await platform.store.query(sql`select 1`)) && (await other.query(waits)).rowCount === 0);
+    await other.query(`delete from ${link}; commit`)
+    assert.equal(await put, '404 MANIFEST_BLOB_UNKNOWN')
+    await other.end()
+  })
+})

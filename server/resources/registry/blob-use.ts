@@ -1,0 +1,13 @@
+// Whether a repo uses a blob that it has.
+import { raw } from '../../store/sql.ts'
+
+/**
+ * The time since which a blob of a repo may have been unused for the repo to still have it. A client that is told that
+ * the repo has a blob can then rely on it for an hour, or half of the grace period.
+ */
+export const oldestUse = (now: number, graceMs: number): number =>
+  now - graceMs + Math.min(3_600_000, graceMs / 2)
+
+/** SQL: whether a manifest of the repo refers to the blob of a row of `repo_blobs`. */
+export const hasManifest = raw(`exists (select 1 from manifest_references m
+  where m.repo = repo_blobs.repo and m.digest = repo_blobs.digest)`)

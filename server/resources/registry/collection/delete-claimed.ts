@@ -1,0 +1,40 @@
+import type { BlobStore } from '../../../blobs/blob-store.ts'
+import type { Digest } from '../../../blobs/digest.ts'
+import type { Store } from '../../../store/db.ts'
+import type { Claim, ClaimedBlob } from './claim-blobs.ts'
+import { beginsWithinMs, claimMs, keepForLater, removeBlobs } from './claim-blobs.ts'
+
+const deletionsAtATime = 10
+
+export type Deletion = { blobs: number; bytes: number; failures: unknown[] }
+
+/** Deletes the bytes of claimed blobs, and then their rows: a crash leaves rows without bytes that nothing refers to. */
+export async function deleteClaimed(
+  { store, storage, now }: { store: Store; storage: BlobStore; now(): number },
+  { until, blobs }: Claim,
+): Promise<Deletion> {
+  const deleted: { digest: string; size: number | undefined }[] = []
+  const failed: string[] = []
+  const failures: unknown[] = []
+  const deleteBytes = async ({ digest, size }: ClaimedBlob) => {
+    try {
+      // The row of a blob whose push was interrupted has no size. Only digests are stored in this column.
+      const stored = size > 0 ? size : await storage.size(digest as Digest)
+      if (stored !== undefined) await storage.delete(digest as Digest)
+      deleted.push({ digest, size: stored })
+    } catch (error) {
+      failed.push(digest)
+      failures.push(error)
+    }
+  }
+  const mayBegin = () => now() <= until - claimMs + beginsWithinMs
+  for (let at = 0; at < blobs.length && mayBegin(); at += deletionsAtATime)
+    await Promise.all(blobs.slice(at, at + deletionsAtATime).map(deleteBytes))
+  await store.write(function* () {
+    const digests = deleted.map(({ digest }) => digest)
+    if (digests.length > 0) yield* removeBlobs(digests, until)
+    if (failed.length > 0) yield* keepForLater(failed, until, now())
+  })
+  const sizes = deleted.flatMap(({ size }) => size ?? [])
+  return { blobs: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0), failures }
+}

@@ -1,0 +1,25 @@
+-- Collection of content that nothing refers to. `unused_since` is the time since which a blob of a repo may have no
+-- manifest, or a blob no repo; it is null when a collection has found that it is used. Releasing content sets it again.
+--
+-- `claimed_until` is set while a collection deletes the bytes of a blob, until a time after which it is no longer doing
+-- so. The `digest` of an upload is set before its bytes become those of the blob, and protects the blob.
+
+alter table blobs add column unused_since bigint;
+alter table blobs add column claimed_until bigint;
+update blobs set unused_since = review_after - 86400000;
+drop index blobs_by_review;
+alter table blobs drop column review_after;
+create index blobs_by_use on blobs (unused_since, digest) where unused_since is not null;
+
+alter table repo_blobs add column unused_since bigint;
+update repo_blobs set unused_since = (select b.unused_since from blobs b where b.digest = repo_blobs.digest);
+create index repo_blobs_by_use on repo_blobs (unused_since, repo, digest) where unused_since is not null;
+
+alter table uploads add column digest text /*pg collate "C" */ references blobs (digest);
+create index uploads_by_digest on uploads (digest) where digest is not null;
+
+-- When tasks that one copy of the server performs for all are due. Times are in milliseconds since 1970.
+create table tasks (
+  name text /*pg collate "C" */ primary key,
+  next_time bigint not null
+);
