@@ -122,7 +122,8 @@ async function openApp(
   const metrics = role.isFirst ? await openMetrics(config, doorOptions, metricsPath(registry)) : undefined
   const corridor = openCorridor(corridorOptions)
   const registryDoor = openRegistryDoor({
-    ...{ config, store: core.store, content: core.content, endpoints: core.endpoints, corridor },
+    ...{ config, store: core.store, content: core.content, endpoints: core.endpoints },
+    corridor: core.registryCorridor,
     onLongBody: allowLongBody,
     onError: (err) => log.error({ err }, 'a request to the registry failed'),
   })

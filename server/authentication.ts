@@ -1,4 +1,6 @@
 // Composition of authentication: the token exchange, registration, and sign-in for people.
+
+import { openAssume } from './auth/exchange/assume.ts'
 import type { CallAws } from './auth/exchange/aws-request.ts'
 import { callAwsOverNetwork } from './auth/exchange/call-aws.ts'
 import { openExchange } from './auth/exchange/exchange.ts'
@@ -16,6 +18,8 @@ import { fetchJsonBy } from './auth/outbound/fetch-json.ts'
 import type { Outbound } from './auth/outbound/outbound.ts'
 import { openOutbound } from './auth/outbound/outbound.ts'
 import { openRefreshTokens } from './auth/refresh/refresh-tokens.ts'
+import type { HeldAccess } from './auth/registry/registry-authentication.ts'
+import { openRegistryAuthentication } from './auth/registry/registry-authentication.ts'
 import { openThrottle } from './auth/throttle.ts'
 import { issuableAudiences, tokenLifetimeSeconds } from './auth/tokens/mint.ts'
 import { openVerifyOwn } from './auth/tokens/verify-own.ts'
@@ -58,6 +62,7 @@ export type AuthenticationDependencies = {
   now(): number
   random: RandomBytes
   runMatch: RunMatch
+  heldAccess: HeldAccess
 }
 
 /** Replaced in tests. */
@@ -82,6 +87,7 @@ export function openAuthentication(
     now,
     random,
     runMatch,
+    heldAccess,
   }: AuthenticationDependencies,
   { outbound = openOutbound(), callAws = callAwsOverNetwork, passwordCost }: AuthenticationOverrides = {},
 ) {
@@ -99,17 +105,13 @@ export function openAuthentication(
   const verifyForAnyAudience = openVerifyOwn({ ...shared, audiences: issuableAudiences(baseUrl, authUrl) })
   const states = openExpiringStates(shared)
   const people = peopleOf({ access, now, random })
+  const assume = openAssume({
+    ...{ ...shared, verifyOwn, issuerKeys, people, recordLastSeen, callAws, runMatch },
+    admit: limits.exchange,
+  })
   const tokens = {
-    exchange: openExchange({
-      ...shared,
-      verifyOwn,
-      issuerKeys,
-      people,
-      recordLastSeen,
-      callAws,
-      runMatch,
-      admit: limits.exchange,
-    }),
+    assume,
+    exchange: openExchange({ ...shared, assume }),
     refreshTokens: openRefreshTokens(shared),
     isCapability: (name: string) => capabilityNamed(name) !== undefined,
     throttle: openThrottle(maxFailedExchanges, failurePeriodMs, now),
@@ -140,6 +142,10 @@ export function openAuthentication(
   }
   return {
     sts: securityTokenService(tokens),
+    registry: openRegistryAuthentication({
+      ...{ ...shared, ...tokens, heldAccess },
+      allowsAnonymous: config.publicRepos,
+    }),
     registration: registrationCalls({ ...shared, ...tokens, states, people, verifyOwn, issuerKeys }),
     login: mountBelow(authUrl, openLogin),
     states,

@@ -23,6 +23,7 @@ import type { Log } from './log.ts'
 import { openGrantParser } from './policy/grants.ts'
 import { openProvisioning } from './provisioning.ts'
 import { openIdempotency } from './resources/idempotency/idempotency.ts'
+import { heldAccess } from './resources/registry/content/held-access.ts'
 import { withStatusErrors } from './resources/store-errors.ts'
 import type { Endpoint } from './rpc/call.ts'
 import type { CorridorOptions } from './rpc/corridor.ts'
@@ -79,6 +80,8 @@ export type Core = Pick<Authentication, 'states'> & {
   corridorFor(caller: Caller): Corridor<Endpoint>
   streamCorridorFor(caller: Caller): StreamCorridor<Endpoint>
   authenticate: Authenticate
+  /** The corridor of the registry, which accepts other credentials. */
+  registryCorridor: Corridor<Endpoint>
   /** Shares rate limits with other copies and threads. */
   sharedLimits: SharedLimits
   clock(): number
@@ -113,10 +116,12 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     settings: settingsOf(config, secret, groupLimits),
     idempotency: openIdempotency({ secret, now }),
   }
-  const { sts, registration, login, states } = openAuthentication(
+  const { sts, registration, registry, login, states } = openAuthentication(
     {
       ...{ config, store: deps.store, keys, secret, log, refusals, now, random, runMatch: checks.match },
       limits: limits.signIn,
+      heldAccess: async (caller, asked) =>
+        deps.store.read(() => heldAccess(deps.settings, caller, now(), asked)),
       defaultLimits: groupLimits.defaults,
     },
     overrides,
@@ -152,7 +157,8 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
       now,
       random,
     },
-    endpoints: endpointsOf({ ...deps, sts, registration, deadlines, unsent }),
+    registryCorridor: openCorridor({ ...corridorOptions, authenticate: registry.authenticate }),
+    endpoints: endpointsOf({ ...deps, sts, registration, registry, deadlines, unsent }),
     corridorFor: (caller) => openCorridor(optionsFor(caller)),
     streamCorridorFor: (caller) => openStreamCorridor(optionsFor(caller)),
     sharedLimits: limits.shared,

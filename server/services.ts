@@ -3,6 +3,7 @@ import type { DescMethod } from '@bufbuild/protobuf'
 import { create, fromBinary } from '@bufbuild/protobuf'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import { RegistryTokens } from '@stemma/api/gen/platform/registry/content/token_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { describeMethods } from '@stemma/api/method.ts'
@@ -29,12 +30,13 @@ import type { UnsentBudget } from './rpc/unsent-budget.ts'
 import { advisoryWritesOf, ownerInvitesOf, v1Services } from './v1-services.ts'
 
 type ServiceDependencies = Dependencies &
-  Pick<Authentication, 'sts' | 'registration'> & { deadlines: Deadlines; unsent: UnsentBudget }
+  Pick<Authentication, 'sts' | 'registration' | 'registry'> & { deadlines: Deadlines; unsent: UnsentBudget }
 
 /** Services that have no kind and call no other service. */
 const otherServices: readonly AnyService<ServiceDependencies>[] = [
   defineService({ service: SecurityTokenService, methods: ({ sts }: ServiceDependencies) => sts }),
   contentService,
+  defineService({ service: RegistryTokens, methods: ({ registry }: ServiceDependencies) => registry.tokens }),
   securityAdvisoryService,
   pingService,
   pingServiceV1,

@@ -29,6 +29,7 @@ export function groupLimitsOf({ defaultLimits }: Config): GroupLimits {
 
 export const settingsOf = (config: Config, secret: Secret, limits: GroupLimits): Settings => ({
   organizationCreation: config.organizationCreation,
+  publicRepos: config.publicRepos,
   issuerRule: issuerRuleOf(config),
   authUrl: config.authUrl,
   scimUrl: `${config.baseUrl}${scimPath}`,

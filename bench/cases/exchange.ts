@@ -6,6 +6,7 @@ import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb
 import { openVerifyOwn } from '@stemma/server/auth/tokens/verify-own.ts'
 import { exportJWK, generateKeyPair, jwtVerify, SignJWT } from 'jose'
 import { newChildUid } from '../../server/aip/uid.ts'
+import { openAssume } from '../../server/auth/exchange/assume.ts'
 import { openExchange } from '../../server/auth/exchange/exchange.ts'
 import { openIssuerKeys } from '../../server/auth/foreign-tokens/issuer-keys.ts'
 import { mintToken } from '../../server/auth/tokens/mint.ts'
@@ -69,15 +70,14 @@ export async function benchExchange(): Promise<Line[]> {
     const { authUrl, baseUrl } = config
     const callAws = () => Promise.reject(new Error('AWS is not called here'))
     const random = pooled(randomBytes)
-    const exchange = openExchange({
+    const signer = { keys, authUrl, now: Date.now, random }
+    const assume = openAssume({
       store,
-      keys,
       verifyOwn: openVerifyOwn({ store, keys, authUrl, audiences: [baseUrl, authUrl], now: Date.now }),
       issuerKeys,
       authUrl,
       baseUrl,
       now: Date.now,
-      random,
       people: {
         ensureProvided() {
           throw new Error('nobody signs in here')
@@ -91,10 +91,10 @@ export async function benchExchange(): Promise<Line[]> {
       callAws,
       runMatch: () => Promise.reject(new Error('the identity has no patterns')),
     })
+    const exchange = openExchange({ ...signer, baseUrl, assume })
 
     const ours = () =>
       rateOf(() => exchange(token, { identity, identityProvider: '', audiences: [], limits: {} }))
-    const signer = { keys, authUrl, now: Date.now, random }
     const baseline = () =>
       rateOf(async () => {
         await jwtVerify(token, publicKey)

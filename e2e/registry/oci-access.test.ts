@@ -34,9 +34,10 @@ onEachStore('access to the registry', (engine) => {
     }
     assert.deepEqual(await statusOf(`Bearer ${token}`), [200, ''])
     assert.deepEqual(await statusOf(basic('_token', token)), [200, ''])
-    const refused = [401, 'Basic realm="http://stemma.test", charset="UTF-8"']
-    for (const wrong of [undefined, basic('_token', 'x'), basic('ada', token), 'Bearer x', 'Basic !'])
-      assert.deepEqual(await statusOf(wrong), refused, wrong)
+    const challenge = 'Bearer realm="http://stemma.test/v2/token",service="stemma.test"'
+    assert.deepEqual(await statusOf(), [401, challenge])
+    for (const wrong of [basic('_token', 'x'), basic('ada', token), 'Bearer x', 'Basic !'])
+      assert.deepEqual(await statusOf(wrong), [401, `${challenge},error="invalid_token"`], wrong)
   })
 
   test('to pull does not include pushes and deletes', async () => {

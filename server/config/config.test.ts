@@ -50,6 +50,7 @@ describe('settings', () => {
       organizationCreation: 'people',
       repoCreation: 'push',
       collection: { intervalMs: 3_600_000, graceMs: 86_400_000 },
+      publicRepos: false,
       tokenAlgorithm: 'RS256',
       defaultLimits: [],
       terms: [],
@@ -88,6 +89,7 @@ describe('settings', () => {
       STEMMA_ERROR_DOMAIN: 'iam.example.com',
       STEMMA_ORG_CREATION: 'nobody',
       STEMMA_REPO_CREATION: 'api',
+      STEMMA_PUBLIC_REPOS: 'on',
       STEMMA_CONTENT_DRIVER: 's3',
       STEMMA_S3_BUCKET: 'images',
       STEMMA_S3_PREFIX: 'stemma/prod',
@@ -145,6 +147,7 @@ describe('settings', () => {
       organizationCreation: 'nobody',
       repoCreation: 'api',
       collection: { intervalMs: 0, graceMs: 5_400_000 },
+      publicRepos: true,
       tokenAlgorithm: 'ES256',
       defaultLimits: [['groups', 100]],
       terms: [

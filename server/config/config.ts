@@ -48,6 +48,8 @@ export type Config = {
   repoCreation: 'push' | 'api'
   /** When content of the registry to which nothing refers is deleted. An interval of 0 means never. */
   collection: { intervalMs: number; graceMs: number }
+  /** Whether everybody can pull from repos that are public. */
+  publicRepos: boolean
   /** The default limits on the number of resources in an organization, by name. */
   defaultLimits: [name: string, limit: number][]
   /** Documents that groups can accept. */
@@ -137,6 +139,7 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
       intervalMs: read('collectionInterval', integer(0, 10_080), 0) * 60_000,
       graceMs: read('collectionGrace', integer(1, 525_600), 1440) * 60_000,
     },
+    publicRepos: read('publicRepos', oneOf('on', 'off'), 'off') === 'on',
     defaultLimits: read('defaultLimits', limits, []),
     terms: read('terms', documents, []),
     trustedIssuers: read('trustedIssuers', issuers, []),

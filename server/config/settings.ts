@@ -128,6 +128,11 @@ export const settings = {
     '1440',
     'minutes for which content of the registry is kept after the last reference to it is gone',
   ),
+  publicRepos: setting(
+    'STEMMA_PUBLIC_REPOS',
+    'off',
+    'whether everybody can pull from repos that are public, also without credentials: on or off',
+  ),
   defaultLimits: setting(
     'STEMMA_DEFAULT_LIMITS',
     '',

@@ -41,10 +41,15 @@ export function send(request: IncomingMessage, response: ServerResponse, answer:
 const hasBody = ({ headers }: IncomingMessage) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
-/** `realm` is the URL of this server. */
-export function errorAnswer(thrown: unknown, name: string, realm: string): Answer {
+/** `challenge` is the `WWW-Authenticate` header for a client that is not authenticated. */
+export function errorAnswer(
+  thrown: unknown,
+  name: string,
+  challenge: (error: StatusError) => string,
+): Answer {
   const error = asStatusError(thrown instanceof BlobError ? blobFailure(thrown) : thrown)
-  const shown = error.code === Code.PERMISSION_DENIED ? denied(name) : error
+  const isPlainDenial = error.code === Code.PERMISSION_DENIED && registryCodeOf(error) === undefined
+  const shown = isPlainDenial ? denied(name) : error
   const code = registryCodeOf(shown) ?? codes[shown.code] ?? 'UNKNOWN'
   const body = Buffer.from(JSON.stringify({ errors: [{ code, message: textOf(shown) }] }))
   return {
@@ -53,7 +58,7 @@ export function errorAnswer(thrown: unknown, name: string, realm: string): Answe
       'content-type': 'application/json',
       ...shown.headers,
       ...retryHeaders(error),
-      ...(shown.code === Code.UNAUTHENTICATED && { 'www-authenticate': challenge(realm) }),
+      ...(shown.code === Code.UNAUTHENTICATED && { 'www-authenticate': challenge(shown) }),
     },
   }
 }
@@ -64,9 +69,6 @@ export function errorAnswer(thrown: unknown, name: string, realm: string): Answe
  */
 const isRefusal = (error: StatusError) =>
   error.code === Code.FAILED_PRECONDITION && registryCodeOf(error) === undefined
-
-/** Clients answer it with the user `_token` and an access token as the password. */
-const challenge = (realm: string) => `Basic realm="${realm}", charset="UTF-8"`
 
 const codes: { readonly [code: number]: RegistryCode } = {
   [Code.UNAUTHENTICATED]: 'UNAUTHORIZED',

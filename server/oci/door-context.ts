@@ -24,7 +24,7 @@ export type RegistryDependencies = {
   /** Does not check access. */
   findRepo(name: string): MaybePromise<FoundRepo>
   blobs: BlobStore
-  /** The realm of the challenge, see answers.ts. */
+  /** The URL of this server, for challenges. */
   baseUrl: string
   /** Whether a push to a repo that does not exist creates it. */
   createsRepos: boolean

@@ -1,9 +1,7 @@
 // Manifests: pull, push and delete.
 import { createHash } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
 import { Content } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { Code } from '../aip/code.ts'
-import { cancelled } from '../aip/errors.ts'
 import { registryError } from '../aip/registry-error.ts'
 import type { Digest } from '../blobs/digest.ts'
 import { algorithmOf, hexOf } from '../blobs/digest.ts'
@@ -12,6 +10,7 @@ import { andThen } from '../wire/maybe-promise.ts'
 import { call } from './call.ts'
 import type { Answer, Exchange, RegistryDependencies } from './door-context.ts'
 import { repoForPush, repoOf } from './names.ts'
+import { readBody } from './read-body.ts'
 import { isTag } from './route.ts'
 
 /** The specification demands that 4 MB are accepted. */
@@ -49,7 +48,7 @@ export async function putManifest(
   const { request, name, query } = exchange
   const tags = 'tag' in reference ? [reference.tag] : tagsOf(query)
   const { digest, subject } = await call(deps, exchange, Content.method.putManifest, async () => {
-    const content = await readBody(request)
+    const content = await readBody(request, maxManifestBytes, 'a manifest')
     const digest = digestOf(content, reference)
     const repo = await repoForPush(deps, exchange)
     return { repo, digest, mediaType: request.headers['content-type'] ?? '', content, tags }
@@ -92,30 +91,6 @@ function digestOf(content: Uint8Array, reference: Reference): string {
     )
   return `${algorithm}:${hex}`
 }
-
-async function readBody(request: IncomingMessage): Promise<Buffer> {
-  if (Number(request.headers['content-length'] ?? 0) > maxManifestBytes) throw tooLarge()
-  const chunks: Buffer[] = []
-  let size = 0
-  try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
-      size += chunk.length
-      if (size > maxManifestBytes) throw tooLarge()
-      chunks.push(chunk)
-    }
-  } catch (error) {
-    throw size > maxManifestBytes ? error : cancelled()
-  }
-  return Buffer.concat(chunks)
-}
-
-const tooLarge = () =>
-  registryError(
-    'SIZE_INVALID',
-    Code.INVALID_ARGUMENT,
-    `a manifest may have at most ${maxManifestBytes} bytes`,
-    { http: 413 },
-  )
 
 export async function deleteManifest(
   deps: RegistryDependencies,

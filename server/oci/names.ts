@@ -34,13 +34,17 @@ function uidOf(deps: RegistryDependencies, exchange: Exchange, found: FoundRepo)
       return andThen(
         call(deps, exchange, Content.method.listVisibleGroups, () => ({ uids: found.groups })),
         ({ uids }) => {
-          throw uids.length === 0 ? denied(exchange.name) : ambiguous(exchange.name, uids)
+          if (uids.length > 0) throw ambiguous(exchange.name, uids)
+          return nowhere
         },
       )
     case 'nothing':
-      throw denied(exchange.name)
+      return nowhere
   }
 }
+
+/** A uid at which nobody has access, so that a name without a repo is refused as one that the client may not use. */
+const nowhere = '0'.repeat(40)
 
 async function createRepo(
   deps: RegistryDependencies,

@@ -10,13 +10,15 @@ import { andThen } from '../wire/maybe-promise.ts'
 import { errorAnswer, send } from './answers.ts'
 import { deleteBlob, getBlob } from './blobs.ts'
 import { call } from './call.ts'
-import { bearerOf } from './credentials.ts'
+import { basicChallenge, bearerChallenge } from './challenge.ts'
 import type { Answer, EndpointHandler, Exchange, RegistryDependencies } from './door-context.ts'
 import { deleteManifest, getManifest, putManifest } from './manifests.ts'
+import { neededAccess, noAccess } from './needed-access.ts'
 import { getReferrers } from './referrers.ts'
 import type { OciRoute } from './route.ts'
 import { routeOf } from './route.ts'
 import { getTags } from './tags.ts'
+import { getToken, postToken } from './token.ts'
 import { beginUpload, cancelUpload, finishUpload, getUpload, patchUpload } from './uploads.ts'
 
 export type RegistryHandler = (
@@ -29,23 +31,27 @@ export type RegistryHandler = (
 const callTimeoutMs = 60_000
 
 export function openRegistry(deps: RegistryDependencies): RegistryHandler {
-  return async (request, response, { path, query, address }) => {
-    let name = ''
+  const { baseUrl } = deps
+  return async (request, response, { path, query: queryText, address }) => {
+    const route = routeOf(path)
+    const name = route && 'name' in route ? route.name : ''
+    const query = new URLSearchParams(queryText)
+    let needed = noAccess
     response.setHeader('docker-distribution-api-version', 'registry/2.0')
     try {
-      const route = routeOf(path)
-      if (route && 'name' in route) name = route.name
       const answer = endpointOf(route, request.method ?? '')
+      needed = neededAccess(route, request.method ?? '', query)
       const exchange: Exchange = {
-        ...{ request, response, name, query: new URLSearchParams(query) },
+        ...{ request, response, name, query },
         envelope: {
           door: 'oci',
           requestId: String(response.getHeader('x-request-id') ?? ''),
-          authorization: bearerOf(request.headers.authorization),
+          authorization: request.headers.authorization,
           address,
           timeout: callTimeoutMs,
           ifMatch: undefined,
           idempotencyKey: undefined,
+          repo: needed.repo,
         },
       }
       const result = await answer(deps, exchange)
@@ -53,7 +59,13 @@ export function openRegistry(deps: RegistryDependencies): RegistryHandler {
     } catch (error) {
       if (isUnreported(error)) deps.onError(error)
       if (response.headersSent) response.destroy()
-      else send(request, response, errorAnswer(error, name, deps.baseUrl))
+      else {
+        const challenge = (refusal: StatusError) =>
+          route?.kind === 'token'
+            ? basicChallenge(baseUrl)
+            : bearerChallenge(baseUrl, needed.scopes, refusal, request.headers.authorization !== undefined)
+        send(request, response, errorAnswer(error, name, challenge))
+      }
     }
   }
 }
@@ -80,6 +92,8 @@ function answersOf(route: Exclude<OciRoute, { kind: 'invalid' }>): Record<string
       return { GET: getBase }
     case 'catalog':
       return {}
+    case 'token':
+      return { GET: getToken, POST: postToken }
     case 'tags':
       return { GET: getTags }
     case 'manifest':

@@ -10,6 +10,8 @@ test('a path names an endpoint by its end, whatever the name contains', () => {
     '/v2': { kind: 'base' },
     '/v2/': { kind: 'base' },
     '/v2/_catalog': { kind: 'catalog' },
+    '/v2/token': { kind: 'token' },
+    '/v2/token/tags/list': { kind: 'tags', name: 'token' },
     '/v2/acme/tags/list': { kind: 'tags', name: 'acme' },
     '/v2/acme/web/manifests/latest': { kind: 'manifest', name: 'acme/web', reference: { tag: 'latest' } },
     [`/v2/acme/manifests/${sha512}`]: { kind: 'manifest', name: 'acme', reference: { digest: sha512 } },

@@ -6,6 +6,7 @@ import { parseDigest } from '../blobs/digest.ts'
 export type OciRoute =
   | { kind: 'base' }
   | { kind: 'catalog' }
+  | { kind: 'token' }
   | { kind: 'tags'; name: string }
   | { kind: 'manifest'; name: string; reference: { tag: string } | { digest: Digest } }
   | { kind: 'blob'; name: string; digest: Digest }
@@ -16,6 +17,8 @@ export type OciRoute =
   | { kind: 'invalid'; part: 'name' | 'digest' | 'reference' }
 
 const ociPrefix = '/v2/'
+/** Not the path of a repo: those are followed by the word of an endpoint. */
+export const tokenPath = '/v2/token'
 
 export const isOciPath = (path: string): boolean => path.startsWith(ociPrefix) || path === '/v2'
 
@@ -36,6 +39,7 @@ export const isRepoName = (name: string): boolean =>
 export function routeOf(path: string): OciRoute | undefined {
   if (path === '/v2' || path === ociPrefix) return { kind: 'base' }
   if (path === '/v2/_catalog') return { kind: 'catalog' }
+  if (path === tokenPath) return { kind: 'token' }
   if (!path.startsWith(ociPrefix)) return undefined
   const segments = path.slice(ociPrefix.length).split('/')
   const [last = ''] = segments.slice(-1)

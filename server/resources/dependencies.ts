@@ -61,6 +61,8 @@ export type WriteContext = Pick<Dependencies, 'now' | 'random'> & { access: Writ
 export type Settings = {
   /** Who may create organizations over the API. */
   organizationCreation: 'people' | 'anyone' | 'nobody'
+  /** Whether everybody may pull from repos that are public. */
+  publicRepos: boolean
   issuerRule: IssuerRule
   /** The issuer of this server's own tokens. */
   authUrl: string

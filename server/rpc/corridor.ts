@@ -10,6 +10,7 @@ import type { Meter } from '../limits/rate/meter.ts'
 import type { Demand } from '../policy/admit.ts'
 import type { ParseGrants } from '../policy/grants.ts'
 import type { Caller } from '../wire/caller.ts'
+import { anonymous } from '../wire/caller.ts'
 import type { Corridor, Envelope } from '../wire/envelope.ts'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
 import { andThen, recover } from '../wire/maybe-promise.ts'
@@ -21,8 +22,14 @@ import { demandOf } from './demand.ts'
 import type { Report } from './report.ts'
 import type { UnsentBudget } from './unsent-budget.ts'
 
+/** The registry needs more of the envelope than the header. */
+export type AuthenticateCall = (
+  authorization: string | undefined,
+  envelope: Envelope,
+) => ReturnType<Authenticate>
+
 export type CorridorOptions = {
-  authenticate: Authenticate
+  authenticate: AuthenticateCall
   report: Report
   deadlines: Deadlines
   /** Shared by all calls, since it has a cache. */
@@ -67,12 +74,14 @@ export function openCorridor({
 
     function authenticateCaller(): MaybePromise<Caller> {
       networkMeter = limits.arrive(costClass, envelope.address, started)
-      return isOpen ? anonymous : authenticate(envelope.authorization)
+      return isOpen ? anonymous : authenticate(envelope.authorization, envelope)
     }
 
     function read(authenticated: Caller): MaybePromise<Reply> {
       caller = authenticated
-      if (!isOpen) callerMeter = limits.enter(costClass, caller.identity, networkMeter, started)
+      // Callers without a name are limited by their network.
+      if (!isOpen && caller.identity !== '')
+        callerMeter = limits.enter(costClass, caller.identity, networkMeter, started)
       return andThen(readRequest(), run)
     }
 
@@ -152,9 +161,6 @@ async function* countedParts(
     reportEnd(error)
   }
 }
-
-/** The caller of a method that needs no access token. */
-export const anonymous: Caller = { identity: '', issuedAt: 0 }
 
 const formOf = { rest: 'json', grpc: 'bytes', oci: 'bytes' } as const
 

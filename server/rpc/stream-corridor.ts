@@ -3,11 +3,12 @@ import type { StatusError } from '../aip/errors.ts'
 import { asStatusError, deadlineExceeded, TooExpensive, tooManyRequests } from '../aip/errors.ts'
 import type { Meter } from '../limits/rate/meter.ts'
 import type { Caller } from '../wire/caller.ts'
+import { anonymous } from '../wire/caller.ts'
 import type { StreamCorridor } from '../wire/envelope.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Call, Endpoint, StreamHandler } from './call.ts'
 import type { CorridorOptions } from './corridor.ts'
-import { anonymous, callOf, renderFor } from './corridor.ts'
+import { callOf, renderFor } from './corridor.ts'
 import { demandOf } from './demand.ts'
 
 /** Each stream keeps a page of rows in memory while its client reads, so the number of streams is limited. */
@@ -40,7 +41,7 @@ export function openStreamCorridor({
       const costClass = limits.classOf(endpoint.method)
       const networkMeter = limits.arrive(costClass, envelope.address, started)
       const isOpen = endpoint.method.access?.open ?? false
-      caller = isOpen ? anonymous : await authenticate(envelope.authorization)
+      caller = isOpen ? anonymous : await authenticate(envelope.authorization, envelope)
       if (!isOpen) callerMeter = limits.enter(costClass, caller.identity, networkMeter, started)
       const request = await readRequest()
       const demand = demandOf(endpoint.method, request, caller, { parseGrants, now, defaultLimits })

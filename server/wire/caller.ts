@@ -9,6 +9,9 @@ export type Caller = {
   limits?: TokenLimits
 }
 
+/** The caller of a method that needs no access token, and of a request to the registry without credentials. */
+export const anonymous: Caller = { identity: '', issuedAt: 0 }
+
 /** The sign-in of a person. If a token is exchanged for another one, the new token has the same sign-in. */
 export type SignIn = {
   /** The uid of the identity that signed in. */

@@ -2,6 +2,7 @@
 import type { Message } from '@bufbuild/protobuf'
 import type { MaybePromise } from './maybe-promise.ts'
 import type { Reply } from './reply.ts'
+import type { RepoNeed } from './repo-access.ts'
 
 /** Everything that a door knows about a call before it reads the request message. */
 export type Envelope = {
@@ -16,6 +17,8 @@ export type Envelope = {
   ifMatch: string | undefined
   /** The `Idempotency-Key` header. */
   idempotencyKey: string | undefined
+  /** At the registry: the repo that the request names, and what it does there. */
+  repo?: RepoNeed | undefined
 }
 
 /** Answers one call. It authenticates the caller before it calls `readRequest`. */

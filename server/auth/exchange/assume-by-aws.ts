@@ -25,10 +25,11 @@ export async function assumeByAws(
   })
   if (!(await matcher.matchesAws(identity, caller)))
     throw refused(`${caller.arn} does not match ${uid}`, faultOfArn(identity.relationship.value, caller))
+  const expires = Math.floor(now() / 1000) + tokenLifetimeSeconds
   return {
     ...{ identity: uid, email: undefined, limits: {}, signIn: undefined },
     act: { iss: 'https://sts.amazonaws.com', sub: caller.arn, aud: authUrl },
-    expires: Math.floor(now() / 1000) + tokenLifetimeSeconds,
+    ...{ expires, credentialExpires: expires },
   }
 }
 

@@ -58,6 +58,7 @@ export async function assumeByProvider(
     ...assumed,
     act: actOf(claims),
     expires: Math.floor(now() / 1000) + tokenLifetimeSeconds,
+    credentialExpires: Number(claims.exp),
   }
 }
 
@@ -83,7 +84,7 @@ function* signInThroughOne(
   { people, now }: AssumeDependencies,
   candidates: readonly ProvidedPerson[],
   issuedAt: number,
-): Work<Omit<AssumedIdentity, 'act' | 'expires'> | undefined> {
+): Work<Omit<AssumedIdentity, 'act' | 'expires' | 'credentialExpires'> | undefined> {
   const provided = yield* chooseProvider(people, yield* registeredAmong(candidates), {
     issuedAt,
     time: now(),

@@ -4,7 +4,7 @@ import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.
 import { userUid } from '../../aip/uid.ts'
 import type { Claims } from '../../claims/match.ts'
 import { throwUnverifiable } from '../foreign-tokens/unverifiable.ts'
-import { issuedAtOf, verifyByDiscovery, verifyForeign } from '../foreign-tokens/verify.ts'
+import { issuedAtOf, maxPullTokenAge, verifyByDiscovery, verifyForeign } from '../foreign-tokens/verify.ts'
 import { newSignIn } from '../sign-outs.ts'
 import { tokenLifetimeSeconds } from '../tokens/mint.ts'
 import { signInOf } from '../tokens/sign-in-claim.ts'
@@ -18,7 +18,7 @@ import type { PresentedToken } from './credential.ts'
 export async function assumeByToken(
   deps: AssumeDependencies,
   { token, claims: unverified }: PresentedToken,
-  { identity: requested, identityProvider }: RequestedIdentity,
+  { identity: requested, identityProvider, mayBePullToken = false }: RequestedIdentity,
 ): Promise<AssumedIdentity> {
   const { authUrl, store, matcher, now } = deps
   const isSignedByUs = unverified.iss === authUrl
@@ -32,8 +32,9 @@ export async function assumeByToken(
   // Checked before any request is sent, so that a stranger's token cannot make us call a host of their choice.
   if (!isSelf && !(await matcher.acceptsIssuer(identity, unverified.iss)))
     throw refused(`${identity.uid} does not accept tokens of ${unverified.iss.slice(0, 200)}`)
-  const claims = await verify(deps, token, identity, unverified)
+  const claims = await verify(deps, token, identity, unverified, mayBePullToken)
   if (!isSelf) await requireMatch(deps, identity, claims)
+  const credentialExpires = Math.min(Number(claims.exp), keyExpiryOf(identity))
   const inAnHour = Math.floor(now() / 1000) + tokenLifetimeSeconds
   return {
     ...{ identity: identity.uid, email: identity.email, act: actOf(claims) },
@@ -41,6 +42,7 @@ export async function assumeByToken(
     signIn: isSignedByUs ? signInOf(claims) : await newSignIn(store, identity.uid, now(), issuedAtOf(claims)),
     // Exchanging our own tokens again and again must not extend them.
     expires: isSignedByUs ? Math.min(inAnHour, Number(claims.exp ?? 0)) : inAnHour,
+    credentialExpires,
   }
 }
 
@@ -52,6 +54,7 @@ async function verify(
   token: string,
   { relationship, uid }: Identity,
   { iss, sub }: Claims,
+  mayBePullToken: boolean,
 ): Promise<Claims> {
   // Checked before static keys: the owner of an identity's keys must not be able to sign tokens in our name.
   if (iss === authUrl) return verifyOwn(token)
@@ -61,7 +64,16 @@ async function verify(
   const keys = staticKeys.read(text)
   // The token is not verified, but names the issuer and the subject of the identity, as its owner can.
   if (!keys) throw refused(`${uid} has no usable keys`, sub === subject ? noUsableKeys : undefined)
-  return verifyForeign(token, iss, keys, now()).catch(throwUnverifiable)
+  return verifyForeign(token, iss, keys, now(), mayBePullToken ? maxPullTokenAge : undefined).catch(
+    throwUnverifiable,
+  )
+}
+
+/** When the static keys of an identity expire, in seconds since 1970. */
+function keyExpiryOf({ relationship }: Identity): number {
+  if (relationship.case !== 'staticKeys') return Number.POSITIVE_INFINITY
+  const { expirationTime } = relationship.value
+  return expirationTime ? Math.floor(timestampMs(expirationTime) / 1000) : 0
 }
 
 const noUsableKeys =

@@ -35,6 +35,11 @@ export type RequestedIdentity = {
   identity: string
   /** The uid of the identity provider whose client the token is for; empty for any. */
   identityProvider: string
+  /**
+   * Whether the credential may be a pull token: a token for static keys that is valid as long as the keys are. Other
+   * tokens must not be older than a day.
+   */
+  mayBePullToken?: boolean
 }
 
 /** An identity that the caller may assume. */
@@ -52,6 +57,8 @@ export type AssumedIdentity = {
   signIn: SignIn | undefined
   /** When the new token expires, in seconds since 1970. */
   expires: number
+  /** When the credential that was presented expires, in seconds since 1970. */
+  credentialExpires: number
 }
 
 /**

@@ -8,7 +8,9 @@ import { throwUnverifiable } from './unverifiable.ts'
 
 /** Tolerated difference between the issuer's clock and ours, in seconds. */
 const clockTolerance = 60
-const maxTokenAge = '24h'
+const defaultMaxAge = '24h'
+/** Static keys expire after 365 days. */
+export const maxPullTokenAge = '366d'
 
 /** Asymmetric algorithms only: never `none`, and no shared secrets (RFC 8725, 3.1). */
 const algorithms = [
@@ -22,6 +24,7 @@ export async function verifyForeign(
   issuer: string,
   keys: JWTVerifyGetKey,
   now: number,
+  maxTokenAge = defaultMaxAge,
 ): Promise<Claims> {
   const { payload } = await jwtVerify(token, keys, {
     ...{ issuer, algorithms, clockTolerance, maxTokenAge },

@@ -29,29 +29,55 @@ export type NewToken = {
   expires?: number
 }
 
-export async function mintToken(
+export function mintToken(
+  deps: MintDependencies,
+  { identity, audience, act, email, limits, signIn, expires }: NewToken,
+): Promise<string> {
+  const claims = {
+    ...(act && { act }),
+    ...(email && { email, email_verified: true }),
+    ...callerClaims({ signIn, limits }),
+  }
+  return signToken(deps, { type: tokenType, audience, subject: identity, expires, claims })
+}
+
+/** The claims with the sign-in and the limits of a caller. */
+export const callerClaims = ({
+  signIn,
+  limits: { scopes, capabilities } = {},
+}: {
+  signIn?: SignIn | undefined
+  limits?: TokenLimits | undefined
+}): Record<string, unknown> => ({
+  ...(signIn && signInClaim(signIn)),
+  ...(scopes && { scopes }),
+  ...(capabilities && { cap: capabilities }),
+})
+
+type SignedToken = {
+  /** The `typ` of its header. */
+  type: string
+  audience: string | string[]
+  subject?: string
+  /** In seconds since 1970; by default an hour from now. */
+  expires?: number | undefined
+  claims: Record<string, unknown>
+}
+
+export function signToken(
   { keys, authUrl, now, random }: MintDependencies,
-  { identity, audience, act, email, limits = {}, signIn, expires }: NewToken,
+  { type, audience, subject, expires, claims }: SignedToken,
 ): Promise<string> {
   const { kid, algorithm, privateKey } = keys.signing()
   const issued = Math.floor(now() / 1000)
-  const { scopes, capabilities } = limits
-  const claims = {
-    client_id: 'stemmad',
-    ...(act && { act }),
-    ...(email && { email, email_verified: true }),
-    ...(signIn && signInClaim(signIn)),
-    ...(scopes && { scopes }),
-    ...(capabilities && { cap: capabilities }),
-  }
-  return new SignJWT(claims)
-    .setProtectedHeader({ alg: algorithm, typ: tokenType, kid })
+  const token = new SignJWT({ client_id: 'stemmad', ...claims })
+    .setProtectedHeader({ alg: algorithm, typ: type, kid })
     .setIssuer(authUrl)
     .setAudience(audience)
-    .setSubject(identity)
     .setIssuedAt(issued)
     .setNotBefore(issued)
     .setExpirationTime(expires ?? issued + tokenLifetimeSeconds)
     .setJti(random(16).toString('base64url'))
-    .sign(privateKey)
+  if (subject !== undefined) token.setSubject(subject)
+  return token.sign(privateKey)
 }

@@ -8,7 +8,7 @@ import type {
 } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { BlobSchema, MountBlobResponseSchema } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { isUid } from '../../../aip/uid.ts'
-import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
+import { admitToWrite } from '../../../policy/admit.ts'
 import { grantedRegions, holds } from '../../../policy/grants.ts'
 import { readGrants } from '../../../policy/read-grants.ts'
 import type { Call } from '../../../rpc/call.ts'
@@ -20,6 +20,7 @@ import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { emptyReply } from '../../reply.ts'
 import { hasManifest, oldestUse } from '../blob-use.ts'
+import { admitToPull } from './admit-to-pull.ts'
 import { linkBlob, lockBlob, readBlobSize, unlinkBlob } from './blob-rows.ts'
 import { noBlob, usedBlob } from './content-errors.ts'
 import { lockRepo, throwMissing } from './require-repo.ts'
@@ -27,7 +28,7 @@ import { lockRepo, throwMissing } from './require-repo.ts'
 export const blobMethods = ({ store, now, settings }: Dependencies) => ({
   getBlob: (call: Call<GetBlobRequest>) =>
     store.read(function* () {
-      yield* admitToRead(call.demand)
+      yield* admitToPull(settings, call.demand)
       const { repo, digest } = call.request
       const size = yield* readBlobSize(repo, digest, oldestUse(now(), settings.contentGraceMs))
       if (size === undefined) return yield* throwMissing(repo, noBlob(digest))

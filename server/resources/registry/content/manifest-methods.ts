@@ -12,7 +12,7 @@ import {
   ListTagNamesResponseSchema,
   ManifestSchema,
 } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
-import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
+import { admitToWrite } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
@@ -25,6 +25,7 @@ import { emptyReply } from '../../reply.ts'
 import { patternsIn, requireMutable, requireNoImmutableTagOf } from '../immutable-tags.ts'
 import { releaseBlobs } from '../release-content.ts'
 import { tags } from '../tags/table.ts'
+import { admitToPull } from './admit-to-pull.ts'
 import { noManifest } from './content-errors.ts'
 import { removeManifest } from './manifest-rows.ts'
 import { putManifest } from './put-manifest.ts'
@@ -34,19 +35,19 @@ import { requireRepo, throwMissing } from './require-repo.ts'
 export const manifestMethods = (deps: Dependencies) => ({
   getManifest: (call: Call<GetManifestRequest>) =>
     deps.store.read(function* () {
-      yield* admitToRead(call.demand)
+      yield* admitToPull(deps.settings, call.demand)
       return yield* readManifestReply(call.request)
     }),
 
   listTagNames: (call: Call<ListTagNamesRequest>) =>
     deps.store.read(function* () {
-      yield* admitToRead(call.demand)
+      yield* admitToPull(deps.settings, call.demand)
       return yield* tagNamesReply(call.request)
     }),
 
   listReferrers: (call: Call<ListReferrersRequest>) =>
     deps.store.read(function* () {
-      yield* admitToRead(call.demand)
+      yield* admitToPull(deps.settings, call.demand)
       return yield* referrersReply(call.request)
     }),
 

@@ -1,0 +1,159 @@
+// Pulls from public repos, which need no credentials.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import { digestOf, imageOf, ociClient } from './oci-client.ts'
+import { basic, challengeOf, getToken, withChallenge } from './token-client.ts'
+
+async function publish(platform: Platform, name: string): Promise<string> {
+  const headers = { authorization: `Bearer ${platform.owner.token}`, 'content-type': 'application/json' }
+  const listed = await fetch(`${platform.url}/registry/v2beta1/repos?name=${name}`, { headers })
+  const { repos } = (await listed.json()) as { repos: { uid: string }[] }
+  const uid = repos[0]?.uid ?? ''
+  const body = JSON.stringify({ public: true })
+  const updated = await fetch(`${platform.url}/registry/v2beta1/repos/${uid}`, {
+    method: 'PATCH',
+    headers,
+    body,
+  })
+  assert.equal(updated.status, 200)
+  return uid
+}
+
+const digest = digestOf(imageOf('layer'))
+const pulls = [
+  'manifests/latest',
+  `manifests/${digest}`,
+  `blobs/${digestOf('layer')}`,
+  'tags/list',
+  `referrers/${digest}`,
+]
+
+onEachStore('public repos', (engine) => {
+  describe('on a server that allows them', () => {
+    let platform: Platform
+    let url: string
+    let uid: string
+    before(async () => {
+      platform = await startPlatform(engine, ['--public-repos', 'on'])
+      url = platform.url
+      const owner = ociClient(url, platform.owner.token)
+      for (const name of ['acme/open', 'acme/closed']) await owner.pushImage(name, 'latest', 'layer')
+      uid = await publish(platform, 'open')
+    })
+    after(() => platform.stop())
+
+    test('can be pulled from by everybody, with and without a token', async () => {
+      const { token } = await platform.addOrganization('stranger')
+      for (const path of pulls) {
+        assert.equal((await fetch(`${url}/v2/acme/open/${path}`)).status, 200, path)
+        assert.equal((await fetch(`${url}/v2/${uid}/${path}`, { method: 'HEAD' })).status, 200, path)
+        await ociClient(url, token).expect(200, 'GET', `/v2/acme/open/${path}`)
+      }
+      const { status, body } = await getToken(url, [
+        'repository:acme/open:pull,push repository:acme/closed:*',
+      ])
+      assert.deepEqual([status, body.scope], [200, 'repository:acme/open:pull'])
+      const anonymous = ociClient(url, body.token)
+      await anonymous.expect(200, 'GET', '/v2/')
+      await anonymous.expect(200, 'GET', '/v2/acme/open/manifests/latest')
+      assert.equal(await anonymous.errorOf('GET', '/v2/acme/open/manifests/none'), '404 MANIFEST_UNKNOWN')
+      const asked = await getToken(url, ['repository:acme/open:*'], basic('_token', token))
+      assert.equal(asked.body.scope, 'repository:acme/open:pull')
+    })
+
+    test('allow pulls and nothing else', async () => {
+      const { token } = await platform.addOrganization('other')
+      const { body } = await getToken(url, ['repository:acme/open:*'])
+      const requests: [method: string, path: string][] = [
+        ['PUT', 'manifests/latest'],
+        ['POST', 'blobs/uploads/'],
+        ['POST', `blobs/uploads/?mount=${digestOf('layer')}&from=acme/open`],
+        ['GET', 'blobs/uploads/1'],
+        ['DELETE', 'manifests/latest'],
+        ['DELETE', `blobs/${digestOf('layer')}`],
+      ]
+      for (const [method, path] of requests) {
+        for (const headers of [{}, { authorization: `Bearer ${body.token}` }])
+          assert.equal((await fetch(`${url}/v2/acme/open/${path}`, { method, headers })).status, 401, path)
+        assert.equal(await ociClient(url, token).errorOf(method, `/v2/acme/open/${path}`), '403 DENIED', path)
+      }
+      // Others may pull the layer, but have no access to the repo from which it could be mounted.
+      const mount = `/v2/other/web/blobs/uploads/?mount=${digestOf('layer')}&from=acme/open`
+      await ociClient(url, token).expect(202, 'POST', mount)
+      const lists = ['/registry/v2beta1/repos', `/registry/v2beta1/repos/${uid}`, '/registry/v2beta1/tags']
+      for (const path of lists)
+        for (const headers of [{}, { authorization: `Bearer ${body.token}` }])
+          assert.equal((await fetch(`${url}${path}`, { headers })).status, 401, path)
+      assert.equal((await fetch(`${url}/v2/`)).status, 401, 'clients must learn where they get tokens')
+    })
+
+    test('do not show which other repos exist', async () => {
+      await platform.addOrganization('twin')
+      await platform.addOrganization('twin')
+      const { body } = await getToken(url, [])
+      const answersOf = async (name: string) => {
+        const answers = []
+        for (const headers of [{}, { authorization: `Bearer ${body.token}` }])
+          for (const path of pulls) {
+            const response = await fetch(`${url}/v2/${name}/${path}`, { headers })
+            const { error = '' } = challengeOf(response)
+            answers.push([path, response.status, error, (await response.text()).replaceAll(name, '')])
+          }
+        return answers
+      }
+      const expected = await answersOf('acme/closed')
+      assert.deepEqual(new Set(expected.map(([, status]) => status)), new Set([401]))
+      const names = ['acme/none', 'acme/open/x', 'acme', 'nobody/web', 'twin/web', '0'.repeat(40), `${uid}/1`]
+      for (const name of names) assert.deepEqual(await answersOf(name), expected, name)
+    })
+
+    test('stop being public with the next request', async () => {
+      const owner = ociClient(url, platform.owner.token)
+      await owner.pushImage('acme/brief', 'latest', 'layer')
+      const brief = await publish(platform, 'brief')
+      const { body } = await getToken(url, ['repository:acme/brief:pull'])
+      const anonymous = ociClient(url, body.token)
+      await anonymous.expect(200, 'GET', '/v2/acme/brief/manifests/latest')
+      const headers = { authorization: `Bearer ${platform.owner.token}`, 'content-type': 'application/json' }
+      const init = { method: 'PATCH', headers, body: JSON.stringify({ public: false }) }
+      assert.equal((await fetch(`${url}/registry/v2beta1/repos/${brief}`, init)).status, 200)
+      const refused = await anonymous.expect(401, 'GET', '/v2/acme/brief/manifests/latest')
+      assert.equal(challengeOf(refused).error, 'insufficient_scope')
+    })
+  })
+
+  test('without credentials have the rate limits of their address', async () => {
+    const limited = await startPlatform(engine, ['--public-repos', 'on', '--rate-read', 'address=5'])
+    try {
+      const owner = ociClient(limited.url, limited.owner.token)
+      await owner.pushImage('acme/open', 'latest', 'layer')
+      await publish(limited, 'open')
+      const path = `${limited.url}/v2/acme/open/manifests/latest`
+      const statuses = await Promise.all(Array.from({ length: 100 }, async () => (await fetch(path)).status))
+      assert.deepEqual([...new Set(statuses)].sort(), [200, 429])
+    } finally {
+      await limited.stop()
+    }
+  })
+
+  test('are not public on a server that does not allow them', async () => {
+    const platform = await startPlatform(engine)
+    try {
+      const { url } = platform
+      await ociClient(url, platform.owner.token).pushImage('acme/open', 'latest', 'layer')
+      await publish(platform, 'open')
+      const { token } = await platform.addOrganization('stranger')
+      for (const path of pulls) {
+        assert.equal((await fetch(`${url}/v2/acme/open/${path}`)).status, 401)
+        assert.equal(await ociClient(url, token).errorOf('GET', `/v2/acme/open/${path}`), '403 DENIED')
+      }
+      assert.equal((await getToken(url, ['repository:acme/open:pull'])).status, 401)
+      assert.equal((await withChallenge(url, 'GET', '/v2/acme/open/tags/list')).status, 401)
+    } finally {
+      await platform.stop()
+    }
+  })
+})

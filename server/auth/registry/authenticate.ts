@@ -1,0 +1,99 @@
+// Authenticates a request to the registry. Accepted credentials: a token of the registry, an access token as a bearer
+// token or as the password of `_token`, and the uid of an identity with a token that the identity accepts.
+import { Code } from '../../aip/code.ts'
+import { constant, StatusError, unauthenticated } from '../../aip/errors.ts'
+import { registryError } from '../../aip/registry-error.ts'
+import type { Caller } from '../../wire/caller.ts'
+import { anonymous } from '../../wire/caller.ts'
+import type { Envelope } from '../../wire/envelope.ts'
+import type { MaybePromise } from '../../wire/maybe-promise.ts'
+import type { RepoNeed } from '../../wire/repo-access.ts'
+import type { KeyRing } from '../keys/key-ring.ts'
+import { tokenType, typeOf } from '../tokens/token-type.ts'
+import type { VerifiedHeaders } from '../tokens/verified-headers.ts'
+import { bearerOf, callerOf, expiryOf, openVerifiedHeaders } from '../tokens/verified-headers.ts'
+import { readBasic, tokenUser } from './basic-credentials.ts'
+import type { IdentityPasswords } from './identity-passwords.ts'
+import type { KnownCaller } from './known-caller.ts'
+import type { RegistryToken } from './registry-token.ts'
+import { registryTokenType } from './registry-token.ts'
+
+/** Access tokens for the API and, named by its host, for the registry alone. */
+export const openAccessTokens = (
+  keys: KeyRing,
+  { authUrl, baseUrl }: { authUrl: string; baseUrl: string },
+  now: () => number,
+): VerifiedHeaders<KnownCaller> =>
+  openVerifiedHeaders(
+    keys,
+    {
+      parties: { issuer: authUrl, audience: [baseUrl, new URL(baseUrl).host] },
+      ...{ type: tokenType, requiredClaims: ['sub', 'exp', 'iat'] },
+      read: (payload) => ({ caller: callerOf(payload), expires: expiryOf(payload) }),
+      wrongAudience: (text) => registryError('DENIED', Code.PERMISSION_DENIED, text),
+    },
+    now,
+  )
+
+export type RegistryCredentials = {
+  accessTokens: VerifiedHeaders<KnownCaller>
+  passwords: IdentityPasswords
+}
+
+/** The caller of credentials that are not tokens of the registry. */
+export function verifyCredentials(
+  { accessTokens, passwords }: RegistryCredentials,
+  authorization: string,
+  address: string,
+): MaybePromise<KnownCaller> {
+  const basic = readBasic(authorization)
+  const bearer = basic?.user === tokenUser ? `Bearer ${basic.password}` : authorization
+  if (!basic || basic.user === tokenUser) return accessTokens.find(bearer) ?? accessTokens.verify(bearer)
+  return passwords.find(basic) ?? passwords.verify(basic, address)
+}
+
+export type RegistryAuthenticatorOptions = RegistryCredentials & {
+  registryTokens: VerifiedHeaders<RegistryToken>
+  /** Whether requests without credentials may pull. The repo must be public as well. */
+  allowsAnonymous: boolean
+}
+
+/** Synchronous if the header was verified before. */
+export function openRegistryAuthenticator(options: RegistryAuthenticatorOptions) {
+  const { accessTokens, registryTokens, allowsAnonymous } = options
+
+  async function verify(authorization: string, { repo, address }: Envelope): Promise<Caller> {
+    if (readBasic(authorization) || typeOf(bearerOf(authorization)) !== registryTokenType)
+      return (await verifyCredentials(options, authorization, address)).caller
+    return within(await registryTokens.verify(authorization), repo)
+  }
+
+  return (authorization: string | undefined, envelope: Envelope): MaybePromise<Caller> => {
+    if (authorization === undefined) {
+      if (allowsAnonymous && envelope.repo?.action === 'pull') return anonymous
+      throw missingCredentials
+    }
+    const token = registryTokens.find(authorization)
+    if (token) return within(token, envelope.repo)
+    return accessTokens.find(authorization)?.caller ?? verify(authorization, envelope)
+  }
+}
+
+/** A request that names no repo needs no particular access. */
+function within({ caller, access }: RegistryToken, repo: RepoNeed | undefined): Caller {
+  const isCovered = ({ name, action }: RepoNeed) =>
+    access.some((allowed) => allowed.name === name && allowed.actions.includes(action))
+  if (repo === undefined || isCovered(repo)) return caller
+  throw insufficientScope
+}
+
+const missingCredentials = constant(
+  unauthenticated('this request needs credentials; sign in to the registry'),
+)
+
+/** The same whether the caller may not do this with the repo, did not ask for it, or the repo does not exist. */
+const insufficientScope = constant(
+  new StatusError(Code.UNAUTHENTICATED, 'the token does not allow this request', {
+    headers: { 'www-authenticate': 'error="insufficient_scope"' },
+  }),
+)

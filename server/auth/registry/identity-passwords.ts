@@ -1,0 +1,81 @@
+// The uid of an identity as the user name, and a token that the identity accepts as the password, such as the token of
+// a CI job or a pull token. The identity is assumed by the code of the token exchange, with its limits.
+import { Code } from '../../aip/code.ts'
+import { StatusError, unauthenticated } from '../../aip/errors.ts'
+import { isUid } from '../../aip/uid.ts'
+import { BoundedMap } from '../../bounded-map.ts'
+import { digestOf } from '../../crypto/digest.ts'
+import type { Assume } from '../exchange/assume.ts'
+import type { AssumedIdentity } from '../exchange/assumed-identity.ts'
+import { readCredential } from '../exchange/credential.ts'
+import { throttledExchange } from '../exchange/failed-exchanges.ts'
+import type { Throttle } from '../throttle.ts'
+import type { BasicCredentials } from './basic-credentials.ts'
+import type { KnownCaller } from './known-caller.ts'
+
+const maxCached = 10_000
+/** For this long, in milliseconds, a password that was accepted is not verified again. */
+const cacheMs = 300_000
+
+export type IdentityPasswords = {
+  /** The cached result for credentials that were accepted before. */
+  find(credentials: BasicCredentials): KnownCaller | undefined
+  /** Fails with the same error whether the identity does not exist or does not accept the password. */
+  verify(credentials: BasicCredentials, address: string): Promise<KnownCaller>
+}
+
+export function openIdentityPasswords({
+  assume,
+  throttle,
+  now,
+}: {
+  assume: Assume
+  throttle: Throttle
+  now(): number
+}): IdentityPasswords {
+  const accepted = new BoundedMap<string, KnownCaller>(maxCached)
+  const keyOf = ({ user, password }: BasicCredentials) => digestOf(`${user}\n${password}`)
+
+  async function assumeBy({ user: identity, password }: BasicCredentials): Promise<KnownCaller> {
+    if (!isUid(identity)) throw unauthenticated('the user name is not a uid')
+    const requested = { identity, identityProvider: '', mayBePullToken: true }
+    const assumed = await assume(readCredential(password), requested)
+    const [time, expires] = [now(), expiryOf(assumed, now())]
+    // The exchange tolerates clocks that differ. The credentials must not be extended by that.
+    if (expires <= time) throw unauthenticated('the password has expired')
+    return { caller: callerOf(assumed, time), expires }
+  }
+
+  return {
+    find(credentials) {
+      const known = accepted.get(keyOf(credentials))
+      return known && known.expires > now() ? known : undefined
+    },
+    async verify(credentials, address) {
+      const { user: identity, password: bearer } = credentials
+      const run = () => assumeBy(credentials).catch(hideReason)
+      const known = await throttledExchange(throttle, { address, bearer, identity }, run)
+      accepted.set(keyOf(credentials), known)
+      return known
+    },
+  }
+}
+
+const expiryOf = ({ expires, credentialExpires }: AssumedIdentity, now: number) =>
+  Math.min(now + cacheMs, expires * 1000, credentialExpires * 1000)
+
+const callerOf = ({ identity, signIn, limits }: AssumedIdentity, now: number): KnownCaller['caller'] => ({
+  ...{ identity, issuedAt: Math.floor(now / 1000) },
+  ...(signIn && { signIn }),
+  ...(Object.keys(limits).length > 0 && { limits }),
+})
+
+/** The cause is for the log. */
+const wrongCredentials = (cause: Error) =>
+  unauthenticated('the user name or the password is wrong', 'error="invalid_token"', cause)
+
+const hidden = new Set<Code>([Code.UNAUTHENTICATED, Code.PERMISSION_DENIED])
+
+function hideReason(error: unknown): never {
+  throw error instanceof StatusError && hidden.has(error.code) ? wrongCredentials(error) : error
+}
