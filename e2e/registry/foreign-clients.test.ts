@@ -1,0 +1,110 @@
+// crane, regctl and skopeo, unchanged, against our registry. Each is tested where it is installed.
+import assert from 'node:assert/strict'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startSignInPlatform } from '../sign-in/sign-in.ts'
+import { foreignClient, missing } from './foreign-client.ts'
+import type { OciClient } from './oci-client.ts'
+import { digestOf, ociClient } from './oci-client.ts'
+import type { Layout } from './oci-layout.ts'
+import { writeLayout } from './oci-layout.ts'
+
+describe('registry clients', () => {
+  let platform: Platform
+  let folder: string
+  let layout: Layout
+  let host: string
+  let owner: OciClient
+  before(async () => {
+    platform = await startSignInPlatform('sqlite')
+    host = new URL(platform.url).host
+    owner = ociClient(platform.url, platform.owner.token)
+    folder = await mkdtemp(join(tmpdir(), 'stemma-foreign-'))
+    layout = await writeLayout(join(folder, 'layout'))
+  })
+  after(async () => {
+    await platform.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const tagsOf = async (name: string) =>
+    ((await (await owner.expect(200, 'GET', `/v2/${name}/tags/list`)).json()) as { tags: string[] }).tags
+
+  test('crane pushes, pulls, copies, lists and deletes', { skip: missing('crane') }, async () => {
+    const { run } = await foreignClient('crane', join(folder, 'crane'))
+    const image = `${host}/acme/crane`
+    await assert.rejects(run(['digest', `${image}:v1`]), /UNAUTHORIZED|DENIED/)
+    await run(['auth', 'login', host, '-u', '_token', '--password-stdin'], platform.owner.token)
+    await run(['push', layout.folder, `${image}:v1`])
+    assert.equal(await run(['digest', `${image}:v1`]), layout.index)
+    assert.equal(await run(['digest', '--platform', 'linux/arm64', `${image}:v1`]), layout.images[1])
+    await run(['validate', '--remote', `${image}:v1`])
+    await run(['pull', '--format', 'oci', `${image}:v1`, 'pulled'])
+    assert.equal((await readdir(join(folder, 'crane/pulled/blobs/sha256'))).length, 8)
+    await run(['copy', `${image}:v1`, `${host}/acme/copied:v1`])
+    await run(['tag', `${image}:v1`, 'v2'])
+    assert.deepEqual((await run(['ls', image])).split('\n'), ['v1', 'v2'])
+    await run(['delete', `${image}:v2`])
+    assert.deepEqual(await tagsOf('acme/crane'), ['v1'])
+    await run(['delete', `${host}/acme/copied@${layout.index}`])
+    assert.deepEqual(await tagsOf('acme/copied'), [])
+    await assert.rejects(run(['manifest', `${host}/acme/missing:v1`]), /NAME_UNKNOWN|DENIED/)
+  })
+
+  test('regctl also attaches artifacts, and copies them with their image', {
+    skip: missing('regctl'),
+  }, async () => {
+    const { run } = await foreignClient('regctl', join(folder, 'regctl'))
+    const image = `${host}/acme/regctl`
+    await run(['registry', 'set', host, '--tls', 'disabled', '--skip-check'])
+    await run(['registry', 'login', host, '-u', '_token', '--pass-stdin'], platform.owner.token)
+    await run(['image', 'copy', `ocidir://${layout.folder}:v1`, `${image}:v1`])
+    assert.equal(await run(['manifest', 'head', `${image}:v1`]), layout.index)
+    assert.equal(await run(['image', 'digest', '--platform', 'linux/arm64', `${image}:v1`]), layout.images[1])
+    const put = ['artifact', 'put', '--artifact-type', 'application/spdx+json', '--subject', `${image}:v1`]
+    await run(put, '{}')
+    assert.match(
+      await run(['artifact', 'tree', `${image}:v1`]),
+      /Referrers:\n +- sha256:\w+: application\/spdx\+json/,
+    )
+    const ofType = (type: string) => run(['artifact', 'list', `${image}:v1`, '--filter-artifact-type', type])
+    assert.match(await ofType('application/spdx+json'), /Digest: +sha256:/)
+    assert.doesNotMatch(await ofType('application/other'), /Digest: +sha256:/)
+    await run(['image', 'copy', '--referrers', `${image}:v1`, `${host}/acme/regctl-copy:v1`])
+    assert.match(
+      await run(['artifact', 'list', `${host}/acme/regctl-copy:v1`]),
+      /ArtifactType: +application\/spdx\+json/,
+    )
+    await run(['image', 'export', `${image}:v1`, 'image.tar'])
+    await run(['image', 'mod', `${image}:v1`, '--create', 'changed', '--label', 'a=b'])
+    assert.deepEqual((await run(['tag', 'ls', image])).split('\n'), ['changed', 'v1'])
+    await run(['tag', 'delete', `${image}:changed`])
+    await run(['manifest', 'delete', '--force-tag-dereference', `${host}/acme/regctl-copy:v1`])
+    assert.deepEqual([await tagsOf('acme/regctl'), await tagsOf('acme/regctl-copy')], [['v1'], []])
+  })
+
+  test('skopeo copies to and from other forms of images', { skip: missing('skopeo') }, async () => {
+    const { run } = await foreignClient('skopeo', join(folder, 'skopeo'))
+    const image = `docker://${host}/acme/skopeo`
+    const insecure = '--tls-verify=false'
+    const copy = (...args: string[]) =>
+      run(['--insecure-policy', 'copy', '--src-tls-verify=false', '--dest-tls-verify=false', ...args])
+    await run(['login', insecure, '-u', '_token', '--password-stdin', host], platform.owner.token)
+    await copy('--all', `oci:${layout.folder}:v1`, `${image}:v1`)
+    assert.equal(digestOf(await run(['inspect', '--raw', insecure, `${image}:v1`])), layout.index)
+    await copy('--all', `${image}:v1`, `docker://${host}/acme/skopeo-copy:v1`)
+    await copy('--format', 'v2s2', '--override-arch', 'arm64', `${image}:v1`, `${image}:docker`)
+    const { Architecture } = JSON.parse(await run(['inspect', insecure, `${image}:docker`]))
+    assert.equal(Architecture, 'arm64')
+    await copy(`${image}:docker`, `dir:${join(folder, 'skopeo/dir')}`)
+    const { Tags } = JSON.parse(await run(['list-tags', insecure, image]))
+    assert.deepEqual(Tags, ['docker', 'v1'])
+    await run(['delete', insecure, `${image}:docker`])
+    assert.deepEqual(await tagsOf('acme/skopeo'), ['v1'])
+    await run(['logout', host])
+    await assert.rejects(run(['inspect', insecure, `${image}:v1`]), /unauthorized|authentication required/)
+  })
+})
