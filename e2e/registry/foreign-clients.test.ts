@@ -1,10 +1,15 @@
 // crane, regctl and skopeo, unchanged, against our registry. Each is tested where it is installed.
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
+import { openClient } from '../cli/client.ts'
+import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
+import { startIssuer } from '../sign-in/foreign-issuer.ts'
 import { startSignInPlatform } from '../sign-in/sign-in.ts'
 import { foreignClient, missing } from './foreign-client.ts'
 import type { OciClient } from './oci-client.ts'
@@ -18,8 +23,10 @@ describe('registry clients', () => {
   let layout: Layout
   let host: string
   let owner: OciClient
+  let issuer: ForeignIssuer
   before(async () => {
-    platform = await startSignInPlatform('sqlite')
+    issuer = await startIssuer('ES256')
+    platform = await startSignInPlatform('sqlite', ['--trusted-issuers', issuer.issuer])
     host = new URL(platform.url).host
     owner = ociClient(platform.url, platform.owner.token)
     folder = await mkdtemp(join(tmpdir(), 'stemma-foreign-'))
@@ -27,6 +34,7 @@ describe('registry clients', () => {
   })
   after(async () => {
     await platform.stop()
+    await issuer.close()
     await rm(folder, { recursive: true, force: true })
   })
 
@@ -106,5 +114,55 @@ describe('registry clients', () => {
     assert.deepEqual(await tagsOf('acme/skopeo'), ['v1'])
     await run(['logout', host])
     await assert.rejects(run(['inspect', insecure, `${image}:v1`]), /unauthorized|authentication required/)
+  })
+
+  /** An identity of a CI system that may push. */
+  async function addRobot(): Promise<string> {
+    const { organization, token } = platform.owner
+    const claimMatch = { issuer: issuer.issuer, subject: 'robot' }
+    const identity = { name: 'ci', claimMatch }
+    const request = { parent: organization, identity }
+    const { body } = await restDoor(platform.url).call(
+      IdentitiesService.method.createIdentity,
+      request,
+      token,
+    )
+    const uid = body?.uid as string
+    await platform.bind(uid, 'registry.push', organization)
+    return uid
+  }
+
+  test('push with the token of a CI system, and with the credential helper', {
+    skip: missing('crane'),
+  }, async () => {
+    const robot = await addRobot()
+    const image = `${host}/acme/ci:v1`
+    const idToken = () => issuer.sign({ sub: 'robot', aud: platform.url })
+    const ci = await foreignClient('crane', join(folder, 'ci'))
+    await ci.run(['auth', 'login', host, '-u', robot, '--password-stdin'], await idToken())
+    await ci.run(['push', layout.folder, image])
+    assert.equal(await ci.run(['digest', image]), layout.index)
+
+    const client = await openClient('inline')
+    try {
+      const programs = join(client.home, 'bin')
+      await mkdir(programs)
+      const launcher = join(import.meta.dirname, '../../cli/bin/docker-credential-stemma.mjs')
+      await symlink(launcher, join(programs, 'docker-credential-stemma'))
+      const login = ['auth', 'login', '--api', platform.url, '--identity', robot, '--identity-token', '-']
+      assert.equal((await client.run(login, await idToken())).code, 0)
+      const configured = await client.run(['registry', 'configure-docker'], '', { PATH: programs })
+      assert.equal(configured.code, 0, configured.stderr)
+      const env = {
+        ...{ XDG_CACHE_HOME: join(client.home, 'cache'), XDG_CONFIG_HOME: join(client.home, 'config') },
+      }
+      const docker = await foreignClient('crane', client.home, { programs, env })
+      await docker.run(['push', layout.folder, `${host}/acme/helper:v1`])
+      assert.equal(await docker.run(['digest', `${host}/acme/helper:v1`]), layout.index)
+      assert.equal((await client.run(['registry', 'logout'])).code, 0)
+      await assert.rejects(docker.run(['digest', image]), /UNAUTHORIZED|DENIED/)
+    } finally {
+      await client.remove()
+    }
   })
 })
