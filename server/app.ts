@@ -9,6 +9,7 @@ import type { Config } from './config/config.ts'
 import type { CoreOverrides } from './core.ts'
 import { openCore } from './core.ts'
 import { clientAddress, proxyTest } from './http/client-address.ts'
+import { continueIfAwaited } from './http/dispatch.ts'
 import type { DoorOptions, OnRejected } from './http/door.ts'
 import type { Doors } from './http/doors.ts'
 import { openDoors } from './http/doors.ts'
@@ -43,6 +44,8 @@ export type Overrides = CoreOverrides & {
   drainTimeoutMs?: number
   /** How many rows a list may read without the lane. */
   maxListRows?: number
+  /** At least this many bytes of an upload must arrive in each period. */
+  minimumUploadRate?: { bytes: number; periodMs: number }
   /** How often copies of the server exchange their call counts for rate limits, in milliseconds. */
   shareIntervalMs?: number
 }
@@ -124,7 +127,9 @@ async function openApp(
   const registryDoor = openRegistryDoor({
     ...{ config, store: core.store, content: core.content, endpoints: core.endpoints },
     corridor: core.registryCorridor,
+    onBody: continueIfAwaited,
     onLongBody: allowLongBody,
+    minimumRate: overrides.minimumUploadRate,
     onError: (err) => log.error({ err }, 'a request to the registry failed'),
   })
   const doors = await openDoors({

@@ -1,11 +1,12 @@
 // Composition of the registry, through which clients such as docker push and pull images.
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { DescMethod } from '@bufbuild/protobuf'
 import type { Config } from './config/config.ts'
 import type { ContentStorage } from './content-storage.ts'
 import type { Mount } from './http/dispatch.ts'
 import type { RegistryHandler } from './oci/registry.ts'
 import { isOciPath } from './oci/route.ts'
+import type { MinimumRate } from './oci/slow-body.ts'
 import { findRepo } from './resources/registry/content/find-repo.ts'
 import type { Endpoint } from './rpc/call.ts'
 import type { Store } from './store/db.ts'
@@ -17,13 +18,15 @@ export type RegistryDoorDependencies = {
   content: ContentStorage
   endpoints: readonly Endpoint[]
   corridor: Corridor<Endpoint>
+  onBody(request: IncomingMessage, response: ServerResponse): void
   onLongBody(request: IncomingMessage): void
+  minimumRate?: MinimumRate | undefined
   onError(error: unknown): void
 }
 
 /** The paths of the registry. Their handler is loaded at the first request. */
 export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
-  const { config, store, content, endpoints, corridor, onLongBody, onError } = deps
+  const { config, store, content, endpoints, corridor, onBody, onLongBody, onError } = deps
   const byMethod = new Map<DescMethod, Endpoint>(
     endpoints.map((endpoint) => [endpoint.method.desc, endpoint]),
   )
@@ -34,15 +37,22 @@ export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
   }
   let opened: Promise<RegistryHandler> | undefined
   const open = async () => {
-    const { openRegistry } = await import('./oci/registry.ts')
+    const [{ openRegistry }, { openRunningBodies }, { defaultMinimumRate }] = await Promise.all([
+      import('./oci/registry.ts'),
+      import('./oci/running-bodies.ts'),
+      import('./oci/slow-body.ts'),
+    ])
     return openRegistry({
       // The map has the endpoints of this corridor.
       ...{
         corridor: corridor as Parameters<typeof openRegistry>[0]['corridor'],
         endpointOf,
+        onBody,
         onLongBody,
         onError,
       },
+      runningBodies: openRunningBodies(config.maxUploadBodies),
+      minimumRate: deps.minimumRate ?? defaultMinimumRate,
       findRepo: (name) => store.read(() => findRepo(name)),
       blobs: await content.open(),
       ...{ baseUrl: config.baseUrl, createsRepos: config.repoCreation === 'push' },
@@ -50,6 +60,7 @@ export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
   }
   return {
     isFor: isOciPath,
+    sendsContinue: true,
     async handle(request, response, target) {
       // If the storage cannot be opened, the next request tries again.
       opened ??= open().catch((error: unknown) => {

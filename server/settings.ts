@@ -36,6 +36,7 @@ export const settingsOf = (config: Config, secret: Secret, limits: GroupLimits):
   sealSecret: (plain) => sealText(secret, providerSecretPurpose, plain),
   advisoryFormats: advisoryFormatsOf(config),
   limits,
+  maxUploads: config.maxUploads,
   terms: config.terms,
   contentGraceMs: config.collection.graceMs,
 })

@@ -52,6 +52,8 @@ describe('settings', () => {
       collection: { intervalMs: 3_600_000, graceMs: 86_400_000 },
       publicRepos: false,
       tokenAlgorithm: 'RS256',
+      maxUploads: { caller: 1000, organization: 5000 },
+      maxUploadBodies: { caller: 64, total: 512 },
       defaultLimits: [],
       terms: [],
       trustedIssuers: [],
@@ -104,6 +106,8 @@ describe('settings', () => {
       STEMMA_REGISTRY_GC_INTERVAL: '0',
       STEMMA_REGISTRY_GC_GRACE: '90',
       STEMMA_TOKEN_ALGORITHM: 'ES256',
+      STEMMA_MAX_UPLOADS: 'caller=10',
+      STEMMA_MAX_UPLOAD_BODIES: 'total=0, caller=3',
       STEMMA_DEFAULT_LIMITS: 'groups=100',
       STEMMA_TERMS: 'tou.v1=https://example.com/terms, dpa',
       STEMMA_TRUSTED_ISSUERS: 'http://dex.internal:5556/dex, https://idp.internal/',
@@ -149,6 +153,8 @@ describe('settings', () => {
       collection: { intervalMs: 0, graceMs: 5_400_000 },
       publicRepos: true,
       tokenAlgorithm: 'ES256',
+      maxUploads: { caller: 10, organization: 5000 },
+      maxUploadBodies: { caller: 3, total: 0 },
       defaultLimits: [['groups', 100]],
       terms: [
         { id: 'tou.v1', url: 'https://example.com/terms' },
@@ -431,6 +437,11 @@ describe('the values of settings', () => {
         /must be 0 or calls per second .*caller=2000,organization=10000/,
       )
     assertRejected('STEMMA_RATE_SIGN_IN', 'caller=1', /such as address=100, not "caller=1"$/)
+  })
+
+  test('STEMMA_MAX_UPLOADS and STEMMA_MAX_UPLOAD_BODIES are numbers with the names that they have', () => {
+    for (const text of ['10', 'total=1', 'caller=-1', 'caller=1000001', 'caller=1,caller=x'])
+      assertRejected('STEMMA_MAX_UPLOADS', text, /whole numbers .* caller=1000,organization=5000/)
   })
 
   test('STEMMA_DEFAULT_LIMITS are names and whole numbers', () => {

@@ -5,6 +5,7 @@ import type { Flags, FlagTypes } from './env.ts'
 import { readSettings } from './env.ts'
 import type { Rate, Reader } from './readers.ts'
 import {
+  counts,
   documents,
   hosts,
   integer,
@@ -50,6 +51,10 @@ export type Config = {
   collection: { intervalMs: number; graceMs: number }
   /** Whether everybody can pull from repos that are public. */
   publicRepos: boolean
+  /** How many uploads may have been begun and not finished; 0 for any number. */
+  maxUploads: { caller: number; organization: number }
+  /** How many uploads may arrive at a time at one worker; 0 for any number. */
+  maxUploadBodies: { caller: number; total: number }
   /** The default limits on the number of resources in an organization, by name. */
   defaultLimits: [name: string, limit: number][]
   /** Documents that groups can accept. */
@@ -140,6 +145,8 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
       graceMs: read('collectionGrace', integer(1, 525_600), 1440) * 60_000,
     },
     publicRepos: read('publicRepos', oneOf('on', 'off'), 'off') === 'on',
+    maxUploads: read('maxUploads', counts(maxUploads), maxUploads),
+    maxUploadBodies: read('maxUploadBodies', counts(maxUploadBodies), maxUploadBodies),
     defaultLimits: read('defaultLimits', limits, []),
     terms: read('terms', documents, []),
     trustedIssuers: read('trustedIssuers', issuers, []),
@@ -165,6 +172,9 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
     warnings: texts.baseUrl === '' ? warnOfLocalAudience(listenHosts, baseUrl) : [],
   }
 }
+
+const maxUploads = { caller: 1000, organization: 5000 }
+const maxUploadBodies = { caller: 64, total: 512 }
 
 const secretKeyRequired =
   'STEMMA_SECRET_KEY (--secret-key) is required with DATABASE_URL: at least 32 random characters, the same for every copy'

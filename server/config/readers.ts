@@ -183,6 +183,28 @@ export function rate(defaultText: string): Reader<Rate> {
   return (text) => (text === '0' ? withoutLimits : set(defaults, text))
 }
 
+const maxCount = 1_000_000
+
+/** Reads numbers such as `caller=10,total=100`. Those that the text does not name keep their default. */
+export function counts<Name extends string>(
+  defaults: Readonly<Record<Name, number>>,
+): Reader<Record<Name, number>> {
+  return (text) => {
+    const values: Record<Name, number> = { ...defaults }
+    for (const item of listOf(text)) {
+      const [, name = '', digits] = /^([a-z]+)=(\d{1,7})$/.exec(item) ?? []
+      if (!Object.hasOwn(defaults, name) || !(Number(digits) <= maxCount))
+        throw new Error(
+          `must be whole numbers up to ${maxCount}, such as ${Object.entries(defaults)
+            .map(([key, value]) => `${key}=${value}`)
+            .join(',')}, not ${quote(text)}`,
+        )
+      values[name as Name] = Number(digits) // one of the names in `defaults`
+    }
+    return values
+  }
+}
+
 /** Every service is registered under each prefix, so the number of prefixes is limited. */
 const maxPrefixes = 10
 

@@ -133,6 +133,16 @@ export const settings = {
     'off',
     'whether everybody can pull from repos that are public, also without credentials: on or off',
   ),
+  maxUploads: setting(
+    'STEMMA_MAX_UPLOADS',
+    'caller=1000,organization=5000',
+    'how many uploads of blobs one caller, and all callers in an organization, may have begun and not finished; 0 for any number',
+  ),
+  maxUploadBodies: setting(
+    'STEMMA_MAX_UPLOAD_BODIES',
+    'caller=64,total=512',
+    'how many uploads of one caller, and of all callers, may arrive at a time at a worker; each takes up to 1 MiB of memory; 0 for any number',
+  ),
   defaultLimits: setting(
     'STEMMA_DEFAULT_LIMITS',
     '',

@@ -16,6 +16,8 @@ type Handle = (request: IncomingMessage, response: ServerResponse) => unknown
 /** A part of the server that has its own paths and writes its own responses. */
 export type Mount = {
   isFor(path: string): boolean
+  /** Whether it sends 100 Continue itself, for instance when the client is authenticated. */
+  sendsContinue?: boolean
   handle(
     request: IncomingMessage,
     response: ServerResponse,
@@ -45,12 +47,18 @@ export function dispatch(options: DispatchOptions): Handle {
     const encodingFault = contentEncodingFault(request)
     if (encodingFault) return rest(request, response, encodingFault)
     prepareResponse(request, response, options)
+    if (!mount.sendsContinue) continueIfAwaited(request, response)
     const address = addressOf(request.socket.remoteAddress, forwardedFor(request.headers))
     return mount.handle(request, response, { ...target, address }).catch(() => response.destroy())
   }
 }
 
-/** Sets the headers that REST responses have too, and sends 100 Continue to a client that waits for it. */
+/** Sends 100 Continue to a client that waits for it. */
+export function continueIfAwaited(request: IncomingMessage, response: ServerResponse): void {
+  if (awaitsContinue(request)) sendContinue(request, response)
+}
+
+/** Sets the headers that REST responses have too. */
 function prepareResponse(
   request: IncomingMessage,
   response: ServerResponse,
@@ -59,5 +67,4 @@ function prepareResponse(
   const headers = securityHeaders(isHttps)
   for (let at = 0; at < headers.length; at += 2) response.setHeader(headers[at] ?? '', headers[at + 1] ?? '')
   response.setHeader('x-request-id', requestIds.of(request.headers))
-  if (awaitsContinue(request)) sendContinue(request, response)
 }

@@ -5,6 +5,8 @@ import type { Method } from '@stemma/api/method.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import type { Corridor, Envelope } from '../wire/envelope.ts'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
+import type { RunningBodies } from './running-bodies.ts'
+import type { MinimumRate } from './slow-body.ts'
 
 type Endpoint = { method: Method }
 
@@ -30,8 +32,12 @@ export type RegistryDependencies = {
   createsRepos: boolean
   /** Called for failures that the corridor does not report: of the storage, and mistakes of this room. */
   onError(error: unknown): void
+  /** Called before a body is read. The client may wait for it (100 Continue). */
+  onBody(request: IncomingMessage, response: ServerResponse): void
   /** Called before the body of an upload is read, which may take longer than other requests. */
   onLongBody(request: IncomingMessage): void
+  runningBodies: RunningBodies
+  minimumRate: MinimumRate
 }
 
 /** One request and its response. `name` is the name of the repo as the client wrote it; empty if it named none. */

@@ -48,7 +48,7 @@ export async function putManifest(
   const { request, name, query } = exchange
   const tags = 'tag' in reference ? [reference.tag] : tagsOf(query)
   const { digest, subject } = await call(deps, exchange, Content.method.putManifest, async () => {
-    const content = await readBody(request, maxManifestBytes, 'a manifest')
+    const content = await readBody(deps, exchange, maxManifestBytes, 'a manifest')
     const digest = digestOf(content, reference)
     const repo = await repoForPush(deps, exchange)
     return { repo, digest, mediaType: request.headers['content-type'] ?? '', content, tags }

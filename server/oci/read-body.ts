@@ -1,16 +1,22 @@
 // Reads a body of limited size into memory.
-import type { IncomingMessage } from 'node:http'
 import { Code } from '../aip/code.ts'
 import { cancelled } from '../aip/errors.ts'
 import { registryError } from '../aip/registry-error.ts'
+import type { Exchange, RegistryDependencies } from './door-context.ts'
 
 /** `what` names the content in errors, such as `a manifest`. */
-export async function readBody(request: IncomingMessage, maxBytes: number, what: string): Promise<Buffer> {
+export async function readBody(
+  { onBody }: RegistryDependencies,
+  { request, response }: Exchange,
+  maxBytes: number,
+  what: string,
+): Promise<Buffer> {
   const tooLarge = () =>
     registryError('SIZE_INVALID', Code.INVALID_ARGUMENT, `${what} may have at most ${maxBytes} bytes`, {
       http: 413,
     })
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge()
+  onBody(request, response)
   const chunks: Buffer[] = []
   let size = 0
   try {

@@ -4,13 +4,15 @@ import { Content } from '@stemma/api/gen/platform/registry/content/content_pb.ts
 import { Code } from '../aip/code.ts'
 import { registryError } from '../aip/registry-error.ts'
 import { BlobError, tooLarge } from '../blobs/blob-error.ts'
-import type { Upload } from '../blobs/blob-store.ts'
+import type { AppendOptions, Upload } from '../blobs/blob-store.ts'
 import type { Digest } from '../blobs/digest.ts'
 import { andThen } from '../wire/maybe-promise.ts'
 import { chunkRange, uploadedRange } from './byte-range.ts'
 import { call } from './call.ts'
 import type { Exchange, RegistryDependencies } from './door-context.ts'
 import { repoOf } from './names.ts'
+import type { MinimumRate } from './slow-body.ts'
+import { watchBody } from './slow-body.ts'
 import { keepLease } from './upload-lease.ts'
 
 /** The largest blob. Layers of images are far smaller. */
@@ -20,6 +22,8 @@ const maxBlobBytes = 10 * 2 ** 30
 export type HeldUpload = {
   readonly repo: string
   readonly lease: string
+  /** The uid of the caller. */
+  readonly identity: string
   upload: Upload
   /** False when the upload is saved or has ended. */
   isHeld: boolean
@@ -33,13 +37,13 @@ export async function openUpload(
   digest = '',
 ): Promise<HeldUpload> {
   let repo = ''
-  const { size, state, lease } = await call(deps, exchange, Content.method.openUpload, () =>
+  const { size, state, lease, identity } = await call(deps, exchange, Content.method.openUpload, () =>
     andThen(repoOf(deps, exchange), (uid) => {
       repo = uid
       return { repo, id, digest }
     }),
   )
-  return { repo, lease, upload: { id, size: Number(size), state }, isHeld: true }
+  return { repo, lease, identity, upload: { id, size: Number(size), state }, isHeld: true }
 }
 
 /** Lets `use` work on the upload. If it fails, what has arrived is stored, and the next request can use the upload. */
@@ -94,15 +98,46 @@ export async function receiveBody(
   // Refused before the body is read; `append` enforces the limit for bodies of unknown length.
   if (upload.size + Number(request.headers['content-length'] ?? 0) > maxBlobBytes)
     throw tooLarge(maxBlobBytes)
+  const end = deps.runningBodies.start(held.identity)
+  try {
+    await append(deps, exchange, held, { offset, maxBytes: maxBlobBytes, signal })
+  } finally {
+    end()
+  }
+}
+
+async function append(
+  deps: RegistryDependencies,
+  exchange: Exchange,
+  held: HeldUpload,
+  options: AppendOptions & { signal: AbortSignal },
+): Promise<void> {
+  const { request, response } = exchange
+  const { upload } = held
+  const watch = watchBody(request, deps.minimumRate)
   deps.onLongBody(request)
-  const options = { offset, maxBytes: maxBlobBytes, signal }
-  const appended = await deps.blobs.append(upload, request, options).catch(async (error: unknown) => {
+  deps.onBody(request, response)
+  try {
+    const signal = AbortSignal.any([options.signal, watch.signal])
+    const { upload: after, failure } = await deps.blobs.append(upload, request, { ...options, signal })
+    held.upload = after
+    if (failure) throw watch.signal.aborted ? slowBody(after, deps.minimumRate) : failure
+  } catch (error) {
     if (!(error instanceof BlobError) || error.code !== 'offset-mismatch') throw error
     throw outOfOrder(exchange, { ...upload, size: await deps.blobs.uploadSize(upload) })
-  })
-  held.upload = appended.upload
-  if (appended.failure) throw appended.failure
+  } finally {
+    watch.stop()
+  }
 }
+
+/** The status is one that clients answer by trying again. */
+const slowBody = ({ size }: Upload, { bytes, periodMs }: MinimumRate) =>
+  registryError(
+    'BLOB_UPLOAD_INVALID',
+    Code.DEADLINE_EXCEEDED,
+    `fewer than ${bytes} bytes arrived in ${periodMs / 1000} seconds; the upload has ${size} bytes, and can be continued`,
+    { http: 408 },
+  )
 
 /** The position of the first byte of a chunk; undefined for a body that is appended wherever the upload ends. */
 function offsetOf(exchange: Exchange, upload: Upload): number | undefined {

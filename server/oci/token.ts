@@ -1,6 +1,5 @@
 // The token endpoint, where clients get a token for some actions in some repos. With GET, credentials are in the
 // Authorization header; with POST, in a form (the Docker Registry token and OAuth 2 specifications).
-import type { IncomingMessage } from 'node:http'
 import type { IssuedToken } from '@stemma/api/gen/platform/registry/content/token_pb.ts'
 import { RegistryTokens } from '@stemma/api/gen/platform/registry/content/token_pb.ts'
 import { Code } from '../aip/code.ts'
@@ -18,7 +17,7 @@ export const getToken: EndpointHandler = (deps, exchange) =>
   issue(deps, exchange, exchange.query.getAll('scope'), '')
 
 export const postToken: EndpointHandler = async (deps, exchange) => {
-  const form = await readForm(exchange.request)
+  const form = await readForm(deps, exchange)
   const scopes = form.getAll('scope')
   switch (form.get('grant_type')) {
     case 'password': {
@@ -65,11 +64,11 @@ const bodyOf = ({ token, expiresIn, issueTime, access, refreshToken }: IssuedTok
   ...(refreshToken !== '' && { refresh_token: refreshToken }),
 })
 
-async function readForm(request: IncomingMessage): Promise<URLSearchParams> {
-  const [type = ''] = (request.headers['content-type'] ?? '').split(';')
+async function readForm(deps: RegistryDependencies, exchange: Exchange): Promise<URLSearchParams> {
+  const [type = ''] = (exchange.request.headers['content-type'] ?? '').split(';')
   if (type.trim().toLowerCase() !== 'application/x-www-form-urlencoded')
     throw invalid('the body must be a form: application/x-www-form-urlencoded')
-  return new URLSearchParams((await readBody(request, maxFormBytes, 'the form')).toString())
+  return new URLSearchParams((await readBody(deps, exchange, maxFormBytes, 'the form')).toString())
 }
 
 function required(form: URLSearchParams, name: string): string {

@@ -61,13 +61,13 @@ async function newUpload(
 ): Promise<HeldUpload> {
   const open = digest !== ''
   let repo = ''
-  const { id, lease } = await call(deps, exchange, Content.method.beginUpload, () =>
+  const { id, lease, identity } = await call(deps, exchange, Content.method.beginUpload, () =>
     andThen(repoForPush(deps, exchange), (uid) => {
       repo = uid
       return { repo, digest, open }
     }),
   )
-  return { repo, lease, upload: await deps.blobs.begin(id, algorithm), isHeld: open }
+  return { repo, lease, identity, upload: await deps.blobs.begin(id, algorithm), isHeld: open }
 }
 
 export async function getUpload(deps: RegistryDependencies, exchange: Exchange, id: string): Promise<Answer> {

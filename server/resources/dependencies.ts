@@ -72,6 +72,8 @@ export type Settings = {
   sealSecret(plain: string): string
   advisoryFormats: AdvisoryFormats
   limits: GroupLimits
+  /** How many uploads of blobs may be begun and not finished; 0 for any number. */
+  maxUploads: { caller: number; organization: number }
   terms: readonly TermsDocument[]
   /** How long content of the registry to which nothing refers is kept, in milliseconds. */
   contentGraceMs: number

@@ -24,6 +24,16 @@ export const busyUpload = () =>
     { headers: { 'retry-after': String(busySeconds) } },
   )
 
+const manyUploadsSeconds = 60
+
+export const manyUploads = (owner: string, count: number) =>
+  registryError(
+    'TOOMANYREQUESTS',
+    Code.RESOURCE_EXHAUSTED,
+    `${owner} ${count} unfinished uploads, and no more can be begun; finish or cancel them, or wait until they expire`,
+    { headers: { 'retry-after': String(manyUploadsSeconds) } },
+  )
+
 export const invalidManifest = (text: string) =>
   registryError('MANIFEST_INVALID', Code.INVALID_ARGUMENT, text)
 

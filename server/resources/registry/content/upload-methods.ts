@@ -19,22 +19,31 @@ import { emptyReply } from '../../reply.ts'
 import { addBlob, linkBlob, protectBlob } from './blob-rows.ts'
 import { lockRepo } from './require-repo.ts'
 import type { StoredUpload } from './upload-rows.ts'
-import { leaseMs, leaseUpload, readUpload, removeUpload, saveUpload } from './upload-rows.ts'
+import {
+  leaseMs,
+  leaseUpload,
+  readUpload,
+  removeUpload,
+  requireFewUploads,
+  saveUpload,
+} from './upload-rows.ts'
 
-export function uploadMethods({ store, now, random }: Dependencies) {
+export function uploadMethods({ store, now, random, settings }: Dependencies) {
   const newLease = () => random(16).toString('hex')
   return {
     beginUpload: (call: Call<BeginUploadRequest>) =>
       store.write(function* () {
         const access = yield* admitToWrite(call.demand)
         const { digest } = call.request
+        const { identity } = access.caller
         const repo = yield* lockRepo(call.request.repo)
+        yield* requireFewUploads(repo, identity, settings.maxUploads)
         const [id, time] = [random(16).toString('hex'), now()]
         const [lease, until] = call.request.open ? [newLease(), time + leaseMs] : [null, null]
         yield sql`insert into uploads (id, repo, identity, size, state, create_time, update_time, lease, lease_until)
-        values (${id}, ${repo}, ${access.caller.identity}, 0, '', ${time}, ${time}, ${lease}, ${until})`
+        values (${id}, ${repo}, ${identity}, 0, '', ${time}, ${time}, ${lease}, ${until})`
         if (digest !== '') yield* protectBlob(access, id, digest, time)
-        return uploadReply({ id, size: 0, state: '', lease: lease ?? '' })
+        return uploadReply({ id, size: 0, state: '', lease: lease ?? '', identity })
       }, call.deadline),
 
     getUpload: (call: Call<GetUploadRequest>) =>
@@ -50,7 +59,7 @@ export function uploadMethods({ store, now, random }: Dependencies) {
         const time = now()
         const upload = yield* leaseUpload(access, { repo, id, now: time }, newLease())
         if (digest !== '') yield* protectBlob(access, id, digest, time)
-        return uploadReply(upload)
+        return uploadReply({ ...upload, identity: access.caller.identity })
       }, call.deadline),
 
     saveUpload: (call: Call<SaveUploadRequest>) =>
@@ -84,5 +93,5 @@ export function uploadMethods({ store, now, random }: Dependencies) {
   }
 }
 
-const uploadReply = ({ id, size, state, lease }: StoredUpload) =>
-  messageReply(UploadSchema, create(UploadSchema, { id, size: BigInt(size), state, lease }))
+const uploadReply = ({ size, ...upload }: StoredUpload) =>
+  messageReply(UploadSchema, create(UploadSchema, { ...upload, size: BigInt(size) }))

@@ -4,12 +4,19 @@ import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
-import { busyUpload, noUpload } from './content-errors.ts'
+import { busyUpload, manyUploads, noUpload } from './content-errors.ts'
 
 /** How long an upload is left to a request that has not extended its lease, in milliseconds. */
 export const leaseMs = 60_000
 
-export type StoredUpload = { id: string; size: number; state: string; lease: string }
+export type StoredUpload = {
+  id: string
+  size: number
+  state: string
+  lease: string
+  /** The caller that has the lease. */
+  identity?: string
+}
 
 /** The upload that a request names, and the time. */
 export type UploadUse = { repo: string; id: string; now: number }
@@ -59,4 +66,28 @@ export function* removeUpload(_access: WriteAccess, { repo, id, now }: UploadUse
 function* throwLost(repo: string, id: string): Work<never> {
   yield* readUpload(repo, id)
   throw busyUpload()
+}
+
+/** How many uploads may be begun and not finished; 0 for any number. */
+export type MaxUploads = { caller: number; organization: number }
+
+/** For a server without a limit for organizations. */
+const maxCounted = 100_000
+
+/**
+ * Throws if the caller or the organization of the repo has too many unfinished uploads. Uploads that begin at the same
+ * time do not see each other, so the number can be exceeded by as many as run at a time.
+ */
+export function* requireFewUploads(repo: string, identity: string, max: MaxUploads): Work<void> {
+  if (max.caller === 0 && max.organization === 0) return
+  const organization = repo.split('/', 1)[0] ?? ''
+  // More rows need not be counted: the limit of the organization is reached.
+  const counted = max.organization || maxCounted
+  const row =
+    yield* first(sql`select count(*), coalesce(sum(case when identity = ${identity} then 1 else 0 end), 0)
+    from (select identity from uploads where repo > ${`${organization}/`} and repo < ${`${organization}0`}
+      limit ${counted}) open_uploads`)
+  const [all = 0, own = 0] = (row ?? []).map(Number)
+  if (max.caller > 0 && own >= max.caller) throw manyUploads('you have', own)
+  if (max.organization > 0 && all >= max.organization) throw manyUploads('the organization has', all)
 }

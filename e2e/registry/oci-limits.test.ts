@@ -1,0 +1,114 @@
+// Limits of the registry: open uploads, running uploads, slow bodies, and bodies that are sent in vain.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { sql } from '../../server/store/sql.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { rawClient } from '../../server/testing/raw-http.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import type { OciClient } from './oci-client.ts'
+import { digestOf, ociClient } from './oci-client.ts'
+
+onEachStore('limits of the registry', (engine) => {
+  let platform: Platform
+  let client: OciClient
+  const minimumUploadRate = { bytes: 100, periodMs: 60_000 }
+  before(async () => {
+    const limits = ['--max-uploads', 'caller=20,organization=30', '--max-upload-bodies', 'caller=2,total=3']
+    platform = await startPlatform(engine, limits, { minimumUploadRate })
+    client = ociClient(platform.url, platform.owner.token)
+  })
+  after(() => platform.stop())
+
+  const cancelAll = () =>
+    platform.store.write(function* () {
+      yield sql`delete from uploads`
+    })
+
+  /** Sends a request of which the body, if any, is sent separately. */
+  async function sendHead(method: string, path: string, headers: string[], token = platform.owner.token) {
+    const raw = await rawClient(platform.app.port)
+    const lines = [`${method} ${path} HTTP/1.1`, 'host: x', `authorization: Bearer ${token}`, ...headers]
+    raw.send(`${lines.join('\r\n')}\r\n\r\n`)
+    return raw
+  }
+  const isHeld = async (location: string) => {
+    const rows = await platform.store.query(
+      sql`select lease from uploads where id = ${location.split('/').at(-1) ?? ''}`,
+    )
+    return rows[0]?.[0] !== null
+  }
+
+  test('a caller that begins uploads and finishes none is refused, and cannot use up those of others', async () => {
+    for (let count = 0; count < 20; count++) await client.begin('acme/web')
+    const response = await client.send('POST', '/v2/acme/web/blobs/uploads/')
+    assert.deepEqual([response.status, response.headers.get('retry-after')], [429, '60'])
+    assert.match(await response.text(), /TOOMANYREQUESTS.*you have 20 unfinished uploads/)
+    const other = await platform.addIdentity(platform.owner.organization, 'owner')
+    const otherClient = ociClient(platform.url, other.token)
+    for (let count = 0; count < 10; count++) await otherClient.begin('acme/web')
+    assert.equal(await otherClient.errorOf('POST', '/v2/acme/web/blobs/uploads/'), '429 TOOMANYREQUESTS')
+    await cancelAll()
+    await client.pushBlob('acme/web', 'room again')
+  })
+
+  test('a body that stalls is ended, and what has arrived is kept', async () => {
+    const location = await client.begin('acme/web')
+    minimumUploadRate.periodMs = 50
+    const raw = await sendHead('PATCH', location, ['content-length: 1000'])
+    raw.send('x'.repeat(30))
+    const { status, body } = await raw.response()
+    minimumUploadRate.periodMs = 60_000
+    assert.equal(status, 408)
+    assert.match(String(body), /BLOB_UPLOAD_INVALID.*fewer than 100 bytes arrived.*the upload has 30 bytes/)
+    raw.close()
+    const rest = { body: 'y'.repeat(970), headers: { 'content-range': '30-999' } }
+    await client.expect(202, 'PATCH', location, rest)
+    const content = 'x'.repeat(30) + 'y'.repeat(970)
+    await client.expect(201, 'PUT', `${location}?digest=${digestOf(content)}`)
+  })
+
+  test('a caller with too many running uploads is refused before the body is sent', async () => {
+    const locations = [await client.begin('acme/web'), await client.begin('acme/web')]
+    const running = await Promise.all(
+      locations.map((location) => sendHead('PATCH', location, ['transfer-encoding: chunked'])),
+    )
+    for (const location of locations) while (!(await isHeld(location))) await nextTurn()
+    const third = await client.begin('acme/web')
+    const refused = await sendHead('PATCH', third, ['content-length: 5', 'expect: 100-continue'])
+    const { status, headers } = await refused.response()
+    assert.deepEqual([status, headers.get('retry-after')], [429, '5'])
+    refused.close()
+    for (const raw of running) raw.send('0\r\n\r\n')
+    for (const raw of running) {
+      assert.equal((await raw.response()).status, 202)
+      raw.close()
+    }
+    await client.expect(202, 'PATCH', third, { body: 'third' })
+  })
+
+  test('a client that waits for 100 Continue gets it only when it may send the body', async () => {
+    const location = await client.begin('acme/web')
+    const expecting = ['content-length: 8', 'expect: 100-continue']
+    const stranger = await platform.addOrganization('umbrella')
+    for (const [token, status] of [
+      ['not-a-token', 401],
+      [stranger.token, 403],
+    ] as const) {
+      for (const [method, path] of [
+        ['PATCH', location],
+        ['POST', `/v2/acme/web/blobs/uploads/?digest=${digestOf('accepted')}`],
+      ] as const) {
+        const raw = await sendHead(method, path, expecting, token)
+        assert.equal((await raw.response()).status, status)
+        raw.close()
+      }
+    }
+    const raw = await sendHead('PUT', `${location}?digest=${digestOf('accepted')}`, expecting)
+    assert.equal((await raw.response()).status, 100)
+    raw.send('accepted')
+    assert.equal((await raw.response()).status, 201)
+    raw.close()
+  })
+})
