@@ -13,6 +13,7 @@ import { benchLane } from './cases/lane.ts'
 import { benchList } from './cases/list.ts'
 import { benchPages } from './cases/pages.ts'
 import { benchPostgres } from './cases/postgres.ts'
+import { benchRegistry } from './cases/registry.ts'
 import { benchStart } from './cases/start.ts'
 import { benchWorkers } from './cases/workers.ts'
 import { pinning } from './load/cores.ts'
@@ -34,6 +35,7 @@ const benches: Record<string, Bench> = {
   postgres: benchPostgres,
   workers: benchWorkers,
   lane: benchLane,
+  registry: benchRegistry,
 }
 
 const chosen = process.argv.slice(2)

@@ -31,8 +31,13 @@ export const requestOf = (path: string, authorization: string) =>
 
 const headersSetByNode = new Set(['date', 'connection', 'keep-alive'])
 
-async function responseOf(port: number, path: string, authorization: string): Promise<FixedResponse> {
-  const request = get({ port, path, host: '127.0.0.1', agent: false, headers: { authorization } })
+export async function responseOf(
+  port: number,
+  path: string,
+  authorization: string,
+  method = 'GET',
+): Promise<FixedResponse> {
+  const request = get({ method, port, path, host: '127.0.0.1', agent: false, headers: { authorization } })
   const [response] = (await once(request, 'response')) as [IncomingMessage]
   const body = await text(response)
   if (response.statusCode !== 200) throw new Error(`${path} returned ${body}`)

@@ -27,11 +27,13 @@ async function open({ port }: Load): Promise<Socket> {
 async function probe(load: Load): Promise<number> {
   const socket = await open(load)
   socket.write(load.request)
+  const hasBody = !load.request.startsWith('HEAD ')
   let received = ''
   for await (const chunk of socket.setEncoding('latin1')) {
     received += chunk
     const headLength = received.indexOf('\r\n\r\n') + 4
-    const length = headLength + Number(/^content-length: (\d+)\r$/im.exec(received)?.[1])
+    const bodyLength = hasBody ? Number(/^content-length: (\d+)\r$/im.exec(received)?.[1]) : 0
+    const length = headLength + bodyLength
     if (headLength > 3 && received.length >= length) break
   }
   socket.destroy()
