@@ -19,6 +19,7 @@ export const mayImport: Record<string, string[]> = {
   'server/resource-list': ['*'],
   'server/provisioning': ['*'],
   'server/registry-door': ['*'],
+  'server/registry-collection': ['*'],
   'server/content-storage': ['*'],
   'server/limit-sharing': ['*'],
   'server/services': ['*'],
@@ -80,6 +81,7 @@ export const restrictedFiles: Record<string, string[]> = {
   'server/policy/system-access.ts': [
     'server/authentication',
     'server/commands',
+    'server/registry-collection',
     'server/storage',
     'e2e',
     'bench',

@@ -23,6 +23,7 @@ import { openStreams } from './http/streams.ts'
 import { shareLimits } from './limit-sharing.ts'
 import type { Log } from './log.ts'
 import { referencePaths } from './reference/reference.ts'
+import { collectionGauges, openCollector } from './registry-collection.ts'
 import { openRegistryDoor } from './registry-door.ts'
 import type { Endpoint } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
@@ -107,7 +108,11 @@ async function openApp(
   const { corridorOptions, authenticate, refusals, keys, secret, now, random } = core
   const offered = core.endpoints.filter(({ method }) => !method.isInternal)
   role.onOpen(core)
-  const registry = openRegistry(() => role.readSeries(core.series))
+  const { collectionCounts: counts } = role.shared
+  const registry = openRegistry(
+    () => role.readSeries(core.series),
+    () => collectionGauges(counts),
+  )
   const streams = openStreams(openStreamCorridor(corridorOptions), systemNow)
 
   let draining = false
@@ -142,6 +147,9 @@ async function openApp(
   })
   const sharing = shareLimits({ config, store, log, core, role, intervalMs: overrides.shareIntervalMs })
   const onKeyError = (err: unknown) => log.warn({ err }, 'the signing keys could not be read or rotated')
+  const collector = role.isFirst
+    ? openCollector({ config, store, content: core.content, log, now, clock: core.clock, counts })
+    : undefined
   const stopTasks = [
     maintainKeys({ store, secret, tokenAlgorithm: config.tokenAlgorithm, now, random }, keys, onKeyError),
     sweepExpiredStates(store, now, log),
@@ -157,6 +165,7 @@ async function openApp(
       draining = true
       doors.setServing(false)
       if (!isUrgent) await pause(config.drainDelayMs)
+      await collector?.stop()
       await closeDoors(doors, drainTimeoutMs, async () => {
         streams.abortAll()
         await Promise.all([core.close(), role.close()])

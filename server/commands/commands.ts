@@ -17,6 +17,7 @@ const commands: Record<string, () => Promise<Command>> = {
   backup: async () => (await import('./backup.ts')).backup,
   restore: async () => (await import('./restore.ts')).restore,
   migrate: async () => (await import('./migrate.ts')).migrate,
+  gc: async () => (await import('./gc.ts')).gc,
   check: async () => (await import('./check.ts')).check,
 }
 

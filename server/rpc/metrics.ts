@@ -50,32 +50,41 @@ export function mergeSeries(all: readonly Series[]): Series[] {
 
 type ReadSeries = () => MaybePromise<readonly Series[]>
 
+/** A metric with one value. */
+export type Gauge = { name: string; type: 'counter' | 'gauge'; help: string; value: number }
+
 /** Writes metrics in the text format of Prometheus. */
 export type MetricsRegistry = { contentType: string; metrics(): Promise<string> }
 
 /**
- * `readSeries` is called each time metrics are requested. prom-client is loaded by the first request: with the packages
+ * `readSeries` and `readGauges` are called each time metrics are requested. prom-client is loaded by the first request: with the packages
  * it imports, it is 90 modules, which took 25 ms of every start.
  */
-export function openRegistry(readSeries: ReadSeries): MetricsRegistry {
+export function openRegistry(readSeries: ReadSeries, readGauges: () => Gauge[] = () => []): MetricsRegistry {
   let registry: Promise<Registry> | undefined
   return {
     contentType: 'text/plain; version=0.0.4; charset=utf-8',
     async metrics() {
-      registry ??= loadRegistry(readSeries)
+      registry ??= loadRegistry(readSeries, readGauges)
       return (await registry).metrics()
     },
   }
 }
 
-async function loadRegistry(readSeries: ReadSeries): Promise<Registry> {
+async function loadRegistry(readSeries: ReadSeries, readGauges: () => Gauge[]): Promise<Registry> {
   const { Registry } = await import('prom-client')
   const registry = new Registry()
-  const register = (name: string, type: string, help: string, valuesOf: (series: Series) => object[]) => {
-    const get = async () => ({ name, type, help, values: (await readSeries()).flatMap(valuesOf) })
+  const registerValues = (name: string, type: string, help: string, read: () => MaybePromise<object[]>) => {
+    const get = async () => ({ name, type, help, values: await read() })
     // A registry uses only these properties of a metric.
     registry.registerMetric({ name, get } as unknown as Metric)
   }
+  const register = (name: string, type: string, help: string, valuesOf: (series: Series) => object[]) =>
+    registerValues(name, type, help, async () => (await readSeries()).flatMap(valuesOf))
+  for (const { name, type, help } of readGauges())
+    registerValues(name, type, help, () =>
+      readGauges().flatMap((gauge) => (gauge.name === name ? { labels: {}, value: gauge.value } : [])),
+    )
   register('stemma_calls_total', 'counter', 'Calls by method, door and resulting code', countsOf)
   register(durationName, 'histogram', 'How long calls took', durationsOf)
   return registry

@@ -1,11 +1,14 @@
 // Memory and names that all threads of a server share.
 import { randomUUID } from 'node:crypto'
+import type { CollectionCounts } from './collection-counts.ts'
+import { makeCollectionCounts } from './collection-counts.ts'
 
 export type SharedState = {
   /** How many transactions the threads have committed to the embedded store; wraps around. */
   commits: Int32Array<SharedArrayBuffer>
   /** Held by the thread that writes to standard output. */
   outputLock: Int32Array<SharedArrayBuffer>
+  collectionCounts: CollectionCounts
   /** The name of the channel on which the threads tell each other how many calls they have counted. */
   channel: string
 }
@@ -13,5 +16,6 @@ export type SharedState = {
 export const makeSharedState = (): SharedState => ({
   commits: new Int32Array(new SharedArrayBuffer(4)),
   outputLock: new Int32Array(new SharedArrayBuffer(4)),
+  collectionCounts: makeCollectionCounts(),
   channel: `stemma-${randomUUID()}`,
 })

@@ -1,0 +1,56 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { readConfig } from '../config/config.ts'
+import { contentStorage } from '../content-storage.ts'
+import { collectionAccess } from '../policy/system-access.ts'
+import { collectGarbage } from '../resources/registry/collection/collect.ts'
+import type { CollectionTotals } from '../resources/registry/collection/collection.ts'
+import { planCollection } from '../resources/registry/collection/plan.ts'
+import { loadMigrations } from '../store/migrate.ts'
+import type { Command } from './command.ts'
+import { usageOf } from './command.ts'
+import { countOf, formatBytes } from './format-bytes.ts'
+import { openProgress } from './progress.ts'
+import { withStore } from './with-store.ts'
+
+/** Between two transactions, for the servers that use the store meanwhile. */
+const pauseMs = 10
+
+export const gc: Command = {
+  usage: 'gc [--dry-run]',
+  summary: 'Deletes content of the registry to which nothing refers.',
+  details: `Servers can use the store meanwhile; they also collect garbage by themselves (STEMMA_REGISTRY_GC_INTERVAL).
+Deletes blobs that are not part of a manifest, unfinished uploads, and files without an entry in the store, once nothing
+has referred to them for the grace period (STEMMA_REGISTRY_GC_GRACE). Manifests are kept, with or without a tag.
+--dry-run deletes nothing, and prints what would be deleted.`,
+  async run(args, context) {
+    const { config, flags, positionals } = readConfig(context.env, args, { 'dry-run': { type: 'boolean' } })
+    if (positionals.length > 0) throw usageOf(gc)
+    const isDryRun = flags['dry-run'] === true
+    const content = contentStorage(config)
+    const progress = openProgress('blobs', { stream: context.stderr })
+    try {
+      const totals = await withStore(config, async (store) => {
+        await store.migrate(loadMigrations())
+        const deps = {
+          ...{ store, storage: await content.open(), now: context.now, graceMs: config.collection.graceMs },
+          onProgress: ({ blobs }: CollectionTotals) => progress.update(blobs, undefined),
+        }
+        if (isDryRun) return planCollection(deps)
+        return collectGarbage({ ...deps, access: collectionAccess, pause: () => pause(pauseMs) }, true)
+      })
+      progress.end()
+      context.stdout.write(summaryOf(totals, isDryRun))
+      return totals.failures > 0 ? 1 : 0
+    } finally {
+      await content.close()
+    }
+  },
+}
+
+function summaryOf({ blobs, bytes, uploads, links, failures }: CollectionTotals, isDryRun: boolean): string {
+  const [deleted, taken] = isDryRun ? ['Would delete', 'would take'] : ['Deleted', 'took']
+  const main = `${deleted} ${countOf(blobs, 'blob')} (${formatBytes(bytes)}) and ${countOf(uploads, 'unfinished upload')}, and ${taken} ${countOf(links, 'unused blob')} away from repos.\n`
+  return failures === 0
+    ? main
+    : `${main}${countOf(failures, 'blob')} could not be deleted; a later collection tries again.\n`
+}

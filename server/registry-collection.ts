@@ -1,0 +1,117 @@
+// Collects garbage of the registry on a schedule, while the server runs.
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Config } from './config/config.ts'
+import type { ContentStorage } from './content-storage.ts'
+import type { Log } from './log.ts'
+import { collectionAccess } from './policy/system-access.ts'
+import { collectGarbage } from './resources/registry/collection/collect.ts'
+import type { CollectionTotals } from './resources/registry/collection/collection.ts'
+import type { Gauge } from './rpc/metrics.ts'
+import type { Store } from './store/db.ts'
+import { sql } from './store/sql.ts'
+import { isDue, takeTurn } from './store/take-turn.ts'
+import type { CollectionCounts } from './workers/collection-counts.ts'
+import { addCounts, readCounts, setLastSuccess } from './workers/collection-counts.ts'
+
+export type ScheduleDependencies = {
+  config: Pick<Config, 'collection'>
+  store: Store
+  content: ContentStorage
+  log: Log
+  now(): number
+  /** A monotonic clock in milliseconds. */
+  clock(): number
+  counts: CollectionCounts
+}
+
+export type Collector = {
+  /** Collects if it is due and no other copy does. Returns whether it did. */
+  runIfDue(): Promise<boolean>
+  /** Ends a running collection after its current transaction. */
+  stop(): Promise<void>
+}
+
+/** How often the schedule is read. */
+const checkIntervalMs = 60_000
+/** How often the storage is listed, to find bytes without a row. */
+const thoroughIntervalMs = 24 * 3_600_000
+/** Between two transactions of a collection. */
+const pauseMs = 20
+
+export function openCollector(deps: ScheduleDependencies): Collector {
+  const { config, store, content, log, now, clock, counts } = deps
+  const { intervalMs, graceMs } = config.collection
+  const stopped = new AbortController()
+  const { signal } = stopped
+  let running: Promise<boolean> | undefined
+
+  const takesTurn = async (task: string, everyMs: number) =>
+    (await store.read(() => isDue(task, now(), everyMs))) &&
+    (await store.write(() => takeTurn(task, now(), everyMs)))
+
+  async function run(): Promise<boolean> {
+    // A server whose registry is not used needs no storage.
+    const used = await store.query(sql`select 1 from blobs union all select 1 from uploads limit 1`)
+    if (used.length === 0 || !(await takesTurn('registry-collection', intervalMs))) return false
+    const isThorough = await takesTurn('registry-collection-of-unknown', thoroughIntervalMs)
+    const startedAt = clock()
+    const secondsSince = () => (clock() - startedAt) / 1000
+    try {
+      const storage = await content.open()
+      const pause = () => wait(pauseMs, undefined, { signal }).catch(() => {})
+      const totals = await collectGarbage(
+        { access: collectionAccess, store, storage, now, graceMs, pause, signal },
+        isThorough,
+      )
+      report(totals, secondsSince())
+    } catch (err) {
+      addCounts(counts, { runs: 1, errors: 1, seconds: secondsSince() })
+      log.error({ err }, 'the collection of garbage of the registry failed')
+    }
+    return true
+  }
+
+  function report({ blobs, bytes, uploads, links, failures }: CollectionTotals, seconds: number): void {
+    addCounts(counts, { runs: 1, errors: failures > 0 ? 1 : 0, blobs, bytes, uploads, seconds })
+    if (failures === 0) setLastSuccess(counts, now() / 1000)
+    const fields = { blobs, bytes, uploads, links, failures, seconds }
+    if (failures > 0) log.warn(fields, 'some garbage of the registry could not be deleted')
+    else log.info(fields, 'collected garbage of the registry')
+  }
+
+  const runIfDue = () => {
+    running ??= run().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+  const check = () => {
+    runIfDue().catch((err) => log.warn({ err }, 'the schedule of the collection could not be read'))
+  }
+  const timer = intervalMs > 0 ? setInterval(check, checkIntervalMs).unref() : undefined
+  return {
+    runIfDue,
+    async stop() {
+      clearInterval(timer)
+      stopped.abort()
+      await running?.catch(() => {})
+    },
+  }
+}
+
+/** The metrics of the collections that this copy has performed. */
+export function collectionGauges(counts: CollectionCounts): Gauge[] {
+  const { runs, errors, blobs, bytes, uploads, seconds, lastSuccess } = readCounts(counts)
+  const gauge = (name: string, type: Gauge['type'], help: string, value: number): Gauge => ({
+    ...{ name: `stemma_registry_gc_${name}`, type, help, value },
+  })
+  return [
+    gauge('runs_total', 'counter', 'Collections of garbage of the registry', runs),
+    gauge('errors_total', 'counter', 'Collections that failed, or could not delete something', errors),
+    gauge('deleted_blobs_total', 'counter', 'Blobs that collections have deleted', blobs),
+    gauge('freed_bytes_total', 'counter', 'Bytes of these blobs', bytes),
+    gauge('deleted_uploads_total', 'counter', 'Unfinished uploads that collections have deleted', uploads),
+    gauge('seconds_total', 'counter', 'How long collections took', seconds),
+    gauge('last_success_timestamp_seconds', 'gauge', 'When the last collection succeeded, or 0', lastSuccess),
+  ]
+}

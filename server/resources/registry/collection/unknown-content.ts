@@ -1,0 +1,52 @@
+// Bytes in the storage that have no row.
+import type { StoredBlob } from '../../../blobs/blob-store.ts'
+import { among, sql } from '../../../store/sql.ts'
+import type { CollectionDependencies } from './collection.ts'
+
+type Dependencies = Pick<CollectionDependencies, 'store' | 'storage' | 'now' | 'graceMs'>
+
+/** An upload that a client continues is younger, whatever the grace period. */
+const minUploadMs = 24 * 3_600_000
+/** How many blobs or uploads of the storage are compared with rows at a time. */
+const listedAtATime = 500
+
+/** Uploads to which nothing was written since this time are abandoned. */
+export const oldestUpload = (now: number, graceMs: number): number => now - Math.max(graceMs, minUploadMs)
+
+/** Ids of abandoned uploads: the upload was cancelled or its repo deleted, or the process was killed. */
+export async function* unknownUploads(deps: Dependencies): AsyncGenerator<string[]> {
+  const { store, storage, now, graceMs } = deps
+  for await (const listed of inGroups(storage.abandoned(oldestUpload(now(), graceMs)))) {
+    const ids = listed.map(({ id }) => id)
+    const rows = await store.query(sql`select id from uploads where id in ${among(ids)}`)
+    const known = new Set(rows.map(([id]) => id))
+    yield ids.filter((id) => !known.has(id))
+  }
+}
+
+/** Blobs older than the grace period, which exist after an older backup of the store was restored. */
+export async function* unknownBlobs(deps: Dependencies): AsyncGenerator<StoredBlob[]> {
+  const { store, storage, now, graceMs } = deps
+  for await (const listed of inGroups(storage.list())) {
+    const old = listed.filter(({ modifiedAt }) => modifiedAt < now() - graceMs)
+    if (old.length === 0) {
+      yield []
+      continue
+    }
+    const digests = among(old.map(({ digest }) => digest))
+    const rows = await store.query(sql`select digest from blobs where digest in ${digests}`)
+    const known = new Set(rows.map(([digest]) => digest))
+    yield old.filter(({ digest }) => !known.has(digest))
+  }
+}
+
+async function* inGroups<T>(items: AsyncIterable<T>): AsyncGenerator<T[]> {
+  let group: T[] = []
+  for await (const item of items) {
+    group.push(item)
+    if (group.length < listedAtATime) continue
+    yield group
+    group = []
+  }
+  if (group.length > 0) yield group
+}

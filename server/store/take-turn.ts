@@ -1,0 +1,19 @@
+// Tasks that one copy of the server performs for all copies, again and again.
+import { sql } from './sql.ts'
+import type { Work } from './work.ts'
+import { first } from './work.ts'
+
+/** Reads whether the task is due. It also is if its time is too far away, because the clock or a setting has changed. */
+export function* isDue(name: string, now: number, intervalMs: number): Work<boolean> {
+  const row = yield* first(sql`select next_time from tasks where name = ${name}`)
+  const next = row?.[0] as number | undefined
+  return next === undefined || next <= now || next > now + intervalMs
+}
+
+/** Whether the caller is to perform the task now. No other copy gets the same turn. */
+export function* takeTurn(name: string, now: number, intervalMs: number): Work<boolean> {
+  const rows = yield sql`insert into tasks (name, next_time) values (${name}, ${now + intervalMs})
+    on conflict (name) do update set next_time = excluded.next_time
+    where tasks.next_time <= ${now} or tasks.next_time > ${now + intervalMs} returning name`
+  return rows.length > 0
+}

@@ -1,0 +1,23 @@
+// The metrics of collections. One thread collects and counts, and whichever thread serves /metrics reads the counts.
+
+const names = ['runs', 'errors', 'blobs', 'bytes', 'uploads', 'seconds', 'lastSuccess'] as const
+
+export type CollectionCounts = Float64Array<SharedArrayBuffer>
+
+export const makeCollectionCounts = (): CollectionCounts =>
+  new Float64Array(new SharedArrayBuffer(names.length * Float64Array.BYTES_PER_ELEMENT))
+
+export function addCounts(
+  counts: CollectionCounts,
+  added: Partial<Record<(typeof names)[number], number>>,
+): void {
+  for (const [at, name] of names.entries()) counts[at] = (counts[at] ?? 0) + (added[name] ?? 0)
+}
+
+export function setLastSuccess(counts: CollectionCounts, seconds: number): void {
+  counts[names.indexOf('lastSuccess')] = seconds
+}
+
+export const readCounts = (counts: CollectionCounts) =>
+  // The array has an element for each name.
+  Object.fromEntries(names.map((name, at) => [name, counts[at]])) as Record<(typeof names)[number], number>
