@@ -1,5 +1,6 @@
 // The collection of garbage: which content it deletes, and what happens if it meets pushes and other collections.
 import assert from 'node:assert/strict'
+import { rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { after, before, beforeEach, test } from 'node:test'
@@ -7,12 +8,15 @@ import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.
 import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import pg from 'pg'
 import type { BlobStore } from '../../server/blobs/blob-store.ts'
-import { parseDigest } from '../../server/blobs/digest.ts'
+import { parseDigest, placeOf } from '../../server/blobs/digest.ts'
 import { contentStorage } from '../../server/content-storage.ts'
+import { openLog } from '../../server/log.ts'
 import { collectionAccess } from '../../server/policy/system-access.ts'
+import { collectionGauges, openCollector } from '../../server/registry-collection.ts'
 import { claimBlobs } from '../../server/resources/registry/collection/claim-blobs.ts'
 import { collectGarbage } from '../../server/resources/registry/collection/collect.ts'
 import { deleteClaimed } from '../../server/resources/registry/collection/delete-claimed.ts'
+import { planCollection } from '../../server/resources/registry/collection/plan.ts'
 import { reviewLinks } from '../../server/resources/registry/collection/review-links.ts'
 import type { Sql } from '../../server/store/sql.ts'
 import { sql } from '../../server/store/sql.ts'
@@ -23,6 +27,8 @@ import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { rawClient } from '../../server/testing/raw-http.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
+import { makeCollectionCounts } from '../../server/workers/collection-counts.ts'
+import { runStemmadInline } from '../server/stemmad.ts'
 import type { OciClient } from './oci-client.ts'
 import { digestOf, imageOf, ociClient, types } from './oci-client.ts'
 import { ageContent, ageRows, dayMs, storedDigests } from './stored-content.ts'
@@ -60,18 +66,12 @@ onEachStore('a collection of garbage', (engine) => {
       undefined,
     )
   const age = () => ageContent(platform.store, storage, join(platform.config.dataDir, 'content'))
-  const collect = ({ isThorough = false, on = storage } = {}) =>
-    collectGarbage(
-      {
-        access: collectionAccess,
-        store: platform.store,
-        storage: on,
-        now: Date.now,
-        graceMs: dayMs,
-        pause: async () => {},
-      },
-      isThorough,
-    )
+  const collection = (on: BlobStore) => ({
+    ...{ access: collectionAccess, store: platform.store, storage: on, now: Date.now, graceMs: dayMs },
+    pause: async () => {},
+  })
+  const collect = ({ isThorough = false, on = storage } = {}) => collectGarbage(collection(on), isThorough)
+  const plan = () => planCollection(collection(storage))
   async function storeBytes(content: string) {
     const upload = await storage.begin(newUploadId())
     const appended = await storage.append(upload, Readable.from([Buffer.from(content)]))
@@ -79,6 +79,11 @@ onEachStore('a collection of garbage', (engine) => {
     if (digest) await storage.finish(appended.upload, digest)
   }
   const claim = () => platform.store.write(() => claimBlobs(Date.now() - dayMs, Date.now()))
+  const settings = () => {
+    const { dataDir, secretKey, databaseUrl } = platform.config
+    const database = databaseUrl ? ['--database-url', databaseUrl, '--secret-key', secretKey ?? ''] : []
+    return ['--data-dir', dataDir, ...database]
+  }
   const blobPath = (name: string, content: string) => `/v2/${name}/blobs/${digestOf(content)}`
   const sorted = (contents: string[]) => contents.map((content) => digestOf(content)).sort()
 
@@ -100,6 +105,7 @@ onEachStore('a collection of garbage', (engine) => {
     const location = await client.begin('acme/web')
     await client.expect(202, 'PATCH', location, { body: 'young' })
     const deleted = { ...nothing, uploads: 1, links: 2, blobs: 1, bytes: 'loose'.length }
+    assert.deepEqual(await plan(), deleted)
     assert.deepEqual(await collect({ isThorough: true }), deleted)
     const kept = sorted(['{}', 'tagged', 'untagged', 'signature', 'shared'])
     assert.deepEqual(await storedDigests(storage), kept)
@@ -132,7 +138,9 @@ onEachStore('a collection of garbage', (engine) => {
     await deleteRepo(await uidOf(sql`select uid from repos where name = 'gone'`))
     assert.deepEqual(await collect(), nothing)
     await age()
-    assert.deepEqual(await collect(), { ...nothing, links: 1, blobs: 2, bytes: 'removedgone'.length })
+    const freed = { ...nothing, links: 1, blobs: 2, bytes: 'removedgone'.length }
+    assert.deepEqual(await plan(), freed)
+    assert.deepEqual(await collect(), freed)
     assert.deepEqual(await storedDigests(storage), sorted(['{}', 'kept']))
     await client.expect(200, 'GET', `/v2/acme/web/manifests/${kept}`)
   })
@@ -218,6 +226,7 @@ onEachStore('a collection of garbage', (engine) => {
     assert.deepEqual(await collect({ isThorough: true }), nothing)
     await age()
     await storeBytes('new bytes')
+    assert.deepEqual(await plan(), { ...nothing, uploads: 1, blobs: 1, bytes: 'old bytes'.length })
     assert.deepEqual(await collect(), { ...nothing, uploads: 1 })
     assert.deepEqual(await collect({ isThorough: true }), { ...nothing, blobs: 1, bytes: 'old bytes'.length })
     assert.deepEqual(await storedDigests(storage), sorted(['new bytes']))
@@ -256,6 +265,105 @@ onEachStore('a collection of garbage', (engine) => {
     // A client that asked earlier can still push its manifest.
     await client.pushManifest('acme/web', 'latest', imageOf('unused'))
     await client.expect(200, 'HEAD', blobPath('acme/web', 'unused'))
+  })
+
+  test('runs on a schedule, on one copy of the server at a time, and is counted in /metrics', async () => {
+    await client.pushImage('acme/web', 'latest', 'used')
+    await client.pushBlob('acme/web', 'scheduled')
+    await age()
+    let time = Date.now()
+    const counts = makeCollectionCounts()
+    const copy = () =>
+      openCollector({
+        ...{
+          store: platform.store,
+          content: contentStorage(platform.config),
+          log: openLog('silent'),
+          counts,
+        },
+        ...{
+          config: { collection: { intervalMs: 3_600_000, graceMs: dayMs } },
+          now: () => time,
+          clock: () => 0,
+        },
+      })
+    const copies = [copy(), copy()]
+    const runAll = async () => {
+      const ran = await Promise.all(copies.map((each) => each.runIfDue()))
+      return ran.filter((hasRun) => hasRun).length
+    }
+    assert.deepEqual([await runAll(), await runAll()], [1, 0])
+    time += 3_600_000
+    assert.equal(await runAll(), 1)
+    for (const each of copies) await each.stop()
+    const values = Object.fromEntries(
+      collectionGauges(counts).map(({ name, value }) => [name.slice(19), value]),
+    )
+    assert.deepEqual(values, {
+      ...{ runs_total: 2, errors_total: 0, deleted_blobs_total: 1, freed_bytes_total: 9 },
+      ...{ deleted_uploads_total: 0, seconds_total: 0, last_success_timestamp_seconds: time / 1000 },
+    })
+    const metrics = await (await fetch(`${platform.url}/metrics`)).text()
+    assert.match(metrics, /^# TYPE stemma_registry_gc_runs_total counter\nstemma_registry_gc_runs_total 0$/m)
+  })
+
+  test('is a command, which first shows what it would delete', async () => {
+    for (const content of ['loose', 'x'.repeat(1536)]) await client.pushBlob('acme/web', content)
+    await age()
+    const result = '2 blobs (1.5 KiB) and 0 unfinished uploads'
+    const plan = await runStemmadInline(['gc', '--dry-run', ...settings()])
+    const planned = `Would delete ${result}, and would take 2 unused blobs away from repos.\n`
+    assert.deepEqual(plan, { code: 0, stdout: planned, stderr: '' })
+    const done = await runStemmadInline(['gc', ...settings()])
+    const deleted = `Deleted ${result}, and took 2 unused blobs away from repos.\n`
+    assert.deepEqual(done, { code: 0, stdout: deleted, stderr: '' })
+    assert.deepEqual(await storedDigests(storage), [])
+  })
+
+  test('is unnecessary to find lost content: stemmad check names it, and the repos that have it', async () => {
+    await client.pushImage('acme/web', 'latest', 'lost')
+    for (const content of ['shortened', 'damaged', 'intact'])
+      await client.pushImage('acme/web', content, content)
+    await client.pushBlob('acme/web', 'collected')
+    await client.expect(202, 'DELETE', blobPath('acme/web', 'collected'))
+    const check = (...flags: string[]) => runStemmadInline(['check', ...flags, ...settings()])
+    const totals = 'All totals are correct.\n'
+    const size = '5 blobs of the registry (28 bytes)'
+    const fine = `${totals}${size}: none is missing`
+    assert.deepEqual(await check(), { code: 0, stdout: `${fine}.\n`, stderr: '' })
+    assert.equal((await check('--digests')).stdout, `${fine}, and all have the right content.\n`)
+
+    const path = (content: string) => {
+      const digest = parseDigest(digestOf(content))
+      return join(platform.config.dataDir, 'content/blobs', digest ? placeOf(digest) : '')
+    }
+    await rm(path('lost'))
+    await truncate(path('shortened'), 5)
+    await writeFile(path('damaged'), 'changed')
+    const uid = await platform.store.query(sql`select uid from repos`)
+    const repos = `. Repos: web (${uid[0]?.[0]})\n`
+    const lines = [
+      `blob ${digestOf('lost')} is missing${repos}`,
+      `blob ${digestOf('shortened')} has 5 bytes in place of 9${repos}`,
+    ]
+    const found = await check('--repair')
+    const missing = lines.sort().join('')
+    assert.ok(
+      found.stdout.startsWith(`${totals}${missing}${size}: 2 cannot be used. Copy these blobs`),
+      found.stdout,
+    )
+    assert.equal(found.code, 1)
+    lines.push(
+      `blob ${digestOf('damaged')} has other content, with the digest ${digestOf('changed')}${repos}`,
+    )
+    const { stdout } = await check('--digests')
+    assert.ok(stdout.startsWith(`${totals}${lines.sort().join('')}${size}: 3 cannot be used.`), stdout)
+    // As the output says: deleted and pushed again, a blob has its content back.
+    const lost = digestOf(imageOf('lost'))
+    await client.expect(202, 'DELETE', `/v2/acme/web/manifests/${lost}`)
+    await client.expect(202, 'DELETE', blobPath('acme/web', 'lost'))
+    await client.pushImage('acme/web', 'latest', 'lost')
+    assert.equal(await (await client.expect(200, 'GET', blobPath('acme/web', 'lost'))).text(), 'lost')
   })
 
   test('and a push of a manifest exclude each other', { skip: engine === 'sqlite' }, async () => {

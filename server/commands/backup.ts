@@ -15,7 +15,7 @@ export const backup: Command = {
   usage: 'backup FILE|-',
   summary: 'Writes a snapshot of the store to a file or to standard output.',
   details:
-    'Servers can use the store meanwhile. The backup does not contain the secret key, which a restored store needs.',
+    'Servers can use the store meanwhile. The backup does not contain the secret key, which a restored store needs, nor the blobs of the registry: copy the folder content or the bucket after the backup, within the grace period (STEMMA_REGISTRY_GC_GRACE).',
   async run(args, context) {
     const { env } = context
     const { config, positionals } = readConfig(env, args)

@@ -1,37 +1,91 @@
+import type { Config } from '../config/config.ts'
 import { readConfig } from '../config/config.ts'
+import { contentStorage } from '../content-storage.ts'
 import { talliedKinds } from '../storage.ts'
 import type { Difference } from '../store/check.ts'
 import { checkTally } from '../store/check.ts'
+import type { Store } from '../store/db.ts'
 import { loadMigrations } from '../store/migrate.ts'
+import { sql } from '../store/sql.ts'
+import type { ContentFinding, ContentReport } from './check-content.ts'
+import { checkContent } from './check-content.ts'
 import type { IdentityFinding } from './check-identities.ts'
 import { checkIdentities } from './check-identities.ts'
-import type { Command } from './command.ts'
+import type { Command, CommandContext } from './command.ts'
+import { countOf, formatBytes } from './format-bytes.ts'
+import { openProgress } from './progress.ts'
 import { withStore } from './with-store.ts'
 
 export const check: Command = {
-  usage: 'check [--repair]',
-  summary: 'Reports wrong totals of lists, and identities with unsafe or unusable values.',
+  usage: 'check [--repair] [--digests]',
+  summary:
+    'Reports wrong totals of lists, unsafe or unusable identities, and missing content of the registry.',
   details:
-    'With --repair, it also corrects the totals. Servers can use the store meanwhile. Unsafe patterns were stored before a rule refused them; correct them with stemma identities update. Warnings name identities that nobody can assume, or everybody with a token of the issuer; they do not change the exit code.',
+    'With --repair, it also corrects the totals. Servers can use the store meanwhile. Unsafe patterns were stored before a rule refused them; correct them with stemma identities update. Warnings name identities that nobody can assume, or everybody with a token of the issuer; they do not change the exit code. Every blob that a repo has is looked for in the storage; with --digests, its content is also read and compared with its digest, which takes as long as reading all blobs. --repair changes nothing in the registry.',
   async run(args, context) {
     const { env } = context
-    const { config, flags } = readConfig(env, args, { repair: { type: 'boolean' } })
+    const { config, flags } = readConfig(env, args, {
+      repair: { type: 'boolean' },
+      digests: { type: 'boolean' },
+    })
     const shouldRepair = flags.repair === true
-    const { differences, findings } = await withStore(config, async (store) => {
+    const shouldHash = flags.digests === true
+    const { differences, findings, content } = await withStore(config, async (store) => {
       await store.migrate(loadMigrations())
       return {
         differences: await checkTally(store, talliedKinds, shouldRepair),
         findings: await checkIdentities(store),
+        content: await checkStorage(config, store, context, shouldHash),
       }
     })
     for (const difference of differences) context.stdout.write(describe(difference))
     context.stdout.write(summarize(differences.length, shouldRepair))
     for (const finding of findings) context.stdout.write(describeFinding(finding))
+    if (content) context.stdout.write(describeContent(content, shouldHash))
     const areTotalsCorrect = differences.length === 0 || shouldRepair
     const arePatternsSafe = findings.every(({ kind }) => kind === 'warning')
-    return areTotalsCorrect && arePatternsSafe ? 0 : 1
+    const isContentPresent = !content || content.findings.length === 0
+    return areTotalsCorrect && arePatternsSafe && isContentPresent ? 0 : 1
   },
 }
+
+/** Undefined if the registry has no blobs: then there need not be a storage. */
+async function checkStorage(
+  config: Config,
+  store: Store,
+  { stderr }: CommandContext,
+  shouldHash: boolean,
+): Promise<ContentReport | undefined> {
+  const [row] = await store.query(sql`select count(*) from blobs`)
+  const total = row?.[0] as number
+  if (total === 0) return undefined
+  const content = contentStorage(config)
+  const progress = openProgress('blobs', { stream: stderr })
+  let done = 0
+  const onBlob = () => progress.update(++done, total)
+  try {
+    return await checkContent({ store, storage: await content.open(), onBlob }, shouldHash)
+  } finally {
+    progress.end()
+    await content.close()
+  }
+}
+
+function describeContent({ blobs, bytes, faults, findings }: ContentReport, shouldHash: boolean): string {
+  const all = `${countOf(blobs, 'blob')} of the registry (${formatBytes(bytes)})`
+  if (findings.length === 0)
+    return `${all}: none is missing${shouldHash ? ', and all have the right content' : ''}.\n`
+  return `${findings.map(describeBlob).join('')}${all}: ${faults} cannot be used. ${remedy}\n`
+}
+
+function describeBlob({ digest, fault, repos, repoCount }: ContentFinding): string {
+  const named = repos.map(({ uid, name }) => `${name} (${uid})`).join(', ')
+  const others = repoCount > repos.length ? ` and ${repoCount - repos.length} others` : ''
+  return `blob ${digest} ${fault}. Repos: ${named}${others}\n`
+}
+
+const remedy =
+  'Copy these blobs from a backup of the content to the storage, and check again. Without a backup, delete the manifests and blobs from these repos and push the images again: clients do not push a blob that the repo seems to have.'
 
 const describeFinding = ({ kind, identity, field, description }: IdentityFinding) =>
   kind === 'warning'

@@ -81,12 +81,12 @@ async function loadRegistry(readSeries: ReadSeries, readGauges: () => Gauge[]): 
   }
   const register = (name: string, type: string, help: string, valuesOf: (series: Series) => object[]) =>
     registerValues(name, type, help, async () => (await readSeries()).flatMap(valuesOf))
+  register('stemma_calls_total', 'counter', 'Calls by method, door and resulting code', countsOf)
+  register(durationName, 'histogram', 'How long calls took', durationsOf)
   for (const { name, type, help } of readGauges())
     registerValues(name, type, help, () =>
       readGauges().flatMap((gauge) => (gauge.name === name ? { labels: {}, value: gauge.value } : [])),
     )
-  register('stemma_calls_total', 'counter', 'Calls by method, door and resulting code', countsOf)
-  register(durationName, 'histogram', 'How long calls took', durationsOf)
   return registry
 }
 
