@@ -91,7 +91,7 @@ function answersOf(route: Exclude<OciRoute, { kind: 'invalid' }>): Record<string
     case 'base':
       return { GET: getBase }
     case 'catalog':
-      return {}
+      throw noCatalog
     case 'token':
       return { GET: getToken, POST: postToken }
     case 'tags':
@@ -126,6 +126,14 @@ const getBase: EndpointHandler = (deps, exchange) =>
     call(deps, exchange, Content.method.getBase, () => ({})),
     (): Answer => ({ status: 200, headers: { 'content-type': 'application/json' }, body: '{}' }),
   )
+
+/** An extension that some clients use; not a part of OCI Distribution. */
+const noCatalog = registryError(
+  'UNSUPPORTED',
+  Code.UNIMPLEMENTED,
+  'this registry has no catalog; the API and stemma repos list its repos',
+  { http: 405 },
+)
 
 const invalidPart = {
   name: registryError(
