@@ -1,11 +1,11 @@
 import type { JsonObject } from '@bufbuild/protobuf'
+import { bytesText } from '../output/byte-units.ts'
 import type { Format } from '../output/format.ts'
 import type { Screen } from '../output/screen.ts'
 import { toJson, toYaml } from '../output/serialize.ts'
 import { branches } from '../resources/branches.ts'
 import { singleLine } from '../single-line.ts'
 import type { ImageNode } from './image-tree.ts'
-import { sizeText } from './size-text.ts'
 
 export async function printImageTree(
   tree: ImageNode,
@@ -30,7 +30,7 @@ function describe(node: ImageNode, format: Format, screen: Screen): string {
   const { kind, platform, artifactType, digest, mediaType, size, totalSize = size } = node
   const isWide = format === 'wide'
   const type = isWide ? mediaType : undefined
-  const parts = [kind, platform, artifactType, sizeText(totalSize)].filter((part) => part !== undefined)
+  const parts = [kind, platform, artifactType, bytesText(totalSize)].filter((part) => part !== undefined)
   const shown = isWide ? digest : digest.slice(0, shortDigestLength)
   return [...parts.map(singleLine), screen.dim(singleLine([shown, type].filter(Boolean).join('  ')))].join(
     '  ',

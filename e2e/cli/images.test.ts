@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { sizeText } from '../../cli/images/size-text.ts'
+import { bytesText } from '../../cli/output/byte-units.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import type { OciClient } from '../registry/oci-client.ts'
@@ -77,7 +77,7 @@ describe('stemma images tree', () => {
     const total = [index, one, two, config, 'shared', 'one', 'two'].join('').length
     assert.match(
       lines[0] ?? '',
-      new RegExp(`^acme/app:v1  index  ${sizeText(total)}  ${short(digestOf(index))}$`),
+      new RegExp(`^acme/app:v1  index  ${bytesText(total)}  ${short(digestOf(index))}$`),
     )
     const shown = lines.map((line) => line.replace(/ {2}[\d.]+ k?B {2}sha256:[0-9a-f]{12}$/, ''))
     assert.deepEqual(shown.slice(1, 5), [
