@@ -1,5 +1,6 @@
 // Runs the shell blocks of the documentation literally, with a server of its own for each page.
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -76,8 +77,9 @@ async function runBlocks(
   }
 }
 
-function reasonToSkip({ needs, source }: Block, hasFailed: boolean, isDatabaseMissing: boolean) {
+function reasonToSkip({ needs, tool, source }: Block, hasFailed: boolean, isDatabaseMissing: boolean) {
   if (needs) return `needs ${needs}`
+  if (tool && spawnSync(tool, ['--help']).error) return `${tool} is not installed`
   if (hasFailed) return 'an earlier block of the page failed'
   return isDatabaseMissing && source.includes('@db.example.com') ? 'PostgreSQL is not running' : false
 }

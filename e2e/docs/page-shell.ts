@@ -41,6 +41,11 @@ export async function openShell(page: string, databaseUrl: string | undefined): 
   for (const name of await readdir(root)) {
     if (!notLinked.includes(name)) await symlink(join(root, name), join(home, name))
   }
+  // As after an installation for all folders: registry clients start it by its name.
+  const programs = join(folder, 'bin')
+  await mkdir(programs)
+  const helper = join(root, 'cli/bin/docker-credential-stemma.mjs')
+  await symlink(helper, join(programs, 'docker-credential-stemma'))
   const ports = new Map<string, number>()
   for (const port of new Set(['8080', ...(page.match(/\b808\d\b/g) ?? [])])) ports.set(port, await freePort())
   const adapt = (source: string) =>
@@ -51,7 +56,7 @@ export async function openShell(page: string, databaseUrl: string | undefined): 
   const child = spawn('bash', ['--noprofile', '--norc', join(import.meta.dirname, 'page-shell.sh')], {
     cwd: home,
     env: {
-      PATH: process.env.PATH,
+      PATH: `${programs}:${process.env.PATH}`,
       HOME: home,
       PAGE_STATE: state,
       PORT: String(ports.get('8080')),

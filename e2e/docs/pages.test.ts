@@ -38,7 +38,7 @@ Words.
 
 describe('the blocks of a page', () => {
   test('are the shell blocks, with the comments before them and their line numbers', () => {
-    const plain = { isConsole: false, needs: undefined, answers: [] }
+    const plain = { isConsole: false, needs: undefined, tool: undefined, answers: [] }
     assert.deepEqual(blocksOf(page), [
       { ...plain, line: 5, source: 'docker ps', needs: 'docker' },
       { ...plain, line: 15, source: 'one\ntwo', answers: [400, 412] },

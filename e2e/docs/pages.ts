@@ -1,4 +1,4 @@
-// Reads the shell blocks of a documentation page, with the comments `needs` and `answers` before them.
+// Reads the shell blocks of a documentation page, with the comments `needs`, `tool` and `answers` before them.
 
 export type Block = {
   /** The line number of the first line of the block in its page. */
@@ -8,6 +8,8 @@ export type Block = {
   isConsole: boolean
   /** Something that the tests do not have, such as docker. If it is set, the block is not run. */
   needs: string | undefined
+  /** The program that the block uses. If it is not installed, the block is not run. */
+  tool: string | undefined
   /** The HTTP statuses of the errors that its calls are expected to get. */
   answers: number[]
 }
@@ -16,7 +18,7 @@ export type Block = {
 export type Command = { line: number; source: string; expected: string | undefined }
 
 const opening = /^( *)(`{3,})([a-z]*)/
-const comment = /^ *<!-- (needs|answers): (.+) -->$/
+const comment = /^ *<!-- (needs|tool|answers): (.+) -->$/
 
 export function blocksOf(page: string): Block[] {
   const blocks: Block[] = []
@@ -39,6 +41,7 @@ export function blocksOf(page: string): Block[] {
           source: body.join('\n'),
           isConsole,
           needs: comments.get('needs'),
+          tool: comments.get('tool'),
           answers,
         })
       }
