@@ -164,6 +164,7 @@ onEachStore('blobs of the registry', (engine) => {
     for (const name of ['acme/explicit', 'acme/automatic']) await assertPulled(name, 'shared')
     assert.equal((await mount('acme/other', '&from=acme/nothing')).status, 202)
     assert.equal((await mount('acme/other', '&from=nobody/nothing')).status, 202)
+    assert.equal((await mount('acme/other', '&from=%00')).status, 202)
     assert.equal(await client.errorOf('GET', blobPath('acme/other', 'shared')), '404 BLOB_UNKNOWN')
   })
 

@@ -17,6 +17,7 @@ import {
   uploadHeaders,
   whileHeld,
 } from './received-bytes.ts'
+import { isRepoName } from './route.ts'
 
 export async function beginUpload(deps: RegistryDependencies, exchange: Exchange): Promise<Answer> {
   const { query } = exchange
@@ -48,6 +49,7 @@ async function mountBlob(deps: RegistryDependencies, exchange: Exchange, digest:
 
 /** A source that does not exist is like one that the client may not read: the client uploads the blob. */
 async function sourceOf({ findRepo }: RegistryDependencies, name: string): Promise<string> {
+  if (!isRepoName(name)) return 'none'
   const found = await findRepo(name)
   return found.kind === 'repo' ? found.uid : 'none'
 }

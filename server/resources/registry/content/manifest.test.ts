@@ -89,6 +89,15 @@ describe('a manifest', () => {
         /^layers must have at most 2000 entries$/,
       ],
       [image({ annotations: { a: 1 } }), /^annotations must have texts/],
+      [
+        image({ annotations: Object.fromEntries(Array.from({ length: 10_001 }, (_, at) => [at, ''])) }),
+        /^annotations must have at most 10000 entries$/,
+      ],
+      [
+        `{"a":"${'x'.repeat(64 * 1024)}","b":${'['.repeat(200)}`,
+        /^the manifest is nested more than 100 levels/,
+      ],
+      [image({ artifactType: 'text/\0' }), /^artifactType must be a media type/],
       [image({ manifests: [] }), /must not have manifests/],
       [{ schemaVersion: 2, manifests: [], layers: [] }, /must not have layers/, mediaTypes.ociIndex],
       [image(), /"text\/plain" is not supported/, 'text/plain'],

@@ -1,6 +1,8 @@
 // Reads manifests: which content an image, an index or another artifact consists of. Manifests are stored exactly as
 // pushed, and fields that are unknown here are kept.
 import { parseDigest } from '../../../blobs/digest.ts'
+import type { JsonObject } from './bounded-json.ts'
+import { isObject, parseJsonObject, UnreadableJson } from './bounded-json.ts'
 
 /** A reference of a manifest to content. */
 export type Descriptor = { mediaType: string; digest: string; size: number }
@@ -40,10 +42,12 @@ const isImage = (mediaType: string) =>
 /** A manifest of 4 MB can contain 30,000 references, and each becomes a row. */
 export const maxReferences = 2000
 const maxTypeLength = 255
+/** Each list of referrers reads and writes them again. */
+const maxAnnotations = 10_000
 
 /** `contentType` is the header of the request, which may be empty; parameters such as `charset` are ignored. */
 export function readManifest(content: Uint8Array, contentType: string): Manifest {
-  const fields = parseObject(content)
+  const fields = parseManifest(content)
   const mediaType = (contentType.split(';')[0] ?? '').trim() || readType(fields.mediaType, 'mediaType')
   if (fields.schemaVersion !== 2) throw new InvalidManifest('schemaVersion must be 2')
   if (fields.mediaType !== undefined && fields.mediaType !== mediaType)
@@ -57,7 +61,7 @@ export function readManifest(content: Uint8Array, contentType: string): Manifest
   )
 }
 
-function readImage(fields: Fields, mediaType: string): Manifest {
+function readImage(fields: JsonObject, mediaType: string): Manifest {
   if (fields.manifests !== undefined) throw new InvalidManifest('an image manifest must not have manifests')
   const config = readDescriptor(fields.config, 'config')
   const layers = readList(fields.layers, 'layers').map((layer, at) => readDescriptor(layer, `layers[${at}]`))
@@ -69,12 +73,12 @@ function readImage(fields: Fields, mediaType: string): Manifest {
   }
 }
 
-function readIndex(fields: Fields, mediaType: string): Manifest {
+function readIndex(fields: JsonObject, mediaType: string): Manifest {
   if (fields.layers !== undefined || fields.config !== undefined)
     throw new InvalidManifest('an index must not have layers or a config')
   const manifests = readList(fields.manifests, 'manifests').map((entry, at) => {
     const descriptor = readDescriptor(entry, `manifests[${at}]`)
-    const platform = readPlatform((entry as Fields).platform) // readDescriptor has checked that it is an object
+    const platform = readPlatform((entry as JsonObject).platform) // readDescriptor has checked that it is an object
     return platform ? { ...descriptor, platform } : descriptor
   })
   return {
@@ -88,25 +92,18 @@ function readIndex(fields: Fields, mediaType: string): Manifest {
 const isNondistributable = (mediaType: string) =>
   mediaType.includes('.nondistributable.') || mediaType.includes('.foreign.')
 
-type Fields = Record<string, unknown>
-
-function parseObject(content: Uint8Array): Fields {
+function parseManifest(content: Uint8Array): JsonObject {
   try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(content))
-    if (isObject(value)) return value
-  } catch {
-    throw new InvalidManifest('the manifest is not JSON in UTF-8')
+    return parseJsonObject(content)
+  } catch (error) {
+    throw error instanceof UnreadableJson ? new InvalidManifest(`the manifest is ${error.message}`) : error
   }
-  throw new InvalidManifest('the manifest is not a JSON object')
 }
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function commonOf({
   subject,
   annotations,
-}: Fields): Pick<Manifest, 'annotations'> & { subject?: Descriptor } {
+}: JsonObject): Pick<Manifest, 'annotations'> & { subject?: Descriptor } {
   return {
     ...(subject !== undefined && subject !== null && { subject: readDescriptor(subject, 'subject') }),
     annotations: readAnnotations(annotations),
@@ -134,10 +131,12 @@ function readList(value: unknown, field: string): unknown[] {
   return value
 }
 
+const typePattern = new RegExp(`^[ -~]{0,${maxTypeLength}}$`)
+
 function readType(value: unknown, field: string): string {
   if (value === undefined || value === null) return ''
-  if (typeof value === 'string' && value.length <= maxTypeLength) return value
-  throw new InvalidManifest(`${field} must be a media type of at most ${maxTypeLength} characters`)
+  if (typeof value === 'string' && typePattern.test(value)) return value
+  throw new InvalidManifest(`${field} must be a media type of at most ${maxTypeLength} ASCII characters`)
 }
 
 function readPlatform(value: unknown): Platform | undefined {
@@ -150,6 +149,8 @@ function readAnnotations(value: unknown): Record<string, string> {
   if (value === undefined || value === null) return {}
   if (!isObject(value)) throw new InvalidManifest('annotations must be an object')
   const entries = Object.entries(value)
+  if (entries.length > maxAnnotations)
+    throw new InvalidManifest(`annotations must have at most ${maxAnnotations} entries`)
   if (entries.some(([, text]) => typeof text !== 'string'))
     throw new InvalidManifest('annotations must have texts as values')
   return Object.fromEntries(entries) as Record<string, string> // all values are texts

@@ -1,4 +1,6 @@
 // The platforms of images, as text such as `linux/arm/v7`.
+import type { JsonObject } from './bounded-json.ts'
+import { parseJsonObject, UnreadableJson } from './bounded-json.ts'
 import type { Manifest, Platform } from './manifest.ts'
 
 /** Of a text that may come from anyone. Texts of other forms, which no tool makes, are not shown. */
@@ -47,14 +49,11 @@ export function platformsOfConfig(config: Uint8Array): string[] {
 }
 
 /** Undefined if the configuration is not a JSON object. */
-export function parseConfig(config: Uint8Array): Record<string, unknown> | undefined {
+export function parseConfig(config: Uint8Array): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(config))
-    // Checked to be an object.
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined
-  } catch {
-    return undefined
+    return parseJsonObject(config)
+  } catch (error) {
+    if (error instanceof UnreadableJson) return undefined
+    throw error
   }
 }

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { parseJsonObject, UnreadableJson } from './bounded-json.ts'
+
+const parse = (text: string) => parseJsonObject(Buffer.from(text))
+
+describe('pushed JSON', () => {
+  test('is read if it is large but simple', () => {
+    const value = { text: '["\\{,'.repeat(200_000), list: Array(50_000).fill('é') }
+    assert.deepEqual(parse(JSON.stringify(value)), value)
+  })
+
+  test('is not parsed if it has very many values or levels', () => {
+    const padding = JSON.stringify('x'.repeat(64 * 1024))
+    const hostile: [text: string, message: RegExp][] = [
+      [`{"a":${padding},"b":${'['.repeat(101)}`, /nested more than 100 levels/],
+      [`{"a":${padding},"b":[${'1,'.repeat(100_001)}`, /more than 100000 values/],
+      [`{"a":${padding},"b":[${'{}'.repeat(100_001)}`, /more than 100000 values/],
+      [`{"a":${padding},"b":"\\"`, /not JSON/],
+      ['[]', /not a JSON object/],
+      ['\xff', /not JSON/],
+    ]
+    for (const [text, message] of hostile)
+      assert.throws(
+        () => parse(text),
+        (error) => error instanceof UnreadableJson && message.test(error.message),
+        String(message),
+      )
+  })
+})
