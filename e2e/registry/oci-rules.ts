@@ -143,7 +143,8 @@ export const operations = {
       [blob, config].every((part) => repo.blobs.has(digestOf(part)))
         ? { status: 201, apply: () => addManifest(repo, manifestOf(config, blob, 'pushed'), [config, blob]) }
         : { status: 404 },
-    isBlind: lacksBlob,
+    // The error names each missing digest once.
+    isBlind: (repo, target) => lacksBlob(repo, target) && target.blob !== target.config,
     isPush: true,
   },
   deleteBlob: {
