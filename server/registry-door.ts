@@ -7,7 +7,7 @@ import type { Mount } from './http/dispatch.ts'
 import type { RegistryHandler } from './oci/registry.ts'
 import { isOciPath } from './oci/route.ts'
 import type { MinimumRate } from './oci/slow-body.ts'
-import { findRepo } from './resources/registry/content/find-repo.ts'
+import { lookUpRepo } from './resources/registry/content/find-repo.ts'
 import type { Endpoint } from './rpc/call.ts'
 import type { Store } from './store/db.ts'
 import type { Corridor } from './wire/envelope.ts'
@@ -53,7 +53,7 @@ export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
       },
       runningBodies: openRunningBodies(config.maxUploadBodies),
       minimumRate: deps.minimumRate ?? defaultMinimumRate,
-      findRepo: (name) => store.read(() => findRepo(name)),
+      findRepo: (name) => lookUpRepo(store, name),
       blobs: await content.open(),
       ...{ baseUrl: config.baseUrl, createsRepos: config.repoCreation === 'push' },
     })

@@ -4,17 +4,13 @@
 // The name of a repo may contain slashes, too. As many parts of the name as possible name groups, and the rest is the
 // name of the repo; if that group has no such repo, the group above it is tried with the longer rest.
 import { isUid } from '../../../aip/uid.ts'
+import type { Store } from '../../../store/db.ts'
 import { join, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
-
-export type FoundRepo =
-  | { kind: 'repo'; uid: string }
-  /** There is no such repo. `group` is the deepest group of the name, and `rest` the name that the repo would have. */
-  | { kind: 'missing'; group: string; rest: string }
-  /** Several groups have the name. */
-  | { kind: 'ambiguous'; groups: string[] }
-  /** No organization has the name. */
-  | { kind: 'nothing' }
+import type { MaybePromise } from '../../../wire/maybe-promise.ts'
+import { andThen } from '../../../wire/maybe-promise.ts'
+import type { FoundRepo } from './found-repo.ts'
+import { repoInLevels, selectLevels } from './joined-levels.ts'
 
 /** Groups are nested less deeply than this. */
 const maxDepth = 64
@@ -25,6 +21,23 @@ const maxNamesakes = 20
 export function* findRepo(name: string): Work<FoundRepo> {
   if (isUid(name)) return { kind: 'repo', uid: name }
   const parts = name.split('/')
+  const levels = selectLevels(parts)
+  return (levels && repoInLevels(parts, yield levels)) ?? (yield* readLevels(parts))
+}
+
+/** Like `findRepo`, outside of a transaction. */
+export function lookUpRepo(store: Store, name: string): MaybePromise<FoundRepo> {
+  if (isUid(name)) return { kind: 'repo', uid: name }
+  const parts = name.split('/')
+  const levels = selectLevels(parts)
+  if (!levels) return store.read(() => readLevels(parts))
+  return andThen(
+    store.query(levels),
+    (rows) => repoInLevels(parts, rows) ?? store.read(() => readLevels(parts)),
+  )
+}
+
+function* readLevels(parts: readonly string[]): Work<FoundRepo> {
   const organizations = yield* readOrganizations(parts[0] ?? '')
   const [organization] = organizations
   if (organization === undefined) return { kind: 'nothing' }
