@@ -25,6 +25,7 @@ import type { Log } from './log.ts'
 import { referencePaths } from './reference/reference.ts'
 import { collectionGauges, openCollector } from './registry-collection.ts'
 import { openRegistryDoor } from './registry-door.ts'
+import { scheduleRetention } from './retention-schedule.ts'
 import type { Endpoint } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
 import { openRegistry } from './rpc/metrics.ts'
@@ -153,6 +154,7 @@ async function openApp(
   const stopTasks = [
     maintainKeys({ store, secret, tokenAlgorithm: config.tokenAlgorithm, now, random }, keys, onKeyError),
     sweepExpiredStates(store, now, log),
+    ...(role.isFirst ? [scheduleRetention({ store, log, now, intervalMs: config.retentionIntervalMs })] : []),
   ]
 
   return {
@@ -170,7 +172,7 @@ async function openApp(
         streams.abortAll()
         await Promise.all([core.close(), role.close()])
       })
-      for (const stopTask of stopTasks) stopTask()
+      await Promise.all(stopTasks.map((stopTask) => stopTask()))
       await sharing.stop()
       refusals.flush()
       metrics?.close()

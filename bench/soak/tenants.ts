@@ -95,7 +95,11 @@ async function createRepo(store: Store, organization: string): Promise<string> {
   const uid = newUid(organization)
   const repo = create(RepoSchema, { name: 'app' })
   await store.write(() =>
-    createEntry(operatorAccess, repos, repo, { uid, now: Date.now(), columns: { readme: '' } }),
+    createEntry(operatorAccess, repos, repo, {
+      uid,
+      now: Date.now(),
+      columns: { readme: '', retention_time: 0 },
+    }),
   )
   return uid
 }

@@ -95,6 +95,7 @@ const exceptions: Record<string, MatrixRow> = {
     codes: owners,
   },
 
+  'platform.registry.v2beta1.ReposService.PreviewRetention': { request: byUid('Repo'), codes: readers },
   'platform.iam.v2beta1.IdentitiesService.LookupIdentity': {
     request: () => ({ issuer: 'https://issuer.test', subject: 'somebody' }),
     codes: anyToken,

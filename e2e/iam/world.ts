@@ -300,14 +300,14 @@ export function writeWorld(store: Store, world: World): Promise<void> {
       repos,
       world.repos.map((uid, at) => [
         create(RepoSchema, { name: repoName(at) }),
-        { ...facts(uid), columns: { readme: '' } },
+        { ...facts(uid), columns: { readme: '', retention_time: 0 } },
       ]),
     )
     yield* createMany(
       tags,
       world.tags.map((uid, at) => [
         create(TagSchema, { name: tagName(at), digest: `sha256:${'0'.repeat(64)}` }),
-        facts(uid),
+        { ...facts(uid), columns: { push_time: 0 } },
       ]),
     )
     yield* createMany(

@@ -55,6 +55,8 @@ export type Config = {
   maxUploads: { caller: number; organization: number }
   /** How many uploads may arrive at a time at one worker; 0 for any number. */
   maxUploadBodies: { caller: number; total: number }
+  /** How often the retention rules of a repo are applied. 0: never. */
+  retentionIntervalMs: number
   /** The default limits on the number of resources in an organization, by name. */
   defaultLimits: [name: string, limit: number][]
   /** Documents that groups can accept. */
@@ -147,6 +149,7 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
     publicRepos: read('publicRepos', oneOf('on', 'off'), 'off') === 'on',
     maxUploads: read('maxUploads', counts(maxUploads), maxUploads),
     maxUploadBodies: read('maxUploadBodies', counts(maxUploadBodies), maxUploadBodies),
+    retentionIntervalMs: read('retentionInterval', integer(0, 43_200), 0) * 60_000,
     defaultLimits: read('defaultLimits', limits, []),
     terms: read('terms', documents, []),
     trustedIssuers: read('trustedIssuers', issuers, []),

@@ -143,6 +143,11 @@ export const settings = {
     'caller=64,total=512',
     'how many uploads of one caller, and of all callers, may arrive at a time at a worker; each takes up to 1 MiB of memory; 0 for any number',
   ),
+  retentionInterval: setting(
+    'STEMMA_REGISTRY_RETENTION_INTERVAL',
+    '1440',
+    'minutes between two applications of the retention rules of a repo; 0 for none',
+  ),
   defaultLimits: setting(
     'STEMMA_DEFAULT_LIMITS',
     '',

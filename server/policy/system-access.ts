@@ -15,5 +15,8 @@ export function signInAccess(defaultLimits: ReadonlyMap<string, number>): WriteA
 /** For collections of garbage, which take unused content away from repos. */
 export const collectionAccess = {} as WriteAccess // a proof has no content
 
+/** For the retention of repos: it deletes on behalf of those who set its rules, whose access was checked then. */
+export const retentionAccess = {} as WriteAccess // a proof has no content
+
 /** For the start of the server, which renders rows again and stores the built-in roles. */
 export const startAccess = {} as WriteAccess // a proof has no content

@@ -175,6 +175,17 @@ export function* deleteEntry(
   return true
 }
 
+/** Deletes rows of one parent that exist. `ancestors` are the uids from the organization down to the parent itself. */
+export function* deleteEntries(
+  _access: WriteAccess,
+  table: Table,
+  uids: readonly string[],
+  ancestors: readonly string[],
+): Work<void> {
+  const rows = yield sql`delete from ${raw(table.name)} where uid in ${among(uids)} returning uid`
+  if (rows.length > 0) yield* adjustTally(table.name, ancestors, -rows.length)
+}
+
 /** Deletes the children of a parent. `ancestors` are the uids from the organization down to the parent itself. */
 export function* deleteChildren(
   _access: WriteAccess,

@@ -15,6 +15,7 @@ import { lockResource, nextUpdateTime, replaceResource } from '../stored-resourc
 import { patternsIn, requireMutable } from './immutable-tags.ts'
 import { readTagContent, setTagContent } from './tag-content.ts'
 import { tags } from './tags/table.ts'
+import { noteUntaggedBy } from './untagged.ts'
 
 /**
  * Creates the tag or, if the repo has a tag of this name, moves it; a draft without a digest then changes the other
@@ -29,7 +30,7 @@ export function* createOrMove(context: WriteContext, repo: string, draft: Tag): 
   const time = now()
   const uid = newChildUid(repo, time, random)
   const conflict = 'another call has just created this tag; try again'
-  yield* createIn(access, repo, tags, draft, { uid, now: time }, conflict)
+  yield* createIn(access, repo, tags, draft, { uid, now: time, columns: { push_time: time } }, conflict)
   if (draft.digest !== '') yield recordMove(uid, time, draft.digest)
   return uid
 }
@@ -47,12 +48,16 @@ function* move(
   const isMoved = digest !== stored.resource.digest
   // A tag that names no image yet can get one.
   if (isMoved && stored.resource.digest !== '') requireMutable(draft.name, immutable, 'moved')
-  if (!isMoved && deprecated === draft.deprecated && bundles.join() === draft.bundles.join()) return uid
+  if (!isMoved && deprecated === draft.deprecated && bundles.join() === draft.bundles.join()) {
+    yield sql`update tags set push_time = ${now()} where uid = ${uid}`
+    return uid
+  }
   const updateTime = nextUpdateTime(now(), stored.updateTime)
   const moved = create(TagSchema, { ...draft, digest, uid, updateTime: timestampFromMs(updateTime) })
   if (createTime) moved.createTime = createTime
   setTagContent(moved, yield* readTagContent(parentOf(uid), digest))
-  yield* replaceResource(access, tags, moved, { uid, updateTime })
+  if (isMoved) yield noteUntaggedBy(uid, updateTime)
+  yield* replaceResource(access, tags, moved, { uid, updateTime, columns: { push_time: updateTime } })
   if (isMoved) yield recordMove(uid, updateTime, digest)
   return uid
 }

@@ -23,11 +23,12 @@ import { removeEntry } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { emptyReply } from '../../reply.ts'
 import { patternsIn, requireMutable, requireNoImmutableTagOf } from '../immutable-tags.ts'
+import { removeManifest } from '../manifest-rows.ts'
 import { releaseBlobs } from '../release-content.ts'
 import { tags } from '../tags/table.ts'
+import { noteUntaggedBy } from '../untagged.ts'
 import { admitToPull } from './admit-to-pull.ts'
 import { noManifest } from './content-errors.ts'
-import { removeManifest } from './manifest-rows.ts'
 import { putManifest } from './put-manifest.ts'
 import { referrersReply } from './referrers.ts'
 import { requireRepo, throwMissing } from './require-repo.ts'
@@ -79,6 +80,7 @@ export const manifestMethods = (deps: Dependencies) => ({
         where t.parent = ${repo} and t.name = ${name}`)
       if (!row) return yield* throwMissing(repo, noManifest(name))
       requireMutable(name, patternsIn(row[1]), 'deleted')
+      yield noteUntaggedBy(row[0] as string, deps.now())
       yield* removeEntry(access, tags, row[0] as string)
       return emptyReply
     }, call.deadline),

@@ -3,6 +3,7 @@ import { among, bulkInsert, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
 import { platformsIn } from '../tag-content.ts'
+import { noteUntagged } from '../untagged.ts'
 import { missingContent } from './content-errors.ts'
 import type { Manifest } from './manifest.ts'
 import { platformsOfIndex } from './platforms.ts'
@@ -51,14 +52,15 @@ export function* storeManifest(
   const ofIndex = platformsOfIndex(manifest, (part) => parts.get(part)?.platforms ?? [])
   const platforms = (config ? ofConfig : ofIndex).join(',')
   const stored = yield sql`insert into manifests (repo, digest, media_type, artifact_type, subject, config,
-      annotations, platforms, size, total_size, create_time, content)
+      annotations, platforms, size, total_size, create_time, untagged_since, content)
     values (${repo}, ${digest}, ${mediaType}, ${artifactType}, ${subject?.digest ?? null},
       ${config?.digest ?? null}, ${JSON.stringify(annotations)}, ${platforms}, ${size}, ${totalSize},
-      ${time}, ${content}) on conflict do nothing returning digest`
+      ${time}, ${time}, ${content}) on conflict do nothing returning digest`
   if (stored.length > 0) {
     yield* storeReferences(access, repo, digest, parts)
     return 'new'
   }
+  yield noteUntagged(repo, sql`digest = ${digest}`, time)
   const completed = yield sql`update manifests set platforms = ${platforms}, total_size = ${totalSize}
     where repo = ${repo} and digest = ${digest} and platforms = '' and ${platforms} <> '' returning digest`
   return completed.length > 0 ? 'completed' : undefined

@@ -35,10 +35,17 @@ const liftsImmutability = (current: Repo, merged: Repo) =>
   (current.name !== merged.name ||
     current.immutableTags.some((pattern) => !merged.immutableTags.includes(pattern)))
 
-const isSameRetention = ({ retention }: Repo, current: Repo | undefined) =>
-  retention !== undefined &&
-  current?.retention !== undefined &&
-  equals(RetentionSchema, retention, current.retention)
+export const isSameRetention = ({ retention }: Repo, current: Repo | undefined): boolean =>
+  retention && current?.retention
+    ? equals(RetentionSchema, retention, current.retention)
+    : retention === current?.retention
+
+/** Gives people the time to correct rules that they have just set, in milliseconds. */
+const firstRunDelayMs = 3_600_000
+
+/** When new rules are applied for the first time. */
+export const retentionTimeOf = ({ retention }: Repo, now: number): number =>
+  retention ? now + firstRunDelayMs : 0
 
 function require(grants: Grants, capabilities: readonly Capability[], uid: string): void {
   const missing = capabilities.find((capability) => !holds(grants, [capability], uid))

@@ -27,8 +27,9 @@ import { requireNoImmutableTags } from '../immutable-tags.ts'
 import { releaseRepo } from '../release-content.ts'
 import { tags } from '../tags/table.ts'
 import { requireValidOverlay } from './custom-overlay.ts'
+import { retentionMethods } from './preview-retention.ts'
 import { readmeMethods, requireSafeReadme } from './readme-methods.ts'
-import { requireRuleAccess } from './repo-rules.ts'
+import { isSameRetention, requireRuleAccess, retentionTimeOf } from './repo-rules.ts'
 import { requireValidRetention } from './require-valid-retention.ts'
 import type { SyncContext } from './sync-config.ts'
 import { completeSyncConfig } from './sync-config.ts'
@@ -59,7 +60,7 @@ export function reposMethods(deps: Dependencies, v1Fields: V1RepoFields = {}) {
         *beforeCreate(draft, { grants, uid, time }) {
           yield* completeRepo(draft, { uid, time, caller: grants.caller, fields: v1Fields })
           requireRuleAccess(grants, uid, draft)
-          return { readme: readme ?? '' }
+          return { readme: readme ?? '', retention_time: retentionTimeOf(draft, time) }
         },
         conflict,
       })
@@ -73,7 +74,10 @@ export function reposMethods(deps: Dependencies, v1Fields: V1RepoFields = {}) {
           const context = { uid, time, caller: grants.caller, fields: v1Fields }
           yield* completeRepo(merged, { ...context, current: syncConfig })
           requireRuleAccess(grants, uid, merged, current)
-          return readme === undefined ? {} : { readme }
+          return {
+            ...(readme !== undefined && { readme }),
+            ...(!isSameRetention(merged, current) && { retention_time: retentionTimeOf(merged, time) }),
+          }
         },
         conflict,
       })
@@ -89,6 +93,7 @@ export function reposMethods(deps: Dependencies, v1Fields: V1RepoFields = {}) {
       }),
 
     ...readmeMethods(deps),
+    ...retentionMethods(deps),
   }
 }
 

@@ -13,8 +13,11 @@ export const repos = kindOf(RepoSchema, 'repos', {
     public: ({ public: isPublic }) => (isPublic ? 1 : 0),
     immutable_tags: ({ immutableTags }) => immutableTags.join(' '),
   },
-  /** The readme is not part of the resource, since lists do not show it. */
-  extraColumns: { readme: 'text' },
+  /**
+   * The readme is not part of the resource, since lists do not show it. `retention_time` is the time at which the
+   * retention rules are applied next; 0 if there are none.
+   */
+  extraColumns: { readme: 'text', retention_time: 'integer' },
 })
 
 /**

@@ -25,6 +25,7 @@ import { updateResource } from '../../update.ts'
 import { requireMutableTag } from '../immutable-tags.ts'
 import { createOrMove, recordMove } from '../move-tag.ts'
 import { readTagContent, setTagContent } from '../tag-content.ts'
+import { noteUntaggedBy } from '../untagged.ts'
 import { tags } from './table.ts'
 import { tagTypes, typesWithin } from './tag-type.ts'
 
@@ -50,17 +51,24 @@ export function tagsMethods(deps: Dependencies, { mayOmitDigest = false } = {}) 
       updateResource(deps, tags, call, {
         *beforeUpdate({ current, merged, time }) {
           if (current.name !== merged.name) yield* requireMutableTag(merged.uid, 'renamed')
-          if (current.digest === merged.digest) return
+          if (current.digest === merged.digest) return {}
           if (merged.digest === '') throw missingDigest()
           if (current.digest !== '') yield* requireMutableTag(merged.uid, 'moved')
           setTagContent(merged, yield* readTagContent(parentOf(merged.uid), merged.digest))
+          yield noteUntaggedBy(merged.uid, time)
           yield recordMove(merged.uid, time, merged.digest)
+          return { push_time: time }
         },
         conflict: ({ name }) => `the repo has a tag named ${JSON.stringify(name)} already`,
       }),
 
     deleteTag: (call: Call) =>
-      deleteResource(deps, tags, call, { beforeDelete: (uid) => requireMutableTag(uid, 'deleted') }),
+      deleteResource(deps, tags, call, {
+        *beforeDelete(uid) {
+          yield* requireMutableTag(uid, 'deleted')
+          yield noteUntaggedBy(uid, deps.now())
+        },
+      }),
   }
 }
 

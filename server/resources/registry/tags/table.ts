@@ -8,4 +8,6 @@ export const tags = kindOf(TagSchema, 'tags', {
     /** The types of the tag as bits (tag-type.ts), not a sort order. */
     sort: ({ name }) => tagTypeOf(name),
   },
+  /** When the tag was last pushed, even if that did not change it. */
+  extraColumns: { push_time: 'integer' },
 })

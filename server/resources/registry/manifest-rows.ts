@@ -1,8 +1,8 @@
 // The rows of manifests.
-import { sql } from '../../../store/sql.ts'
-import type { Work } from '../../../store/work.ts'
-import type { WriteAccess } from '../../../store/write-access.ts'
-import { adjustRepoSize } from '../repo-size.ts'
+import { sql } from '../../store/sql.ts'
+import type { Work } from '../../store/work.ts'
+import type { WriteAccess } from '../../store/write-access.ts'
+import { adjustRepoSize } from './repo-size.ts'
 
 /** Deletes a manifest. The blobs that it consists of must have been released before. */
 export function* removeManifest(access: WriteAccess, repo: string, digest: string): Work<void> {

@@ -1,0 +1,87 @@
+// Applies the retention rules of a repo, in small transactions. Several copies of the server may do so at once: each
+// transaction decides again.
+import { durationMs } from '@bufbuild/protobuf/wkt'
+import type { Store } from '../../../store/db.ts'
+import type { WriteAccess } from '../../../store/write-access.ts'
+import type { Batch } from './delete-unkept-tags.ts'
+import { deleteTags } from './delete-unkept-tags.ts'
+import { judgedTags } from './judged-tags.ts'
+import type { RepoRules } from './read-retention.ts'
+import { readRules } from './read-retention.ts'
+import { openTagRules } from './retention-rules.ts'
+import type { UntaggedManifest } from './untagged-manifests.ts'
+import { deleteUntagged, readUntagged } from './untagged-manifests.ts'
+
+export type RetentionDependencies = {
+  store: Store
+  access: WriteAccess
+  now(): number
+  /** Ends the work after the current transaction. */
+  signal?: AbortSignal
+  /** Called after each transaction: the names of tags or the digests of manifests that it has deleted in the repo. */
+  onDeleted?(repo: string, deleted: Partial<Record<keyof Deletions, string[]>>): void
+}
+
+/** How many were deleted. */
+export type Deletions = { tags: number; manifests: number }
+
+const tagsPerWrite = 100
+
+export async function applyRetention(deps: RetentionDependencies, repo: string): Promise<Deletions> {
+  const deletions: Deletions = { tags: 0, manifests: 0 }
+  const rules = await deps.store.read(() => readRules(repo))
+  if (!rules) return deletions
+  const batch = { repo, retention: rules.retention, now: deps.now() }
+  if (await removeTags(deps, batch, rules, deletions)) await removeManifests(deps, batch, deletions)
+  return deletions
+}
+
+/** Returns false if the rules have changed, or the work was ended. */
+async function removeTags(
+  { store, access, signal, onDeleted }: RetentionDependencies,
+  batch: Batch,
+  { retention: { rules }, immutableTags }: RepoRules,
+  deletions: Deletions,
+): Promise<boolean> {
+  if (rules.length === 0) return true
+  const judge = openTagRules({ rules, immutableTags }, batch.now)
+  for await (const page of judgedTags(store, batch.repo, judge)) {
+    const doomed = page.filter(({ isKept }) => !isKept)
+    for (let at = 0; at < doomed.length; at += tagsPerWrite) {
+      if (signal?.aborted) return false
+      const part = doomed.slice(at, at + tagsPerWrite)
+      const deleted = await store.write(() => deleteTags(access, batch, part))
+      if (!deleted) return false
+      deletions.tags += deleted.length
+      if (deleted.length > 0) onDeleted?.(batch.repo, { tags: deleted })
+    }
+  }
+  return true
+}
+
+/** The manifests of a deleted index are found in the next pass. Each pass but the last deletes something. */
+async function removeManifests(
+  { store, access, signal, onDeleted }: RetentionDependencies,
+  batch: Batch,
+  deletions: Deletions,
+): Promise<void> {
+  const { repo, retention, now } = batch
+  if (!retention.deleteUntaggedAfter) return
+  const cutoff = now - durationMs(retention.deleteUntaggedAfter)
+  for (let countBefore = -1; countBefore < deletions.manifests; ) {
+    countBefore = deletions.manifests
+    let last: UntaggedManifest | undefined
+    do {
+      const page = await store.read(() => readUntagged(repo, cutoff, last))
+      for (let rest = page.manifests; rest.length > 0; ) {
+        if (signal?.aborted) return
+        const deleted = await store.write(() => deleteUntagged(access, batch, cutoff, rest))
+        if (!deleted) return
+        deletions.manifests += deleted.length
+        if (deleted.length > 0) onDeleted?.(repo, { manifests: deleted })
+        rest = deleted.length === 0 ? [] : rest.filter(({ digest }) => !deleted.includes(digest))
+      }
+      last = page.last
+    } while (last)
+  }
+}

@@ -1,0 +1,86 @@
+// Manifests that retention deletes: those that have had no tag for long enough. A manifest of an index is kept with the
+// index, and a referrer with its subject.
+import { sql } from '../../../store/sql.ts'
+import type { Work } from '../../../store/work.ts'
+import { first } from '../../../store/work.ts'
+import type { WriteAccess } from '../../../store/write-access.ts'
+import { removeManifest } from '../manifest-rows.ts'
+import { releaseBlobs } from '../release-content.ts'
+import type { Batch } from './delete-unkept-tags.ts'
+import { lockRules } from './read-retention.ts'
+
+export const manifestsPerRead = 500
+
+export type UntaggedManifest = { digest: string; untaggedSince: number }
+export type ManifestPage = { manifests: UntaggedManifest[]; last: UntaggedManifest | undefined }
+
+export const hasTag = sql`exists (select 1 from tags t where t.parent = m.repo and t.digest = m.digest)`
+const isInIndex = sql`exists (select 1 from manifest_references r
+  where r.repo = m.repo and r.digest = m.digest and r.kind = 'manifest')`
+const hasSubject = sql`m.subject is not null and exists (select 1 from manifests s
+  where s.repo = m.repo and s.digest = m.subject)`
+
+/**
+ * The manifests to delete among the next ones that were untagged before `cutoff`. `last` is the last one that was
+ * examined; undefined if there are no more.
+ */
+export function* readUntagged(repo: string, cutoff: number, after?: UntaggedManifest): Work<ManifestPage> {
+  const { digest: afterDigest = '', untaggedSince = -1 } = after ?? {}
+  const rows = yield sql`select m.digest, m.untagged_since,
+      case when ${hasTag} or ${isInIndex} or (${hasSubject}) then 1 else 0 end
+    from manifests m where m.repo = ${repo} and m.untagged_since <= ${cutoff}
+      and (m.untagged_since, m.digest) > (${untaggedSince}, ${afterDigest})
+    order by m.untagged_since, m.digest limit ${manifestsPerRead}`
+  const examined = rows.map(([digest, time, isUsed]) => ({
+    ...{ digest: digest as string, untaggedSince: time as number, isUsed: isUsed === 1 },
+  }))
+  const last = examined.length < manifestsPerRead ? undefined : examined.at(-1)
+  return { manifests: examined.filter(({ isUsed }) => !isUsed), last }
+}
+
+/** Manifests without tags and indexes that refer to the subject. */
+export function* readReferrers(repo: string, subject: string, limit: number): Work<string[]> {
+  const rows = yield sql`select m.digest from manifests m where m.repo = ${repo} and m.subject = ${subject}
+    and not ${hasTag} and not ${isInIndex} order by m.digest limit ${limit}`
+  return rows.map(([digest]) => digest as string)
+}
+
+/** How many manifests a transaction deletes. Each may have 2000 references. */
+const manifestsPerWrite = 20
+
+/**
+ * Deletes manifests, with their referrers, if they are still untagged. Returns the digests of those that it deleted,
+ * which may be fewer than given; undefined if the rules have changed.
+ */
+export function* deleteUntagged(
+  access: WriteAccess,
+  { repo, retention, now }: Batch,
+  cutoff: number,
+  manifests: readonly UntaggedManifest[],
+): Work<string[] | undefined> {
+  if (!(yield* lockRules(repo, retention))) return undefined
+  const deleted: string[] = []
+  for (const { digest } of manifests) {
+    if (deleted.length >= manifestsPerWrite) break
+    const row = yield* first(sql`select 1 from manifests m where m.repo = ${repo} and m.digest = ${digest}
+      and m.untagged_since <= ${cutoff} and not ${hasTag} and not ${isInIndex} and not (${hasSubject})`)
+    if (row) yield* deleteWithReferrers(access, repo, digest, now, deleted)
+  }
+  return deleted
+}
+
+/** Referrers first: if they are too many for this transaction, the subject stays until the next one. */
+function* deleteWithReferrers(
+  access: WriteAccess,
+  repo: string,
+  digest: string,
+  now: number,
+  deleted: string[],
+): Work<void> {
+  for (const referrer of yield* readReferrers(repo, digest, manifestsPerWrite))
+    if (deleted.length < manifestsPerWrite) yield* deleteWithReferrers(access, repo, referrer, now, deleted)
+  if (deleted.length >= manifestsPerWrite) return
+  yield* releaseBlobs(access, repo, digest, now)
+  yield* removeManifest(access, repo, digest)
+  deleted.push(digest)
+}

@@ -1,0 +1,12 @@
+// Since when a manifest has no tag: retention deletes manifests that have had none for some time.
+import { parentOf } from '../../aip/uid.ts'
+import type { Sql } from '../../store/sql.ts'
+import { sql } from '../../store/sql.ts'
+
+/** For manifests that may have lost their last tag. */
+export const noteUntagged = (repo: string, condition: Sql, now: number): Sql =>
+  sql`update manifests set untagged_since = ${now} where repo = ${repo} and ${condition}`
+
+/** For the manifest of a tag that is about to be moved or deleted. */
+export const noteUntaggedBy = (tag: string, now: number): Sql =>
+  noteUntagged(parentOf(tag), sql`digest = (select digest from tags where uid = ${tag})`, now)
