@@ -1,13 +1,11 @@
 // Kills the real server repeatedly under load and checks that every acknowledged write is still there.
 import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { openStore, talliedKinds } from '../../server/storage.ts'
@@ -18,12 +16,12 @@ import type { Door } from '../../server/testing/doors.ts'
 import { restDoor } from '../../server/testing/doors.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { preparedStore } from '../../server/testing/templates.ts'
+import { spawnServer } from './server-process.ts'
 import { runStemmadInline } from './stemmad.ts'
 
 const { createGroup, updateGroup, deleteGroup } = GroupsService.method
 const rounds = 5
 const writers = 24
-const main = fileURLToPath(new URL('../../server/main.ts', import.meta.url))
 
 type Owner = { organization: { uid: string }; token: string }
 
@@ -48,15 +46,8 @@ onEachStore('a server that is killed', (engine) => {
   after(() => remove())
 
   async function start(): Promise<{ server: ChildProcess; door: Door }> {
-    const args = ['--disable-warning=ExperimentalWarning', main, 'serve', ...settings]
-    const server = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-    let greeting = ''
-    for await (const chunk of server.stdout ?? []) {
-      greeting += chunk
-      const port = /on 127\.0\.0\.1:(\d+)/.exec(greeting)?.[1]
-      if (port !== undefined) return { server, door: restDoor(`http://127.0.0.1:${port}`) }
-    }
-    throw new Error(`the server did not start: ${greeting}`)
+    const { server, url } = await spawnServer(settings)
+    return { server, door: restDoor(url) }
   }
 
   test('keeps every acknowledged write', async (context) => {

@@ -1,0 +1,24 @@
+// A process that collects garbage of the registry with a grace period of less than a second until it is killed, so that collections meet
+// pushes. Takes the flags of stemmad that select the store. Prints a line when it begins.
+import { randomInt } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { readConfig } from '../config/config.ts'
+import { contentStorage } from '../content-storage.ts'
+import { collectionAccess } from '../policy/system-access.ts'
+import { collectGarbage } from '../resources/registry/collection/collect.ts'
+import { openStore } from '../storage.ts'
+
+const { config } = readConfig({}, process.argv.slice(2))
+const store = openStore(config)
+const storage = await contentStorage(config).open()
+process.stdout.write('collecting\n')
+for (;;) {
+  await collectGarbage(
+    {
+      ...{ access: collectionAccess, store, storage, now: Date.now, graceMs: randomInt(500) },
+      pause: () => pause(randomInt(20)),
+    },
+    randomInt(4) === 0,
+  )
+  await pause(randomInt(100))
+}
