@@ -7,6 +7,7 @@ import type { Config } from './config/config.ts'
 import { ConfigError } from './config/config.ts'
 import type { Secret } from './crypto/secret.ts'
 import { sealText } from './crypto/secret.ts'
+import { contentKind } from './limits/quota/content-limit.ts'
 import { parseLimits } from './limits/quota/limit-names.ts'
 import { resources } from './resource-list.ts'
 import type { AdvisoryFormats, GroupLimits, Settings } from './resources/dependencies.ts'
@@ -16,7 +17,7 @@ import { scimPath } from './scim/path.ts'
 
 /** Throws a ConfigError if a default limit is not for a kind of resource. */
 export function groupLimitsOf({ defaultLimits }: Config): GroupLimits {
-  const kinds = resources.map(({ kind }) => kind.table.name).sort()
+  const kinds = [...resources.map(({ kind }) => kind.table.name), contentKind].sort()
   const { limits, faults } = parseLimits(defaultLimits, kinds)
   if (faults.length > 0)
     throw new ConfigError(

@@ -963,7 +963,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.iam.v2beta1.RequestGroupAccessResponse": "Response of `GroupsService.RequestGroupAccess`.",
   "platform.iam.v2beta1.SetGroupLimitsRequest": "Request of `GroupsService.SetGroupLimits`.",
   "platform.iam.v2beta1.SetGroupLimitsRequest.uid": "Uid of the group.",
-  "platform.iam.v2beta1.SetGroupLimitsRequest.resource_limits": "Maximum number of resources of each kind in and below the group, by the name of the kind: `account_associations`, `advisories`, `external_group_role_mappings`, `group_access_requests`, `group_invites`, `groups`, `identities`, `identity_providers`, `repos`, `role_bindings`, `roles`, `subscriptions` or `tags`. A limit must not be higher than the nearest one of the groups above. It may be lower than the current number: nothing is deleted, and nothing more can be created.",
+  "platform.iam.v2beta1.SetGroupLimitsRequest.resource_limits": "Maximum number of resources of each kind in and below the group, by the name of the kind: `account_associations`, `advisories`, `external_group_role_mappings`, `group_access_requests`, `group_invites`, `groups`, `identities`, `identity_providers`, `repos`, `role_bindings`, `roles`, `subscriptions` or `tags`; or `registry_mebibytes`, the size of the content of repos in MiB. A limit must not be higher than the nearest one of the groups above. It may be lower than the current number: nothing is deleted, and nothing more can be created.",
   "platform.iam.v2beta1.SetGroupLimitsRequest.remove": "Names of limits to remove.",
   "platform.iam.v2beta1.GetGroupUsageRequest": "Request of `GroupsService.GetGroupUsage`.",
   "platform.iam.v2beta1.GetGroupUsageRequest.uid": "Uid of the group.",

@@ -244,7 +244,7 @@ export type ExceededQuota = { group: string; limit: number; used: number }
 
 /** `quota` is undefined if the caller may not see the group that has the limit. */
 export function quotaExceeded(kind: string, quota: ExceededQuota | undefined): StatusError {
-  const resources = kind.replaceAll('_', ' ')
+  const resources = kind === 'registry_mebibytes' ? 'MiB of content in repos' : kind.replaceAll('_', ' ')
   const description = quota
     ? `group ${quota.group} may contain at most ${quota.limit} ${resources} and contains ${quota.used}; delete some of them, or have the limit raised`
     : `a limit on the number of ${resources} that applies here is reached; ask an owner of the organization`
@@ -262,6 +262,13 @@ export function quotaExceeded(kind: string, quota: ExceededQuota | undefined): S
     details: [{ type: 'QuotaFailure', fields: { violations: [violation] } }],
   })
 }
+
+/** Whether an error says that a limit of a group is reached, and not that there were too many calls. */
+export const isQuotaExceeded = (error: unknown): boolean =>
+  error instanceof StatusError &&
+  error.code === Code.RESOURCE_EXHAUSTED &&
+  error.headers['retry-after'] === undefined &&
+  error.details.some(({ type }) => type === 'QuotaFailure')
 
 export const aborted = (text: string, http?: number) =>
   new StatusError(Code.ABORTED, text, http ? { http } : {})

@@ -85,6 +85,8 @@ export type AppendOptions = {
   signal?: AbortSignal | undefined
   /** The largest size that the whole upload may have. */
   maxBytes?: number | undefined
+  /** Asked for a larger `maxBytes`, when the upload is about to have this many. Returns a smaller number to refuse. */
+  extend?: ((bytes: number) => Promise<number>) | undefined
 }
 
 export type Appended = { upload: Upload; failure?: BlobError }

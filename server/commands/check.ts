@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.ts'
 import { readConfig } from '../config/config.ts'
 import { contentStorage } from '../content-storage.ts'
+import { contentAmount } from '../resources/registry/content-usage.ts'
 import { talliedKinds } from '../storage.ts'
 import type { Difference } from '../store/check.ts'
 import { checkTally } from '../store/check.ts'
@@ -33,7 +34,7 @@ export const check: Command = {
     const { differences, findings, content } = await withStore(config, async (store) => {
       await store.migrate(loadMigrations())
       return {
-        differences: await checkTally(store, talliedKinds, shouldRepair),
+        differences: await checkTally(store, talliedKinds, shouldRepair, [contentAmount]),
         findings: await checkIdentities(store),
         content: await checkStorage(config, store, context, shouldHash),
       }

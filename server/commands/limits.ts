@@ -2,7 +2,7 @@
 import { StatusError, textOf } from '../aip/errors.ts'
 import { isUid, lineage } from '../aip/uid.ts'
 import { readConfig } from '../config/config.ts'
-import { firstReached, limitsOnPath } from '../limits/quota/effective-limit.ts'
+import { firstReached, limitsOnPath, usedIn } from '../limits/quota/effective-limit.ts'
 import { kindNamed, parseLimits } from '../limits/quota/limit-names.ts'
 import { operatorAccess } from '../policy/system-access.ts'
 import type { GroupLimits } from '../resources/dependencies.ts'
@@ -27,7 +27,8 @@ below the current number deletes nothing: it only refuses new resources. Command
 limits.
 
 Names: account_associations, advisories, external_group_role_mappings, group_access_requests, group_invites, groups,
-identities, identity_providers (idps), repos (repositories), role_bindings, roles, subscriptions, tags.
+identities, identity_providers (idps), registry_mebibytes (content of repos in MiB), repos (repositories), role_bindings,
+roles, subscriptions, tags.
 
 Examples:
   stemmad limits get 5f0c1b9a4d3e2f10a7b8c9d0e1f2a3b4c5d6e7f8
@@ -125,7 +126,7 @@ function* reportOf(uid: string, { kinds, defaults }: GroupLimits): Work<LimitRep
   const path = lineage(uid)
   const usage = yield* readAllUsage(path)
   const byKind = kinds.map((kind): [string, KindReport] => {
-    const used = usage.find((entry) => entry.kind === kind && entry.group === uid)?.used ?? 0
+    const used = usedIn(kind, uid, usage)
     const first = firstReached(limitsOnPath(kind, path, usage, defaults))
     return [
       kind,

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Code } from '../aip/code.ts'
 import type { StatusError } from '../aip/errors.ts'
-import { asStatusError, retryHeaders, textOf } from '../aip/errors.ts'
+import { asStatusError, isQuotaExceeded, retryHeaders, textOf } from '../aip/errors.ts'
 import type { RegistryCode } from '../aip/registry-error.ts'
 import { registryCodeOf } from '../aip/registry-error.ts'
 import { BlobError } from '../blobs/blob-error.ts'
@@ -50,10 +50,12 @@ export function errorAnswer(
   const error = asStatusError(thrown instanceof BlobError ? blobFailure(thrown) : thrown)
   const isPlainDenial = error.code === Code.PERMISSION_DENIED && registryCodeOf(error) === undefined
   const shown = isPlainDenial ? denied(name) : error
-  const code = registryCodeOf(shown) ?? codes[shown.code] ?? 'UNKNOWN'
+  // Not 429: clients would try again and again.
+  const isFull = isQuotaExceeded(shown)
+  const code = isFull ? 'DENIED' : (registryCodeOf(shown) ?? codes[shown.code] ?? 'UNKNOWN')
   const body = Buffer.from(JSON.stringify({ errors: [{ code, message: textOf(shown) }] }))
   return {
-    ...{ status: isRefusal(shown) ? 412 : shown.http, body },
+    ...{ status: isFull ? 403 : isRefusal(shown) ? 412 : shown.http, body },
     headers: {
       'content-type': 'application/json',
       ...shown.headers,

@@ -1,7 +1,9 @@
 // Moves the bytes of an upload to the storage as they arrive. Calls of the API before and after say whether they may be
 // stored, and what has been.
+import type { Upload as UploadReply } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { Content } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { Code } from '../aip/code.ts'
+import { isQuotaExceeded } from '../aip/errors.ts'
 import { registryError } from '../aip/registry-error.ts'
 import { BlobError, tooLarge } from '../blobs/blob-error.ts'
 import type { AppendOptions, Upload } from '../blobs/blob-store.ts'
@@ -18,13 +20,17 @@ import { keepLease } from './upload-lease.ts'
 /** The largest blob. Layers of images are far smaller. */
 const maxBlobBytes = 10 * 2 ** 30
 
-/** An upload that this request alone may use. Both fields that change are replaced as the request proceeds. */
+export type Reservation = Pick<UploadReply, 'reserved' | 'maxSize'>
+
+/** An upload that this request alone may use. The fields that are not read-only change as the request proceeds. */
 export type HeldUpload = {
   readonly repo: string
   readonly lease: string
   /** The uid of the caller. */
   readonly identity: string
   upload: Upload
+  /** The bytes that count against limits of groups for this upload, and those that it may have; 0 for any number. */
+  reservation: Reservation
   /** False when the upload is saved or has ended. */
   isHeld: boolean
 }
@@ -37,13 +43,42 @@ export async function openUpload(
   digest = '',
 ): Promise<HeldUpload> {
   let repo = ''
-  const { size, state, lease, identity } = await call(deps, exchange, Content.method.openUpload, () =>
-    andThen(repoOf(deps, exchange), (uid) => {
-      repo = uid
-      return { repo, id, digest }
-    }),
-  )
-  return { repo, lease, identity, upload: { id, size: Number(size), state }, isHeld: true }
+  try {
+    const reply = await call(deps, exchange, Content.method.openUpload, () =>
+      andThen(repoOf(deps, exchange), (uid) => {
+        repo = uid
+        return { repo, id, digest, ...lengthOf(exchange) }
+      }),
+    )
+    const { size, state, lease, identity } = reply
+    return {
+      ...{ repo, lease, identity, upload: { id, size: Number(size), state } },
+      ...{ reservation: reply, isHeld: true },
+    }
+  } catch (error) {
+    if (isQuotaExceeded(error)) await endUpload(deps, exchange, { repo, id, lease: '' })
+    throw error
+  }
+}
+
+/** The length of the body; nothing if it is not known. */
+export function lengthOf({ request: { headers } }: Exchange): { length?: bigint } {
+  if (headers['transfer-encoding'] !== undefined) return {}
+  return { length: BigInt(headers['content-length'] ?? 0) }
+}
+
+/** Ends an upload for which there is no room, so that what has arrived of it does not count any more. */
+async function endUpload(
+  deps: RegistryDependencies,
+  exchange: Exchange,
+  upload: { repo: string; id: string; lease: string },
+): Promise<void> {
+  try {
+    await call(deps, exchange, Content.method.cancelUpload, () => upload)
+    await deps.blobs.discard({ id: upload.id })
+  } catch {
+    // It is collected later.
+  }
 }
 
 /** Lets `use` work on the upload. If it fails, what has arrived is stored, and the next request can use the upload. */
@@ -57,26 +92,34 @@ export async function whileHeld(
   try {
     await use(signal)
   } catch (error) {
+    const { repo, lease, upload } = held
+    if (isQuotaExceeded(error)) await endUpload(deps, exchange, { repo, id: upload.id, lease })
     // The corridor reports a failure to save. The lease expires then.
-    if (held.isHeld) await saveUpload(deps, exchange, held).catch(() => {})
+    else if (held.isHeld) await saveUpload(deps, exchange, held).catch(() => {})
     throw error
   } finally {
     stop()
   }
 }
 
-/** Stores what has arrived. Unless `keep`, another request can use the upload then. */
+/**
+ * Stores what has arrived. Unless `keep`, another request can use the upload then. `wanted` is the size that the upload is
+ * about to have, if more room is needed for it.
+ */
 export async function saveUpload(
   deps: RegistryDependencies,
   exchange: Exchange,
   held: HeldUpload,
   keep = false,
+  wanted = 0,
 ): Promise<void> {
-  const { repo, lease, upload } = held
+  const { repo, lease, upload, reservation } = held
   const { id, size, state } = upload
-  await call(deps, exchange, Content.method.saveUpload, () => ({
-    ...{ repo, keep, upload: { id, size: BigInt(size), state, lease } },
+  const { reserved } = reservation
+  const saved = await call(deps, exchange, Content.method.saveUpload, () => ({
+    ...{ repo, keep, upload: { id, size: BigInt(size), state, lease, reserved }, wanted: BigInt(wanted) },
   }))
+  if (wanted > 0) held.reservation = saved
   if (!keep) held.isHeld = false
 }
 
@@ -100,7 +143,7 @@ export async function receiveBody(
     throw tooLarge(maxBlobBytes)
   const end = deps.runningBodies.start(held.identity)
   try {
-    await append(deps, exchange, held, { offset, maxBytes: maxBlobBytes, signal })
+    await append(deps, exchange, held, { offset, signal })
   } finally {
     end()
   }
@@ -115,13 +158,23 @@ async function append(
   const { request, response } = exchange
   const { upload } = held
   const watch = watchBody(request, deps.minimumRate)
+  let refusal: unknown
+  const maxBytes = () => Math.min(maxBlobBytes, Number(held.reservation.maxSize) || maxBlobBytes)
+  const extend = async (bytes: number) => {
+    if (bytes <= maxBlobBytes)
+      await saveUpload(deps, exchange, held, true, bytes).catch((error: unknown) => {
+        refusal = error
+      })
+    return maxBytes()
+  }
   deps.onLongBody(request)
   deps.onBody(request, response)
   try {
     const signal = AbortSignal.any([options.signal, watch.signal])
-    const { upload: after, failure } = await deps.blobs.append(upload, request, { ...options, signal })
+    const limited = { ...options, signal, maxBytes: maxBytes(), extend }
+    const { upload: after, failure } = await deps.blobs.append(upload, request, limited)
     held.upload = after
-    if (failure) throw watch.signal.aborted ? slowBody(after, deps.minimumRate) : failure
+    if (failure) throw watch.signal.aborted ? slowBody(after, deps.minimumRate) : (refusal ?? failure)
   } catch (error) {
     if (!(error instanceof BlobError) || error.code !== 'offset-mismatch') throw error
     throw outOfOrder(exchange, { ...upload, size: await deps.blobs.uploadSize(upload) })

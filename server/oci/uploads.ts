@@ -11,6 +11,7 @@ import { repoForPush, repoOf } from './names.ts'
 import type { HeldUpload } from './received-bytes.ts'
 import {
   finishBlob,
+  lengthOf,
   openUpload,
   receiveBody,
   saveUpload,
@@ -63,13 +64,15 @@ async function newUpload(
 ): Promise<HeldUpload> {
   const open = digest !== ''
   let repo = ''
-  const { id, lease, identity } = await call(deps, exchange, Content.method.beginUpload, () =>
+  const reply = await call(deps, exchange, Content.method.beginUpload, () =>
     andThen(repoForPush(deps, exchange), (uid) => {
       repo = uid
-      return { repo, digest, open }
+      return { repo, digest, open, ...lengthOf(exchange) }
     }),
   )
-  return { repo, lease, identity, upload: await deps.blobs.begin(id, algorithm), isHeld: open }
+  const { id, lease, identity } = reply
+  const upload = await deps.blobs.begin(id, algorithm)
+  return { repo, lease, identity, upload, reservation: reply, isHeld: open }
 }
 
 export async function getUpload(deps: RegistryDependencies, exchange: Exchange, id: string): Promise<Answer> {

@@ -24,11 +24,26 @@ const noQuotas: readonly Quota[] = []
  * stored in the rows that the statement updates. On SQLite, returns none: no other transaction can set a quota
  * meanwhile, and `returning` would double the time of the statement (12 to 30 microseconds).
  */
-export function* adjustTally(kind: string, ancestors: readonly string[], by: number): Work<readonly Quota[]> {
+export const adjustTally = (kind: string, ancestors: readonly string[], by: number): Work<readonly Quota[]> =>
+  adjust(kind, ancestors, by, by)
+
+/** Like `adjustTally`, for something that is not a resource, such as bytes: it does not keep a group from being deleted. */
+export const adjustAmount = (
+  kind: string,
+  ancestors: readonly string[],
+  by: number,
+): Work<readonly Quota[]> => adjust(kind, ancestors, by, 0)
+
+function* adjust(
+  kind: string,
+  ancestors: readonly string[],
+  by: number,
+  childrenBy: number,
+): Work<readonly Quota[]> {
   if (ancestors.length === 0) return noQuotas
   const parent = ancestors.at(-1)
   const rows = ancestors.map(
-    (group) => sql`(${kind}, ${group}, ${stripe}, ${group === parent ? by : 0}, ${by})`,
+    (group) => sql`(${kind}, ${group}, ${stripe}, ${group === parent ? childrenBy : 0}, ${by})`,
   )
   const returned =
     yield sql`insert into tally (kind, place, stripe, children, subtree) values ${join(rows, ', ')}

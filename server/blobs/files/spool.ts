@@ -59,14 +59,16 @@ async function receive(
   start: number,
   body: Readable,
   hash: (batch: Batch) => Promise<void>,
-  { signal, maxBytes = Number.POSITIVE_INFINITY }: AppendOptions,
+  { signal, maxBytes = Number.POSITIVE_INFINITY, extend }: AppendOptions,
 ): Promise<BlobError | undefined> {
+  let limit = maxBytes
   let size = start
   let failure: unknown
   let written: Promise<unknown> = Promise.resolve()
   try {
     for await (const batch of gatherBatches(body, signal)) {
-      if (size + batch.bytes > maxBytes) throw tooLarge(maxBytes)
+      if (size + batch.bytes > limit) limit = (await extend?.(size + batch.bytes)) ?? limit
+      if (size + batch.bytes > limit) throw tooLarge(limit)
       // The batch before is being written meanwhile.
       await hash(batch)
       failure = await written

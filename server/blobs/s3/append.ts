@@ -27,12 +27,14 @@ export async function appendToS3(
   await writer.loadTail().catch((error) => {
     throw isMissingObject(error) ? uploadNotFound(id) : storageError(error)
   })
-  const maxBytes = Math.min(options.maxBytes ?? Number.POSITIVE_INFINITY, partBytes * maxParts)
+  let limit = Math.min(options.maxBytes ?? Number.POSITIVE_INFINITY, partBytes * maxParts)
   let received = 0
   let failure: unknown
   try {
     for await (const batch of gatherBatches(body, options.signal)) {
-      if (start + received + batch.bytes > maxBytes) throw tooLarge(maxBytes)
+      const size = start + received + batch.bytes
+      if (size > limit) limit = Math.min((await options.extend?.(size)) ?? limit, partBytes * maxParts)
+      if (size > limit) throw tooLarge(limit)
       await hash(batch)
       received += batch.bytes
       await writer.write(batch.chunks)

@@ -4,6 +4,7 @@ import { listsQuota, lockUsage, readUsage } from '../../store/quota.ts'
 import type { Entry, Table } from '../../store/table.ts'
 import { insertEntries } from '../../store/table.ts'
 import type { Quota } from '../../store/tally.ts'
+import { adjustAmount } from '../../store/tally.ts'
 import type { Work } from '../../store/work.ts'
 import type { QuotaAccess, WriteAccess } from '../../store/write-access.ts'
 import type { EffectiveLimit } from './effective-limit.ts'
@@ -25,6 +26,39 @@ export function* insertWithinLimits(
     yield* requireRoom(quotas, { ...need, isCounted: true })
 }
 
+/**
+ * Adds to what the tally has of something that is not a resource, such as bytes. Throws if a limit would be exceeded.
+ * `by` may be negative, which is never refused.
+ */
+export function* countWithinLimits(
+  access: WriteAccess,
+  kind: string,
+  ancestors: readonly string[],
+  by: number,
+): Work<void> {
+  if (by === 0) return
+  const quotas = by > 0 ? access.quotas : undefined
+  const need = { kind, ancestors, count: by, isCounted: false }
+  const checked = quotas ? yield* requireRoom(quotas, need) : noLimits
+  const found = yield* adjustAmount(kind, ancestors, by)
+  if (quotas && !found.every((quota) => isAmong(checked, quota)))
+    yield* requireRoom(quotas, { ...need, isCounted: true })
+}
+
+/**
+ * How much more may be counted, until the transaction ends. Undefined if there is no limit. Throws if there is less than
+ * `count`.
+ */
+export function* requireRoomFor(
+  { quotas }: WriteAccess,
+  kind: string,
+  ancestors: readonly string[],
+  count: number,
+): Work<number | undefined> {
+  const limits = quotas ? yield* requireRoom(quotas, { kind, ancestors, count, isCounted: false }) : noLimits
+  return limits.length === 0 ? undefined : Math.min(...limits.map(({ room }) => room))
+}
+
 const noLimits: readonly EffectiveLimit[] = []
 
 const isAmong = (limits: readonly EffectiveLimit[], { group, quota }: Quota): boolean =>
@@ -40,7 +74,7 @@ export function* hasRoom({ quotas }: WriteAccess, kind: string, ancestors: reado
   return reachedBy(need, yield* readLimits(quotas, need)) === undefined
 }
 
-/** Room for `count` resources of a kind. `isCounted` if the tally contains them already. */
+/** Room for `count` resources of a kind, or bytes. `isCounted` if the tally contains them already. */
 type Need = { kind: string; ancestors: readonly string[]; count: number; isCounted: boolean }
 
 /** Undefined if only a further statement can tell. Most creates get false, and need no further statement. */
@@ -70,14 +104,14 @@ function* readLimits(quotas: QuotaAccess, need: Need): Work<EffectiveLimit[]> {
   if (isLimitedHere === false && !need.isCounted) return []
   const { kind, ancestors, count, isCounted } = need
   const read = function* () {
-    return limitsOnPath(kind, ancestors, yield* readUsage(kind, ancestors), quotas.defaults)
+    const counted = isCounted ? count : 0
+    return limitsOnPath(kind, ancestors, yield* readUsage(kind, ancestors), quotas.defaults, counted)
   }
   if (isLimitedHere === undefined && (yield* read()).length === 0) return []
   yield lockUsage(kind, ancestors[0] ?? '')
-  const limits = yield* read()
-  return isCounted ? limits.map((limit) => ({ ...limit, used: limit.used - count })) : limits
+  return yield* read()
 }
 
 /** The nearest limit that would be exceeded. */
 const reachedBy = ({ count }: Need, limits: readonly EffectiveLimit[]): EffectiveLimit | undefined =>
-  limits.findLast(({ limit, used }) => used + count > limit)
+  limits.findLast(({ room }) => room < count)

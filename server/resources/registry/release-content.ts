@@ -3,6 +3,7 @@
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import type { WriteAccess } from '../../store/write-access.ts'
+import { countContent } from './content-usage.ts'
 
 /** For a manifest that is about to be deleted. */
 export function* releaseBlobs(_access: WriteAccess, repo: string, manifest: string, now: number): Work<void> {
@@ -11,10 +12,13 @@ export function* releaseBlobs(_access: WriteAccess, repo: string, manifest: stri
 }
 
 /** Deletes all content of a repo, before the repo is deleted. */
-export function* releaseRepo(_access: WriteAccess, repo: string, now: number): Work<void> {
+export function* releaseRepo(access: WriteAccess, repo: string, now: number): Work<void> {
+  const [row] = yield sql`select coalesce((select sum(size) from repo_sizes where repo = ${repo}), 0)
+    + coalesce((select sum(reserved) from uploads where repo = ${repo}), 0)`
   yield sql`update blobs set unused_since = ${now} where digest in
     (select digest from repo_blobs where repo = ${repo})`
   yield sql`delete from manifests where repo = ${repo}`
   yield sql`delete from repo_blobs where repo = ${repo}`
   yield sql`delete from uploads where repo = ${repo}`
+  yield* countContent(access, repo, -Number(row?.[0] ?? 0))
 }

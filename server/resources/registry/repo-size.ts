@@ -8,18 +8,24 @@ import type { Form } from '../../store/table.ts'
 import { stripe } from '../../store/tally.ts'
 import type { Work } from '../../store/work.ts'
 import type { WriteAccess } from '../../store/write-access.ts'
+import { countContent } from './content-usage.ts'
 
-export type SizeChange = { size: number; manifests?: number }
+/** `reserved` bytes were counted for the content before it arrived. */
+export type SizeChange = { size: number; manifests?: number; reserved?: number }
 
-/** For every transaction that gives content to a repo or removes it. Best as the last statement, because of its lock. */
+/**
+ * For every transaction that gives content to a repo or removes it. Throws if a limit of a group would be exceeded. Best
+ * as the last statement, because of its locks.
+ */
 export function* adjustRepoSize(
-  _access: WriteAccess,
+  access: WriteAccess,
   repo: string,
-  { size, manifests = 0 }: SizeChange,
+  { size, manifests = 0, reserved = 0 }: SizeChange,
 ): Work<void> {
   yield sql`insert into repo_sizes (repo, stripe, size, manifests)
     values (${repo}, ${stripe}, ${size}, ${manifests}) on conflict (repo, stripe) do update
     set size = repo_sizes.size + excluded.size, manifests = repo_sizes.manifests + excluded.manifests`
+  yield* countContent(access, repo, size - reserved)
 }
 
 /** The number of manifests of a repo, or of all repos below a group. */

@@ -17,7 +17,7 @@ import {
 } from '../../../aip/errors.ts'
 import { lineage, parentOf } from '../../../aip/uid.ts'
 import { entryPath } from '../../../aip/validate.ts'
-import { firstReached, limitsOnPath } from '../../../limits/quota/effective-limit.ts'
+import { firstReached, limitsOnPath, usedIn } from '../../../limits/quota/effective-limit.ts'
 import { kindNamed, parseLimits } from '../../../limits/quota/limit-names.ts'
 import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
 import { nameOf } from '../../../policy/capabilities.ts'
@@ -101,8 +101,7 @@ function usageOf(
   defaults: GroupLimits['defaults'],
   grants: Grants,
 ): MessageInitShape<typeof KindUsageSchema> {
-  const own = usage.find((entry) => entry.kind === kind && entry.group === uid)
-  const used = BigInt(own?.used ?? 0)
+  const used = BigInt(usedIn(kind, uid, usage))
   const limits = limitsOnPath(kind, lineage(uid), usage, defaults)
   const limit = firstReached(limits.filter(({ group }) => maySee(grants, group)))
   if (!limit) return { kind, used }

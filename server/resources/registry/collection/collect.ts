@@ -35,9 +35,9 @@ export async function collectGarbage(
 type Batches = AsyncGenerator<Partial<CollectionTotals>>
 
 async function* removeAbandonedUploads(deps: CollectionDependencies): Batches {
-  const { store, storage, now, graceMs } = deps
+  const { access, store, storage, now, graceMs } = deps
   for (;;) {
-    const ids = await store.write(() => removeUploads(oldestUpload(now(), graceMs)))
+    const ids = await store.write(() => removeUploads(access, oldestUpload(now(), graceMs)))
     if (ids.length === 0) return
     // If the process is killed before, the bytes have no row, and `removeUnknownUploads` deletes them.
     for (const id of ids) await storage.discard({ id })

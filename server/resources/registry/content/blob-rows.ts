@@ -10,6 +10,7 @@ import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
 import { hasManifest } from '../blob-use.ts'
+import { countContent } from '../content-usage.ts'
 import { adjustRepoSize } from '../repo-size.ts'
 
 /** The size of a blob that the repo has. A blob without a manifest is like a missing one if it is unused for longer. */
@@ -63,11 +64,24 @@ export function* lockBlob(digest: string): Work<boolean> {
   return row !== undefined
 }
 
-/** Gives the blob to the repo. Both must be locked. */
-export function* linkBlob(access: WriteAccess, repo: string, digest: string, now: number): Work<void> {
+/**
+ * Gives the blob to the repo. Both must be locked. `reserved` bytes were counted for the upload of the blob, which has
+ * ended, and do not count any more.
+ */
+export function* linkBlob(
+  access: WriteAccess,
+  repo: string,
+  digest: string,
+  now: number,
+  reserved = 0,
+): Work<void> {
   const linked = yield sql`insert into repo_blobs (repo, digest, unused_since)
     values (${repo}, ${digest}, ${now}) on conflict do nothing
     returning (select size from blobs where digest = ${digest})`
-  if (linked[0]) yield* adjustRepoSize(access, repo, { size: linked[0][0] as number })
-  else yield sql`update repo_blobs set unused_since = ${now} where repo = ${repo} and digest = ${digest}`
+  if (linked[0]) {
+    yield* adjustRepoSize(access, repo, { size: linked[0][0] as number, reserved })
+    return
+  }
+  yield sql`update repo_blobs set unused_since = ${now} where repo = ${repo} and digest = ${digest}`
+  yield* countContent(access, repo, -reserved)
 }

@@ -16,10 +16,14 @@ import { sql } from '../../../store/sql.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { emptyReply } from '../../reply.ts'
+import { countContent, requireContentRoom } from '../content-usage.ts'
 import { addBlob, linkBlob, protectBlob } from './blob-rows.ts'
 import { lockRepo } from './require-repo.ts'
+import type { Expected } from './reserve-upload.ts'
+import { reserveUpload } from './reserve-upload.ts'
 import type { StoredUpload } from './upload-rows.ts'
 import {
+  extendLease,
   leaseMs,
   leaseUpload,
   readUpload,
@@ -34,16 +38,19 @@ export function uploadMethods({ store, now, random, settings }: Dependencies) {
     beginUpload: (call: Call<BeginUploadRequest>) =>
       store.write(function* () {
         const access = yield* admitToWrite(call.demand)
-        const { digest } = call.request
+        const { digest, open, length } = call.request
         const { identity } = access.caller
         const repo = yield* lockRepo(call.request.repo)
         yield* requireFewUploads(repo, identity, settings.maxUploads)
+        if (!open) yield* requireContentRoom(access, repo, 1)
         const [id, time] = [random(16).toString('hex'), now()]
-        const [lease, until] = call.request.open ? [newLease(), time + leaseMs] : [null, null]
+        const [lease, until] = open ? [newLease(), time + leaseMs] : [null, null]
         yield sql`insert into uploads (id, repo, identity, size, state, create_time, update_time, lease, lease_until)
         values (${id}, ${repo}, ${identity}, 0, '', ${time}, ${time}, ${lease}, ${until})`
         if (digest !== '') yield* protectBlob(access, id, digest, time)
-        return uploadReply({ id, size: 0, state: '', lease: lease ?? '', identity })
+        const upload = { id, size: 0, state: '', lease: lease ?? '', reserved: 0, identity }
+        const reservation = open ? yield* reserveUpload(access, repo, upload, expectedOf(upload, length)) : {}
+        return uploadReply({ ...upload, ...reservation })
       }, call.deadline),
 
     getUpload: (call: Call<GetUploadRequest>) =>
@@ -55,21 +62,29 @@ export function uploadMethods({ store, now, random, settings }: Dependencies) {
     openUpload: (call: Call<OpenUploadRequest>) =>
       store.write(function* () {
         const access = yield* admitToWrite(call.demand)
-        const { repo, id, digest } = call.request
+        const { repo, id, digest, length } = call.request
         const time = now()
         const upload = yield* leaseUpload(access, { repo, id, now: time }, newLease())
         if (digest !== '') yield* protectBlob(access, id, digest, time)
-        return uploadReply({ ...upload, identity: access.caller.identity })
+        const reservation = yield* reserveUpload(access, repo, upload, expectedOf(upload, length))
+        return uploadReply({ ...upload, ...reservation, identity: access.caller.identity })
       }, call.deadline),
 
     saveUpload: (call: Call<SaveUploadRequest>) =>
       store.write(function* () {
         const access = yield* admitToWrite(call.demand)
-        const { repo, upload, keep } = call.request
-        const { id = '', state = '', lease = '' } = upload ?? {}
-        const size = Number(upload?.size ?? 0)
-        yield* saveUpload(access, { repo, id, now: now() }, { size, state, lease }, keep)
-        return uploadReply({ id, size, state, lease: keep ? lease : '' })
+        const { repo, keep } = call.request
+        const upload = uploadOf(call.request)
+        const use = { repo, id: upload.id, now: now() }
+        if (!keep) {
+          yield* saveUpload(access, use, upload)
+          return uploadReply({ ...upload, lease: '' })
+        }
+        yield* extendLease(access, use, upload)
+        const wanted = Number(call.request.wanted)
+        if (wanted === 0) return uploadReply(upload)
+        const reservation = yield* reserveUpload(access, repo, upload, { wanted, isExact: false })
+        return uploadReply({ ...upload, ...reservation })
       }, call.deadline),
 
     finishUpload: (call: Call<FinishUploadRequest>) =>
@@ -77,9 +92,9 @@ export function uploadMethods({ store, now, random, settings }: Dependencies) {
         const access = yield* admitToWrite(call.demand)
         const { repo, id, digest, size, lease } = call.request
         const time = now()
-        yield* removeUpload(access, { repo, id, now: time }, lease)
+        const reserved = yield* removeUpload(access, { repo, id, now: time }, lease)
         yield* addBlob(access, digest, Number(size))
-        yield* linkBlob(access, repo, digest, time)
+        yield* linkBlob(access, repo, digest, time, reserved)
         return messageReply(BlobSchema, create(BlobSchema, { digest, size }))
       }, call.deadline),
 
@@ -87,11 +102,28 @@ export function uploadMethods({ store, now, random, settings }: Dependencies) {
       store.write(function* () {
         const access = yield* admitToWrite(call.demand)
         const { repo, id, lease } = call.request
-        yield* removeUpload(access, { repo, id, now: now() }, lease)
+        const reserved = yield* removeUpload(access, { repo, id, now: now() }, lease)
+        yield* countContent(access, repo, -reserved)
         return emptyReply
       }, call.deadline),
   }
 }
 
-const uploadReply = ({ size, ...upload }: StoredUpload) =>
-  messageReply(UploadSchema, create(UploadSchema, { ...upload, size: BigInt(size) }))
+/** At least one byte arrives, unless it is known that there is none. */
+const expectedOf = ({ size }: Pick<StoredUpload, 'size'>, length: bigint | undefined): Expected =>
+  length === undefined
+    ? { wanted: size + 1, isExact: false }
+    : { wanted: size + Number(length), isExact: true }
+
+const uploadOf = ({ upload }: SaveUploadRequest): StoredUpload => ({
+  ...{ id: upload?.id ?? '', size: Number(upload?.size ?? 0), state: upload?.state ?? '' },
+  ...{ lease: upload?.lease ?? '', reserved: Number(upload?.reserved ?? 0) },
+})
+
+const uploadReply = ({ size, reserved, maxSize = 0, ...upload }: StoredUpload & { maxSize?: number }) =>
+  messageReply(
+    UploadSchema,
+    create(UploadSchema, {
+      ...{ ...upload, size: BigInt(size), reserved: BigInt(reserved), maxSize: BigInt(maxSize) },
+    }),
+  )

@@ -4,6 +4,7 @@ import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
+import { countContent } from '../content-usage.ts'
 import { busyUpload, manyUploads, noUpload } from './content-errors.ts'
 
 /** How long an upload is left to a request that has not extended its lease, in milliseconds. */
@@ -14,6 +15,8 @@ export type StoredUpload = {
   size: number
   state: string
   lease: string
+  /** The bytes that count against limits for this upload. */
+  reserved: number
   /** The caller that has the lease. */
   identity?: string
 }
@@ -24,7 +27,7 @@ export type UploadUse = { repo: string; id: string; now: number }
 export function* readUpload(repo: string, id: string): Work<StoredUpload> {
   const row = yield* first(sql`select size, state from uploads where id = ${id} and repo = ${repo}`)
   if (!row) throw noUpload()
-  return { id, size: row[0] as number, state: row[1] as string, lease: '' }
+  return { id, size: row[0] as number, state: row[1] as string, lease: '', reserved: 0 }
 }
 
 /** Takes the upload for the request that has made up `lease`. Throws if another one uses it. */
@@ -35,31 +38,50 @@ export function* leaseUpload(
 ): Work<StoredUpload> {
   const [row] =
     yield sql`update uploads set lease = ${lease}, lease_until = ${now + leaseMs}, update_time = ${now}
-    where id = ${id} and repo = ${repo} and (lease is null or lease_until <= ${now}) returning size, state`
-  if (row) return { id, size: row[0] as number, state: row[1] as string, lease }
+    where id = ${id} and repo = ${repo} and (lease is null or lease_until <= ${now})
+    returning size, state, reserved`
+  if (row) return { id, size: row[0] as number, state: row[1] as string, lease, reserved: row[2] as number }
   yield* readUpload(repo, id)
   throw busyUpload()
 }
 
-/** Stores what has arrived, and extends the lease or ends it. */
-export function* saveUpload(
+/** Stores what has arrived, and extends the lease. */
+export function* extendLease(
   _access: WriteAccess,
   { repo, id, now }: UploadUse,
-  { size, state, lease }: Pick<StoredUpload, 'size' | 'state' | 'lease'>,
-  shouldKeep: boolean,
+  { size, state, lease }: SavedUpload,
 ): Work<void> {
-  const [next, until] = shouldKeep ? [lease, now + leaseMs] : [null, null]
   const rows = yield sql`update uploads set size = ${size}, state = ${state}, update_time = ${now},
-      lease = ${next}, lease_until = ${until}
+      lease_until = ${now + leaseMs}
     where id = ${id} and repo = ${repo} and lease = ${lease} returning id`
   if (rows.length === 0) yield* throwLost(repo, id)
 }
 
-/** Ends the upload. Without a lease, it must not be in use. */
-export function* removeUpload(_access: WriteAccess, { repo, id, now }: UploadUse, lease: string): Work<void> {
-  const isMine = lease === '' ? sql`(lease is null or lease_until <= ${now})` : sql`lease = ${lease}`
-  const rows = yield sql`delete from uploads where id = ${id} and repo = ${repo} and ${isMine} returning id`
+export type SavedUpload = Pick<StoredUpload, 'size' | 'state' | 'lease' | 'reserved'>
+
+/** Stores what has arrived, and ends the lease. The bytes that have arrived count now, and no others. */
+export function* saveUpload(
+  access: WriteAccess,
+  { repo, id, now }: UploadUse,
+  { size, state, lease, reserved }: SavedUpload,
+): Work<void> {
+  const rows = yield sql`update uploads set size = ${size}, state = ${state}, update_time = ${now},
+      lease = null, lease_until = null, reserved = ${size}
+    where id = ${id} and repo = ${repo} and lease = ${lease} and reserved = ${reserved} returning id`
   if (rows.length === 0) yield* throwLost(repo, id)
+  yield* countContent(access, repo, size - reserved)
+}
+
+/** Ends the upload. Without a lease, it must not be in use. Returns how many bytes were reserved for it. */
+export function* removeUpload(
+  _access: WriteAccess,
+  { repo, id, now }: UploadUse,
+  lease: string,
+): Work<number> {
+  const isMine = lease === '' ? sql`(lease is null or lease_until <= ${now})` : sql`lease = ${lease}`
+  const rows = yield sql`delete from uploads where id = ${id} and repo = ${repo} and ${isMine}
+    returning reserved`
+  return rows[0] ? (rows[0][0] as number) : yield* throwLost(repo, id)
 }
 
 /** The lease expired, and another request has used the upload or ended it since. */

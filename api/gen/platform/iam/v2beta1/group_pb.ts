@@ -662,9 +662,9 @@ export type SetGroupLimitsRequest = Message<"platform.iam.v2beta1.SetGroupLimits
   /**
    * Maximum number of resources of each kind in and below the group, by the name of the kind: `account_associations`,
    * `advisories`, `external_group_role_mappings`, `group_access_requests`, `group_invites`, `groups`, `identities`,
-   * `identity_providers`, `repos`, `role_bindings`, `roles`, `subscriptions` or `tags`. A limit must not be higher than
-   * the nearest one of the groups above. It may be lower than the current number: nothing is deleted, and nothing more
-   * can be created.
+   * `identity_providers`, `repos`, `role_bindings`, `roles`, `subscriptions` or `tags`; or `registry_mebibytes`, the size
+   * of the content of repos in MiB. A limit must not be higher than the nearest one of the groups above. It may be lower
+   * than the current number: nothing is deleted, and nothing more can be created.
    *
    * @generated from field: map<string, int32> resource_limits = 2;
    */
@@ -694,9 +694,9 @@ export type SetGroupLimitsRequestJson = {
   /**
    * Maximum number of resources of each kind in and below the group, by the name of the kind: `account_associations`,
    * `advisories`, `external_group_role_mappings`, `group_access_requests`, `group_invites`, `groups`, `identities`,
-   * `identity_providers`, `repos`, `role_bindings`, `roles`, `subscriptions` or `tags`. A limit must not be higher than
-   * the nearest one of the groups above. It may be lower than the current number: nothing is deleted, and nothing more
-   * can be created.
+   * `identity_providers`, `repos`, `role_bindings`, `roles`, `subscriptions` or `tags`; or `registry_mebibytes`, the size
+   * of the content of repos in MiB. A limit must not be higher than the nearest one of the groups above. It may be lower
+   * than the current number: nothing is deleted, and nothing more can be created.
    *
    * @generated from field: map<string, int32> resource_limits = 2;
    */
