@@ -12,6 +12,7 @@ import { noLimits } from './limits/rate/call-limits.ts'
 import { resources } from './resource-list.ts'
 import { authMethods } from './resources/auth/auth.ts'
 import type { Dependencies } from './resources/dependencies.ts'
+import { pullTokensService } from './resources/iam/pull-tokens/service.ts'
 import { termsService } from './resources/iam/terms/terms.ts'
 import { pingService, pingServiceV1 } from './resources/ping/ping.ts'
 import { contentService } from './resources/registry/content/service.ts'
@@ -38,6 +39,7 @@ const otherServices: readonly AnyService<ServiceDependencies>[] = [
   contentService,
   defineService({ service: RegistryTokens, methods: ({ registry }: ServiceDependencies) => registry.tokens }),
   securityAdvisoryService,
+  pullTokensService,
   pingService,
   pingServiceV1,
   termsService,

@@ -71,22 +71,28 @@ function requireUsualCapability({ name, access }: Method, { verb, resource }: St
     [...usual, unusualCapabilities[name]].includes(String(first)),
     `needs ${first} instead of ${usual.join(' or ')}`,
   )
-  // Calls that grant a role need role_bindings.create as well.
+  // Calls that grant or revoke a role need these as well.
   assert.deepEqual(
-    others.filter((other) => other !== 'role_bindings.create'),
+    others.filter((other) => !['role_bindings.create', 'role_bindings.delete'].includes(other)),
     [],
   )
 }
 
 /**
- * There is no capability to update an invite. Requests for access are managed with invites, and external group role
- * mappings with identity providers.
+ * There is no capability to update an invite. Requests for access are managed with invites, external group role mappings
+ * with identity providers, and pull tokens with identities.
  */
 const unusualCapabilities: Record<string, string> = {
   'platform.iam.v2beta1.GroupInvitesService.UpdateGroupInvite': 'group_invites.create',
   'platform.iam.v2beta1.GroupAccessRequestsService.GetGroupAccessRequest': 'group_invites.list',
   'platform.iam.v2beta1.GroupAccessRequestsService.ListGroupAccessRequests': 'group_invites.list',
   'platform.iam.v2beta1.GroupAccessRequestsService.DeleteGroupAccessRequest': 'group_invites.delete',
+  ...Object.fromEntries(
+    Object.entries(capabilityVerbs).map(([verb, capability]) => [
+      `platform.registry.v2beta1.PullTokensService.${verb}PullToken${verb === 'List' ? 's' : ''}`,
+      `identity.${capability}`,
+    ]),
+  ),
   ...Object.fromEntries(
     Object.entries(capabilityVerbs).flatMap(([verb, capability]) =>
       [

@@ -11,7 +11,7 @@ import { IdentitiesService, IdentitySchema } from '@stemma/api/gen/platform/iam/
 import { openPatterns } from '../../server/claims/pattern.ts'
 import type { TrustTask } from '../../server/claims/trust.ts'
 import { performTrustCheck, trustCost } from '../../server/claims/trust.ts'
-import { withTrustDecisions } from '../../server/resources/iam/identities/trust-decisions.ts'
+import { withTrustDecisions } from '../../server/resources/iam/trust-decisions.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { PoolOptions } from '../../server/threads/pool.ts'
 import type { ExchangePlatform } from '../sign-in/exchange-platform.ts'

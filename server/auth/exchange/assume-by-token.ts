@@ -3,6 +3,7 @@ import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { userUid } from '../../aip/uid.ts'
 import type { Claims } from '../../claims/match.ts'
+import type { TokenLimits } from '../../wire/caller.ts'
 import { throwUnverifiable } from '../foreign-tokens/unverifiable.ts'
 import { issuedAtOf, maxPullTokenAge, verifyByDiscovery, verifyForeign } from '../foreign-tokens/verify.ts'
 import { newSignIn } from '../sign-outs.ts'
@@ -38,7 +39,7 @@ export async function assumeByToken(
   const inAnHour = Math.floor(now() / 1000) + tokenLifetimeSeconds
   return {
     ...{ identity: identity.uid, email: identity.email, act: actOf(claims) },
-    limits: isSignedByUs ? limitsOf(claims) : {},
+    limits: isSignedByUs ? limitsOf(claims) : limitsOfPullToken(identity),
     signIn: isSignedByUs ? signInOf(claims) : await newSignIn(store, identity.uid, now(), issuedAtOf(claims)),
     // Exchanging our own tokens again and again must not extend them.
     expires: isSignedByUs ? Math.min(inAnHour, Number(claims.exp ?? 0)) : inAnHour,
@@ -68,6 +69,10 @@ async function verify(
     throwUnverifiable,
   )
 }
+
+/** A role binding applies to a whole group, so a pull token for one repo is limited like the access token for a group. */
+const limitsOfPullToken = ({ pullToken }: Identity): TokenLimits =>
+  pullToken && pullToken.repoUid !== '' ? { scopes: [pullToken.repoUid] } : {}
 
 /** When the static keys of an identity expire, in seconds since 1970. */
 function keyExpiryOf({ relationship }: Identity): number {

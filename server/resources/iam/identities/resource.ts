@@ -37,13 +37,13 @@ import { equalTo, listResources, pointRegions } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { roleBindings } from '../role-bindings/table.ts'
+import { requireMayCreate, requireMayTakeOver } from '../takeover.ts'
+import { withTrustDecisions } from '../trust-decisions.ts'
 import { checkPatterns } from './check-patterns.ts'
 import { updateIdentityMetadata } from './metadata.ts'
 import { requireValidRelationship, setExpiry } from './relationship.ts'
 import { relationshipWarnings } from './relationship-warnings.ts'
 import { identities } from './table.ts'
-import { requireMayCreate, requireMayTakeOver } from './takeover.ts'
-import { withTrustDecisions } from './trust-decisions.ts'
 
 function identitiesMethods(deps: Dependencies) {
   const { store, settings } = deps

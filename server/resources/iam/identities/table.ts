@@ -78,6 +78,7 @@ export const identities = kindOf(IdentitySchema, 'identities', {
       const { issuer, subject } = issuerAndSubjectOf(identity)
       return issuer === '' || subject === '' ? '' : userUid(issuer, subject)
     },
+    pull_token: ({ pullToken }) => (pullToken ? 1 : 0),
     pattern_issuer: (identity) => patternIssuerOf(identity),
     trusted_root: (identity) => (patternIssuerOf(identity) === null ? null : trustedRootOf(identity)),
   },

@@ -10,6 +10,7 @@ export type {
   IdentityMetadataJson,
   Identity_AWSIdentityJson,
   Identity_ClaimMatchJson,
+  Identity_PullTokenJson,
   Identity_StaticKeysJson,
   ListIdentitiesRequestJson,
   ListIdentitiesResponseJson,

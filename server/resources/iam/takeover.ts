@@ -2,14 +2,14 @@
 // caller can also act as every identity that trusts it (by a claim match on this server's own issuer), as every
 // identity that trusts one of those, and so on. So the caller must hold everything that all of these identities hold.
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import { rootOf, userUid } from '../../../aip/uid.ts'
-import type { Grants } from '../../../policy/grants.ts'
-import type { Row, Sql } from '../../../store/sql.ts'
-import { among, raw, sql } from '../../../store/sql.ts'
-import type { Work } from '../../../store/work.ts'
-import { messageOf } from '../../kind.ts'
-import { requireAllGrantsOf, requireOwner } from '../delegation.ts'
-import { anyIssuer, identities } from './table.ts'
+import { rootOf, userUid } from '../../aip/uid.ts'
+import type { Grants } from '../../policy/grants.ts'
+import type { Row, Sql } from '../../store/sql.ts'
+import { among, raw, sql } from '../../store/sql.ts'
+import type { Work } from '../../store/work.ts'
+import { messageOf } from '../kind.ts'
+import { requireAllGrantsOf, requireOwner } from './delegation.ts'
+import { anyIssuer, identities } from './identities/table.ts'
 import type { TrustDecisions } from './trust-decisions.ts'
 
 export type TakeoverDependencies = { authUrl: string; decisions: TrustDecisions }

@@ -6,9 +6,9 @@ import { toBinary } from '@bufbuild/protobuf'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import type { Patterns } from '../../../claims/pattern.ts'
-import { trustCost, trusts } from '../../../claims/trust.ts'
-import type { Checks } from '../../dependencies.ts'
+import type { Patterns } from '../../claims/pattern.ts'
+import { trustCost, trusts } from '../../claims/trust.ts'
+import type { Checks } from '../dependencies.ts'
 
 /** The maximum cost of matching in one run of a transaction, in units of `trustCost`: about 3 ms at worst. */
 const maxCostOnLoop = 20_000
