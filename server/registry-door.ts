@@ -36,13 +36,15 @@ export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
     return endpoint
   }
   let opened: Promise<RegistryHandler> | undefined
+  /** Undefined until it is loaded. Then requests need not wait for a promise. */
+  let handler: RegistryHandler | undefined
   const open = async () => {
     const [{ openRegistry }, { openRunningBodies }, { defaultMinimumRate }] = await Promise.all([
       import('./oci/registry.ts'),
       import('./oci/running-bodies.ts'),
       import('./oci/slow-body.ts'),
     ])
-    return openRegistry({
+    handler = openRegistry({
       // The map has the endpoints of this corridor.
       ...{
         corridor: corridor as Parameters<typeof openRegistry>[0]['corridor'],
@@ -57,18 +59,20 @@ export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
       blobs: await content.open(),
       ...{ baseUrl: config.baseUrl, createsRepos: config.repoCreation === 'push' },
     })
+    return handler
   }
   return {
     isFor: isOciPath,
     sendsContinue: true,
-    async handle(request, response, target) {
+    handle(request, response, target) {
+      if (handler) return handler(request, response, target)
       // If the storage cannot be opened, the next request tries again.
       opened ??= open().catch((error: unknown) => {
         opened = undefined
         onError(error)
         throw error
       })
-      await (await opened)(request, response, target)
+      return opened.then((handle) => handle(request, response, target))
     },
   }
 }

@@ -2,6 +2,8 @@
 // to REST.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { StatusError } from '../aip/errors.ts'
+import type { MaybePromise } from '../wire/maybe-promise.ts'
+import { recover } from '../wire/maybe-promise.ts'
 import type { DoorOptions } from './door.ts'
 import { forwardedFor } from './door.ts'
 import { securityHeaders } from './headers.ts'
@@ -22,7 +24,7 @@ export type Mount = {
     request: IncomingMessage,
     response: ServerResponse,
     target: { path: string; query: string; address: string },
-  ): Promise<void>
+  ): MaybePromise<void>
 }
 
 export type DispatchOptions = Pick<DoorOptions, 'requestIds' | 'addressOf' | 'isHttps'> & {
@@ -49,7 +51,10 @@ export function dispatch(options: DispatchOptions): Handle {
     prepareResponse(request, response, options)
     if (!mount.sendsContinue) continueIfAwaited(request, response)
     const address = addressOf(request.socket.remoteAddress, forwardedFor(request.headers))
-    return mount.handle(request, response, { ...target, address }).catch(() => response.destroy())
+    return recover(
+      () => mount.handle(request, response, { ...target, address }),
+      () => void response.destroy(),
+    )
   }
 }
 

@@ -13,6 +13,8 @@ import { denied } from './names.ts'
 /** How long a client may go on sending a body after its request was refused, in milliseconds. */
 const lingerMs = 5000
 
+const maxTextBytes = 16 * 1024
+
 export function send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
   if (response.headersSent || response.destroyed) return
   const { status, headers = {} } = answer
@@ -22,7 +24,14 @@ export function send(request: IncomingMessage, response: ServerResponse, answer:
   if (status !== 204) response.setHeader('content-length', size)
   const content = request.method === 'HEAD' ? undefined : body
   if (request.complete || !hasBody(request)) {
-    response.writeHead(status).end(content)
+    response.writeHead(status)
+    // Node.js writes a short text together with the head, and a buffer separately. As latin1, the bytes stay the same.
+    if (content && content.length <= maxTextBytes)
+      response.end(
+        Buffer.from(content.buffer, content.byteOffset, content.length).toString('latin1'),
+        'latin1',
+      )
+    else response.end(content)
     return
   }
   // If the connection were closed at once, data that is still arriving would reset it before the client has read this.
@@ -38,7 +47,7 @@ export function send(request: IncomingMessage, response: ServerResponse, answer:
   request.resume()
 }
 
-const hasBody = ({ headers }: IncomingMessage) =>
+export const hasBody = ({ headers }: IncomingMessage) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
 /** `challenge` is the `WWW-Authenticate` header for a client that is not authenticated. */

@@ -3,37 +3,47 @@ import { Content } from '@stemma/api/gen/platform/registry/content/content_pb.ts
 import { Code } from '../aip/code.ts'
 import { registryError } from '../aip/registry-error.ts'
 import type { Digest } from '../blobs/digest.ts'
+import type { MaybePromise } from '../wire/maybe-promise.ts'
 import { andThen } from '../wire/maybe-promise.ts'
 import { requestedRange } from './byte-range.ts'
 import { call } from './call.ts'
 import type { Answer, Exchange, RegistryDependencies } from './door-context.ts'
 import { repoOf } from './names.ts'
 
-export async function getBlob(
+export function getBlob(
   deps: RegistryDependencies,
   exchange: Exchange,
   digest: Digest,
+): MaybePromise<Answer | undefined> {
+  const read = () => andThen(repoOf(deps, exchange), (repo) => ({ repo, digest }))
+  return andThen(call(deps, exchange, Content.method.getBlob, read), (blob) => {
+    const size = Number(blob.size)
+    if (exchange.request.method === 'HEAD') return { status: 200, headers: headersOf(digest), size }
+    return sendBlob(deps, exchange, digest, size)
+  })
+}
+
+const headersOf = (digest: Digest) => ({
+  'content-type': 'application/octet-stream',
+  'docker-content-digest': digest,
+  'accept-ranges': 'bytes',
+  // The content of a digest never changes, but another client may not be allowed to read it.
+  'cache-control': 'private, max-age=31536000',
+  etag: `"${digest}"`,
+})
+
+async function sendBlob(
+  deps: RegistryDependencies,
+  { request, response }: Exchange,
+  digest: Digest,
+  size: number,
 ): Promise<Answer | undefined> {
-  const { request, response } = exchange
-  const blob = await call(deps, exchange, Content.method.getBlob, () =>
-    andThen(repoOf(deps, exchange), (repo) => ({ repo, digest })),
-  )
-  const size = Number(blob.size)
-  const headers = {
-    'content-type': 'application/octet-stream',
-    'docker-content-digest': digest,
-    'accept-ranges': 'bytes',
-    // The content of a digest never changes, but another client may not be allowed to read it.
-    'cache-control': 'private, max-age=31536000',
-    etag: `"${digest}"`,
-  }
-  if (request.method === 'HEAD') return { status: 200, headers, size }
   const range = requestedRange(request.headers.range, size)
   if (range === 'unsatisfiable') throw unsatisfiable(size)
   if (deps.blobs.redirectUrl) return redirectTo(await deps.blobs.redirectUrl(digest), digest)
   const content = await deps.blobs.read(digest, range)
   response.writeHead(range ? 206 : 200, {
-    ...headers,
+    ...headersOf(digest),
     'content-length': content.length,
     ...(range && { 'content-range': `bytes ${range.first}-${range.last}/${size}` }),
   })

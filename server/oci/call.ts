@@ -15,6 +15,8 @@ export function call<I extends DescMessage, O extends DescMessage>(
   const readRequest = () => andThen(read(), (request) => create(method.input, request))
   return andThen(corridor(endpointOf(method), envelope, readRequest), (reply) => {
     if (reply.onSent) response.once('close', reply.onSent)
+    // The handler of this method made the message.
+    if (reply.unencoded) return reply.unencoded.message as MessageShape<O>
     return fromBinary(method.output, reply.bytes())
   })
 }

@@ -6,12 +6,14 @@ import { methodNotAllowed, StatusError } from '../aip/errors.ts'
 import { registryError } from '../aip/registry-error.ts'
 import type { BlobErrorCode } from '../blobs/blob-error.ts'
 import { BlobError } from '../blobs/blob-error.ts'
-import { andThen } from '../wire/maybe-promise.ts'
-import { errorAnswer, send } from './answers.ts'
+import type { Envelope } from '../wire/envelope.ts'
+import type { MaybePromise } from '../wire/maybe-promise.ts'
+import { andThen, recover } from '../wire/maybe-promise.ts'
+import { errorAnswer, hasBody, send } from './answers.ts'
 import { deleteBlob, getBlob } from './blobs.ts'
 import { call } from './call.ts'
 import { basicChallenge, bearerChallenge } from './challenge.ts'
-import type { Answer, EndpointHandler, Exchange, RegistryDependencies } from './door-context.ts'
+import type { Answer, EndpointHandler, RegistryDependencies } from './door-context.ts'
 import { deleteManifest, getManifest, putManifest } from './manifests.ts'
 import { neededAccess, noAccess } from './needed-access.ts'
 import { getReferrers } from './referrers.ts'
@@ -25,48 +27,52 @@ export type RegistryHandler = (
   request: IncomingMessage,
   response: ServerResponse,
   target: { path: string; query: string; address: string },
-) => Promise<void>
+) => MaybePromise<void>
 
 /** How long each call of a request may take, in milliseconds. The time to send or receive a blob is not part of it. */
 const callTimeoutMs = 60_000
 
+const noQuery = new URLSearchParams()
+
 export function openRegistry(deps: RegistryDependencies): RegistryHandler {
-  const { baseUrl } = deps
-  return async (request, response, { path, query: queryText, address }) => {
+  return (request, response, { path, query: queryText, address }) => {
     const route = routeOf(path)
     const name = route && 'name' in route ? route.name : ''
-    const query = new URLSearchParams(queryText)
+    const method = request.method ?? ''
+    const query = queryText === '' ? noQuery : new URLSearchParams(queryText)
     let needed = noAccess
     response.setHeader('docker-distribution-api-version', 'registry/2.0')
-    try {
-      const answer = endpointOf(route, request.method ?? '')
-      needed = neededAccess(route, request.method ?? '', query)
-      const exchange: Exchange = {
-        ...{ request, response, name, query },
-        envelope: {
-          door: 'oci',
-          requestId: String(response.getHeader('x-request-id') ?? ''),
-          authorization: request.headers.authorization,
-          address,
-          timeout: callTimeoutMs,
-          ifMatch: undefined,
-          idempotencyKey: undefined,
-          repo: needed.repo,
-        },
+
+    function answer(): MaybePromise<void> {
+      const endpoint = endpointOf(route, method)
+      needed = neededAccess(route, method, query)
+      const envelope: Envelope = {
+        door: 'oci',
+        requestId: String(response.getHeader('x-request-id') ?? ''),
+        authorization: request.headers.authorization,
+        address,
+        timeout: callTimeoutMs,
+        ifMatch: undefined,
+        idempotencyKey: undefined,
+        repo: needed.repo,
       }
-      const result = await answer(deps, exchange)
-      if (result) send(request, response, result)
-    } catch (error) {
-      if (isUnreported(error)) deps.onError(error)
-      if (response.headersSent) response.destroy()
-      else {
-        const challenge = (refusal: StatusError) =>
-          route?.kind === 'token'
-            ? basicChallenge(baseUrl)
-            : bearerChallenge(baseUrl, needed.scopes, refusal, request.headers.authorization !== undefined)
-        send(request, response, errorAnswer(error, name, challenge))
-      }
+      return andThen(endpoint(deps, { request, response, name, query, envelope }), (result) => {
+        if (result) send(request, response, result)
+      })
     }
+
+    function fail(error: unknown): void {
+      if (isUnreported(error)) deps.onError(error)
+      if (response.headersSent) return void response.destroy()
+      const challenge = (refusal: StatusError) =>
+        route?.kind === 'token'
+          ? basicChallenge(deps.baseUrl)
+          : bearerChallenge(deps.baseUrl, needed.scopes, refusal, request.headers.authorization !== undefined)
+      send(request, response, errorAnswer(error, name, challenge))
+    }
+
+    // Whether a body has arrived is known only after the parser's callback for the headers has returned.
+    return recover(hasBody(request) ? () => Promise.resolve().then(answer) : answer, fail)
   }
 }
 

@@ -111,7 +111,7 @@ export function openCorridor({
         return { ...reply, headers, parts: () => countedParts(parts(), unsent, caller, errorOf, reportEnd) }
       const rendered = renderFor(reply, envelope.door)
       if (headers) rendered.headers = headers
-      const bytes = envelope.door === 'rest' ? rendered.json().size : rendered.bytes().length
+      const bytes = sizeFor(rendered, envelope.door)
       if (bytes > maxUncountedBytes) rendered.onSent = unsent.reserve(caller?.identity ?? '', bytes)
       reportEnd()
       return rendered
@@ -178,8 +178,14 @@ export function callOf(
   return { method, request, deadline, ifMatch, authorization, address, form, demand, sentKey }
 }
 
+function sizeFor(rendered: Reply, door: Envelope['door']): number {
+  if (door === 'oci' && rendered.unencoded) return rendered.unencoded.size
+  return door === 'rest' ? rendered.json().size : rendered.bytes().length
+}
+
 /** Renders the form that the door will ask for, so that an error in rendering is reported too. */
 export function renderFor(reply: Reply, door: Envelope['door']): Reply {
+  if (door === 'oci' && reply.unencoded) return { ...reply }
   if (door === 'rest') {
     const json = reply.json()
     return { ...reply, json: () => json }

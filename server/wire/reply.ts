@@ -1,4 +1,4 @@
-import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
+import type { DescMessage, Message, MessageShape } from '@bufbuild/protobuf'
 import { toBinary } from '@bufbuild/protobuf'
 import { writeJson } from './json-writer.ts'
 import type { Warning } from './warning.ts'
@@ -28,6 +28,8 @@ export type Reply = {
    * or ends the generator with `return` or `throw` after the first one.
    */
   parts?(): JsonParts
+  /** The message itself, for a door that writes parts of it, and at most how many bytes it has when it is encoded. */
+  unencoded?: { message: Message; size: number }
   /** Called when the response was sent, or can no longer be sent. */
   onSent?(): void
 }
@@ -40,3 +42,10 @@ export const messageReply = <D extends DescMessage>(desc: D, message: MessageSha
   json: () => asJson(writeJson(desc, message)),
   bytes: () => toBinary(desc, message),
 })
+
+/** A response that the registry reads without decoding it. Encoding and decoding take 10 µs for a manifest. */
+export const unencodedReply = <D extends DescMessage>(
+  desc: D,
+  message: MessageShape<D>,
+  size: number,
+): Reply => ({ ...messageReply(desc, message), unencoded: { message, size } })

@@ -16,7 +16,7 @@ import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import type { Caller } from '../../../wire/caller.ts'
-import { messageReply } from '../../../wire/reply.ts'
+import { messageReply, unencodedReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { emptyReply } from '../../reply.ts'
 import { hasManifest, oldestUse } from '../blob-use.ts'
@@ -25,6 +25,9 @@ import { linkBlob, lockBlob, readBlobSize, unlinkBlob } from './blob-rows.ts'
 import { noBlob, usedBlob } from './content-errors.ts'
 import { lockRepo, throwMissing } from './require-repo.ts'
 
+/** A digest and a size. */
+const maxBlobReplyBytes = 200
+
 export const blobMethods = ({ store, now, settings }: Dependencies) => ({
   getBlob: (call: Call<GetBlobRequest>) =>
     store.read(function* () {
@@ -32,7 +35,7 @@ export const blobMethods = ({ store, now, settings }: Dependencies) => ({
       const { repo, digest } = call.request
       const size = yield* readBlobSize(repo, digest, oldestUse(now(), settings.contentGraceMs))
       if (size === undefined) return yield* throwMissing(repo, noBlob(digest))
-      return messageReply(BlobSchema, create(BlobSchema, { digest, size: BigInt(size) }))
+      return unencodedReply(BlobSchema, create(BlobSchema, { digest, size: BigInt(size) }), maxBlobReplyBytes)
     }),
 
   mountBlob: (call: Call<MountBlobRequest>) =>

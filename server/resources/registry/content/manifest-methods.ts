@@ -18,7 +18,7 @@ import { raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import type { Reply } from '../../../wire/reply.ts'
-import { messageReply } from '../../../wire/reply.ts'
+import { messageReply, unencodedReply } from '../../../wire/reply.ts'
 import { removeEntry } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { emptyReply } from '../../reply.ts'
@@ -86,6 +86,9 @@ export const manifestMethods = (deps: Dependencies) => ({
     }, call.deadline),
 })
 
+/** Of all fields of a manifest without its content. */
+const maxFieldBytes = 2048
+
 function* readManifestReply({ repo, reference, withoutContent }: GetManifestRequest): Work<Reply> {
   // Only digests contain a colon.
   const digest = reference.includes(':')
@@ -96,13 +99,12 @@ function* readManifestReply({ repo, reference, withoutContent }: GetManifestRequ
     where repo = ${repo} and digest = ${digest}`)
   if (!row) return yield* throwMissing(repo, noManifest(reference))
   const [stored, mediaType, size, bytes] = row as [string, string, number, Uint8Array | null]
-  return messageReply(
-    ManifestSchema,
-    create(ManifestSchema, {
-      ...{ digest: stored, mediaType, size: BigInt(size) },
-      ...(bytes && { content: bytes }),
-    }),
-  )
+  const manifest = create(ManifestSchema)
+  manifest.digest = stored
+  manifest.mediaType = mediaType
+  manifest.size = BigInt(size)
+  if (bytes) manifest.content = bytes
+  return unencodedReply(ManifestSchema, manifest, maxFieldBytes + (bytes?.length ?? 0))
 }
 
 function* tagNamesReply({ repo, limit, after }: ListTagNamesRequest): Work<Reply> {
