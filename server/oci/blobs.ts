@@ -2,6 +2,7 @@
 import { Content } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { Code } from '../aip/code.ts'
 import { registryError } from '../aip/registry-error.ts'
+import { BlobError } from '../blobs/blob-error.ts'
 import type { Digest } from '../blobs/digest.ts'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
 import { andThen } from '../wire/maybe-promise.ts'
@@ -41,7 +42,9 @@ async function sendBlob(
   const range = requestedRange(request.headers.range, size)
   if (range === 'unsatisfiable') throw unsatisfiable(size)
   if (deps.blobs.redirectUrl) return redirectTo(await deps.blobs.redirectUrl(digest), digest)
-  const content = await deps.blobs.read(digest, range)
+  const content = await deps.blobs.read(digest, range).catch((error: unknown) => {
+    throw error instanceof BlobError && error.code === 'not-found' ? lost(digest) : error
+  })
   response.writeHead(range ? 206 : 200, {
     ...headersOf(digest),
     'content-length': content.length,
@@ -53,6 +56,10 @@ async function sendBlob(
   response.end()
   return undefined
 }
+
+/** The blob was deleted since the call, or the storage has lost it. */
+const lost = (digest: Digest) =>
+  registryError('BLOB_UNKNOWN', Code.NOT_FOUND, `the content of blob ${digest} is missing`)
 
 /** The URL lets anyone read the blob for some minutes. The client repeats its `Range` there. */
 const redirectTo = (location: string, digest: Digest): Answer => ({

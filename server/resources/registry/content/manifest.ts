@@ -13,6 +13,8 @@ export type Manifest = {
   mediaType: string
   /** Blobs that must have been pushed: the config, and the layers that may be distributed. */
   blobs: Descriptor[]
+  /** Layers that may not be distributed. Some clients push them to a registry of their own all the same. */
+  optionalBlobs: Descriptor[]
   /** Manifests of an index, each with its platform if the index states one. */
   manifests: (Descriptor & { platform?: Platform })[]
   /** Absent for an index. */
@@ -66,8 +68,9 @@ function readImage(fields: JsonObject, mediaType: string): Manifest {
   const config = readDescriptor(fields.config, 'config')
   const layers = readList(fields.layers, 'layers').map((layer, at) => readDescriptor(layer, `layers[${at}]`))
   const blobs = [config, ...layers.filter((layer) => !isNondistributable(layer.mediaType))]
+  const optionalBlobs = layers.filter((layer) => isNondistributable(layer.mediaType))
   return {
-    ...{ mediaType, blobs, manifests: [], config },
+    ...{ mediaType, blobs, optionalBlobs, manifests: [], config },
     ...commonOf(fields),
     artifactType: readType(fields.artifactType, 'artifactType') || config.mediaType,
   }
@@ -82,7 +85,7 @@ function readIndex(fields: JsonObject, mediaType: string): Manifest {
     return platform ? { ...descriptor, platform } : descriptor
   })
   return {
-    ...{ mediaType, blobs: [], manifests },
+    ...{ mediaType, blobs: [], optionalBlobs: [], manifests },
     ...commonOf(fields),
     artifactType: readType(fields.artifactType, 'artifactType'),
   }

@@ -14,8 +14,9 @@ import { totalSizeOf } from './total-size.ts'
  * Throws if the repo lacks a part. The entries of an index are manifests, or blobs: build tools also store their caches
  * as an index of blobs.
  */
-export function* readParts(repo: string, { blobs, manifests }: Manifest): Work<Parts> {
-  const digests = [...new Set([...blobs, ...manifests].map(({ digest }) => digest))]
+export function* readParts(repo: string, { blobs, optionalBlobs, manifests }: Manifest): Work<Parts> {
+  const required = new Set([...blobs, ...manifests].map(({ digest }) => digest))
+  const digests = [...required.union(new Set(optionalBlobs.map(({ digest }) => digest)))]
   const parts = new Map<string, Part>()
   if (digests.length === 0) return parts
   // The lock lets nobody remove a part before the manifest refers to it.
@@ -29,7 +30,7 @@ export function* readParts(repo: string, { blobs, manifests }: Manifest): Work<P
     for (const [digest, size, platforms] of rows as [string, number, string][])
       parts.set(digest, { kind: 'manifest', size, platforms: platformsIn(platforms) })
   }
-  const missing = digests.filter((digest) => !parts.has(digest))
+  const missing = [...required].filter((digest) => !parts.has(digest))
   if (missing.length > 0) throw missingContent(missing)
   return parts
 }
