@@ -25,7 +25,7 @@ import type { Log } from './log.ts'
 import { referencePaths } from './reference/reference.ts'
 import { collectionGauges, openCollector } from './registry-collection.ts'
 import { openRegistryDoor } from './registry-door.ts'
-import { scheduleRetention } from './retention-schedule.ts'
+import { retentionGauges, scheduleRetention } from './retention-schedule.ts'
 import type { Endpoint } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
 import { openRegistry } from './rpc/metrics.ts'
@@ -112,7 +112,7 @@ async function openApp(
   const { collectionCounts: counts } = role.shared
   const registry = openRegistry(
     () => role.readSeries(core.series),
-    () => collectionGauges(counts),
+    () => [...collectionGauges(counts), ...retentionGauges(counts)],
   )
   const streams = openStreams(openStreamCorridor(corridorOptions), systemNow)
 
@@ -154,7 +154,7 @@ async function openApp(
   const stopTasks = [
     maintainKeys({ store, secret, tokenAlgorithm: config.tokenAlgorithm, now, random }, keys, onKeyError),
     sweepExpiredStates(store, now, log),
-    ...(role.isFirst ? [scheduleRetention({ store, log, now, intervalMs: config.retentionIntervalMs })] : []),
+    ...(role.isFirst ? [scheduleRetention({ config, store, log, now, counts }).stop] : []),
   ]
 
   return {

@@ -1,50 +1,79 @@
 // Applies the retention rules of repos while the server runs.
+import type { Config } from './config/config.ts'
 import type { Log } from './log.ts'
 import { retentionAccess } from './policy/system-access.ts'
 import { applyDueRetention } from './resources/registry/repos/due-retention.ts'
+import type { Gauge } from './rpc/metrics.ts'
 import type { Store } from './store/db.ts'
+import type { CollectionCounts } from './workers/collection-counts.ts'
+import { addCounts, readCounts } from './workers/collection-counts.ts'
 
+/** How often the server looks for repos whose rules are due. */
 const checkIntervalMs = 60_000
 
-export type ScheduleOptions = {
+export type RetentionOptions = {
+  config: Pick<Config, 'retentionIntervalMs'>
   store: Store
   log: Log
   now(): number
-  /** How often the rules of a repo are applied, in milliseconds. 0: never. */
-  intervalMs: number
+  counts: CollectionCounts
 }
 
-/** Looks every minute for repos whose rules are due. Returns a function that stops it, after the current transaction. */
-export function scheduleRetention({ store, log, now, intervalMs }: ScheduleOptions): () => Promise<void> {
-  const { signal, abort } = withAbort()
+export type RetentionSchedule = {
+  /** Applies the rules of all repos that are due. */
+  run(): Promise<void>
+  /** Ends after the current transaction. */
+  stop(): Promise<void>
+}
+
+export function scheduleRetention({ config, store, log, now, counts }: RetentionOptions): RetentionSchedule {
+  const intervalMs = config.retentionIntervalMs
+  const stopped = new AbortController()
   let running: Promise<void> | undefined
-  const run = async () => {
+
+  const onDeleted = (
+    repo: string,
+    { tags = [], manifests = [] }: { tags?: string[]; manifests?: string[] },
+  ) => {
+    addCounts(counts, { retentionTags: tags.length, retentionManifests: manifests.length })
+    log.info({ repo, tags, manifests }, 'deleted by the retention rules of a repo')
+  }
+  const apply = async () => {
     try {
-      const deleted = await applyDueRetention(
-        {
-          ...{ store, now, signal, access: retentionAccess },
-          onDeleted: (repo, names) => log.info({ repo, ...names }, 'deleted by the retention of a repo'),
-        },
-        intervalMs,
-      )
-      if (deleted.repos > 0) log.info(deleted, 'retention was applied')
+      const deps = { store, now, onDeleted, access: retentionAccess, signal: stopped.signal }
+      const { repos } = await applyDueRetention(deps, intervalMs)
+      addCounts(counts, { retentionRepos: repos })
     } catch (err) {
-      log.warn({ err }, 'the retention of a repo could not be applied')
+      addCounts(counts, { retentionErrors: 1 })
+      log.error({ err }, 'the retention rules of a repo could not be applied')
     }
     running = undefined
   }
-  const timer = setInterval(() => {
-    running ??= run()
-  }, checkIntervalMs).unref()
-  if (intervalMs === 0) clearInterval(timer)
-  return async () => {
-    clearInterval(timer)
-    abort()
-    await running
+  const run = () => {
+    running ??= apply()
+    return running
+  }
+  const timer = intervalMs > 0 ? setInterval(run, checkIntervalMs).unref() : undefined
+  return {
+    run,
+    async stop() {
+      clearInterval(timer)
+      stopped.abort()
+      await running
+    },
   }
 }
 
-function withAbort() {
-  const controller = new AbortController()
-  return { signal: controller.signal, abort: () => controller.abort() }
+/** The metrics of what this copy has deleted. */
+export function retentionGauges(counts: CollectionCounts): Gauge[] {
+  const { retentionRepos, retentionErrors, retentionTags, retentionManifests } = readCounts(counts)
+  const counter = (name: string, help: string, value: number): Gauge => ({
+    ...{ name: `stemma_registry_retention_${name}`, type: 'counter', help, value },
+  })
+  return [
+    counter('repos_total', 'Repos whose retention rules were applied', retentionRepos),
+    counter('errors_total', 'Failures to apply retention rules', retentionErrors),
+    counter('deleted_tags_total', 'Tags that retention has deleted', retentionTags),
+    counter('deleted_manifests_total', 'Manifests that retention has deleted', retentionManifests),
+  ]
 }

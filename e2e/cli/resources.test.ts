@@ -59,6 +59,42 @@ onEachStore('stemma', (engine) => {
     return ended.stderr
   }
 
+  test('sets the rules of a repo, and shows what its retention would delete', async () => {
+    await succeed('repos create --parent acme --name ruled')
+    const update = 'repos update acme/ruled --public --immutable-tags v* --immutable-tags final'
+    const rule = '{"tags": ["nightly-*"], "keepMostRecent": 1}'
+    const updated = await json(`${update} --retention.delete-untagged-after 14d --retention.rules`, rule)
+    assert.deepEqual(
+      [updated.public, updated.immutableTags, updated.retention],
+      [
+        true,
+        ['v*', 'final'],
+        {
+          rules: [{ tags: ['nightly-*'], keepMostRecent: 1 }],
+          deleteUntaggedAfter: '1209600s',
+        },
+      ],
+    )
+    for (const name of ['v1', 'nightly-1', 'nightly-2'])
+      await json(`tags create --parent acme/ruled --name ${name} --digest sha256:${'a'.repeat(64)}`)
+    const table = await succeed('repos preview-retention acme/ruled')
+    const rows = table.split('\n').map((row) => row.trim().split(/ {2,}/).slice(0, 3).join(' | '))
+    assert.deepEqual(rows, [
+      'ACTION | TAG | REASON',
+      'delete | nightly-1 | no rule keeps it',
+      'keep | nightly-2 | rule 1: number 1 of the 1 most recent',
+      'keep | v1 | immutable by v*',
+      '',
+    ])
+    const tried = await succeed('repos preview-retention acme/ruled --retention.rules', '{"tags": ["*-1"]}')
+    assert.match(tried, /^delete +nightly-2 /m)
+    const hidden = await json('repos update acme/ruled --no-public')
+    assert.equal(hidden.public, undefined)
+    assert.match(await failure(6, 'tags delete --yes acme/ruled:v1'), /tag v1 cannot be deleted/)
+    await succeed('repos update acme/ruled --immutable-tags final')
+    await succeed('repos delete acme/ruled --yes')
+  })
+
   test('a group is created, read, updated and deleted by its path', async () => {
     const { uid } = await json('groups create --parent acme/platform --name', 'a b', '--description', 'first')
     assert.equal((await json('groups get', 'acme/platform/a b')).uid, uid)

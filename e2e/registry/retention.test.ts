@@ -3,14 +3,17 @@ import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
+import type { Log } from '../../server/log.ts'
 import { retentionAccess } from '../../server/policy/system-access.ts'
 import { applyRetention } from '../../server/resources/registry/repos/apply-retention.ts'
 import { applyDueRetention } from '../../server/resources/registry/repos/due-retention.ts'
+import { retentionGauges, scheduleRetention } from '../../server/retention-schedule.ts'
 import { talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
 import type { Store } from '../../server/store/db.ts'
 import type { Sql } from '../../server/store/sql.ts'
 import { sql } from '../../server/store/sql.ts'
+import { makeCollectionCounts } from '../../server/workers/collection-counts.ts'
 import type { ExampleContext } from '../contract/examples.ts'
 import { examples, violations } from '../contract/examples.ts'
 import type { OciClient } from './oci-client.ts'
@@ -319,6 +322,27 @@ examples('the schedule of retention', {
     await makeTags(stage, repo, ['three'])
     assert.deepEqual(await run(100 * hourMs), [0, 0])
     await succeed(deleteRepo, { uid: repo })
+  },
+
+  async 'reports what it has deleted in the log and the metrics'(stage) {
+    const { platform } = stage
+    const repo = await makeRepo(stage, { retention: { rules: [{ tags: ['keep'] }] } })
+    await makeTags(stage, repo, ['old', 'older', 'keep'])
+    const logged: object[] = []
+    const log = { info: (fields: object) => logged.push(fields) } as unknown as Log // the schedule logs nothing else here
+    const counts = makeCollectionCounts()
+    const now = () => Date.now() + 2 * hourMs
+    const config = { retentionIntervalMs: hourMs }
+    const schedule = scheduleRetention({ config, store: platform.store, log, now, counts })
+    await Promise.all([schedule.run(), schedule.run()])
+    await schedule.stop()
+    const others = logged.filter((fields) => !('repo' in fields && fields.repo === repo))
+    assert.deepEqual(logged, [...others, { repo, tags: ['older', 'old'], manifests: [] }])
+    const values = retentionGauges(counts).map(({ name, value }) => [name.replace(/.*retention_/, ''), value])
+    assert.ok(Object.fromEntries(values).deleted_tags_total >= 2)
+    assert.equal(Object.fromEntries(values).errors_total, 0)
+    await schedule.run()
+    assert.deepEqual(await tagsOf(platform.store, repo), ['keep'])
   },
 
   async 'can be previewed by readers only, who learn about wrong rules'(stage) {

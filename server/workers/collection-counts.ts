@@ -1,6 +1,9 @@
-// The metrics of collections. One thread collects and counts, and whichever thread serves /metrics reads the counts.
+// The metrics of collections and of retention. One thread does the work and counts, and whichever thread serves /metrics
+// reads the counts.
 
-const names = ['runs', 'errors', 'blobs', 'bytes', 'uploads', 'seconds', 'lastSuccess'] as const
+const collection = ['runs', 'errors', 'blobs', 'bytes', 'uploads', 'seconds', 'lastSuccess'] as const
+const retention = ['retentionRepos', 'retentionErrors', 'retentionTags', 'retentionManifests'] as const
+const names = [...collection, ...retention]
 
 export type CollectionCounts = Float64Array<SharedArrayBuffer>
 

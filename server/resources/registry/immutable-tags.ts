@@ -19,7 +19,7 @@ export function requireMutable(name: string, patterns: readonly string[], verb: 
 export const immutableTag = (text: string, pattern: string): StatusError =>
   failedPrecondition(
     'TAG_IMMUTABLE',
-    `${text}, because the repo has the pattern ${pattern} of immutable tags; use another tag, or ask an owner of the group to remove the pattern`,
+    `${text}, because the pattern ${pattern} of the repo makes it immutable; an owner of the group can remove the pattern`,
   )
 
 export function* requireMutableTag(uid: string, verb: string): Work<void> {

@@ -40,26 +40,22 @@ type Dependent = DoomedManifest & {
 
 /** Manifests without tags that are part of one of these, or refer to one of these. */
 function* readDependents(repo: string, digests: readonly string[], cutoff: number): Work<Dependent[]> {
-  const users = sql`(select r.manifest as user_digest, r.digest from manifest_references r
-      where r.repo = ${repo} and r.kind = 'manifest'
-    union all select s.digest, m.digest from manifests m join manifests s on s.repo = m.repo and s.digest = m.subject
-      where m.repo = ${repo})`
-  const rows = yield sql`select m.digest, m.untagged_since, m.subject, u.user_digest
-    from manifests m join ${users} u on u.digest = m.digest
-    where m.repo = ${repo} and not ${hasTag} and m.digest in (
-      select r.digest from manifest_references r
-        where r.repo = ${repo} and r.manifest in ${among(digests)} and r.kind = 'manifest'
-      union select s.digest from manifests s where s.repo = ${repo} and s.subject in ${among(digests)})
-    order by m.digest`
+  const candidates = sql`(select r.digest from manifest_references r
+      where r.repo = ${repo} and r.manifest in ${among(digests)} and r.kind = 'manifest'
+    union select s.digest from manifests s where s.repo = ${repo} and s.subject in ${among(digests)})`
+  const rows = yield sql`select m.digest, m.untagged_since, s.digest
+    from manifests m left join manifests s on s.repo = m.repo and s.digest = m.subject
+    where m.repo = ${repo} and m.digest in ${candidates} and not ${hasTag} order by m.digest`
   const dependents = new Map<string, Dependent>()
-  for (const [digest, untaggedSince, subject, user] of rows as [string, number, string | null, string][]) {
+  for (const [digest, untaggedSince, subject] of rows as [string, number, string | null][]) {
     const isReferrer = subject !== null && digests.includes(subject)
     // A referrer goes with its subject, whatever its age.
     if (!isReferrer && untaggedSince > cutoff) continue
     const reason = isReferrer ? 'refers to a deleted manifest' : 'part of a deleted index'
-    const dependent = dependents.get(digest) ?? { digest, untaggedSince, reason, users: [] }
-    dependent.users.push(user)
-    dependents.set(digest, dependent)
+    dependents.set(digest, { digest, untaggedSince, reason, users: subject === null ? [] : [subject] })
   }
+  const indexes = yield sql`select r.digest, r.manifest from manifest_references r
+    where r.repo = ${repo} and r.digest in ${candidates} and r.kind = 'manifest'`
+  for (const [digest, index] of indexes as [string, string][]) dependents.get(digest)?.users.push(index)
   return [...dependents.values()]
 }
