@@ -6,7 +6,8 @@ import { rootOf } from './aip/uid.ts'
 import type { MatchTask, RunMatch } from './claims/matcher.ts'
 import type { PatternRule, PatternVerdict } from './claims/pattern-rule.ts'
 import type { TrustTask } from './claims/trust.ts'
-import type { Checks } from './resources/dependencies.ts'
+import type { Checks, Sbom } from './resources/dependencies.ts'
+import type { SbomTask } from './resources/registry/content/images/read-sbom.ts'
 import { LimitError } from './threads/limit-error.ts'
 import type { Pool, PoolOptions } from './threads/pool.ts'
 import { openPool } from './threads/pool.ts'
@@ -16,6 +17,7 @@ export type CheckTask =
   | { kind: 'patterns'; rules: readonly PatternRule[] }
   | MatchTask
   | TrustTask
+  | SbomTask
 
 /** The answer of a thread: the result of a check, or the stack of an unexpected error. */
 export type CheckAnswer = { result: unknown } | { error: string }
@@ -72,6 +74,10 @@ export function openChecks(
     async trust(task, caller) {
       const answer = await run(checkPool, { kind: 'trust', ...task }, caller)
       return answer?.result as boolean[] | undefined // the result of performTrustCheck
+    },
+    async readSbom(content, result, caller) {
+      const answer = await run(checkPool, { kind: 'sbom', content, result }, caller)
+      return answer?.result as Sbom | undefined // the result of readSbom
     },
     async match(task, identityUid) {
       const answer = await run(matchPool, task, rootOf(identityUid))

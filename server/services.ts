@@ -15,6 +15,7 @@ import type { Dependencies } from './resources/dependencies.ts'
 import { pullTokensService } from './resources/iam/pull-tokens/service.ts'
 import { termsService } from './resources/iam/terms/terms.ts'
 import { pingService, pingServiceV1 } from './resources/ping/ping.ts'
+import { imagesService } from './resources/registry/content/images/service.ts'
 import { contentService } from './resources/registry/content/service.ts'
 import { reposMethods } from './resources/registry/repos/resource.ts'
 import type { V1RepoFields } from './resources/registry/repos/table.ts'
@@ -28,7 +29,7 @@ import type { Call, Endpoint, Handler, SentKey } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
 import type { Deadlines } from './rpc/deadline.ts'
 import type { UnsentBudget } from './rpc/unsent-budget.ts'
-import { advisoryWritesOf, ownerInvitesOf, v1Services } from './v1-services.ts'
+import { advisoryWritesOf, imageReadsOf, ownerInvitesOf, v1Services } from './v1-services.ts'
 
 type ServiceDependencies = Dependencies &
   Pick<Authentication, 'sts' | 'registration' | 'registry'> & { deadlines: Deadlines; unsent: UnsentBudget }
@@ -38,6 +39,7 @@ const otherServices: readonly AnyService<ServiceDependencies>[] = [
   defineService({ service: SecurityTokenService, methods: ({ sts }: ServiceDependencies) => sts }),
   contentService,
   defineService({ service: RegistryTokens, methods: ({ registry }: ServiceDependencies) => registry.tokens }),
+  imagesService,
   securityAdvisoryService,
   pullTokensService,
   pingService,
@@ -67,6 +69,7 @@ export function endpointsOf(deps: ServiceDependencies): Endpoint[] {
     waitForTurn: openTurns(),
     advisoryWrites: advisoryWritesOf(deps),
     ownerInvites: ownerInvitesOf(deps),
+    images: imageReadsOf(deps),
   }
   return [...v2, ...v1Services.flatMap((service) => serve(service, v1Deps))]
 }

@@ -1,9 +1,14 @@
 // Every service of v1. These services convert requests and replies, and call the services of v2.
 import type { Dependencies } from './resources/dependencies.ts'
 import { admitToCreateWithGroup, createWithGroup } from './resources/iam/group-invites/create-with-group.ts'
+import {
+  countManifestsBelow,
+  findSboms,
+  readImageConfig,
+} from './resources/registry/content/images/image-content.ts'
 import type { AnyService } from './resources/resource.ts'
 import { securityAdvisoryV1 } from './resources/v1/advisory/security-advisory.ts'
-import type { AdvisoryWrites, OwnerInvites, V1Dependencies } from './resources/v1/dependencies.ts'
+import type { AdvisoryWrites, ImageReads, OwnerInvites, V1Dependencies } from './resources/v1/dependencies.ts'
 import { eventIdentitiesV1 } from './resources/v1/events/identities.ts'
 import { subscriptionsV1 } from './resources/v1/events/subscriptions.ts'
 import { accountAssociationsV1 } from './resources/v1/iam/account-associations/account-associations.ts'
@@ -49,4 +54,10 @@ export const advisoryWritesOf = (deps: Dependencies): AdvisoryWrites => ({
   create: (access, group, draft) => createAdvisory({ ...deps, access }, group, draft),
   revise: (access, uid, change) => reviseAdvisory({ ...deps, access }, uid, change),
   withdraw: (access, uid) => withdrawAdvisory({ ...deps, access }, uid),
+})
+
+export const imageReadsOf = (deps: Dependencies): ImageReads => ({
+  readConfig: (demand, image) => readImageConfig(deps, demand, image),
+  findSboms: (demand, images) => findSboms(deps, demand, images),
+  countManifests: (demand) => countManifestsBelow(deps, demand),
 })

@@ -13,10 +13,11 @@ import { RolesService as service9 } from './platform/iam/v2beta1/role_pb.ts'
 import { RoleBindingsService as service10 } from './platform/iam/v2beta1/role_binding_pb.ts'
 import { TermsService as service11 } from './platform/iam/v2beta1/terms_pb.ts'
 import { PingService as service12 } from './platform/ping/v2beta1/ping_pb.ts'
-import { PullTokensService as service13 } from './platform/registry/v2beta1/pull_token_pb.ts'
-import { ReposService as service14 } from './platform/registry/v2beta1/repo_pb.ts'
-import { TagsService as service15 } from './platform/registry/v2beta1/tag_pb.ts'
-import { AdvisoriesService as service16 } from './platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { ImagesService as service13 } from './platform/registry/v2beta1/image_pb.ts'
+import { PullTokensService as service14 } from './platform/registry/v2beta1/pull_token_pb.ts'
+import { ReposService as service15 } from './platform/registry/v2beta1/repo_pb.ts'
+import { TagsService as service16 } from './platform/registry/v2beta1/tag_pb.ts'
+import { AdvisoriesService as service17 } from './platform/vulnerabilities/v2beta1/advisory_pb.ts'
 
 /** The services of v2beta1, for programs that need no others. */
 export const services: readonly DescService[] = [
@@ -37,4 +38,5 @@ export const services: readonly DescService[] = [
   service14,
   service15,
   service16,
+  service17,
 ]

@@ -29,11 +29,12 @@ import { SecurityTokenService as service25 } from './platform/oidc/sts_pb.ts'
 import { PingService as service26 } from './platform/ping/ping_pb.ts'
 import { PingService as service27 } from './platform/ping/v2beta1/ping_pb.ts'
 import { Registry as service28 } from './platform/registry/registry_pb.ts'
-import { PullTokensService as service29 } from './platform/registry/v2beta1/pull_token_pb.ts'
-import { ReposService as service30 } from './platform/registry/v2beta1/repo_pb.ts'
-import { TagsService as service31 } from './platform/registry/v2beta1/tag_pb.ts'
-import { Advisories as service32 } from './platform/vulnerabilities/v1/advisory_pb.ts'
-import { AdvisoriesService as service33 } from './platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { ImagesService as service29 } from './platform/registry/v2beta1/image_pb.ts'
+import { PullTokensService as service30 } from './platform/registry/v2beta1/pull_token_pb.ts'
+import { ReposService as service31 } from './platform/registry/v2beta1/repo_pb.ts'
+import { TagsService as service32 } from './platform/registry/v2beta1/tag_pb.ts'
+import { Advisories as service33 } from './platform/vulnerabilities/v1/advisory_pb.ts'
+import { AdvisoriesService as service34 } from './platform/vulnerabilities/v2beta1/advisory_pb.ts'
 
 /** Every service of the contract. */
 export const services: readonly DescService[] = [
@@ -71,4 +72,5 @@ export const services: readonly DescService[] = [
   service31,
   service32,
   service33,
+  service34,
 ]

@@ -17,7 +17,7 @@ import { suggestNames } from './suggest-names.ts'
 const fileNames: Candidate[] = [{ word: ':files' }]
 const authCommands = ['login', 'token', 'status', 'logout']
 const registryCommands = ['configure-docker', 'login', 'logout']
-const otherCommands = ['auth', 'completion', 'help', 'images', 'registry']
+const otherCommands = ['auth', 'completion', 'help', 'registry']
 
 export async function complete(words: string[], runtime: Runtime): Promise<Candidate[]> {
   const current = words.at(-1) ?? ''
@@ -34,8 +34,8 @@ async function candidatesFor(words: string[], runtime: Runtime): Promise<Candida
   if (first === 'auth')
     return words.length === 2 ? plain(authCommands) : plain(['--api', '--context', '--issuer', '--audience'])
   if (first === 'registry') return registryCandidates(words)
-  if (first === 'images') return imageCandidates(words)
   if (words.length === 2) return plain(verbsOf(first))
+  if (first === 'images' && second === 'tree') return imageCandidates(words)
   if (first === 'groups' && second === 'tree') return treeCandidates(words, runtime)
   const command = findCommand(first, second)
   return command ? commandCandidates(command, words.slice(2), runtime) : []
@@ -47,12 +47,12 @@ const resourceNames = () => resources.map(({ name }) => name)
 
 const verbsOf = (resource: string): string[] => [
   ...(findResource(resource)?.commands.map(({ verb }) => verb) ?? []),
-  ...(resource === 'groups' ? ['tree'] : []),
+  ...(['groups', 'images'].includes(resource) ? ['tree'] : []),
 ]
 
 const helpTopics = (words: string[]): Candidate[] =>
   words.length === 2
-    ? plain([...resourceNames(), 'auth', 'images', 'registry', 'exit-codes'])
+    ? plain([...resourceNames(), 'auth', 'registry', 'exit-codes'])
     : plain(verbsOf(words[1] ?? ''))
 
 function registryCandidates(words: string[]): Candidate[] {
@@ -64,7 +64,6 @@ function registryCandidates(words: string[]): Candidate[] {
 
 /** Images are not suggested: that would take a call for each group of their name. */
 function imageCandidates(words: string[]): Candidate[] {
-  if (words.length === 2) return plain(['tree'])
   if (['--output', '-o'].includes(words.at(-2) ?? '')) return plain(formats)
   return plain(['--depth', ...Object.keys(commonOptions).map((name) => `--${name}`)])
 }

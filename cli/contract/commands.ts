@@ -96,9 +96,12 @@ function targetOf({ desc, bindings }: Method): DescField[] {
   return variable === undefined || variable === 'parent' ? [] : fieldsAt(desc.input, variable)
 }
 
-/** The kind of resource that the argument of a command names: `groups` if its field is `group_uid` or `group`. */
+/** Resources that the argument of a command names, by its field. */
+const resourcesByTarget: Record<string, string> = { group_uid: 'groups', group: 'groups', repo_uid: 'repos' }
+
+/** The kind of resource that the argument of a command names: usually that of the command. */
 export const targetResource = ({ resource, target }: Command): string =>
-  ['group_uid', 'group'].includes(target.at(-1)?.name ?? '') ? 'groups' : resource
+  resourcesByTarget[target.at(-1)?.name ?? ''] ?? resource
 
 /** The fields along a dotted path of proto names. */
 export function fieldsAt(message: DescMessage, path: string): DescField[] {

@@ -6,7 +6,7 @@ import { findCommand, findResource, resources, targetResource } from '../contrac
 import { singular } from '../contract/spelling.ts'
 import { exitCodesHelp } from '../exit-codes.ts'
 import { UsageError } from '../failure.ts'
-import { imagesHelp } from '../images/help.ts'
+import { imageTreeHelp } from '../images/help.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { registryHelp } from '../registry/help.ts'
 import { completionHelp } from './completion-help.ts'
@@ -21,7 +21,7 @@ export function helpOf([first, second]: string[]): string {
   if (first === 'exit-codes') return exitCodesHelp
   if (first === 'auth') return authHelp
   if (first === 'registry') return registryHelp
-  if (first === 'images') return imagesHelp
+  if (first === 'images' && second === 'tree') return imageTreeHelp
   if (first === 'completion') return completionHelp
   const resource = findResource(first)
   if (!resource) throw new UsageError(`stemma has no command ${JSON.stringify(first)}; see stemma --help`)
@@ -34,7 +34,6 @@ export function helpOf([first, second]: string[]): string {
 const otherCommands: Row[] = [
   ['auth', 'Sign in and out, and print access tokens.'],
   ['registry', 'Let docker and other clients push to and pull from the registry.'],
-  ['images', 'Show the manifests, layers and signatures of an image.'],
   ['completion', 'Completion for bash, zsh and fish.'],
   ['help', 'Help for a topic, such as help exit-codes or help groups create.'],
 ]
@@ -82,6 +81,7 @@ function resourceHelp({ name, service, commands }: Resource): string {
     (command): Row => [usageOf(command), firstSentence(commentOf(command.method.desc))],
   )
   if (name === 'groups') verbs.push([tree.usage, tree.description])
+  if (name === 'images') verbs.push(['tree IMAGE', 'Prints the manifests, layers and referrers of an image.'])
   const examples = [...commands.map(examplesOf), ...(name === 'groups' ? [treeExamples] : [])]
   const firstExamples = examples.flatMap((lines) => lines.slice(0, 1))
   return sections(

@@ -1,4 +1,4 @@
-export const imagesHelp = `Usage: stemma images tree IMAGE [flags]
+export const imageTreeHelp = `Usage: stemma images tree IMAGE [flags]
 
 Prints an image and everything that belongs to it: the manifests of its platforms with their configs and layers, and what
 refers to them, such as signatures, SBOMs and attestations.

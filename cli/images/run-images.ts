@@ -11,20 +11,17 @@ import { registryHost } from '../registry/registry-host.ts'
 import { parseDepth, prune } from '../resources/branches.ts'
 import type { Runtime } from '../runtime.ts'
 import { report } from '../runtime.ts'
-import { imagesHelp } from './help.ts'
+import { imageTreeHelp } from './help.ts'
 import { readImageTree } from './image-tree.ts'
 import { printImageTree } from './print-image.ts'
 import { parseReference } from './reference.ts'
 import { openRegistryClient } from './registry-client.ts'
 
-export async function runImages([verb = '', ...args]: string[], runtime: Runtime): Promise<void> {
-  const isHelp = (word: string) => word === '--help' || word === '-h'
-  if (verb === '' || verb === 'help' || [verb, ...args].some(isHelp)) {
-    runtime.stdout.write(`${imagesHelp}\n`)
+export async function runImageTree(args: string[], runtime: Runtime): Promise<void> {
+  if (args.some((word) => word === '--help' || word === '-h')) {
+    runtime.stdout.write(`${imageTreeHelp}\n`)
     return
   }
-  if (verb !== 'tree')
-    throw new UsageError(`stemma images has no command ${JSON.stringify(verb)}; it has tree`)
   const { values, positionals } = parseTreeLine(args)
   const [image, ...others] = positionals
   if (image === undefined || others.length > 0)

@@ -40,6 +40,14 @@ const bindingOfV1 = async (context: MatrixContext) => ({
 })
 const ofRepo = async (context: MatrixContext) => ({ repoId: await createIn(context, 'Repo') })
 const chart = 'oci://charts.test/static'
+/** Calls about an image that the repo does not have (code 5). */
+const imageRow = (repoField = 'repoId'): MatrixRow => ({
+  request: async (context) => ({
+    [repoField]: await createIn(context, 'Repo'),
+    digest: `sha256:${'a'.repeat(64)}`,
+  }),
+  codes: [16, 16, 7, 5, 5, 5, 5],
+})
 const accountsOfV1 = { name: 'accounts', amazon: { account: '123456789012' } }
 const associationGroup = async (context: MatrixContext) => ({
   group: await createIn(context, 'AccountAssociation'),
@@ -234,6 +242,20 @@ const exceptions: Record<string, MatrixRow> = {
   },
   'platform.registry.Registry.GetRepoTagsSummary': { request: ofRepo, codes: readers },
   'platform.registry.Registry.GetUpdateStatus': { request: ofRepo, codes: readers },
+  'platform.registry.v2beta1.ImagesService.GetArchitectures': imageRow('repoUid'),
+  'platform.registry.v2beta1.ImagesService.GetSize': imageRow('repoUid'),
+  'platform.registry.Registry.GetArchs': imageRow(),
+  'platform.registry.Registry.GetSize': imageRow(),
+  'platform.registry.Registry.GetImageConfig': imageRow(),
+  'platform.registry.Registry.GetRawSbom': imageRow(),
+  'platform.registry.Registry.ListManifestMetadata': {
+    request: async (context) => ({ ...(await ofRepo(context)), digests: [`sha256:${'a'.repeat(64)}`] }),
+    codes: [16, 16, 7, 5, 5, 5, 5],
+  },
+  'platform.registry.Registry.GetManifestDigestCount': {
+    request: async (context) => ({ parentId: await createIn(context, 'Repo') }),
+    codes: readers,
+  },
   // No versions are imported.
   'platform.registry.Registry.ListEolTags': {
     request: async (context) => ({ uidp: { ids: [await createIn(context, 'Tag')] } }),

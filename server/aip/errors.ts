@@ -143,6 +143,21 @@ export const noPackage = (name: string) =>
     `no versions of the package ${JSON.stringify(printable(name))} are known; the operator of this server can import them with stemmad import versions`,
   )
 
+export const noImage = (digest: string) =>
+  new StatusError(
+    Code.NOT_FOUND,
+    `the repo has no image ${digest}; push it, or use the digest of one that it has`,
+  )
+
+export const noImageFor = (architecture: string, digest: string, platforms: readonly string[]) =>
+  new StatusError(
+    Code.NOT_FOUND,
+    `${digest} has no image for ${JSON.stringify(printable(architecture))}; its platforms are ${platforms.join(', ') || 'unknown'}`,
+  )
+
+export const noSbom = (digest: string) =>
+  new StatusError(Code.NOT_FOUND, `the repo has no SBOM of ${digest}; attach one as a referrer`)
+
 export const noScimToken = (provider: string) =>
   new StatusError(Code.NOT_FOUND, `identity provider ${provider} has no SCIM token; use GenerateScimToken`)
 

@@ -44,16 +44,24 @@ export type Idempotency = {
 }
 
 /**
- * Checks of texts, some of which take very long even if the text is short. They run in threads, with a time limit.
+ * Checks and readings of texts, some of which take very long even if the text is short. They run in threads, with a time limit.
  * `caller` is the uid of an identity; only a few checks of one caller run at a time.
  */
 export type Checks = {
   readmeFault(content: string, caller: string): Promise<string | undefined>
   /** The verdict on each pattern, in the same order. */
   judgePatterns(rules: readonly PatternRule[], caller: string): Promise<PatternVerdict[]>
+  /** The SBOM in a blob. Undefined if it contains none, or if reading it takes too long. */
+  readSbom(content: Uint8Array, result: Sbom['kind'], caller: string): Promise<Sbom | undefined>
   /** Whether each identity trusts the subject at the same position. Undefined if the check takes too long. */
   trust(task: Omit<TrustTask, 'kind'>, caller: string): Promise<boolean[] | undefined>
 }
+
+/** The packages of an SBOM, or the document itself as JSON. */
+export type Sbom = { kind: 'packages'; packages: SbomPackage[] } | { kind: 'document'; document: string }
+
+/** `buildTime` is in milliseconds since 1970. */
+export type SbomPackage = { purl: string; originPurl: string; license: string; buildTime?: number }
 
 /** For functions that write, whether on behalf of a caller, the operator or sign-in. */
 export type WriteContext = Pick<Dependencies, 'now' | 'random'> & { access: WriteAccess }

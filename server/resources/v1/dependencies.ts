@@ -1,12 +1,14 @@
 import type { GroupInviteRequest } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
 import type { GroupInvite } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
+import type { ImageConfig } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
-import type { WriteGrants } from '../../policy/admit.ts'
+import type { Demand, WriteGrants } from '../../policy/admit.ts'
 import type { Call } from '../../rpc/call.ts'
 import type { UnsentBudget } from '../../rpc/unsent-budget.ts'
 import type { Work } from '../../store/work.ts'
 import type { WriteAccess } from '../../store/write-access.ts'
-import type { Dependencies } from '../dependencies.ts'
+import type { MaybePromise } from '../../wire/maybe-promise.ts'
+import type { Dependencies, Sbom } from '../dependencies.ts'
 import type { V1RepoFields } from '../registry/repos/table.ts'
 import type { CallV2 } from './call-v2.ts'
 import type { WaitForTurn } from './turns.ts'
@@ -20,6 +22,7 @@ export type V1Dependencies = Dependencies & {
   callV2WithOptionalDigest: CallV2
   advisoryWrites: AdvisoryWrites
   ownerInvites: OwnerInvites
+  images: ImageReads
   /** The clock of `call.deadline`, in milliseconds. It is real time even where a test sets `now`. */
   deadlineClock(): number
   /** Awaited before each further page of a list. */
@@ -41,4 +44,23 @@ export type AdvisoryWrites = {
   create(access: WriteAccess, group: string, draft: Advisory): Work<string>
   revise(access: WriteAccess, uid: string, change: (advisory: Advisory) => void): Work<Advisory>
   withdraw(access: WriteAccess, uid: string): Work<void>
+}
+
+/** An image, or an image of an index for an architecture, which may be empty. */
+export type WantedImage = { digest: string; architecture: string }
+
+/** Reads of images, which v2 has no calls for. The scope of the demand is the repo. */
+export type ImageReads = {
+  readConfig(demand: Demand, image: WantedImage): Promise<ImageConfig>
+  /** Calls `images` for a permitted caller only. Returns the SBOM of each image, which is read on demand. */
+  findSboms(demand: Demand, images: () => readonly WantedImage[]): Promise<FoundSbom[]>
+  /** The number of manifests of a repo or below a group. */
+  countManifests(demand: Demand): MaybePromise<number>
+}
+
+export type FoundSbom = {
+  /** Digest of the image. */
+  digest: string
+  /** Undefined if the image has no SBOM. */
+  read(result: Sbom['kind']): Promise<Sbom | undefined>
 }

@@ -36,7 +36,7 @@ export const mediaTypes = {
   dockerList: 'application/vnd.docker.distribution.manifest.list.v2+json',
 }
 
-const isIndex = (mediaType: string) =>
+export const isIndex = (mediaType: string) =>
   mediaType === mediaTypes.ociIndex || mediaType === mediaTypes.dockerList
 const isImage = (mediaType: string) =>
   mediaType === mediaTypes.ociManifest || mediaType === mediaTypes.dockerManifest

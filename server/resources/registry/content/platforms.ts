@@ -21,7 +21,7 @@ export const maxConfigBytes = 2 ** 20
 export const isImageConfig = (mediaType: string): boolean => imageConfigTypes.has(mediaType)
 
 /** Undefined if it is not the platform of an image. */
-function platformName({ os, architecture, variant }: Platform): string | undefined {
+export function platformNameOf({ os, architecture, variant }: Platform): string | undefined {
   const name = [os, architecture, variant].filter((part) => part !== '').join('/')
   return os !== '' && architecture !== '' && name !== noPlatform && platformPattern.test(name)
     ? name
@@ -34,7 +34,7 @@ export function platformsOfIndex(
   platformsOf: (digest: string) => readonly string[],
 ): string[] {
   const platforms = manifests.flatMap(({ digest, platform }) =>
-    platform ? (platformName(platform) ?? []) : platformsOf(digest),
+    platform ? (platformNameOf(platform) ?? []) : platformsOf(digest),
   )
   return [...new Set(platforms)].slice(0, maxPlatforms)
 }
@@ -44,7 +44,7 @@ export function platformsOfConfig(config: Uint8Array): string[] {
   const fields = parseConfig(config)
   const text = (value: unknown) => (typeof value === 'string' ? value : '')
   const { os, architecture, variant } = fields ?? {}
-  const name = platformName({ os: text(os), architecture: text(architecture), variant: text(variant) })
+  const name = platformNameOf({ os: text(os), architecture: text(architecture), variant: text(variant) })
   return name === undefined ? [] : [name]
 }
 

@@ -3,8 +3,7 @@ import { create } from '@bufbuild/protobuf'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import type { PutManifestRequest } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { ManifestSchema } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
-import { permissionDenied } from '../../../aip/errors.ts'
-import { BlobError } from '../../../blobs/blob-error.ts'
+import { permissionDenied, StatusError } from '../../../aip/errors.ts'
 import type { WriteGrants } from '../../../policy/admit.ts'
 import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
 import { nameOf } from '../../../policy/capabilities.ts'
@@ -90,7 +89,7 @@ async function platformsOfImage(
     const config = await readBlob(content, manifest.config.digest, maxConfigBytes)
     return config ? platformsOfConfig(config) : []
   } catch (error) {
-    if (error instanceof BlobError) return []
+    if (error instanceof StatusError) return []
     throw error
   }
 }

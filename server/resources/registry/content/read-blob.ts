@@ -1,4 +1,5 @@
 // Reads whole blobs into memory. The caller has checked that the repo has the blob.
+import { unavailable } from '../../../aip/errors.ts'
 import { BlobError } from '../../../blobs/blob-error.ts'
 import type { BlobStore } from '../../../blobs/blob-store.ts'
 import { parseDigest } from '../../../blobs/digest.ts'
@@ -21,7 +22,8 @@ export async function readBlob(
     for await (const chunk of blob.stream()) chunks.push(chunk as Buffer) // a stream of bytes
     return Buffer.concat(chunks)
   } catch (error) {
-    if (error instanceof BlobError && error.code === 'not-found') return undefined
-    throw error
+    if (!(error instanceof BlobError)) throw error
+    if (error.code === 'not-found') return undefined
+    throw unavailable('the content cannot be read at the moment', error)
   }
 }

@@ -1,0 +1,90 @@
+// Finds the image for an architecture: the image itself, or one of those that an index lists.
+import { RepoSchema } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { noImage, noImageFor, notFound } from '../../../../aip/errors.ts'
+import { among, sql } from '../../../../store/sql.ts'
+import type { Work } from '../../../../store/work.ts'
+import { first } from '../../../../store/work.ts'
+import { platformsIn } from '../../tag-content.ts'
+import { isIndex, readManifest } from '../manifest.ts'
+import { platformNameOf } from '../platforms.ts'
+
+export type Image = {
+  digest: string
+  /** Digest of the configuration. Null for an index. */
+  config: string | null
+  /** Bytes of the configuration and the layers. */
+  size: number
+  /** Such as `linux/amd64`. */
+  platforms: string[]
+}
+
+const defaultArchitecture = 'amd64'
+/** An index in an index is legal, and nobody nests them more deeply. */
+const maxDepth = 3
+
+type ManifestRow = Image & { mediaType: string; content: Uint8Array }
+
+/** Throws if the repo does not exist or does not have the manifest. The caller has been admitted. */
+export function* readImage(repo: string, digest: string): Work<ManifestRow> {
+  const row = yield* first(sql`select config, size, total_size, platforms, media_type, content from manifests
+    where repo = ${repo} and digest = ${digest}`)
+  if (!row) {
+    if (!(yield* first(sql`select 1 from repos where uid = ${repo}`)))
+      throw notFound(RepoSchema.typeName, repo)
+    throw noImage(digest)
+  }
+  const [config, size, totalSize, platforms, mediaType, content] = row as [
+    ...[string | null, number, number, string, string, Uint8Array],
+  ]
+  return {
+    ...{ digest, config, size: totalSize - size, mediaType, content },
+    platforms: platformsIn(platforms),
+  }
+}
+
+/** `architecture` is empty, or such as `arm64`, `arm/v7` or `linux/arm64`. */
+export function* findImage(repo: string, digest: string, architecture: string): Work<Image> {
+  const image = yield* readImage(repo, digest)
+  const matching = yield* findIn(repo, image, architecture, 0)
+  if (matching) return matching
+  throw noImageFor(architecture || defaultArchitecture, digest, image.platforms)
+}
+
+function* findIn(
+  repo: string,
+  image: ManifestRow,
+  architecture: string,
+  depth: number,
+): Work<Image | undefined> {
+  if (!isIndex(image.mediaType)) {
+    const isMeant = architecture === '' || image.platforms.some((platform) => isFor(platform, architecture))
+    return isMeant ? image : undefined
+  }
+  if (depth === maxDepth) return undefined
+  const wanted = architecture || defaultArchitecture
+  const { manifests } = readManifest(image.content, image.mediaType)
+  const stated = manifests.find(({ platform }) => platform && isFor(platformNameOf(platform) ?? '', wanted))
+  // An entry with a platform is for that platform, whatever the configuration of the image says.
+  if (stated) return yield* findIn(repo, yield* readImage(repo, stated.digest), '', depth + 1)
+  const unstated = manifests.filter(({ platform }) => !platform).map(({ digest }) => digest)
+  const digest = yield* findByPlatform(repo, unstated, wanted)
+  return digest === undefined
+    ? undefined
+    : yield* findIn(repo, yield* readImage(repo, digest), wanted, depth + 1)
+}
+
+function* findByPlatform(repo: string, digests: readonly string[], wanted: string): Work<string | undefined> {
+  if (digests.length === 0) return undefined
+  const rows = (yield sql`select digest, platforms from manifests
+    where repo = ${repo} and digest in ${among(digests)} order by digest`) as [string, string][]
+  return rows.find(([, platforms]) => platformsIn(platforms).some((platform) => isFor(platform, wanted)))?.[0]
+}
+
+/** Whether a platform such as `linux/arm/v7` is meant by `arm`, `arm/v7` or `linux/arm/v7`. */
+function isFor(platform: string, wanted: string): boolean {
+  const architecture = platform.slice(platform.indexOf('/') + 1)
+  return [platform, architecture, architectureOf(platform)].includes(wanted)
+}
+
+/** `arm` of `linux/arm/v7`. */
+export const architectureOf = (platform: string): string => platform.split('/')[1] ?? ''

@@ -1,0 +1,73 @@
+// Reads about images for v1: their configurations, SBOMs and number. v2 has no calls for these.
+
+import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import type { ImageConfig } from '@stemma/api/gen/platform/registry/registry_pb.ts'
+import { failedPrecondition, notFound } from '../../../../aip/errors.ts'
+import type { Demand } from '../../../../policy/admit.ts'
+import { admitToRead } from '../../../../policy/admit.ts'
+import { sql } from '../../../../store/sql.ts'
+import { first } from '../../../../store/work.ts'
+import type { MaybePromise } from '../../../../wire/maybe-promise.ts'
+import type { Dependencies, Sbom } from '../../../dependencies.ts'
+import { countManifests } from '../../repo-size.ts'
+import { maxConfigBytes } from '../platforms.ts'
+import { readBlob } from '../read-blob.ts'
+import { findImage } from './find-image.ts'
+import { readConfig } from './read-config.ts'
+import type { SbomSource } from './read-image-sboms.ts'
+import { findSbomSource, readSbomOf } from './read-image-sboms.ts'
+
+/** The scope of the demand is the repo. `architecture` may be empty. */
+export type WantedImage = { digest: string; architecture: string }
+
+export async function readImageConfig(
+  { store, content }: Dependencies,
+  demand: Demand,
+  { digest, architecture }: WantedImage,
+): Promise<ImageConfig> {
+  const image = await store.read(function* () {
+    yield* admitToRead(demand)
+    return yield* findImage(demand.scope, digest, architecture)
+  })
+  // A manifest is stored only if its repo has the configuration, so the caller may read it.
+  const blob = image.config === null ? undefined : await readBlob(content, image.config, maxConfigBytes)
+  const config = blob && readConfig(blob)
+  if (config) return config
+  throw failedPrecondition(
+    'NO_IMAGE_CONFIG',
+    `${image.digest} has no configuration of an image of at most ${maxConfigBytes} bytes`,
+  )
+}
+
+/** For each image its digest, and the function that reads its SBOM. */
+export async function findSboms(
+  deps: Dependencies,
+  demand: Demand,
+  images: () => readonly WantedImage[],
+): Promise<{ digest: string; read(result: Sbom['kind']): Promise<Sbom | undefined> }[]> {
+  const sources = await deps.store.read(function* () {
+    yield* admitToRead(demand)
+    const found: SbomSource[] = []
+    for (const wanted of images()) {
+      const { digest } = yield* findImage(demand.scope, wanted.digest, wanted.architecture)
+      found.push(yield* findSbomSource(demand.scope, digest, wanted.digest))
+    }
+    return found
+  })
+  return sources.map((source) => ({
+    digest: source.digest,
+    read: (result) => readSbomOf(deps, source, result, demand.caller.identity),
+  }))
+}
+
+/** The scope of the demand is a group or a repo. */
+export const countManifestsBelow = ({ store }: Dependencies, demand: Demand): MaybePromise<number> =>
+  store.read(function* () {
+    yield* admitToRead(demand)
+    const { scope } = demand
+    const row = yield* first(
+      sql`select 1 from groups where uid = ${scope} union all select 1 from repos where uid = ${scope}`,
+    )
+    if (!row) throw notFound(GroupSchema.typeName, scope)
+    return yield* countManifests(scope)
+  })

@@ -1,0 +1,55 @@
+// Calls about images. v2 has those for architectures and sizes only.
+import { create } from '@bufbuild/protobuf'
+import type {
+  ArchRequest,
+  ImageConfigRequest,
+  ManifestDigestCountFilter,
+  SizeRequest,
+} from '@stemma/api/gen/platform/registry/registry_pb.ts'
+import {
+  ArchsSchema,
+  ImageConfigSchema,
+  ManifestDigestCountSchema,
+  SizeSchema,
+} from '@stemma/api/gen/platform/registry/registry_pb.ts'
+import { ImagesService } from '@stemma/api/gen/platform/registry/v2beta1/image_pb.ts'
+import type { Call } from '../../../rpc/call.ts'
+import { messageReply } from '../../../wire/reply.ts'
+import { convertReply } from '../convert-reply.ts'
+import type { V1Dependencies } from '../dependencies.ts'
+import type { FieldRename } from '../error-fields.ts'
+import { renameErrorFields } from '../error-fields.ts'
+
+const v2 = ImagesService.method
+const names: FieldRename[] = [
+  [/^repo_uid$/, 'repo_id'],
+  [/^architecture$/, 'arch'],
+]
+
+export const imageMethods = ({ callV2, images }: V1Dependencies) => ({
+  getArchs(call: Call<ArchRequest>) {
+    const { repoId: repoUid, digest } = call.request
+    const reply = renameErrorFields(names, callV2(call, v2.getArchitectures, { repoUid, digest }))
+    return convertReply(reply, ArchsSchema, ({ architectures }) =>
+      create(ArchsSchema, { archs: architectures }),
+    )
+  },
+
+  getSize(call: Call<SizeRequest>) {
+    const { repoId: repoUid, digest, arch: architecture } = call.request
+    const reply = renameErrorFields(names, callV2(call, v2.getSize, { repoUid, digest, architecture }))
+    return convertReply(reply, SizeSchema, ({ size, architecture: arch }) =>
+      create(SizeSchema, { size, arch }),
+    )
+  },
+
+  async getImageConfig({ demand, request }: Call<ImageConfigRequest>) {
+    const { digest, arch: architecture } = request
+    return messageReply(ImageConfigSchema, await images.readConfig(demand, { digest, architecture }))
+  },
+
+  async getManifestDigestCount({ demand }: Call<ManifestDigestCountFilter>) {
+    const count = BigInt(await images.countManifests(demand))
+    return messageReply(ManifestDigestCountSchema, create(ManifestDigestCountSchema, { count }))
+  },
+})
