@@ -126,7 +126,14 @@ onEachStore('public repos', (engine) => {
   })
 
   test('without credentials have the rate limits of their address', async () => {
-    const limited = await startPlatform(engine, ['--public-repos', 'on', '--rate-read', 'address=5'])
+    const limited = await startPlatform(engine, [
+      '--public-repos',
+      'on',
+      '--rate-read',
+      'address=5',
+      '--rate-exchange',
+      'address=5',
+    ])
     try {
       const owner = ociClient(limited.url, limited.owner.token)
       await owner.pushImage('acme/open', 'latest', 'layer')
@@ -134,6 +141,10 @@ onEachStore('public repos', (engine) => {
       const path = `${limited.url}/v2/acme/open/manifests/latest`
       const statuses = await Promise.all(Array.from({ length: 100 }, async () => (await fetch(path)).status))
       assert.deepEqual([...new Set(statuses)].sort(), [200, 429])
+      const asked = await Promise.all(
+        Array.from({ length: 100 }, async () => (await getToken(limited.url, [])).status),
+      )
+      assert.deepEqual([...new Set(asked)].sort(), [200, 429])
     } finally {
       await limited.stop()
     }

@@ -100,6 +100,12 @@ onEachStore('pull tokens', (engine) => {
   test('work until they expire, also when they are older than a day', async () => {
     const created = await make({ ttl: '31536000s' })
     assert.deepEqual(await atTime(364 * dayMs, () => pull(created)), [200, 200])
+    // The password was verified a while ago, but tokens have their whole lifetime.
+    await atTime(364 * dayMs + 290_000, async () => {
+      const { body } = await getToken(url, [], basic(created.username, created.password))
+      const { exp = 0, iat = 0 } = decodeJwt(body.token)
+      assert.equal(exp - iat, 300)
+    })
     assert.deepEqual(await atTime(365 * dayMs + 1000, () => pull(created)), [401, 401])
     const shown = await atTime(366 * dayMs, async () => {
       const token = await platform.tokenOf(platform.owner.identity)

@@ -17,6 +17,9 @@ const maxCached = 10_000
 /** For this long, in milliseconds, a password that was accepted is not verified again. */
 const cacheMs = 300_000
 
+/** `until` is when the password must be verified again, in milliseconds since 1970. */
+type Accepted = { known: KnownCaller; until: number }
+
 export type IdentityPasswords = {
   /** The cached result for credentials that were accepted before. */
   find(credentials: BasicCredentials): KnownCaller | undefined
@@ -33,14 +36,14 @@ export function openIdentityPasswords({
   throttle: Throttle
   now(): number
 }): IdentityPasswords {
-  const accepted = new BoundedMap<string, KnownCaller>(maxCached)
+  const accepted = new BoundedMap<string, Accepted>(maxCached)
   const keyOf = ({ user, password }: BasicCredentials) => digestOf(`${user}\n${password}`)
 
   async function assumeBy({ user: identity, password }: BasicCredentials): Promise<KnownCaller> {
     if (!isUid(identity)) throw unauthenticated('the user name is not a uid')
     const requested = { identity, identityProvider: '', mayBePullToken: true }
     const assumed = await assume(readCredential(password), requested)
-    const [time, expires] = [now(), expiryOf(assumed, now())]
+    const [time, expires] = [now(), expiryOf(assumed)]
     // The exchange tolerates clocks that differ. The credentials must not be extended by that.
     if (expires <= time) throw unauthenticated('the password has expired')
     return { caller: callerOf(assumed, time), expires }
@@ -48,21 +51,21 @@ export function openIdentityPasswords({
 
   return {
     find(credentials) {
-      const known = accepted.get(keyOf(credentials))
-      return known && known.expires > now() ? known : undefined
+      const entry = accepted.get(keyOf(credentials))
+      return entry && entry.until > now() ? entry.known : undefined
     },
     async verify(credentials, address) {
       const { user: identity, password: bearer } = credentials
       const run = () => assumeBy(credentials).catch(hideReason)
       const known = await throttledExchange(throttle, { address, bearer, identity }, run)
-      accepted.set(keyOf(credentials), known)
+      accepted.set(keyOf(credentials), { known, until: Math.min(now() + cacheMs, known.expires) })
       return known
     },
   }
 }
 
-const expiryOf = ({ expires, credentialExpires }: AssumedIdentity, now: number) =>
-  Math.min(now + cacheMs, expires * 1000, credentialExpires * 1000)
+const expiryOf = ({ expires, credentialExpires }: AssumedIdentity) =>
+  Math.min(expires, credentialExpires) * 1000
 
 const callerOf = ({ identity, signIn, limits }: AssumedIdentity, now: number): KnownCaller['caller'] => ({
   ...{ identity, issuedAt: Math.floor(now / 1000) },
