@@ -124,6 +124,25 @@ onEachStore('manifests of the registry', (engine) => {
     assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
   })
 
+  test('are deleted with any number of tags, by themselves or with their repo', async () => {
+    const digest = await client.pushImage('acme/crowded', 'first', 'many')
+    const addTags = async () => {
+      for (const letter of ['a', 'b']) {
+        const tags = Array.from({ length: 75 }, (_, at) => `tag=${letter}${at}`).join('&')
+        await client.pushManifest('acme/crowded', `${digest}?${tags}`, imageOf('many'))
+      }
+    }
+    await addTags()
+    await client.expect(202, 'DELETE', manifestPath('acme/crowded', digest))
+    assert.deepEqual((await listTags('acme/crowded')).tags, [])
+    await addTags()
+    const headers = { authorization: `Bearer ${platform.owner.token}` }
+    const path = `/registry/v2beta1/repos/${await repoNamed('crowded')}`
+    assert.equal((await fetch(`${platform.url}${path}`, { method: 'DELETE', headers })).status, 200)
+    assert.equal(await client.errorOf('GET', manifestPath('acme/crowded', 'a1')), '404 NAME_UNKNOWN')
+    assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
+  })
+
   test('have tags that are listed in pages', async () => {
     await client.pushImage('acme/tags', 'c', 'tags')
     for (const tag of ['a', 'B', 'd']) await client.pushManifest('acme/tags', tag, imageOf('tags'))

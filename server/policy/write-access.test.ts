@@ -41,7 +41,7 @@ export const handlers = {
       // @ts-expect-error no proof
       yield* updateEntry(groups.table, row)
       // @ts-expect-error no proof
-      yield* deleteChildren(groups.table, '', [])
+      yield* deleteChildren(groups.table, '', { ancestors: [], limit: 1 })
     }),
 
   admitsToRead: ({ store }: Dependencies, { demand }: Call) =>

@@ -186,13 +186,19 @@ export function* deleteEntries(
   if (rows.length > 0) yield* adjustTally(table.name, ancestors, -rows.length)
 }
 
-/** Deletes the children of a parent. `ancestors` are the uids from the organization down to the parent itself. */
+/**
+ * Deletes at most `limit` children of a parent, and returns their number. `ancestors` are the uids from the organization
+ * down to the parent itself.
+ */
 export function* deleteChildren(
   _access: WriteAccess,
   table: Table,
   parent: string,
-  ancestors: readonly string[],
-): Work<void> {
-  const rows = yield sql`delete from ${raw(table.name)} where parent = ${parent} returning uid`
+  { ancestors, limit }: { ancestors: readonly string[]; limit: number },
+): Work<number> {
+  const name = raw(table.name)
+  const rows = yield sql`delete from ${name} where uid in
+    (select uid from ${name} where parent = ${parent} order by uid limit ${limit}) returning uid`
   if (rows.length > 0) yield* adjustTally(table.name, ancestors, -rows.length)
+  return rows.length
 }

@@ -35,11 +35,13 @@ export function* requireNoImmutableTagOf(
   patterns: readonly string[],
 ): Work<void> {
   if (patterns.length === 0) return
+  // SQLite would read all references of the repo first; `cross join` prescribes the order.
   const rows = yield sql`with recursive containing (digest) as (
       select ${digest} /*pg ::text collate "C" */
-      union select r.manifest from containing c join manifest_references r
-        on r.repo = ${repo} and r.digest = c.digest and r.kind = 'manifest'
-    ) select t.name from containing c join tags t on t.parent = ${repo} and t.digest = c.digest order by t.name`
+      union select r.manifest from containing c cross join manifest_references r
+        where r.repo = ${repo} and r.digest = c.digest and r.kind = 'manifest'
+    ) select t.name from containing c cross join tags t
+      where t.parent = ${repo} and t.digest = c.digest order by t.name`
   for (const [name] of rows) {
     const pattern = patternFor(name as string, patterns)
     if (pattern === undefined) continue

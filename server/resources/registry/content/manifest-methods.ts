@@ -54,23 +54,12 @@ export const manifestMethods = (deps: Dependencies) => ({
 
   putManifest: (call: Call<PutManifestRequest>) => putManifest(deps, call),
 
-  deleteManifest: (call: Call<DeleteManifestRequest>) =>
-    deps.store.write(function* () {
-      const access = yield* admitToWrite(call.demand)
-      const { repo, digest } = call.request
-      // No push to the repo can point a tag to the manifest before it is deleted (see lockRepo).
-      const locked = yield* first(
-        sql`select immutable_tags from repos where uid = ${repo} /*pg for update */`,
-      )
-      const row = yield* first(sql`select 1 from manifests where repo = ${repo} and digest = ${digest}`)
-      if (!locked || !row) return yield* throwMissing(repo, noManifest(digest))
-      yield* requireNoImmutableTagOf(repo, digest, patternsIn(locked[0]))
-      const pointing = yield sql`select uid from tags where parent = ${repo} and digest = ${digest}`
-      for (const [uid] of pointing) yield* removeEntry(access, tags, uid as string)
-      yield* releaseBlobs(access, repo, digest, deps.now())
-      yield* removeManifest(access, repo, digest)
-      return emptyReply
-    }, call.deadline),
+  /** A manifest can have any number of tags. If the call is interrupted between two batches, it can be repeated. */
+  async deleteManifest(call: Call<DeleteManifestRequest>) {
+    let isDone = false
+    while (!isDone) isDone = await deps.store.write(() => deleteOrUntag(deps, call), call.deadline)
+    return emptyReply
+  },
 
   deleteTagName: (call: Call<DeleteTagNameRequest>) =>
     deps.store.write(function* () {
@@ -85,6 +74,30 @@ export const manifestMethods = (deps: Dependencies) => ({
       return emptyReply
     }, call.deadline),
 })
+
+/** How many tags one transaction deletes. */
+const tagsPerBatch = 100
+
+/** Returns whether the manifest is deleted. If not, a batch of its tags is. */
+function* deleteOrUntag(
+  { now }: Dependencies,
+  { demand, request }: Call<DeleteManifestRequest>,
+): Work<boolean> {
+  const access = yield* admitToWrite(demand)
+  const { repo, digest } = request
+  // No push to the repo can point a tag to the manifest before it is deleted (see lockRepo).
+  const locked = yield* first(sql`select immutable_tags from repos where uid = ${repo} /*pg for update */`)
+  const row = yield* first(sql`select 1 from manifests where repo = ${repo} and digest = ${digest}`)
+  if (!locked || !row) return yield* throwMissing(repo, noManifest(digest))
+  yield* requireNoImmutableTagOf(repo, digest, patternsIn(locked[0]))
+  const pointing =
+    yield sql`select uid from tags where parent = ${repo} and digest = ${digest} limit ${tagsPerBatch}`
+  for (const [uid] of pointing) yield* removeEntry(access, tags, uid as string)
+  if (pointing.length === tagsPerBatch) return false
+  yield* releaseBlobs(access, repo, digest, now())
+  yield* removeManifest(access, repo, digest)
+  return true
+}
 
 /** Of all fields of a manifest without its content. */
 const maxFieldBytes = 2048

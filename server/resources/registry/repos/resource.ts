@@ -24,7 +24,7 @@ import { equalTo, listResources } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { requireNoImmutableTags } from '../immutable-tags.ts'
-import { releaseRepo } from '../release-content.ts'
+import { releaseBatch } from '../release-content.ts'
 import { tags } from '../tags/table.ts'
 import { requireValidOverlay } from './custom-overlay.ts'
 import { retentionMethods } from './preview-retention.ts'
@@ -39,6 +39,9 @@ import { repos } from './table.ts'
 const conflict = ({ name }: Repo) => `the group has a repo named ${JSON.stringify(name)} already`
 
 /** `createRepo` and `updateRepo` also store the given fields, which only v1 can set. */
+/** How many tags of a repo that is deleted are deleted in one transaction. */
+const tagsPerBatch = 100
+
 export function reposMethods(deps: Dependencies, v1Fields: V1RepoFields = {}) {
   const { store } = deps
   const { readme } = v1Fields
@@ -83,14 +86,20 @@ export function reposMethods(deps: Dependencies, v1Fields: V1RepoFields = {}) {
       })
     },
 
-    deleteRepo: (call: Call) =>
-      deleteResource(deps, repos, call, {
-        *beforeDelete(uid, access) {
-          yield* requireNoImmutableTags(uid)
-          yield* deleteChildren(access, tags.table, uid, lineage(uid))
-          yield* releaseRepo(access, uid, deps.now())
+    deleteRepo: (call: Call) => {
+      // Tags that are pushed while the repo is being deleted do not stop it.
+      let isChecked = false
+      return deleteResource(deps, repos, call, {
+        *removeBatch(uid, access) {
+          if (!isChecked) yield* requireNoImmutableTags(uid)
+          isChecked = true
+          const deleted = yield* deleteChildren(access, tags.table, uid, {
+            ...{ ancestors: lineage(uid), limit: tagsPerBatch },
+          })
+          return deleted === tagsPerBatch || (yield* releaseBatch(access, uid, deps.now()))
         },
-      }),
+      })
+    },
 
     ...readmeMethods(deps),
     ...retentionMethods(deps),
