@@ -6,6 +6,7 @@ import type { Log } from './log.ts'
 import { collectionAccess } from './policy/system-access.ts'
 import { collectGarbage } from './resources/registry/collection/collect.ts'
 import type { CollectionTotals } from './resources/registry/collection/collection.ts'
+import { thoroughTask } from './resources/registry/collection/collection.ts'
 import type { Gauge } from './rpc/metrics.ts'
 import type { Store } from './store/db.ts'
 import { sql } from './store/sql.ts'
@@ -33,8 +34,6 @@ export type Collector = {
 
 /** How often the schedule is read. */
 const checkIntervalMs = 60_000
-/** How often the storage is listed, to find bytes without a row. */
-const thoroughIntervalMs = 24 * 3_600_000
 /** Between two transactions of a collection. */
 const pauseMs = 20
 
@@ -53,7 +52,7 @@ export function openCollector(deps: ScheduleDependencies): Collector {
     // A server whose registry is not used needs no storage.
     const used = await store.query(sql`select 1 from blobs union all select 1 from uploads limit 1`)
     if (used.length === 0 || !(await takesTurn('registry-collection', intervalMs))) return false
-    const isThorough = await takesTurn('registry-collection-of-unknown', thoroughIntervalMs)
+    const isThorough = await takesTurn(thoroughTask.name, thoroughTask.intervalMs)
     const startedAt = clock()
     const secondsSince = () => (clock() - startedAt) / 1000
     try {
