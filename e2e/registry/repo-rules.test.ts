@@ -1,6 +1,7 @@
 // Rules of repos: public, immutable tags and retention. Who may set them, and who cannot change them by accident.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { sql } from '../../server/store/sql.ts'
@@ -8,6 +9,7 @@ import type { ExampleContext } from '../contract/examples.ts'
 import { detail, examples, violations } from '../contract/examples.ts'
 
 const { getRepo, createRepo, updateRepo } = ReposService.method
+const { createGroup } = GroupsService.method
 const v1 = Registry.method
 
 const rules = {
@@ -109,6 +111,24 @@ examples('rules of repos', {
     await succeed(updateRepo, { repo: { uid, immutableTags: ['*', 'v*'] } }, token)
     await succeed(updateRepo, { repo: { uid, retention: rules.retention } }, token)
     await succeed(updateRepo, { repo: { uid, name: 'moved-away', immutableTags: ['w*'] } })
+  },
+
+  async 'hold for the name of a repo: nobody who only pushes can put another repo in its place'(stage) {
+    const { succeed, fail, platform, owner } = stage
+    await makeRepo(stage, { immutableTags: ['v*'] }, 'tools/web/base')
+    await makeRepo(stage, {}, 'tools/web/free')
+    const { token } = await platform.addIdentity(owner.organization, 'registry.push')
+    const group = async (parent: string, name: string) =>
+      (await succeed(createGroup, { parent, group: { name } }, token)).uid as string
+    const tools = await group(owner.organization, 'tools')
+    const web = await group(tools, 'web')
+    const create = (parent: string, name: string) => ({ parent, repo: { name } })
+    for (const request of [create(tools, 'web/base'), create(web, 'base')])
+      assert.equal(permissionOf(await fail(createRepo, request, token)), 'groups.update')
+    const { uid } = await succeed(createRepo, create(web, 'free'), token)
+    const renamed = { repo: { uid: uid as string, name: 'base' } }
+    assert.equal(permissionOf(await fail(updateRepo, renamed, token)), 'groups.update')
+    await succeed(updateRepo, renamed)
   },
 
   async 'that delete need the capabilities to delete'(stage) {

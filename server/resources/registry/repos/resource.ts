@@ -29,7 +29,7 @@ import { tags } from '../tags/table.ts'
 import { requireValidOverlay } from './custom-overlay.ts'
 import { retentionMethods } from './preview-retention.ts'
 import { readmeMethods, requireSafeReadme } from './readme-methods.ts'
-import { isSameRetention, requireRuleAccess, retentionTimeOf } from './repo-rules.ts'
+import { isSameRetention, requireNameAccess, requireRuleAccess, retentionTimeOf } from './repo-rules.ts'
 import { requireValidRetention } from './require-valid-retention.ts'
 import type { SyncContext } from './sync-config.ts'
 import { completeSyncConfig } from './sync-config.ts'
@@ -63,6 +63,7 @@ export function reposMethods(deps: Dependencies, v1Fields: V1RepoFields = {}) {
         *beforeCreate(draft, { grants, uid, time }) {
           yield* completeRepo(draft, { uid, time, caller: grants.caller, fields: v1Fields })
           requireRuleAccess(grants, uid, draft)
+          yield* requireNameAccess(grants, uid, draft.name)
           return { readme: readme ?? '', retention_time: retentionTimeOf(draft, time) }
         },
         conflict,
@@ -77,6 +78,7 @@ export function reposMethods(deps: Dependencies, v1Fields: V1RepoFields = {}) {
           const context = { uid, time, caller: grants.caller, fields: v1Fields }
           yield* completeRepo(merged, { ...context, current: syncConfig })
           requireRuleAccess(grants, uid, merged, current)
+          if (merged.name !== current.name) yield* requireNameAccess(grants, uid, merged.name)
           return {
             ...(readme !== undefined && { readme }),
             ...(!isSameRetention(merged, current) && { retention_time: retentionTimeOf(merged, time) }),
