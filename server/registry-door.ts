@@ -58,6 +58,8 @@ export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
       findRepo: (name) => lookUpRepo(store, name),
       blobs: await content.open(),
       ...{ baseUrl: config.baseUrl, createsRepos: config.repoCreation === 'push' },
+      // Published clients of a vendor use its name in paths, as they do in the names of gRPC services.
+      extensions: new Set(['stemma.', ...config.vendorPrefixes].map((prefix) => `_${prefix.slice(0, -1)}`)),
     })
     return handler
   }

@@ -42,6 +42,7 @@ test('each internal method states its access, and whether it writes', () => {
       'GetManifest',
       'GetBlob',
       'ListTagNames',
+      'ListTagMoves',
       'ListReferrers',
       'GetUpload',
     ],

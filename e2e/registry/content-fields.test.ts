@@ -109,6 +109,33 @@ examples('tags of pushed images', {
     assert.deepEqual([tag?.platforms, tag?.updateTime], [['linux/amd64'], updateTime])
   },
 
+  async 'have a history at the registry, also under the name of the vendor'(stage) {
+    const { repo, client } = await openRepo(stage)
+    const digests: string[] = []
+    for (const layer of ['a', 'b', 'a'])
+      digests.push(digestOf(await pushParts(client, repo, 'v1', { config: amd64, layers: [layer] })))
+    const read = async (path: string) => {
+      const response = await client.expect(200, 'GET', `/v2/${repo}/${path}`)
+      return ((await response.json()) as { history: { updateTimestamp: string; digest: string }[] }).history
+    }
+    const history = await read('_stemma/history/v1')
+    assert.deepEqual(
+      history.map(({ digest }) => digest),
+      digests,
+    )
+    assert.deepEqual(await read('_chainguard/history/v1'), history)
+    const [, second, third] = history
+    const range = `start=${second?.updateTimestamp}&end=${third?.updateTimestamp}`
+    assert.deepEqual(await read(`_stemma/history/v1?${range}`), [second])
+    const errorOf = (path: string) => client.errorOf('GET', `/v2/${repo}/${path}`)
+    assert.equal(await errorOf('_other/history/v1'), '404 UNSUPPORTED')
+    assert.equal(await errorOf('_stemma/history/v2'), '404 MANIFEST_UNKNOWN')
+    assert.equal(await errorOf('_stemma/history/v1?start=yesterday'), '400 UNSUPPORTED')
+    const stranger = await stage.platform.addOrganization('stranger')
+    const other = ociClient(stage.platform.url, stranger.token)
+    assert.equal(await other.errorOf('GET', `/v2/${repo}/_stemma/history/v1`), '403 DENIED')
+  },
+
   async 'have no platform if the configuration is hostile'(stage) {
     const { repo, client } = await openRepo(stage)
     const hostile = [

@@ -28,6 +28,8 @@ export type RegistryDependencies = {
   blobs: BlobStore
   /** The URL of this server, for challenges. */
   baseUrl: string
+  /** The segments of paths for calls that the protocol lacks: `_stemma`, and those of vendors. */
+  extensions: ReadonlySet<string>
   /** Whether a push to a repo that does not exist creates it. */
   createsRepos: boolean
   /** Called for failures that the corridor does not report: of the storage, and mistakes of this room. */

@@ -19,6 +19,7 @@ import { neededAccess, noAccess } from './needed-access.ts'
 import { getReferrers } from './referrers.ts'
 import type { OciRoute } from './route.ts'
 import { routeOf } from './route.ts'
+import { getTagHistory } from './tag-history.ts'
 import { getTags } from './tags.ts'
 import { getToken, postToken } from './token.ts'
 import { beginUpload, cancelUpload, finishUpload, getUpload, patchUpload } from './uploads.ts'
@@ -122,6 +123,8 @@ function answersOf(route: Exclude<OciRoute, { kind: 'invalid' }>): Record<string
         PUT: (...exchange) => finishUpload(...exchange, route.id),
         DELETE: (...exchange) => cancelUpload(...exchange, route.id),
       }
+    case 'history':
+      return { GET: (...exchange) => getTagHistory(...exchange, route) }
     case 'referrers':
       return { GET: (...exchange) => getReferrers(...exchange, route.digest) }
   }

@@ -21,6 +21,8 @@ test('a path names an endpoint by its end, whatever the name contains', () => {
     '/v2/a/b/blobs/uploads': { kind: 'uploads', name: 'a/b' },
     '/v2/a/blobs/uploads/1f': { kind: 'upload', name: 'a', id: '1f' },
     '/v2/blobs/uploads/tags/list': { kind: 'tags', name: 'blobs/uploads' },
+    '/v2/a/b/_stemma/history/v1': { kind: 'history', name: 'a/b', extension: '_stemma', tag: 'v1' },
+    '/v2/a/history/manifests/v1': { kind: 'manifest', name: 'a/history', reference: { tag: 'v1' } },
     [`/v2/a/referrers/${sha256}`]: { kind: 'referrers', name: 'a', digest: sha256 },
   }
   for (const [path, route] of Object.entries(routes)) assert.deepEqual(routeOf(path), route, path)

@@ -13,6 +13,8 @@ export type OciRoute =
   | { kind: 'uploads'; name: string }
   | { kind: 'upload'; name: string; id: string }
   | { kind: 'referrers'; name: string; digest: Digest }
+  /** Not part of the protocol. `extension` is a segment such as `_stemma`. */
+  | { kind: 'history'; name: string; extension: string; tag: string }
   /** The path belongs to the protocol, but a part of it has a form that nothing can have. */
   | { kind: 'invalid'; part: 'name' | 'digest' | 'reference' }
 
@@ -47,6 +49,9 @@ export function routeOf(path: string): OciRoute | undefined {
   const [collection, action] = segments.slice(-2)
   if (collection === 'tags' && action === 'list')
     return named(nameBefore(2), (name) => ({ kind: 'tags', name }))
+  // No segment of a name begins with an underscore.
+  if (collection === 'history' && segments.at(-3)?.startsWith('_'))
+    return named(nameBefore(3), (name) => historyRoute(name, segments.at(-3) ?? '', last))
   if (collection === 'manifests') return named(nameBefore(2), (name) => manifestRoute(name, last))
   if (collection === 'referrers')
     return named(nameBefore(2), (name) => withDigest(last, (digest) => ({ kind: 'referrers', name, digest })))
@@ -72,6 +77,9 @@ function manifestRoute(name: string, reference: string): OciRoute {
     ? { kind: 'manifest', name, reference: { tag: reference } }
     : { kind: 'invalid', part: 'reference' }
 }
+
+const historyRoute = (name: string, extension: string, tag: string): OciRoute =>
+  isTag(tag) ? { kind: 'history', name, extension, tag } : { kind: 'invalid', part: 'reference' }
 
 function withDigest(text: string, route: (digest: Digest) => OciRoute): OciRoute {
   const digest = parseDigest(text)

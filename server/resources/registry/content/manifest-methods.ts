@@ -5,6 +5,7 @@ import type {
   DeleteTagNameRequest,
   GetManifestRequest,
   ListReferrersRequest,
+  ListTagMovesRequest,
   ListTagNamesRequest,
   PutManifestRequest,
 } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
@@ -32,6 +33,7 @@ import { noManifest } from './content-errors.ts'
 import { putManifest } from './put-manifest.ts'
 import { referrersReply } from './referrers.ts'
 import { requireRepo, throwMissing } from './require-repo.ts'
+import { tagMovesReply } from './tag-moves.ts'
 
 export const manifestMethods = (deps: Dependencies) => ({
   getManifest: (call: Call<GetManifestRequest>) =>
@@ -44,6 +46,12 @@ export const manifestMethods = (deps: Dependencies) => ({
     deps.store.read(function* () {
       yield* admitToPull(deps.settings, call.demand)
       return yield* tagNamesReply(call.request)
+    }),
+
+  listTagMoves: (call: Call<ListTagMovesRequest>) =>
+    deps.store.read(function* () {
+      yield* admitToPull(deps.settings, call.demand)
+      return yield* tagMovesReply(call.request)
     }),
 
   listReferrers: (call: Call<ListReferrersRequest>) =>

@@ -5,8 +5,8 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
-import type { EmptySchema } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
+import type { EmptySchema, Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_platform_common_access } from "../../common/access_pb.ts";
 import { file_platform_common_rules } from "../../common/rules_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/registry/content/content.proto.
  */
 export const file_platform_registry_content_content: GenFile = /*@__PURE__*/
-  fileDesc("CidwbGF0Zm9ybS9yZWdpc3RyeS9jb250ZW50L2NvbnRlbnQucHJvdG8SGXBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQiXgoITWFuaWZlc3QSDgoGZGlnZXN0GAEgASgJEhIKCm1lZGlhX3R5cGUYAiABKAkSDAoEc2l6ZRgDIAEoAxIPCgdjb250ZW50GAQgASgMEg8KB3N1YmplY3QYBSABKAki0gEKCFJlZmVycmVyEg4KBmRpZ2VzdBgBIAEoCRISCgptZWRpYV90eXBlGAIgASgJEgwKBHNpemUYAyABKAMSFQoNYXJ0aWZhY3RfdHlwZRgEIAEoCRJJCgthbm5vdGF0aW9ucxgFIAMoCzI0LnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuUmVmZXJyZXIuQW5ub3RhdGlvbnNFbnRyeRoyChBBbm5vdGF0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiJAoEQmxvYhIOCgZkaWdlc3QYASABKAkSDAoEc2l6ZRgCIAEoAyJ2CgZVcGxvYWQSCgoCaWQYASABKAkSDAoEc2l6ZRgCIAEoAxINCgVzdGF0ZRgDIAEoCRINCgVsZWFzZRgEIAEoCRIQCghpZGVudGl0eRgFIAEoCRIQCghyZXNlcnZlZBgGIAEoAxIQCghtYXhfc2l6ZRgHIAEoAyIQCg5HZXRCYXNlUmVxdWVzdCItChhMaXN0VmlzaWJsZUdyb3Vwc1JlcXVlc3QSEQoEdWlkcxgBIAMoCUID4EECIikKGUxpc3RWaXNpYmxlR3JvdXBzUmVzcG9uc2USDAoEdWlkcxgBIAMoCSJcChJHZXRNYW5pZmVzdFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIWCglyZWZlcmVuY2UYAiABKAlCA+BBAhIXCg93aXRob3V0X2NvbnRlbnQYAyABKAgiPAoOR2V0QmxvYlJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARITCgZkaWdlc3QYAiABKAlCA+BBAiJSChNMaXN0VGFnTmFtZXNSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESFQoFbGltaXQYAiABKAVCBtrBGAIoARINCgVhZnRlchgDIAEoCSI3ChRMaXN0VGFnTmFtZXNSZXNwb25zZRINCgVuYW1lcxgBIAMoCRIQCghoYXNfbW9yZRgCIAEoCCJpChRMaXN0UmVmZXJyZXJzUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEhQKB3N1YmplY3QYAiABKAlCA+BBAhIVCg1hcnRpZmFjdF90eXBlGAMgASgJEg0KBWFmdGVyGAQgASgJImEKFUxpc3RSZWZlcnJlcnNSZXNwb25zZRI2CglyZWZlcnJlcnMYASADKAsyIy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlJlZmVycmVyEhAKCGhhc19tb3JlGAIgASgIImkKEkJlZ2luVXBsb2FkUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEg4KBmRpZ2VzdBgCIAEoCRIMCgRvcGVuGAMgASgIEhMKBmxlbmd0aBgEIAEoA0gAiAEBQgkKB19sZW5ndGgiawoRT3BlblVwbG9hZFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIPCgJpZBgCIAEoCUID4EECEg4KBmRpZ2VzdBgDIAEoCRITCgZsZW5ndGgYBCABKANIAIgBAUIJCgdfbGVuZ3RoIjoKEEdldFVwbG9hZFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIPCgJpZBgCIAEoCUID4EECIoABChFTYXZlVXBsb2FkUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEjYKBnVwbG9hZBgCIAEoCzIhLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuVXBsb2FkQgPgQQISDAoEa2VlcBgDIAEoCBIOCgZ3YW50ZWQYBCABKAMibwoTRmluaXNoVXBsb2FkUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEg8KAmlkGAIgASgJQgPgQQISEwoGZGlnZXN0GAMgASgJQgPgQQISDAoEc2l6ZRgEIAEoAxINCgVsZWFzZRgFIAEoCSJMChNDYW5jZWxVcGxvYWRSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESDwoCaWQYAiABKAlCA+BBAhINCgVsZWFzZRgDIAEoCSJOChBNb3VudEJsb2JSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESEwoGZGlnZXN0GAIgASgJQgPgQQISDgoGc291cmNlGAMgASgJIiQKEU1vdW50QmxvYlJlc3BvbnNlEg8KB21vdW50ZWQYASABKAgicwoSUHV0TWFuaWZlc3RSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESEwoGZGlnZXN0GAIgASgJQgPgQQISEgoKbWVkaWFfdHlwZRgDIAEoCRIPCgdjb250ZW50GAQgASgMEgwKBHRhZ3MYBSADKAkiQwoVRGVsZXRlTWFuaWZlc3RSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESEwoGZGlnZXN0GAIgASgJQgPgQQIiQAoURGVsZXRlVGFnTmFtZVJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIRCgRuYW1lGAIgASgJQgPgQQIiPwoRRGVsZXRlQmxvYlJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARITCgZkaWdlc3QYAiABKAlCA+BBAjK2DgoHQ29udGVudBJYCgdHZXRCYXNlEikucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5HZXRCYXNlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIKysEYBgoCyQwQARKJAQoRTGlzdFZpc2libGVHcm91cHMSMy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lkxpc3RWaXNpYmxlR3JvdXBzUmVxdWVzdBo0LnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTGlzdFZpc2libGVHcm91cHNSZXNwb25zZSIJysEYBQoBZxABEm0KC0dldE1hbmlmZXN0Ei0ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5HZXRNYW5pZmVzdFJlcXVlc3QaIy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lk1hbmlmZXN0IgrKwRgGCgTJDM0MEl8KB0dldEJsb2ISKS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkdldEJsb2JSZXF1ZXN0Gh8ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5CbG9iIgjKwRgECgLADBJ5CgxMaXN0VGFnTmFtZXMSLi5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lkxpc3RUYWdOYW1lc1JlcXVlc3QaLy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lkxpc3RUYWdOYW1lc1Jlc3BvbnNlIgjKwRgECgLNDBJ8Cg1MaXN0UmVmZXJyZXJzEi8ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5MaXN0UmVmZXJyZXJzUmVxdWVzdBowLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTGlzdFJlZmVycmVyc1Jlc3BvbnNlIgjKwRgECgLQDBJpCgtCZWdpblVwbG9hZBItLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuQmVnaW5VcGxvYWRSZXF1ZXN0GiEucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5VcGxvYWQiCMrBGAQKAscMEmUKCUdldFVwbG9hZBIrLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuR2V0VXBsb2FkUmVxdWVzdBohLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuVXBsb2FkIgjKwRgECgLHDBJnCgpPcGVuVXBsb2FkEiwucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5PcGVuVXBsb2FkUmVxdWVzdBohLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuVXBsb2FkIgjKwRgECgLHDBJnCgpTYXZlVXBsb2FkEiwucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5TYXZlVXBsb2FkUmVxdWVzdBohLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuVXBsb2FkIgjKwRgECgLHDBJpCgxGaW5pc2hVcGxvYWQSLi5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkZpbmlzaFVwbG9hZFJlcXVlc3QaHy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkJsb2IiCMrBGAQKAscMEmAKDENhbmNlbFVwbG9hZBIuLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuQ2FuY2VsVXBsb2FkUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIIysEYBAoCxwwScAoJTW91bnRCbG9iEisucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5Nb3VudEJsb2JSZXF1ZXN0GiwucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5Nb3VudEJsb2JSZXNwb25zZSIIysEYBAoCxwwSawoLUHV0TWFuaWZlc3QSLS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlB1dE1hbmlmZXN0UmVxdWVzdBojLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTWFuaWZlc3QiCMrBGAQKAscMEmQKDkRlbGV0ZU1hbmlmZXN0EjAucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5EZWxldGVNYW5pZmVzdFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiCMrBGAQKAsoMEmIKDURlbGV0ZVRhZ05hbWUSLy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkRlbGV0ZVRhZ05hbWVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IgjKwRgECgLODBJcCgpEZWxldGVCbG9iEiwucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5EZWxldGVCbG9iUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIIysEYBAoCygwaBNjBGAFiBnByb3RvMw", [file_google_api_field_behavior, file_google_protobuf_empty, file_platform_common_access, file_platform_common_rules]);
+  fileDesc("CidwbGF0Zm9ybS9yZWdpc3RyeS9jb250ZW50L2NvbnRlbnQucHJvdG8SGXBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQiXgoITWFuaWZlc3QSDgoGZGlnZXN0GAEgASgJEhIKCm1lZGlhX3R5cGUYAiABKAkSDAoEc2l6ZRgDIAEoAxIPCgdjb250ZW50GAQgASgMEg8KB3N1YmplY3QYBSABKAki0gEKCFJlZmVycmVyEg4KBmRpZ2VzdBgBIAEoCRISCgptZWRpYV90eXBlGAIgASgJEgwKBHNpemUYAyABKAMSFQoNYXJ0aWZhY3RfdHlwZRgEIAEoCRJJCgthbm5vdGF0aW9ucxgFIAMoCzI0LnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuUmVmZXJyZXIuQW5ub3RhdGlvbnNFbnRyeRoyChBBbm5vdGF0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiJAoEQmxvYhIOCgZkaWdlc3QYASABKAkSDAoEc2l6ZRgCIAEoAyJ2CgZVcGxvYWQSCgoCaWQYASABKAkSDAoEc2l6ZRgCIAEoAxINCgVzdGF0ZRgDIAEoCRINCgVsZWFzZRgEIAEoCRIQCghpZGVudGl0eRgFIAEoCRIQCghyZXNlcnZlZBgGIAEoAxIQCghtYXhfc2l6ZRgHIAEoAyIQCg5HZXRCYXNlUmVxdWVzdCItChhMaXN0VmlzaWJsZUdyb3Vwc1JlcXVlc3QSEQoEdWlkcxgBIAMoCUID4EECIikKGUxpc3RWaXNpYmxlR3JvdXBzUmVzcG9uc2USDAoEdWlkcxgBIAMoCSJcChJHZXRNYW5pZmVzdFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIWCglyZWZlcmVuY2UYAiABKAlCA+BBAhIXCg93aXRob3V0X2NvbnRlbnQYAyABKAgiPAoOR2V0QmxvYlJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARITCgZkaWdlc3QYAiABKAlCA+BBAiJSChNMaXN0VGFnTmFtZXNSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESFQoFbGltaXQYAiABKAVCBtrBGAIoARINCgVhZnRlchgDIAEoCSI3ChRMaXN0VGFnTmFtZXNSZXNwb25zZRINCgVuYW1lcxgBIAMoCRIQCghoYXNfbW9yZRgCIAEoCCKTAQoTTGlzdFRhZ01vdmVzUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEhEKBG5hbWUYAiABKAlCA+BBAhIpCgVzdGFydBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJwoDZW5kGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJJChRMaXN0VGFnTW92ZXNSZXNwb25zZRIxCgVtb3ZlcxgBIAMoCzIiLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuVGFnTW92ZSJDCgdUYWdNb3ZlEigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmRpZ2VzdBgCIAEoCSJpChRMaXN0UmVmZXJyZXJzUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEhQKB3N1YmplY3QYAiABKAlCA+BBAhIVCg1hcnRpZmFjdF90eXBlGAMgASgJEg0KBWFmdGVyGAQgASgJImEKFUxpc3RSZWZlcnJlcnNSZXNwb25zZRI2CglyZWZlcnJlcnMYASADKAsyIy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlJlZmVycmVyEhAKCGhhc19tb3JlGAIgASgIImkKEkJlZ2luVXBsb2FkUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEg4KBmRpZ2VzdBgCIAEoCRIMCgRvcGVuGAMgASgIEhMKBmxlbmd0aBgEIAEoA0gAiAEBQgkKB19sZW5ndGgiawoRT3BlblVwbG9hZFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIPCgJpZBgCIAEoCUID4EECEg4KBmRpZ2VzdBgDIAEoCRITCgZsZW5ndGgYBCABKANIAIgBAUIJCgdfbGVuZ3RoIjoKEEdldFVwbG9hZFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIPCgJpZBgCIAEoCUID4EECIoABChFTYXZlVXBsb2FkUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEjYKBnVwbG9hZBgCIAEoCzIhLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuVXBsb2FkQgPgQQISDAoEa2VlcBgDIAEoCBIOCgZ3YW50ZWQYBCABKAMibwoTRmluaXNoVXBsb2FkUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEg8KAmlkGAIgASgJQgPgQQISEwoGZGlnZXN0GAMgASgJQgPgQQISDAoEc2l6ZRgEIAEoAxINCgVsZWFzZRgFIAEoCSJMChNDYW5jZWxVcGxvYWRSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESDwoCaWQYAiABKAlCA+BBAhINCgVsZWFzZRgDIAEoCSJOChBNb3VudEJsb2JSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESEwoGZGlnZXN0GAIgASgJQgPgQQISDgoGc291cmNlGAMgASgJIiQKEU1vdW50QmxvYlJlc3BvbnNlEg8KB21vdW50ZWQYASABKAgicwoSUHV0TWFuaWZlc3RSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESEwoGZGlnZXN0GAIgASgJQgPgQQISEgoKbWVkaWFfdHlwZRgDIAEoCRIPCgdjb250ZW50GAQgASgMEgwKBHRhZ3MYBSADKAkiQwoVRGVsZXRlTWFuaWZlc3RSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESEwoGZGlnZXN0GAIgASgJQgPgQQIiQAoURGVsZXRlVGFnTmFtZVJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIRCgRuYW1lGAIgASgJQgPgQQIiPwoRRGVsZXRlQmxvYlJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARITCgZkaWdlc3QYAiABKAlCA+BBAjKxDwoHQ29udGVudBJYCgdHZXRCYXNlEikucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5HZXRCYXNlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIKysEYBgoCyQwQARKJAQoRTGlzdFZpc2libGVHcm91cHMSMy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lkxpc3RWaXNpYmxlR3JvdXBzUmVxdWVzdBo0LnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTGlzdFZpc2libGVHcm91cHNSZXNwb25zZSIJysEYBQoBZxABEm0KC0dldE1hbmlmZXN0Ei0ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5HZXRNYW5pZmVzdFJlcXVlc3QaIy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lk1hbmlmZXN0IgrKwRgGCgTJDM0MEl8KB0dldEJsb2ISKS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkdldEJsb2JSZXF1ZXN0Gh8ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5CbG9iIgjKwRgECgLADBJ5CgxMaXN0VGFnTmFtZXMSLi5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lkxpc3RUYWdOYW1lc1JlcXVlc3QaLy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lkxpc3RUYWdOYW1lc1Jlc3BvbnNlIgjKwRgECgLNDBJ5CgxMaXN0VGFnTW92ZXMSLi5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lkxpc3RUYWdNb3Zlc1JlcXVlc3QaLy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lkxpc3RUYWdNb3Zlc1Jlc3BvbnNlIgjKwRgECgLNDBJ8Cg1MaXN0UmVmZXJyZXJzEi8ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5MaXN0UmVmZXJyZXJzUmVxdWVzdBowLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTGlzdFJlZmVycmVyc1Jlc3BvbnNlIgjKwRgECgLQDBJpCgtCZWdpblVwbG9hZBItLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuQmVnaW5VcGxvYWRSZXF1ZXN0GiEucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5VcGxvYWQiCMrBGAQKAscMEmUKCUdldFVwbG9hZBIrLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuR2V0VXBsb2FkUmVxdWVzdBohLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuVXBsb2FkIgjKwRgECgLHDBJnCgpPcGVuVXBsb2FkEiwucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5PcGVuVXBsb2FkUmVxdWVzdBohLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuVXBsb2FkIgjKwRgECgLHDBJnCgpTYXZlVXBsb2FkEiwucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5TYXZlVXBsb2FkUmVxdWVzdBohLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuVXBsb2FkIgjKwRgECgLHDBJpCgxGaW5pc2hVcGxvYWQSLi5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkZpbmlzaFVwbG9hZFJlcXVlc3QaHy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkJsb2IiCMrBGAQKAscMEmAKDENhbmNlbFVwbG9hZBIuLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuQ2FuY2VsVXBsb2FkUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIIysEYBAoCxwwScAoJTW91bnRCbG9iEisucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5Nb3VudEJsb2JSZXF1ZXN0GiwucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5Nb3VudEJsb2JSZXNwb25zZSIIysEYBAoCxwwSawoLUHV0TWFuaWZlc3QSLS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlB1dE1hbmlmZXN0UmVxdWVzdBojLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTWFuaWZlc3QiCMrBGAQKAscMEmQKDkRlbGV0ZU1hbmlmZXN0EjAucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5EZWxldGVNYW5pZmVzdFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiCMrBGAQKAsoMEmIKDURlbGV0ZVRhZ05hbWUSLy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkRlbGV0ZVRhZ05hbWVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IgjKwRgECgLODBJcCgpEZWxldGVCbG9iEiwucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5EZWxldGVCbG9iUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIIysEYBAoCygwaBNjBGAFiBnByb3RvMw", [file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules]);
 
 /**
  * A manifest of an image, an index or another artifact.
@@ -685,6 +685,167 @@ export const ListTagNamesResponseSchema: GenMessage<ListTagNamesResponse, {jsonT
   messageDesc(file_platform_registry_content_content, 10);
 
 /**
+ * Request of `Content.ListTagMoves`.
+ *
+ * @generated from message platform.registry.content.ListTagMovesRequest
+ */
+export type ListTagMovesRequest = Message<"platform.registry.content.ListTagMovesRequest"> & {
+  /**
+   * Uid of the repo.
+   *
+   * @generated from field: string repo = 1;
+   */
+  repo: string;
+
+  /**
+   * Name of the tag.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Only moves from this time on.
+   *
+   * @generated from field: google.protobuf.Timestamp start = 3;
+   */
+  start?: Timestamp | undefined;
+
+  /**
+   * Only moves before this time.
+   *
+   * @generated from field: google.protobuf.Timestamp end = 4;
+   */
+  end?: Timestamp | undefined;
+};
+
+/**
+ * Request of `Content.ListTagMoves`.
+ *
+ * @generated from message platform.registry.content.ListTagMovesRequest
+ */
+export type ListTagMovesRequestJson = {
+  /**
+   * Uid of the repo.
+   *
+   * @generated from field: string repo = 1;
+   */
+  repo?: string;
+
+  /**
+   * Name of the tag.
+   *
+   * @generated from field: string name = 2;
+   */
+  name?: string;
+
+  /**
+   * Only moves from this time on.
+   *
+   * @generated from field: google.protobuf.Timestamp start = 3;
+   */
+  start?: TimestampJson;
+
+  /**
+   * Only moves before this time.
+   *
+   * @generated from field: google.protobuf.Timestamp end = 4;
+   */
+  end?: TimestampJson;
+};
+
+/**
+ * Describes the message platform.registry.content.ListTagMovesRequest.
+ * Use `create(ListTagMovesRequestSchema)` to create a new message.
+ */
+export const ListTagMovesRequestSchema: GenMessage<ListTagMovesRequest, {jsonType: ListTagMovesRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_content_content, 11);
+
+/**
+ * Response of `Content.ListTagMoves`.
+ *
+ * @generated from message platform.registry.content.ListTagMovesResponse
+ */
+export type ListTagMovesResponse = Message<"platform.registry.content.ListTagMovesResponse"> & {
+  /**
+   * Moves of the tag, the oldest first; at most 1000.
+   *
+   * @generated from field: repeated platform.registry.content.TagMove moves = 1;
+   */
+  moves: TagMove[];
+};
+
+/**
+ * Response of `Content.ListTagMoves`.
+ *
+ * @generated from message platform.registry.content.ListTagMovesResponse
+ */
+export type ListTagMovesResponseJson = {
+  /**
+   * Moves of the tag, the oldest first; at most 1000.
+   *
+   * @generated from field: repeated platform.registry.content.TagMove moves = 1;
+   */
+  moves?: TagMoveJson[];
+};
+
+/**
+ * Describes the message platform.registry.content.ListTagMovesResponse.
+ * Use `create(ListTagMovesResponseSchema)` to create a new message.
+ */
+export const ListTagMovesResponseSchema: GenMessage<ListTagMovesResponse, {jsonType: ListTagMovesResponseJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_content_content, 12);
+
+/**
+ * Move of a tag.
+ *
+ * @generated from message platform.registry.content.TagMove
+ */
+export type TagMove = Message<"platform.registry.content.TagMove"> & {
+  /**
+   * Time of the move.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 1;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * Digest of the manifest to which the tag was moved.
+   *
+   * @generated from field: string digest = 2;
+   */
+  digest: string;
+};
+
+/**
+ * Move of a tag.
+ *
+ * @generated from message platform.registry.content.TagMove
+ */
+export type TagMoveJson = {
+  /**
+   * Time of the move.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 1;
+   */
+  time?: TimestampJson;
+
+  /**
+   * Digest of the manifest to which the tag was moved.
+   *
+   * @generated from field: string digest = 2;
+   */
+  digest?: string;
+};
+
+/**
+ * Describes the message platform.registry.content.TagMove.
+ * Use `create(TagMoveSchema)` to create a new message.
+ */
+export const TagMoveSchema: GenMessage<TagMove, {jsonType: TagMoveJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_content_content, 13);
+
+/**
  * Request of `Content.ListReferrers`.
  *
  * @generated from message platform.registry.content.ListReferrersRequest
@@ -759,7 +920,7 @@ export type ListReferrersRequestJson = {
  * Use `create(ListReferrersRequestSchema)` to create a new message.
  */
 export const ListReferrersRequestSchema: GenMessage<ListReferrersRequest, {jsonType: ListReferrersRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 11);
+  messageDesc(file_platform_registry_content_content, 14);
 
 /**
  * Response of `Content.ListReferrers`.
@@ -808,7 +969,7 @@ export type ListReferrersResponseJson = {
  * Use `create(ListReferrersResponseSchema)` to create a new message.
  */
 export const ListReferrersResponseSchema: GenMessage<ListReferrersResponse, {jsonType: ListReferrersResponseJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 12);
+  messageDesc(file_platform_registry_content_content, 15);
 
 /**
  * Request of `Content.BeginUpload`.
@@ -885,7 +1046,7 @@ export type BeginUploadRequestJson = {
  * Use `create(BeginUploadRequestSchema)` to create a new message.
  */
 export const BeginUploadRequestSchema: GenMessage<BeginUploadRequest, {jsonType: BeginUploadRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 13);
+  messageDesc(file_platform_registry_content_content, 16);
 
 /**
  * Request of `Content.OpenUpload`.
@@ -964,7 +1125,7 @@ export type OpenUploadRequestJson = {
  * Use `create(OpenUploadRequestSchema)` to create a new message.
  */
 export const OpenUploadRequestSchema: GenMessage<OpenUploadRequest, {jsonType: OpenUploadRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 14);
+  messageDesc(file_platform_registry_content_content, 17);
 
 /**
  * Request of `Content.GetUpload`.
@@ -1013,7 +1174,7 @@ export type GetUploadRequestJson = {
  * Use `create(GetUploadRequestSchema)` to create a new message.
  */
 export const GetUploadRequestSchema: GenMessage<GetUploadRequest, {jsonType: GetUploadRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 15);
+  messageDesc(file_platform_registry_content_content, 18);
 
 /**
  * Request of `Content.SaveUpload`.
@@ -1090,7 +1251,7 @@ export type SaveUploadRequestJson = {
  * Use `create(SaveUploadRequestSchema)` to create a new message.
  */
 export const SaveUploadRequestSchema: GenMessage<SaveUploadRequest, {jsonType: SaveUploadRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 16);
+  messageDesc(file_platform_registry_content_content, 19);
 
 /**
  * Request of `Content.FinishUpload`.
@@ -1181,7 +1342,7 @@ export type FinishUploadRequestJson = {
  * Use `create(FinishUploadRequestSchema)` to create a new message.
  */
 export const FinishUploadRequestSchema: GenMessage<FinishUploadRequest, {jsonType: FinishUploadRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 17);
+  messageDesc(file_platform_registry_content_content, 20);
 
 /**
  * Request of `Content.CancelUpload`.
@@ -1244,7 +1405,7 @@ export type CancelUploadRequestJson = {
  * Use `create(CancelUploadRequestSchema)` to create a new message.
  */
 export const CancelUploadRequestSchema: GenMessage<CancelUploadRequest, {jsonType: CancelUploadRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 18);
+  messageDesc(file_platform_registry_content_content, 21);
 
 /**
  * Request of `Content.MountBlob`.
@@ -1307,7 +1468,7 @@ export type MountBlobRequestJson = {
  * Use `create(MountBlobRequestSchema)` to create a new message.
  */
 export const MountBlobRequestSchema: GenMessage<MountBlobRequest, {jsonType: MountBlobRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 19);
+  messageDesc(file_platform_registry_content_content, 22);
 
 /**
  * Response of `Content.MountBlob`.
@@ -1342,7 +1503,7 @@ export type MountBlobResponseJson = {
  * Use `create(MountBlobResponseSchema)` to create a new message.
  */
 export const MountBlobResponseSchema: GenMessage<MountBlobResponse, {jsonType: MountBlobResponseJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 20);
+  messageDesc(file_platform_registry_content_content, 23);
 
 /**
  * Request of `Content.PutManifest`.
@@ -1433,7 +1594,7 @@ export type PutManifestRequestJson = {
  * Use `create(PutManifestRequestSchema)` to create a new message.
  */
 export const PutManifestRequestSchema: GenMessage<PutManifestRequest, {jsonType: PutManifestRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 21);
+  messageDesc(file_platform_registry_content_content, 24);
 
 /**
  * Request of `Content.DeleteManifest`.
@@ -1482,7 +1643,7 @@ export type DeleteManifestRequestJson = {
  * Use `create(DeleteManifestRequestSchema)` to create a new message.
  */
 export const DeleteManifestRequestSchema: GenMessage<DeleteManifestRequest, {jsonType: DeleteManifestRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 22);
+  messageDesc(file_platform_registry_content_content, 25);
 
 /**
  * Request of `Content.DeleteTagName`.
@@ -1531,7 +1692,7 @@ export type DeleteTagNameRequestJson = {
  * Use `create(DeleteTagNameRequestSchema)` to create a new message.
  */
 export const DeleteTagNameRequestSchema: GenMessage<DeleteTagNameRequest, {jsonType: DeleteTagNameRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 23);
+  messageDesc(file_platform_registry_content_content, 26);
 
 /**
  * Request of `Content.DeleteBlob`.
@@ -1580,7 +1741,7 @@ export type DeleteBlobRequestJson = {
  * Use `create(DeleteBlobRequestSchema)` to create a new message.
  */
 export const DeleteBlobRequestSchema: GenMessage<DeleteBlobRequest, {jsonType: DeleteBlobRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 24);
+  messageDesc(file_platform_registry_content_content, 27);
 
 /**
  * The content of repos: manifests, and the blobs that they consist of. Only the registry protocol (OCI Distribution)
@@ -1639,6 +1800,16 @@ export const Content: GenService<{
     methodKind: "unary";
     input: typeof ListTagNamesRequestSchema;
     output: typeof ListTagNamesResponseSchema;
+  },
+  /**
+   * Lists the images to which a tag was moved.
+   *
+   * @generated from rpc platform.registry.content.Content.ListTagMoves
+   */
+  listTagMoves: {
+    methodKind: "unary";
+    input: typeof ListTagMovesRequestSchema;
+    output: typeof ListTagMovesResponseSchema;
   },
   /**
    * Lists the manifests that describe another one, such as signatures.
