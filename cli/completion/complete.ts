@@ -17,6 +17,7 @@ import { suggestNames } from './suggest-names.ts'
 const fileNames: Candidate[] = [{ word: ':files' }]
 const authCommands = ['login', 'token', 'status', 'logout']
 const registryCommands = ['configure-docker', 'login', 'logout']
+const configureFlags = ['--dry-run', '--name', '--parent', '--pull-token', '--repo', '--save', '--ttl']
 const otherCommands = ['auth', 'completion', 'help', 'registry']
 
 export async function complete(words: string[], runtime: Runtime): Promise<Candidate[]> {
@@ -59,7 +60,7 @@ function registryCandidates(words: string[]): Candidate[] {
   if (words.length === 2) return plain(registryCommands)
   if (words.at(-2) === '--authfile') return fileNames
   const flags = ['--api', '--authfile', '--context', '--issuer']
-  return plain(words[1] === 'configure-docker' ? [...flags, '--dry-run'] : flags)
+  return plain(words[1] === 'configure-docker' ? [...flags, ...configureFlags] : flags)
 }
 
 /** Images are not suggested: that would take a call for each group of their name. */

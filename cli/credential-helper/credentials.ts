@@ -33,8 +33,7 @@ async function tokenFor(server: string, runtime: Runtime): Promise<string> {
   const selected = await readContext({}, env)
   if (env.STEMMA_TOKEN && isRegistryOf(selected, server)) return env.STEMMA_TOKEN
   const context = await contextOfRegistry(server, selected, env)
-  if (!context)
-    throw new NotSignedIn(`not signed in to ${server}; run: stemma auth login --api https://${server}`)
+  if (!context) throw new NotSignedIn(`not signed in to ${server}; run: stemma auth login --api URL`)
   return registryToken(context, runtime)
 }
 

@@ -6,7 +6,7 @@ import type { Credentials } from './credentials.ts'
 /** A server URL, user name and token are far smaller. */
 const maxBytes = 64 * 1024
 
-export async function readInput({ stdin }: Pick<Runtime, 'stdin'>): Promise<string> {
+async function readInput({ stdin }: Pick<Runtime, 'stdin'>): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of stdin) {

@@ -9,14 +9,19 @@ import { report } from '../runtime.ts'
 import { readTokens } from '../token-store.ts'
 import { editDockerConfig, readDockerConfig } from './docker-config.ts'
 import { setAt } from './json-text.ts'
-import { configureOptions, readTarget } from './options.ts'
+import { configureOptions, pullTokenFlags, readTarget } from './options.ts'
 
 const helper = 'docker-credential-stemma'
 
 /** `stemma registry configure-docker`: makes docker get a token of the sign-in whenever it needs one. */
 export async function configureDocker(args: string[], runtime: Runtime): Promise<void> {
   const flags = parseFlags(args, configureOptions)
-  const { context, host, file } = await readTarget(flags, runtime)
+  const target = await readTarget(flags, runtime)
+  // Imported when needed: it loads the whole contract.
+  if (flags['pull-token']) return (await import('./pull-token.ts')).configurePullToken(flags, target, runtime)
+  const unused = [...pullTokenFlags, 'save' as const].find((name) => flags[name] !== undefined)
+  if (unused) throw new UsageError(`--${unused} requires --pull-token`)
+  const { context, host, file } = target
   if (!(await isOnPath(helper, runtime.env)))
     throw new UsageError(
       `docker could not start ${helper}, because it is not on the PATH; install it with npm install --global @stemma/cli, or use stemma registry login`,

@@ -15,8 +15,20 @@ Without docker-credential-stemma on the PATH, as with npx:
 
   npx @stemma/cli registry login
 
-Flags:
-  --dry-run        Only print what configure-docker would change.
+A login for other machines, such as a cluster, which only pulls from the repos of a group and works for up to a year:
+
+  stemma registry configure-docker --pull-token --parent acme/platform --name cluster --ttl 90d
+
+Flags of configure-docker:
+  --pull-token     Create a pull token, and print its docker login. stemma pull-tokens list shows all of them.
+  --parent GROUP   The group whose repos, and those below it, can be pulled from.
+  --name TEXT      Name of the pull token. Default: pull-token- and the date.
+  --ttl DURATION   Time until the pull token expires. Default: 30 days.
+  --repo REPO      The only repo that can be pulled from.
+  --save           Store the pull token in docker's configuration, in place of printing it.
+  --dry-run        Only print what would be changed.
+
+Flags of all commands:
   --authfile FILE  The file to change, such as the auth.json of podman. Default: config.json in DOCKER_CONFIG, or in
                    ~/.docker.
   --api URL        URL of the server. Default: STEMMA_API, then the current context, then http://localhost:8080.

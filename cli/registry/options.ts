@@ -9,7 +9,16 @@ const text = { type: 'string' } as const
 const toggle = { type: 'boolean' } as const
 
 export const fileOptions = { ...contextOptions, authfile: text } as const
-export const configureOptions = { ...fileOptions, 'dry-run': toggle } as const
+
+/** Flags that `stemma pull-tokens create` has, too. */
+export const pullTokenFlags = ['parent', 'name', 'ttl', 'repo'] as const
+
+export const configureOptions = {
+  ...{ ...fileOptions, 'dry-run': toggle, 'pull-token': toggle, save: toggle },
+  ...{ parent: text, name: text, ttl: text, repo: text },
+} as const
+
+export type ConfigureFlags = ReturnType<typeof parseFlags<typeof configureOptions>>
 
 /** The registry and the file that a command is about. */
 export type Target = { context: Context; host: string; file: string }

@@ -161,6 +161,47 @@ describe('stemma registry', () => {
     }
   })
 
+  test('configure-docker creates a pull token, and prints or stores its login', async () => {
+    const owner = { STEMMA_API: platform.url, STEMMA_TOKEN: platform.owner.token }
+    const create = (...args: string[]) => registry(['configure-docker', '--pull-token', ...args], owner)
+    const printed = await create('--parent', 'acme', '--ttl', '2d')
+    assert.equal(printed.code, 0, printed.stderr)
+    const [, user = '', secret = ''] =
+      /^docker login "\S+" --username "(\S+)" --password "(\S+)"\n$/.exec(printed.stdout) ?? []
+    const authorization = `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`
+    const pull = () => fetch(`${platform.url}/v2/`, { headers: { authorization } })
+    assert.equal((await pull()).status, 200, printed.stdout)
+    await assert.rejects(stat(file), 'only --save changes the file')
+    const saved = await create('--parent', 'acme', '--name', 'cluster', '--save')
+    assert.deepEqual([saved.code, saved.stdout], [0, ''], saved.stderr)
+    const [savedUser, savedSecret] = passwordOf((await read()).auths[host].auth)
+    assert.ok(!saved.stderr.includes(savedSecret))
+    assert.match(saved.stderr, new RegExp(`To revoke it: stemma pull-tokens delete ${savedUser}\n$`))
+    assert.match(
+      (await create('--parent', 'acme', '--dry-run')).stderr,
+      /^Would create a pull token in acme\.\n$/,
+    )
+    const names = (await client.run(['pull-tokens', 'list', '-o', 'json'], '', owner)).stdout
+    assert.deepEqual(
+      JSON.parse(names).map(({ name }: { name: string }) => name.replace(/[\d-]{10}$/, 'DATE')),
+      ['pull-token-DATE', 'cluster'],
+    )
+    await write(JSON.stringify({ credHelpers: { [host]: 'stemma' } }))
+    assert.equal((await create('--parent', 'acme', '--save')).code, 0)
+    assert.equal(JSON.parse((await client.runHelper(['get'], host)).stdout).Username.length, user.length)
+    for (const [args, message] of [
+      [['--pull-token'], /--pull-token requires --parent GROUP/],
+      [['--pull-token', '--parent', 'acme', '--ttl', '400d'], /^stemma: --ttl: /],
+      [['--ttl', '2d'], /--ttl requires --pull-token/],
+    ] as const) {
+      const { code, stderr } = await registry(['configure-docker', ...args], owner)
+      assert.equal(code, 2, stderr)
+      assert.match(stderr, message)
+    }
+    await client.run(['pull-tokens', 'delete', user, '--yes'], '', owner)
+    assert.equal((await pull()).status, 401)
+  })
+
   test('a file that docker could not read is reported and not changed', async () => {
     await addProgram('docker-credential-stemma', 'exit 1')
     for (const [content, message] of [

@@ -165,4 +165,24 @@ describe('registry clients', () => {
       await client.remove()
     }
   })
+
+  test('pull with a pull token, until it is deleted', { skip: missing('crane') }, async () => {
+    const image = `${host}/acme/pulled:v1`
+    await owner.pushImage('acme/pulled', 'v1', 'layer')
+    const client = await openClient('inline')
+    try {
+      const env = { STEMMA_API: platform.url, STEMMA_TOKEN: platform.owner.token }
+      const create = ['pull-tokens', 'create', '--parent', 'acme', '--name', 'cluster', '-o', 'json']
+      const created = await client.run(create, '', env)
+      const { uid, username, password } = JSON.parse(created.stdout)
+      const { run } = await foreignClient('crane', join(folder, 'cluster'))
+      await run(['auth', 'login', host, '-u', username, '--password-stdin'], password)
+      assert.match(await run(['digest', image]), /^sha256:/)
+      await assert.rejects(run(['push', layout.folder, `${host}/acme/pulled:v2`]), /UNAUTHORIZED|DENIED/)
+      assert.equal((await client.run(['pull-tokens', 'delete', uid, '--yes'], '', env)).code, 0)
+      await assert.rejects(run(['digest', image]), /UNAUTHORIZED|DENIED/)
+    } finally {
+      await client.remove()
+    }
+  })
 })

@@ -1,0 +1,68 @@
+// `stemma registry configure-docker --pull-token`: a login for other machines, which works for up to a year.
+import type { JsonObject } from '@bufbuild/protobuf'
+import { parseCommandLine } from '../command-line.ts'
+import { openConnection } from '../connection.ts'
+import { commandOf } from '../contract/commands.ts'
+import { UsageError } from '../failure.ts'
+import { openScreen } from '../output/screen.ts'
+import { toFailure } from '../resources/errors.ts'
+import { readRequest } from '../resources/read-request.ts'
+import type { Runtime } from '../runtime.ts'
+import { report } from '../runtime.ts'
+import { singleLine } from '../single-line.ts'
+import { helperOf, readDockerConfig } from './docker-config.ts'
+import type { ConfigureFlags, Target } from './options.ts'
+import { pullTokenFlags } from './options.ts'
+import { storePassword } from './store-password.ts'
+
+export async function configurePullToken(
+  flags: ConfigureFlags,
+  { host, file }: Target,
+  runtime: Runtime,
+): Promise<void> {
+  if (flags.parent === undefined)
+    throw new UsageError(
+      '--pull-token requires --parent GROUP: its repos, and those below it, can be pulled from',
+    )
+  // A file that cannot be changed is reported before a pull token is created.
+  const helper = helperOf(await readDockerConfig(file), host)
+  if (flags['dry-run'])
+    return report(
+      runtime,
+      `Would create a pull token in ${flags.parent}${flags.save ? `, and store it in ${file}` : ''}.`,
+    )
+  const { uid, username, password, expirationTime } = await createPullToken(flags, runtime)
+  const [user, secret] = [String(username), String(password)]
+  if (flags.save) {
+    await storePassword({ host, file, helper, username: user, secret }, runtime)
+    report(runtime, `Stored a pull token for ${host} in ${file}.`)
+  } else
+    runtime.stdout.write(`docker login ${JSON.stringify(host)} --username "${user}" --password "${secret}"\n`)
+  report(
+    runtime,
+    singleLine(`It expires at ${expirationTime}. To revoke it: stemma pull-tokens delete ${uid}`),
+  )
+}
+
+/** Uses the flags of `stemma pull-tokens create`, which are derived from the contract. */
+async function createPullToken(flags: ConfigureFlags, runtime: Runtime): Promise<JsonObject> {
+  const command = commandOf('pull-tokens', 'create')
+  const values = { ...flags, name: flags.name ?? defaultName(runtime) }
+  const line = parseCommandLine(
+    command,
+    pullTokenFlags.flatMap((name) => (values[name] === undefined ? [] : [`--${name}=${values[name]}`])),
+  )
+  try {
+    const connection = await openConnection(flags, runtime)
+    const request = await readRequest(
+      { command, line, connection, screen: openScreen(runtime), runtime },
+      undefined,
+    )
+    return await connection.call(command.method.desc, request)
+  } catch (error) {
+    throw toFailure(error, command, false)
+  }
+}
+
+const defaultName = ({ now }: Runtime): string =>
+  `pull-token-${new Date(now()).toISOString().slice(0, 'YYYY-MM-DD'.length)}`
