@@ -12,6 +12,8 @@ export type ImageNode = {
   /** Such as `linux/arm64/v8`. */
   platform?: string
   artifactType?: string
+  /** What a signed statement says about the image, such as its provenance. */
+  predicateType?: string
   digest: string
   mediaType: string
   /** The bytes of this manifest or blob. */
@@ -55,8 +57,8 @@ export async function readImageTree(client: RegistryClient, reference: string): 
     const platform = known.platform ?? (await platformIn(client, manifest))
     if (platform !== undefined) node.platform = platform
     const referrers: Referrer[] = isDeep ? [] : await referrersOf(client, manifest.digest)
-    for (const { reference, kind } of referrers)
-      node.children.push((await read(reference, level + 1, { kind })).node)
+    for (const { reference, ...known } of referrers)
+      node.children.push((await read(reference, level + 1, known)).node)
     return { node, sizes }
   }
 
@@ -67,7 +69,7 @@ export async function readImageTree(client: RegistryClient, reference: string): 
 type Read = { node: ImageNode; sizes: Map<string, number> }
 
 /** Properties of a manifest that the descriptor which refers to it has. */
-type Known = { kind?: ImageKind; platform?: string }
+type Known = { kind?: ImageKind; platform?: string; predicateType?: string }
 
 function knownOf({ platform, annotations }: Descriptor): Known {
   // Buildkit puts attestations into the index of an image, with the platform unknown/unknown.
@@ -75,7 +77,7 @@ function knownOf({ platform, annotations }: Descriptor): Known {
   return platform ? { platform: platformText(platform) } : {}
 }
 
-function nodeOf(manifest: Manifest, { kind }: Known): ImageNode {
+function nodeOf(manifest: Manifest, { kind, predicateType }: Known): ImageNode {
   const { digest, mediaType, size, content } = manifest
   const artifactType = artifactTypeOf(content)
   return {
@@ -83,6 +85,7 @@ function nodeOf(manifest: Manifest, { kind }: Known): ImageNode {
       kind ??
       (Array.isArray(content.manifests) ? 'index' : artifactType ? kindOfArtifact(artifactType) : 'manifest'),
     ...(artifactType !== undefined && { artifactType }),
+    ...(predicateType !== undefined && { predicateType }),
     ...{ digest, mediaType, size, children: partsOf(manifest) },
   }
 }

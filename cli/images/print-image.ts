@@ -27,10 +27,19 @@ export async function printImageTree(
 const shortDigestLength = 'sha256:'.length + 12
 
 function describe(node: ImageNode, format: Format, screen: Screen): string {
-  const { kind, platform, artifactType, digest, mediaType, size, totalSize = size } = node
+  const {
+    kind,
+    platform,
+    artifactType,
+    predicateType = artifactType,
+    digest,
+    mediaType,
+    size,
+    totalSize = size,
+  } = node
   const isWide = format === 'wide'
   const type = isWide ? mediaType : undefined
-  const parts = [kind, platform, artifactType, bytesText(totalSize)].filter((part) => part !== undefined)
+  const parts = [kind, platform, predicateType, bytesText(totalSize)].filter((part) => part !== undefined)
   const shown = isWide ? digest : digest.slice(0, shortDigestLength)
   return [...parts.map(singleLine), screen.dim(singleLine([shown, type].filter(Boolean).join('  ')))].join(
     '  ',

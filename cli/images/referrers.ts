@@ -1,18 +1,16 @@
 // The manifests that describe another one: signatures, SBOMs and attestations.
 import type { ImageKind } from './image-kind.ts'
-import { kindOfArtifact } from './image-kind.ts'
-import type { RegistryClient } from './registry-client.ts'
+import { kindOfArtifact, kindOfPredicate } from './image-kind.ts'
+import type { Descriptor, RegistryClient } from './registry-client.ts'
 
 /** `reference` is a tag or digest. */
-export type Referrer = { reference: string; kind: ImageKind }
+export type Referrer = { reference: string; kind: ImageKind; predicateType?: string }
 
 /** Older versions of cosign store no subject, and find what describes an image by tags with its digest. */
 const tagKinds: Record<string, ImageKind> = { sig: 'signature', att: 'attestation', sbom: 'sbom' }
 
 export async function referrersOf(client: RegistryClient, digest: string): Promise<Referrer[]> {
-  const found = (await client.referrers(digest)).map(({ digest: reference, artifactType = '' }) => ({
-    ...{ reference, kind: kindOfArtifact(artifactType) },
-  }))
+  const found = (await client.referrers(digest)).map(referrerOf)
   const prefix = digest.replace(':', '-')
   const tags = await client.tagsAfter(prefix, Object.keys(tagKinds).length)
   const tagged = tags.flatMap((tag): Referrer[] => {
@@ -20,4 +18,15 @@ export async function referrersOf(client: RegistryClient, digest: string): Promi
     return kind ? [{ reference: tag, kind }] : []
   })
   return [...found, ...tagged]
+}
+
+/** The annotations with which cosign and buildkit say what a statement is about. */
+const predicateAnnotations = ['dev.sigstore.bundle.predicateType', 'in-toto.io/predicate-type']
+
+function referrerOf({ digest: reference, artifactType = '', annotations = {} }: Descriptor): Referrer {
+  const predicateType = predicateAnnotations
+    .map((name) => annotations[name])
+    .find((type) => typeof type === 'string')
+  if (predicateType === undefined) return { reference, kind: kindOfArtifact(artifactType) }
+  return { reference, kind: kindOfPredicate(predicateType), predicateType }
 }

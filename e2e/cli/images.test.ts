@@ -12,6 +12,7 @@ import type { Client } from './client.ts'
 import { openClient } from './client.ts'
 
 const bundleType = 'application/vnd.dev.sigstore.bundle.v0.3+json'
+const slsa = 'https://slsa.dev/provenance/v1'
 const short = (digest: string) => digest.slice(0, 19)
 
 describe('stemma images tree', () => {
@@ -44,14 +45,16 @@ describe('stemma images tree', () => {
     const [one, two] = [image('one'), image('two')]
     for (const content of [one, two]) await registry.pushManifest(name, digestOf(content), content)
     const subject = descriptor(one, types.manifest)
-    const referrer = (artifactType: string) =>
+    const referrer = (artifactType: string, annotations = {}) =>
       imageOf('bundle', {
+        annotations,
         config: descriptor('{}', 'application/vnd.oci.empty.v1+json'),
         artifactType,
         subject,
       })
     const [signature, sbom] = [referrer(bundleType), referrer('application/spdx+json')]
-    for (const content of [signature, sbom]) await registry.pushManifest(name, digestOf(content), content)
+    const provenance = referrer(bundleType, { 'dev.sigstore.bundle.predicateType': slsa })
+    for (const content of [signature, sbom, provenance]) await registry.pushManifest(name, digestOf(content), content)
     const old = imageOf('bundle')
     await registry.pushManifest(name, `${digestOf(one).replace(':', '-')}.sig`, old)
     const entry = (content: string, platform: object) => ({
@@ -86,7 +89,7 @@ describe('stemma images tree', () => {
       '│   ├── layer',
       '│   ├── layer',
     ])
-    const referrers = shown.filter((line) => /sbom|signature/.test(line)).sort()
+    const referrers = shown.filter((line) => /sbom|signature|attestation/.test(line)).sort()
     assert.deepEqual(
       referrers,
       ['│   ├── sbom  application/spdx+json', `│   ├── signature  ${bundleType}`, '│   └── signature'].sort(),
