@@ -54,7 +54,8 @@ describe('stemma images tree', () => {
       })
     const [signature, sbom] = [referrer(bundleType), referrer('application/spdx+json')]
     const provenance = referrer(bundleType, { 'dev.sigstore.bundle.predicateType': slsa })
-    for (const content of [signature, sbom, provenance]) await registry.pushManifest(name, digestOf(content), content)
+    for (const content of [signature, sbom, provenance])
+      await registry.pushManifest(name, digestOf(content), content)
     const old = imageOf('bundle')
     await registry.pushManifest(name, `${digestOf(one).replace(':', '-')}.sig`, old)
     const entry = (content: string, platform: object) => ({
@@ -92,7 +93,12 @@ describe('stemma images tree', () => {
     const referrers = shown.filter((line) => /sbom|signature|attestation/.test(line)).sort()
     assert.deepEqual(
       referrers,
-      ['│   ├── sbom  application/spdx+json', `│   ├── signature  ${bundleType}`, '│   └── signature'].sort(),
+      [
+        `│   ├── attestation  ${slsa}`,
+        '│   ├── sbom  application/spdx+json',
+        `│   ├── signature  ${bundleType}`,
+        '│   └── signature',
+      ].sort(),
     )
     assert.ok(shown.includes('└── manifest  linux/arm64/v8'))
     assert.ok(stdout.includes(short(digestOf(signature))) && stdout.includes(short(digestOf(sbom))))
