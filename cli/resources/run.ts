@@ -44,7 +44,7 @@ function requireCommand(resource: string, verb: string): Command {
   const command = findCommand(resource, verb)
   if (command) return command
   const verbs = findResource(resource)?.commands.map((candidate) => candidate.verb) ?? []
-  const allVerbs = resource === 'groups' ? [...verbs, 'tree'] : verbs
+  const allVerbs = ['groups', 'images'].includes(resource) ? [...verbs, 'tree'] : verbs
   throw new UsageError(
     `stemma ${resource} has no command ${JSON.stringify(verb)}; it has ${allVerbs.join(', ')}`,
   )
