@@ -69,6 +69,17 @@ onEachStore('limits of the registry', (engine) => {
     await client.expect(201, 'PUT', `${location}?digest=${digestOf(content)}`)
   })
 
+  test('nothing is left of a push in one request whose client disconnects, because nobody can continue it', async () => {
+    await cancelAll()
+    const uploads = async () => (await platform.store.query(sql`select id from uploads`)).length
+    const path = `/v2/acme/web/blobs/uploads/?digest=${digestOf('never')}`
+    const raw = await sendHead('POST', path, ['content-length: 1000'])
+    raw.send('x'.repeat(10))
+    while ((await uploads()) === 0) await nextTurn()
+    raw.close()
+    while ((await uploads()) > 0) await nextTurn()
+  })
+
   test('a caller with too many running uploads is refused before the body is sent', async () => {
     const locations = [await client.begin('acme/web'), await client.begin('acme/web')]
     const running = await Promise.all(

@@ -67,33 +67,41 @@ export function lengthOf({ request: { headers } }: Exchange): { length?: bigint 
   return { length: BigInt(headers['content-length'] ?? 0) }
 }
 
-/** Ends an upload for which there is no room, so that what has arrived of it does not count any more. */
+/** Ends an upload that nobody will continue, so that what has arrived of it takes no space and does not count any more. */
 async function endUpload(
   deps: RegistryDependencies,
   exchange: Exchange,
   upload: { repo: string; id: string; lease: string },
 ): Promise<void> {
+  const { id, lease } = upload
   try {
+    // With a lease, first: if the disk is full, the row may not be deleted before there is space.
+    if (lease !== '') await deps.blobs.discard({ id })
     await call(deps, exchange, Content.method.cancelUpload, () => upload)
-    await deps.blobs.discard({ id: upload.id })
+    if (lease === '') await deps.blobs.discard({ id })
   } catch {
     // It is collected later.
   }
 }
 
-/** Lets `use` work on the upload. If it fails, what has arrived is stored, and the next request can use the upload. */
+/**
+ * Lets `use` work on the upload. If it fails, what has arrived is stored, and the next request can use the upload, unless
+ * the client does not know of it (`isResumable`).
+ */
 export async function whileHeld(
   deps: RegistryDependencies,
   exchange: Exchange,
   held: HeldUpload,
   use: (signal: AbortSignal) => Promise<void>,
+  isResumable = true,
 ): Promise<void> {
   const { signal, stop } = keepLease(async () => saveUpload(deps, exchange, held, true))
   try {
     await use(signal)
   } catch (error) {
     const { repo, lease, upload } = held
-    if (isQuotaExceeded(error)) await endUpload(deps, exchange, { repo, id: upload.id, lease })
+    if (held.isHeld && (!isResumable || isQuotaExceeded(error)))
+      await endUpload(deps, exchange, { repo, id: upload.id, lease })
     // The corridor reports a failure to save. The lease expires then.
     else if (held.isHeld) await saveUpload(deps, exchange, held).catch(() => {})
     throw error

@@ -32,10 +32,11 @@ export async function beginUpload(deps: RegistryDependencies, exchange: Exchange
   if (text === null) return acceptedAnswer(exchange, await newUpload(deps, exchange, algorithmIn(query)))
   const digest = requireDigest(text)
   const held = await newUpload(deps, exchange, algorithmOf(digest), digest)
-  await whileHeld(deps, exchange, held, async (signal) => {
+  const store = async (signal: AbortSignal) => {
     await receiveBody(deps, exchange, held, signal)
     await finishBlob(deps, exchange, held, digest)
-  })
+  }
+  await whileHeld(deps, exchange, held, store, false)
   return storedAnswer(exchange, digest)
 }
 

@@ -14,3 +14,16 @@ export class StoreError extends Error {
     this.kind = kind
   }
 }
+
+const maxCauses = 5
+
+/** Whether the store could not write because its disk is full: SQLITE_FULL, or disk_full of PostgreSQL. */
+export function isDiskFull(error: StoreError): boolean {
+  let cause: unknown = error.cause
+  for (let depth = 0; depth < maxCauses && cause instanceof Error; depth++) {
+    const { errcode = 0, code } = cause as { errcode?: number; code?: unknown }
+    if ((errcode & 0xff) === 13 || code === '53100') return true
+    cause = cause.cause
+  }
+  return false
+}
