@@ -66,6 +66,7 @@ export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
   return {
     isFor: isOciPath,
     sendsContinue: true,
+    writesHeaders: true,
     handle(request, response, target) {
       if (handler) return handler(request, response, target)
       // If the storage cannot be opened, the next request tries again.

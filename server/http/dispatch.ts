@@ -20,11 +20,18 @@ export type Mount = {
   isFor(path: string): boolean
   /** Whether it sends 100 Continue itself, for instance when the client is authenticated. */
   sendsContinue?: boolean
-  handle(
-    request: IncomingMessage,
-    response: ServerResponse,
-    target: { path: string; query: string; address: string },
-  ): MaybePromise<void>
+  /** Whether it writes the headers of the target itself, which is faster than if they are set one by one. */
+  writesHeaders?: boolean
+  handle(request: IncomingMessage, response: ServerResponse, target: MountTarget): MaybePromise<void>
+}
+
+export type MountTarget = {
+  path: string
+  query: string
+  address: string
+  requestId: string
+  /** The headers of every response: a flat list of names and values. */
+  headers: readonly string[]
 }
 
 export type DispatchOptions = Pick<DoorOptions, 'requestIds' | 'addressOf' | 'isHttps'> & {
@@ -34,7 +41,8 @@ export type DispatchOptions = Pick<DoorOptions, 'requestIds' | 'addressOf' | 'is
 }
 
 export function dispatch(options: DispatchOptions): Handle {
-  const { plainPaths, mounts, rest, addressOf } = options
+  const { plainPaths, mounts, rest, addressOf, requestIds, isHttps } = options
+  const commonHeaders = securityHeaders(isHttps)
   const plain = new Map(Object.entries(plainPaths))
   const maxPlainLength = Math.max(...[...plain.keys()].map((path) => path.length))
   return (request, response) => {
@@ -48,11 +56,13 @@ export function dispatch(options: DispatchOptions): Handle {
     if (!mount) return rest(request, response)
     const encodingFault = contentEncodingFault(request)
     if (encodingFault) return rest(request, response, encodingFault)
-    prepareResponse(request, response, options)
+    const requestId = requestIds.of(request.headers)
+    const headers = [...commonHeaders, 'x-request-id', requestId]
+    if (!mount.writesHeaders) setHeaders(response, headers)
     if (!mount.sendsContinue) continueIfAwaited(request, response)
     const address = addressOf(request.socket.remoteAddress, forwardedFor(request.headers))
     return recover(
-      () => mount.handle(request, response, { ...target, address }),
+      () => mount.handle(request, response, { ...target, address, requestId, headers }),
       () => void response.destroy(),
     )
   }
@@ -63,13 +73,6 @@ export function continueIfAwaited(request: IncomingMessage, response: ServerResp
   if (awaitsContinue(request)) sendContinue(request, response)
 }
 
-/** Sets the headers that REST responses have too. */
-function prepareResponse(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { requestIds, isHttps }: DispatchOptions,
-): void {
-  const headers = securityHeaders(isHttps)
+function setHeaders(response: ServerResponse, headers: readonly string[]): void {
   for (let at = 0; at < headers.length; at += 2) response.setHeader(headers[at] ?? '', headers[at + 1] ?? '')
-  response.setHeader('x-request-id', requestIds.of(request.headers))
 }

@@ -1,5 +1,5 @@
 // Writes answers and errors in the form of the registry protocol.
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { Code } from '../aip/code.ts'
 import type { StatusError } from '../aip/errors.ts'
 import { asStatusError, isQuotaExceeded, retryHeaders, textOf } from '../aip/errors.ts'
@@ -7,7 +7,7 @@ import type { RegistryCode } from '../aip/registry-error.ts'
 import { registryCodeOf } from '../aip/registry-error.ts'
 import { BlobError } from '../blobs/blob-error.ts'
 import { blobFailure } from './blob-failure.ts'
-import type { Answer } from './door-context.ts'
+import type { Answer, Exchange } from './door-context.ts'
 import { denied } from './names.ts'
 
 /** How long a client may go on sending a body after its request was refused, in milliseconds. */
@@ -15,16 +15,19 @@ const lingerMs = 5000
 
 const maxTextBytes = 16 * 1024
 
-export function send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
+export function send(
+  { request, response, headers: common }: Pick<Exchange, 'request' | 'response' | 'headers'>,
+  answer: Answer,
+): void {
   if (response.headersSent || response.destroyed) return
   const { status, headers = {} } = answer
   const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : answer.body
   const { size = body?.length ?? 0 } = answer
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
-  if (status !== 204) response.setHeader('content-length', size)
+  const head = headersOf(common, headers)
+  if (status !== 204) head.push('content-length', String(size))
   const content = request.method === 'HEAD' ? undefined : body
   if (request.complete || !hasBody(request)) {
-    response.writeHead(status)
+    response.writeHead(status, head)
     // Node.js writes a short text together with the head, and a buffer separately. As latin1, the bytes stay the same.
     if (content && content.length <= maxTextBytes)
       response.end(
@@ -35,8 +38,7 @@ export function send(request: IncomingMessage, response: ServerResponse, answer:
     return
   }
   // If the connection were closed at once, data that is still arriving would reset it before the client has read this.
-  response.setHeader('connection', 'close')
-  response.writeHead(status)
+  response.writeHead(status, [...head, 'connection', 'close'])
   if (content === undefined) response.flushHeaders()
   else response.write(content)
   const timer = setTimeout(() => response.end(), lingerMs)
@@ -45,6 +47,17 @@ export function send(request: IncomingMessage, response: ServerResponse, answer:
     response.end()
   })
   request.resume()
+}
+
+/** A flat list, which node:http writes fastest. Only the field for caching is in both. */
+export function headersOf(common: readonly string[], own: NonNullable<Answer['headers']>): string[] {
+  const list = [...common]
+  for (const [name, value] of Object.entries(own)) {
+    if (name === 'cache-control') list[list.indexOf(name) + 1] = String(value)
+    else if (typeof value === 'string') list.push(name, value)
+    else for (const each of value) list.push(name, each)
+  }
+  return list
 }
 
 export const hasBody = ({ headers }: IncomingMessage) =>

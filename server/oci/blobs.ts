@@ -6,6 +6,7 @@ import { BlobError } from '../blobs/blob-error.ts'
 import type { Digest } from '../blobs/digest.ts'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
 import { andThen } from '../wire/maybe-promise.ts'
+import { headersOf } from './answers.ts'
 import { requestedRange } from './byte-range.ts'
 import { call } from './call.ts'
 import type { Answer, Exchange, RegistryDependencies } from './door-context.ts'
@@ -19,12 +20,12 @@ export function getBlob(
   const read = () => andThen(repoOf(deps, exchange), (repo) => ({ repo, digest }))
   return andThen(call(deps, exchange, Content.method.getBlob, read), (blob) => {
     const size = Number(blob.size)
-    if (exchange.request.method === 'HEAD') return { status: 200, headers: headersOf(digest), size }
+    if (exchange.request.method === 'HEAD') return { status: 200, headers: blobHeaders(digest), size }
     return sendBlob(deps, exchange, digest, size)
   })
 }
 
-const headersOf = (digest: Digest) => ({
+const blobHeaders = (digest: Digest) => ({
   'content-type': 'application/octet-stream',
   'docker-content-digest': digest,
   'accept-ranges': 'bytes',
@@ -35,7 +36,7 @@ const headersOf = (digest: Digest) => ({
 
 async function sendBlob(
   deps: RegistryDependencies,
-  { request, response }: Exchange,
+  { request, response, headers }: Exchange,
   digest: Digest,
   size: number,
 ): Promise<Answer | undefined> {
@@ -45,11 +46,12 @@ async function sendBlob(
   const content = await deps.blobs.read(digest, range).catch((error: unknown) => {
     throw error instanceof BlobError && error.code === 'not-found' ? lost(digest) : error
   })
-  response.writeHead(range ? 206 : 200, {
-    ...headersOf(digest),
-    'content-length': content.length,
+  const own = {
+    ...blobHeaders(digest),
+    'content-length': String(content.length),
     ...(range && { 'content-range': `bytes ${range.first}-${range.last}/${size}` }),
-  })
+  }
+  response.writeHead(range ? 206 : 200, headersOf(headers, own))
   const closed = new AbortController()
   response.once('close', () => closed.abort())
   await content.sendTo(response, closed.signal)

@@ -46,6 +46,8 @@ export type RegistryDependencies = {
 export type Exchange = {
   request: IncomingMessage
   response: ServerResponse
+  /** The headers of every response: a flat list of names and values. */
+  headers: readonly string[]
   name: string
   query: URLSearchParams
   envelope: Envelope

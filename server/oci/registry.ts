@@ -27,7 +27,7 @@ import { beginUpload, cancelUpload, finishUpload, getUpload, patchUpload } from 
 export type RegistryHandler = (
   request: IncomingMessage,
   response: ServerResponse,
-  target: { path: string; query: string; address: string },
+  target: { path: string; query: string; address: string; requestId: string; headers: readonly string[] },
 ) => MaybePromise<void>
 
 /** How long each call of a request may take, in milliseconds. The time to send or receive a blob is not part of it. */
@@ -36,20 +36,20 @@ const callTimeoutMs = 60_000
 const noQuery = new URLSearchParams()
 
 export function openRegistry(deps: RegistryDependencies): RegistryHandler {
-  return (request, response, { path, query: queryText, address }) => {
+  return (request, response, { path, query: queryText, address, requestId, headers: common }) => {
     const route = routeOf(path)
     const name = route && 'name' in route ? route.name : ''
     const method = request.method ?? ''
     const query = queryText === '' ? noQuery : new URLSearchParams(queryText)
     let needed = noAccess
-    response.setHeader('docker-distribution-api-version', 'registry/2.0')
+    const headers = [...common, 'docker-distribution-api-version', 'registry/2.0']
 
     function answer(): MaybePromise<void> {
       const endpoint = endpointOf(route, method)
       needed = neededAccess(route, method, query)
       const envelope: Envelope = {
         door: 'oci',
-        requestId: String(response.getHeader('x-request-id') ?? ''),
+        requestId,
         authorization: request.headers.authorization,
         address,
         timeout: callTimeoutMs,
@@ -57,8 +57,8 @@ export function openRegistry(deps: RegistryDependencies): RegistryHandler {
         idempotencyKey: undefined,
         repo: needed.repo,
       }
-      return andThen(endpoint(deps, { request, response, name, query, envelope }), (result) => {
-        if (result) send(request, response, result)
+      return andThen(endpoint(deps, { request, response, headers, name, query, envelope }), (result) => {
+        if (result) send({ request, response, headers }, result)
       })
     }
 
@@ -69,7 +69,7 @@ export function openRegistry(deps: RegistryDependencies): RegistryHandler {
         route?.kind === 'token'
           ? basicChallenge(deps.baseUrl)
           : bearerChallenge(deps.baseUrl, needed.scopes, refusal, request.headers.authorization !== undefined)
-      send(request, response, errorAnswer(error, name, challenge))
+      send({ request, response, headers }, errorAnswer(error, name, challenge))
     }
 
     // Whether a body has arrived is known only after the parser's callback for the headers has returned.
