@@ -1,24 +1,19 @@
-// Patterns of tags, such as `v*`: `*` stands for any number of characters, and `?` for one. Patterns are matched without
-// regular expressions, in at most length of the pattern times length of the name steps.
+// Patterns of tags, such as `v*`: `*` stands for any number of characters. The texts between the stars are searched from
+// left to right, each behind the one before, so that matching takes microseconds whatever the pattern.
 
 export function matchesPattern(name: string, pattern: string): boolean {
-  let [at, inPattern] = [0, 0]
-  /** Where to continue if a later part does not match: behind the last `*`, which then stands for one more character. */
-  let [nextAt, afterStar] = [0, -1]
-  while (at < name.length) {
-    const expected = pattern[inPattern]
-    if (expected === '*') {
-      afterStar = ++inPattern
-      nextAt = at
-    } else if (expected === '?' || expected === name[at]) {
-      at++
-      inPattern++
-    } else if (afterStar >= 0) {
-      at = ++nextAt
-      inPattern = afterStar
-    } else return false
+  const [start = '', ...rest] = pattern.split('*')
+  const end = rest.pop()
+  if (end === undefined) return name === start
+  if (!name.startsWith(start) || !name.endsWith(end)) return false
+  const last = name.length - end.length
+  let at = start.length
+  for (const text of rest) {
+    const found = name.indexOf(text, at)
+    if (found < 0) return false
+    at = found + text.length
   }
-  return /^\**$/.test(pattern.slice(inPattern))
+  return at <= last
 }
 
 /** The first of the patterns that matches. */

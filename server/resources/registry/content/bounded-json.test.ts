@@ -6,7 +6,7 @@ const parse = (text: string) => parseJsonObject(Buffer.from(text))
 
 describe('pushed JSON', () => {
   test('is read if it is large but simple', () => {
-    const value = { text: '["\\{,'.repeat(200_000), list: Array(50_000).fill('é') }
+    const value = { text: '["\\{,'.repeat(200_000), list: Array(15_000).fill('é') }
     assert.deepEqual(parse(JSON.stringify(value)), value)
   })
 
@@ -14,8 +14,8 @@ describe('pushed JSON', () => {
     const padding = JSON.stringify('x'.repeat(64 * 1024))
     const hostile: [text: string, message: RegExp][] = [
       [`{"a":${padding},"b":${'['.repeat(101)}`, /nested more than 100 levels/],
-      [`{"a":${padding},"b":[${'1,'.repeat(100_001)}`, /more than 100000 values/],
-      [`{"a":${padding},"b":[${'{}'.repeat(100_001)}`, /more than 100000 values/],
+      [`{"a":${padding},"b":[${'1,'.repeat(20_001)}`, /more than 20000 values/],
+      [`{"a":${padding},"b":[${'{}'.repeat(20_001)}`, /more than 20000 values/],
       [`{"a":${padding},"b":"\\"`, /not JSON/],
       ['[]', /not a JSON object/],
       ['\xff', /not JSON/],

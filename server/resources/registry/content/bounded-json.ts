@@ -6,10 +6,10 @@ export class UnreadableJson extends Error {}
 
 export type JsonObject = Record<string, unknown>
 
-const maxValues = 100_000
+const maxValues = 20_000
 const maxDepth = 100
 /** Smaller content is parsed in a few milliseconds, whatever it contains. */
-const uncheckedBytes = 64 * 1024
+const uncheckedBytes = 32 * 1024
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

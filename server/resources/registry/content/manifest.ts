@@ -45,7 +45,7 @@ const isImage = (mediaType: string) =>
 export const maxReferences = 2000
 const maxTypeLength = 255
 /** Each list of referrers reads and writes them again. */
-const maxAnnotations = 10_000
+const maxAnnotations = 1000
 
 /** `contentType` is the header of the request, which may be empty; parameters such as `charset` are ignored. */
 export function readManifest(content: Uint8Array, contentType: string): Manifest {
