@@ -45,8 +45,14 @@ export function* readReferrers(repo: string, subject: string, limit: number): Wo
   return rows.map(([digest]) => digest as string)
 }
 
-/** How many manifests a transaction deletes. Each may have 2000 references. */
+/** How many manifests a transaction deletes, and how many of their references, unless one manifest has more. */
 const manifestsPerWrite = 20
+const referencesPerWrite = 2000
+
+type Progress = { deleted: string[]; references: number }
+
+const isFull = ({ deleted, references }: Progress) =>
+  deleted.length >= manifestsPerWrite || references >= referencesPerWrite
 
 /**
  * Deletes manifests, with their referrers, if they are still untagged. Returns the digests of those that it deleted,
@@ -59,14 +65,14 @@ export function* deleteUntagged(
   manifests: readonly UntaggedManifest[],
 ): Work<string[] | undefined> {
   if (!(yield* lockRules(repo, retention))) return undefined
-  const deleted: string[] = []
+  const progress: Progress = { deleted: [], references: 0 }
   for (const { digest } of manifests) {
-    if (deleted.length >= manifestsPerWrite) break
+    if (isFull(progress)) break
     const row = yield* first(sql`select 1 from manifests m where m.repo = ${repo} and m.digest = ${digest}
       and m.untagged_since <= ${cutoff} and not ${hasTag} and not ${isInIndex} and not (${hasSubject})`)
-    if (row) yield* deleteWithReferrers(access, repo, digest, now, deleted)
+    if (row) yield* deleteWithReferrers(access, repo, digest, now, progress)
   }
-  return deleted
+  return progress.deleted
 }
 
 /** Referrers first: if they are too many for this transaction, the subject stays until the next one. */
@@ -75,12 +81,16 @@ function* deleteWithReferrers(
   repo: string,
   digest: string,
   now: number,
-  deleted: string[],
+  progress: Progress,
 ): Work<void> {
   for (const referrer of yield* readReferrers(repo, digest, manifestsPerWrite))
-    if (deleted.length < manifestsPerWrite) yield* deleteWithReferrers(access, repo, referrer, now, deleted)
-  if (deleted.length >= manifestsPerWrite) return
+    if (!isFull(progress)) yield* deleteWithReferrers(access, repo, referrer, now, progress)
+  if (isFull(progress)) return
+  const row = yield* first(
+    sql`select count(*) from manifest_references where repo = ${repo} and manifest = ${digest}`,
+  )
   yield* releaseBlobs(access, repo, digest, now)
   yield* removeManifest(access, repo, digest)
-  deleted.push(digest)
+  progress.deleted.push(digest)
+  progress.references += row?.[0] as number
 }
