@@ -4,7 +4,9 @@ import { Agent, request as httpRequest } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
+import type { JsonObject } from '@bufbuild/protobuf'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { parentOf } from '../../server/aip/uid.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { openLog } from '../../server/log.ts'
 import { supervisionOf } from '../../server/start-workers.ts'
@@ -19,6 +21,7 @@ import { onEachStore } from '../../server/testing/stores.ts'
 import { preparedStore } from '../../server/testing/templates.ts'
 import type { Supervisor } from '../../server/workers/supervisor.ts'
 import { startWorkers } from '../../server/workers/supervisor.ts'
+import { digestOf, ociClient, pushParts } from '../registry/oci-client.ts'
 
 const workerCount = 3
 const { createGroup, getGroup, updateGroup, deleteGroup, listGroups } = GroupsService.method
@@ -127,6 +130,20 @@ onEachStore('a server with several workers', (engine) => {
       assert.equal(foreign.error?.code, 7)
       door.close()
     }
+  })
+
+  test('reads the content of images in any thread', async () => {
+    const client = ociClient(url, owner.token)
+    const config = JSON.stringify({ os: 'linux', architecture: 'arm64', config: { User: 'nobody' } })
+    const manifest = await pushParts(client, 'acme/web', 'v1', { config, layers: [] })
+    // The writer has read the configuration for the platform of the tag.
+    const tags = (await send('GET', '/registry/v2beta1/tags?name=v1')).body as { tags?: JsonObject[] }
+    const [tag] = tags.tags ?? []
+    assert.deepEqual(tag?.platforms, ['linux/arm64'])
+    const repo = parentOf(String(tag?.uid))
+    const path = `/registry/v1/repos/${repo}/digests/${digestOf(manifest)}/imageconfig`
+    for (let at = 0; at < 2 * workerCount; at++)
+      assert.equal(((await send('GET', path)).body as { user?: string }).user, 'nobody')
   })
 
   test('calls with one idempotency key through several workers create one resource', async () => {
