@@ -144,28 +144,30 @@ async function writeUntilKilled(
   const isKilled = Symbol()
   // A server that is killed answers nothing.
   const send = async (...request: Parameters<OciClient['send']>) => {
-    const response = await client.send(...request).catch(() => isKilled)
-    if (response === isKilled) throw isKilled
-    const { status } = response as Response
-    await (response as Response).arrayBuffer().catch(() => {
+    try {
+      const response = await client.send(...request)
+      await response.arrayBuffer()
+      return { status: response.status, location: response.headers.get('location') ?? '' }
+    } catch {
       throw isKilled
-    })
-    return status
+    }
   }
 
   async function pushBlob(content: string): Promise<void> {
     const digest = digestOf(content)
-    if ((await send('HEAD', `/v2/${repo}/blobs/${digest}`)) === 200) return
+    if ((await send('HEAD', `/v2/${repo}/blobs/${digest}`)).status === 200) return
+    const uploads = `/v2/${repo}/blobs/uploads/`
+    let finish: ['POST' | 'PUT', string] = ['POST', `${uploads}?digest=${digest}`]
     if (Math.random() < 0.5) {
-      const mount = await send('POST', `/v2/${repo}/blobs/uploads/?mount=${digest}&from=${any(others).repo}`)
-      if (mount === 201) {
+      const mount = await send('POST', `${uploads}?mount=${digest}&from=${any(others).repo}`)
+      if (mount.status === 201) {
         counts.mounted++
         return
       }
+      finish = ['PUT', `${mount.location}?digest=${digest}`]
     }
-    const path = `/v2/${repo}/blobs/uploads/?digest=${digest}`
     for (let status = 0; status !== 201; ) {
-      status = await send('POST', path, { body: content })
+      status = (await send(...finish, { body: content })).status
       assert.ok([201, 503].includes(status), `the push of a blob was answered with ${status}`)
       if (status === 503) counts.refused++
     }
@@ -180,7 +182,8 @@ async function writeUntilKilled(
     const manifest = { body: content, headers: { 'content-type': types.manifest } }
     for (let status = 0; status !== 201; ) {
       for (const part of ['{}', ...parts]) await pushBlob(part)
-      status = await send('PUT', `/v2/${repo}/manifests/${any(['latest', digestOf(content)])}`, manifest)
+      const reference = any(['latest', digestOf(content)])
+      status = (await send('PUT', `/v2/${repo}/manifests/${reference}`, manifest)).status
       assert.ok([201, 404].includes(status), `the push of a manifest was answered with ${status}`)
       // The collection has taken a blob away, because its grace period is short.
       if (status === 404) counts.refused++
@@ -192,8 +195,7 @@ async function writeUntilKilled(
   async function remove(): Promise<void> {
     const digest = any([...manifests.keys()])
     manifests.delete(digest)
-    const status = await send('DELETE', `/v2/${repo}/manifests/${digest}`)
-    assert.equal(status, 202)
+    assert.equal((await send('DELETE', `/v2/${repo}/manifests/${digest}`)).status, 202)
     counts.deleted++
   }
 

@@ -1,4 +1,4 @@
-// A process that collects garbage of the registry with a grace period of less than a second until it is killed, so that collections meet
+// A process that collects garbage of the registry with a grace period of at most 1.5 seconds until it is killed, so that collections meet
 // pushes. Takes the flags of stemmad that select the store. Prints a line when it begins.
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -15,7 +15,7 @@ process.stdout.write('collecting\n')
 for (;;) {
   await collectGarbage(
     {
-      ...{ access: collectionAccess, store, storage, now: Date.now, graceMs: randomInt(500) },
+      ...{ access: collectionAccess, store, storage, now: Date.now, graceMs: randomInt(1500) },
       pause: () => pause(randomInt(20)),
     },
     randomInt(4) === 0,
