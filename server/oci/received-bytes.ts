@@ -1,135 +1,17 @@
-// Moves the bytes of an upload to the storage as they arrive. Calls of the API before and after say whether they may be
-// stored, and what has been.
-import type { Upload as UploadReply } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
-import { Content } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
+// Moves the bytes of an upload to the storage as they arrive.
 import { Code } from '../aip/code.ts'
-import { isQuotaExceeded } from '../aip/errors.ts'
 import { registryError } from '../aip/registry-error.ts'
 import { BlobError, tooLarge } from '../blobs/blob-error.ts'
 import type { AppendOptions, Upload } from '../blobs/blob-store.ts'
-import type { Digest } from '../blobs/digest.ts'
-import { andThen } from '../wire/maybe-promise.ts'
 import { chunkRange, uploadedRange } from './byte-range.ts'
-import { call } from './call.ts'
 import type { Exchange, RegistryDependencies } from './door-context.ts'
-import { repoOf } from './names.ts'
+import type { HeldUpload } from './held-upload.ts'
+import { saveUpload } from './held-upload.ts'
 import type { MinimumRate } from './slow-body.ts'
 import { watchBody } from './slow-body.ts'
-import { keepLease } from './upload-lease.ts'
 
 /** The largest blob. Layers of images are far smaller. */
 const maxBlobBytes = 10 * 2 ** 30
-
-export type Reservation = Pick<UploadReply, 'reserved' | 'maxSize'>
-
-/** An upload that this request alone may use. The fields that are not read-only change as the request proceeds. */
-export type HeldUpload = {
-  readonly repo: string
-  readonly lease: string
-  /** The uid of the caller. */
-  readonly identity: string
-  upload: Upload
-  /** The bytes that count against limits of groups for this upload, and those that it may have; 0 for any number. */
-  reservation: Reservation
-  /** False when the upload is saved or has ended. */
-  isHeld: boolean
-}
-
-/** `digest` is that of the blob, if the request finishes the upload. */
-export async function openUpload(
-  deps: RegistryDependencies,
-  exchange: Exchange,
-  id: string,
-  digest = '',
-): Promise<HeldUpload> {
-  let repo = ''
-  try {
-    const reply = await call(deps, exchange, Content.method.openUpload, () =>
-      andThen(repoOf(deps, exchange), (uid) => {
-        repo = uid
-        return { repo, id, digest, ...lengthOf(exchange) }
-      }),
-    )
-    const { size, state, lease, identity } = reply
-    return {
-      ...{ repo, lease, identity, upload: { id, size: Number(size), state } },
-      ...{ reservation: reply, isHeld: true },
-    }
-  } catch (error) {
-    if (isQuotaExceeded(error)) await endUpload(deps, exchange, { repo, id, lease: '' })
-    throw error
-  }
-}
-
-/** The length of the body; nothing if it is not known. */
-export function lengthOf({ request: { headers } }: Exchange): { length?: bigint } {
-  if (headers['transfer-encoding'] !== undefined) return {}
-  return { length: BigInt(headers['content-length'] ?? 0) }
-}
-
-/** Ends an upload that nobody will continue, so that what has arrived of it takes no space and does not count any more. */
-async function endUpload(
-  deps: RegistryDependencies,
-  exchange: Exchange,
-  upload: { repo: string; id: string; lease: string },
-): Promise<void> {
-  const { id, lease } = upload
-  try {
-    // With a lease, first: if the disk is full, the row may not be deleted before there is space.
-    if (lease !== '') await deps.blobs.discard({ id })
-    await call(deps, exchange, Content.method.cancelUpload, () => upload)
-    if (lease === '') await deps.blobs.discard({ id })
-  } catch {
-    // It is collected later.
-  }
-}
-
-/**
- * Lets `use` work on the upload. If it fails, what has arrived is stored, and the next request can use the upload, unless
- * the client does not know of it (`isResumable`).
- */
-export async function whileHeld(
-  deps: RegistryDependencies,
-  exchange: Exchange,
-  held: HeldUpload,
-  use: (signal: AbortSignal) => Promise<void>,
-  isResumable = true,
-): Promise<void> {
-  const { signal, stop } = keepLease(async () => saveUpload(deps, exchange, held, true))
-  try {
-    await use(signal)
-  } catch (error) {
-    const { repo, lease, upload } = held
-    if (held.isHeld && (!isResumable || isQuotaExceeded(error)))
-      await endUpload(deps, exchange, { repo, id: upload.id, lease })
-    // The corridor reports a failure to save. The lease expires then.
-    else if (held.isHeld) await saveUpload(deps, exchange, held).catch(() => {})
-    throw error
-  } finally {
-    stop()
-  }
-}
-
-/**
- * Stores what has arrived. Unless `keep`, another request can use the upload then. `wanted` is the size that the upload is
- * about to have, if more room is needed for it.
- */
-export async function saveUpload(
-  deps: RegistryDependencies,
-  exchange: Exchange,
-  held: HeldUpload,
-  keep = false,
-  wanted = 0,
-): Promise<void> {
-  const { repo, lease, upload, reservation } = held
-  const { id, size, state } = upload
-  const { reserved } = reservation
-  const saved = await call(deps, exchange, Content.method.saveUpload, () => ({
-    ...{ repo, keep, upload: { id, size: BigInt(size), state, lease, reserved }, wanted: BigInt(wanted) },
-  }))
-  if (wanted > 0) held.reservation = saved
-  if (!keep) held.isHeld = false
-}
 
 /** Where the client continues, and what has arrived. */
 export const uploadHeaders = ({ name }: Exchange, { id, size }: Upload): Record<string, string> => ({
@@ -224,24 +106,3 @@ const outOfOrder = (exchange: Exchange, upload: Upload) =>
     `the upload has ${upload.size} bytes, and the next chunk must have a Content-Range that begins with ${upload.size}-`,
     { http: 416, headers: uploadHeaders(exchange, upload) },
   )
-
-/** Stores the upload as a blob of its repo. If the digest is not that of the content, the upload is over. */
-export async function finishBlob(
-  deps: RegistryDependencies,
-  exchange: Exchange,
-  held: HeldUpload,
-  digest: Digest,
-): Promise<void> {
-  const { repo, lease, upload } = held
-  const { id } = upload
-  try {
-    const size = BigInt(await deps.blobs.finish(upload, digest))
-    held.isHeld = false
-    await call(deps, exchange, Content.method.finishUpload, () => ({ repo, id, digest, size, lease }))
-  } catch (error) {
-    if (!(error instanceof BlobError) || error.code !== 'digest-mismatch') throw error
-    held.isHeld = false
-    await call(deps, exchange, Content.method.cancelUpload, () => ({ repo, id, lease }))
-    throw error
-  }
-}

@@ -7,17 +7,10 @@ import { algorithmOf, parseDigest } from '../blobs/digest.ts'
 import { andThen } from '../wire/maybe-promise.ts'
 import { call } from './call.ts'
 import type { Answer, Exchange, RegistryDependencies } from './door-context.ts'
+import type { HeldUpload } from './held-upload.ts'
+import { finishBlob, lengthOf, openUpload, saveUpload, whileHeld } from './held-upload.ts'
 import { repoForPush, repoOf } from './names.ts'
-import type { HeldUpload } from './received-bytes.ts'
-import {
-  finishBlob,
-  lengthOf,
-  openUpload,
-  receiveBody,
-  saveUpload,
-  uploadHeaders,
-  whileHeld,
-} from './received-bytes.ts'
+import { receiveBody, uploadHeaders } from './received-bytes.ts'
 import { isRepoName } from './route.ts'
 
 export async function beginUpload(deps: RegistryDependencies, exchange: Exchange): Promise<Answer> {
