@@ -87,6 +87,8 @@ export type AppendOptions = {
   maxBytes?: number | undefined
   /** Asked for a larger `maxBytes`, when the upload is about to have this many. Returns a smaller number to refuse. */
   extend?: ((bytes: number) => Promise<number>) | undefined
+  /** Whether the driver may free the memory of chunks that it has stored: nobody else may read them then. */
+  releasesChunks?: boolean | undefined
 }
 
 export type Appended = { upload: Upload; failure?: BlobError }

@@ -61,7 +61,7 @@ async function append(
   deps.onBody(request, response)
   try {
     const signal = AbortSignal.any([options.signal, watch.signal])
-    const limited = { ...options, signal, maxBytes: maxBytes(), extend }
+    const limited = { ...options, signal, maxBytes: maxBytes(), extend, releasesChunks: true }
     const { upload: after, failure } = await deps.blobs.append(upload, request, limited)
     held.upload = after
     if (failure) throw watch.signal.aborted ? slowBody(after, deps.minimumRate) : (refusal ?? failure)

@@ -12,6 +12,7 @@ import {
   uploadNotFound,
 } from '../blob-error.ts'
 import type { AppendOptions } from '../blob-store.ts'
+import { releaseChunks } from '../release-chunks.ts'
 import type { RunningHashes } from '../running-hashes.ts'
 import { writeAll } from '../write-all.ts'
 
@@ -59,7 +60,7 @@ async function receive(
   start: number,
   body: Readable,
   hash: (batch: Batch) => Promise<void>,
-  { signal, maxBytes = Number.POSITIVE_INFINITY, extend }: AppendOptions,
+  { signal, maxBytes = Number.POSITIVE_INFINITY, extend, releasesChunks = false }: AppendOptions,
 ): Promise<BlobError | undefined> {
   let limit = maxBytes
   let size = start
@@ -74,7 +75,10 @@ async function receive(
       failure = await written
       if (failure) break
       // A rejection is a value until the next batch, so that it is never unhandled.
-      written = writeAll(file, batch.chunks, size).catch((error) => error)
+      written = writeAll(file, batch.chunks, size).then(
+        () => (releasesChunks ? releaseChunks(batch.chunks) : undefined),
+        (error) => error,
+      )
       size += batch.bytes
     }
     failure ??= await written
