@@ -53,6 +53,10 @@ describe('docker-credential-stemma', () => {
     assert.deepEqual([ServerURL, Username], [host, '_token'])
     assert.deepEqual([decodeJwt(Secret).sub, decodeJwt(Secret).aud], [identity, host])
     assert.equal((await credentialsFor(platform.url)).Secret, Secret)
+    const statusOf = async (path: string) =>
+      (await fetch(platform.url + path, { headers: { authorization: `Bearer ${Secret}` } })).status
+    const paths = ['/v2/', '/iam/v2beta1/groups', `/sts/exchange?aud=${platform.url}`]
+    assert.deepEqual(await Promise.all(paths.map(statusOf)), [200, 401, 401])
     await expire()
     const renewed = await credentialsFor(host)
     assert.deepEqual([decodeJwt(renewed.Secret).sub, renewed.Secret === Secret], [identity, false])
