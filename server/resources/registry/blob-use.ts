@@ -2,8 +2,9 @@
 import { raw } from '../../store/sql.ts'
 
 /**
- * The time since which a blob of a repo may have been unused for the repo to still have it. A client that is told that
- * the repo has a blob can then rely on it for an hour, or half of the grace period.
+ * A blob of a repo that has been unused since this time or longer is answered as missing: an hour, or half of the grace
+ * period, before a collection may remove it. So a client that is told that the repo has a blob has this long to push
+ * the manifest.
  */
 export const oldestUse = (now: number, graceMs: number): number =>
   now - graceMs + Math.min(3_600_000, graceMs / 2)

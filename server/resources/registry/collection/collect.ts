@@ -10,6 +10,7 @@ import { oldestUpload, unknownBlobs, unknownUploads } from './unknown-content.ts
 
 /** If more deletions fail, the storage itself has failed. */
 const maxFailures = 20
+
 /** `isThorough`: also looks for bytes in the storage that have no row, which takes as long as listing all of it. */
 export async function collectGarbage(
   deps: CollectionDependencies,
