@@ -17,10 +17,10 @@ onEachStore('names of the registry', (engine) => {
   })
   after(() => platform.stop())
 
-  const rest = async (method: string, path: string, body?: object) => {
+  const rest = async (method: string, path: string, body?: object, token = platform.owner.token) => {
     const response = await fetch(`${platform.url}${path}`, {
       method,
-      headers: { authorization: `Bearer ${platform.owner.token}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       ...(body && { body: JSON.stringify(body) }),
     })
     const text = await response.text()
@@ -50,16 +50,33 @@ onEachStore('names of the registry', (engine) => {
     assert.equal(await pulled.text(), 'by name')
   })
 
-  test('of repos may contain slashes; the repo in the deepest group wins', async () => {
+  test('of repos may contain slashes; the repo in the highest group wins', async () => {
     const organization = platform.owner.organization
     const outer = await makeRepo(organization, 'tools/base')
     await client.pushBlob('acme/tools/base', 'outer')
     const group = await makeGroup(organization, 'tools')
     await client.pushBlob('acme/tools/base', 'still outer')
     assert.deepEqual([await repoHolding('outer'), await repoHolding('still outer')], [[outer], [outer]])
-    const inner = await makeRepo(group, 'base')
-    await client.pushBlob('acme/tools/base', 'inner')
-    assert.deepEqual(await repoHolding('inner'), [inner])
+    await makeRepo(group, 'base')
+    await client.pushBlob('acme/tools/base', 'outer again')
+    assert.deepEqual(await repoHolding('outer again'), [outer])
+    const long = 'a/b/c/d/e/f/g/h/i'
+    const deep = [
+      await makeRepo(organization, long),
+      await makeRepo(await makeGroup(organization, 'a'), long.slice(2)),
+    ]
+    await client.pushBlob(`acme/${long}`, 'many parts')
+    assert.deepEqual(await repoHolding('many parts'), deep.slice(0, 1))
+  })
+
+  test('lead to the same images after the owner of a subgroup has renamed it', async () => {
+    const good = await client.pushImage('acme/lib/static', 'v1', 'good')
+    const group = await makeGroup(platform.owner.organization, 'x')
+    const { token } = await platform.addIdentity(group, 'owner')
+    await ociClient(platform.url, token).pushImage('acme/x/static', 'v1', 'evil')
+    await rest('PATCH', `/iam/v2beta1/groups/${group}`, { name: 'lib' }, token)
+    const pulled = await client.expect(200, 'GET', '/v2/acme/lib/static/manifests/v1')
+    assert.equal(pulled.headers.get('docker-content-digest'), good)
   })
 
   test('of missing repos become new repos by a push, in the deepest group', async () => {

@@ -115,18 +115,21 @@ examples('rules of repos', {
 
   async 'hold for the name of a repo: nobody who only pushes can put another repo in its place'(stage) {
     const { succeed, fail, platform, owner } = stage
-    await makeRepo(stage, { immutableTags: ['v*'] }, 'tools/web/base')
-    await makeRepo(stage, {}, 'tools/web/free')
-    const { token } = await platform.addIdentity(owner.organization, 'registry.push')
+    const { organization } = owner
+    const { token } = await platform.addIdentity(organization, 'registry.push')
     const group = async (parent: string, name: string) =>
       (await succeed(createGroup, { parent, group: { name } }, token)).uid as string
-    const tools = await group(owner.organization, 'tools')
+    const create = (parent: string, name: string, fields: JsonObject = {}) => ({
+      ...{ parent, repo: { name, ...fields } },
+    })
+    const tools = await group(organization, 'tools')
     const web = await group(tools, 'web')
-    const create = (parent: string, name: string) => ({ parent, repo: { name } })
-    for (const request of [create(tools, 'web/base'), create(web, 'base')])
+    await succeed(createRepo, create(web, 'base', { immutableTags: ['v*'] }))
+    await succeed(createRepo, create(web, 'free'))
+    for (const request of [create(tools, 'web/base'), create(organization, 'tools/web/base')])
       assert.equal(permissionOf(await fail(createRepo, request, token)), 'groups.update')
-    const { uid } = await succeed(createRepo, create(web, 'free'), token)
-    const renamed = { repo: { uid: uid as string, name: 'base' } }
+    const { uid } = await succeed(createRepo, create(organization, 'tools/web/free'), token)
+    const renamed = { repo: { uid: uid as string, name: 'tools/web/base' } }
     assert.equal(permissionOf(await fail(updateRepo, renamed, token)), 'groups.update')
     await succeed(updateRepo, renamed)
   },

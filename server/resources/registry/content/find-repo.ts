@@ -1,8 +1,9 @@
 // Finds the repo that a registry client means. The name is a uid, or the names of the organization, of groups, and of
 // the repo, separated by slashes.
 //
-// The name of a repo may contain slashes, too. As many parts of the name as possible name groups, and the rest is the
-// name of the repo; if that group has no such repo, the group above it is tried with the longer rest.
+// The name of a repo may contain slashes, too, so a name may fit several repos. The one in the highest group is meant:
+// rights in a group apply to everything below, so nobody can replace the images of a repo without the right to push to it,
+// neither by creating another one nor by renaming a group.
 import { isUid } from '../../../aip/uid.ts'
 import type { Store } from '../../../store/db.ts'
 import { join, sql } from '../../../store/sql.ts'
@@ -50,7 +51,7 @@ function* readLevels(parts: readonly string[]): Work<FoundRepo> {
     if (groups[0] === undefined) break
     path.push(groups[0])
   }
-  const candidates = path.map((group, at) => ({ group, rest: parts.slice(at + 1).join('/') })).reverse()
+  const candidates = path.map((group, at) => ({ group, rest: parts.slice(at + 1).join('/') }))
   return yield* firstExisting(candidates)
 }
 
@@ -70,8 +71,9 @@ function* readGroups(parent: string, name: string): Work<string[]> {
 
 type Candidate = { group: string; rest: string }
 
+/** The candidates are in the order of the tree, the organization first. */
 function* firstExisting(candidates: readonly Candidate[]): Work<FoundRepo> {
-  const [deepest = { group: '', rest: '' }] = candidates
+  const deepest = candidates.at(-1) ?? { group: '', rest: '' }
   const named = candidates.filter(({ rest }) => rest !== '')
   if (named.length === 0) return { kind: 'missing', ...deepest }
   const conditions = named.map(({ group, rest }) => sql`(parent = ${group} and name = ${rest})`)

@@ -44,7 +44,7 @@ export function repoInLevels(parts: readonly string[], rows: readonly Row[]): Fo
   if (namesake) return undefined
   const groups = row.filter((_, at) => at % 2 === 0)
   const depth = groups.findLastIndex((group) => group !== null)
-  const repo = row.findLast((uid, at) => at % 2 === 1 && uid !== null)
+  const repo = row.find((uid, at) => at % 2 === 1 && uid !== null)
   return typeof repo === 'string'
     ? { kind: 'repo', uid: repo }
     : { kind: 'missing', group: groups[depth] as string, rest: restBelow(parts, depth) }

@@ -5,13 +5,12 @@ import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import type { Repo } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { RetentionSchema } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { permissionDenied } from '../../../aip/errors.ts'
-import { lineage, parentOf } from '../../../aip/uid.ts'
+import { parentOf } from '../../../aip/uid.ts'
 import { nameOf } from '../../../policy/capabilities.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import { holds } from '../../../policy/grants.ts'
-import { among, join, sql } from '../../../store/sql.ts'
+import { among, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
-import { first } from '../../../store/work.ts'
 
 /** A public repo gives everybody the access of a pull. Nobody can give what they do not have. */
 const toPublish = [
@@ -33,28 +32,29 @@ export function requireRuleAccess(grants: Grants, uid: string, merged: Repo, cur
   if (merged.retention && !isSameRetention(merged, current)) require(grants, toDelete, uid)
 }
 
+/** With more groups of the same name, the caller must be allowed to hide any of their repos. */
+const maxNamesakes = 100
+
 /**
  * Throws if the caller may not lift immutability, and registry clients would find this repo in place of one with
- * immutable tags: for them, the repo `static` in the group `tools` has the same name as a repo `tools/static` in the
- * group above, and is found first (content/find-repo.ts).
+ * immutable tags: for them, a repo `tools/static` has the same name as the repo `static` in the group `tools` beside it,
+ * and is found first (content/find-repo.ts).
  */
 export function* requireNameAccess(grants: Grants, uid: string, name: string): Work<void> {
-  const groups = lineage(parentOf(uid))
-  if (groups.length < 2) return
-  const rows = yield sql`select uid, name from groups where uid in ${among(groups)}`
-  const nameOfGroup = new Map(rows as [string, string][])
-  let rest = name
-  const conditions = groups.toReversed().flatMap((group) => {
-    rest = `${nameOfGroup.get(group)}/${rest}`
-    const above = parentOf(group)
-    return above === '' ? [] : sql`(parent = ${above} and name = ${rest})`
-  })
-  const hidden = yield* first(
-    sql`select uid from repos where (${join(conditions, ' or ')}) and immutable_tags <> ''`,
-  )
-  if (hidden && !holds(grants, toLiftImmutability, hidden[0] as string))
+  const parts = name.split('/')
+  let groups = [parentOf(uid)]
+  for (let depth = 1; depth < parts.length && groups.length > 0; depth++) {
+    const rest = parts.slice(depth).join('/')
+    const rows = yield sql`select g.uid, r.uid from groups g
+      left join repos r on r.parent = g.uid and r.name = ${rest} and r.immutable_tags <> ''
+      where g.parent in ${among(groups)} and g.name = ${parts[depth - 1] ?? ''} limit ${maxNamesakes + 1}`
+    const hidden =
+      rows.length > maxNamesakes ? [uid] : rows.flatMap(([, repo]) => (repo as string | null) ?? [])
     // The error does not name the other repo, which the caller may not be allowed to see.
-    throw permissionDenied(nameOf(Capability.CAP_IAM_GROUPS_UPDATE), uid)
+    if (hidden.some((repo) => !holds(grants, toLiftImmutability, repo)))
+      throw permissionDenied(nameOf(Capability.CAP_IAM_GROUPS_UPDATE), uid)
+    groups = rows.map(([group]) => group as string)
+  }
 }
 
 /** A repo with another name, in place of the renamed one, could have other images for the same tags. */
