@@ -1,10 +1,13 @@
 // Limits on the bytes of content in repos.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { after, before, beforeEach, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
-import { contentAmount } from '../../server/resources/registry/content-usage.ts'
+import { collectionAccess } from '../../server/policy/system-access.ts'
+import { contentAmount, countContent } from '../../server/resources/registry/content-usage.ts'
+import { releaseReserved } from '../../server/resources/registry/release-reserved.ts'
 import { checkTally } from '../../server/store/check.ts'
 import { replaceQuotas } from '../../server/store/quota.ts'
 import { sql } from '../../server/store/sql.ts'
@@ -159,6 +162,51 @@ onEachStore('limits on content', (engine) => {
     const uid = row?.[0] as string
     await call(ReposService.method.deleteRepo, { uid })
     assert.equal(await counted(), 0)
+  })
+
+  test('get back what was reserved for an upload whose server was killed, when its lease is over', async () => {
+    for (const release of ['push', 'collection']) {
+      const location = await client.begin(`${name}/web`)
+      const id = location.split('/').at(-1) ?? ''
+      // As a killed process leaves it: everything is reserved, and nothing has arrived.
+      const [row] = await platform.store.query(sql`select repo from uploads where id = ${id}`)
+      const reserve = (until: number) =>
+        platform.store.write(function* () {
+          yield sql`update uploads set lease = 'x', lease_until = ${until}, reserved = ${3 * mebibyte} where id = ${id}`
+        })
+      await reserve(Date.now() + 60_000)
+      await platform.store.write(() => countContent(collectionAccess, row?.[0] as string, 3 * mebibyte))
+      assert.equal((await post('web', newContent(mebibyte))).status, 403)
+      await reserve(Date.now() - 1)
+      if (release === 'collection')
+        await platform.store.write(() => releaseReserved(collectionAccess, Date.now(), sql`1 = 1`))
+      assert.equal((await post('web', newContent(mebibyte))).status, 201)
+      await client.expect(204, 'DELETE', location)
+    }
+    assert.equal(await counted(), 2 * mebibyte)
+  })
+
+  test('reserve at most 64 MiB of an announced length at a time, if there is room for all of it', async () => {
+    await setLimit(100)
+    const announce = async (mebibytes: number) => {
+      const location = await client.begin(`${name}/web`)
+      const { request } = await import('node:http')
+      const outgoing = request(new URL(location, platform.url), {
+        method: 'PATCH',
+        headers: { authorization: `Bearer ${owner.token}`, 'content-length': mebibytes * mebibyte },
+      })
+      outgoing.on('error', () => {}).flushHeaders()
+      return outgoing
+    }
+    const refused = await announce(101)
+    const [response] = (await once(refused, 'response')) as [{ statusCode: number }]
+    assert.equal(response.statusCode, 403)
+    refused.destroy()
+    const accepted = await announce(99)
+    while ((await counted()) === 0) await nextTurn()
+    assert.equal(await counted(), 64 * mebibyte)
+    accepted.destroy()
+    while ((await counted()) > 0) await nextTurn()
   })
 
   test('reserve the declared length while the body arrives', async () => {

@@ -1,5 +1,8 @@
 // The collection of garbage: deletes content of the registry to which nothing refers (docs/internals/registry.md). It
 // runs beside pushes, pulls and other collections, in small transactions.
+
+import { sql } from '../../../store/sql.ts'
+import { releaseReserved } from '../release-reserved.ts'
 import { blobsPerClaim, claimBlobs, claimUnknown } from './claim-blobs.ts'
 import type { CollectionDependencies, CollectionTotals } from './collection.ts'
 import type { Deletion } from './delete-claimed.ts'
@@ -22,7 +25,7 @@ export async function collectGarbage(
     onProgress?.(totals)
     await pause()
   }
-  const steps = [removeAbandonedUploads, removeLinks, removeUnusedBlobs, removeUnknownUploads]
+  const steps = [releaseUploads, removeAbandonedUploads, removeLinks, removeUnusedBlobs, removeUnknownUploads]
   for (const step of isThorough ? [...steps, removeUnknownBlobs] : steps) {
     for await (const found of step(deps)) {
       for (const name of Object.keys(found) as (keyof CollectionTotals)[]) totals[name] += found[name] ?? 0
@@ -34,6 +37,10 @@ export async function collectGarbage(
 }
 
 type Batches = AsyncGenerator<Partial<CollectionTotals>>
+
+async function* releaseUploads({ access, store, now }: CollectionDependencies): Batches {
+  while ((await store.write(() => releaseReserved(access, now(), sql`1 = 1`))) > 0) yield {}
+}
 
 async function* removeAbandonedUploads(deps: CollectionDependencies): Batches {
   const { access, store, storage, now, graceMs } = deps

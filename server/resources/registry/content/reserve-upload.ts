@@ -3,32 +3,36 @@
 import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
-import { countContent, requireContentRoom } from '../content-usage.ts'
+import { countContent } from '../content-usage.ts'
+import { requireRoomOrRelease } from '../release-reserved.ts'
 import type { StoredUpload } from './upload-rows.ts'
 
 /** `isExact` if exactly `wanted` bytes arrive; otherwise at least as many, and nobody knows how many more. */
-export type Expected = { wanted: number; isExact: boolean }
+export type Expected = { wanted: number; isExact: boolean; now: number }
 
 const mebibyte = 2 ** 20
 const maxStep = 64 * mebibyte
 
 /**
  * Reserves the bytes that an upload is going to have, if a limit applies. Returns how many it may have; 0 for any number.
- * If their number is not known, a small part of what is left is reserved, so that many uploads can run at a time. When
- * these bytes have arrived, the registry asks for more.
+ * At most 64 MiB are reserved at a time, so that a client cannot use up the room by announcing bytes that it never sends;
+ * and only a small part of what is left if their number is not known, so that many uploads can run at a time. When these
+ * bytes have arrived, the registry asks for more.
  */
 export function* reserveUpload(
   access: WriteAccess,
   repo: string,
   { id, size, reserved }: Pick<StoredUpload, 'id' | 'size' | 'reserved'>,
-  { wanted, isExact }: Expected,
+  { wanted, isExact, now }: Expected,
 ): Work<{ reserved: number; maxSize: number }> {
   if (isExact && wanted <= reserved) return { reserved, maxSize: 0 }
-  const room = yield* requireContentRoom(access, repo, wanted - reserved)
+  const room = yield* requireRoomOrRelease(access, repo, wanted - reserved, now)
   if (room === undefined) return { reserved, maxSize: 0 }
   const free = room + reserved
   const step = Math.min(maxStep, Math.max(mebibyte, Math.floor((free - size) / 16)))
-  const target = isExact ? wanted : Math.min(free, Math.max(wanted, size + step))
+  const target = isExact
+    ? Math.max(reserved, Math.min(wanted, size + maxStep))
+    : Math.min(free, Math.max(reserved, wanted + step))
   if (target !== reserved) {
     yield sql`update uploads set reserved = ${target} where id = ${id}`
     yield* countContent(access, repo, target - reserved)

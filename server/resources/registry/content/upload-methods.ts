@@ -16,7 +16,8 @@ import { sql } from '../../../store/sql.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { emptyReply } from '../../reply.ts'
-import { countContent, requireContentRoom } from '../content-usage.ts'
+import { countContent } from '../content-usage.ts'
+import { requireRoomOrRelease } from '../release-reserved.ts'
 import { addBlob, linkBlob, protectBlob } from './blob-rows.ts'
 import { lockRepo } from './require-repo.ts'
 import type { Expected } from './reserve-upload.ts'
@@ -42,14 +43,15 @@ export function uploadMethods({ store, now, random, settings }: Dependencies) {
         const { identity } = access.caller
         const repo = yield* lockRepo(call.request.repo)
         yield* requireFewUploads(repo, identity, settings.maxUploads)
-        if (!open) yield* requireContentRoom(access, repo, 1)
         const [id, time] = [random(16).toString('hex'), now()]
+        if (!open) yield* requireRoomOrRelease(access, repo, 1, time)
         const [lease, until] = open ? [newLease(), time + leaseMs] : [null, null]
         yield sql`insert into uploads (id, repo, identity, size, state, create_time, update_time, lease, lease_until)
         values (${id}, ${repo}, ${identity}, 0, '', ${time}, ${time}, ${lease}, ${until})`
         if (digest !== '') yield* protectBlob(access, id, digest, time)
         const upload = { id, size: 0, state: '', lease: lease ?? '', reserved: 0, identity }
-        const reservation = open ? yield* reserveUpload(access, repo, upload, expectedOf(upload, length)) : {}
+        const expected = expectedOf(upload, length, time)
+        const reservation = open ? yield* reserveUpload(access, repo, upload, expected) : {}
         return uploadReply({ ...upload, ...reservation })
       }, call.deadline),
 
@@ -66,7 +68,7 @@ export function uploadMethods({ store, now, random, settings }: Dependencies) {
         const time = now()
         const upload = yield* leaseUpload(access, { repo, id, now: time }, newLease())
         if (digest !== '') yield* protectBlob(access, id, digest, time)
-        const reservation = yield* reserveUpload(access, repo, upload, expectedOf(upload, length))
+        const reservation = yield* reserveUpload(access, repo, upload, expectedOf(upload, length, time))
         return uploadReply({ ...upload, ...reservation, identity: access.caller.identity })
       }, call.deadline),
 
@@ -83,7 +85,9 @@ export function uploadMethods({ store, now, random, settings }: Dependencies) {
         yield* extendLease(access, use, upload)
         const wanted = Number(call.request.wanted)
         if (wanted === 0) return uploadReply(upload)
-        const reservation = yield* reserveUpload(access, repo, upload, { wanted, isExact: false })
+        const reservation = yield* reserveUpload(access, repo, upload, {
+          ...{ wanted, isExact: false, now: use.now },
+        })
         return uploadReply({ ...upload, ...reservation })
       }, call.deadline),
 
@@ -110,10 +114,14 @@ export function uploadMethods({ store, now, random, settings }: Dependencies) {
 }
 
 /** At least one byte arrives, unless it is known that there is none. */
-const expectedOf = ({ size }: Pick<StoredUpload, 'size'>, length: bigint | undefined): Expected =>
+const expectedOf = (
+  { size }: Pick<StoredUpload, 'size'>,
+  length: bigint | undefined,
+  now: number,
+): Expected =>
   length === undefined
-    ? { wanted: size + 1, isExact: false }
-    : { wanted: size + Number(length), isExact: true }
+    ? { wanted: size + 1, isExact: false, now }
+    : { wanted: size + Number(length), isExact: true, now }
 
 const uploadOf = ({ upload }: SaveUploadRequest): StoredUpload => ({
   ...{ id: upload?.id ?? '', size: Number(upload?.size ?? 0), state: upload?.state ?? '' },

@@ -1,0 +1,44 @@
+// A process that is killed cannot give back what it reserved for uploads, so this is done when their leases are over.
+import { isQuotaExceeded } from '../../aip/errors.ts'
+import type { Sql } from '../../store/sql.ts'
+import { among, sql } from '../../store/sql.ts'
+import type { Work } from '../../store/work.ts'
+import type { WriteAccess } from '../../store/write-access.ts'
+import { countContent, requireContentRoom } from './content-usage.ts'
+
+const uploadsPerTransaction = 100
+
+/**
+ * Gives back the bytes that were reserved for uploads and did not arrive before the lease was over. The lease ends, so
+ * that a request which was only stopped for long cannot continue with room that it does not have. Returns the number of
+ * uploads.
+ */
+export function* releaseReserved(access: WriteAccess, now: number, condition: Sql): Work<number> {
+  const rows = yield sql`select id, repo, reserved - size from uploads
+    where lease_until <= ${now} and reserved > size and ${condition}
+    order by id limit ${uploadsPerTransaction} /*pg for update skip locked */`
+  if (rows.length === 0) return 0
+  yield sql`update uploads set reserved = size, lease = null, lease_until = null
+    where id in ${among(rows.map(([id]) => id as string))}`
+  for (const [repo, uploads] of Map.groupBy(rows, (row) => row[1] as string))
+    yield* countContent(access, repo, -uploads.reduce((sum, [, , bytes]) => sum + (bytes as number), 0))
+  return rows.length
+}
+
+/** As `requireContentRoom`, and before it refuses, gives back what uploads of the organization no longer need. */
+export function* requireRoomOrRelease(
+  access: WriteAccess,
+  repo: string,
+  bytes: number,
+  now: number,
+): Work<number | undefined> {
+  try {
+    return yield* requireContentRoom(access, repo, bytes)
+  } catch (error) {
+    if (!isQuotaExceeded(error)) throw error
+    const organization = repo.split('/', 1)[0] ?? ''
+    const condition = sql`repo > ${`${organization}/`} and repo < ${`${organization}0`}`
+    if ((yield* releaseReserved(access, now, condition)) === 0) throw error
+    return yield* requireContentRoom(access, repo, bytes)
+  }
+}
