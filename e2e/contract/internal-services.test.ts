@@ -38,7 +38,7 @@ test('each internal method states its access, and whether it writes', () => {
   assert.deepEqual(reads, [
     ...[
       'GetBase',
-      'ListVisibleGroups',
+      'GetNamedRepo',
       'GetManifest',
       'GetBlob',
       'ListTagNames',

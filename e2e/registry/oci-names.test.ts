@@ -6,7 +6,8 @@ import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { OciClient } from './oci-client.ts'
-import { digestOf, ociClient } from './oci-client.ts'
+import { digestOf, imageOf, ociClient } from './oci-client.ts'
+import { basic, getToken } from './token-client.ts'
 
 onEachStore('names of the registry', (engine) => {
   let platform: Platform
@@ -103,21 +104,55 @@ onEachStore('names of the registry', (engine) => {
     }
   })
 
-  test('of several organizations are ambiguous unless one of them is verified', async () => {
+  /** Copies a group with its name, as groups whose uids come first. */
+  const copyGroup = (uid: string, count: number) =>
+    platform.store.write(function* () {
+      for (let at = 0; at < count; at++) {
+        const copy = `${uid.slice(0, -16)}${String(at).padStart(16, '0')}`
+        yield sql`insert into groups (uid, parent, root, name, create_time, update_time, proto, json, shape)
+          select ${copy}, parent, ${copy.slice(0, 40)}, name, create_time, update_time, proto, json, shape
+          from groups where uid = ${uid}`
+      }
+    })
+
+  test('do not become ambiguous by organizations of strangers, however many, unless one is verified', async () => {
     const [first, second] = [await platform.addOrganization('twin'), await platform.addOrganization('twin')]
+    await copyGroup(second.organization, 30)
     const pusher = ociClient(platform.url, first.token)
-    const response = await pusher.send('GET', '/v2/twin/web/tags/list')
-    const { errors } = (await response.json()) as { errors: { message: string }[] }
-    assert.equal(response.status, 409)
-    assert.match(errors[0]?.message ?? '', new RegExp(first.organization))
-    assert.doesNotMatch(errors[0]?.message ?? '', new RegExp(second.organization))
+    await pusher.pushImage('twin/web', 'v1', 'first')
+    await ociClient(platform.url, second.token).pushImage('twin/web', 'v1', 'second')
+    const pulled = await pusher.expect(200, 'GET', '/v2/twin/web/manifests/v1')
+    assert.equal(pulled.headers.get('docker-content-digest'), digestOf(imageOf('first')))
+    const puller = await platform.addIdentity(first.organization, 'registry.pull')
+    await ociClient(platform.url, puller.token).expect(200, 'GET', '/v2/twin/web/tags/list')
+    const mount = `/v2/twin/copy/blobs/uploads/?mount=${digestOf('first')}&from=twin/web`
+    await pusher.expect(201, 'POST', mount)
+    const { body } = await getToken(
+      platform.url,
+      ['repository:twin/web:pull,push'],
+      basic('_token', first.token),
+    )
+    assert.equal(body.scope, 'repository:twin/web:pull,push')
     assert.equal(await client.errorOf('GET', '/v2/twin/web/tags/list'), '403 DENIED')
     await platform.store.write(function* () {
       yield sql`update groups set domain = 'twin' where uid = ${second.organization}`
     })
     assert.equal(await pusher.errorOf('GET', '/v2/twin/web/tags/list'), '403 DENIED')
-    await ociClient(platform.url, second.token).pushBlob('twin/web', 'verified')
-    assert.equal((await repoHolding('verified')).length, 1)
+    await ociClient(platform.url, second.token).expect(200, 'GET', '/v2/twin/web/tags/list')
+  })
+
+  test('of several groups are ambiguous for callers who have access to several of them', async () => {
+    const group = await makeGroup(platform.owner.organization, 'double')
+    await client.pushImage('acme/double/app', 'v1', 'app')
+    await copyGroup(group, 30)
+    const response = await client.send('GET', '/v2/acme/double/app/tags/list')
+    assert.equal(response.status, 409)
+    assert.match(await response.text(), new RegExp(`${platform.owner.organization}/0000`))
+    const { token } = await platform.addIdentity(group, 'registry.pull')
+    await ociClient(platform.url, token).expect(200, 'GET', '/v2/acme/double/app/tags/list')
+    const above = await makeRepo(platform.owner.organization, 'double/app')
+    await client.pushBlob('acme/double/app', 'above')
+    assert.deepEqual(await repoHolding('above'), [above])
   })
 
   test('that a caller may not use look the same whether they exist or not', async () => {

@@ -1,6 +1,7 @@
 // Pulls from public repos, which need no credentials.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
@@ -62,6 +63,22 @@ onEachStore('public repos', (engine) => {
       assert.equal(await anonymous.errorOf('GET', '/v2/acme/open/manifests/none'), '404 MANIFEST_UNKNOWN')
       const asked = await getToken(url, ['repository:acme/open:*'], basic('_token', token))
       assert.equal(asked.body.scope, 'repository:acme/open:pull')
+    })
+
+    test('can be pulled from although strangers have organizations with the same name', async () => {
+      const { organization, token } = await platform.addOrganization('acme')
+      for (const path of pulls) {
+        assert.equal((await fetch(`${url}/v2/acme/open/${path}`)).status, 200, path)
+        assert.equal((await fetch(`${url}/v2/acme/closed/${path}`)).status, 401, path)
+      }
+      const { body } = await getToken(url, ['repository:acme/open:pull repository:acme/closed:pull'])
+      assert.equal(body.scope, 'repository:acme/open:pull')
+      const other = await platform.addOrganization('neutral')
+      await ociClient(url, other.token).expect(200, 'GET', '/v2/acme/open/manifests/latest')
+      assert.equal(await ociClient(url, token).errorOf('GET', '/v2/acme/open/tags/list'), '404 NAME_UNKNOWN')
+      await platform.store.write(function* () {
+        yield sql`update groups set name = 'renamed' where uid = ${organization}`
+      })
     })
 
     test('allow pulls and nothing else', async () => {

@@ -1,4 +1,5 @@
 // Finds the repo of a request by its name, and creates it for a push.
+import type { NamedRepo } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { Content } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { Code } from '../aip/code.ts'
@@ -14,30 +15,45 @@ import type { Exchange, FoundRepo, RegistryDependencies } from './door-context.t
  * would be. Called when the client is authenticated.
  */
 export const repoOf = (deps: RegistryDependencies, exchange: Exchange): MaybePromise<string> =>
-  andThen(deps.findRepo(exchange.name), (found) => uidOf(deps, exchange, found))
+  andThen(findNamed(deps, exchange, exchange.name), (found) => uidOf(exchange, found))
 
 /** The same, for a push: a repo that does not exist is created if the client may do that. */
 export const repoForPush = (deps: RegistryDependencies, exchange: Exchange): MaybePromise<string> =>
-  andThen(deps.findRepo(exchange.name), (found) =>
+  andThen(findNamed(deps, exchange, exchange.name), (found) =>
     found.kind === 'missing' && found.rest !== '' && deps.createsRepos
       ? createRepo(deps, exchange, found)
-      : uidOf(deps, exchange, found),
+      : uidOf(exchange, found),
   )
 
-function uidOf(deps: RegistryDependencies, exchange: Exchange, found: FoundRepo): MaybePromise<string> {
+/** Asks what the caller means only if several groups have the name. */
+export const findNamed = (
+  deps: RegistryDependencies,
+  exchange: Exchange,
+  name: string,
+): MaybePromise<FoundRepo> =>
+  andThen(deps.findRepo(name), (found) =>
+    found.kind === 'ambiguous'
+      ? andThen(
+          call(deps, exchange, Content.method.getNamedRepo, () => ({ name })),
+          foundRepo,
+        )
+      : found,
+  )
+
+function foundRepo({ repo, group, rest, namesakes }: NamedRepo): FoundRepo {
+  if (repo !== '') return { kind: 'repo', uid: repo }
+  if (group !== '') return { kind: 'missing', group, rest }
+  return namesakes.length > 0 ? { kind: 'ambiguous', groups: namesakes } : { kind: 'nothing' }
+}
+
+function uidOf(exchange: Exchange, found: FoundRepo): string {
   switch (found.kind) {
     case 'repo':
       return found.uid
     case 'missing':
       return found.group
     case 'ambiguous':
-      return andThen(
-        call(deps, exchange, Content.method.listVisibleGroups, () => ({ uids: found.groups })),
-        ({ uids }) => {
-          if (uids.length > 0) throw ambiguous(exchange.name, uids)
-          return nowhere
-        },
-      )
+      throw ambiguous(exchange.name, found.groups)
     case 'nothing':
       return nowhere
   }

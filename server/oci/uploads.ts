@@ -9,7 +9,7 @@ import { call } from './call.ts'
 import type { Answer, Exchange, RegistryDependencies } from './door-context.ts'
 import type { HeldUpload } from './held-upload.ts'
 import { finishBlob, lengthOf, openUpload, saveUpload, whileHeld } from './held-upload.ts'
-import { repoForPush, repoOf } from './names.ts'
+import { findNamed, repoForPush, repoOf } from './names.ts'
 import { receiveBody, uploadHeaders } from './received-bytes.ts'
 import { isRepoName } from './route.ts'
 
@@ -36,16 +36,16 @@ export async function beginUpload(deps: RegistryDependencies, exchange: Exchange
 async function mountBlob(deps: RegistryDependencies, exchange: Exchange, digest: Digest): Promise<boolean> {
   const from = exchange.query.get('from')
   const { mounted } = await call(deps, exchange, Content.method.mountBlob, async () => {
-    const source = from === null ? '' : await sourceOf(deps, from)
+    const source = from === null ? '' : await sourceOf(deps, exchange, from)
     return { repo: await repoForPush(deps, exchange), digest, source }
   })
   return mounted
 }
 
 /** A source that does not exist is like one that the client may not read: the client uploads the blob. */
-async function sourceOf({ findRepo }: RegistryDependencies, name: string): Promise<string> {
+async function sourceOf(deps: RegistryDependencies, exchange: Exchange, name: string): Promise<string> {
   if (!isRepoName(name)) return 'none'
-  const found = await findRepo(name)
+  const found = await findNamed(deps, exchange, name)
   return found.kind === 'repo' ? found.uid : 'none'
 }
 

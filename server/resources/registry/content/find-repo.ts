@@ -16,7 +16,7 @@ import { repoInLevels, selectLevels } from './joined-levels.ts'
 /** Groups are nested less deeply than this. */
 const maxDepth = 64
 /** How many groups with the same name are read. */
-const maxNamesakes = 20
+export const maxNamesakes = 20
 
 /** Does not check access: whoever uses the result does. */
 export function* findRepo(name: string): Work<FoundRepo> {
@@ -38,22 +38,34 @@ export function lookUpRepo(store: Store, name: string): MaybePromise<FoundRepo> 
   )
 }
 
-function* readLevels(parts: readonly string[]): Work<FoundRepo> {
-  const organizations = yield* readOrganizations(parts[0] ?? '')
-  const [organization] = organizations
-  if (organization === undefined) return { kind: 'nothing' }
-  if (organizations.length > 1) return { kind: 'ambiguous', groups: organizations }
-  const path = [organization]
-  // The last part always belongs to the name of the repo.
-  for (const part of parts.slice(1, Math.min(parts.length - 1, maxDepth))) {
-    const groups = yield* readGroups(path.at(-1) ?? '', part)
-    if (groups.length > 1) return { kind: 'ambiguous', groups }
-    if (groups[0] === undefined) break
-    path.push(groups[0])
+/** Reads the groups with a name in a parent, or the organizations. `below` are the parts of the name after it. */
+export type ReadNamesakes = (
+  parent: string | undefined,
+  name: string,
+  below: readonly string[],
+) => Work<string[]>
+
+/** `readNamesakes` says which of several groups with the same name count. */
+export function* readLevels(
+  parts: readonly string[],
+  readNamesakes: ReadNamesakes = readAllNamesakes,
+): Work<FoundRepo> {
+  const path: string[] = []
+  let namesakes: string[] = []
+  // The last part always belongs to the name of the repo, unless it is the only one.
+  for (const [at, part] of parts.slice(0, Math.min(Math.max(parts.length - 1, 1), maxDepth)).entries()) {
+    namesakes = yield* readNamesakes(path.at(-1), part, parts.slice(at + 1))
+    const [group] = namesakes
+    if (group === undefined || namesakes.length > 1) break
+    path.push(group)
   }
   const candidates = path.map((group, at) => ({ group, rest: parts.slice(at + 1).join('/') }))
-  return yield* firstExisting(candidates)
+  const found: FoundRepo = path.length > 0 ? yield* firstExisting(candidates) : { kind: 'nothing' }
+  return found.kind === 'repo' || namesakes.length < 2 ? found : { kind: 'ambiguous', groups: namesakes }
 }
+
+export const readAllNamesakes: ReadNamesakes = (parent, name) =>
+  parent === undefined ? readOrganizations(name) : readGroups(parent, name)
 
 /** A verified organization is the only one with its name that counts. */
 function* readOrganizations(name: string): Work<string[]> {

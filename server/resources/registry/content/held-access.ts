@@ -8,7 +8,7 @@ import type { Caller } from '../../../wire/caller.ts'
 import type { RepoAccess, RepoAction } from '../../../wire/repo-access.ts'
 import type { Settings } from '../../dependencies.ts'
 import { isPublicRepo } from './admit-to-pull.ts'
-import { findRepo } from './find-repo.ts'
+import { findRepoFor } from './find-repo-for.ts'
 
 /** Each request checks the capabilities that it needs, so a caller with one of them has the action. */
 const capabilitiesOf: Record<RepoAction, readonly Capability[]> = {
@@ -27,7 +27,7 @@ const capabilitiesOf: Record<RepoAction, readonly Capability[]> = {
  * the result does not tell a caller whether a repo exists that they have no access to.
  */
 export function* heldAccess(
-  { publicRepos }: Settings,
+  settings: Settings,
   caller: Caller,
   time: number,
   asked: readonly RepoAccess[],
@@ -36,8 +36,8 @@ export function* heldAccess(
     caller.identity === '' ? { caller, time, list: [] } : yield* readGrants(caller, time, undefined)
   const held: RepoAccess[] = []
   for (const { name, actions } of asked) {
-    const uid = yield* uidOf(name)
-    const isPublic = publicRepos && actions.includes('pull') && (yield* isPublicRepo(uid))
+    const uid = yield* uidOf(settings, grants, name)
+    const isPublic = settings.publicRepos && actions.includes('pull') && (yield* isPublicRepo(uid))
     const granted = actions.filter((action) => mayDo(grants, action, uid) || (isPublic && action === 'pull'))
     if (granted.length > 0) held.push({ name, actions: granted })
   }
@@ -45,8 +45,8 @@ export function* heldAccess(
 }
 
 /** The uid at which access to the repo is checked; empty if there is none. */
-function* uidOf(name: string): Work<string> {
-  const found = yield* findRepo(name)
+function* uidOf(settings: Settings, grants: Grants, name: string): Work<string> {
+  const found = yield* findRepoFor(settings, grants, name)
   if (found.kind === 'repo') return found.uid
   return found.kind === 'missing' ? found.group : ''
 }

@@ -1,19 +1,17 @@
 // The content of repos, for the registry protocol (server/oci).
+import type { MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
-import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
-import type { ListVisibleGroupsRequest } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
-import {
-  Content,
-  ListVisibleGroupsResponseSchema,
-} from '@stemma/api/gen/platform/registry/content/content_pb.ts'
+import type { GetNamedRepoRequest } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
+import { Content, NamedRepoSchema } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { admitToRead } from '../../../policy/admit.ts'
-import { holds } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { emptyReply } from '../../reply.ts'
 import { defineService } from '../../resource.ts'
 import { blobMethods } from './blob-methods.ts'
+import { findRepoFor } from './find-repo-for.ts'
+import type { FoundRepo } from './found-repo.ts'
 import { manifestMethods } from './manifest-methods.ts'
 import { uploadMethods } from './upload-methods.ts'
 
@@ -27,17 +25,13 @@ export const contentService = defineService({
         return emptyReply
       }),
 
-    listVisibleGroups: (call: Call<ListVisibleGroupsRequest>) =>
+    getNamedRepo: (call: Call<GetNamedRepoRequest>) =>
       deps.store.read(function* () {
         const isAnonymous = call.demand.caller.identity === ''
         const { caller, now } = call.demand
         const grants = isAnonymous ? { caller, time: now(), list: [] } : yield* admitToRead(call.demand)
-        const mayList = (uid: string) => holds(grants, [Capability.CAP_IAM_GROUPS_LIST], uid)
-        const uids = call.request.uids.filter(mayList)
-        return messageReply(
-          ListVisibleGroupsResponseSchema,
-          create(ListVisibleGroupsResponseSchema, { uids }),
-        )
+        const found = yield* findRepoFor(deps.settings, grants, call.request.name)
+        return messageReply(NamedRepoSchema, create(NamedRepoSchema, namedRepo(found)))
       }),
 
     ...uploadMethods(deps),
@@ -45,3 +39,9 @@ export const contentService = defineService({
     ...manifestMethods(deps),
   }),
 })
+
+function namedRepo(found: FoundRepo): MessageInitShape<typeof NamedRepoSchema> {
+  if (found.kind === 'repo') return { repo: found.uid }
+  if (found.kind === 'missing') return { group: found.group, rest: found.rest }
+  return found.kind === 'ambiguous' ? { namesakes: found.groups } : {}
+}

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/registry/content/content.proto.
  */
 export const file_platform_registry_content_content: GenFile = /*@__PURE__*/
-  fileDesc("CidwbGF0Zm9ybS9yZWdpc3RyeS9jb250ZW50L2NvbnRlbnQucHJvdG8SGXBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQiXgoITWFuaWZlc3QSDgoGZGlnZXN0GAEgASgJEhIKCm1lZGlhX3R5cGUYAiABKAkSDAoEc2l6ZRgDIAEoAxIPCgdjb250ZW50GAQgASgMEg8KB3N1YmplY3QYBSABKAki0gEKCFJlZmVycmVyEg4KBmRpZ2VzdBgBIAEoCRISCgptZWRpYV90eXBlGAIgASgJEgwKBHNpemUYAyABKAMSFQoNYXJ0aWZhY3RfdHlwZRgEIAEoCRJJCgthbm5vdGF0aW9ucxgFIAMoCzI0LnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuUmVmZXJyZXIuQW5ub3RhdGlvbnNFbnRyeRoyChBBbm5vdGF0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiJAoEQmxvYhIOCgZkaWdlc3QYASABKAkSDAoEc2l6ZRgCIAEoAyJ2CgZVcGxvYWQSCgoCaWQYASABKAkSDAoEc2l6ZRgCIAEoAxINCgVzdGF0ZRgDIAEoCRINCgVsZWFzZRgEIAEoCRIQCghpZGVudGl0eRgFIAEoCRIQCghyZXNlcnZlZBgGIAEoAxIQCghtYXhfc2l6ZRgHIAEoAyIQCg5HZXRCYXNlUmVxdWVzdCItChhMaXN0VmlzaWJsZUdyb3Vwc1JlcXVlc3QSEQoEdWlkcxgBIAMoCUID4EECIikKGUxpc3RWaXNpYmxlR3JvdXBzUmVzcG9uc2USDAoEdWlkcxgBIAMoCSJcChJHZXRNYW5pZmVzdFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIWCglyZWZlcmVuY2UYAiABKAlCA+BBAhIXCg93aXRob3V0X2NvbnRlbnQYAyABKAgiPAoOR2V0QmxvYlJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARITCgZkaWdlc3QYAiABKAlCA+BBAiJSChNMaXN0VGFnTmFtZXNSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESFQoFbGltaXQYAiABKAVCBtrBGAIoARINCgVhZnRlchgDIAEoCSI3ChRMaXN0VGFnTmFtZXNSZXNwb25zZRINCgVuYW1lcxgBIAMoCRIQCghoYXNfbW9yZRgCIAEoCCKTAQoTTGlzdFRhZ01vdmVzUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEhEKBG5hbWUYAiABKAlCA+BBAhIpCgVzdGFydBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJwoDZW5kGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJJChRMaXN0VGFnTW92ZXNSZXNwb25zZRIxCgVtb3ZlcxgBIAMoCzIiLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuVGFnTW92ZSJDCgdUYWdNb3ZlEigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmRpZ2VzdBgCIAEoCSJpChRMaXN0UmVmZXJyZXJzUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEhQKB3N1YmplY3QYAiABKAlCA+BBAhIVCg1hcnRpZmFjdF90eXBlGAMgASgJEg0KBWFmdGVyGAQgASgJImEKFUxpc3RSZWZlcnJlcnNSZXNwb25zZRI2CglyZWZlcnJlcnMYASADKAsyIy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlJlZmVycmVyEhAKCGhhc19tb3JlGAIgASgIImkKEkJlZ2luVXBsb2FkUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEg4KBmRpZ2VzdBgCIAEoCRIMCgRvcGVuGAMgASgIEhMKBmxlbmd0aBgEIAEoA0gAiAEBQgkKB19sZW5ndGgiawoRT3BlblVwbG9hZFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIPCgJpZBgCIAEoCUID4EECEg4KBmRpZ2VzdBgDIAEoCRITCgZsZW5ndGgYBCABKANIAIgBAUIJCgdfbGVuZ3RoIjoKEEdldFVwbG9hZFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIPCgJpZBgCIAEoCUID4EECIoABChFTYXZlVXBsb2FkUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEjYKBnVwbG9hZBgCIAEoCzIhLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuVXBsb2FkQgPgQQISDAoEa2VlcBgDIAEoCBIOCgZ3YW50ZWQYBCABKAMibwoTRmluaXNoVXBsb2FkUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEg8KAmlkGAIgASgJQgPgQQISEwoGZGlnZXN0GAMgASgJQgPgQQISDAoEc2l6ZRgEIAEoAxINCgVsZWFzZRgFIAEoCSJMChNDYW5jZWxVcGxvYWRSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESDwoCaWQYAiABKAlCA+BBAhINCgVsZWFzZRgDIAEoCSJOChBNb3VudEJsb2JSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESEwoGZGlnZXN0GAIgASgJQgPgQQISDgoGc291cmNlGAMgASgJIiQKEU1vdW50QmxvYlJlc3BvbnNlEg8KB21vdW50ZWQYASABKAgicwoSUHV0TWFuaWZlc3RSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESEwoGZGlnZXN0GAIgASgJQgPgQQISEgoKbWVkaWFfdHlwZRgDIAEoCRIPCgdjb250ZW50GAQgASgMEgwKBHRhZ3MYBSADKAkiQwoVRGVsZXRlTWFuaWZlc3RSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESEwoGZGlnZXN0GAIgASgJQgPgQQIiQAoURGVsZXRlVGFnTmFtZVJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIRCgRuYW1lGAIgASgJQgPgQQIiPwoRRGVsZXRlQmxvYlJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARITCgZkaWdlc3QYAiABKAlCA+BBAjKxDwoHQ29udGVudBJYCgdHZXRCYXNlEikucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5HZXRCYXNlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIKysEYBgoCyQwQARKJAQoRTGlzdFZpc2libGVHcm91cHMSMy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lkxpc3RWaXNpYmxlR3JvdXBzUmVxdWVzdBo0LnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTGlzdFZpc2libGVHcm91cHNSZXNwb25zZSIJysEYBQoBZxABEm0KC0dldE1hbmlmZXN0Ei0ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5HZXRNYW5pZmVzdFJlcXVlc3QaIy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lk1hbmlmZXN0IgrKwRgGCgTJDM0MEl8KB0dldEJsb2ISKS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkdldEJsb2JSZXF1ZXN0Gh8ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5CbG9iIgjKwRgECgLADBJ5CgxMaXN0VGFnTmFtZXMSLi5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lkxpc3RUYWdOYW1lc1JlcXVlc3QaLy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lkxpc3RUYWdOYW1lc1Jlc3BvbnNlIgjKwRgECgLNDBJ5CgxMaXN0VGFnTW92ZXMSLi5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lkxpc3RUYWdNb3Zlc1JlcXVlc3QaLy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lkxpc3RUYWdNb3Zlc1Jlc3BvbnNlIgjKwRgECgLNDBJ8Cg1MaXN0UmVmZXJyZXJzEi8ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5MaXN0UmVmZXJyZXJzUmVxdWVzdBowLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTGlzdFJlZmVycmVyc1Jlc3BvbnNlIgjKwRgECgLQDBJpCgtCZWdpblVwbG9hZBItLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuQmVnaW5VcGxvYWRSZXF1ZXN0GiEucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5VcGxvYWQiCMrBGAQKAscMEmUKCUdldFVwbG9hZBIrLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuR2V0VXBsb2FkUmVxdWVzdBohLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuVXBsb2FkIgjKwRgECgLHDBJnCgpPcGVuVXBsb2FkEiwucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5PcGVuVXBsb2FkUmVxdWVzdBohLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuVXBsb2FkIgjKwRgECgLHDBJnCgpTYXZlVXBsb2FkEiwucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5TYXZlVXBsb2FkUmVxdWVzdBohLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuVXBsb2FkIgjKwRgECgLHDBJpCgxGaW5pc2hVcGxvYWQSLi5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkZpbmlzaFVwbG9hZFJlcXVlc3QaHy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkJsb2IiCMrBGAQKAscMEmAKDENhbmNlbFVwbG9hZBIuLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuQ2FuY2VsVXBsb2FkUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIIysEYBAoCxwwScAoJTW91bnRCbG9iEisucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5Nb3VudEJsb2JSZXF1ZXN0GiwucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5Nb3VudEJsb2JSZXNwb25zZSIIysEYBAoCxwwSawoLUHV0TWFuaWZlc3QSLS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlB1dE1hbmlmZXN0UmVxdWVzdBojLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTWFuaWZlc3QiCMrBGAQKAscMEmQKDkRlbGV0ZU1hbmlmZXN0EjAucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5EZWxldGVNYW5pZmVzdFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiCMrBGAQKAsoMEmIKDURlbGV0ZVRhZ05hbWUSLy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkRlbGV0ZVRhZ05hbWVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IgjKwRgECgLODBJcCgpEZWxldGVCbG9iEiwucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5EZWxldGVCbG9iUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIIysEYBAoCygwaBNjBGAFiBnByb3RvMw", [file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules]);
+  fileDesc("CidwbGF0Zm9ybS9yZWdpc3RyeS9jb250ZW50L2NvbnRlbnQucHJvdG8SGXBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQiXgoITWFuaWZlc3QSDgoGZGlnZXN0GAEgASgJEhIKCm1lZGlhX3R5cGUYAiABKAkSDAoEc2l6ZRgDIAEoAxIPCgdjb250ZW50GAQgASgMEg8KB3N1YmplY3QYBSABKAki0gEKCFJlZmVycmVyEg4KBmRpZ2VzdBgBIAEoCRISCgptZWRpYV90eXBlGAIgASgJEgwKBHNpemUYAyABKAMSFQoNYXJ0aWZhY3RfdHlwZRgEIAEoCRJJCgthbm5vdGF0aW9ucxgFIAMoCzI0LnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuUmVmZXJyZXIuQW5ub3RhdGlvbnNFbnRyeRoyChBBbm5vdGF0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiJAoEQmxvYhIOCgZkaWdlc3QYASABKAkSDAoEc2l6ZRgCIAEoAyJ2CgZVcGxvYWQSCgoCaWQYASABKAkSDAoEc2l6ZRgCIAEoAxINCgVzdGF0ZRgDIAEoCRINCgVsZWFzZRgEIAEoCRIQCghpZGVudGl0eRgFIAEoCRIQCghyZXNlcnZlZBgGIAEoAxIQCghtYXhfc2l6ZRgHIAEoAyIQCg5HZXRCYXNlUmVxdWVzdCIoChNHZXROYW1lZFJlcG9SZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAiJJCglOYW1lZFJlcG8SDAoEcmVwbxgBIAEoCRINCgVncm91cBgCIAEoCRIMCgRyZXN0GAMgASgJEhEKCW5hbWVzYWtlcxgEIAMoCSJcChJHZXRNYW5pZmVzdFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIWCglyZWZlcmVuY2UYAiABKAlCA+BBAhIXCg93aXRob3V0X2NvbnRlbnQYAyABKAgiPAoOR2V0QmxvYlJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARITCgZkaWdlc3QYAiABKAlCA+BBAiJSChNMaXN0VGFnTmFtZXNSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESFQoFbGltaXQYAiABKAVCBtrBGAIoARINCgVhZnRlchgDIAEoCSI3ChRMaXN0VGFnTmFtZXNSZXNwb25zZRINCgVuYW1lcxgBIAMoCRIQCghoYXNfbW9yZRgCIAEoCCKTAQoTTGlzdFRhZ01vdmVzUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEhEKBG5hbWUYAiABKAlCA+BBAhIpCgVzdGFydBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJwoDZW5kGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJJChRMaXN0VGFnTW92ZXNSZXNwb25zZRIxCgVtb3ZlcxgBIAMoCzIiLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuVGFnTW92ZSJDCgdUYWdNb3ZlEigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmRpZ2VzdBgCIAEoCSJpChRMaXN0UmVmZXJyZXJzUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEhQKB3N1YmplY3QYAiABKAlCA+BBAhIVCg1hcnRpZmFjdF90eXBlGAMgASgJEg0KBWFmdGVyGAQgASgJImEKFUxpc3RSZWZlcnJlcnNSZXNwb25zZRI2CglyZWZlcnJlcnMYASADKAsyIy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlJlZmVycmVyEhAKCGhhc19tb3JlGAIgASgIImkKEkJlZ2luVXBsb2FkUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEg4KBmRpZ2VzdBgCIAEoCRIMCgRvcGVuGAMgASgIEhMKBmxlbmd0aBgEIAEoA0gAiAEBQgkKB19sZW5ndGgiawoRT3BlblVwbG9hZFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIPCgJpZBgCIAEoCUID4EECEg4KBmRpZ2VzdBgDIAEoCRITCgZsZW5ndGgYBCABKANIAIgBAUIJCgdfbGVuZ3RoIjoKEEdldFVwbG9hZFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIPCgJpZBgCIAEoCUID4EECIoABChFTYXZlVXBsb2FkUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEjYKBnVwbG9hZBgCIAEoCzIhLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuVXBsb2FkQgPgQQISDAoEa2VlcBgDIAEoCBIOCgZ3YW50ZWQYBCABKAMibwoTRmluaXNoVXBsb2FkUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEg8KAmlkGAIgASgJQgPgQQISEwoGZGlnZXN0GAMgASgJQgPgQQISDAoEc2l6ZRgEIAEoAxINCgVsZWFzZRgFIAEoCSJMChNDYW5jZWxVcGxvYWRSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESDwoCaWQYAiABKAlCA+BBAhINCgVsZWFzZRgDIAEoCSJOChBNb3VudEJsb2JSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESEwoGZGlnZXN0GAIgASgJQgPgQQISDgoGc291cmNlGAMgASgJIiQKEU1vdW50QmxvYlJlc3BvbnNlEg8KB21vdW50ZWQYASABKAgicwoSUHV0TWFuaWZlc3RSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESEwoGZGlnZXN0GAIgASgJQgPgQQISEgoKbWVkaWFfdHlwZRgDIAEoCRIPCgdjb250ZW50GAQgASgMEgwKBHRhZ3MYBSADKAkiQwoVRGVsZXRlTWFuaWZlc3RSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESEwoGZGlnZXN0GAIgASgJQgPgQQIiQAoURGVsZXRlVGFnTmFtZVJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIRCgRuYW1lGAIgASgJQgPgQQIiPwoRRGVsZXRlQmxvYlJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARITCgZkaWdlc3QYAiABKAlCA+BBAjKXDwoHQ29udGVudBJYCgdHZXRCYXNlEikucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5HZXRCYXNlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIKysEYBgoCyQwQARJwCgxHZXROYW1lZFJlcG8SLi5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkdldE5hbWVkUmVwb1JlcXVlc3QaJC5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lk5hbWVkUmVwbyIKysEYBgoCyQwQARJtCgtHZXRNYW5pZmVzdBItLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuR2V0TWFuaWZlc3RSZXF1ZXN0GiMucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5NYW5pZmVzdCIKysEYBgoEyQzNDBJfCgdHZXRCbG9iEikucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5HZXRCbG9iUmVxdWVzdBofLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuQmxvYiIIysEYBAoCwAwSeQoMTGlzdFRhZ05hbWVzEi4ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5MaXN0VGFnTmFtZXNSZXF1ZXN0Gi8ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5MaXN0VGFnTmFtZXNSZXNwb25zZSIIysEYBAoCzQwSeQoMTGlzdFRhZ01vdmVzEi4ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5MaXN0VGFnTW92ZXNSZXF1ZXN0Gi8ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5MaXN0VGFnTW92ZXNSZXNwb25zZSIIysEYBAoCzQwSfAoNTGlzdFJlZmVycmVycxIvLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTGlzdFJlZmVycmVyc1JlcXVlc3QaMC5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lkxpc3RSZWZlcnJlcnNSZXNwb25zZSIIysEYBAoC0AwSaQoLQmVnaW5VcGxvYWQSLS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkJlZ2luVXBsb2FkUmVxdWVzdBohLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuVXBsb2FkIgjKwRgECgLHDBJlCglHZXRVcGxvYWQSKy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkdldFVwbG9hZFJlcXVlc3QaIS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlVwbG9hZCIIysEYBAoCxwwSZwoKT3BlblVwbG9hZBIsLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuT3BlblVwbG9hZFJlcXVlc3QaIS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlVwbG9hZCIIysEYBAoCxwwSZwoKU2F2ZVVwbG9hZBIsLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuU2F2ZVVwbG9hZFJlcXVlc3QaIS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlVwbG9hZCIIysEYBAoCxwwSaQoMRmluaXNoVXBsb2FkEi4ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5GaW5pc2hVcGxvYWRSZXF1ZXN0Gh8ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5CbG9iIgjKwRgECgLHDBJgCgxDYW5jZWxVcGxvYWQSLi5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkNhbmNlbFVwbG9hZFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiCMrBGAQKAscMEnAKCU1vdW50QmxvYhIrLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTW91bnRCbG9iUmVxdWVzdBosLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTW91bnRCbG9iUmVzcG9uc2UiCMrBGAQKAscMEmsKC1B1dE1hbmlmZXN0Ei0ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5QdXRNYW5pZmVzdFJlcXVlc3QaIy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lk1hbmlmZXN0IgjKwRgECgLHDBJkCg5EZWxldGVNYW5pZmVzdBIwLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuRGVsZXRlTWFuaWZlc3RSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IgjKwRgECgLKDBJiCg1EZWxldGVUYWdOYW1lEi8ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5EZWxldGVUYWdOYW1lUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIIysEYBAoCzgwSXAoKRGVsZXRlQmxvYhIsLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuRGVsZXRlQmxvYlJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiCMrBGAQKAsoMGgTYwRgBYgZwcm90bzM", [file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules]);
 
 /**
  * A manifest of an image, an index or another artifact.
@@ -391,73 +391,115 @@ export const GetBaseRequestSchema: GenMessage<GetBaseRequest, {jsonType: GetBase
   messageDesc(file_platform_registry_content_content, 4);
 
 /**
- * Request of `Content.ListVisibleGroups`.
+ * Request of `Content.GetNamedRepo`.
  *
- * @generated from message platform.registry.content.ListVisibleGroupsRequest
+ * @generated from message platform.registry.content.GetNamedRepoRequest
  */
-export type ListVisibleGroupsRequest = Message<"platform.registry.content.ListVisibleGroupsRequest"> & {
+export type GetNamedRepoRequest = Message<"platform.registry.content.GetNamedRepoRequest"> & {
   /**
-   * Uids of the groups.
+   * Names of the organization, of groups, and of the repo, separated by slashes.
    *
-   * @generated from field: repeated string uids = 1;
+   * @generated from field: string name = 1;
    */
-  uids: string[];
+  name: string;
 };
 
 /**
- * Request of `Content.ListVisibleGroups`.
+ * Request of `Content.GetNamedRepo`.
  *
- * @generated from message platform.registry.content.ListVisibleGroupsRequest
+ * @generated from message platform.registry.content.GetNamedRepoRequest
  */
-export type ListVisibleGroupsRequestJson = {
+export type GetNamedRepoRequestJson = {
   /**
-   * Uids of the groups.
+   * Names of the organization, of groups, and of the repo, separated by slashes.
    *
-   * @generated from field: repeated string uids = 1;
+   * @generated from field: string name = 1;
    */
-  uids?: string[];
+  name?: string;
 };
 
 /**
- * Describes the message platform.registry.content.ListVisibleGroupsRequest.
- * Use `create(ListVisibleGroupsRequestSchema)` to create a new message.
+ * Describes the message platform.registry.content.GetNamedRepoRequest.
+ * Use `create(GetNamedRepoRequestSchema)` to create a new message.
  */
-export const ListVisibleGroupsRequestSchema: GenMessage<ListVisibleGroupsRequest, {jsonType: ListVisibleGroupsRequestJson}> = /*@__PURE__*/
+export const GetNamedRepoRequestSchema: GenMessage<GetNamedRepoRequest, {jsonType: GetNamedRepoRequestJson}> = /*@__PURE__*/
   messageDesc(file_platform_registry_content_content, 5);
 
 /**
- * Response of `Content.ListVisibleGroups`.
+ * Result of looking up a name. All fields are empty if the caller has no access to anything with this name.
  *
- * @generated from message platform.registry.content.ListVisibleGroupsResponse
+ * @generated from message platform.registry.content.NamedRepo
  */
-export type ListVisibleGroupsResponse = Message<"platform.registry.content.ListVisibleGroupsResponse"> & {
+export type NamedRepo = Message<"platform.registry.content.NamedRepo"> & {
   /**
-   * Uids of the groups that the caller may see.
+   * Uid of the repo.
    *
-   * @generated from field: repeated string uids = 1;
+   * @generated from field: string repo = 1;
    */
-  uids: string[];
+  repo: string;
+
+  /**
+   * Uid of the group in which the repo would be, if there is no such repo.
+   *
+   * @generated from field: string group = 2;
+   */
+  group: string;
+
+  /**
+   * Name that the repo would have in this group.
+   *
+   * @generated from field: string rest = 3;
+   */
+  rest: string;
+
+  /**
+   * Uids of groups with the same name, if the caller has access to several.
+   *
+   * @generated from field: repeated string namesakes = 4;
+   */
+  namesakes: string[];
 };
 
 /**
- * Response of `Content.ListVisibleGroups`.
+ * Result of looking up a name. All fields are empty if the caller has no access to anything with this name.
  *
- * @generated from message platform.registry.content.ListVisibleGroupsResponse
+ * @generated from message platform.registry.content.NamedRepo
  */
-export type ListVisibleGroupsResponseJson = {
+export type NamedRepoJson = {
   /**
-   * Uids of the groups that the caller may see.
+   * Uid of the repo.
    *
-   * @generated from field: repeated string uids = 1;
+   * @generated from field: string repo = 1;
    */
-  uids?: string[];
+  repo?: string;
+
+  /**
+   * Uid of the group in which the repo would be, if there is no such repo.
+   *
+   * @generated from field: string group = 2;
+   */
+  group?: string;
+
+  /**
+   * Name that the repo would have in this group.
+   *
+   * @generated from field: string rest = 3;
+   */
+  rest?: string;
+
+  /**
+   * Uids of groups with the same name, if the caller has access to several.
+   *
+   * @generated from field: repeated string namesakes = 4;
+   */
+  namesakes?: string[];
 };
 
 /**
- * Describes the message platform.registry.content.ListVisibleGroupsResponse.
- * Use `create(ListVisibleGroupsResponseSchema)` to create a new message.
+ * Describes the message platform.registry.content.NamedRepo.
+ * Use `create(NamedRepoSchema)` to create a new message.
  */
-export const ListVisibleGroupsResponseSchema: GenMessage<ListVisibleGroupsResponse, {jsonType: ListVisibleGroupsResponseJson}> = /*@__PURE__*/
+export const NamedRepoSchema: GenMessage<NamedRepo, {jsonType: NamedRepoJson}> = /*@__PURE__*/
   messageDesc(file_platform_registry_content_content, 6);
 
 /**
@@ -1762,14 +1804,14 @@ export const Content: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Returns which of some groups the caller may see.
+   * Finds the repo that the caller means by a name that several groups have.
    *
-   * @generated from rpc platform.registry.content.Content.ListVisibleGroups
+   * @generated from rpc platform.registry.content.Content.GetNamedRepo
    */
-  listVisibleGroups: {
+  getNamedRepo: {
     methodKind: "unary";
-    input: typeof ListVisibleGroupsRequestSchema;
-    output: typeof ListVisibleGroupsResponseSchema;
+    input: typeof GetNamedRepoRequestSchema;
+    output: typeof NamedRepoSchema;
   },
   /**
    * Returns a manifest.
