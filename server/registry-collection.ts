@@ -6,7 +6,6 @@ import type { Log } from './log.ts'
 import { collectionAccess } from './policy/system-access.ts'
 import { collectGarbage } from './resources/registry/collection/collect.ts'
 import type { CollectionTotals } from './resources/registry/collection/collection.ts'
-import { thoroughTask } from './resources/registry/collection/collection.ts'
 import type { Gauge } from './rpc/metrics.ts'
 import type { Store } from './store/db.ts'
 import { sql } from './store/sql.ts'
@@ -52,16 +51,14 @@ export function openCollector(deps: ScheduleDependencies): Collector {
     // A server whose registry is not used needs no storage.
     const used = await store.query(sql`select 1 from blobs union all select 1 from uploads limit 1`)
     if (used.length === 0 || !(await takesTurn('registry-collection', intervalMs))) return false
-    const isThorough = await takesTurn(thoroughTask.name, thoroughTask.intervalMs)
     const startedAt = clock()
     const secondsSince = () => (clock() - startedAt) / 1000
     try {
       const storage = await content.open()
       const pause = () => wait(pauseMs, undefined, { signal }).catch(() => {})
-      const totals = await collectGarbage(
-        { access: collectionAccess, store, storage, now, graceMs, pause, signal },
-        isThorough,
-      )
+      const totals = await collectGarbage({
+        ...{ access: collectionAccess, store, storage, now, graceMs, pause, signal },
+      })
       report(totals, secondsSince())
     } catch (err) {
       addCounts(counts, { runs: 1, errors: 1, seconds: secondsSince() })

@@ -16,16 +16,21 @@ import { withStore } from './with-store.ts'
 const pauseMs = 10
 
 export const gc: Command = {
-  usage: 'gc [--dry-run]',
+  usage: 'gc [--dry-run] [--unknown]',
   summary: 'Deletes content of the registry to which nothing refers.',
   details: `Servers can use the store meanwhile; they also collect garbage by themselves (STEMMA_REGISTRY_GC_INTERVAL).
-Deletes blobs that are not part of a manifest, unfinished uploads, and files without an entry in the store, once nothing
-has referred to them for the grace period (STEMMA_REGISTRY_GC_GRACE). Manifests are kept, with or without a tag.
+Deletes blobs that are not part of a manifest, and unfinished uploads, once nothing has referred to them for the grace
+period (STEMMA_REGISTRY_GC_GRACE). Manifests are kept, with or without a tag.
+--unknown also deletes blobs that the store does not know, such as those that were pushed after the backup from which it
+was restored. Use it only if no other database has its content in the same folder, or in the same bucket and prefix.
 --dry-run deletes nothing, and prints what would be deleted.`,
   async run(args, context) {
-    const { config, flags, positionals } = readConfig(context.env, args, { 'dry-run': { type: 'boolean' } })
+    const { config, flags, positionals } = readConfig(context.env, args, {
+      ...{ 'dry-run': { type: 'boolean' }, unknown: { type: 'boolean' } },
+    })
     if (positionals.length > 0) throw usageOf(gc)
     const isDryRun = flags['dry-run'] === true
+    const options = { withUnknown: flags.unknown === true }
     const content = contentStorage(config)
     const progress = openProgress('blobs', { stream: context.stderr })
     try {
@@ -35,8 +40,8 @@ has referred to them for the grace period (STEMMA_REGISTRY_GC_GRACE). Manifests 
           ...{ store, storage: await content.open(), now: context.now, graceMs: config.collection.graceMs },
           onProgress: ({ blobs }: CollectionTotals) => progress.update(blobs, undefined),
         }
-        if (isDryRun) return planCollection(deps)
-        return collectGarbage({ ...deps, access: collectionAccess, pause: () => pause(pauseMs) }, true)
+        if (isDryRun) return planCollection(deps, options)
+        return collectGarbage({ ...deps, access: collectionAccess, pause: () => pause(pauseMs) }, options)
       })
       progress.end()
       context.stdout.write(summaryOf(totals, isDryRun))

@@ -4,12 +4,10 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { readConfig } from '../config/config.ts'
-import { thoroughTask } from '../resources/registry/collection/collection.ts'
 import { prepareStore } from '../storage.ts'
 import { BackupError } from '../store/backup-line.ts'
 import { loadMigrations } from '../store/migrate.ts'
 import { restoreLines } from '../store/restore.ts'
-import { postponeTurn } from '../store/take-turn.ts'
 import type { Command } from './command.ts'
 import { UsageError, usageOf } from './command.ts'
 import { openProgress } from './progress.ts'
@@ -39,9 +37,6 @@ export const restore: Command = {
       })
       progress.end()
       await prepareStore(config, store, context)
-      // The storage may have blobs that are newer than the backup. The operator has a day to notice a wrong backup.
-      const { name, intervalMs } = thoroughTask
-      await store.write(() => postponeTurn(name, context.now(), intervalMs))
       return restored
     })
     context.stdout.write(`Restored ${count.toLocaleString('en')} rows.\n`)

@@ -17,9 +17,3 @@ export function* takeTurn(name: string, now: number, intervalMs: number): Work<b
     where tasks.next_time <= ${now} or tasks.next_time > ${now + intervalMs} returning name`
   return rows.length > 0
 }
-
-/** Lets nobody perform the task before an interval has passed. */
-export function* postponeTurn(name: string, now: number, intervalMs: number): Work<void> {
-  yield sql`insert into tasks (name, next_time) values (${name}, ${now + intervalMs})
-    on conflict (name) do update set next_time = excluded.next_time`
-}

@@ -14,10 +14,13 @@ import { oldestUpload, unknownBlobs, unknownUploads } from './unknown-content.ts
 /** If more deletions fail, the storage itself has failed. */
 const maxFailures = 20
 
-/** `isThorough`: also looks for bytes in the storage that have no row, which takes as long as listing all of it. */
+/**
+ * `withUnknown`: also deletes blobs in the storage that the store does not know. They may belong to another store that
+ * uses the same bucket, so only an operator can ask for this.
+ */
 export async function collectGarbage(
   deps: CollectionDependencies,
-  isThorough: boolean,
+  { withUnknown = false } = {},
 ): Promise<CollectionTotals> {
   const totals: CollectionTotals = { uploads: 0, links: 0, blobs: 0, bytes: 0, failures: 0 }
   const { signal, onProgress, pause } = deps
@@ -26,7 +29,7 @@ export async function collectGarbage(
     await pause()
   }
   const steps = [releaseUploads, removeAbandonedUploads, removeLinks, removeUnusedBlobs, removeUnknownUploads]
-  for (const step of isThorough ? [...steps, removeUnknownBlobs] : steps) {
+  for (const step of withUnknown ? [...steps, removeUnknownBlobs] : steps) {
     for await (const found of step(deps)) {
       for (const name of Object.keys(found) as (keyof CollectionTotals)[]) totals[name] += found[name] ?? 0
       if (signal?.aborted) return totals

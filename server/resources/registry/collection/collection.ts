@@ -18,9 +18,6 @@ export type CollectionDependencies = {
   onProgress?(totals: Readonly<CollectionTotals>): void
 }
 
-/** The task that lists the storage, to find bytes without a row. */
-export const thoroughTask = { name: 'registry-collection-of-unknown', intervalMs: 24 * 3_600_000 }
-
 export type CollectionTotals = {
   /** Uploads that were not finished. */
   uploads: number

@@ -11,7 +11,10 @@ const rowsAtATime = 500
 type PlanDependencies = Pick<CollectionDependencies, 'store' | 'storage' | 'now' | 'graceMs' | 'onProgress'>
 
 /** The totals of a collection that would run now. Content that changes meanwhile may be counted or not. */
-export async function planCollection(deps: PlanDependencies): Promise<CollectionTotals> {
+export async function planCollection(
+  deps: PlanDependencies,
+  { withUnknown = false } = {},
+): Promise<CollectionTotals> {
   const { store, now, graceMs, onProgress } = deps
   const totals: CollectionTotals = { uploads: 0, links: 0, blobs: 0, bytes: 0, failures: 0 }
   const add = (found: Partial<CollectionTotals>) => {
@@ -26,7 +29,7 @@ export async function planCollection(deps: PlanDependencies): Promise<Collection
   for await (const ids of unknownUploads(deps)) add({ uploads: ids.length })
   for await (const counts of dueLinks(store, oldest)) add(counts)
   for await (const counts of dueBlobs(store, oldest, now())) add(counts)
-  for await (const blobs of unknownBlobs(deps))
+  for await (const blobs of withUnknown ? unknownBlobs(deps) : [])
     add({ blobs: blobs.length, bytes: blobs.reduce((sum, { size }) => sum + size, 0) })
   return totals
 }
