@@ -18,7 +18,7 @@ const rules = {
   retention: {
     rules: [
       { tags: ['nightly-*'], keepMostRecent: 3, keepPushedWithin: '86400s' },
-      { tags: ['v?'], keepMostRecent: 0 },
+      { tags: ['v*'], keepMostRecent: 0 },
     ],
     deleteUntaggedAfter: '3600s',
   },
