@@ -5,7 +5,7 @@ import { kindOfArtifact } from './image-kind.ts'
 import type { Referrer } from './referrers.ts'
 import { referrersOf } from './referrers.ts'
 import type { Descriptor, Manifest, RegistryClient } from './registry-client.ts'
-import { descriptorsIn } from './registry-client.ts'
+import { descriptorsIn, manifestTypes } from './registry-client.ts'
 
 export type ImageNode = {
   kind: ImageKind
@@ -46,7 +46,7 @@ export async function readImageTree(client: RegistryClient, reference: string): 
     const node = nodeOf(manifest, known)
     const sizes = new Map([node, ...node.children].map(({ digest, size }) => [digest, size]))
     const isDeep = level >= maxLevels
-    for (const each of descriptorsIn(manifest.content.manifests)) {
+    for (const each of entriesOf(manifest)) {
       const child = isDeep
         ? { node: leafOf(each, 'manifest'), sizes: new Map([[each.digest, each.size]]) }
         : await read(each.digest, level + 1, knownOf(each))
@@ -102,7 +102,16 @@ const imageConfigs = [
   'application/vnd.docker.container.image.v1+json',
 ]
 
+/** Build tools store their caches as an index of blobs. An entry without a type is read as a manifest. */
+const isBlob = ({ mediaType }: Descriptor) =>
+  typeof mediaType === 'string' && !manifestTypes.includes(mediaType)
+
+const entriesOf = ({ content }: Manifest) => descriptorsIn(content.manifests).filter((each) => !isBlob(each))
+
 const partsOf = ({ content }: Manifest): ImageNode[] => [
+  ...descriptorsIn(content.manifests)
+    .filter(isBlob)
+    .map((each) => leafOf(each, 'layer')),
   ...descriptorsIn([content.config]).map((each) => leafOf(each, 'config')),
   ...descriptorsIn(content.layers).map((each) => leafOf(each, 'layer')),
 ]

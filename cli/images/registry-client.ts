@@ -35,17 +35,17 @@ const timeoutMs = 30_000
 const maxBytes = 8 * 2 ** 20
 const maxReferrerPages = 20
 
-const acceptedTypes = [
+export const manifestTypes = [
   'application/vnd.oci.image.index.v1+json',
   'application/vnd.oci.image.manifest.v1+json',
   'application/vnd.docker.distribution.manifest.list.v2+json',
   'application/vnd.docker.distribution.manifest.v2+json',
-].join(', ')
+]
 
 export function openRegistryClient({ api, name, token, fetch }: Source): RegistryClient {
   async function get(path: string): Promise<{ headers: Headers; bytes: Buffer }> {
     const url = new URL(path, api).href
-    const headers = { authorization: `Bearer ${await token()}`, accept: acceptedTypes }
+    const headers = { authorization: `Bearer ${await token()}`, accept: manifestTypes.join(', ') }
     try {
       const response = await fetch(url, { headers, signal: AbortSignal.timeout(timeoutMs) })
       const bytes = await readBounded(response)

@@ -104,6 +104,17 @@ describe('stemma images tree', () => {
     assert.ok(stdout.includes(short(digestOf(signature))) && stdout.includes(short(digestOf(sbom))))
   })
 
+  test('shows the blobs of an index, as caches of build tools have them', async () => {
+    for (const content of ['cached', 'steps']) await registry.pushBlob('acme/cache', content)
+    const manifests = [descriptor('cached'), descriptor('steps', 'application/vnd.buildkit.cacheconfig.v0')]
+    const index = JSON.stringify({ schemaVersion: 2, mediaType: types.index, manifests })
+    await registry.pushManifest('acme/cache', 'buildcache', index, types.index)
+    const { code, stdout, stderr } = await tree(['acme/cache:buildcache'])
+    assert.equal(code, 0, stderr)
+    assert.equal(stdout.match(/── layer {2}/g)?.length, 2)
+    assert.ok(stdout.includes(bytesText(index.length + 'cachedsteps'.length)), stdout)
+  })
+
   test('shows a part of it, as text for people or data for programs', async () => {
     const { index, one } = await pushIndex('acme/formats')
     const uid = (
