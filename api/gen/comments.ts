@@ -1879,7 +1879,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.registry.v2beta1.PreviewRetentionResponse.decisions": "Deleted tags and deleted manifests, followed by kept tags; at most 1000 of each.",
   "platform.registry.v2beta1.PreviewRetentionResponse.deleted_tags": "Number of tags that would be deleted.",
   "platform.registry.v2beta1.PreviewRetentionResponse.kept_tags": "Number of tags that would be kept.",
-  "platform.registry.v2beta1.PreviewRetentionResponse.deleted_manifests": "Number of manifests that would be deleted. Counting stops after 10,000.",
+  "platform.registry.v2beta1.PreviewRetentionResponse.deleted_manifests": "Number of manifests that would be deleted. Counting stops after 10,000, or when 100,000 manifests of indexes and referrers were examined.",
   "platform.registry.v2beta1.RetentionDecision": "What retention would do to a tag or a manifest.",
   "platform.registry.v2beta1.RetentionDecision.action": "Whether the tag or manifest would be kept or deleted.",
   "platform.registry.v2beta1.RetentionDecision.tag": "Name of the tag. Empty for a manifest.",

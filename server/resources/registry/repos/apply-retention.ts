@@ -1,5 +1,6 @@
 // Applies the retention rules of a repo, in small transactions. Several copies of the server may do so at once: each
 // transaction decides again.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { durationMs } from '@bufbuild/protobuf/wkt'
 import type { Store } from '../../../store/db.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
@@ -45,7 +46,7 @@ async function removeTags(
 ): Promise<boolean> {
   if (rules.length === 0) return true
   const judge = openTagRules({ rules, immutableTags }, batch.now)
-  for await (const page of judgedTags(store, batch.repo, judge)) {
+  for await (const page of judgedTags(store, batch.repo, judge, nextTurn)) {
     const doomed = page.filter(({ isKept }) => !isKept)
     for (let at = 0; at < doomed.length; at += tagsPerWrite) {
       if (signal?.aborted) return false
@@ -73,6 +74,7 @@ async function removeManifests(
     let last: UntaggedManifest | undefined
     do {
       const page = await store.read(() => readUntagged(repo, cutoff, last))
+      await nextTurn()
       for (let rest = page.manifests; rest.length > 0; ) {
         if (signal?.aborted) return
         const deleted = await store.write(() => deleteUntagged(access, batch, cutoff, rest))

@@ -1,61 +1,93 @@
 // The manifests that retention would delete, without deleting them.
 import type { Store } from '../../../store/db.ts'
-import { among, sql } from '../../../store/sql.ts'
-import type { Work } from '../../../store/work.ts'
+import type { Pause } from './pause.ts'
+import type { Dependent } from './read-dependents.ts'
+import { readChildren, readDependents, readReferrers } from './read-dependents.ts'
 import type { UntaggedManifest } from './untagged-manifests.ts'
-import { hasTag, readUntagged } from './untagged-manifests.ts'
+import { readUntagged } from './untagged-manifests.ts'
 
 export type DoomedManifest = UntaggedManifest & { reason: string }
 
 export const maxDoomed = 10_000
-const digestsPerRead = 100
+/** An index may have 2000 manifests. */
+const digestsPerRead = 10
+const dependentsPerRead = 100
+/** Bounds the memory that a search takes. */
+const maxDependents = 100_000
 
-/** At most `maxDoomed`. With an index, its manifests are deleted; with a subject, its referrers. */
-export async function doomedManifests(store: Store, repo: string, cutoff: number): Promise<DoomedManifest[]> {
-  const doomed = new Map<string, DoomedManifest>()
-  const add = (manifests: readonly DoomedManifest[]) => {
-    const added = manifests.filter(({ digest }) => !doomed.has(digest)).slice(0, maxDoomed - doomed.size)
-    for (const manifest of added) doomed.set(manifest.digest, manifest)
-    return added
-  }
+type Search = {
+  store: Store
+  repo: string
+  pause: Pause
+  doomed: Map<string, DoomedManifest>
+  /** Those that were found so far, with how many users each has left. */
+  dependents: Map<string, Dependent>
+}
+
+/**
+ * At most `maxDoomed`. With an index, its manifests are deleted; with a subject, its referrers. Each reference is read
+ * once: a manifest is deleted when as many of its users are as it has.
+ */
+export async function doomedManifests(
+  store: Store,
+  repo: string,
+  cutoff: number,
+  pause: Pause,
+): Promise<DoomedManifest[]> {
+  const search: Search = { store, repo, pause, doomed: new Map(), dependents: new Map() }
+  const { doomed, dependents } = search
+  const isFull = () => doomed.size >= maxDoomed || dependents.size >= maxDependents
   let last: UntaggedManifest | undefined
   do {
     const page = await store.read(() => readUntagged(repo, cutoff, last))
-    const untagged = add(page.manifests.map((manifest) => ({ ...manifest, reason: 'no tag' })))
-    for (let next = untagged.map(({ digest }) => digest); next.length > 0; ) {
-      const part = next.splice(0, digestsPerRead)
-      const dependents = await store.read(() => readDependents(repo, part, cutoff))
-      const lost = dependents.filter(({ users }) => users.every((digest) => doomed.has(digest)))
-      next = [...next, ...add(lost).map(({ digest }) => digest)]
+    await pause()
+    let next = add(
+      doomed,
+      page.manifests.map((manifest) => ({ ...manifest, reason: 'no tag' })),
+    )
+    while (next.length > 0 && !isFull()) {
+      const lost = await readLost(search, next.slice(0, digestsPerRead))
+      const isDue = ({ untaggedSince, isReferrer }: Dependent) => isReferrer || untaggedSince <= cutoff
+      next = [...next.slice(digestsPerRead), ...add(doomed, lost.filter(isDue).map(doomedDependent))]
     }
     last = page.last
-  } while (last && doomed.size < maxDoomed)
+  } while (last && !isFull())
   return [...doomed.values()]
 }
 
-type Dependent = DoomedManifest & {
-  /** The indexes that contain the manifest, and its subject. If all of them are deleted, so is the manifest. */
-  users: string[]
+/** Returns the digests of those that were added. */
+function add(doomed: Search['doomed'], manifests: readonly DoomedManifest[]): string[] {
+  const added = manifests.filter(({ digest }) => !doomed.has(digest)).slice(0, maxDoomed - doomed.size)
+  for (const manifest of added) doomed.set(manifest.digest, manifest)
+  return added.map(({ digest }) => digest)
 }
 
-/** Manifests without tags that are part of one of these, or refer to one of these. */
-function* readDependents(repo: string, digests: readonly string[], cutoff: number): Work<Dependent[]> {
-  const candidates = sql`(select r.digest from manifest_references r
-      where r.repo = ${repo} and r.manifest in ${among(digests)} and r.kind = 'manifest'
-    union select s.digest from manifests s where s.repo = ${repo} and s.subject in ${among(digests)})`
-  const rows = yield sql`select m.digest, m.untagged_since, s.digest
-    from manifests m left join manifests s on s.repo = m.repo and s.digest = m.subject
-    where m.repo = ${repo} and m.digest in ${candidates} and not ${hasTag} order by m.digest`
-  const dependents = new Map<string, Dependent>()
-  for (const [digest, untaggedSince, subject] of rows as [string, number, string | null][]) {
-    const isReferrer = subject !== null && digests.includes(subject)
-    // A referrer goes with its subject, whatever its age.
-    if (!isReferrer && untaggedSince > cutoff) continue
-    const reason = isReferrer ? 'refers to a deleted manifest' : 'part of a deleted index'
-    dependents.set(digest, { digest, untaggedSince, reason, users: subject === null ? [] : [subject] })
+/** A referrer goes with its subject, whatever its age. */
+const doomedDependent = ({ digest, untaggedSince, isReferrer }: Dependent): DoomedManifest => ({
+  ...{ digest, untaggedSince },
+  reason: isReferrer ? 'refers to a deleted manifest' : 'part of a deleted index',
+})
+
+/** The manifests that have no users left without these. */
+async function readLost({ store, repo, pause, dependents }: Search, users: string[]): Promise<Dependent[]> {
+  const found = await store.read(() => readChildren(repo, users))
+  await pause()
+  let after = ''
+  do {
+    const page = await store.read(() => readReferrers(repo, users, after))
+    await pause()
+    found.push(...page.digests)
+    after = page.last
+  } while (after !== '' && dependents.size + found.length < maxDependents)
+  const unknown = [...new Set(found)].filter((digest) => !dependents.has(digest))
+  for (let at = 0; at < unknown.length; at += dependentsPerRead) {
+    const part = unknown.slice(at, at + dependentsPerRead)
+    for (const dependent of await store.read(() => readDependents(repo, part)))
+      dependents.set(dependent.digest, dependent)
+    await pause()
   }
-  const indexes = yield sql`select r.digest, r.manifest from manifest_references r
-    where r.repo = ${repo} and r.digest in ${candidates} and r.kind = 'manifest'`
-  for (const [digest, index] of indexes as [string, string][]) dependents.get(digest)?.users.push(index)
-  return [...dependents.values()]
+  return found.flatMap((digest) => {
+    const dependent = dependents.get(digest)
+    return dependent && --dependent.users === 0 ? dependent : []
+  })
 }

@@ -2,17 +2,19 @@
 import type { Store } from '../../../store/db.ts'
 import { among, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
+import type { Pause } from './pause.ts'
 import type { PushedTag, Verdict } from './retention-rules.ts'
 
 export type JudgedTag = { uid: string; name: string; digest: string; pushTime: number } & Verdict
 
 export const tagsPerRead = 500
 
-/** Pages of all tags, the last pushed one first. Each page is read by itself, so that other calls can run in between. */
+/** Pages of all tags, the last pushed one first. Other calls run between two pages. */
 export async function* judgedTags(
   store: Store,
   repo: string,
   judge: (tag: PushedTag) => Verdict,
+  pause: Pause,
 ): AsyncGenerator<JudgedTag[]> {
   let last: Row | undefined
   do {
@@ -23,6 +25,7 @@ export async function* judgedTags(
       const isOfReferrers = subject !== undefined && subjects.has(subject)
       return { uid, name, digest, pushTime, ...judge({ name, pushTime, isOfReferrers }) }
     })
+    await pause()
   } while (last)
 }
 

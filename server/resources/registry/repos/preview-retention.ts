@@ -20,6 +20,7 @@ import type { DoomedManifest } from './doomed-manifests.ts'
 import { doomedManifests } from './doomed-manifests.ts'
 import type { JudgedTag } from './judged-tags.ts'
 import { judgedTags } from './judged-tags.ts'
+import { pauseUntil } from './pause.ts'
 import { requireValidRetention } from './require-valid-retention.ts'
 import { openTagRules } from './retention-rules.ts'
 import { repos } from './table.ts'
@@ -27,24 +28,26 @@ import { repos } from './table.ts'
 /** How many decisions of each sort the response contains. */
 const maxShown = 1000
 
-export const retentionMethods = ({ store, now }: Dependencies) => ({
+/** `deadlineClock` is that of `call.deadline`, also where a test sets `now`. */
+export const retentionMethods = ({ store, now }: Dependencies, deadlineClock = Date.now) => ({
   async previewRetention(call: Call<PreviewRetentionRequest>) {
     const repo = await store.read(() => readRepo(call))
     const retention = call.request.retention ?? repo.retention ?? create(RetentionSchema)
     const { rules, deleteUntaggedAfter } = retention
     requireValidRetention(retention)
     const time = now()
+    const pause = pauseUntil(call.deadline, deadlineClock)
     const judge = openTagRules({ rules, immutableTags: repo.immutableTags }, time)
     const counts = { deletedTags: 0, keptTags: 0 }
     const [deleted, kept]: [JudgedTag[], JudgedTag[]] = [[], []]
-    for await (const page of judgedTags(store, repo.uid, judge))
+    for await (const page of judgedTags(store, repo.uid, judge, pause))
       for (const tag of page) {
         const shown = tag.isKept ? kept : deleted
         if (shown.length < maxShown) shown.push(tag)
         counts[tag.isKept ? 'keptTags' : 'deletedTags']++
       }
     const cutoff = deleteUntaggedAfter && time - durationMs(deleteUntaggedAfter)
-    const manifests = cutoff === undefined ? [] : await doomedManifests(store, repo.uid, cutoff)
+    const manifests = cutoff === undefined ? [] : await doomedManifests(store, repo.uid, cutoff, pause)
     const shownManifests = manifests.slice(0, maxShown).map(manifestDecision)
     return messageReply(
       PreviewRetentionResponseSchema,

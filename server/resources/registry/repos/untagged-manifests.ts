@@ -17,7 +17,7 @@ export type ManifestPage = { manifests: UntaggedManifest[]; last: UntaggedManife
 export const hasTag = sql`exists (select 1 from tags t where t.parent = m.repo and t.digest = m.digest)`
 const isInIndex = sql`exists (select 1 from manifest_references r
   where r.repo = m.repo and r.digest = m.digest and r.kind = 'manifest')`
-const hasSubject = sql`m.subject is not null and exists (select 1 from manifests s
+export const hasSubject = sql`m.subject is not null and exists (select 1 from manifests s
   where s.repo = m.repo and s.digest = m.subject)`
 
 /**

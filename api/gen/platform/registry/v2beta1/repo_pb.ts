@@ -1557,7 +1557,8 @@ export type PreviewRetentionResponse = Message<"platform.registry.v2beta1.Previe
   keptTags: number;
 
   /**
-   * Number of manifests that would be deleted. Counting stops after 10,000.
+   * Number of manifests that would be deleted. Counting stops after 10,000, or when 100,000 manifests of indexes
+   * and referrers were examined.
    *
    * @generated from field: int32 deleted_manifests = 4;
    */
@@ -1592,7 +1593,8 @@ export type PreviewRetentionResponseJson = {
   keptTags?: number;
 
   /**
-   * Number of manifests that would be deleted. Counting stops after 10,000.
+   * Number of manifests that would be deleted. Counting stops after 10,000, or when 100,000 manifests of indexes
+   * and referrers were examined.
    *
    * @generated from field: int32 deleted_manifests = 4;
    */

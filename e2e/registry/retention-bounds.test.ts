@@ -1,0 +1,140 @@
+// Retention of repos whose content was made to be expensive: it must not block other calls, nor fail.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Code } from '../../server/aip/code.ts'
+import { doomedManifests } from '../../server/resources/registry/repos/doomed-manifests.ts'
+import { judgedTags, tagsPerRead } from '../../server/resources/registry/repos/judged-tags.ts'
+import { pauseUntil } from '../../server/resources/registry/repos/pause.ts'
+import type { Store } from '../../server/store/db.ts'
+import type { Sql } from '../../server/store/sql.ts'
+import { bulkInsert, sql } from '../../server/store/sql.ts'
+import type { Work } from '../../server/store/work.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import { ociClient } from './oci-client.ts'
+
+const digest = (kind: string, number: number) => `sha256:${kind}${number.toString(16).padStart(63, '0')}`
+const numbers = (length: number) => Array.from({ length }, (_, at) => at)
+
+const insertManifests = (repo: string, manifests: readonly [digest: string, subject: string | null][]): Sql =>
+  bulkInsert(
+    sql`insert into manifests (repo, digest, media_type, artifact_type, subject, annotations, platforms, size,
+      total_size, create_time, content)`,
+    manifests.map(([own, subject]) => [
+      ...[repo, own, 'x', 'x', subject, '{}', '', 1, 1, 0, Buffer.from('x')],
+    ]),
+  )
+
+/** A store that counts reads, the turns of the event loop in which they ran, and the rows that they returned. */
+function countingReads(store: Store) {
+  const counted = { reads: 0, rows: 0, turns: new Set<number>(), plans: new Set<string>() }
+  let turn = 0
+  let isStopped = false
+  const nextTurn = () => {
+    turn++
+    if (!isStopped) setImmediate(nextTurn)
+  }
+  nextTurn()
+  function* observe<T>(work: Work<T>): Work<T> {
+    let step = work.next()
+    while (!step.done) {
+      if (store.engine === 'sqlite')
+        for (const row of yield sql`explain query plan ${step.value}`) counted.plans.add(String(row[3]))
+      const rows = yield step.value
+      counted.rows += rows.length
+      step = work.next(rows)
+    }
+    return step.value
+  }
+  const read: Store['read'] = (work) => {
+    counted.reads++
+    counted.turns.add(turn)
+    return store.read(() => observe(work()))
+  }
+  const stop = () => {
+    isStopped = true
+  }
+  return { store: { ...store, read } as Store, counted, stop }
+}
+
+onEachStore('retention of hostile content', (engine) => {
+  let platform: Platform
+  before(async () => {
+    platform = await startPlatform(engine)
+  })
+  after(() => platform.stop())
+
+  const execute = (...statements: Sql[]) =>
+    platform.store.write(function* () {
+      for (const statement of statements) yield statement
+    })
+  const neverLate = pauseUntil(Number.POSITIVE_INFINITY, Date.now)
+
+  async function makeRepo(name: string): Promise<string> {
+    await ociClient(platform.url, platform.owner.token).pushImage(`acme/${name}`, 'latest', 'layer')
+    const [row] = await platform.store.query(sql`select uid from repos where name = ${name}`)
+    const uid = row?.[0] as string
+    const headers = { authorization: `Bearer ${platform.owner.token}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ retention: { deleteUntaggedAfter: '3600s' } })
+    const url = `${platform.url}/registry/v2beta1/repos/${uid}`
+    assert.equal((await fetch(url, { method: 'PATCH', headers, body })).status, 200)
+    return uid
+  }
+
+  test('a preview reads each reference once, by indexes, and every page in a turn of its own', async () => {
+    const repo = await makeRepo('indexes')
+    const [indexes, entries] = [40, 200]
+    await execute(
+      insertManifests(repo, [
+        ...numbers(entries).map((at): [string, null] => [digest('b', at), null]),
+        ...numbers(indexes).map((at): [string, null] => [digest('a', at), null]),
+        ...numbers(1200).map((at): [string, string] => [digest('c', at), digest('a', 0)]),
+      ]),
+      bulkInsert(
+        sql`insert into manifest_references (repo, manifest, digest, kind)`,
+        numbers(indexes * entries).map((at) => [
+          ...[repo, digest('a', at % indexes), digest('b', Math.floor(at / indexes)), 'manifest'],
+        ]),
+      ),
+    )
+    const { store, counted, stop } = countingReads(platform.store)
+    const doomed = await doomedManifests(store, repo, 1, neverLate)
+    stop()
+    assert.equal(doomed.length, indexes + entries + 1200)
+    assert.ok(counted.rows <= indexes * entries + 3 * doomed.length, String(counted.rows))
+    assert.equal(counted.turns.size, counted.reads)
+    assert.deepEqual(
+      [...counted.plans].filter((step) => /^SCAN (?!CONSTANT)|\(repo=\?\)$/.test(step)),
+      [],
+    )
+    await execute(sql`delete from manifests where repo = ${repo} and create_time = 0`)
+  })
+
+  test('a preview pauses between pages of tags, and stops at its deadline', async () => {
+    const repo = await makeRepo('tags')
+    await execute(sql`insert into tags (uid, parent, root, name, digest, sort, create_time, update_time, proto,
+        json, shape, push_time)
+      with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${2 * tagsPerRead})
+      select t.uid || '-' || n, parent, root, 'tag-' || n, digest, sort, create_time, update_time, proto, json,
+        shape, n from tags t, numbers where t.parent = ${repo}`)
+    const { store, counted, stop } = countingReads(platform.store)
+    const judge = () => ({ isKept: true, reason: '' })
+    const pages = await Array.fromAsync(judgedTags(store, repo, judge, neverLate))
+    assert.deepEqual([pages.flat().length, counted.reads], [2 * tagsPerRead + 1, 3])
+    assert.equal(counted.turns.size, 3)
+    let time = 0
+    const late = Array.fromAsync(
+      judgedTags(
+        store,
+        repo,
+        judge,
+        pauseUntil(1, () => ++time),
+      ),
+    )
+    await assert.rejects(late, { code: Code.DEADLINE_EXCEEDED })
+    stop()
+    assert.equal(counted.reads, 3 + 2, 'the third page was not read')
+    await execute(sql`delete from tags where parent = ${repo} and name <> 'latest'`)
+  })
+})

@@ -1,0 +1,16 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { deadlineExceeded } from '../../../aip/errors.ts'
+
+/** Awaited after each page that is read. */
+export type Pause = () => Promise<void>
+
+/**
+ * Lets other calls run, because the embedded store answers within the same turn of the event loop, and throws at the
+ * deadline. Both times are in milliseconds since 1970.
+ */
+export const pauseUntil =
+  (deadline: number, clock: () => number): Pause =>
+  async () => {
+    await nextTurn()
+    if (clock() > deadline) throw deadlineExceeded()
+  }
