@@ -38,14 +38,17 @@ export function scheduleRetention({ config, store, log, now, counts }: Retention
     addCounts(counts, { retentionTags: tags.length, retentionManifests: manifests.length })
     log.info({ repo, tags, manifests }, 'deleted by the retention rules of a repo')
   }
+  const onError = (err: unknown, repo?: string) => {
+    addCounts(counts, { retentionErrors: 1 })
+    log.error({ err, repo }, 'the retention rules of a repo could not be applied')
+  }
   const apply = async () => {
     try {
       const deps = { store, now, onDeleted, access: retentionAccess, signal: stopped.signal }
-      const { repos } = await applyDueRetention(deps, intervalMs)
+      const { repos } = await applyDueRetention(deps, intervalMs, onError)
       addCounts(counts, { retentionRepos: repos })
     } catch (err) {
-      addCounts(counts, { retentionErrors: 1 })
-      log.error({ err }, 'the retention rules of a repo could not be applied')
+      onError(err)
     }
     running = undefined
   }

@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Code } from '../../server/aip/code.ts'
+import { retentionAccess } from '../../server/policy/system-access.ts'
+import { applyRetention } from '../../server/resources/registry/repos/apply-retention.ts'
 import { doomedManifests } from '../../server/resources/registry/repos/doomed-manifests.ts'
+import { applyDueRetention } from '../../server/resources/registry/repos/due-retention.ts'
 import { judgedTags, tagsPerRead } from '../../server/resources/registry/repos/judged-tags.ts'
 import { pauseUntil } from '../../server/resources/registry/repos/pause.ts'
 import type { Store } from '../../server/store/db.ts'
@@ -136,5 +139,51 @@ onEachStore('retention of hostile content', (engine) => {
     stop()
     assert.equal(counted.reads, 3 + 2, 'the third page was not read')
     await execute(sql`delete from tags where parent = ${repo} and name <> 'latest'`)
+  })
+
+  test('a long chain of referrers is deleted, with few statements in each transaction', async () => {
+    const repo = await makeRepo('chain')
+    const length = 250
+    await execute(
+      insertManifests(
+        repo,
+        numbers(length).map((at) => [digest('d', at), at === 0 ? null : digest('d', at - 1)]),
+      ),
+    )
+    assert.equal((await doomedManifests(platform.store, repo, 1, neverLate)).length, length)
+    let most = 0
+    const write: Store['write'] = (work, deadline) =>
+      platform.store.write(function* () {
+        const running = work()
+        let count = 0
+        let step = running.next()
+        for (; !step.done; step = running.next(yield step.value)) count++
+        most = Math.max(most, count)
+        return step.value
+      }, deadline)
+    const store = { ...platform.store, write } as Store
+    const deletions = await applyRetention({ store, access: retentionAccess, now: Date.now }, repo)
+    assert.deepEqual(deletions, { tags: 0, manifests: length })
+    assert.ok(most < 350, String(most))
+  })
+
+  test('a repo whose retention fails is reported and does not stop the others', async () => {
+    const repos = [await makeRepo('broken'), await makeRepo('sound')]
+    await execute(sql`update repos set retention_time = 1 where uid = ${repos[0] ?? ''}`)
+    await execute(insertManifests(repos[1] ?? '', [[digest('e', 0), null]]))
+    let isFirst = true
+    const read: Store['read'] = (work) => {
+      if (!isFirst) return platform.store.read(work)
+      isFirst = false
+      throw new RangeError('broken')
+    }
+    const failures: string[] = []
+    const deps = { store: { ...platform.store, read } as Store, access: retentionAccess }
+    const now = () => Date.now() + 7_200_000
+    const { manifests } = await applyDueRetention({ ...deps, now }, 86_400_000, (error, repo) =>
+      failures.push(`${repo} ${error}`),
+    )
+    assert.deepEqual(failures, [`${repos[0]} RangeError: broken`])
+    assert.equal(manifests, 1)
   })
 })

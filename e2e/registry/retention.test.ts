@@ -308,7 +308,8 @@ examples('the schedule of retention', {
     await makeRepo(stage, {}, 'without-rules')
     const run = async (afterMs: number) => {
       const now = () => Date.now() + afterMs
-      const copy = () => applyDueRetention({ store, access: retentionAccess, now }, 24 * hourMs)
+      const deps = { store, access: retentionAccess, now }
+      const copy = () => applyDueRetention(deps, 24 * hourMs, assert.ifError)
       const results = await Promise.all([copy(), copy()])
       return [results[0].repos + results[1].repos, results[0].tags + results[1].tags]
     }

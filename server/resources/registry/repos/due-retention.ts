@@ -4,19 +4,27 @@ import { sql } from '../../../store/sql.ts'
 import type { Deletions, RetentionDependencies } from './apply-retention.ts'
 import { applyRetention } from './apply-retention.ts'
 
-/** Applies the rules of all repos that are due. A repo is due again after the interval, even if this fails. */
+/**
+ * Applies the rules of all repos that are due. A repo is due again after the interval, even if this fails: a failure is
+ * reported, and the next repo follows.
+ */
 export async function applyDueRetention(
   deps: RetentionDependencies,
   intervalMs: number,
+  onError: (error: unknown, repo: string) => void,
 ): Promise<Deletions & { repos: number }> {
   const total = { repos: 0, tags: 0, manifests: 0 }
   while (!deps.signal?.aborted) {
     const repo = await claimDue(deps.store, deps.now(), intervalMs)
     if (repo === undefined) break
-    const { tags, manifests } = await applyRetention(deps, repo)
-    total.repos++
-    total.tags += tags
-    total.manifests += manifests
+    try {
+      const { tags, manifests } = await applyRetention(deps, repo)
+      total.repos++
+      total.tags += tags
+      total.manifests += manifests
+    } catch (error) {
+      onError(error, repo)
+    }
   }
   return total
 }

@@ -39,7 +39,7 @@ export function* readUntagged(repo: string, cutoff: number, after?: UntaggedMani
 }
 
 /** Manifests without tags and indexes that refer to the subject. */
-export function* readReferrers(repo: string, subject: string, limit: number): Work<string[]> {
+function* readReferrers(repo: string, subject: string, limit: number): Work<string[]> {
   const rows = yield sql`select m.digest from manifests m where m.repo = ${repo} and m.subject = ${subject}
     and not ${hasTag} and not ${isInIndex} order by m.digest limit ${limit}`
   return rows.map(([digest]) => digest as string)
@@ -75,6 +75,12 @@ export function* deleteUntagged(
   return progress.deleted
 }
 
+/**
+ * A referrer can have referrers. Those of the last level lose their subject, and are deleted when they themselves have
+ * been untagged for long enough.
+ */
+export const maxLevels = 100
+
 /** Referrers first: if they are too many for this transaction, the subject stays until the next one. */
 function* deleteWithReferrers(
   access: WriteAccess,
@@ -83,9 +89,27 @@ function* deleteWithReferrers(
   now: number,
   progress: Progress,
 ): Work<void> {
-  for (const referrer of yield* readReferrers(repo, digest, manifestsPerWrite))
-    if (!isFull(progress)) yield* deleteWithReferrers(access, repo, referrer, now, progress)
-  if (isFull(progress)) return
+  const path = [{ digest, referrers: yield* readReferrers(repo, digest, manifestsPerWrite) }]
+  for (let level = path.at(-1); level && !isFull(progress); level = path.at(-1)) {
+    const referrer = level.referrers.shift()
+    if (referrer === undefined) {
+      path.pop()
+      yield* deleteOne(access, repo, level.digest, now, progress)
+    } else {
+      const isLast = path.length === maxLevels
+      const referrers = isLast ? [] : yield* readReferrers(repo, referrer, manifestsPerWrite)
+      path.push({ digest: referrer, referrers })
+    }
+  }
+}
+
+function* deleteOne(
+  access: WriteAccess,
+  repo: string,
+  digest: string,
+  now: number,
+  progress: Progress,
+): Work<void> {
   const row = yield* first(
     sql`select count(*) from manifest_references where repo = ${repo} and manifest = ${digest}`,
   )
