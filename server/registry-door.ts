@@ -24,6 +24,9 @@ export type RegistryDoorDependencies = {
   onError(error: unknown): void
 }
 
+/** In bytes. A manifest has at most 8 MiB. */
+const maxManifestMemory = { network: 16 * 2 ** 20, total: 64 * 2 ** 20 }
+
 /** The paths of the registry. Their handler is loaded at the first request. */
 export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
   const { config, store, content, endpoints, corridor, onBody, onLongBody, onError } = deps
@@ -39,11 +42,13 @@ export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
   /** Undefined until it is loaded. Then requests need not wait for a promise. */
   let handler: RegistryHandler | undefined
   const open = async () => {
-    const [{ openRegistry }, { openRunningBodies }, { defaultMinimumRate }] = await Promise.all([
-      import('./oci/registry.ts'),
-      import('./oci/running-bodies.ts'),
-      import('./oci/slow-body.ts'),
-    ])
+    const [{ openRegistry }, { openBodyBudget }, { openRunningBodies }, { defaultMinimumRate }] =
+      await Promise.all([
+        import('./oci/registry.ts'),
+        import('./oci/body-budget.ts'),
+        import('./oci/running-bodies.ts'),
+        import('./oci/slow-body.ts'),
+      ])
     handler = openRegistry({
       // The map has the endpoints of this corridor.
       ...{
@@ -54,6 +59,7 @@ export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
         onError,
       },
       runningBodies: openRunningBodies(config.maxUploadBodies),
+      bodyBudget: openBodyBudget(maxManifestMemory),
       minimumRate: deps.minimumRate ?? defaultMinimumRate,
       findRepo: (name) => lookUpRepo(store, name),
       blobs: await content.open(),

@@ -99,6 +99,18 @@ onEachStore('limits of the registry', (engine) => {
     await client.expect(202, 'PATCH', third, { body: 'third' })
   })
 
+  test('large manifests of one network that arrive at the same time take a limited amount of memory', async () => {
+    const stranger = await platform.addOrganization('stark')
+    const head = ['content-length: 8388608', 'expect: 100-continue']
+    const send = () => sendHead('PUT', '/v2/acme/web/manifests/large', head, stranger.token)
+    const arriving = [await send(), await send()]
+    for (const raw of arriving) assert.equal((await raw.response()).status, 100)
+    const refused = await send()
+    const { status, headers } = await refused.response()
+    assert.deepEqual([status, headers.get('retry-after')], [429, '5'])
+    for (const raw of [...arriving, refused]) raw.close()
+  })
+
   test('a client that waits for 100 Continue gets it only when it may send the body', async () => {
     const location = await client.begin('acme/web')
     const expecting = ['content-length: 8', 'expect: 100-continue']

@@ -5,6 +5,7 @@ import type { Method } from '@stemma/api/method.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import type { Corridor, Envelope } from '../wire/envelope.ts'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
+import type { BodyBudget } from './body-budget.ts'
 import type { RunningBodies } from './running-bodies.ts'
 import type { MinimumRate } from './slow-body.ts'
 
@@ -39,6 +40,7 @@ export type RegistryDependencies = {
   /** Called before the body of an upload is read, which may take longer than other requests. */
   onLongBody(request: IncomingMessage): void
   runningBodies: RunningBodies
+  bodyBudget: BodyBudget
   minimumRate: MinimumRate
 }
 

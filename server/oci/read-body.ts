@@ -6,8 +6,8 @@ import type { Exchange, RegistryDependencies } from './door-context.ts'
 
 /** `what` names the content in errors, such as `a manifest`. */
 export async function readBody(
-  { onBody }: RegistryDependencies,
-  { request, response }: Exchange,
+  { onBody, bodyBudget }: RegistryDependencies,
+  { request, response, envelope }: Exchange,
   maxBytes: number,
   what: string,
 ): Promise<Buffer> {
@@ -15,7 +15,9 @@ export async function readBody(
     registryError('SIZE_INVALID', Code.INVALID_ARGUMENT, `${what} may have at most ${maxBytes} bytes`, {
       http: 413,
     })
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge()
+  const length = Number(request.headers['content-length'] ?? maxBytes)
+  if (length > maxBytes) throw tooLarge()
+  const release = bodyBudget.reserve(envelope.address, length)
   onBody(request, response)
   const chunks: Buffer[] = []
   let size = 0
@@ -27,6 +29,8 @@ export async function readBody(
     }
   } catch (error) {
     throw size > maxBytes ? error : cancelled()
+  } finally {
+    release()
   }
   return Buffer.concat(chunks)
 }
