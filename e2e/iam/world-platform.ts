@@ -16,8 +16,8 @@ export type WorldPlatform = {
   stop(): Promise<void>
 }
 
-export async function startWorldPlatform(engine: Engine): Promise<WorldPlatform> {
-  const platform = await startPlatform(engine)
+export async function startWorldPlatform(engine: Engine, args: string[] = []): Promise<WorldPlatform> {
+  const platform = await startPlatform(engine, args)
   const [rest, grpc] = [restDoor(platform.url), grpcDoor(platform.url)]
   return {
     ...{ platform, rest, grpc },

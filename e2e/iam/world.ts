@@ -58,6 +58,7 @@ export type World = {
   invites: { uid: string; role: string }[]
   accessRequests: { uid: string; user: string }[]
   repos: string[]
+  publicRepos?: ReadonlySet<string>
   /** Tags are in repos. */
   tags: string[]
   advisories: string[]
@@ -299,7 +300,7 @@ export function writeWorld(store: Store, world: World): Promise<void> {
     yield* createMany(
       repos,
       world.repos.map((uid, at) => [
-        create(RepoSchema, { name: repoName(at) }),
+        create(RepoSchema, { name: repoName(at), public: world.publicRepos?.has(uid) ?? false }),
         { ...facts(uid), columns: { readme: '', retention_time: 0 } },
       ]),
     )

@@ -26,12 +26,13 @@ export const imageOf = (layer: string, fields: object = {}) =>
 
 export type OciClient = ReturnType<typeof ociClient>
 
+/** Without a token, the client sends no credentials. */
 export function ociClient(url: string, token: string) {
   const send = (method: string, path: string, init: RequestInit = {}) =>
     fetch(new URL(path, url), {
       ...init,
       method,
-      headers: { authorization: `Bearer ${token}`, ...init.headers },
+      headers: { ...(token !== '' && { authorization: `Bearer ${token}` }), ...init.headers },
     })
 
   /** Sends a request and fails unless it is answered with this status. */

@@ -30,6 +30,8 @@ export type Operation = {
   /** The answer if there is no such repo. Default: 404. */
   withoutRepo?: Answer
   isPush?: boolean
+  /** Whether everybody may do it in a public repo. */
+  isPull?: boolean
 }
 
 const pull = ['manifest.list', 'tag.list']
@@ -47,6 +49,7 @@ const readManifest = (method: 'GET' | 'HEAD'): Operation => ({
     return found ? { status: 200, body: method === 'GET' ? found.content : '' } : { status: 404 }
   },
   isBlind: (repo, { manifest }) => !repo.manifests.has(manifest),
+  isPull: true,
 })
 
 const readTag = (method: 'GET' | 'HEAD'): Operation => ({
@@ -57,6 +60,7 @@ const readTag = (method: 'GET' | 'HEAD'): Operation => ({
     return found ? { status: 200, body: method === 'GET' ? found.content : '' } : { status: 404 }
   },
   isBlind: () => false,
+  isPull: true,
 })
 
 const readBlob = (
@@ -69,6 +73,7 @@ const readBlob = (
   answer: (repo, target) =>
     hasBlob(repo, target) ? { status, body: target.blob.slice(...part) } : { status: 404 },
   isBlind: lacksBlob,
+  isPull: true,
 })
 
 export const operations = {
@@ -79,6 +84,7 @@ export const operations = {
       ...{ status: 200, body: JSON.stringify({ name, tags: [...repo.tags.keys()].sort() }) },
     }),
     isBlind: () => false,
+    isPull: true,
   },
   getManifest: readManifest('GET'),
   headManifest: readManifest('HEAD'),
@@ -92,6 +98,7 @@ export const operations = {
     send: (client, { name, manifest }) => client.send('GET', `/v2/${name}/referrers/${manifest}`),
     answer: (repo, { manifest }) => ({ status: 200, body: referrersOf(repo, manifest) }),
     isBlind: (repo, { manifest }) => referrersOf(repo, manifest) === noReferrers,
+    isPull: true,
     get withoutRepo() {
       return { status: 200, body: noReferrers }
     },

@@ -21,6 +21,9 @@ const capabilities = [
   ...['repo.list', 'groups.list', 'tag.create'],
 ]
 
+/** A caller without credentials. */
+const nobody = ''
+
 const byName: Readonly<Record<string, Operation>> = operations
 
 const anyStep = fc.record({
@@ -66,6 +69,7 @@ const withOwners =
     )
     return {
       ...world,
+      publicRepos: new Set(world.repos.filter((_, at) => at % 4 === 1)),
       users: [...new Set([...world.users, ...owned.map(({ identity }) => identity)])],
       bindings: [
         ...world.bindings,
@@ -82,14 +86,18 @@ const holds = ({ bindings }: World, caller: string, needed: readonly string[], u
     ),
   )
 
-/** Everything that a client can see of a response, without what differs between any two responses. */
-async function seen(response: Response, name: string): Promise<string> {
+/**
+ * Everything that a client can see of a response, without what differs between any two responses. Whether the connection
+ * stays open depends on how much of the body has arrived.
+ */
+async function seen(response: Response, { name, source = name }: Target): Promise<string> {
   const headers = [...response.headers]
-    .filter(([field]) => !['date', 'x-request-id', 'docker-upload-uuid'].includes(field))
+    .filter(([field]) => !['date', 'x-request-id', 'docker-upload-uuid', 'connection'].includes(field))
     .map(([field, value]) => `${field}: ${value}`)
   const text = [response.status, ...headers, await response.text()].join('\n')
   return text
     .replaceAll(name, '(name)')
+    .replaceAll(source, '(source)')
     .replaceAll(/uploads\/[0-9a-f]{32}/g, 'uploads/(id)')
     .replaceAll(/sha256:[0-9a-f]{64}/g, '(digest)')
 }
@@ -107,12 +115,12 @@ type Scene = {
 onEachStore('the registry of a random tree', (engine) => {
   let setUp: WorldPlatform
   before(async () => {
-    setUp = await startWorldPlatform(engine)
+    setUp = await startWorldPlatform(engine, ['--public-repos', 'on'])
   })
   after(() => setUp.stop())
 
   const clientOf = async (identity: string) =>
-    ociClient(setUp.platform.url, await setUp.platform.tokenOf(identity))
+    ociClient(setUp.platform.url, identity === nobody ? '' : await setUp.platform.tokenOf(identity))
 
   async function takeStep(scene: Scene, step: Step, caller: string, client: OciClient): Promise<string[]> {
     const { world, content, newChild } = scene
@@ -122,7 +130,9 @@ onEachStore('the registry of a random tree', (engine) => {
       pick(own, step.repo) ?? pick([...world.repos, newChild(world.groups[0] ?? '')], step.repo) ?? ''
     const isNamed = step.isNamed && content.has(repo)
     const nameOf = (uid: string) => (isNamed ? pathOf(world, uid) : uid)
-    const sourceRepo = step.source === null ? undefined : pick(world.repos, step.source)
+    // Not the repo itself: then a challenge has one scope in place of two, and differs from that for another source.
+    const others = world.repos.filter((uid) => uid !== repo)
+    const sourceRepo = step.source === null ? undefined : pick(others, step.source)
     // Mostly a blob that the source has, so that only access decides.
     const ofSource = [...(content.get(sourceRepo ?? '')?.blobs.values() ?? [])]
     const target: Target = {
@@ -137,13 +147,18 @@ onEachStore('the registry of a random tree', (engine) => {
       },
       source: sourceRepo && nameOf(sourceRepo),
     }
-    const isAllowed = holds(world, caller, operation.capabilities, repo)
+    const isAllowed =
+      holds(world, caller, operation.capabilities, repo) ||
+      (operation.isPull === true && world.publicRepos?.has(repo) === true)
     const sources = sourceRepo === undefined ? world.repos : [sourceRepo]
     const mayMount = sources.some(
       (uid) =>
         holds(world, caller, ['repo.blobs.get'], uid) && content.get(uid)?.blobs.has(digestOf(target.blob)),
     )
-    const expected = answerOf(operation, content, repo, target, isAllowed, mayMount)
+    const refusal = { status: caller === nobody ? 401 : 403 }
+    const expected: ReturnType<Operation['answer']> = isAllowed
+      ? answerOf(operation, content, repo, target, mayMount)
+      : refusal
     const response = await operation.send(client, target)
     const body = await response.clone().text()
     const what = `${step.operation} by ${caller}, ${JSON.stringify(target)}`
@@ -152,13 +167,13 @@ onEachStore('the registry of a random tree', (engine) => {
     if (expected.body !== undefined && body !== expected.body)
       return [`${what}: shows ${body} and not ${expected.body}`]
     await discardUpload(client, response)
-    const answer = await seen(response, target.name)
+    const answer = await seen(response, target)
     const twins = twinsOf(operation, scene, { target, repo, isNamed, isAllowed, mayMount })
     const faults: string[] = []
     for (const twin of twins) {
       const other = await operation.send(client, twin)
       await discardUpload(client, other)
-      const otherAnswer = await seen(other, twin.name)
+      const otherAnswer = await seen(other, twin)
       if (otherAnswer !== answer)
         faults.push(`${what}: is answered\n${answer}\nbut ${JSON.stringify(twin)}\n${otherAnswer}`)
       if (operation === operations.pushBlob && isAllowed)
@@ -175,10 +190,8 @@ onEachStore('the registry of a random tree', (engine) => {
     content: ContentWorld,
     uid: string,
     target: Target,
-    isAllowed: boolean,
     mayMount: boolean,
   ): ReturnType<Operation['answer']> {
-    if (!isAllowed) return { status: 403 }
     const repo = content.get(uid)
     return repo ? operation.answer(repo, target, mayMount) : (operation.withoutRepo ?? { status: 404 })
   }
@@ -228,7 +241,7 @@ onEachStore('the registry of a random tree', (engine) => {
           blobs: [...new Set(repos.flatMap(({ blobs }) => [...blobs.values()]))],
           manifests: [...new Set(repos.flatMap(({ manifests }) => [...manifests.keys()]))],
         }
-        const identities = [...world.users, ...world.workloads]
+        const identities = [...world.users, ...world.workloads, nobody]
         const clients = new Map<string, OciClient>()
         for (const step of steps) {
           const caller = pick(identities, step.caller) ?? ''
