@@ -70,12 +70,12 @@ examples('immutable tags in the API', {
 
   async 'become mutable when the pattern is removed, which the deletion of the repo needs'(stage) {
     const { succeed, fail } = stage
-    const repo = await makeRepo(stage, ['release-?', '*-final'])
+    const repo = await makeRepo(stage, ['release-*', '*-final'])
     await makeTag(stage, repo, 'latest')
     const uid = await makeTag(stage, repo, '1.0-final')
     await assertImmutable(fail(deleteRepo, { uid: repo }), /with tag 1\.0-final, .* pattern \*-final /)
     assert.equal((await fail(v1.deleteRepo, { id: repo })).code, 9)
-    const removal: JsonObject = { repo: { uid: repo, immutableTags: ['release-?'] } }
+    const removal: JsonObject = { repo: { uid: repo, immutableTags: ['release-*'] } }
     await succeed(updateRepo, removal)
     await succeed(deleteTag, { uid })
     await succeed(deleteRepo, { uid: repo })
