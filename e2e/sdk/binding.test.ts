@@ -98,8 +98,16 @@ function anyRequest(method: DescMethod): fc.Arbitrary<JsonObject> {
   const matches = binding?.path.matchAll(/\{([^=}]+)=(\*+)/g) ?? []
   const variables = new Map(Array.from(matches, ([, name = '', stars]) => [name, stars === '*' ? 1 : 3]))
   const requiredNames = [binding?.body ?? '', 'update_mask']
-  return anyMessage(method.input, requiredNames, (path) => variables.get(path))
+  const request = anyMessage(method.input, requiredNames, (path) => variables.get(path))
+  // A query cannot express lists of messages, and the server says so in the reference.
+  const unsendable = binding?.body ? [] : method.input.fields.filter(isMessageList)
+  return request.map((fields) => {
+    for (const { jsonName } of unsendable) delete fields[jsonName]
+    return fields
+  })
 }
+
+const isMessageList = (field: DescField) => field.fieldKind === 'list' && field.listKind === 'message'
 
 /** The maximum number of segments of a path variable; undefined for other fields. */
 type SegmentsOf = (path: string) => number | undefined
