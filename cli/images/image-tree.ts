@@ -12,7 +12,7 @@ export type ImageNode = {
   /** Such as `linux/arm64/v8`. */
   platform?: string
   artifactType?: string
-  /** What a signed statement says about the image, such as its provenance. */
+  /** The content of a signed statement about the image, such as its provenance. */
   predicateType?: string
   digest: string
   mediaType: string

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { runHelper } from '../../cli/credential-helper/helper.ts'
+import { runHelper } from '../../cli/credential-helper/commands.ts'
 import type { Runtime } from '../../cli/runtime.ts'
 import { runStemma } from '../../cli/stemma.ts'
 

@@ -102,7 +102,7 @@ async function seen(response: Response, { name, source = name }: Target): Promis
     .replaceAll(/sha256:[0-9a-f]{64}/g, '(digest)')
 }
 
-/** What the steps of one run refer to. */
+/** The content and the callers to which the steps of one run refer. */
 type Scene = {
   world: World
   content: ContentWorld

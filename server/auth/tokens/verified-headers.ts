@@ -23,7 +23,7 @@ export type TokenRules<T> = {
   /** The `typ` of the tokens, which distinguishes the kinds of tokens that this server issues. */
   type: string
   requiredClaims: string[]
-  /** What the headers are verified for. The result is cached. */
+  /** Makes the result of a verification from the claims of the token. The result is cached. */
   read(payload: JWTPayload): T
   /** The error for a token with another audience; by default the one for an invalid token. */
   wrongAudience?(text: string): StatusError

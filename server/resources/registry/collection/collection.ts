@@ -1,4 +1,4 @@
-// What a collection needs, and what it reports.
+// The dependencies of a collection, and its report.
 import type { BlobStore } from '../../../blobs/blob-store.ts'
 import type { Store } from '../../../store/db.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'

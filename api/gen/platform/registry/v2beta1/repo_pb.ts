@@ -1530,7 +1530,7 @@ export const PreviewRetentionRequestSchema: GenMessage<PreviewRetentionRequest, 
   messageDesc(file_platform_registry_v2beta1_repo, 12);
 
 /**
- * What the retention rules of a repo would do now.
+ * Result of applying the retention rules of a repo now, without deleting anything.
  *
  * @generated from message platform.registry.v2beta1.PreviewRetentionResponse
  */
@@ -1566,7 +1566,7 @@ export type PreviewRetentionResponse = Message<"platform.registry.v2beta1.Previe
 };
 
 /**
- * What the retention rules of a repo would do now.
+ * Result of applying the retention rules of a repo now, without deleting anything.
  *
  * @generated from message platform.registry.v2beta1.PreviewRetentionResponse
  */
@@ -1609,7 +1609,7 @@ export const PreviewRetentionResponseSchema: GenMessage<PreviewRetentionResponse
   messageDesc(file_platform_registry_v2beta1_repo, 13);
 
 /**
- * What retention would do to a tag or a manifest.
+ * A tag or a manifest, and whether retention keeps or deletes it.
  *
  * @generated from message platform.registry.v2beta1.RetentionDecision
  */
@@ -1651,7 +1651,7 @@ export type RetentionDecision = Message<"platform.registry.v2beta1.RetentionDeci
 };
 
 /**
- * What retention would do to a tag or a manifest.
+ * A tag or a manifest, and whether retention keeps or deletes it.
  *
  * @generated from message platform.registry.v2beta1.RetentionDecision
  */
@@ -1860,7 +1860,7 @@ export const CatalogTierSchema: GenEnum<CatalogTier, CatalogTierJson> = /*@__PUR
   enumDesc(file_platform_registry_v2beta1_repo, 0);
 
 /**
- * What retention does.
+ * Actions of retention.
  *
  * @generated from enum platform.registry.v2beta1.RetentionAction
  */
@@ -1888,14 +1888,14 @@ export const RetentionAction = {
 } as const;
 
 /**
- * What retention does.
+ * Actions of retention.
  *
  * @generated from enum platform.registry.v2beta1.RetentionAction
  */
 export type RetentionAction = (typeof RetentionAction)[keyof typeof RetentionAction] | UnknownEnum;
 
 /**
- * What retention does.
+ * Actions of retention.
  *
  * @generated from enum platform.registry.v2beta1.RetentionAction
  */
