@@ -11,10 +11,10 @@ import { pauseUntil } from '../../server/resources/registry/repos/pause.ts'
 import type { Store } from '../../server/store/db.ts'
 import type { Sql } from '../../server/store/sql.ts'
 import { bulkInsert, sql } from '../../server/store/sql.ts'
-import type { Work } from '../../server/store/work.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
+import { countingReads } from './counting-reads.ts'
 import { ociClient } from './oci-client.ts'
 
 const digest = (kind: string, number: number) => `sha256:${kind}${number.toString(16).padStart(63, '0')}`
@@ -28,38 +28,6 @@ const insertManifests = (repo: string, manifests: readonly [digest: string, subj
       ...[repo, own, 'x', 'x', subject, '{}', '', 1, 1, 0, Buffer.from('x')],
     ]),
   )
-
-/** A store that counts reads, the turns of the event loop in which they ran, and the rows that they returned. */
-function countingReads(store: Store) {
-  const counted = { reads: 0, rows: 0, turns: new Set<number>(), plans: new Set<string>() }
-  let turn = 0
-  let isStopped = false
-  const nextTurn = () => {
-    turn++
-    if (!isStopped) setImmediate(nextTurn)
-  }
-  nextTurn()
-  function* observe<T>(work: Work<T>): Work<T> {
-    let step = work.next()
-    while (!step.done) {
-      if (store.engine === 'sqlite')
-        for (const row of yield sql`explain query plan ${step.value}`) counted.plans.add(String(row[3]))
-      const rows = yield step.value
-      counted.rows += rows.length
-      step = work.next(rows)
-    }
-    return step.value
-  }
-  const read: Store['read'] = (work) => {
-    counted.reads++
-    counted.turns.add(turn)
-    return store.read(() => observe(work()))
-  }
-  const stop = () => {
-    isStopped = true
-  }
-  return { store: { ...store, read } as Store, counted, stop }
-}
 
 onEachStore('retention of hostile content', (engine) => {
   let platform: Platform

@@ -1,10 +1,11 @@
 // Finds the image for an architecture: the image itself, or one of those that an index lists.
 import { RepoSchema } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
-import { noImage, noImageFor, notFound } from '../../../../aip/errors.ts'
+import { failedPrecondition, noImage, noImageFor, notFound } from '../../../../aip/errors.ts'
 import { among, sql } from '../../../../store/sql.ts'
 import type { Work } from '../../../../store/work.ts'
 import { first } from '../../../../store/work.ts'
 import { platformsIn } from '../../tag-content.ts'
+import type { Manifest } from '../manifest.ts'
 import { isIndex, readManifest } from '../manifest.ts'
 import { platformNameOf } from '../platforms.ts'
 
@@ -21,23 +22,26 @@ export type Image = {
 const defaultArchitecture = 'amd64'
 /** An index in an index is legal, and nobody nests them more deeply. */
 const maxDepth = 3
+/** Of all indexes that a search parses, so that it does not block other calls. An index of 2000 images has less. */
+const maxIndexBytes = 2 ** 20
 
-type ManifestRow = Image & { mediaType: string; content: Uint8Array }
+/** `length` is the number of bytes of the manifest itself. */
+type ManifestRow = Image & { mediaType: string; length: number }
 
 /** Throws if the repo does not exist or does not have the manifest. The caller has been admitted. */
 export function* readImage(repo: string, digest: string): Work<ManifestRow> {
-  const row = yield* first(sql`select config, size, total_size, platforms, media_type, content from manifests
+  const row = yield* first(sql`select config, size, total_size, platforms, media_type from manifests
     where repo = ${repo} and digest = ${digest}`)
   if (!row) {
     if (!(yield* first(sql`select 1 from repos where uid = ${repo}`)))
       throw notFound(RepoSchema.typeName, repo)
     throw noImage(digest)
   }
-  const [config, size, totalSize, platforms, mediaType, content] = row as [
-    ...[string | null, number, number, string, string, Uint8Array],
+  const [config, length, totalSize, platforms, mediaType] = row as [
+    ...[string | null, number, number, string, string],
   ]
   return {
-    ...{ digest, config, size: totalSize - size, mediaType, content },
+    ...{ digest, config, size: totalSize - length, mediaType, length },
     platforms: platformsIn(platforms),
   }
 }
@@ -45,16 +49,19 @@ export function* readImage(repo: string, digest: string): Work<ManifestRow> {
 /** `architecture` is empty, or such as `arm64`, `arm/v7` or `linux/arm64`. */
 export function* findImage(repo: string, digest: string, architecture: string): Work<Image> {
   const image = yield* readImage(repo, digest)
-  const matching = yield* findIn(repo, image, architecture, 0)
+  const matching = yield* findIn(repo, image, architecture, { depth: 0, bytes: 0 })
   if (matching) return matching
   throw noImageFor(architecture || defaultArchitecture, digest, image.platforms)
 }
+
+/** The indexes that contain the current manifest. */
+type Parsed = { depth: number; bytes: number }
 
 function* findIn(
   repo: string,
   image: ManifestRow,
   architecture: string,
-  depth: number,
+  { depth, bytes: bytesAbove }: Parsed,
 ): Work<Image | undefined> {
   if (!isIndex(image.mediaType)) {
     const isMeant = architecture === '' || image.platforms.some((platform) => isFor(platform, architecture))
@@ -62,16 +69,30 @@ function* findIn(
   }
   if (depth === maxDepth) return undefined
   const wanted = architecture || defaultArchitecture
-  const { manifests } = readManifest(image.content, image.mediaType)
+  const parsed = { depth: depth + 1, bytes: bytesAbove + image.length }
+  if (parsed.bytes > maxIndexBytes) throw indexTooLarge(image)
+  const { manifests } = yield* readIndex(repo, image)
   const stated = manifests.find(({ platform }) => platform && isFor(platformNameOf(platform) ?? '', wanted))
   // An entry with a platform is for that platform, whatever the configuration of the image says.
-  if (stated) return yield* findIn(repo, yield* readImage(repo, stated.digest), '', depth + 1)
+  if (stated) return yield* findIn(repo, yield* readImage(repo, stated.digest), '', parsed)
   const unstated = manifests.filter(({ platform }) => !platform).map(({ digest }) => digest)
   const digest = yield* findByPlatform(repo, unstated, wanted)
   return digest === undefined
     ? undefined
-    : yield* findIn(repo, yield* readImage(repo, digest), wanted, depth + 1)
+    : yield* findIn(repo, yield* readImage(repo, digest), wanted, parsed)
 }
+
+function* readIndex(repo: string, { digest, mediaType }: ManifestRow): Work<Manifest> {
+  const row = yield* first(sql`select content from manifests where repo = ${repo} and digest = ${digest}`)
+  if (!row) throw noImage(digest)
+  return readManifest(row[0] as Uint8Array, mediaType)
+}
+
+const indexTooLarge = ({ digest, length }: ManifestRow) =>
+  failedPrecondition(
+    'INDEX_TOO_LARGE',
+    `the index ${digest} has ${length} bytes; to find an image, at most ${maxIndexBytes} bytes of indexes are read`,
+  )
 
 function* findByPlatform(repo: string, digests: readonly string[], wanted: string): Work<string | undefined> {
   if (digests.length === 0) return undefined

@@ -11,6 +11,8 @@ export type SbomBlob = { digest: string; size: number }
 const maxReferrers = 256
 const maxManifests = 32
 const maxManifestBytes = 64 * 1024
+/** Of all manifests together, which are parsed at once. */
+const maxParsedBytes = 512 * 1024
 const maxBlobs = 16
 
 /** Documents come before attestations, most of which are about something else. */
@@ -46,13 +48,21 @@ type Description = { mediaType: string; content: Uint8Array }
 function* readDescriptions(repo: string, image: string): Work<Description[]> {
   // Tags contain no colon. Cosign knows sha256 only.
   const tag = parseDigest(image)?.replace(':', '-') ?? ''
-  const rows = yield sql`select media_type, content from manifests
+  const found = yield sql`select digest, size from manifests
     where repo = ${repo} and size <= ${maxManifestBytes} and digest in (
       select digest from (select digest from manifests where repo = ${repo} and subject = ${image}
         order by digest limit ${maxReferrers}) referrers
       union all
       select digest from tags where parent = ${repo} and name in ${among([`${tag}.sbom`, `${tag}.att`])})
     order by create_time desc, digest limit ${maxManifests}`
+  let bytes = 0
+  const digests = (found as [string, number][]).flatMap(([digest, size]) => {
+    bytes += size
+    return bytes <= maxParsedBytes ? digest : []
+  })
+  if (digests.length === 0) return []
+  const rows = yield sql`select media_type, content from manifests
+    where repo = ${repo} and digest in ${among(digests)} order by create_time desc, digest`
   return rows.map(([mediaType, content]) => ({
     ...{ mediaType: mediaType as string, content: content as Uint8Array },
   }))

@@ -1,5 +1,5 @@
 // Reads about images for v1: their configurations, SBOMs and number. v2 has no calls for these.
-
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import type { ImageConfig } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { failedPrecondition, notFound } from '../../../../aip/errors.ts'
@@ -39,21 +39,31 @@ export async function readImageConfig(
   )
 }
 
-/** For each image its digest, and the function that reads its SBOM. */
+/**
+ * For each image its digest, and the function that reads its SBOM. An image that is named twice is found once. To find
+ * one, up to 2 MiB of manifests are parsed, so other calls run between two images.
+ */
 export async function findSboms(
   deps: Dependencies,
   demand: Demand,
   images: () => readonly WantedImage[],
 ): Promise<{ digest: string; read(result: Sbom['kind']): Promise<Sbom | undefined> }[]> {
-  const sources = await deps.store.read(function* () {
+  const named = await deps.store.read(function* () {
     yield* admitToRead(demand)
-    const found: SbomSource[] = []
-    for (const wanted of images()) {
-      const { digest } = yield* findImage(demand.scope, wanted.digest, wanted.architecture)
-      found.push(yield* findSbomSource(demand.scope, digest, wanted.digest))
-    }
-    return found
+    return images()
   })
+  const distinct = new Map(named.map((image) => [`${image.digest} ${image.architecture}`, image]))
+  const sources: SbomSource[] = []
+  for (const { digest: wanted, architecture } of distinct.values()) {
+    await nextTurn()
+    sources.push(
+      await deps.store.read(function* () {
+        yield* admitToRead(demand)
+        const { digest } = yield* findImage(demand.scope, wanted, architecture)
+        return yield* findSbomSource(demand.scope, digest, wanted)
+      }),
+    )
+  }
   return sources.map((source) => ({
     digest: source.digest,
     read: (result) => readSbomOf(deps, source, result, demand.caller.identity),

@@ -1,0 +1,70 @@
+// Calls about images whose manifests were made to be expensive to parse.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { ManifestMetadataFilterSchema, Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
+import { describeMethod } from '@stemma/api/method.ts'
+import { parseGrants } from '../../server/policy/grants.ts'
+import type { Dependencies } from '../../server/resources/dependencies.ts'
+import { findSboms } from '../../server/resources/registry/content/images/image-content.ts'
+import { demandOf } from '../../server/rpc/demand.ts'
+import { sql } from '../../server/store/sql.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import { countingReads } from './counting-reads.ts'
+import { descriptor, digestOf, imageOf, indexOf, ociClient, pushParts, types } from './oci-client.ts'
+
+onEachStore('calls about hostile images', (engine) => {
+  let platform: Platform
+  before(async () => {
+    platform = await startPlatform(engine)
+  })
+  after(() => platform.stop())
+
+  const demandFor = (repoId: string) => {
+    const request = create(ManifestMetadataFilterSchema, { repoId })
+    const caller = { identity: platform.owner.identity, issuedAt: Math.ceil(Date.now() / 1000) }
+    const options = { parseGrants, now: Date.now, defaultLimits: new Map<string, number>() }
+    return demandOf(describeMethod(Registry.method.listManifestMetadata), request, caller, options)
+  }
+
+  test('parse little in one turn of the event loop, and an image that is named often only once', async () => {
+    const client = ociClient(platform.url, platform.owner.token)
+    const config = '{"os":"linux","architecture":"amd64"}'
+    const image = await pushParts(client, 'acme/meta', 'latest', { config, layers: ['a'] })
+    const plain = indexOf([{ manifest: image, platform: { os: 'linux', architecture: 'amd64' } }])
+    const padded = (name: string, length: number) => `${plain.slice(0, -1)},"x":"${name.padEnd(length)}"}`
+    const indexes = ['a', 'b', 'c'].map((name) => padded(name, 900_000))
+    const tooLarge = padded('d', 2 ** 20)
+    for (const index of [...indexes, tooLarge])
+      await client.pushManifest('acme/meta', digestOf(index), index, types.index)
+    // Manifests that describe the image, of 60 KB each.
+    for (let at = 0; at < 12; at++) {
+      const fields = { subject: descriptor(image, types.manifest), x: String(at).padEnd(60_000) }
+      const manifest = imageOf('a', { config: descriptor(config, types.config), ...fields })
+      await client.pushManifest('acme/meta', digestOf(manifest), manifest)
+    }
+    const [row] = await platform.store.query(sql`select uid from repos where name = 'meta'`)
+    const repoId = row?.[0] as string
+    const named = indexes.flatMap((index) => Array.from({ length: 6 }, () => digestOf(index)))
+    const query = named.map((digest) => `digests=${digest}`).join('&')
+    const response = await client.expect(200, 'GET', `/registry/v1/repos/${repoId}/manifestmetdata?${query}`)
+    const { items } = (await response.json()) as { items: { digest: string }[] }
+    assert.deepEqual(
+      items.map(({ digest }) => digest),
+      indexes.map(() => digestOf(image)),
+    )
+
+    const { store, counted, stop } = countingReads(platform.store)
+    const deps = { store } as Dependencies // finding needs nothing else
+    const find = (digests: readonly string[]) =>
+      findSboms(deps, demandFor(repoId), () => digests.map((digest) => ({ digest, architecture: '' })))
+    assert.equal((await find(named)).length, indexes.length)
+    assert.equal(counted.reads, 1 + indexes.length)
+    assert.equal(counted.turns.size, counted.reads)
+    await assert.rejects(find([digestOf(tooLarge)]), /at most 1048576 bytes of indexes are read/)
+    stop()
+    assert.ok(counted.mostBytes > 900_000 && counted.mostBytes <= 2 * 2 ** 20, String(counted.mostBytes))
+  })
+})
