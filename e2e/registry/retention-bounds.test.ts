@@ -10,24 +10,13 @@ import { judgedTags, tagsPerRead } from '../../server/resources/registry/repos/j
 import { pauseUntil } from '../../server/resources/registry/repos/pause.ts'
 import type { Store } from '../../server/store/db.ts'
 import type { Sql } from '../../server/store/sql.ts'
-import { bulkInsert, sql } from '../../server/store/sql.ts'
+import { sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { countingReads } from './counting-reads.ts'
+import { digest, insertManifests, insertReferences, numbers } from './inserted-manifests.ts'
 import { ociClient } from './oci-client.ts'
-
-const digest = (kind: string, number: number) => `sha256:${kind}${number.toString(16).padStart(63, '0')}`
-const numbers = (length: number) => Array.from({ length }, (_, at) => at)
-
-const insertManifests = (repo: string, manifests: readonly [digest: string, subject: string | null][]): Sql =>
-  bulkInsert(
-    sql`insert into manifests (repo, digest, media_type, artifact_type, subject, annotations, platforms, size,
-      total_size, create_time, content)`,
-    manifests.map(([own, subject]) => [
-      ...[repo, own, 'x', 'x', subject, '{}', '', 1, 1, 0, Buffer.from('x')],
-    ]),
-  )
 
 onEachStore('retention of hostile content', (engine) => {
   let platform: Platform
@@ -62,10 +51,11 @@ onEachStore('retention of hostile content', (engine) => {
         ...numbers(indexes).map((at): [string, null] => [digest('a', at), null]),
         ...numbers(1200).map((at): [string, string] => [digest('c', at), digest('a', 0)]),
       ]),
-      bulkInsert(
-        sql`insert into manifest_references (repo, manifest, digest, kind)`,
+      insertReferences(
+        repo,
         numbers(indexes * entries).map((at) => [
-          ...[repo, digest('a', at % indexes), digest('b', Math.floor(at / indexes)), 'manifest'],
+          digest('a', at % indexes),
+          digest('b', Math.floor(at / indexes)),
         ]),
       ),
     )

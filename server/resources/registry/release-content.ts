@@ -40,16 +40,27 @@ export function* releaseBatch(access: WriteAccess, repo: string, now: number): W
 const sumOf = (rows: readonly (readonly unknown[])[]) =>
   rows.reduce((sum, [size]) => sum + (size as number), 0)
 
-/** Manifests of a repo that have at most `batchSize` references together; at least one, if the repo has any. */
+/** Of the manifests that one transaction deletes. */
+const batchBytes = 8 * 2 ** 20
+const manifestsPerBatch = 100
+
+/**
+ * Manifests of a repo that have at most `batchSize` references and `batchBytes` together; at least one, if the repo has
+ * any. No more references are counted than one batch may have.
+ */
 function* nextManifests(repo: string): Work<string[]> {
-  const rows = yield sql`select digest, (select count(*) from manifest_references r
-      where r.repo = manifests.repo and r.manifest = manifests.digest)
-    from manifests where repo = ${repo} order by digest limit 100`
+  const counted = yield sql`select manifest, count(*) from (
+      select manifest from manifest_references where repo = ${repo} order by manifest limit ${batchSize + 1}
+    ) r group by manifest`
+  const counts = new Map(counted as [string, number][])
+  const rows = yield sql`select digest, size from manifests where repo = ${repo}
+    order by digest limit ${manifestsPerBatch}`
   const next: string[] = []
-  let references = 0
-  for (const [digest, count] of rows as [string, number][]) {
-    references += count
-    if (next.length > 0 && references > batchSize) break
+  let [references, bytes] = [0, 0]
+  for (const [digest, size] of rows as [string, number][]) {
+    references += counts.get(digest) ?? 0
+    bytes += size
+    if (next.length > 0 && (references > batchSize || bytes > batchBytes)) break
     next.push(digest)
   }
   return next
