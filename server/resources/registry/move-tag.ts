@@ -3,10 +3,12 @@ import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { Tag } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { TagSchema } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
-import { aborted } from '../../aip/errors.ts'
+import { Code } from '../../aip/code.ts'
+import { StatusError } from '../../aip/errors.ts'
 import { newChildUid, parentOf } from '../../aip/uid.ts'
 import type { Sql } from '../../store/sql.ts'
 import { sql } from '../../store/sql.ts'
+import { StoreError } from '../../store/store-error.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
 import { createIn } from '../create.ts'
@@ -15,13 +17,18 @@ import { lockResource, nextUpdateTime, replaceResource } from '../stored-resourc
 import { patternsIn, requireMutable } from './immutable-tags.ts'
 import { readTagContent, setTagContent } from './tag-content.ts'
 import { tags } from './tags/table.ts'
-import { noteUntaggedBy } from './untagged.ts'
+
+/** Another call has just created or deleted the tag. If the transaction runs again, it finds what the other call did. */
+export class TagRace extends StatusError {}
+
+/** `left` is the digest from which the tag was moved; empty if it was not moved. The caller notes it (untagged.ts). */
+export type PlacedTag = { uid: string; left: string }
 
 /**
  * Creates the tag or, if the repo has a tag of this name, moves it; a draft without a digest then changes the other
- * fields only. Returns the uid of the tag.
+ * fields only.
  */
-export function* createOrMove(context: WriteContext, repo: string, draft: Tag): Work<string> {
+export function* createOrMove(context: WriteContext, repo: string, draft: Tag): Work<PlacedTag> {
   const row = yield* first(sql`select t.uid, r.immutable_tags from tags t join repos r on r.uid = t.parent
     where t.parent = ${repo} and t.name = ${draft.name}`)
   if (row) return yield* move(context, row[0] as string, draft, patternsIn(row[1]))
@@ -29,10 +36,14 @@ export function* createOrMove(context: WriteContext, repo: string, draft: Tag): 
   if (draft.digest !== '') setTagContent(draft, yield* readTagContent(repo, draft.digest))
   const time = now()
   const uid = newChildUid(repo, time, random)
-  const conflict = 'another call has just created this tag; try again'
-  yield* createIn(access, repo, tags, draft, { uid, now: time, columns: { push_time: time } }, conflict)
+  try {
+    yield* createIn(access, repo, tags, draft, { uid, now: time, columns: { push_time: time } })
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.kind !== 'unique') throw error
+    throw new TagRace(Code.ALREADY_EXISTS, 'another call has just created this tag; try again')
+  }
   if (draft.digest !== '') yield recordMove(uid, time, draft.digest)
-  return uid
+  return { uid, left: '' }
 }
 
 function* move(
@@ -40,9 +51,9 @@ function* move(
   uid: string,
   draft: Tag,
   immutable: readonly string[],
-): Work<string> {
+): Work<PlacedTag> {
   const stored = yield* lockResource(tags, uid)
-  if (!stored) throw aborted('the tag was deleted meanwhile; try again')
+  if (!stored) throw new TagRace(Code.ABORTED, 'the tag was deleted meanwhile; try again')
   const { createTime, deprecated, bundles } = stored.resource
   const digest = draft.digest || stored.resource.digest
   const isMoved = digest !== stored.resource.digest
@@ -50,25 +61,37 @@ function* move(
   if (isMoved && stored.resource.digest !== '') requireMutable(draft.name, immutable, 'moved')
   if (!isMoved && deprecated === draft.deprecated && bundles.join() === draft.bundles.join()) {
     yield sql`update tags set push_time = ${now()} where uid = ${uid}`
-    return uid
+    return { uid, left: '' }
   }
   const updateTime = nextUpdateTime(now(), stored.updateTime)
   const moved = create(TagSchema, { ...draft, digest, uid, updateTime: timestampFromMs(updateTime) })
   if (createTime) moved.createTime = createTime
   setTagContent(moved, yield* readTagContent(parentOf(uid), digest))
-  if (isMoved) yield noteUntaggedBy(uid, updateTime)
   yield* replaceResource(access, tags, moved, { uid, updateTime, columns: { push_time: updateTime } })
   if (isMoved) yield recordMove(uid, updateTime, digest)
-  return uid
+  return { uid, left: isMoved ? stored.resource.digest : '' }
 }
 
-/** Creates the tag or, if the repo has a tag of this name, moves it to the digest. Its other fields stay. */
-export function* pointTag(context: WriteContext, repo: string, name: string, digest: string): Work<string> {
-  const row = yield* first(sql`select uid from tags where parent = ${repo} and name = ${name}`)
-  const stored = row && (yield* lockResource(tags, row[0] as string))
-  const { deprecated, bundles } = stored?.resource ?? {}
-  const kept = { ...(deprecated !== undefined && { deprecated }), ...(bundles && { bundles }) }
-  return yield* createOrMove(context, repo, create(TagSchema, { ...kept, name, digest }))
+/**
+ * Points tags to the digest: creates them, or moves those that the repo has, whose other fields stay. Returns the digests
+ * from which tags were moved. The names must be in order.
+ */
+export function* pointTags(
+  context: WriteContext,
+  repo: string,
+  names: readonly string[],
+  digest: string,
+): Work<string[]> {
+  const left: string[] = []
+  for (const name of names) {
+    const row = yield* first(sql`select uid from tags where parent = ${repo} and name = ${name}`)
+    const stored = row && (yield* lockResource(tags, row[0] as string))
+    const { deprecated, bundles } = stored?.resource ?? {}
+    const kept = { ...(deprecated !== undefined && { deprecated }), ...(bundles && { bundles }) }
+    const placed = yield* createOrMove(context, repo, create(TagSchema, { ...kept, name, digest }))
+    if (placed.left !== '') left.push(placed.left)
+  }
+  return left
 }
 
 export const recordMove = (tag: string, time: number, digest: string): Sql =>

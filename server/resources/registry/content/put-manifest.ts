@@ -9,15 +9,16 @@ import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
 import { nameOf } from '../../../policy/capabilities.ts'
 import { holds } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
-import { sql } from '../../../store/sql.ts'
+import { among, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
-import { pointTag } from '../move-tag.ts'
+import { pointTags, TagRace } from '../move-tag.ts'
 import { adjustRepoSize } from '../repo-size.ts'
 import { refreshTags } from '../tag-content.ts'
+import { noteEachUntagged } from '../untagged.ts'
 import { readBlobSize } from './blob-rows.ts'
 import { invalidManifest } from './content-errors.ts'
 import type { Manifest } from './manifest.ts'
@@ -28,34 +29,57 @@ import { lockRepo, requireRepo } from './require-repo.ts'
 import { readParts, storeManifest } from './store-manifest.ts'
 
 export async function putManifest(deps: Dependencies, call: Call<PutManifestRequest>): Promise<Reply> {
-  const { store, now, random } = deps
-  const { digest, content, tags } = call.request
+  const { store } = deps
   const pushed = await store.read(() => readPushed(call))
   const platforms = await platformsOfImage(deps, pushed)
-  return store.write(function* () {
-    const access = yield* admitToWrite(call.demand)
-    const repo = yield* lockRepo(call.request.repo)
-    const { manifest } = pushed
-    const parts = yield* readParts(repo, manifest)
-    const isChanged = yield* storeManifest(
-      access,
-      { repo, digest, content, platforms, time: now() },
-      manifest,
-      parts,
-    )
-    for (const name of new Set(tags)) {
-      yield* requireTagAccess(access, repo, name)
-      yield* pointTag({ access, now, random }, repo, name, digest)
+  const write = () => store.write(() => storeAndTag(deps, call, pushed.manifest, platforms), call.deadline)
+  for (let runs = 1; ; runs++) {
+    try {
+      return await write()
+    } catch (error) {
+      if (!(error instanceof TagRace) || runs === maxRuns) throw error
     }
-    if (isChanged) yield* refreshTags(access, repo, digest)
-    if (isChanged === 'new') yield* adjustRepoSize(access, repo, { size: content.length, manifests: 1 })
-    const subject = manifest.subject?.digest ?? ''
-    const size = BigInt(content.length)
-    return messageReply(
-      ManifestSchema,
-      create(ManifestSchema, { digest, mediaType: manifest.mediaType, size, subject }),
-    )
-  }, call.deadline)
+  }
+}
+
+/** Clients do not repeat a push that was refused because another one has just created the same tag. */
+const maxRuns = 3
+
+/**
+ * All pushes take their locks in the same order, so that none waits for one that waits for it: the tags by name, and at
+ * the end the manifests whose tags have changed, by digest.
+ */
+function* storeAndTag(
+  { now, random }: Dependencies,
+  { demand, request }: Call<PutManifestRequest>,
+  manifest: Manifest,
+  platforms: string[],
+): Work<Reply> {
+  const { digest, content } = request
+  const access = yield* admitToWrite(demand)
+  const repo = yield* lockRepo(request.repo)
+  const tags = [...new Set(request.tags)].sort()
+  yield* lockTags(repo, tags)
+  const parts = yield* readParts(repo, manifest)
+  const pushed = { repo, digest, content, platforms, time: now() }
+  const isChanged = yield* storeManifest(access, pushed, manifest, parts)
+  for (const name of tags) yield* requireTagAccess(access, repo, name)
+  const left = yield* pointTags({ access, now, random }, repo, tags, digest)
+  if (isChanged) yield* refreshTags(access, repo, digest)
+  const touched = isChanged === 'new' ? left : [digest, ...left]
+  if (touched.length > 0) yield noteEachUntagged(repo, touched, now())
+  if (isChanged === 'new') yield* adjustRepoSize(access, repo, { size: content.length, manifests: 1 })
+  const [subject, size] = [manifest.subject?.digest ?? '', BigInt(content.length)]
+  return messageReply(
+    ManifestSchema,
+    create(ManifestSchema, { digest, mediaType: manifest.mediaType, size, subject }),
+  )
+}
+
+function* lockTags(repo: string, names: readonly string[]): Work<void> {
+  if (names.length === 0) return
+  yield sql`select uid from tags where parent = ${repo} and name in ${among(names)}
+    order by name /*pg for no key update */`
 }
 
 type Pushed = { manifest: Manifest; configSize: number | undefined }

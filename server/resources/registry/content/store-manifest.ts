@@ -3,7 +3,6 @@ import { among, bulkInsert, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
 import { platformsIn } from '../tag-content.ts'
-import { noteUntagged } from '../untagged.ts'
 import { missingContent } from './content-errors.ts'
 import type { Manifest } from './manifest.ts'
 import { platformsOfIndex } from './platforms.ts'
@@ -61,7 +60,6 @@ export function* storeManifest(
     yield* storeReferences(access, repo, digest, parts)
     return 'new'
   }
-  yield noteUntagged(repo, sql`digest = ${digest}`, time)
   const completed = yield sql`update manifests set platforms = ${platforms}, total_size = ${totalSize}
     where repo = ${repo} and digest = ${digest} and platforms = '' and ${platforms} <> '' returning digest`
   return completed.length > 0 ? 'completed' : undefined

@@ -25,7 +25,7 @@ import { updateResource } from '../../update.ts'
 import { requireMutableTag } from '../immutable-tags.ts'
 import { createOrMove, recordMove } from '../move-tag.ts'
 import { readTagContent, setTagContent } from '../tag-content.ts'
-import { noteUntaggedBy } from '../untagged.ts'
+import { noteEachUntagged, noteUntaggedBy } from '../untagged.ts'
 import { tags } from './table.ts'
 import { tagTypes, typesWithin } from './tag-type.ts'
 
@@ -43,7 +43,9 @@ export function tagsMethods(deps: Dependencies, { mayOmitDigest = false } = {}) 
       createOnce(deps, call, function* (access) {
         const draft = draftOf(TagSchema, resourceIn(tags, call))
         if (draft.digest === '' && !mayOmitDigest) throw missingDigest()
-        const uid = yield* createOrMove({ ...deps, access }, call.demand.scope, draft)
+        const repo = call.demand.scope
+        const { uid, left } = yield* createOrMove({ ...deps, access }, repo, draft)
+        if (left !== '') yield noteEachUntagged(repo, [left], deps.now())
         return yield* readReply(tags, uid, call.form, access)
       }),
 

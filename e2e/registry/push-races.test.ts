@@ -1,0 +1,83 @@
+// Pushes to the same tags at the same time.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { Content, PutManifestRequestSchema } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
+import { describeMethod } from '@stemma/api/method.ts'
+import { parseGrants } from '../../server/policy/grants.ts'
+import type { Dependencies } from '../../server/resources/dependencies.ts'
+import { putManifest } from '../../server/resources/registry/content/put-manifest.ts'
+import type { Call } from '../../server/rpc/call.ts'
+import { demandOf } from '../../server/rpc/demand.ts'
+import type { Store } from '../../server/store/db.ts'
+import { sql } from '../../server/store/sql.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import { numbers } from './inserted-manifests.ts'
+import { descriptor, digestOf, imageOf, ociClient, types } from './oci-client.ts'
+
+/** An artifact: its platform is not read from its configuration. */
+const artifact = (layer: string) => imageOf(layer, { config: descriptor('{}', 'application/x') })
+
+onEachStore('concurrent pushes', (engine) => {
+  let platform: Platform
+  let repo = ''
+  before(async () => {
+    platform = await startPlatform(engine)
+    const client = ociClient(platform.url, platform.owner.token)
+    for (const blob of ['{}', 'a', 'b', 'c']) await client.pushBlob('acme/races', blob)
+    const [row] = await platform.store.query(sql`select uid from repos where name = 'races'`)
+    repo = row?.[0] as string
+  })
+  after(() => platform.stop())
+
+  /** Pushes in this process. `onRun` is called whenever the transaction runs. */
+  const push = (layer: string, tags: string[], onRun: () => void) => {
+    const content = Buffer.from(artifact(layer))
+    const request = create(PutManifestRequestSchema, {
+      ...{ repo, digest: digestOf(content), content, mediaType: types.manifest, tags },
+    })
+    const caller = { identity: platform.owner.identity, issuedAt: Math.ceil(Date.now() / 1000) }
+    const options = { parseGrants, now: Date.now, defaultLimits: new Map<string, number>() }
+    const demand = demandOf(describeMethod(Content.method.putManifest), request, caller, options)
+    const write: Store['write'] = (work, deadline) =>
+      platform.store.write(() => {
+        onRun()
+        return work()
+      }, deadline)
+    const store = { ...platform.store, write } as Store
+    const deps = { store, now: Date.now, random: randomBytes } as unknown as Dependencies // a push needs nothing else
+    return putManifest(deps, { request, demand, deadline: Date.now() + 60_000 } as unknown as Call<
+      typeof request
+    >)
+  }
+
+  test('move the same tags between images without a deadlock, in whatever order they name them', async () => {
+    const tags = ['x', 'y', 'z']
+    for (const layer of ['a', 'b', 'c']) await push(layer, tags, () => {})
+    let runs = 0
+    const pushes = numbers(60).map((at) => {
+      const ordered = at % 2 === 0 ? tags : tags.toReversed()
+      return push('abc'[at % 3] ?? '', ordered.slice(0, 1 + (at % 3)), () => runs++)
+    })
+    await Promise.all(pushes)
+    // A SQLite batch in which a write fails runs again, but none fails here.
+    assert.equal(runs, pushes.length, 'no transaction was repeated')
+    const digests = (await platform.store.query(sql`select digest from tags where parent = ${repo}`)).flat()
+    assert.equal(digests.length, 3)
+  })
+
+  test('that create the same tag all succeed', async () => {
+    const client = ociClient(platform.url, platform.owner.token)
+    for (const round of numbers(8)) {
+      const layers = ['a', 'b', 'c', 'a', 'b', 'c']
+      await Promise.all(
+        layers.map((layer) => client.pushManifest('acme/races', `new-${round}`, artifact(layer))),
+      )
+      const [row] = await platform.store.query(sql`select count(*) from tags where name = ${`new-${round}`}`)
+      assert.deepEqual(row, [1])
+    }
+  })
+})
