@@ -4,7 +4,7 @@ import { afterEach, describe, mock, test } from 'node:test'
 import { openPenalties } from './penalties.ts'
 
 const pauseMs = 100
-const durationMs = 1000
+const durationMs = 2000
 
 /** A connection that records whether it was started and whether it was closed. */
 function connection(remoteAddress: string) {
@@ -72,6 +72,23 @@ describe('penalties', () => {
     assert.deepEqual(isStarted(), [true, true])
   })
 
+  test('pause twice as long after each further abuse, up to sixteen times as long', () => {
+    const { penalties, admit } = open()
+    for (const pauses of [1, 2, 4, 8, 16, 16]) {
+      penalties.add('192.0.2.1')
+      const seen = admit('192.0.2.1')
+      pass(pauses * pauseMs - 1)
+      assert.ok(!seen.isStarted)
+      pass(1)
+      assert.ok(seen.isStarted)
+    }
+    pass(durationMs)
+    penalties.add('192.0.2.1')
+    const seen = admit('192.0.2.1')
+    pass(pauseMs)
+    assert.ok(seen.isStarted)
+  })
+
   test('close a connection if a hundred connections of its address are waiting', () => {
     const { penalties, admit } = open()
     penalties.add('192.0.2.1')
@@ -87,7 +104,7 @@ describe('penalties', () => {
     penalties.add('192.0.2.1')
     pass(durationMs - 1)
     assert.ok(!admit('192.0.2.1').isStarted)
-    pass(pauseMs)
+    pass(2 * pauseMs)
     assert.ok(admit('192.0.2.1').isStarted)
   })
 

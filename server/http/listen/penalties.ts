@@ -1,5 +1,5 @@
 // Slows down the networks of abusive connections: for a while, their new connections are served one after the other,
-// with a pause before each. Connections that are open already are not slowed down. If many networks of a wider network
+// with a pause before each, which each further abuse doubles. Connections that are open already are not slowed down. If many networks of a wider network
 // are abusive, the wider network is slowed down as a whole: otherwise an attacker with many addresses would use each of
 // them once.
 import type { Socket } from 'node:net'
@@ -18,13 +18,18 @@ export type PenaltyOptions = {
   mayPenalize(address: string): boolean
   /** How long a penalty lasts after the latest abuse, in milliseconds. */
   durationMs: number
-  /** The pause between two new connections of one network, in milliseconds. */
+  /** The first pause between two new connections of one network, in milliseconds. */
   pauseMs: number
   now(): number
 }
 
 /** How many connections of a network may wait. Further ones are closed at once. */
 const maxWaiting = 100
+/**
+ * How often the pause of a network can double. A client that shares the network of an attacker waits for this pause as
+ * often as the attacker has connections that wait.
+ */
+const maxDoublings = 4
 /** How many networks are remembered. */
 const maxNetworks = 10_000
 
@@ -37,6 +42,8 @@ type Penalty = {
   /** When the latest of them did, in milliseconds. */
   latest: number
   until: number
+  /** How often the pause has doubled. */
+  doublings: number
   waiting: (() => void)[]
   timer: NodeJS.Timeout | undefined
 }
@@ -45,6 +52,7 @@ const noPenalty = (): Penalty => ({
   abusive: 0,
   latest: Number.NEGATIVE_INFINITY,
   until: Number.NEGATIVE_INFINITY,
+  doublings: 0,
   waiting: [],
   timer: undefined,
 })
@@ -59,7 +67,8 @@ export function openPenalties({ mayPenalize, durationMs, pauseMs, now }: Penalty
   }
 
   function scheduleNext(penalty: Penalty): void {
-    if (penalty.waiting.length > 0) penalty.timer ??= setTimeout(() => startNext(penalty), pauseMs).unref()
+    if (penalty.waiting.length === 0) return
+    penalty.timer ??= setTimeout(() => startNext(penalty), pauseMs * 2 ** penalty.doublings).unref()
   }
 
   const isActive = ({ until, waiting }: Penalty) => until > now() || waiting.length > 0
@@ -86,7 +95,9 @@ export function openPenalties({ mayPenalize, durationMs, pauseMs, now }: Penalty
           penalty.abusive++
           penalty.latest = time
         }
-        if (penalty.abusive >= (minAbusive[at] ?? 1)) penalty.until = time + durationMs
+        if (penalty.abusive < (minAbusive[at] ?? 1)) continue
+        penalty.doublings = penalty.until > time ? Math.min(penalty.doublings + 1, maxDoublings) : 0
+        penalty.until = time + durationMs
       }
     },
     admit(socket, start) {
