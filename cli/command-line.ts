@@ -65,7 +65,8 @@ export function parseCommandLine(command: Command, args: string[]): CommandLine 
     const option = isToggle(flag) ? toggle : { ...text, multiple: true }
     for (const name of namesOf(flag)) options[name] = option
   }
-  const { values, positionals } = parse(command, args, options)
+  const name = `stemma ${command.resource} ${command.verb}`
+  const { values, positionals } = parseArguments(name, args, options)
   const fieldNames = new Set(flags.flatMap(namesOf))
   return {
     options: Object.fromEntries(Object.entries(values).filter(([name]) => !fieldNames.has(name))) as Options,
@@ -81,7 +82,8 @@ export function parseCommandLine(command: Command, args: string[]): CommandLine 
 
 const namesOf = ({ name, alias }: Flag): string[] => (alias === undefined ? [name] : [name, alias])
 
-function parse(command: Command, args: string[], options: ParseArgsOptionsConfig) {
+/** `name` is the command for messages, such as `stemma groups create`. */
+export function parseArguments(name: string, args: string[], options: ParseArgsOptionsConfig) {
   try {
     return parseArgs({ args, options, allowPositionals: true, allowNegative: true })
   } catch (error) {
@@ -90,7 +92,6 @@ function parse(command: Command, args: string[], options: ParseArgsOptionsConfig
     const [, unknown = ''] = /'(-[^']*)'/.exec(message) ?? []
     const flags = nearestNames(unknown.replace(/^-+/, ''), Object.keys(options)).map((flag) => `--${flag}`)
     const suggestion = flags.length === 0 ? '' : ` (did you mean ${flags.join(' or ')}?)`
-    const name = `stemma ${command.resource} ${command.verb}`
     throw new UsageError(`${name} has no flag ${unknown}${suggestion}; see ${name} --help`)
   }
 }

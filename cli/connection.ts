@@ -21,7 +21,7 @@ export async function openConnection(flags: ConnectionFlags, runtime: Runtime): 
   return connect({
     baseUrl: context.api,
     // A function, because a token may expire during a long list.
-    token: flags.isAnonymous ? undefined : () => runtime.env.STEMMA_TOKEN || storedToken(context, runtime),
+    token: flags.isAnonymous ? undefined : () => accessTokenOf(context, runtime),
     timeoutMs: flags.timeoutMs,
     onWarning: flags.onWarning,
     retry: flags.timeoutMs === undefined ? patientRetry(runtime) : { maxAttempts: 1 },
@@ -51,6 +51,6 @@ const reportingFetch =
     return response
   }
 
-/** Imported when needed: with STEMMA_TOKEN, openid-client need not be loaded. */
-const storedToken = async (context: Context, runtime: Runtime): Promise<string> =>
-  (await import('./auth/access-token.ts')).currentAccessToken(context, runtime)
+/** The token of STEMMA_TOKEN or of the sign-in. With STEMMA_TOKEN, openid-client need not be loaded. */
+export const accessTokenOf = async (context: Context, runtime: Runtime): Promise<string> =>
+  runtime.env.STEMMA_TOKEN || (await import('./auth/access-token.ts')).currentAccessToken(context, runtime)

@@ -28,8 +28,6 @@ async function run([first = '--help', ...args]: string[], runtime: Runtime): Pro
   if (first === '--version' || first === '-v') return print(`${manifest.version}\n`)
   if (first === 'auth') return (await import('./auth/auth.ts')).runAuth(args, runtime)
   if (first === 'registry') return (await import('./registry/registry.ts')).runRegistry(args, runtime)
-  if (first === 'images' && args[0] === 'tree')
-    return (await import('./images/run-images.ts')).runImageTree(args.slice(1), runtime)
   if (first === 'completion' || first === '__complete') {
     const { completionScript, completions } = await import('./completion/completion.ts')
     return print(first === 'completion' ? completionScript(args) : await completions(args, runtime))

@@ -1,9 +1,11 @@
 // Finds the words that can complete the last word of a command line.
 import { commentOf } from '@stemma/api/reference/comments.ts'
 import { commonOptions, isToggle, optionsOfCommandKind } from '../command-line.ts'
+import { composedCommands, findComposed, verbsOf } from '../composed/commands.ts'
+import type { Completion, ComposedCommand } from '../composed/composed-command.ts'
 import type { ContextFlags } from '../context.ts'
 import type { Command } from '../contract/commands.ts'
-import { findCommand, findResource, resources, targetResource } from '../contract/commands.ts'
+import { findCommand, resources, targetResource } from '../contract/commands.ts'
 import { enumNames } from '../contract/enum-names.ts'
 import type { Flag } from '../contract/request-flags.ts'
 import { flagsOf } from '../contract/request-flags.ts'
@@ -15,10 +17,11 @@ import { suggestNames } from './suggest-names.ts'
 
 /** A marker that makes the completion script of the shell complete file names itself. */
 const fileNames: Candidate[] = [{ word: ':files' }]
+const topCommands = composedCommands.flatMap(({ resource, verb }) => (verb === '' ? [resource] : []))
 const authCommands = ['login', 'token', 'status', 'logout']
 const registryCommands = ['configure-docker', 'login', 'logout']
 const configureFlags = ['--dry-run', '--name', '--parent', '--pull-token', '--repo', '--save', '--ttl']
-const otherCommands = ['auth', 'completion', 'help', 'registry']
+const otherCommands = ['auth', 'completion', 'help', 'registry', ...topCommands]
 
 export async function complete(words: string[], runtime: Runtime): Promise<Candidate[]> {
   const current = words.at(-1) ?? ''
@@ -35,9 +38,10 @@ async function candidatesFor(words: string[], runtime: Runtime): Promise<Candida
   if (first === 'auth')
     return words.length === 2 ? plain(authCommands) : plain(['--api', '--context', '--issuer', '--audience'])
   if (first === 'registry') return registryCandidates(words)
+  const composed = findComposed(first, second)
+  if (composed && words.length > (composed.verb === '' ? 1 : 2))
+    return composedCandidates(composed, words.slice(composed.verb === '' ? 1 : 2), runtime)
   if (words.length === 2) return plain(verbsOf(first))
-  if (first === 'images' && second === 'tree') return imageCandidates(words)
-  if (first === 'groups' && second === 'tree') return treeCandidates(words, runtime)
   const command = findCommand(first, second)
   return command ? commandCandidates(command, words.slice(2), runtime) : []
 }
@@ -46,14 +50,9 @@ const plain = (words: readonly string[]): Candidate[] => words.map((word) => ({ 
 
 const resourceNames = () => resources.map(({ name }) => name)
 
-const verbsOf = (resource: string): string[] => [
-  ...(findResource(resource)?.commands.map(({ verb }) => verb) ?? []),
-  ...(['groups', 'images'].includes(resource) ? ['tree'] : []),
-]
-
 const helpTopics = (words: string[]): Candidate[] =>
   words.length === 2
-    ? plain([...resourceNames(), 'auth', 'registry', 'exit-codes'])
+    ? plain([...resourceNames(), ...topCommands, 'auth', 'registry', 'exit-codes'])
     : plain(verbsOf(words[1] ?? ''))
 
 function registryCandidates(words: string[]): Candidate[] {
@@ -63,17 +62,43 @@ function registryCandidates(words: string[]): Candidate[] {
   return plain(words[1] === 'configure-docker' ? [...flags, ...configureFlags] : flags)
 }
 
-/** Images are not suggested: that would take a call for each group of their name. */
-function imageCandidates(words: string[]): Candidate[] {
-  if (['--output', '-o'].includes(words.at(-2) ?? '')) return plain(formats)
-  return plain(['--depth', ...Object.keys(commonOptions).map((name) => `--${name}`)])
+async function composedCandidates(
+  command: ComposedCommand,
+  words: string[],
+  runtime: Runtime,
+): Promise<Candidate[]> {
+  const [current = '', previous = ''] = words.toReversed()
+  const candidates = (completion: Completion | undefined) => {
+    if (!completion) return []
+    return 'names' in completion
+      ? suggestNames(completion.names, current, serverFlags(words), runtime)
+      : plain(completion.words())
+  }
+  if (previous === '--output' || previous === '-o') return plain(formats)
+  const flag = command.flags.find(({ name }) => previous === `--${name}`)
+  if (flag?.placeholder !== undefined) return candidates(flag.completion)
+  const argument = command.args[argumentCount(command, words.slice(0, -1))]
+  if (current.startsWith('-') || !argument?.completion)
+    return [
+      ...command.flags.map(({ name, description }) => ({
+        word: `--${name}`,
+        description: firstClause(description),
+      })),
+      ...plain(Object.keys(commonOptions).map((name) => `--${name}`)),
+    ]
+  return candidates(argument.completion)
 }
 
-function treeCandidates(words: string[], runtime: Runtime): Promise<Candidate[]> | Candidate[] {
-  const current = words.at(-1) ?? ''
-  return current.startsWith('-')
-    ? plain(['--depth', '--output', ...Object.keys(commonOptions).map((name) => `--${name}`)])
-    : suggestNames('groups', current, serverFlags(words), runtime)
+/** The number of words that are neither flags nor their values. */
+function argumentCount(command: ComposedCommand, words: string[]): number {
+  const isToggleFlag = (word: string) =>
+    ['--debug', '--help', '-h'].includes(word) ||
+    command.flags.some(({ name, placeholder }) => word === `--${name}` && placeholder === undefined)
+  return words.filter((word, index) => {
+    const before = words[index - 1] ?? ''
+    const isValue = before.startsWith('-') && !before.includes('=') && !isToggleFlag(before)
+    return !word.startsWith('-') && !isValue
+  }).length
 }
 
 async function commandCandidates(command: Command, words: string[], runtime: Runtime): Promise<Candidate[]> {

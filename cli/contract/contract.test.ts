@@ -7,10 +7,11 @@ import type { DescMessage, DescService } from '@bufbuild/protobuf'
 import { isOutputOnly } from '@stemma/api/method.ts'
 import { commentOf } from '@stemma/api/reference/comments.ts'
 import { commonOptions, optionsOfCommandKind, parseCommandLine } from '../command-line.ts'
-import { examplesOf, treeExamples } from '../help/examples.ts'
+import { composedCommands } from '../composed/commands.ts'
+import { parseComposedLine } from '../composed/run-composed.ts'
+import { examplesOf } from '../help/examples.ts'
 import { helpOf } from '../help/help.ts'
 import { columnsOf } from '../output/columns.ts'
-import { parseTreeLine } from '../resources/run-tree.ts'
 import { commandOf, findResource, printedMessageOf, resources } from './commands.ts'
 import { flagsOf, isUid } from './request-flags.ts'
 
@@ -83,6 +84,17 @@ describe('every command', () => {
   }
 })
 
+describe('every command that is written by hand', () => {
+  for (const command of composedCommands) {
+    const { resource, verb, flags, replaces } = command
+    test(`${resource} ${verb} has help, and flags of its own`, () => {
+      assert.match(helpOf([resource, verb]), new RegExp(`Usage: stemma ${resource} ${verb}`.trimEnd()))
+      for (const { name } of flags) assert.ok(!(name in commonOptions), name)
+      if (replaces !== undefined) commandOf(resource, replaces)
+    })
+  }
+})
+
 describe('every table', () => {
   for (const { name, commands: resourceCommands } of resources) {
     const list = resourceCommands.find(({ verb }) => verb === 'list')
@@ -104,12 +116,14 @@ function hasPath(message: DescMessage, [first, ...rest]: string[]): boolean {
 }
 
 describe('every example', () => {
-  for (const line of treeExamples)
-    test(line, () => {
-      const [, ...words] = wordsOf(line)
-      assert.deepEqual(words.slice(0, 2), ['groups', 'tree'])
-      parseTreeLine(words.slice(2))
-    })
+  for (const command of composedCommands)
+    for (const line of command.examples)
+      test(line.split('\n')[0] ?? '', () => {
+        const [, ...words] = wordsOf(line)
+        const name = [command.resource, command.verb].filter(Boolean)
+        assert.deepEqual(words.slice(0, name.length), name)
+        parseComposedLine(command, words.slice(name.length))
+      })
 
   for (const command of commands)
     for (const line of examplesOf(command))

@@ -4,6 +4,3 @@ import { examples } from '@stemma/api/gen/platform/common/resource_pb.ts'
 import type { Command } from '../contract/commands.ts'
 
 export const examplesOf = ({ method }: Command): string[] => getOption(method.desc, examples)
-
-/** `groups tree` makes list calls. It has no method whose options could contain its examples. */
-export const treeExamples = ['stemma groups tree', 'stemma groups tree acme/platform --depth 2 -o wide']

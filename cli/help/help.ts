@@ -1,16 +1,18 @@
 // `stemma --help`, and the help of each resource and command.
 import { commentOf, splitSummary } from '@stemma/api/reference/comments.ts'
 import { authHelp } from '../auth/help.ts'
+import { composedOf, contractCommandsOf, findComposed } from '../composed/commands.ts'
+import type { ComposedCommand } from '../composed/composed-command.ts'
+import { usageOf as composedUsageOf, rowsOf } from '../composed/composed-command.ts'
 import type { Command, Resource } from '../contract/commands.ts'
 import { findCommand, findResource, resources, targetResource } from '../contract/commands.ts'
 import { singular } from '../contract/spelling.ts'
 import { exitCodesHelp } from '../exit-codes.ts'
 import { UsageError } from '../failure.ts'
-import { imageTreeHelp } from '../images/help.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { registryHelp } from '../registry/help.ts'
 import { completionHelp } from './completion-help.ts'
-import { examplesOf, treeExamples } from './examples.ts'
+import { examplesOf } from './examples.ts'
 import { commonFlagRows, flagRows } from './flag-rows.ts'
 import type { Row } from './layout.ts'
 import { formatRows, helpWidth, wrap } from './layout.ts'
@@ -21,11 +23,11 @@ export function helpOf([first, second]: string[]): string {
   if (first === 'exit-codes') return exitCodesHelp
   if (first === 'auth') return authHelp
   if (first === 'registry') return registryHelp
-  if (first === 'images' && second === 'tree') return imageTreeHelp
   if (first === 'completion') return completionHelp
+  const composed = findComposed(first, second ?? '')
+  if (composed) return composedHelp(composed)
   const resource = findResource(first)
   if (!resource) throw new UsageError(`stemma has no command ${JSON.stringify(first)}; see stemma --help`)
-  if (first === 'groups' && second === 'tree') return treeHelp()
   const verb = resource.commands.length === 1 ? resource.commands[0]?.verb : second
   const command = verb === undefined ? undefined : findCommand(first, verb)
   return command ? commandHelp(command) : resourceHelp(resource)
@@ -34,6 +36,7 @@ export function helpOf([first, second]: string[]): string {
 const otherCommands: Row[] = [
   ['auth', 'Sign in and out, and print access tokens.'],
   ['registry', 'Let docker and other clients push to and pull from the registry.'],
+  ['whoami', 'Print who you are, how you signed in, and your roles.'],
   ['completion', 'Completion for bash, zsh and fish.'],
   ['help', 'Help for a topic, such as help exit-codes or help groups create.'],
 ]
@@ -69,20 +72,14 @@ STEMMA_TOKEN is an access token that is used instead of a sign-in.
 More help: stemma RESOURCE --help, stemma RESOURCE VERB --help, stemma help exit-codes.`
 }
 
-/** `groups tree` is not a method of the contract; it makes list calls. */
-const tree = {
-  usage: 'tree [NAME|UID]',
-  description: 'Prints all groups that you may see, or those below one group, as a tree.',
-  flags: [['--depth NUMBER', 'Number of levels below the top. Default: all.']] as Row[],
-}
-
-function resourceHelp({ name, service, commands }: Resource): string {
-  const verbs = commands.map(
-    (command): Row => [usageOf(command), firstSentence(commentOf(command.method.desc))],
-  )
-  if (name === 'groups') verbs.push([tree.usage, tree.description])
-  if (name === 'images') verbs.push(['tree IMAGE', 'Prints the manifests, layers and referrers of an image.'])
-  const examples = [...commands.map(examplesOf), ...(name === 'groups' ? [treeExamples] : [])]
+function resourceHelp({ name, service }: Resource): string {
+  const commands = contractCommandsOf(name)
+  const composed = composedOf(name)
+  const verbs = [
+    ...commands.map((command): Row => [usageOf(command), firstSentence(commentOf(command.method.desc))]),
+    ...composed.map((command): Row => [composedUsageOf(command), command.description]),
+  ]
+  const examples = [...commands.map(examplesOf), ...composed.map((command) => command.examples)]
   const firstExamples = examples.flatMap((lines) => lines.slice(0, 1))
   return sections(
     wrap(commentOf(service), 0, helpWidth()),
@@ -99,12 +96,16 @@ function commandHelp(command: Command): string {
   return page(usage, commentOf(desc), examplesOf(command), flagRows(command))
 }
 
-const treeHelp = (): string => page(`groups ${tree.usage}`, tree.description, treeExamples, tree.flags)
+function composedHelp(command: ComposedCommand): string {
+  const usage = `${command.resource} ${composedUsageOf(command)}`.trimEnd()
+  return page(usage, command.description, command.examples, rowsOf(command), command.notes)
+}
 
-const page = (usage: string, description: string, examples: string[], flags: Row[]): string =>
+const page = (usage: string, description: string, examples: string[], flags: Row[], notes = ''): string =>
   sections(
     wrap(description, 0, helpWidth()),
     `Usage: stemma ${usage} [flags]`,
+    wrap(notes, 0, helpWidth()),
     exampleSection(examples),
     flags.length > 0 ? `Flags:\n${formatRows(flags)}` : '',
     `Flags of all commands:\n${formatRows(commonFlagRows)}`,

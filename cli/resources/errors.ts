@@ -8,12 +8,13 @@ import { exitCodeOf } from '../exit-codes.ts'
 import { Failure, NotSignedIn } from '../failure.ts'
 import { singleLine } from '../single-line.ts'
 
-export function toFailure(error: unknown, command: Command, isDebug: boolean): unknown {
+/** `command` is the command whose flags are named; undefined for a command without fields. */
+export function toFailure(error: unknown, command: Command | undefined, isDebug: boolean): unknown {
   if (!(error instanceof StemmaError)) return error
   const body = isDebug ? bodyLines(error) : []
   if (error.code === Code.UNAUTHENTICATED) return new NotSignedIn(error.message, body)
   const violations = error.fieldViolations.map(
-    ({ field, description }) => `${flagFor(command, field)}: ${description}`,
+    ({ field, description }) => `${command ? flagFor(command, field) : field}: ${description}`,
   )
   const [first = error.message, ...others] = violations
   return new Failure(first, exitCodeOf(error.code), [...others.map((line) => `  ${line}`), ...body])

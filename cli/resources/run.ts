@@ -2,6 +2,8 @@
 import type { Warning } from '@stemma/api'
 import type { CommandLine } from '../command-line.ts'
 import { parseCommandLine } from '../command-line.ts'
+import { findComposed, verbsOf } from '../composed/commands.ts'
+import { runComposed } from '../composed/run-composed.ts'
 import { openConnection } from '../connection.ts'
 import type { Command } from '../contract/commands.ts'
 import { findCommand, findResource } from '../contract/commands.ts'
@@ -16,7 +18,6 @@ import { runDelete } from './delete.ts'
 import { toFailure, warningLine } from './errors.ts'
 import type { Invocation } from './invocation.ts'
 import { runList } from './list.ts'
-import { runTree } from './run-tree.ts'
 import { runStream } from './stream.ts'
 
 const runners: Record<Command['kind'], (invocation: Invocation) => Promise<void>> = {
@@ -28,6 +29,8 @@ const runners: Record<Command['kind'], (invocation: Invocation) => Promise<void>
 }
 
 export async function runResource(name: string, args: string[], runtime: Runtime): Promise<void> {
+  const composed = findComposed(name, args[0] ?? '')
+  if (composed) return runComposed(composed, composed.verb === '' ? args : args.slice(1), runtime)
   const resource = findResource(name)
   if (!resource) throw new UsageError(`stemma has no command ${JSON.stringify(name)}; see stemma --help`)
   // A resource with a single command has no verb: `stemma ping`.
@@ -35,7 +38,6 @@ export async function runResource(name: string, args: string[], runtime: Runtime
   const [verb = '', ...verbArgs] =
     resource.commands.length === 1 && firstCommand ? [firstCommand.verb, ...args] : args
   if (verb === '') return openScreen(runtime).write(`${(await import('../help/help.ts')).helpOf([name])}\n`)
-  if (name === 'groups' && verb === 'tree') return runTree(verbArgs, runtime)
   const command = requireCommand(name, verb)
   await runCommand(command, parseCommandLine(command, verbArgs), runtime)
 }
@@ -43,10 +45,8 @@ export async function runResource(name: string, args: string[], runtime: Runtime
 function requireCommand(resource: string, verb: string): Command {
   const command = findCommand(resource, verb)
   if (command) return command
-  const verbs = findResource(resource)?.commands.map((candidate) => candidate.verb) ?? []
-  const allVerbs = ['groups', 'images'].includes(resource) ? [...verbs, 'tree'] : verbs
   throw new UsageError(
-    `stemma ${resource} has no command ${JSON.stringify(verb)}; it has ${allVerbs.join(', ')}`,
+    `stemma ${resource} has no command ${JSON.stringify(verb)}; it has ${verbsOf(resource).join(', ')}`,
   )
 }
 

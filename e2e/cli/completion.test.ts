@@ -50,6 +50,12 @@ describe('completion', () => {
   test('completes commands, flags and values', async () => {
     assert.deepEqual(await complete('gro'), ['group-access-requests', 'group-invites', 'groups'])
     assert.deepEqual(await complete('groups', 't'), ['tree'])
+    assert.deepEqual(await complete('who'), ['whoami'])
+    assert.deepEqual(await complete('whoami', '-o', 'j'), ['json'])
+    assert.deepEqual(await complete('images', 'tree', '--de'), [
+      '--depth\tNumber of levels below the image',
+      '--debug',
+    ])
     assert.deepEqual(await complete('groups', 'list', '--desc'), [
       '--descendants-of\tOnly resources below this group, at any depth',
     ])
@@ -71,6 +77,7 @@ describe('completion', () => {
     assert.deepEqual(await complete('groups', 'get', 'a'), ['acme'])
     assert.deepEqual(await complete('groups', 'get', 'acme/'), ['acme/team a', 'acme/team-b'])
     assert.deepEqual(await complete('groups', 'list', '--children-of', 'acme/team-'), ['acme/team-b'])
+    assert.deepEqual(await complete('groups', 'tree', '--depth', '1', 'acme/team-'), ['acme/team-b'])
     assert.deepEqual(await complete('role-bindings', 'create', '--role', 'view'), [
       'viewer\tViewer Role (built-in)',
     ])

@@ -155,7 +155,7 @@ describe('stemma images tree', () => {
       ],
       [['Acme/app'], 2, /is not the name of an image; expected one such as /],
       [['acme/app@sha256:abc'], 2, /is not the name of an image/],
-      [[], 2, /needs one image/],
+      [[], 2, /stemma images tree needs IMAGE; see /],
       [['acme/app', '--depth', 'x'], 2, /--depth must be a whole number/],
     ]
     for (const [args, code, message] of cases) {
