@@ -14,17 +14,20 @@ export type ResourceOptions = {
   nameField: string
   /** Whether the uid of the resource is that of its parent. If so, a parent has at most one resource of this kind. */
   hasUidOfParent: boolean
+  /** The start of the types of its events, such as `api.iam.group`; empty if it has none. */
+  eventType: string
 }
 
 const groupType = 'platform.iam.v2beta1.Group'
 
 export function resourceOptions(message: DescMessage): ResourceOptions {
-  const { columns, parent, separator, nameField, hasUidOfParent } = getOption(message, resource)
+  const { columns, parent, separator, nameField, hasUidOfParent, eventType } = getOption(message, resource)
   return {
     columns,
     parent: parent || groupType,
     separator: separator || '/',
     nameField: nameField || 'name',
     hasUidOfParent,
+    eventType,
   }
 }

@@ -23,6 +23,7 @@ export const mayImport: Record<string, string[]> = {
   'server/content-storage': ['*'],
   'server/limit-sharing': ['*'],
   'server/retention-schedule': ['*'],
+  'server/outgoing-events': ['*'],
   'server/services': ['*'],
   'server/settings': ['*'],
   'server/storage': ['*'],
@@ -44,6 +45,7 @@ export const mayImport: Record<string, string[]> = {
   'server/wire': ['api'],
   'server/workers': ['api', 'server/aip', 'server/wire', 'type server/rpc'],
   'server/claims': ['api'],
+  'server/cloud-events': ['api', 'server/aip', 'server/wire'],
   'server/http': ['api', 'server/aip', 'server/wire'],
   'server/reference': ['api', 'server/pages'],
   'server/rpc': [

@@ -298,6 +298,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.common.Resource.separator": "Text between the path of the parent and the name. Default: `/`.",
   "platform.common.Resource.name_field": "Field that contains the name. Default: `name`. If lists can be filtered by this field, the list request has a field of the same name or, if the filter accepts several values, of the same name with `s` added.",
   "platform.common.Resource.has_uid_of_parent": "The uid of the resource is the uid of its parent, so a parent has at most one resource of this type. Clients find the resource by the uid or the name of the parent.",
+  "platform.common.Resource.event_type": "Start of the types of its events, without the prefix that the server adds. `api.iam.group` means that the events have the types `api.iam.group.created.v1`, `api.iam.group.updated.v1` and `api.iam.group.deleted.v1`.",
   "platform.common.Column": "Column of a table.",
   "platform.common.Column.title": "Heading of the column.",
   "platform.common.Column.fields": "Fields as dotted paths. The first that is not empty is shown.",

@@ -61,6 +61,7 @@ describe('settings', () => {
       corsOrigins: [],
       trustedProxies: [],
       vendorPrefixes: ['chainguard.'],
+      eventTypePrefix: 'dev.stemma.',
       maxConnections: { perNetwork: 1000, total: 10_000 },
       rates: {
         read: { caller: 2000, organization: 10_000, address: 10_000 },
@@ -116,6 +117,7 @@ describe('settings', () => {
       STEMMA_CORS_ORIGINS: 'https://a.example.com, http://localhost:3000,',
       STEMMA_TRUSTED_PROXIES: '10.0.0.0/8, fd00::1',
       STEMMA_VENDOR_PREFIXES: 'chainguard., example.api.,chainguard.',
+      STEMMA_EVENT_TYPE_PREFIX: 'dev.chainguard.',
       STEMMA_MAX_CONNECTIONS: '500',
       STEMMA_MAX_CONNECTIONS_PER_NETWORK: '50',
       STEMMA_RATE_READ: 'caller=100, address=0',
@@ -167,6 +169,7 @@ describe('settings', () => {
       corsOrigins: ['https://a.example.com', 'http://localhost:3000'],
       trustedProxies: ['10.0.0.0/8', 'fd00::1'],
       vendorPrefixes: ['chainguard.', 'example.api.'],
+      eventTypePrefix: 'dev.chainguard.',
       maxConnections: { perNetwork: 50, total: 500 },
       rates: {
         read: { caller: 100, organization: 10_000, address: 0 },
@@ -420,6 +423,11 @@ describe('the values of settings', () => {
       assertRejected('STEMMA_VENDOR_PREFIXES', `ok.,${prefix}`, /must be package prefixes that end in a dot/)
     const many = Array.from({ length: 11 }, (_, at) => `p${at}.`).join()
     assertRejected('STEMMA_VENDOR_PREFIXES', many, /must be at most 10 prefixes, not 11/)
+  })
+
+  test('STEMMA_EVENT_TYPE_PREFIX is a prefix that ends in a dot', () => {
+    for (const prefix of ['dev.stemma', '.', 'Dev.', 'dev..', 'a b.', 'dev.stemma.,dev.other.'])
+      assertRejected('STEMMA_EVENT_TYPE_PREFIX', prefix, /must be a prefix of types that ends in a dot/)
   })
 
   test('STEMMA_RATE_READ and the other rates are 0 or calls per second for the limits that the rate has', () => {

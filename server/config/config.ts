@@ -20,6 +20,7 @@ import {
   postgresUrl,
   rate,
   secret,
+  typePrefix,
   url,
   workerCount,
 } from './readers.ts'
@@ -68,6 +69,8 @@ export type Config = {
   trustedProxies: string[]
   /** Prefixes that clients may put before the names of our gRPC services. */
   vendorPrefixes: string[]
+  /** Put before the types of events, such as `dev.stemma.`. */
+  eventTypePrefix: string
   /** How many connections of clients may be open. */
   maxConnections: { perNetwork: number; total: number }
   /** How many threads serve calls. */
@@ -156,6 +159,7 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
     corsOrigins: read('corsOrigins', origins, []),
     trustedProxies: read('trustedProxies', networks, []),
     vendorPrefixes: read('vendorPrefixes', packagePrefixes, []),
+    eventTypePrefix: read('eventTypePrefix', typePrefix, 'dev.stemma.'),
     maxConnections: {
       perNetwork: read('maxConnectionsPerNetwork', integer(1, 1_000_000), 1000),
       total: read('maxConnections', integer(1, 1_000_000), 10_000),

@@ -208,13 +208,21 @@ export function counts<Name extends string>(
 /** Every service is registered under each prefix, so the number of prefixes is limited. */
 const maxPrefixes = 10
 
+const isPrefix = (text: string) => /^(?:[a-z][a-z0-9_]{0,62}\.){1,5}$/.test(text)
+
 export function packagePrefixes(text: string): string[] {
   const list = [...new Set(listOf(text))]
   for (const prefix of list) {
-    if (!/^(?:[a-z][a-z0-9_]{0,62}\.){1,5}$/.test(prefix))
+    if (!isPrefix(prefix))
       throw new Error(`must be package prefixes that end in a dot, such as "example.", not ${quote(prefix)}`)
   }
   if (list.length > maxPrefixes)
     throw new Error(`must be at most ${maxPrefixes} prefixes, not ${list.length}`)
   return list
+}
+
+export function typePrefix(text: string): string {
+  if (!isPrefix(text))
+    throw new Error(`must be a prefix of types that ends in a dot, such as "dev.stemma.", not ${quote(text)}`)
+  return text
 }

@@ -179,6 +179,11 @@ export const settings = {
     'prefixes that clients may put before our gRPC names, separated by commas; empty for none',
     true,
   ),
+  eventTypePrefix: setting(
+    'STEMMA_EVENT_TYPE_PREFIX',
+    'dev.stemma.',
+    'put before the types of events; with dev.chainguard. and its vendor prefix, published receivers understand them',
+  ),
   maxConnections: setting(
     'STEMMA_MAX_CONNECTIONS',
     '10000',

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/common/resource.proto.
  */
 export const file_platform_common_resource: GenFile = /*@__PURE__*/
-  fileDesc("Ch5wbGF0Zm9ybS9jb21tb24vcmVzb3VyY2UucHJvdG8SD3BsYXRmb3JtLmNvbW1vbiKGAQoIUmVzb3VyY2USKAoHY29sdW1ucxgBIAMoCzIXLnBsYXRmb3JtLmNvbW1vbi5Db2x1bW4SDgoGcGFyZW50GAIgASgJEhEKCXNlcGFyYXRvchgDIAEoCRISCgpuYW1lX2ZpZWxkGAQgASgJEhkKEWhhc191aWRfb2ZfcGFyZW50GAUgASgIIkQKBkNvbHVtbhINCgV0aXRsZRgBIAEoCRIOCgZmaWVsZHMYAiADKAkSDAoEd2lkZRgDIAEoCBINCgVieXRlcxgEIAEoCDpYCghyZXNvdXJjZRIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxiciAMgASgLMhkucGxhdGZvcm0uY29tbW9uLlJlc291cmNlUghyZXNvdXJjZTo8CghleGFtcGxlcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGJ2IAyADKAlSCGV4YW1wbGVzYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("Ch5wbGF0Zm9ybS9jb21tb24vcmVzb3VyY2UucHJvdG8SD3BsYXRmb3JtLmNvbW1vbiKaAQoIUmVzb3VyY2USKAoHY29sdW1ucxgBIAMoCzIXLnBsYXRmb3JtLmNvbW1vbi5Db2x1bW4SDgoGcGFyZW50GAIgASgJEhEKCXNlcGFyYXRvchgDIAEoCRISCgpuYW1lX2ZpZWxkGAQgASgJEhkKEWhhc191aWRfb2ZfcGFyZW50GAUgASgIEhIKCmV2ZW50X3R5cGUYBiABKAkiRAoGQ29sdW1uEg0KBXRpdGxlGAEgASgJEg4KBmZpZWxkcxgCIAMoCRIMCgR3aWRlGAMgASgIEg0KBWJ5dGVzGAQgASgIOlgKCHJlc291cmNlEh8uZ29vZ2xlLnByb3RvYnVmLk1lc3NhZ2VPcHRpb25zGJyIAyABKAsyGS5wbGF0Zm9ybS5jb21tb24uUmVzb3VyY2VSCHJlc291cmNlOjwKCGV4YW1wbGVzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYnYgDIAMoCVIIZXhhbXBsZXM6PwoKZXZlbnRfdHlwZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGJ6IAyABKAlSCWV2ZW50VHlwZWIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * How clients name and show a resource. It is an option of the message of the resource.
@@ -56,6 +56,14 @@ export type Resource = Message<"platform.common.Resource"> & {
    * @generated from field: bool has_uid_of_parent = 5;
    */
   hasUidOfParent: boolean;
+
+  /**
+   * Start of the types of its events, without the prefix that the server adds. `api.iam.group` means that the events
+   * have the types `api.iam.group.created.v1`, `api.iam.group.updated.v1` and `api.iam.group.deleted.v1`.
+   *
+   * @generated from field: string event_type = 6;
+   */
+  eventType: string;
 };
 
 /**
@@ -100,6 +108,14 @@ export type ResourceJson = {
    * @generated from field: bool has_uid_of_parent = 5;
    */
   hasUidOfParent?: boolean;
+
+  /**
+   * Start of the types of its events, without the prefix that the server adds. `api.iam.group` means that the events
+   * have the types `api.iam.group.created.v1`, `api.iam.group.updated.v1` and `api.iam.group.deleted.v1`.
+   *
+   * @generated from field: string event_type = 6;
+   */
+  eventType?: string;
 };
 
 /**
@@ -201,4 +217,13 @@ export const resource: GenExtension<MessageOptions, Resource> = /*@__PURE__*/
  */
 export const examples: GenExtension<MethodOptions, string[]> = /*@__PURE__*/
   extDesc(file_platform_common_resource, 1);
+
+/**
+ * Type of the event of the call, without the prefix that the server adds, if the event is not the creation, change
+ * or deletion of a resource.
+ *
+ * @generated from extension: string event_type = 50206;
+ */
+export const event_type: GenExtension<MethodOptions, string> = /*@__PURE__*/
+  extDesc(file_platform_common_resource, 2);
 

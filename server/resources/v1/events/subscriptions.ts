@@ -59,4 +59,5 @@ function methods(deps: V1Dependencies) {
   }
 }
 
-const subscriptionToV1 = ({ uid, sink }: Subscription) => create(V1SubscriptionSchema, { id: uid, sink })
+export const subscriptionToV1 = ({ uid, sink }: Subscription) =>
+  create(V1SubscriptionSchema, { id: uid, sink })

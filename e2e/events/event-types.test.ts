@@ -1,0 +1,66 @@
+// Fails for a writing method of the contract that creates no event, and for a resource without event types.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { services } from '@stemma/api/gen/services.ts'
+import type { Method } from '@stemma/api/method.ts'
+import { describeMethods } from '@stemma/api/method.ts'
+import { eventTypeOf } from '../../server/cloud-events/event-catalog.ts'
+import { eventCatalog } from '../../server/outgoing-events.ts'
+
+/** Methods that write nothing, or whose events are those of resources that they do not return. */
+const reasons: Record<string, string> = {
+  'platform.auth.Auth.Delete': 'deletes an identity of a person, who belongs to no organization',
+  'platform.iam.GroupAccountAssociations.Check': 'only reads',
+  'platform.iam.v2beta1.AccountAssociationsService.CheckAccountAssociation': 'only reads',
+  'platform.registry.v2beta1.ReposService.PreviewRetention': 'only reads',
+  'platform.iam.Groups.RequestGroupAccess': 'creates a group access request or a role binding',
+  'platform.iam.v2beta1.GroupsService.RequestGroupAccess': 'creates a group access request or a role binding',
+  'platform.iam.RoleBindings.CreateBatch': 'creates role bindings',
+  'platform.iam.v2beta1.RoleBindingsService.BatchCreateRoleBindings': 'creates role bindings',
+  'platform.iam.ExternalGroupRoleMappings.BatchDelete': 'deletes external group role mappings',
+  'platform.iam.v2beta1.ExternalGroupRoleMappingsService.BatchDeleteExternalGroupRoleMappings':
+    'deletes external group role mappings',
+  'platform.registry.v2beta1.PullTokensService.CreatePullToken': 'creates an identity and a role binding',
+  'platform.registry.v2beta1.PullTokensService.DeletePullToken': 'deletes an identity and a role binding',
+  'platform.registry.v2beta1.ReposService.UpdateRepoReadme': 'updates a repo',
+  'platform.vulnerabilities.v1.Advisories.CreateAdvisoryEvent': 'updates an advisory',
+  'platform.vulnerabilities.v1.Advisories.UpdateAdvisoryEvent': 'updates an advisory',
+}
+
+const kinds = [...eventCatalog.kinds.values()]
+
+/** Whether the method returns a resource that has event types, or deletes one. */
+const isOfKind = ({ desc }: Method) =>
+  kinds.some(({ v1, v2 }) =>
+    [v1, v2].some((form) => form && (form.desc === desc.output || form.deletion === desc.input)),
+  )
+
+describe('the types of events', () => {
+  const writing = services.flatMap(describeMethods).filter(({ isRead, isInternal }) => !isRead && !isInternal)
+
+  test('exist for every method that writes', () => {
+    const silent = writing.filter(
+      (method) => !isOfKind(method) && eventTypeOf(method.desc) === undefined && !(method.name in reasons),
+    )
+    assert.deepEqual(
+      silent.map(({ name }) => name),
+      [],
+      'set the option event_type of the method or of its resource',
+    )
+  })
+
+  test('need no reason where they exist', () => {
+    const known = new Map(writing.map((method) => [method.name, method]))
+    for (const name of Object.keys(reasons)) {
+      const method = known.get(name)
+      assert.ok(method, `${name} is no writing method`)
+      assert.equal(eventTypeOf(method.desc), undefined, name)
+    }
+  })
+
+  test('differ for every resource', () => {
+    const types = kinds.map(({ eventType }) => eventType)
+    assert.equal(new Set(types).size, types.length)
+    for (const type of types) assert.match(type, /^api(?:\.[a-z_]+){2,3}$/)
+  })
+})

@@ -1,0 +1,70 @@
+// Events that are no change of a resource and belong to no method with an event type: registry pulls and pushes.
+import type { Attributes } from './cloud-event.ts'
+import type { EventBody } from './event-body.ts'
+import type { RecordedEvent, RecordedOrigin } from './recorded-event.ts'
+
+export type OtherEvent = {
+  type: string
+  body: EventBody
+  extensions?: Attributes
+}
+
+/** Recorded with a pull or push of a manifest or blob, in `details`. */
+export type RegistryDetails = {
+  /** The name of the repo as the client wrote it. */
+  repository: string
+  /** The last part of its name. Only of a push. */
+  displayName?: string
+  tag?: string
+  /** The digest to which a tag pointed before. Only of a push. */
+  previousDigest?: string
+  digest: string
+  /** Only of a push. */
+  mediaType?: string
+  /** HEAD or GET. Only of a pull. */
+  method?: string
+  type: 'manifest' | 'blob'
+  /** Of a pull that failed: the HTTP status, and the code and message of OCI Distribution. */
+  errorStatus?: number
+  errorCode?: string
+  errorMessage?: string
+}
+
+/** By kind and action. `registry` is the host name of this server. */
+export const otherEvents: {
+  readonly [kindAndAction: string]: (row: RecordedEvent, registry: string) => OtherEvent
+} = {
+  'repos pulled': (row) => ({ type: 'registry.pull.v1', body: registryBody(row) }),
+  'repos pushed': (row, registry) => {
+    const { repository, digest, mediaType } = detailsOf(row)
+    return {
+      type: 'registry.push.v1',
+      body: registryBody(row),
+      extensions: {
+        digest: `${registry}/${repository}@${digest}`,
+        ...(mediaType && { mediatype: mediaType }),
+      },
+    }
+  },
+}
+
+// What records these events uses the same type.
+const detailsOf = ({ details }: RecordedEvent) => JSON.parse(details ?? '{}') as RegistryDetails
+
+/** The names are those of the published receivers. */
+function registryBody(row: RecordedEvent): EventBody {
+  const { repository, displayName, tag, previousDigest, digest, method, type, ...error } = detailsOf(row)
+  const { address = '', userAgent = '' } = JSON.parse(row.origin) as RecordedOrigin // written by the recorder
+  const body = {
+    ...{ repository, repo_id: row.uid, display_name: displayName, tag, tag_previous_digest: previousDigest },
+    ...{ digest, method, type, when: civilTime(row.time), location: '' },
+    ...{ remote_address: address, user_agent: userAgent },
+    ...(error.errorStatus !== undefined && {
+      error: { status: error.errorStatus, code: error.errorCode, message: error.errorMessage },
+    }),
+  }
+  return { json: JSON.stringify(body) }
+}
+
+/** A time in UTC with microseconds and without a zone. */
+const civilTime = (time: number) => `${new Date(time).toISOString().slice(0, -1)}000`
