@@ -57,11 +57,18 @@ function prepareUncached(db: DatabaseSync, text: string): StatementSync {
 function textOf(template: Template, texts: WeakMap<Template, string>): string {
   let text = texts.get(template)
   if (text === undefined) {
-    text = template.join('?')
+    text = template.slice(0, -1).map(withPlaceholder).join('') + (template.at(-1) ?? '')
     texts.set(template, text)
   }
   return text
 }
+
+/**
+ * SQLite plans a statement by the value of a parameter after `limit`, so it prepares such a statement again for every
+ * call, which takes 4 µs. It does not look into a cast.
+ */
+const withPlaceholder = (piece: string) =>
+  /\blimit\s+$/.test(piece) ? `${piece}cast(? as integer)` : `${piece}?`
 
 /**
  * Runs one statement for each row. A statement that inserts several rows may fail after some of them. To be able to
