@@ -19,6 +19,7 @@ import { identities } from '../../server/resources/iam/identities/table.ts'
 import { roleBindings } from '../../server/resources/iam/role-bindings/table.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
 import type { Store } from '../../server/store/db.ts'
+import { renderedRow } from '../../server/store/row-query.ts'
 import { median } from '../load/rounds.ts'
 import type { Line } from '../report/report.ts'
 import { temporarySettings } from '../stores/bench-server.ts'
@@ -49,7 +50,10 @@ export async function benchAccess(): Promise<Line[]> {
 
 async function linesOf(store: Store, demand: Demand, bindingsInChain: number): Promise<Line[]> {
   const decideAndReadRow = async () => {
-    const { statement, authorize } = admitToRow(demand, groups.table, groups.forms.json)
+    const { statement, authorize } = admitToRow(
+      demand,
+      renderedRow(groups.table, demand.scope, groups.forms.json),
+    )
     return authorize(await store.query(statement))
   }
   const decide = async () => store.read(() => admitToRead(demand))

@@ -1,13 +1,24 @@
-// Calls about images whose manifests were made to be expensive to parse.
+// How much the calls about images read, also if their manifests were made to be expensive.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
+import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
+import {
+  GetBlobRequestSchema,
+  GetManifestRequestSchema,
+} from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { ManifestMetadataFilterSchema, Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
 import { parseGrants } from '../../server/policy/grants.ts'
 import type { Dependencies } from '../../server/resources/dependencies.ts'
+import { blobMethods } from '../../server/resources/registry/content/blob-methods.ts'
 import { findSboms } from '../../server/resources/registry/content/images/image-content.ts'
+import { manifestMethods } from '../../server/resources/registry/content/manifest-methods.ts'
+import type { Call } from '../../server/rpc/call.ts'
 import { demandOf } from '../../server/rpc/demand.ts'
+import type { Store } from '../../server/store/db.ts'
+import type { Sql } from '../../server/store/sql.ts'
 import { sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
@@ -15,7 +26,7 @@ import { onEachStore } from '../../server/testing/stores.ts'
 import { countingReads } from './counting-reads.ts'
 import { descriptor, digestOf, imageOf, indexOf, ociClient, pushParts, types } from './oci-client.ts'
 
-onEachStore('calls about hostile images', (engine) => {
+onEachStore('calls about images', (engine) => {
   let platform: Platform
   before(async () => {
     platform = await startPlatform(engine)
@@ -66,5 +77,41 @@ onEachStore('calls about hostile images', (engine) => {
     await assert.rejects(find([digestOf(tooLarge)]), /at most 1048576 bytes of indexes are read/)
     stop()
     assert.ok(counted.mostBytes > 900_000 && counted.mostBytes <= 2 * 2 ** 20, String(counted.mostBytes))
+  })
+
+  test('read the grants of the caller and the content in one statement', async () => {
+    const client = ociClient(platform.url, platform.owner.token)
+    const config = '{"os":"linux","architecture":"amd64"}'
+    const image = await pushParts(client, 'acme/pulled', 'latest', { config, layers: ['b'] })
+    const [row] = await platform.store.query(sql`select uid from repos where name = 'pulled'`)
+    const repo = row?.[0] as string
+    const statements: Sql[] = []
+    const query: Store['query'] = (statement) => {
+      statements.push(statement)
+      return platform.store.query(statement)
+    }
+    const read = () => assert.fail('no transaction is needed')
+    const { now } = Date
+    const deps = {
+      ...{ store: { ...platform.store, query, read }, now, settings: { contentGraceMs: 86_400_000 } },
+    } as unknown as Dependencies // pulling needs nothing else
+    const demand = { ...demandFor(repo), capabilities: [Capability.CAP_MANIFEST_LIST] }
+    const callOf = <D extends DescMessage>(desc: D, fields: MessageInitShape<D>) =>
+      ({ demand, request: create(desc, fields) }) as unknown as Call<never> // handlers of pulls read nothing else
+    for (const reference of ['latest', digestOf(image)])
+      for (const withoutContent of [true, false])
+        await manifestMethods(deps).getManifest(
+          callOf(GetManifestRequestSchema, { repo, reference, withoutContent }),
+        )
+    await blobMethods(deps).getBlob(callOf(GetBlobRequestSchema, { repo, digest: digestOf('b') }))
+    assert.equal(statements.length, 5)
+    if (engine !== 'sqlite') return
+    for (const statement of statements) {
+      const plan = await platform.store.query(sql`explain query plan ${statement}`)
+      const scans = plan
+        .map((step) => String(step[3]))
+        .filter((step) => /^SCAN (?!CONSTANT|g)|MATERIALIZE/.test(step))
+      assert.deepEqual(scans, [])
+    }
   })
 })

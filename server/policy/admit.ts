@@ -3,9 +3,9 @@ import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import type { StatusError } from '../aip/errors.ts'
 import { invalidField, notFound, permissionDenied } from '../aip/errors.ts'
 import { isUid, lineage } from '../aip/uid.ts'
+import type { RowQuery } from '../store/row-query.ts'
+import { selectRow } from '../store/row-query.ts'
 import type { Row, Sql } from '../store/sql.ts'
-import { raw, sql } from '../store/sql.ts'
-import type { Form, Rendered, Table } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import type { QuotaAccess, WriteAccess } from '../store/write-access.ts'
 import type { Caller } from '../wire/caller.ts'
@@ -70,13 +70,13 @@ export type RowAdmission = {
  * For a call that reads one row. `statement` reads both the grants and the row; `authorize` gets its result, and throws
  * if the grants do not allow the call.
  */
-export function admitToRow(demand: Demand, table: Table, form: Form): RowAdmission {
+export function admitToRow(demand: Demand, query: RowQuery): RowAdmission {
   const scope = scopeOf(demand)
   if (scope === undefined) throw invalidField(demand.scopeField, 'is required')
   const groups = lineage(scope)
   const time = demand.now()
   return {
-    statement: grantsWithRow(demand.caller, time, groups, scope, table, form),
+    statement: grantsWithRow(demand.caller, time, groups, query),
     authorize(rows) {
       const admitted = splitGrantsAndRow(demand.caller, time, groups, rows, demand.parseGrants)
       requireGranted(demand, admitted.grants)
@@ -84,9 +84,8 @@ export function admitToRow(demand: Demand, table: Table, form: Form): RowAdmissi
     },
     *readSeparately() {
       const grants = yield* admitToRead(demand)
-      const [row] =
-        yield sql`select ${table.rendered(form)}, update_time from ${raw(table.name)} where uid = ${scope}`
-      return { grants, row: row && { rendered: row[0] as Rendered | null, updateTime: row[1] as number } }
+      const [row] = yield selectRow(query)
+      return { grants, row }
     },
   }
 }

@@ -12,6 +12,7 @@ import { groups } from '../resources/iam/groups/table.ts'
 import { talliedKinds } from '../storage.ts'
 import { checkTally } from '../store/check.ts'
 import { replaceMemberships, setGroupMembers } from '../store/external-groups.ts'
+import { renderedRow } from '../store/row-query.ts'
 import { sql } from '../store/sql.ts'
 import type { Door } from '../testing/doors.ts'
 import { restDoor } from '../testing/doors.ts'
@@ -168,7 +169,12 @@ onEachStore('the grants of members of external groups', (engine) => {
       assertSame(await store.read(() => readGrants(caller, time, at)), inScope)
       assertSame(await store.write(() => lockGrants({ caller, time }, undefined)), all)
       assertSame(await store.write(() => lockGrants({ caller, time }, at)), inScope)
-      const statement = grantsWithRow(caller, time, lineage(at), at, groups.table, groups.forms.json)
+      const statement = grantsWithRow(
+        caller,
+        time,
+        lineage(at),
+        renderedRow(groups.table, at, groups.forms.json),
+      )
       const rows = await store.query(statement)
       if (example.blocked.includes(true)) assert.equal(rows.length, 0, 'the grants are read separately')
       else assertSame(splitGrantsAndRow(caller, time, lineage(at), rows).grants, inScope)

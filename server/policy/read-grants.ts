@@ -2,12 +2,12 @@
 import { unauthenticated } from '../aip/errors.ts'
 import { lineage, rootLength } from '../aip/uid.ts'
 import { quotasBetween } from '../store/quota.ts'
+import type { RowQuery } from '../store/row-query.ts'
 import type { SignInCondition } from '../store/sign-ins.ts'
 import { conditionFor, fieldCountOf } from '../store/sign-ins.ts'
 import type { Placeholder, Placeholders, Row, Sql } from '../store/sql.ts'
-import { join, prepared, raw, sql } from '../store/sql.ts'
+import { join, prepared, preparedByKeys, raw, sql } from '../store/sql.ts'
 import { isNotSuspended } from '../store/suspensions.ts'
-import type { Form, Rendered, Table } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import type { QuotaAccess } from '../store/write-access.ts'
 import type { Caller, SignIn } from '../wire/caller.ts'
@@ -241,58 +241,45 @@ const groupRows = (groups: readonly (string | Placeholder)[]) =>
     ' union all ',
   )
 
-/** The grants in `groups` together with the row of a uid, in one statement. No row as for `selectGrants`. */
+/** The grants in `groups` together with another row, in one statement. No row as for `selectGrants`. */
 export function grantsWithRow(
   { identity, signIn }: Caller,
   time: number,
   groups: readonly string[],
-  uid: string,
-  table: Table,
-  form: Form,
+  query: RowQuery,
 ): Sql {
-  if (!signIn) return prepared(grantsAndRow, [table, form], [...groups, groups[0] ?? '', time, uid, identity])
-  const condition = conditionOf(identity, signIn)
-  return prepared(
-    validGrantsAndRow,
-    [table, form, condition],
-    [...groups, groups[0] ?? '', time, uid, identity, ...valuesOf(signIn)],
+  const condition = signIn && conditionOf(identity, signIn)
+  const ownValues = [...groups, groups[0] ?? '', time, ...query.values, identity]
+  return preparedByKeys(
+    [grantsWithRow, condition, groups.length, ...query.keys],
+    signIn ? [...ownValues, ...valuesOf(signIn)] : ownValues,
+    (placeholders) => grantsAndRow(placeholders, groups.length, query, condition),
   )
 }
 
-/** The groups, their organization, the time, the uid of the row and the identity. */
-type GroupsTimeUidAndIdentity = Placeholders<[...string[], string, number, string, string]>
-
-function validGrantsAndRow(
-  values: Placeholders<[...string[], string, number, string, string, ...SignInValues]>,
-  table: Table,
-  form: Form,
-  condition: SignInCondition,
+/** The values are the groups, their organization, the time, those of the query, the identity, and those of the sign-in. */
+function grantsAndRow(
+  values: readonly Placeholder[],
+  groupCount: number,
+  query: RowQuery,
+  condition: SignInCondition | undefined,
 ): Sql {
-  const [otherValues, signIn] = splitSignIn(values, condition)
-  const statement = grantsAndRow(otherValues as unknown as GroupsTimeUidAndIdentity, table, form) // without the sign-in
-  return sql`${statement} and ${condition(...signIn)}`
+  const rowStart = groupCount + 2
+  const rowEnd = rowStart + query.values.length
+  const [organization, time] = values.slice(groupCount) as [Placeholder, Placeholder]
+  const [identity, ...signIn] = values.slice(rowEnd) as [Placeholder, ...Placeholders<SignInValues>]
+  const statement = sql`select i.create_time, ${aggregatedGrants(values.slice(0, groupCount))},
+    ${aggregatedExternalGrants(organization, time)}, t.*
+    from identities i left join (${query.build(values.slice(rowStart, rowEnd))}) t on 1 = 1
+    where i.uid = ${identity} and i.suspended is null`
+  return condition ? sql`${statement} and ${condition(...signIn)}` : statement
 }
-
-/** The last four values of GroupsTimeUidAndIdentity. */
-type LastValues = Placeholders<[string, number, string, string]>
-
-function grantsAndRow(values: GroupsTimeUidAndIdentity, table: Table, form: Form): Sql {
-  const groups = values.slice(0, -4)
-  const [organization, time, uid, identity] = values.slice(-4) as unknown as LastValues
-  const row = sql`select ${table.rendered(form)} as rendered, update_time from ${raw(table.name)} where uid = ${uid}`
-  return sql`select i.create_time, ${aggregatedGrants(groups)}, ${aggregatedExternalGrants(organization, time)},
-    t.rendered, t.update_time
-    from identities i left join (${row}) t on 1 = 1 where i.uid = ${identity} and i.suspended is null`
-}
-
-/** `rendered` is null if the stored JSON has another shape. */
-export type RenderedRow = { rendered: Rendered | null; updateTime: number }
 
 /** The row is undefined if it does not exist. */
-export type GrantsAndRow = { grants: Grants; row: RenderedRow | undefined }
+export type GrantsAndRow = { grants: Grants; row: Row | undefined }
 
-/** The columns of grantsAndRow; the last two are null if there is no such row. */
-type GrantsAndRowColumns = [...IdentityAndGrants, rendered: Rendered | null, updateTime: number | null]
+/** How many columns of `grantsAndRow` precede those of the row. */
+const grantColumns = 3
 
 export function splitGrantsAndRow(
   caller: Caller,
@@ -302,10 +289,10 @@ export function splitGrantsAndRow(
   parse: ParseGrants = parseGrants,
 ): GrantsAndRow {
   const [first = []] = rows
-  const [createTime, own, external, rendered = null, updateTime = null] =
-    first as Partial<GrantsAndRowColumns>
+  const [createTime, own, external] = first as Partial<IdentityAndGrants>
   const grants = grantsOf({ caller, time, groups, createTime, own, external, parse })
-  return { grants, row: updateTime === null ? undefined : { rendered, updateTime } }
+  const exists = (first[grantColumns] ?? null) !== null
+  return { grants, row: exists ? first.slice(grantColumns) : undefined }
 }
 
 type StoredGrants = {

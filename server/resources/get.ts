@@ -4,6 +4,8 @@ import { admitToRow } from '../policy/admit.ts'
 import type { GrantsAndRow } from '../policy/read-grants.ts'
 import type { Call } from '../rpc/call.ts'
 import type { Store } from '../store/db.ts'
+import { renderedRow } from '../store/row-query.ts'
+import type { Rendered } from '../store/table.ts'
 import { readBytes } from '../store/table.ts'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
 import { andThen } from '../wire/maybe-promise.ts'
@@ -15,18 +17,22 @@ import { rowReply } from './reply.ts'
 /** One statement reads grants and row. A second one reads the bytes if the JSON is stale or must be redacted. */
 export function getResource(store: Store, kind: Kind<DescMessage>, call: Call): MaybePromise<Reply> {
   const { scope } = call.demand
-  const { statement, authorize, readSeparately } = admitToRow(call.demand, kind.table, kind.forms[call.form])
+  const { statement, authorize, readSeparately } = admitToRow(
+    call.demand,
+    renderedRow(kind.table, scope, kind.forms[call.form]),
+  )
   const finish = ({ grants, row }: GrantsAndRow): MaybePromise<Reply> => {
     if (!row) throw notFound(kind.desc.typeName, scope)
+    const [updateTime, rendered] = row as [number, Rendered | null]
     const redaction = redactionFor(kind, grants)
-    if (row.rendered !== null && !redaction) return rowReply(kind, row.rendered, row.updateTime)
+    if (rendered !== null && !redaction) return rowReply(kind, rendered, updateTime)
     return andThen(
       store.read(() => readBytes(kind.table, [scope])),
       (bytesByUid) => {
         const bytes = bytesByUid.get(scope)
         // The row was deleted between the two statements.
         if (!bytes) throw notFound(kind.desc.typeName, scope)
-        return rowReply(kind, redaction?.apply(grants, bytes) ?? bytes, row.updateTime)
+        return rowReply(kind, redaction?.apply(grants, bytes) ?? bytes, updateTime)
       },
     )
   }

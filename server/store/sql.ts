@@ -8,7 +8,7 @@ import { placeholderTemplate } from './statement/template.ts'
 import { composeCached, nodeOf } from './statement/template-cache.ts'
 
 export type { Placeholders } from './statement/prepared.ts'
-export { prepared } from './statement/prepared.ts'
+export { prepared, preparedByKeys } from './statement/prepared.ts'
 export type { Placeholder, Row, Sql, Value } from './statement/statement.ts'
 
 /** sql`select a from t where b = ${value}`; other Sql can be nested. */

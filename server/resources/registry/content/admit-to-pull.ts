@@ -1,12 +1,19 @@
 // Authorizes a pull. Everybody may pull from a public repo, also without credentials, if the server allows it.
 import { Code } from '../../../aip/code.ts'
 import { StatusError, unauthenticated } from '../../../aip/errors.ts'
-import type { Demand } from '../../../policy/admit.ts'
-import { admitToRead } from '../../../policy/admit.ts'
+import type { Demand, RowAdmission } from '../../../policy/admit.ts'
+import { admitToRead, admitToRow } from '../../../policy/admit.ts'
+import type { RowQuery } from '../../../store/row-query.ts'
+import { selectRow } from '../../../store/row-query.ts'
+import type { Row } from '../../../store/sql.ts'
 import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
-import type { Settings } from '../../dependencies.ts'
+import type { MaybePromise } from '../../../wire/maybe-promise.ts'
+import { andThen } from '../../../wire/maybe-promise.ts'
+import type { Reply } from '../../../wire/reply.ts'
+import type { Dependencies, Settings } from '../../dependencies.ts'
+import { throwMissing } from './require-repo.ts'
 
 /** Reads whether the repo is public only if the caller has no access of their own. */
 export function* admitToPull({ publicRepos }: Settings, demand: Demand): Work<void> {
@@ -18,6 +25,39 @@ export function* admitToPull({ publicRepos }: Settings, demand: Demand): Work<vo
     const isRefusal = isAnonymous || (error instanceof StatusError && error.code === Code.PERMISSION_DENIED)
     if (!publicRepos || !isRefusal || !(yield* isPublicRepo(demand.scope))) throw error
     if (demand.fault) throw demand.fault
+  }
+}
+
+/**
+ * Reads one row for a pull, in the statement that reads the grants. Only if that finds nothing, or the caller has no
+ * grants, further statements decide between a public repo, a refusal and content that does not exist.
+ */
+export function pullRow(
+  { store, settings }: Pick<Dependencies, 'store' | 'settings'>,
+  demand: Demand,
+  query: RowQuery,
+  { reply, missing }: { reply(row: Row): Reply; missing(): Error },
+): MaybePromise<Reply> {
+  const readSeparately = () =>
+    store.read(function* () {
+      yield* admitToPull(settings, demand)
+      const row = yield* first(selectRow(query))
+      return row ? reply(row) : yield* throwMissing(demand.scope, missing())
+    })
+  if (demand.caller.identity === '') return readSeparately()
+  const { statement, authorize } = admitToRow(demand, query)
+  return andThen(store.query(statement), (rows) => {
+    const row = rows.length > 0 ? grantedRow(authorize, rows) : undefined
+    return row ? reply(row) : readSeparately()
+  })
+}
+
+function grantedRow(authorize: RowAdmission['authorize'], rows: Row[]): Row | undefined {
+  try {
+    return authorize(rows).row
+  } catch (error) {
+    if (error instanceof StatusError && error.code === Code.PERMISSION_DENIED) return undefined
+    throw error
   }
 }
 

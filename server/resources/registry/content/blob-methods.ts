@@ -20,31 +20,35 @@ import { messageReply, unencodedReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { emptyReply } from '../../reply.ts'
 import { hasManifest, oldestUse } from '../blob-use.ts'
-import { admitToPull } from './admit-to-pull.ts'
-import { linkBlob, lockBlob, readBlobSize, unlinkBlob } from './blob-rows.ts'
+import { pullRow } from './admit-to-pull.ts'
+import { blobRow, linkBlob, lockBlob, readBlobSize, unlinkBlob } from './blob-rows.ts'
 import { noBlob, usedBlob } from './content-errors.ts'
 import { lockRepo, throwMissing } from './require-repo.ts'
 
 /** A digest and a size. */
 const maxBlobReplyBytes = 200
 
-export const blobMethods = ({ store, now, settings }: Dependencies) => ({
-  getBlob: (call: Call<GetBlobRequest>) =>
-    store.read(function* () {
-      yield* admitToPull(settings, call.demand)
-      const { repo, digest } = call.request
-      const size = yield* readBlobSize(repo, digest, oldestUse(now(), settings.contentGraceMs))
-      if (size === undefined) return yield* throwMissing(repo, noBlob(digest))
-      return unencodedReply(BlobSchema, create(BlobSchema, { digest, size: BigInt(size) }), maxBlobReplyBytes)
-    }),
+export const blobMethods = (deps: Dependencies) => ({
+  getBlob({ demand, request: { repo, digest } }: Call<GetBlobRequest>) {
+    const oldest = oldestUse(deps.now(), deps.settings.contentGraceMs)
+    return pullRow(deps, demand, blobRow(repo, digest, oldest), {
+      reply: ([size]) =>
+        unencodedReply(
+          BlobSchema,
+          create(BlobSchema, { digest, size: BigInt(size as number) }),
+          maxBlobReplyBytes,
+        ),
+      missing: () => noBlob(digest),
+    })
+  },
 
   mountBlob: (call: Call<MountBlobRequest>) =>
-    store.write(function* () {
+    deps.store.write(function* () {
       const access = yield* admitToWrite(call.demand)
       const { digest, source } = call.request
       const repo = yield* lockRepo(call.request.repo)
-      const time = now()
-      const oldest = oldestUse(time, settings.contentGraceMs)
+      const time = deps.now()
+      const oldest = oldestUse(time, deps.settings.contentGraceMs)
       const mounted =
         (yield* mayReadBlob(access.caller, { time, oldest }, source, digest)) && (yield* lockBlob(digest))
       if (mounted) yield* linkBlob(access, repo, digest, time)
@@ -52,7 +56,7 @@ export const blobMethods = ({ store, now, settings }: Dependencies) => ({
     }, call.deadline),
 
   deleteBlob: (call: Call<DeleteBlobRequest>) =>
-    store.write(function* () {
+    deps.store.write(function* () {
       const access = yield* admitToWrite(call.demand)
       const { repo, digest } = call.request
       const link = yield* first(
@@ -63,7 +67,7 @@ export const blobMethods = ({ store, now, settings }: Dependencies) => ({
         sql`select manifest from manifest_references where repo = ${repo} and digest = ${digest} limit 1`,
       )
       if (use) throw usedBlob(digest, use[0] as string)
-      yield sql`update blobs set unused_since = ${now()} where digest = ${digest}`
+      yield sql`update blobs set unused_since = ${deps.now()} where digest = ${digest}`
       yield* unlinkBlob(access, repo, digest)
       return emptyReply
     }, call.deadline),

@@ -5,6 +5,9 @@
 // claimed it.
 import { Code } from '../../../aip/code.ts'
 import { registryError } from '../../../aip/registry-error.ts'
+import type { RowQuery } from '../../../store/row-query.ts'
+import { rowQuery, selectRow } from '../../../store/row-query.ts'
+import type { Placeholders } from '../../../store/sql.ts'
 import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
@@ -14,10 +17,17 @@ import { countContent } from '../content-usage.ts'
 import { adjustRepoSize } from '../repo-size.ts'
 
 /** The size of a blob that the repo has. A blob without a manifest is like a missing one if it is unused for longer. */
+export const blobRow = (repo: string, digest: string, oldest: number): RowQuery =>
+  rowQuery(selectBlob, [], [repo, digest, oldest])
+
+/** Not a join, see manifest-row.ts. */
+const selectBlob = ([repo, digest, oldest]: Placeholders<[string, string, number]>) =>
+  sql`select (select size from blobs b where b.digest = repo_blobs.digest) as size from repo_blobs
+    where repo = ${repo} and digest = ${digest}
+    and (unused_since is null or unused_since > ${oldest} or ${hasManifest})`
+
 export function* readBlobSize(repo: string, digest: string, oldest: number): Work<number | undefined> {
-  const row = yield* first(sql`select b.size from repo_blobs join blobs b on b.digest = repo_blobs.digest
-    where repo_blobs.repo = ${repo} and repo_blobs.digest = ${digest}
-    and (repo_blobs.unused_since is null or repo_blobs.unused_since > ${oldest} or ${hasManifest})`)
+  const row = yield* first(selectRow(blobRow(repo, digest, oldest)))
   return row?.[0] as number | undefined
 }
 

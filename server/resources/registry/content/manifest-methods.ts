@@ -9,17 +9,14 @@ import type {
   ListTagNamesRequest,
   PutManifestRequest,
 } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
-import {
-  ListTagNamesResponseSchema,
-  ManifestSchema,
-} from '@stemma/api/gen/platform/registry/content/content_pb.ts'
+import { ListTagNamesResponseSchema } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { admitToWrite } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
-import { raw, sql } from '../../../store/sql.ts'
+import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import type { Reply } from '../../../wire/reply.ts'
-import { messageReply, unencodedReply } from '../../../wire/reply.ts'
+import { messageReply } from '../../../wire/reply.ts'
 import { removeEntry } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { emptyReply } from '../../reply.ts'
@@ -28,18 +25,18 @@ import { removeManifest } from '../manifest-rows.ts'
 import { releaseBlobs } from '../release-content.ts'
 import { tags } from '../tags/table.ts'
 import { noteUntaggedBy } from '../untagged.ts'
-import { admitToPull } from './admit-to-pull.ts'
+import { admitToPull, pullRow } from './admit-to-pull.ts'
 import { noManifest } from './content-errors.ts'
+import { manifestReply, manifestRow } from './manifest-row.ts'
 import { putManifest } from './put-manifest.ts'
 import { referrersReply } from './referrers.ts'
 import { requireRepo, throwMissing } from './require-repo.ts'
 import { tagMovesReply } from './tag-moves.ts'
 
 export const manifestMethods = (deps: Dependencies) => ({
-  getManifest: (call: Call<GetManifestRequest>) =>
-    deps.store.read(function* () {
-      yield* admitToPull(deps.settings, call.demand)
-      return yield* readManifestReply(call.request)
+  getManifest: ({ demand, request }: Call<GetManifestRequest>) =>
+    pullRow(deps, demand, manifestRow(request), {
+      ...{ reply: manifestReply, missing: () => noManifest(request.reference) },
     }),
 
   listTagNames: (call: Call<ListTagNamesRequest>) =>
@@ -106,27 +103,6 @@ function* deleteOrUntag(
   yield* releaseBlobs(access, repo, digest, now())
   yield* removeManifest(access, repo, digest)
   return true
-}
-
-/** Of all fields of a manifest without its content. */
-const maxFieldBytes = 2048
-
-function* readManifestReply({ repo, reference, withoutContent }: GetManifestRequest): Work<Reply> {
-  // Only digests contain a colon.
-  const digest = reference.includes(':')
-    ? sql`${reference}`
-    : sql`(select digest from tags where parent = ${repo} and name = ${reference})`
-  const content = withoutContent ? raw('null') : raw('content')
-  const row = yield* first(sql`select digest, media_type, size, ${content} from manifests
-    where repo = ${repo} and digest = ${digest}`)
-  if (!row) return yield* throwMissing(repo, noManifest(reference))
-  const [stored, mediaType, size, bytes] = row as [string, string, number, Uint8Array | null]
-  const manifest = create(ManifestSchema)
-  manifest.digest = stored
-  manifest.mediaType = mediaType
-  manifest.size = BigInt(size)
-  if (bytes) manifest.content = bytes
-  return unencodedReply(ManifestSchema, manifest, maxFieldBytes + (bytes?.length ?? 0))
 }
 
 function* tagNamesReply({ repo, limit, after }: ListTagNamesRequest): Work<Reply> {
