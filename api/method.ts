@@ -9,6 +9,7 @@ import { FieldRulesSchema, rules } from './gen/platform/common/rules_pb.ts'
 import type { HttpBinding } from './http-binding.ts'
 import { bindingsOf } from './http-binding.ts'
 import { isCreateMethod } from './is-create.ts'
+import { isReadMethod } from './is-read.ts'
 import { scopeKindOf } from './scope-kind.ts'
 
 export type Method = {
@@ -53,7 +54,7 @@ export function describeMethod(desc: DescMethod): Method {
     scopeKind: scopeKindOf(desc, scope),
     resource: resourceField(desc.input, body),
     isStream: desc.methodKind === 'server_streaming',
-    isRead: bindings[0] ? bindings[0].verb === 'GET' : /^(?:Get|List)[A-Z]/.test(desc.name),
+    isRead: bindings[0] ? isReadMethod(desc) : /^(?:Get|List)[A-Z]/.test(desc.name),
     isInternal: desc.parent.proto.options !== undefined && getOption(desc.parent, internal),
     isCreate: isCreateMethod(desc),
   }

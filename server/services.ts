@@ -12,6 +12,7 @@ import { noLimits } from './limits/rate/call-limits.ts'
 import { resources } from './resource-list.ts'
 import { authMethods } from './resources/auth/auth.ts'
 import type { Dependencies } from './resources/dependencies.ts'
+import { accessService } from './resources/iam/access/service.ts'
 import { pullTokensService } from './resources/iam/pull-tokens/service.ts'
 import { termsService } from './resources/iam/terms/terms.ts'
 import { pingService, pingServiceV1 } from './resources/ping/ping.ts'
@@ -45,6 +46,7 @@ const otherServices: readonly AnyService<ServiceDependencies>[] = [
   pingService,
   pingServiceV1,
   termsService,
+  accessService,
   defineService({
     service: Auth,
     methods: (deps: ServiceDependencies) => ({ ...authMethods(deps), ...deps.registration }),

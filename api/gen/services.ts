@@ -15,26 +15,27 @@ import { IdentityProviders as service11 } from './platform/iam/identity_provider
 import { Roles as service12 } from './platform/iam/role_pb.ts'
 import { RoleBindings as service13 } from './platform/iam/role_binding_pb.ts'
 import { Terms as service14 } from './platform/iam/terms_pb.ts'
-import { AccountAssociationsService as service15 } from './platform/iam/v2beta1/account_association_pb.ts'
-import { ExternalGroupRoleMappingsService as service16 } from './platform/iam/v2beta1/external_group_role_mapping_pb.ts'
-import { GroupsService as service17 } from './platform/iam/v2beta1/group_pb.ts'
-import { GroupAccessRequestsService as service18 } from './platform/iam/v2beta1/group_access_request_pb.ts'
-import { GroupInvitesService as service19 } from './platform/iam/v2beta1/group_invite_pb.ts'
-import { IdentitiesService as service20 } from './platform/iam/v2beta1/identity_pb.ts'
-import { IdentityProvidersService as service21 } from './platform/iam/v2beta1/identity_provider_pb.ts'
-import { RolesService as service22 } from './platform/iam/v2beta1/role_pb.ts'
-import { RoleBindingsService as service23 } from './platform/iam/v2beta1/role_binding_pb.ts'
-import { TermsService as service24 } from './platform/iam/v2beta1/terms_pb.ts'
-import { SecurityTokenService as service25 } from './platform/oidc/sts_pb.ts'
-import { PingService as service26 } from './platform/ping/ping_pb.ts'
-import { PingService as service27 } from './platform/ping/v2beta1/ping_pb.ts'
-import { Registry as service28 } from './platform/registry/registry_pb.ts'
-import { ImagesService as service29 } from './platform/registry/v2beta1/image_pb.ts'
-import { PullTokensService as service30 } from './platform/registry/v2beta1/pull_token_pb.ts'
-import { ReposService as service31 } from './platform/registry/v2beta1/repo_pb.ts'
-import { TagsService as service32 } from './platform/registry/v2beta1/tag_pb.ts'
-import { Advisories as service33 } from './platform/vulnerabilities/v1/advisory_pb.ts'
-import { AdvisoriesService as service34 } from './platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { AccessService as service15 } from './platform/iam/v2beta1/access_pb.ts'
+import { AccountAssociationsService as service16 } from './platform/iam/v2beta1/account_association_pb.ts'
+import { ExternalGroupRoleMappingsService as service17 } from './platform/iam/v2beta1/external_group_role_mapping_pb.ts'
+import { GroupsService as service18 } from './platform/iam/v2beta1/group_pb.ts'
+import { GroupAccessRequestsService as service19 } from './platform/iam/v2beta1/group_access_request_pb.ts'
+import { GroupInvitesService as service20 } from './platform/iam/v2beta1/group_invite_pb.ts'
+import { IdentitiesService as service21 } from './platform/iam/v2beta1/identity_pb.ts'
+import { IdentityProvidersService as service22 } from './platform/iam/v2beta1/identity_provider_pb.ts'
+import { RolesService as service23 } from './platform/iam/v2beta1/role_pb.ts'
+import { RoleBindingsService as service24 } from './platform/iam/v2beta1/role_binding_pb.ts'
+import { TermsService as service25 } from './platform/iam/v2beta1/terms_pb.ts'
+import { SecurityTokenService as service26 } from './platform/oidc/sts_pb.ts'
+import { PingService as service27 } from './platform/ping/ping_pb.ts'
+import { PingService as service28 } from './platform/ping/v2beta1/ping_pb.ts'
+import { Registry as service29 } from './platform/registry/registry_pb.ts'
+import { ImagesService as service30 } from './platform/registry/v2beta1/image_pb.ts'
+import { PullTokensService as service31 } from './platform/registry/v2beta1/pull_token_pb.ts'
+import { ReposService as service32 } from './platform/registry/v2beta1/repo_pb.ts'
+import { TagsService as service33 } from './platform/registry/v2beta1/tag_pb.ts'
+import { Advisories as service34 } from './platform/vulnerabilities/v1/advisory_pb.ts'
+import { AdvisoriesService as service35 } from './platform/vulnerabilities/v2beta1/advisory_pb.ts'
 
 /** Every service of the contract. */
 export const services: readonly DescService[] = [
@@ -73,4 +74,5 @@ export const services: readonly DescService[] = [
   service32,
   service33,
   service34,
+  service35,
 ]

@@ -53,6 +53,9 @@ const associationGroup = async (context: MatrixContext) => ({
   group: await createIn(context, 'AccountAssociation'),
 })
 
+/** A question about an identity that does not exist. */
+const somebodyAt = (resource: string) => ({ identity: 'a'.repeat(40), capability: 'groups.list', resource })
+
 /** The SCIM calls of a version. A new provider has no token (code 5), and its organization has one owner (code 9). */
 const scimRows = (service: string, field: string): Record<string, MatrixRow> => {
   const row = (body: JsonObject, code: number): MatrixRow => ({
@@ -116,6 +119,15 @@ const exceptions: Record<string, MatrixRow> = {
   'platform.events.Identities.UpdateMetadata': {
     request: () => ({ onboardingQuestions: { companyName: 'acme' } }),
     codes: anyToken,
+  },
+  // Questions about others.
+  'platform.iam.v2beta1.AccessService.CheckAccess': {
+    request: ({ here }) => ({ ...somebodyAt(here) }),
+    codes: readers,
+  },
+  'platform.iam.v2beta1.AccessService.BatchCheckAccess': {
+    request: ({ here }) => ({ questions: [somebodyAt(here)] }),
+    codes: readers,
   },
   // The operator has set no documents, so owners get a failed precondition.
   'platform.iam.v2beta1.TermsService.AcceptTerms': {

@@ -252,17 +252,19 @@ describe('cost classes', () => {
       await platform.stop()
     }
     assert.deepEqual(exceptions, [
-      ['write', 'platform.iam.v2beta1.AccountAssociationsService.CheckAccountAssociation'],
+      ['list', 'platform.iam.v2beta1.AccountAssociationsService.CheckAccountAssociation'],
+      ['list', 'platform.registry.v2beta1.ReposService.PreviewRetention'],
       ['list', 'platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOsv'],
       ['list', 'platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOpenVex'],
       ['exchange', 'platform.oidc.SecurityTokenService.Exchange'],
       ['exchange', 'platform.oidc.SecurityTokenService.ExchangeRefreshToken'],
       ['read', 'platform.ping.v2beta1.PingService.Ping'],
       ['read', 'platform.ping.PingService.Ping'],
+      ['list', 'platform.iam.v2beta1.AccessService.BatchCheckAccess'],
       ['sign-in', 'platform.auth.Auth.Register'],
       ['sign-in', 'platform.auth.Auth.GetHeadlessSession'],
       ['read', 'platform.auth.Auth.Validate'],
-      ['write', 'platform.iam.GroupAccountAssociations.Check'],
+      ['list', 'platform.iam.GroupAccountAssociations.Check'],
     ])
   })
 })

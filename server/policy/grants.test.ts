@@ -92,13 +92,13 @@ describe('grants', () => {
 })
 
 describe('parsing grants', () => {
-  const text = `a ${encodeBits([list])},b ${encodeBits([list, create])}`
+  const text = `a ${encodeBits([list])},b ${encodeBits([list, create])} 1000`
   const expected = [
-    { group: 'a', bits: decodeBits(encodeBits([list])) },
-    { group: 'b', bits: decodeBits(encodeBits([list, create])) },
+    { group: 'a', bits: decodeBits(encodeBits([list])), until: undefined },
+    { group: 'b', bits: decodeBits(encodeBits([list, create])), until: 1000 },
   ]
 
-  test('returns the group and the bits of each binding', () => {
+  test('returns the group, the bits and the end of each binding', () => {
     assert.deepEqual(parseGrants(text), expected)
   })
 

@@ -3,6 +3,7 @@ import type { Region } from '../aip/region.ts'
 import { disjoint, intersectAll } from '../aip/region.ts'
 import { isAtOrBelow, lineage } from '../aip/uid.ts'
 import { BoundedMap } from '../bounded-map.ts'
+import { neverExpires } from '../store/external-groups.ts'
 import type { Caller, TokenLimits } from '../wire/caller.ts'
 import type { Bits } from './bits.ts'
 import { decodeBits } from './bits.ts'
@@ -15,10 +16,13 @@ export type Grants = {
   list: readonly Grant[]
 }
 
-/** The capabilities of one role binding. They apply in its group and everywhere below. */
-export type Grant = { group: string; bits: Bits }
+/**
+ * The capabilities of one role binding. They apply in its group and everywhere below. `until` is the time at which the
+ * grant ends, in milliseconds since 1970; undefined if it does not end by itself.
+ */
+export type Grant = { group: string; bits: Bits; until?: number | undefined }
 
-/** Parses the grants of an identity as read-grants.ts selects them: `GROUP BITS,GROUP BITS`. */
+/** Parses the grants of an identity as read-grants.ts selects them: `GROUP BITS,GROUP BITS UNTIL`. */
 export type ParseGrants = (text: string) => readonly Grant[]
 
 export const parseGrants: ParseGrants = (text) => parseWith(text, decodeBits)
@@ -46,24 +50,27 @@ export function openGrantParser(): ParseGrants {
 
 function parseWith(text: string, decode: (bits: string) => Bits): Grant[] {
   return text.split(',').map((grant) => {
-    const [group = '', bits = ''] = grant.split(' ')
-    return { group, bits: decode(bits) }
+    const [group = '', bits = '', until] = grant.split(' ')
+    return { group, bits: decode(bits), until: until === undefined ? undefined : endOf(Number(until)) }
   })
 }
+
+const endOf = (time: number) => (time < neverExpires ? time : undefined)
 
 /** The grants that remain for a token that is restricted to some groups or capabilities. */
 export function withinLimits(list: readonly Grant[], { scopes, capabilities }: TokenLimits): Grant[] {
   const allowed = capabilities && new Set(capabilities.flatMap((name) => capabilityNamed(name)?.bit ?? []))
-  const remaining = list.map(({ group, bits }) => ({
+  const remaining = list.map(({ group, bits, until }) => ({
     group,
     bits: allowed ? bits.intersection(allowed) : bits,
+    until,
   }))
   if (!scopes) return remaining
-  return remaining.flatMap(({ group, bits }) =>
+  return remaining.flatMap(({ group, bits, until }) =>
     scopes.flatMap((scope) => {
       // A grant above the scope applies in the scope only; a grant inside the scope stays where it is.
-      if (isAtOrBelow(scope, group)) return [{ group: scope, bits }]
-      return isAtOrBelow(group, scope) ? [{ group, bits }] : []
+      if (isAtOrBelow(scope, group)) return [{ group: scope, bits, until }]
+      return isAtOrBelow(group, scope) ? [{ group, bits, until }] : []
     }),
   )
 }

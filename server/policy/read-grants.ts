@@ -32,6 +32,27 @@ export function* readGrants(
 }
 
 /**
+ * The grants of any identity: those of a call with a new token that has no limits. None if the identity does not exist.
+ * `scope` as for `readGrants`.
+ */
+export function* readGrantsOf(
+  identity: string,
+  time: number,
+  scope: string | undefined,
+  parse: ParseGrants,
+): Work<readonly Grant[]> {
+  const groups = scope === undefined ? undefined : lineage(scope)
+  const caller: Caller = { identity, issuedAt: Number.POSITIVE_INFINITY }
+  const [row] = yield selectGrants(caller, time, groups)
+  if (row) {
+    const [createTime, own, external] = row as IdentityAndGrants
+    return grantsOf({ caller, time, groups, createTime, own, external, parse }).list
+  }
+  const [existing] = yield sql`select uid from identities where uid = ${identity}`
+  return existing ? (yield* selectEach(caller, time, groups, parse, noSql)).grants.list : []
+}
+
+/**
  * `quotasOfOrganization` are the quotas of the organization, read with the identity to save most creates a statement.
  */
 export type GrantsAndQuotas = { grants: Grants; quotasOfOrganization: QuotaAccess['quotasOfOrganization'] }
@@ -97,7 +118,7 @@ function* selectExternal(
   organization: string | undefined,
   condition: Sql,
 ): Work<string> {
-  const rows = yield sql`select ${grantText(undefined)} from ${externalBindings(organization)}
+  const rows = yield sql`select ${externalGrantText} from ${externalBindings(organization)}
     and m.identity = ${identity} and m.expire_time > ${time} ${condition}`
   return rows.join()
 }
@@ -194,15 +215,15 @@ function splitSignIn(values: readonly Placeholder[], condition: SignInCondition)
 }
 
 /** The grants that are bound to an identity as one text: one value is read faster than many rows. */
-const aggregatedGrants = (groups: readonly Placeholder[] | undefined) =>
+export const aggregatedGrants = (groups: readonly Placeholder[] | undefined) =>
   sql`(select string_agg(${grantText(groups)}, ',') from ${bindingsIn(groups)} and b.identity = i.uid)`
 
 /**
  * The grants of the external groups of which an identity is a member, in all groups of an organization, or in all
  * organizations. Null for the many identities that are in no external group: for these, it takes one comparison.
  */
-const aggregatedExternalGrants = (organization: Placeholder | undefined, time: Placeholder) =>
-  sql`case when i.external_until is not null then (select string_agg(${grantText(undefined)}, ',')
+export const aggregatedExternalGrants = (organization: Placeholder | undefined, time: number | Placeholder) =>
+  sql`case when i.external_until is not null then (select string_agg(${externalGrantText}, ',')
     from ${externalBindings(organization)} and m.identity = i.uid and m.expire_time > ${time}) end`
 
 /**
@@ -220,6 +241,9 @@ const externalJoin = `external_group_members m cross join role_bindings b cross 
 /** One grant as text: the group of a binding, or the index of that group in `groups`; then the bits of its role. */
 const grantText = (groups: readonly unknown[] | undefined) =>
   raw(`${groups ? 'g.position' : 'b.parent'} || ' ' || r.bits`)
+
+/** A grant of an external group ends with the membership. */
+const externalGrantText = raw("b.parent || ' ' || r.bits || ' ' || m.expire_time")
 
 /**
  * Written so that SQLite makes one index look-up for each group. The groups are rows of a derived table, because SQLite
@@ -327,5 +351,7 @@ const externalListOf = (text: string, groups: readonly string[] | undefined, par
 /** With `groups`, the text contains indexes into `groups` instead of uids. */
 function listOf(text: string, groups: readonly string[] | undefined, parse: ParseGrants): readonly Grant[] {
   const list = parse(text)
-  return groups ? list.map(({ group, bits }) => ({ group: groups[Number(group)] ?? '', bits })) : list
+  return groups
+    ? list.map(({ group, bits, until }) => ({ group: groups[Number(group)] ?? '', bits, until }))
+    : list
 }

@@ -9,9 +9,10 @@ export type CostClass = (typeof costClasses)[number]
 
 const tokenServices = new Set([SecurityTokenService.typeName, RegistryTokens.typeName] as string[])
 
-export function costClassOf({ desc, isRead, access, isStream }: Method): CostClass {
+export function costClassOf({ desc, bindings, isRead, access, isStream }: Method): CostClass {
   if (tokenServices.has(desc.parent.typeName)) return 'exchange'
   if (desc.parent.typeName === Auth.typeName && access?.open) return 'sign-in'
   if (!isRead) return 'write'
-  return isStream || desc.name.startsWith('List') ? 'list' : 'read'
+  // A question that is sent with POST may be as expensive as a list.
+  return isStream || desc.name.startsWith('List') || bindings[0]?.verb === 'POST' ? 'list' : 'read'
 }

@@ -1,0 +1,20 @@
+import type { DescEnumValue, DescMethod } from '@bufbuild/protobuf'
+import { getOption, hasOption } from '@bufbuild/protobuf'
+import type { Capability } from './gen/capabilities/capability_pb.ts'
+import { CapabilitySchema } from './gen/capabilities/capability_pb.ts'
+import { access } from './gen/platform/common/access_pb.ts'
+import { bindingsOf } from './http-binding.ts'
+
+/**
+ * Whether a method only reads: a GET, or a method that requires capabilities to list and no others. The latter are
+ * questions with more text than a URL can contain, so they are sent with POST.
+ */
+export function isReadMethod(method: DescMethod): boolean {
+  if (bindingsOf(method)[0]?.verb === 'GET') return true
+  const { open = true, capabilities = [] } = hasOption(method, access) ? getOption(method, access) : {}
+  return !open && capabilities.length > 0 && capabilities.every(isToList)
+}
+
+const isToList = (capability: Capability) =>
+  // Undefined for a capability that this version does not know.
+  (CapabilitySchema.value[capability] as DescEnumValue | undefined)?.name.endsWith('_LIST') ?? false

@@ -1,0 +1,245 @@
+// CheckAccess and BatchCheckAccess: whether an identity has access, as a call of this identity would find out.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
+import { AccessService } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
+import { ExternalGroupRoleMappingsService } from '@stemma/api/gen/platform/iam/v2beta1/external_group_role_mapping_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { describeMethod } from '@stemma/api/method.ts'
+import { Code } from '../../server/aip/code.ts'
+import { mintToken } from '../../server/auth/tokens/mint.ts'
+import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import { replaceMemberships } from '../../server/store/external-groups.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import type { TokenLimits } from '../../server/wire/caller.ts'
+import type { ExampleContext } from '../contract/examples.ts'
+import { detail, examples, make, violations } from '../contract/examples.ts'
+
+const { checkAccess, batchCheckAccess } = AccessService.method
+const { createGroup, getGroup, setGroupLimits } = GroupsService.method
+const { getIdentity } = IdentitiesService.method
+const { getRole } = RolesService.method
+const nameOf = (method: DescMethod) => describeMethod(method).name
+
+const makeTeam = (stage: ExampleContext, parent = stage.owner.organization) =>
+  make(stage, createGroup, { parent, group: { name: 'team' } })
+
+const allowed = { allowed: true }
+const refused = { allowed: false }
+
+/** A token of an identity that is limited to groups or capabilities. */
+const limitedToken = ({ keys, config }: Platform, identity: string, limits: TokenLimits) =>
+  mintToken(
+    { keys, authUrl: config.authUrl, now: Date.now, random: randomBytes },
+    { identity, audience: config.baseUrl, limits },
+  )
+
+examples('CheckAccess', {
+  async 'answers about others by the roles in the group and above it'(stage) {
+    const { platform, owner, succeed } = stage
+    const team = await makeTeam(stage)
+    const viewer = await platform.addIdentity(owner.organization, 'viewer', team)
+    const ask = (capability: string, resource: string) =>
+      succeed(checkAccess, { identity: viewer.identity, capability, resource })
+    const below = `${team}/${'0'.repeat(16)}`
+    assert.deepEqual(await ask('groups.list', team), allowed)
+    assert.deepEqual(await ask('groups.list', below), allowed, 'also for a uid that does not exist')
+    assert.deepEqual(await ask('groups.update', team), refused)
+    assert.deepEqual(await ask('groups.list', owner.organization), refused)
+    await platform.unbind(viewer.identity)
+    assert.deepEqual(await ask('groups.list', team), refused, 'the revocation takes effect at once')
+  },
+
+  async 'answers about the caller without any role, and within the limits of the token'(stage) {
+    const { platform, owner, succeed } = stage
+    const { organization } = owner
+    const team = await makeTeam(stage)
+    const question = { capability: 'repo.create', resource: organization }
+    const stranger = await platform.addIdentity('')
+    assert.deepEqual(await succeed(checkAccess, question, stranger.token), refused)
+    const editor = await platform.addIdentity(organization, 'editor')
+    const inTeam = await limitedToken(platform, editor.identity, { scopes: [team] })
+    const toList = await limitedToken(platform, editor.identity, { capabilities: ['groups.list'] })
+    for (const self of [{}, { identity: editor.identity }]) {
+      const ask = (token: string, resource: string) =>
+        succeed(checkAccess, { ...question, ...self, resource }, token)
+      assert.deepEqual(await ask(editor.token, organization), allowed)
+      assert.deepEqual(await ask(inTeam, organization), refused)
+      assert.deepEqual(await ask(inTeam, team), allowed)
+      assert.deepEqual(await ask(toList, team), refused)
+    }
+    // Limits of the caller's token do not apply to answers about others.
+    assert.deepEqual(
+      await succeed(checkAccess, { ...question, identity: owner.identity, resource: team }, inTeam),
+      allowed,
+    )
+  },
+
+  async 'answers for a method as its calls do'(stage) {
+    const { platform, owner, succeed, call } = stage
+    const team = await makeTeam(stage)
+    const editor = await platform.addIdentity(owner.organization, 'editor', team)
+    const viewer = await platform.addUser('ada@example.com')
+    await platform.bind(viewer.identity, 'viewer', team)
+    const limits = { resourceLimits: { repos: 5 } }
+    const calls: [DescMethod, string, JsonObject][] = [
+      [getGroup, team, { uid: team }],
+      [getGroup, owner.organization, { uid: owner.organization }],
+      [createGroup, team, { parent: team, group: { name: 'made' } }],
+      [createGroup, '', { group: { name: 'organization' } }],
+      [setGroupLimits, team, { uid: team, ...limits }],
+      [setGroupLimits, owner.organization, { uid: owner.organization, ...limits }],
+      [getIdentity, viewer.identity, { uid: viewer.identity }],
+      [getRole, builtInRole('owner').uid, { uid: builtInRole('owner').uid }],
+      [GroupsService.method.listGroups, '', {}],
+    ]
+    const stranger = await platform.addIdentity(owner.organization)
+    for (const { token } of [owner, editor, viewer, stranger]) {
+      for (const [method, resource, request] of calls) {
+        const isDenied = (await call(method, request, token)).error?.code === Code.PERMISSION_DENIED
+        const question = { method: nameOf(method), ...(resource !== '' && { resource }) }
+        const answer = await succeed(checkAccess, question, token)
+        assert.deepEqual(answer, isDenied ? refused : allowed, `${method.name} ${resource}`)
+      }
+    }
+  },
+
+  async 'counts roles of external groups, and says when the membership ends'(stage) {
+    const { platform, owner, succeed } = stage
+    const { organization } = owner
+    const provider = await make(stage, IdentityProvidersService.method.createIdentityProvider, {
+      parent: organization,
+      identityProvider: {
+        name: 'sso',
+        defaultRole: builtInRole('viewer').uid,
+        oidc: { issuer: 'https://sso.test', clientId: 'stemma', clientSecret: 'hush', groupsClaim: 'groups' },
+      },
+    })
+    await make(stage, ExternalGroupRoleMappingsService.method.createExternalGroupRoleMapping, {
+      parent: provider,
+      externalGroupRoleMapping: {
+        ...{ externalGroupId: 'admins', roleUid: builtInRole('editor').uid, scope: organization },
+      },
+    })
+    const member = await platform.addUser('bob@example.com')
+    const until = Date.now() + 1_800_000
+    const join = (expireTime: number) =>
+      platform.store.write(() =>
+        replaceMemberships(provider, member.identity, 'sign-in', ['admins'], expireTime),
+      )
+    await join(until)
+    const question = { identity: member.identity, capability: 'repo.create', resource: organization }
+    const limited = { allowed: true, expireTime: new Date(until).toISOString() }
+    assert.deepEqual(await succeed(checkAccess, question), limited)
+    assert.deepEqual(await succeed(checkAccess, question, member.token), limited)
+    const batch = await succeed(batchCheckAccess, { questions: [question] })
+    assert.deepEqual(batch.decisions, [limited])
+    await platform.bind(member.identity, 'editor', organization)
+    assert.deepEqual(await succeed(checkAccess, question), allowed, 'the role of their own does not end')
+    await platform.unbind(member.identity)
+    await join(Date.now() - 1)
+    assert.deepEqual(await succeed(checkAccess, question), refused)
+  },
+
+  async 'refuses questions about others without both capabilities, whatever they name'(stage) {
+    const { platform, owner, fail } = stage
+    const { organization } = owner
+    const foreign = await platform.addOrganization('elsewhere')
+    const bindingsOnly = await platform.addIdentityWith(organization, ['CAP_IAM_ROLE_BINDINGS_LIST'])
+    const identitiesOnly = await platform.addIdentityWith(organization, ['CAP_IAM_IDENTITY_LIST'])
+    const toList = await limitedToken(platform, owner.identity, { capabilities: ['groups.list'] })
+    const wrong = { identity: owner.identity, resource: organization, capability: 'no.such.capability' }
+    for (const identity of [foreign.identity, 'f'.repeat(40)]) {
+      const question = { identity, capability: 'groups.list', resource: organization }
+      for (const token of [foreign.token, bindingsOnly.token, identitiesOnly.token, toList])
+        for (const [method, request] of [
+          [checkAccess, question],
+          [batchCheckAccess, { questions: [question] }],
+          [checkAccess, { ...question, method: 'x' }],
+          [batchCheckAccess, { questions: [{ capability: 'x' }, question] }],
+          [batchCheckAccess, { questions: [question, ...Array<JsonObject>(1000).fill(wrong)] }],
+        ] as [DescMethod, JsonObject][]) {
+          if (identity === foreign.identity && token === foreign.token) continue
+          const error = await fail(method, request, token)
+          assert.equal(error.code, Code.PERMISSION_DENIED)
+          const metadata = detail(error, 'ErrorInfo')?.metadata as JsonObject
+          assert.match(String(metadata.permission), /^(role_bindings|identity)\.list$/)
+        }
+    }
+    // The owner learns nothing about roles in other organizations, nor whether an identity exists.
+    for (const identity of [foreign.identity, 'f'.repeat(40)]) {
+      const elsewhere = { identity, capability: 'groups.list', resource: foreign.organization }
+      assert.equal((await fail(checkAccess, elsewhere)).code, Code.PERMISSION_DENIED)
+      const here = { identity, capability: 'groups.list', resource: organization }
+      assert.deepEqual(await stage.succeed(checkAccess, here), refused)
+      const open = {
+        identity,
+        method: nameOf(IdentitiesService.method.lookupIdentity),
+        resource: organization,
+      }
+      assert.deepEqual(await stage.succeed(checkAccess, open), allowed, 'needs no capability')
+    }
+  },
+
+  async 'names the field of a wrong question'(stage) {
+    const { owner, fail } = stage
+    const { organization: resource } = owner
+    const other = { identity: 'f'.repeat(40) }
+    const capability = 'groups.list'
+    for (const [question, field, text] of [
+      [{ resource }, 'capability', /is required, or method/],
+      [{ resource, capability, method: nameOf(getGroup) }, 'method', /must be empty/],
+      [{ resource, capability: 'group.list' }, 'capability', /did you mean groups\.list/],
+      [
+        { resource, method: 'platform.iam.v2beta1.GroupsService.GetGroups' },
+        'method',
+        /GroupsService\.GetGroup/,
+      ],
+      [{ capability }, 'resource', /is required/],
+      [{ method: nameOf(getGroup) }, 'resource', /is required/],
+      [{ ...other, method: nameOf(createGroup) }, 'resource', /about other identities/],
+      [{ capability, resource: `${resource}/` }, 'resource', /must be a uid/],
+      [{ capability, resource: resource.toUpperCase() }, 'resource', /must be a uid/],
+      [{ identity: `${resource}%`, capability, resource }, 'identity', /must be a uid/],
+      [{ identity: ` ${owner.identity}`, capability, resource }, 'identity', /must be a uid/],
+      [{ resource, capability: 'x'.repeat(65) }, 'capability', /at most 64/],
+    ] as const) {
+      const error = await fail(checkAccess, question)
+      assert.deepEqual([error.code, violations(error)], [Code.INVALID_ARGUMENT, [field]])
+      assert.match(error.message, text)
+      const batch = await fail(batchCheckAccess, { questions: [{ capability, resource }, question] })
+      assert.deepEqual(violations(batch), [`questions[1].${field}`])
+    }
+    assert.deepEqual(violations(await fail(batchCheckAccess, { questions: [] })), ['questions'])
+    const tooMany = Array<JsonObject>(1001).fill({ capability, resource })
+    assert.match((await fail(batchCheckAccess, { questions: tooMany })).message, /at most 1000/)
+  },
+
+  async 'answers a batch in the order of its questions, each as CheckAccess does'(stage) {
+    const { platform, owner, succeed } = stage
+    const team = await makeTeam(stage)
+    const identities = [
+      { identity: '' },
+      owner,
+      await platform.addIdentity(owner.organization, 'viewer', team),
+    ]
+    for (let at = 0; at < 30; at++)
+      identities.push(await platform.addIdentity(owner.organization, at % 2 ? 'editor' : 'viewer', team))
+    const questions = identities.flatMap(({ identity }) =>
+      [team, owner.organization].flatMap((resource) =>
+        ['groups.list', 'repo.create'].map((capability) => ({
+          ...(identity !== '' && { identity }),
+          ...{ capability, resource },
+        })),
+      ),
+    )
+    const { decisions } = await succeed(batchCheckAccess, { questions })
+    const single: JsonObject[] = []
+    for (const question of questions) single.push(await succeed(checkAccess, question))
+    assert.deepEqual(decisions, single)
+    assert.equal(single.filter((decision) => decision.allowed).length, 8 + 1 + 15 * 2 + 15)
+  },
+})

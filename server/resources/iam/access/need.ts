@@ -1,0 +1,101 @@
+// The access that a question asks for: that of a capability, or of a method of the contract. A method needs what its
+// handler requires first; the exceptions from the options of the contract are listed here.
+import type { CheckAccessRequest } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { services } from '@stemma/api/gen/services.ts'
+import type { Method } from '@stemma/api/method.ts'
+import { describeMethod, describeMethods } from '@stemma/api/method.ts'
+import { nearestNames } from '@stemma/api/nearest-names.ts'
+import type { FieldViolation } from '../../../aip/errors.ts'
+import { isUid, parentOf } from '../../../aip/uid.ts'
+import { allCapabilities, capabilityNamed, capabilityOf } from '../../../policy/capabilities.ts'
+
+export type Need =
+  /** All of these capabilities, as bits, at a uid. No bits: nothing is needed. */
+  | { kind: 'at'; bits: readonly number[]; uid: string }
+  /** All of these capabilities in at least one group. */
+  | { kind: 'anywhere'; bits: readonly number[] }
+  /** The right to create organizations. */
+  | { kind: 'organizations' }
+  /** No identity can have the access: it is reserved to the operator. */
+  | { kind: 'operator' }
+  /** The question is wrong. A value, because only a caller who may ask gets the error. */
+  | { kind: 'wrong'; violation: FieldViolation }
+
+/** A question, and the uid of the identity that it is about. */
+export type Question = Pick<CheckAccessRequest, 'capability' | 'method' | 'resource'> & { identity: string }
+
+/** `isSelf`: the question is about the caller. */
+export function needOf(question: Question, isSelf: boolean): Need {
+  const { capability, method, resource } = question
+  if (capability !== '' && method !== '')
+    return wrong('method', 'must be empty if capability is set', ['capability'])
+  if (method !== '') return methodNeed(question, isSelf)
+  if (capability === '') return wrong('capability', 'is required, or method in its place', ['method'])
+  const bit = capabilityNamed(capability)?.bit
+  if (bit === undefined) return unknownName('capability', 'a capability', capability, capabilityNames)
+  return resource === '' ? resourceIsRequired : { kind: 'at', bits: [bit], uid: resource }
+}
+
+const capabilityNames = allCapabilities.map(({ name }) => name)
+
+const wrong = (field: string, description: string, mentions: readonly string[] = []): Need => ({
+  kind: 'wrong',
+  violation: { field, description, mentions },
+})
+const resourceIsRequired = wrong('resource', 'is required')
+const resourceIsRequiredForOthers = wrong('resource', 'is required for questions about other identities')
+
+type MethodNeed = { method: Method; bits: readonly number[] }
+
+const methods = new Map<string, MethodNeed>(
+  services
+    .flatMap(describeMethods)
+    .filter(({ isInternal }) => !isInternal)
+    .map((method) => [method.name, { method, bits: bitsOf(method) }]),
+)
+const methodNames = [...methods.keys()]
+
+function bitsOf({ access }: Method): number[] {
+  const { open = false, capabilities = [] } = access ?? {}
+  return open ? [] : capabilities.flatMap((number) => capabilityOf(number)?.bit ?? [])
+}
+
+function methodNeed({ method: name, resource, identity }: Question, isSelf: boolean): Need {
+  const known = methods.get(name)
+  if (!known) return unknownName('method', 'the full name of a method', name, methodNames)
+  const { method, bits } = known
+  if (resource === '') {
+    if (!isSelf) return resourceIsRequiredForOthers
+    if (name === createGroup) return { kind: 'organizations' }
+    return method.access?.scopeOptional || bits.length === 0 ? nothing : resourceIsRequired
+  }
+  const isRoot = parentOf(resource) === ''
+  if (name === getIdentity && isSelf && isRoot && resource === identity) return nothing
+  if (name === getRole && isSelf && isRoot) return { kind: 'anywhere', bits }
+  if (name === setGroupLimits)
+    return isRoot ? { kind: 'operator' } : { kind: 'at', bits, uid: parentOf(resource) }
+  return { kind: 'at', bits, uid: resource }
+}
+
+const nothing: Need = { kind: 'at', bits: [], uid: '' }
+
+/** Without a parent, the call creates an organization. */
+const createGroup = describeMethod(GroupsService.method.createGroup).name
+/** The limits of a group are set by those who may change the group above it. */
+const setGroupLimits = describeMethod(GroupsService.method.setGroupLimits).name
+/** People may read themselves. */
+const getIdentity = describeMethod(IdentitiesService.method.getIdentity).name
+/** Built-in roles are in no group. Those who may list roles in at least one group may read them. */
+const getRole = describeMethod(RolesService.method.getRole).name
+
+function unknownName(field: string, expected: string, name: string, names: readonly string[]): Need {
+  const similar = nearestNames(name, names)
+  const hint = similar.length > 0 ? `; did you mean ${similar.join(' or ')}?` : ''
+  return wrong(field, `must be ${expected}${hint}`)
+}
+
+/** The uid at which the access is decided; empty for a resource that is not a uid, which is an error of its own. */
+export const placeOf = ({ resource }: Question): string => (isUid(resource) ? resource : '')

@@ -1,0 +1,43 @@
+// Questions about access: who may do what, where, and why.
+import { create } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type {
+  AccessDecision,
+  BatchCheckAccessRequest,
+  CheckAccessRequest,
+} from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
+import {
+  AccessDecisionSchema,
+  AccessService,
+  BatchCheckAccessResponseSchema,
+} from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
+import { forever, noAccess } from '../../../policy/decide.ts'
+import type { Call } from '../../../rpc/call.ts'
+import { messageReply } from '../../../wire/reply.ts'
+import type { Dependencies } from '../../dependencies.ts'
+import { defineService } from '../../resource.ts'
+import { answer } from './answer.ts'
+import { answerAll } from './answer-all.ts'
+
+const accessMethods = ({ store, settings, maxListRows }: Dependencies) => ({
+  checkAccess: ({ demand, request }: Call<CheckAccessRequest>) =>
+    store.read(function* () {
+      const end = yield* answer(settings, demand, request)
+      return messageReply(AccessDecisionSchema, decisionOf(end))
+    }),
+
+  batchCheckAccess: ({ demand, request }: Call<BatchCheckAccessRequest>) =>
+    store.read(function* () {
+      const ends = yield* answerAll({ settings, maxListRows }, demand, request.questions)
+      const response = create(BatchCheckAccessResponseSchema, { decisions: ends.map(decisionOf) })
+      return messageReply(BatchCheckAccessResponseSchema, response)
+    }),
+})
+
+export const accessService = defineService({ service: AccessService, methods: accessMethods })
+
+function decisionOf(end: number): AccessDecision {
+  const decision = create(AccessDecisionSchema, { allowed: end !== noAccess })
+  if (end !== noAccess && end !== forever) decision.expireTime = timestampFromMs(end)
+  return decision
+}
