@@ -37,6 +37,7 @@ export const mayImport: Record<string, string[]> = {
   'server/log': ['server/threads'],
   'server/bounded-map': [],
   'server/store': [],
+  'server/events': ['server/store'],
   'server/blobs': [],
   'server/crypto': [],
   'server/pages': [],

@@ -8,6 +8,7 @@ import { sweepExpiredStates } from './authentication.ts'
 import type { Config } from './config/config.ts'
 import type { CoreOverrides } from './core.ts'
 import { openCore } from './core.ts'
+import { sealRegularly } from './events/sealer.ts'
 import { clientAddress, proxyTest } from './http/client-address.ts'
 import { continueIfAwaited } from './http/dispatch.ts'
 import type { DoorOptions, OnRejected } from './http/door.ts'
@@ -148,12 +149,15 @@ async function openApp(
   })
   const sharing = shareLimits({ config, store, log, core, role, intervalMs: overrides.shareIntervalMs })
   const onKeyError = (err: unknown) => log.warn({ err }, 'the signing keys could not be read or rotated')
+  const onSealError = (err: unknown) =>
+    log.warn({ err }, 'events could not be sealed; the server tries again')
   const collector = role.isFirst
     ? openCollector({ config, store, content: core.content, log, now, clock: core.clock, counts })
     : undefined
   const stopTasks = [
     maintainKeys({ store, secret, tokenAlgorithm: config.tokenAlgorithm, now, random }, keys, onKeyError),
     sweepExpiredStates(store, now, log),
+    ...(role.isFirst ? [sealRegularly(core.sealer, store, onSealError)] : []),
     ...(role.isFirst ? [scheduleRetention({ config, store, log, now, counts }).stop] : []),
   ]
 

@@ -15,6 +15,9 @@ import { contentStorage } from './content-storage.ts'
 import type { RandomBytes } from './crypto/random.ts'
 import { pooled } from './crypto/random.ts'
 import type { Secret } from './crypto/secret.ts'
+import type { Sealer } from './events/sealer.ts'
+import { openSealer } from './events/sealer.ts'
+import { wakingStore } from './events/waking-store.ts'
 import { proxyTest } from './http/client-address.ts'
 import type { Mount } from './http/dispatch.ts'
 import { noLimits, openCallLimits } from './limits/rate/call-limits.ts'
@@ -90,6 +93,7 @@ export type Core = Pick<Authentication, 'states'> & {
   refusals: RefusalLog
   keys: KeyRing
   secret: Secret
+  sealer: Sealer
   now(): number
   random: RandomBytes
   /** Ends the threads of this core, whose tasks fail, and closes the content. */
@@ -110,8 +114,20 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   const refusals = openRefusalLog(log, overrides.refusalLog)
   const { rates, maxCallsPerCaller: maxRunning } = config
   const limits = openCallLimits({ rates, maxRunning, isProxy: proxyTest(config.trustedProxies), clock })
+  const sealer = openSealer({
+    store,
+    *fanOut() {},
+    onError: (err) => log.warn({ err }, 'events could not be sealed; the server tries again'),
+  })
   const deps = {
-    ...{ store: withStatusErrors(store), now, random, checks, maxListRows, content },
+    ...{
+      store: wakingStore(withStatusErrors(store), sealer.wake),
+      now,
+      random,
+      checks,
+      maxListRows,
+      content,
+    },
     pageSeals: openPageSeals(keys.page, now, random),
     settings: settingsOf(config, secret, groupLimits),
     idempotency: openIdempotency({ secret, now }),
@@ -137,7 +153,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   const authenticate = openAuthenticator(keys, parties, now)
   const parseGrants = openGrantParser()
   const corridorOptions: CorridorOptions = {
-    ...{ authenticate, report, deadlines, unsent, parseGrants, now, clock, otherThreads },
+    ...{ authenticate, report, deadlines, unsent, parseGrants, now, random, clock, otherThreads },
     limits: limits.calls,
     defaultLimits: groupLimits.defaults,
   }
@@ -154,6 +170,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
       refusals,
       keys,
       secret,
+      sealer,
       now,
       random,
     },
@@ -164,7 +181,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     sharedLimits: limits.shared,
     clock,
     async close() {
-      await Promise.all([checks.close(), content.close()])
+      await Promise.all([checks.close(), content.close(), sealer.stop()])
     },
   }
 }

@@ -114,6 +114,7 @@ function openCallV2(endpoints: readonly Endpoint[], deadlines: Deadlines): CallV
       deadlines,
       parseGrants: demand.parseGrants,
       now: demand.now,
+      random: demand.random,
       defaultLimits: demand.defaultLimits,
       clock: () => 0, // used only for reports
       unsent: { reserve: () => () => {} }, // not sent: v1 converts the reply at once
@@ -121,7 +122,8 @@ function openCallV2(endpoints: readonly Endpoint[], deadlines: Deadlines): CallV
     })
     const timeout = deadlines.msUntil(deadline)
     const headers = { authorization, ifMatch, idempotencyKey: undefined }
-    const envelope = { door: 'grpc', requestId: '', timeout, address, ...headers } as const
+    const { origin: madeBy } = demand
+    const envelope = { ...madeBy.envelope, door: 'grpc', timeout, address, ...headers, madeBy } as const
     const reply = await corridor(withSentKey(endpoint, sentKey), envelope, () =>
       create(method.input, request),
     )

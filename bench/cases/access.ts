@@ -20,6 +20,7 @@ import { roleBindings } from '../../server/resources/iam/role-bindings/table.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
 import type { Store } from '../../server/store/db.ts'
 import { renderedRow } from '../../server/store/row-query.ts'
+import { testEnvelope } from '../../server/testing/envelope.ts'
 import { median } from '../load/rounds.ts'
 import type { Line } from '../report/report.ts'
 import { temporarySettings } from '../stores/bench-server.ts'
@@ -98,6 +99,8 @@ const demandOf = (identity: string, scope: string): Demand => ({
   },
   parseGrants,
   now: Date.now,
+  random: randomBytes,
+  origin: { method: 'bench', envelope: testEnvelope },
   defaultLimits: new Map(),
 })
 

@@ -17,6 +17,7 @@ import { openCorridor } from '../../server/rpc/corridor.ts'
 import { openDeadlines } from '../../server/rpc/deadline.ts'
 import { groupLimitsOf, settingsOf } from '../../server/settings.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
+import { testEnvelope } from '../../server/testing/envelope.ts'
 import type { HugeStore } from './huge.ts'
 
 export type ListRequest = MessageInitShape<typeof ListGroupsRequestSchema>
@@ -51,16 +52,15 @@ export async function openLister({ settings, identity }: HugeStore): Promise<Lis
     deadlines: openDeadlines(Date.now),
     parseGrants: openGrantParser(),
     now: Date.now,
+    random: randomBytes,
     defaultLimits: new Map(),
     clock: () => performance.now(),
     unsent: { reserve: () => () => {} }, // nothing is sent
     limits: noLimits,
   })
-  const noHeaders = { authorization: undefined, ifMatch: undefined, idempotencyKey: undefined }
-  const envelope = { door: 'rest', requestId: 'bench', timeout: 60_000, address: '', ...noHeaders } as const
   return {
     async list(request) {
-      const reply = await corridor(endpoint, envelope, () => create(ListGroupsRequestSchema, request))
+      const reply = await corridor(endpoint, testEnvelope, () => create(ListGroupsRequestSchema, request))
       return reply.json().text
     },
     close: () => store.close(),

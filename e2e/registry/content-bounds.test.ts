@@ -1,5 +1,6 @@
 // How much the calls about images read, also if their manifests were made to be expensive.
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
@@ -20,6 +21,7 @@ import { demandOf } from '../../server/rpc/demand.ts'
 import type { Store } from '../../server/store/db.ts'
 import type { Sql } from '../../server/store/sql.ts'
 import { sql } from '../../server/store/sql.ts'
+import { testEnvelope } from '../../server/testing/envelope.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
@@ -36,8 +38,19 @@ onEachStore('calls about images', (engine) => {
   const demandFor = (repoId: string) => {
     const request = create(ManifestMetadataFilterSchema, { repoId })
     const caller = { identity: platform.owner.identity, issuedAt: Math.ceil(Date.now() / 1000) }
-    const options = { parseGrants, now: Date.now, defaultLimits: new Map<string, number>() }
-    return demandOf(describeMethod(Registry.method.listManifestMetadata), request, caller, options)
+    const options = {
+      parseGrants,
+      now: Date.now,
+      random: randomBytes,
+      defaultLimits: new Map<string, number>(),
+    }
+    return demandOf(
+      describeMethod(Registry.method.listManifestMetadata),
+      request,
+      caller,
+      testEnvelope,
+      options,
+    )
   }
 
   test('parse little in one turn of the event loop, and an image that is named often only once', async () => {

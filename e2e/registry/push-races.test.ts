@@ -12,6 +12,7 @@ import type { Call } from '../../server/rpc/call.ts'
 import { demandOf } from '../../server/rpc/demand.ts'
 import type { Store } from '../../server/store/db.ts'
 import { sql } from '../../server/store/sql.ts'
+import { testEnvelope } from '../../server/testing/envelope.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
@@ -40,8 +41,19 @@ onEachStore('concurrent pushes', (engine) => {
       ...{ repo, digest: digestOf(content), content, mediaType: types.manifest, tags },
     })
     const caller = { identity: platform.owner.identity, issuedAt: Math.ceil(Date.now() / 1000) }
-    const options = { parseGrants, now: Date.now, defaultLimits: new Map<string, number>() }
-    const demand = demandOf(describeMethod(Content.method.putManifest), request, caller, options)
+    const options = {
+      parseGrants,
+      now: Date.now,
+      random: randomBytes,
+      defaultLimits: new Map<string, number>(),
+    }
+    const demand = demandOf(
+      describeMethod(Content.method.putManifest),
+      request,
+      caller,
+      testEnvelope,
+      options,
+    )
     const write: Store['write'] = (work, deadline) =>
       platform.store.write(() => {
         onRun()

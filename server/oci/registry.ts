@@ -55,6 +55,7 @@ export function openRegistry(deps: RegistryDependencies): RegistryHandler {
         timeout: callTimeoutMs,
         ifMatch: undefined,
         idempotencyKey: undefined,
+        userAgent: request.headers['user-agent'],
         repo: needed.repo,
       }
       return andThen(endpoint(deps, { request, response, headers, name, query, envelope }), (result) => {

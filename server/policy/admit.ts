@@ -7,11 +7,13 @@ import type { RowQuery } from '../store/row-query.ts'
 import { selectRow } from '../store/row-query.ts'
 import type { Row, Sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
-import type { QuotaAccess, WriteAccess } from '../store/write-access.ts'
+import type { Origin, QuotaAccess, WriteAccess } from '../store/write-access.ts'
 import type { Caller } from '../wire/caller.ts'
+import type { CallOrigin } from '../wire/envelope.ts'
 import { nameOf } from './capabilities.ts'
 import type { Grants, ParseGrants } from './grants.ts'
 import { holds } from './grants.ts'
+import { callerOrigin } from './origin.ts'
 import type { GrantsAndRow } from './read-grants.ts'
 import { grantsWithRow, lockGrantsAndQuotas, readGrants, splitGrantsAndRow } from './read-grants.ts'
 
@@ -32,6 +34,9 @@ export type Demand = {
   parseGrants: ParseGrants
   /** Milliseconds since 1970. Memberships in external groups expire by this clock. */
   now(): number
+  random: Origin['random']
+  /** The call, for the event log. */
+  origin: CallOrigin
   /** By kind, how many resources an organization may contain if it has no limit of its own. */
   defaultLimits: ReadonlyMap<string, number>
 }
@@ -56,7 +61,8 @@ export function* admitToWrite(demand: Demand): Work<WriteGrants> {
   requireGranted(demand, grants)
   const mayNameInErrors = (group: string) => holds(grants, [Capability.CAP_IAM_GROUPS_LIST], group)
   const quotas: QuotaAccess = { defaults: demand.defaultLimits, quotasOfOrganization, mayNameInErrors }
-  return { ...grants, quotas } as WriteGrants // requireGranted has checked them
+  const origin = callerOrigin(demand.caller, demand.origin, demand)
+  return { ...grants, quotas, origin } as WriteGrants // requireGranted has checked them
 }
 
 export type RowAdmission = {

@@ -1,22 +1,30 @@
 // Proofs of authorization for writes that no caller requests. `restrictedFiles` in scripts/rooms.ts lists the rooms
-// that may import them.
-import type { QuotaAccess, WriteAccess } from '../store/write-access.ts'
+// that may import them. Each has the origin that the event log shows.
+import type { Origin, QuotaAccess, WriteAccess } from '../store/write-access.ts'
+import { systemOrigin } from './origin.ts'
 
-/** For the commands of `stemmad`, which run with access to the store itself. */
-export const operatorAccess = {} as WriteAccess // a proof has no content
+/** For the commands of `stemmad`, which run with access to the store itself. `command` is what the operator typed. */
+export const operatorAccessFor = (command: string): WriteAccess =>
+  ({ origin: systemOrigin('operator', command) }) as WriteAccess // a proof has no further content
+
+/** The same for a program that is not a command, such as a test. */
+export const operatorAccess = operatorAccessFor('stemmad')
 
 /** For sign-in: it creates people, records when they were last seen, and accepts invites. */
-export function signInAccess(defaultLimits: ReadonlyMap<string, number>): WriteAccess {
+export function signInAccess(
+  defaultLimits: ReadonlyMap<string, number>,
+  origin: Origin = systemOrigin('sign-in', 'sign-in'),
+): WriteAccess {
   // Nobody has been authorized, so errors do not name groups.
   const quotas: QuotaAccess = { defaults: defaultLimits, mayNameInErrors: () => false }
-  return { quotas } as WriteAccess // a proof has no further content
+  return { quotas, origin } as WriteAccess // a proof has no further content
 }
 
 /** For collections of garbage, which take unused content away from repos. */
-export const collectionAccess = {} as WriteAccess // a proof has no content
+export const collectionAccess = { origin: systemOrigin('server', 'collection') } as WriteAccess // a proof has no further content
 
 /** For the retention of repos: it deletes on behalf of those who set its rules, whose access was checked then. */
-export const retentionAccess = {} as WriteAccess // a proof has no content
+export const retentionAccess = { origin: systemOrigin('server', 'retention') } as WriteAccess // a proof has no further content
 
-/** For the start of the server, which renders rows again and stores the built-in roles. */
-export const startAccess = {} as WriteAccess // a proof has no content
+/** For the start of the server, which renders rows again and stores the built-in roles: upkeep, which is not recorded. */
+export const startAccess = { origin: undefined } as WriteAccess // a proof has no further content

@@ -57,7 +57,7 @@ export type ExtraValues<X extends ExtraColumns> = { readonly [column in keyof X]
 export type NoExtraColumns = Record<never, never>
 
 export type KindOptions<D extends DescMessage, X extends ExtraColumns> = Partial<
-  Omit<Table, 'name' | 'columns' | 'hasGroupUids'>
+  Omit<Table, 'name' | 'columns' | 'hasGroupUids' | 'levelsBelowGroup'>
 > & {
   /** Columns that are computed from the resource whenever it is written. */
   columns?: { [column: string]: (resource: MessageShape<D>) => Value }
@@ -85,12 +85,13 @@ export function kindOf<D extends DescMessage, const X extends ExtraColumns = NoE
   const { hasChildren = false, isIndexedByParent = true, rendered = storedForm } = options
   const { parent: parentType, hasUidOfParent } = resourceOptions(desc)
   const hasGroupUids = hasUidOfParent || desc.typeName === GroupSchema.typeName
+  const levelsBelowGroup = parentType === GroupSchema.typeName ? 1 : 2
   const computed = Object.entries(columns)
   const names = [...Object.keys(columns), ...Object.keys(extraColumns)]
   const shape = shapeOf(desc, ...shownAs)
   return {
     ...{ desc, parentType, shape, extraColumns, defaultOrder },
-    table: { name, columns: names, hasChildren, hasGroupUids, isIndexedByParent, rendered },
+    table: { name, columns: names, hasChildren, hasGroupUids, levelsBelowGroup, isIndexedByParent, rendered },
     forms: { json: { kind: 'json', shape }, bytes: { kind: 'bytes' } },
     columnsOf(resource) {
       const values: Record<string, Value> = {}

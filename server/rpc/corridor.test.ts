@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
 import { GroupsService, ListGroupsRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
@@ -8,6 +9,7 @@ import type { StatusError } from '../aip/errors.ts'
 import { cancelled } from '../aip/errors.ts'
 import { noLimits } from '../limits/rate/call-limits.ts'
 import type { ParseGrants } from '../policy/grants.ts'
+import { testEnvelope } from '../testing/envelope.ts'
 import type { Reply } from '../wire/reply.ts'
 import { asJson } from '../wire/reply.ts'
 import { openCorridor } from './corridor.ts'
@@ -28,15 +30,14 @@ async function openTestCorridor(reply: Reply) {
     deadlines: openDeadlines(Date.now),
     parseGrants: (() => assert.fail('no grants are read')) as ParseGrants,
     now: Date.now,
+    random: randomBytes,
     defaultLimits: new Map(),
     clock: () => 0,
     unsent,
     limits: noLimits,
   })
-  const noHeaders = { authorization: '', ifMatch: undefined, idempotencyKey: undefined }
-  const envelope = { door: 'rest', requestId: '', address: '', timeout: 1000, ...noHeaders } as const
   const answer = async () =>
-    corridor({ method, handler: () => reply }, envelope, () => create(ListGroupsRequestSchema))
+    corridor({ method, handler: () => reply }, testEnvelope, () => create(ListGroupsRequestSchema))
   const hasRoomFor = (bytes: number) => {
     try {
       unsent.reserve(caller.identity, bytes)()

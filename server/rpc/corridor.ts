@@ -35,6 +35,7 @@ export type CorridorOptions = {
   /** Shared by all calls, since it has a cache. */
   parseGrants: ParseGrants
   now: Demand['now']
+  random: Demand['random']
   defaultLimits: Demand['defaultLimits']
   /** A monotonic clock in milliseconds, for the duration and the rate of calls. */
   clock(): number
@@ -50,12 +51,14 @@ export function openCorridor({
   deadlines,
   parseGrants,
   now,
+  random,
   defaultLimits,
   clock,
   unsent,
   otherThreads,
   limits,
 }: CorridorOptions): Corridor<Endpoint> {
+  const demandOptions = { parseGrants, now, random, defaultLimits }
   return ({ method, handler }, envelope, readRequest) => {
     const started = clock()
     const deadline = deadlines.after(envelope.timeout)
@@ -89,7 +92,7 @@ export function openCorridor({
       received = request
       const otherThread = otherThreads?.forMethod(method)
       if (otherThread) return runIn(otherThread, request)
-      const demand = demandOf(method, request, caller ?? anonymous, { parseGrants, now, defaultLimits })
+      const demand = demandOf(method, request, caller ?? anonymous, envelope, demandOptions)
       const call = callOf(method, request, demand, deadline, envelope)
       // Handlers of other methods throw the fault themselves, after they have authorized the caller.
       if (isOpen && call.demand.fault) throw call.demand.fault

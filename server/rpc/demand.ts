@@ -9,15 +9,17 @@ import { invalidArgument } from '../aip/errors.ts'
 import { violationsOf } from '../aip/validate.ts'
 import type { Demand } from '../policy/admit.ts'
 import type { Caller } from '../wire/caller.ts'
+import type { Envelope } from '../wire/envelope.ts'
 
 /** Parts of every demand that do not depend on the request. */
-export type DemandOptions = Pick<Demand, 'parseGrants' | 'now' | 'defaultLimits'>
+export type DemandOptions = Pick<Demand, 'parseGrants' | 'now' | 'random' | 'defaultLimits'>
 
 export function demandOf(
   method: Method,
   request: Message,
   caller: Caller,
-  { parseGrants, now, defaultLimits }: DemandOptions,
+  envelope: Envelope,
+  { parseGrants, now, random, defaultLimits }: DemandOptions,
 ): Demand {
   const { access } = method
   const scopeField = method.scope.at(-1)
@@ -31,7 +33,9 @@ export function demandOf(
     resourceType: method.scopeKind,
     parseGrants,
     now,
+    random,
     defaultLimits,
+    origin: envelope.madeBy ?? { method: method.name, envelope },
   }
 }
 

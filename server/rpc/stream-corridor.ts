@@ -23,12 +23,14 @@ export function openStreamCorridor({
   deadlines,
   parseGrants,
   now,
+  random,
   defaultLimits,
   clock,
   limits,
   otherThreads,
 }: Omit<CorridorOptions, 'unsent'>): StreamCorridor<Endpoint> {
   const countStream = openStreamCounter()
+  const demandOptions = { parseGrants, now, random, defaultLimits }
   return async function* (endpoint, envelope, readRequest) {
     const started = clock()
     const deadline = deadlines.after(envelope.timeout)
@@ -44,7 +46,7 @@ export function openStreamCorridor({
       caller = isOpen ? anonymous : await authenticate(envelope.authorization, envelope)
       if (!isOpen) callerMeter = limits.enter(costClass, caller.identity, networkMeter, started)
       const request = await readRequest()
-      const demand = demandOf(endpoint.method, request, caller, { parseGrants, now, defaultLimits })
+      const demand = demandOf(endpoint.method, request, caller, envelope, demandOptions)
       const call = callOf(endpoint.method, request, demand, deadline, envelope)
       if (isOpen && call.demand.fault) throw call.demand.fault
       release = countStream(caller)

@@ -1,7 +1,8 @@
 // The tables of resources. Each row contains its resource as bytes and as JSON, ready to be sent, and columns to find
 // and order it by.
+import { recordEvents, recordStored } from './events/record.ts'
 import type { Row, Sql, Value } from './sql.ts'
-import { among, bulkInsert, join, raw, sql } from './sql.ts'
+import { among, bulkInsert, join, raw, sql, tuple } from './sql.ts'
 import type { Quota } from './tally.ts'
 import { adjustTally, dropTally } from './tally.ts'
 import type { Work } from './work.ts'
@@ -14,6 +15,8 @@ export type Table = {
   columns: readonly string[]
   /** Whether the uid of each row is also the uid of a group, so that a grant in that group applies to the row. */
   hasGroupUids: boolean
+  /** How many levels a row is below its group; 1 if left out. It is ignored if `hasGroupUids`. */
+  levelsBelowGroup?: number
   /** Whether its rows are the parents of other resources. */
   hasChildren: boolean
   /**
@@ -59,9 +62,12 @@ export const selectRendered = (table: Table, uid: string, form: Form): Sql =>
 
 /** Reads rows as bytes, such as rows whose JSON has another shape. */
 export function* readBytes(table: Table, uids: readonly string[]): Work<Map<string, Uint8Array>> {
-  if (uids.length === 0) return new Map()
-  const rows = yield sql`select uid, ${table.rendered({ kind: 'bytes' })} from ${raw(table.name)}
-    where uid in ${among(uids)}`
+  return uids.length === 0 ? new Map() : yield* renderedRows(table, among(uids))
+}
+
+function* renderedRows(table: Table, uids: Sql): Work<Map<string, Uint8Array>> {
+  const rows =
+    yield sql`select uid, ${table.rendered({ kind: 'bytes' })} from ${raw(table.name)} where uid in ${uids}`
   return new Map(rows as [string, Uint8Array][])
 }
 
@@ -125,12 +131,43 @@ const commonColumns = [
 ]
 
 /** Inserts rows without counting them in the tally. */
-export const insertUncounted = (_access: WriteAccess, table: Table, entries: readonly Entry[]): Work<void> =>
-  insertRows(
+export function* insertUncounted(access: WriteAccess, table: Table, entries: readonly Entry[]): Work<void> {
+  yield* insertRows(
     table.name,
     [...commonColumns, ...table.columns],
     entries.map((entry) => valuesOf(table, entry)),
   )
+  if (!access.origin) return
+  const eventOf = ({ uid }: Entry) => factsOf(table, uid, 'created')
+  if (isStoredWhole(table))
+    return yield* recordEvents(
+      access,
+      entries.map((entry) => ({ ...eventOf(entry), after: entry.proto })),
+    )
+  for (const entry of entries)
+    yield* recordStored(access, eventOf(entry), { before: null, after: renderedBytes(table, entry.uid) })
+}
+
+/** Whether the stored bytes of a row are the whole resource: no fields of other rows are joined to it. */
+const isStoredWhole = ({ rendered }: Table) => rendered === storedForm
+
+const renderedBytes = (table: Table, uid: string): Sql =>
+  sql`(select ${table.rendered({ kind: 'bytes' })} from ${raw(table.name)} where uid = ${uid})`
+
+/** The event of a row. A deleted group is not the place of an event: the group above it is, if there is one. */
+function factsOf({ name, hasGroupUids, levelsBelowGroup = 1 }: Table, uid: string, action: string) {
+  const levels = hasGroupUids ? (action === 'deleted' ? 1 : 0) : levelsBelowGroup
+  return {
+    kind: name,
+    uid,
+    action,
+    group: uid.slice(0, Math.max(rootLength, uid.length - levels * segmentLength)),
+  }
+}
+
+/** The lengths of the parts of a uid, see server/aip/uid.ts. */
+const rootLength = 40
+const segmentLength = 17
 
 /** Inserts rows into any table. */
 export function* insertRows(
@@ -155,21 +192,33 @@ function requireValue({ name }: Table, { columns }: Entry, column: string): Valu
 }
 
 /** Replaces the resource. Own columns of the table that the entry does not contain keep their value. */
-export function* updateEntry(_access: WriteAccess, table: Table, entry: Entry): Work<void> {
+export function* updateEntry(access: WriteAccess, table: Table, entry: Entry): Work<void> {
+  const { uid } = entry
+  const isRecorded = access.origin !== undefined
+  const event = factsOf(table, uid, 'updated')
+  const stored = renderedBytes(table, uid)
+  const isWhole = isStoredWhole(table)
+  const before = isRecorded && !isWhole ? yield* readRendered(table, uid) : null
+  if (isRecorded && isWhole) yield* recordStored(access, event, { before: stored, after: entry.proto })
   const ownColumns = Object.entries(entry.columns).map(([column, value]) => sql`, ${raw(column)} = ${value}`)
   yield sql`update ${raw(table.name)} set name = ${entry.name}, update_time = ${entry.updateTime},
-    proto = ${entry.proto}, json = ${entry.json}, shape = ${entry.shape}${join(ownColumns, '')} where uid = ${entry.uid}`
+    proto = ${entry.proto}, json = ${entry.json}, shape = ${entry.shape}${join(ownColumns, '')} where uid = ${uid}`
+  if (isRecorded && !isWhole) yield* recordStored(access, event, { before, after: stored })
+}
+
+function* readRendered(table: Table, uid: string): Work<Uint8Array | null> {
+  return (yield* readBytes(table, [uid])).get(uid) ?? null
 }
 
 /** Returns whether the row existed. Its children must have been deleted before. */
 export function* deleteEntry(
-  _access: WriteAccess,
+  access: WriteAccess,
   table: Table,
   uid: string,
   ancestors: readonly string[],
 ): Work<boolean> {
-  const rows = yield sql`delete from ${raw(table.name)} where uid = ${uid} returning uid`
-  if (rows.length === 0) return false
+  const rows = yield* deleteRows(access, table, tuple([uid]))
+  if (rows === 0) return false
   yield* adjustTally(table.name, ancestors, -1)
   if (table.hasChildren) yield dropTally(uid)
   return true
@@ -177,13 +226,13 @@ export function* deleteEntry(
 
 /** Deletes rows of one parent that exist. `ancestors` are the uids from the organization down to the parent itself. */
 export function* deleteEntries(
-  _access: WriteAccess,
+  access: WriteAccess,
   table: Table,
   uids: readonly string[],
   ancestors: readonly string[],
 ): Work<void> {
-  const rows = yield sql`delete from ${raw(table.name)} where uid in ${among(uids)} returning uid`
-  if (rows.length > 0) yield* adjustTally(table.name, ancestors, -rows.length)
+  const deleted = yield* deleteRows(access, table, among(uids))
+  if (deleted > 0) yield* adjustTally(table.name, ancestors, -deleted)
 }
 
 /**
@@ -191,14 +240,28 @@ export function* deleteEntries(
  * down to the parent itself.
  */
 export function* deleteChildren(
-  _access: WriteAccess,
+  access: WriteAccess,
   table: Table,
   parent: string,
   { ancestors, limit }: { ancestors: readonly string[]; limit: number },
 ): Work<number> {
+  const children = sql`select uid from ${raw(table.name)} where parent = ${parent} order by uid limit ${limit}`
+  const deleted = yield* deleteRows(access, table, sql`(${children})`)
+  if (deleted > 0) yield* adjustTally(table.name, ancestors, -deleted)
+  return deleted
+}
+
+/** Deletes the rows that exist of a list of uids, records this, and returns their number. */
+function* deleteRows(access: WriteAccess, table: Table, uids: Sql): Work<number> {
   const name = raw(table.name)
-  const rows = yield sql`delete from ${name} where uid in
-    (select uid from ${name} where parent = ${parent} order by uid limit ${limit}) returning uid`
-  if (rows.length > 0) yield* adjustTally(table.name, ancestors, -rows.length)
+  const isWhole = isStoredWhole(table)
+  const joined = access.origin && !isWhole ? yield* renderedRows(table, uids) : undefined
+  const returned = access.origin && isWhole ? raw('uid, proto') : raw('uid')
+  const rows = yield sql`delete from ${name} where uid in ${uids} returning ${returned}`
+  const events = (rows as [string, Uint8Array?][]).map(([uid, proto]) => ({
+    ...factsOf(table, uid, 'deleted'),
+    before: proto ?? joined?.get(uid) ?? null,
+  }))
+  yield* recordEvents(access, events)
   return rows.length
 }

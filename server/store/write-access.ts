@@ -9,7 +9,25 @@ export type WriteAccess = {
   readonly [proof]: true
   /** Absent for the operator and the start of the server: what they create is counted, but never refused. */
   readonly quotas?: QuotaAccess
+  /** Who writes, for the event log. Undefined for upkeep, which is not recorded. */
+  readonly origin: Origin | undefined
 }
+
+/** Who writes, and how. Part of every event that the write records. */
+export type Origin = {
+  /** The full name of the called method, or the command of the operator. */
+  readonly method: string
+  /** The uid of the identity; empty for the operator and the server itself. */
+  readonly actor: string
+  /** An `OriginDetail` as JSON (events/event-row.ts). */
+  describe(): string
+  /** Milliseconds since 1970. */
+  now(): number
+  random(size: number): Buffer
+}
+
+/** The same access for a change that is upkeep, such as the time at which somebody was last seen. */
+export const asUpkeep = (access: WriteAccess): WriteAccess => ({ ...access, origin: undefined })
 
 /** How the quotas above a new resource are found, and reported. */
 export type QuotaAccess = {

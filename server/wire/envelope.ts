@@ -17,9 +17,16 @@ export type Envelope = {
   ifMatch: string | undefined
   /** The `Idempotency-Key` header. */
   idempotencyKey: string | undefined
+  /** The `User-Agent` header, as sent. */
+  userAgent: string | undefined
+  /** The call that made this one: v1 calls v2. The event log names the first call. */
+  madeBy?: CallOrigin | undefined
   /** At the registry: the repo that the request names, and what it does there. */
   repo?: RepoNeed | undefined
 }
+
+/** The called method and its envelope, for the event log. */
+export type CallOrigin = { method: string; envelope: Envelope }
 
 /** Answers one call. It authenticates the caller before it calls `readRequest`. */
 export type Corridor<Endpoint> = (

@@ -20,7 +20,7 @@ describe('a call that is handed to another thread', () => {
   const caller = { identity: 'a/c', issuedAt: 7 }
   const envelope: Envelope = {
     ...{ requestId: 'r', authorization: 'Bearer x', address: '127.0.0.1', timeout: 1000 },
-    ...{ door: 'rest', ifMatch: undefined, idempotencyKey: undefined },
+    ...{ door: 'rest', ifMatch: undefined, idempotencyKey: undefined, userAgent: undefined },
   }
   const ports: MessagePort[] = []
   afterEach(() => {

@@ -127,5 +127,6 @@ function envelopeOf<E extends Endpoint>(
     timeout: Math.min(maxDuration(method), Math.max(0, Number(call.getDeadline()) - now())),
     ifMatch: metadata.get('if-match')[0]?.toString(),
     idempotencyKey: joinValues(metadata.get('idempotency-key')),
+    userAgent: metadata.get('user-agent')[0]?.toString(),
   }
 }

@@ -65,5 +65,6 @@ export function envelopeOf(
     ifMatch: headers['if-match'],
     // Node joins repeated headers with a comma, which no key contains. Only `set-cookie` is an array.
     idempotencyKey: headers['idempotency-key'] as string | undefined,
+    userAgent: headers['user-agent'],
   }
 }

@@ -4,6 +4,7 @@ import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
 import type { WriteAccess } from '../../store/write-access.ts'
+import { asUpkeep } from '../../store/write-access.ts'
 import { lockResource, replaceResource } from '../stored-resource.ts'
 import { tags } from './tags/table.ts'
 
@@ -45,7 +46,7 @@ export function* refreshTags(access: WriteAccess, repo: string, digest: string):
     const stored = yield* lockResource(tags, uid as string)
     if (!stored || stored.resource.digest !== digest || isShown(stored.resource, content)) continue
     setTagContent(stored.resource, content)
-    yield* replaceResource(access, tags, stored.resource, {
+    yield* replaceResource(asUpkeep(access), tags, stored.resource, {
       uid: uid as string,
       updateTime: stored.updateTime,
     })

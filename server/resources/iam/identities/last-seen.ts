@@ -5,6 +5,7 @@ import { BoundedMap } from '../../../bounded-map.ts'
 import type { Store } from '../../../store/db.ts'
 import type { Work } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
+import { asUpkeep } from '../../../store/write-access.ts'
 import { lockResource, replaceResource } from '../../stored-resource.ts'
 import { identities } from './table.ts'
 
@@ -39,5 +40,5 @@ export function* writeLastSeen(access: WriteAccess, uid: string, time: number): 
   // Another copy of the server may have recorded a use within the interval.
   if (time - lastSeenMs < intervalMs) return
   identity.lastSeenTime = timestampFromMs(time)
-  yield* replaceResource(access, identities, identity, { uid, updateTime })
+  yield* replaceResource(asUpkeep(access), identities, identity, { uid, updateTime })
 }

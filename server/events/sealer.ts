@@ -1,0 +1,85 @@
+// Seals events while the server runs: shortly after each write of this process, and from time to time for rows that
+// another process left unsealed. See server/store/events/ for the table, and docs/internals/audit.md.
+//
+// Interface of the event log for other rooms:
+// - server/store/events/record.ts: `recordEvent` in the transaction of a write; tables of resources do it themselves.
+// - server/store/events/seal.ts: `FanOut` gets the sealed events in the transaction that seals them.
+// - server/store/events/read-sealed.ts: reads sealed events of an organization after a sequence number.
+// - server/store/events/event-row.ts: the row.
+import type { Store } from '../store/db.ts'
+import type { FanOut } from '../store/events/seal.ts'
+import { hasUnsealed, sealBatch } from '../store/events/seal.ts'
+
+export type SealerOptions = {
+  store: Store
+  fanOut: FanOut
+  onSealed?(count: number): void
+  onError(error: unknown): void
+  /** How long after a write its events are sealed, so that the events of many writes share a transaction. */
+  delayMs?: number
+}
+
+export type Sealer = {
+  /** To be called after a commit. */
+  wake(): void
+  /** Seals until nothing is left. Errors are passed to `onError`. */
+  run(): Promise<void>
+  /** Seals once more, and then never again. */
+  stop(): Promise<void>
+}
+
+export function openSealer(options: SealerOptions): Sealer {
+  const { store, fanOut, onSealed = () => {}, onError, delayMs = 25 } = options
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> | undefined
+  let isStopped = false
+
+  const sealAll = async () => {
+    for (let hasMore = true; hasMore; ) {
+      const sealed = await store.write(() => sealBatch(fanOut))
+      if (sealed === 'busy') return wake()
+      onSealed(sealed.count)
+      hasMore = sealed.hasMore
+    }
+  }
+  const run = (): Promise<void> => {
+    running ??= sealAll()
+      .catch(onError)
+      .finally(() => {
+        running = undefined
+      })
+    return running
+  }
+  const wake = (): void => {
+    if (timer || isStopped) return
+    timer = setTimeout(() => {
+      timer = undefined
+      void run()
+    }, delayMs).unref()
+  }
+  return {
+    wake,
+    run,
+    async stop() {
+      isStopped = true
+      clearTimeout(timer)
+      await run()
+    },
+  }
+}
+
+/** How often rows are sealed that other processes have left, such as a command of the operator. */
+const intervalMs = 2000
+
+/** Returns the function that ends this. Reads first, because an idle server should not write. */
+export function sealRegularly(
+  { run }: Sealer,
+  store: Store,
+  onError: (error: unknown) => void,
+): () => Promise<void> {
+  const sealIfNeeded = async () => {
+    if ((await store.query(hasUnsealed)).length > 0) await run()
+  }
+  const timer = setInterval(() => sealIfNeeded().catch(onError), intervalMs).unref()
+  return async () => clearInterval(timer)
+}

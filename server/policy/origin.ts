@@ -1,0 +1,41 @@
+// Who writes, for the event log: the caller of a method, the operator, sign-in, or the server itself.
+import { randomBytes } from 'node:crypto'
+import type { OriginDetail } from '../store/events/event-row.ts'
+import type { Origin } from '../store/write-access.ts'
+import type { Caller } from '../wire/caller.ts'
+import type { CallOrigin, Envelope } from '../wire/envelope.ts'
+import { printableUserAgent } from '../wire/user-agent.ts'
+
+type Sources = Pick<Origin, 'now' | 'random'>
+
+/** The origin of what a caller does. */
+export const callerOrigin = (caller: Caller, { method, envelope }: CallOrigin, sources: Sources): Origin => ({
+  method,
+  actor: caller.identity,
+  describe: () => JSON.stringify(callerDetail(caller, envelope)),
+  now: sources.now,
+  random: sources.random,
+})
+
+function callerDetail({ signIn }: Caller, { door, requestId, address, userAgent }: Envelope): OriginDetail {
+  const detail: OriginDetail = { door, requestId, address }
+  if (userAgent) detail.userAgent = printableUserAgent(userAgent)
+  if (signIn)
+    detail.signIn = signIn.provider
+      ? { person: signIn.person, provider: signIn.provider }
+      : { person: signIn.person }
+  return detail
+}
+
+/** The origin of what no caller requested. `method` names the command or the task. */
+export const systemOrigin = (
+  door: string,
+  method: string,
+  { now, random }: Sources = { now: Date.now, random: randomBytes },
+): Origin => ({
+  method,
+  actor: '',
+  describe: () => JSON.stringify({ door } satisfies OriginDetail),
+  now,
+  random,
+})

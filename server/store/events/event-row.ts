@@ -1,0 +1,98 @@
+// A row of the event log, and the bytes that its hash covers.
+import { createHash } from 'node:crypto'
+import type { Row } from '../sql.ts'
+
+/** One entry of the audit log, which is also one event for subscriptions. */
+export type EventRow = {
+  /** Starts with the time; made by the process that records the event. */
+  id: string
+  /** The organization, or the person, to whose chain the row belongs. */
+  root: string
+  /** The uid of the group in which it happened. */
+  group: string
+  /** The table of the resource, such as `role_bindings`; other words for what has no table. */
+  kind: string
+  /** The uid of the resource. */
+  uid: string
+  /** `created`, `updated`, `deleted`, or another word such as `accepted`. */
+  action: string
+  /** The full name of the called method, or the command of the operator. */
+  method: string
+  /** The uid of the identity; empty for the operator and the server itself. */
+  actor: string
+  /** An `OriginDetail` as JSON. */
+  origin: string
+  /** Milliseconds since 1970. */
+  time: number
+  /** The status code; 0 for success. */
+  code: number
+  /** Facts that are not fields of the resource, as a JSON object. */
+  details: string | null
+  /** The resource as protobuf bytes before and after, as responses show it: without INPUT_ONLY fields. */
+  before: Uint8Array | null
+  after: Uint8Array | null
+}
+
+/** A row that has its place in the chain of its organization, and never changes again. */
+export type SealedEvent = EventRow & { sequence: number; hash: string }
+
+/** The column `origin`. */
+export type OriginDetail = {
+  door: string
+  requestId?: string
+  address?: string
+  userAgent?: string
+  /** The sign-in that the token of the caller comes from. Absent for a workload. */
+  signIn?: { person: string; provider?: string }
+}
+
+/** In the order of `rowOf`. */
+export const eventColumns = [
+  ...['id', 'root', 'group_uid', 'kind', 'uid', 'action', 'method', 'actor', 'origin', 'time', 'code'],
+  ...['details', 'before', 'after'],
+]
+
+export const sealedColumns = [...eventColumns, 'sequence', 'hash']
+
+export function eventOf(row: Row): EventRow {
+  const [id, root, group, kind, uid, action, method, actor, origin, time, code, details, before, after] = row
+  return {
+    id,
+    root,
+    group,
+    kind,
+    uid,
+    action,
+    method,
+    actor,
+    origin,
+    time,
+    code,
+    details,
+    before,
+    after,
+  } as EventRow // the columns have these types
+}
+
+export function sealedEventOf(row: Row): SealedEvent {
+  const [sequence, hash] = row.slice(eventColumns.length) as [number, string]
+  return { ...eventOf(row), sequence, hash }
+}
+
+/** The hash before the first row of a chain. */
+export const chainStart = ''
+
+/** The hash of a row, given that of the row before it. Every value is preceded by its length, so none can run into the next. */
+export function chainHash(previous: string, sequence: number, event: EventRow): string {
+  const hash = createHash('sha256').update(`stemma-event-1\n${previous}\n${sequence}\n`)
+  const { id, root, group, kind, uid, action, method, actor, origin, time, code, details } = event
+  let text = ''
+  for (const value of [id, root, group, kind, uid, action, method, actor, origin, time, code, details])
+    text += value === null ? '-\n' : `${Buffer.byteLength(String(value))}:${value}\n`
+  hash.update(text)
+  for (const bytes of [event.before, event.after]) {
+    hash.update(bytes ? `${bytes.length}:` : '-')
+    if (bytes) hash.update(bytes)
+  }
+  return hash.digest('hex')
+}

@@ -1,0 +1,77 @@
+// Records events in the transaction of the change. table.ts does so for every resource that is created, updated or
+// deleted; other writes call `recordEvent`. Nothing is recorded if the access has no origin: that is upkeep, such as
+// rendering rows again.
+import type { Sql, Value } from '../sql.ts'
+import { bulkInsert, raw, sql } from '../sql.ts'
+import type { Work } from '../work.ts'
+import type { Origin, WriteAccess } from '../write-access.ts'
+import { eventColumns } from './event-row.ts'
+
+export type NewEvent = {
+  /** The uid of the group in which it happened. The organization is the first segment. */
+  group: string
+  kind: string
+  uid: string
+  action: string
+  /** 0 if left out. */
+  code?: number
+  /** Facts that are not fields of the resource. Never secrets. */
+  details?: EventDetails
+  before?: Uint8Array | null
+  after?: Uint8Array | null
+}
+
+export type EventDetails = { readonly [name: string]: string | number | boolean | readonly string[] }
+
+/** For functions that record without writing resources. */
+export type Recording = Pick<WriteAccess, 'origin'>
+
+export const recordEvent = (access: Recording, event: NewEvent): Work<void> => recordEvents(access, [event])
+
+export function* recordEvents({ origin }: Recording, events: readonly NewEvent[]): Work<void> {
+  if (!origin || events.length === 0) return
+  yield bulkInsert(
+    insertInto,
+    events.map((event) => [...factsOf(origin, event), event.before ?? null, event.after ?? null]),
+  )
+}
+
+/** Records one event whose bytes are read by the statement itself, from rows that are in the store at that time. */
+export function* recordStored(
+  { origin }: Recording,
+  event: Omit<NewEvent, 'before' | 'after'>,
+  { before, after }: { before: Sql | Uint8Array | null; after: Sql | Uint8Array | null },
+): Work<void> {
+  if (!origin) return
+  const [id, root, group, kind, uid, action, method, actor, description, time, code, details] = factsOf(
+    origin,
+    event,
+  ) as FactValues
+  yield sql`${insertInto} values (${id}, ${root}, ${group}, ${kind}, ${uid}, ${action}, ${method}, ${actor},
+    ${description}, ${time}, ${code}, ${details}, ${before}, ${after})`
+}
+
+const insertInto = raw(`insert into events (${eventColumns.join(', ')})`)
+
+const rootLength = 40
+
+/** The values of all columns before `before` and `after`. */
+type FactValues = [
+  ...strings: [string, string, string, string, string, string, string, string, string],
+  ...[number, number],
+  string | null,
+]
+
+function factsOf(origin: Origin, event: NewEvent): Value[] {
+  const { group, kind, uid, action, code = 0, details } = event
+  const time = origin.now()
+  return [
+    ...[newEventId(time, origin.random), group.slice(0, rootLength), group, kind, uid, action],
+    ...[origin.method, origin.actor, origin.describe(), time, code],
+    details ? JSON.stringify(details) : null,
+  ]
+}
+
+/** 12 hexadecimal digits of the time in milliseconds, and 12 random ones. */
+export const newEventId = (time: number, random: Origin['random']) =>
+  `${time.toString(16).padStart(12, '0')}${random(6).toString('hex')}`
