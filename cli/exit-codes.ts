@@ -9,6 +9,7 @@ export const exitCodes = {
   notFound: 5,
   conflict: 6,
   unavailable: 7,
+  noAccess: 8,
 } as const
 
 const byCode: Partial<Record<Code, number>> = {
@@ -37,11 +38,18 @@ export const exitCodesHelp = `Exit codes:
   5    Not found.
   6    Conflict: the resource exists already, is in use, or was changed in the meantime.
   7    The server cannot be reached, is busy, or took too long. Try again later.
+  8    No: the answer of stemma access check.
   130  Interrupted with Ctrl-C.
 
-Example of a script:
+Examples of scripts:
 
   stemma groups get acme/platform >/dev/null 2>&1 || case $? in
     5) stemma groups create --parent acme --name platform ;;
     *) exit 1 ;;
-  esac`
+  esac
+
+  if stemma access check repo.create acme/platform >/dev/null; then
+    stemma repos create --parent acme/platform --name app
+  elif [ $? != 8 ]; then
+    exit 1
+  fi`

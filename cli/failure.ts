@@ -25,3 +25,13 @@ export class NotSignedIn extends Failure {
     super(message, exitCodes.notSignedIn, details)
   }
 }
+
+/** Ends the program with an exit code that is an answer and not an error, so nothing is reported. */
+export class Exit extends Error {
+  readonly exitCode: number
+
+  constructor(exitCode: number) {
+    super(`exit code ${exitCode}`)
+    this.exitCode = exitCode
+  }
+}

@@ -1,5 +1,5 @@
 // The commands of `stemma`. Modules are imported when a command needs them, to start quickly.
-import { Failure } from './failure.ts'
+import { Exit, Failure } from './failure.ts'
 import manifest from './package.json' with { type: 'json' }
 import type { Runtime } from './runtime.ts'
 import { report } from './runtime.ts'
@@ -11,6 +11,7 @@ export async function runStemma(args: string[], runtime: Runtime): Promise<numbe
     await run(args, runtime)
     return 0
   } catch (error) {
+    if (error instanceof Exit) return error.exitCode
     report(runtime, `stemma: ${linesOf(error as Error).join('\n')}`)
     return error instanceof Failure ? error.exitCode : 1
   }

@@ -70,6 +70,6 @@ export const isUid = (field: DescField): boolean =>
 function referencedResource({ resource }: Command, { name }: DescField): string {
   const word = kebab(name.replace(/^default_|_uid$/g, ''))
   if (['uid', 'ids', 'names', 'ancestors-of'].includes(word)) return resource
-  if (['descendants-of', 'scope'].includes(word)) return 'groups'
+  if (['descendants-of', 'resource', 'scope'].includes(word)) return 'groups'
   return resources.find((candidate) => singular(candidate.name) === word)?.name ?? parentOf(resource)
 }

@@ -51,6 +51,8 @@ describe('completion', () => {
     assert.deepEqual(await complete('gro'), ['group-access-requests', 'group-invites', 'groups'])
     assert.deepEqual(await complete('groups', 't'), ['tree'])
     assert.deepEqual(await complete('who'), ['whoami'])
+    assert.deepEqual(await complete('access', 'check', 'repo.cr'), ['repo.create'])
+    assert.deepEqual(await complete('access', 'check', '--kind', 'ta'), ['tags'])
     assert.deepEqual(await complete('whoami', '-o', 'j'), ['json'])
     assert.deepEqual(await complete('images', 'tree', '--de'), [
       '--depth\tNumber of levels below the image',
@@ -78,6 +80,7 @@ describe('completion', () => {
     assert.deepEqual(await complete('groups', 'get', 'acme/'), ['acme/team a', 'acme/team-b'])
     assert.deepEqual(await complete('groups', 'list', '--children-of', 'acme/team-'), ['acme/team-b'])
     assert.deepEqual(await complete('groups', 'tree', '--depth', '1', 'acme/team-'), ['acme/team-b'])
+    assert.deepEqual(await complete('access', 'check', 'repo.list', 'acme/team-'), ['acme/team-b'])
     assert.deepEqual(await complete('role-bindings', 'create', '--role', 'view'), [
       'viewer\tViewer Role (built-in)',
     ])

@@ -1,0 +1,95 @@
+// The question of `stemma access`: an identity, a capability or method, and a resource.
+import type { JsonObject } from '@bufbuild/protobuf'
+import type { Connection } from '@stemma/api'
+import { CapabilitySchema } from '@stemma/api/gen/capabilities/capability_pb.ts'
+import { services } from '@stemma/api/gen/services-v2beta1.ts'
+import { nearestNames } from '@stemma/api/nearest-names.ts'
+import type { Argument, ComposedFlag, ComposedInvocation } from '../composed/composed-command.ts'
+import { resources } from '../contract/commands.ts'
+import { enumNames, parseEnumValue, shortName } from '../contract/enum-names.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { Failure, UsageError } from '../failure.ts'
+import { isNamed, looksLikeUid } from '../names/naming.ts'
+import { resolveUid } from '../names/resolve.ts'
+
+export const capabilityArgument: Argument = {
+  name: 'CAPABILITY|METHOD',
+  completion: { words: () => enumNames(CapabilitySchema) },
+}
+
+export const resourceArgument: Argument = { name: 'RESOURCE', completion: { names: 'groups' } }
+
+export const identityFlag: ComposedFlag = {
+  name: 'identity',
+  placeholder: 'IDENTITY',
+  description: 'Name or uid of the identity. Default: you.',
+  completion: { names: 'identities' },
+}
+
+export const kindFlag: ComposedFlag = {
+  name: 'kind',
+  placeholder: 'RESOURCE',
+  description:
+    'Kind of the resource, such as repos, if its name is also the name of another one. Default: the first of groups, repos and identities that has this name.',
+  completion: { words: () => namedResources() },
+}
+
+export const questionNotes =
+  'CAPABILITY is a capability such as groups.list. METHOD is a method such as GroupsService.GetGroup, and stands for all capabilities that it needs. RESOURCE is the name or uid of a group or of another resource.'
+
+const namedResources = () =>
+  resources.flatMap(({ name, message }) => (message && isNamed(name) ? [name] : []))
+
+/** The request of `CheckAccess` and `ExplainAccess`. */
+export async function readQuestion({ args, flags, connection }: ComposedInvocation): Promise<JsonObject> {
+  const [action = '', resource = ''] = args
+  const identity = flags.identity as string | undefined
+  return {
+    ...parseAction(action),
+    resource: await resolveResource(connection, resource, flags.kind as string | undefined),
+    ...(identity !== undefined && { identity: await resolveUid(connection, 'identities', identity) }),
+  }
+}
+
+/** Methods end with a word in capitals, such as `GroupsService.GetGroup`. */
+export function parseAction(text: string): { capability: string } | { method: string } {
+  if (!/\.[A-Z][a-z]\w*$/.test(text))
+    return { capability: shortName(CapabilitySchema, parseEnumValue(CapabilitySchema, text)) }
+  const methods = services.flatMap(({ typeName, methods }) =>
+    methods.map(({ name }) => `${typeName}.${name}`),
+  )
+  const method = methods.find((name) => name === text || name.endsWith(`.${text}`))
+  if (method !== undefined) return { method }
+  // A full name may be that of a method of v1, or of a newer server.
+  if (text.startsWith('platform.')) return { method: text }
+  const short = methods.map((name) => name.split('.').slice(-2).join('.'))
+  const [nearest] = nearestNames(text, short)
+  throw new UsageError(
+    `there is no method ${JSON.stringify(text)}${nearest === undefined ? '' : `; did you mean ${nearest}?`}`,
+  )
+}
+
+/** Most questions are about groups, so a name is that of a group if there is one. */
+const triedKinds = ['groups', 'repos', 'identities']
+
+export async function resolveResource(connection: Connection, text: string, kind?: string): Promise<string> {
+  if (looksLikeUid(text)) return text
+  if (kind !== undefined) {
+    if (namedResources().includes(kind)) return resolveUid(connection, kind, text)
+    throw new UsageError(`--kind must be one of ${namedResources().join(', ')}, not ${JSON.stringify(kind)}`)
+  }
+  if (text.includes(':')) return resolveUid(connection, 'tags', text)
+  for (const each of triedKinds) {
+    const uid = await resolveUid(connection, each, text).catch(undefinedIfNotFound)
+    if (uid !== undefined) return uid
+  }
+  throw new Failure(
+    `no group, repo or identity is named ${JSON.stringify(text)}, or you may not see it`,
+    exitCodes.notFound,
+  )
+}
+
+function undefinedIfNotFound(error: unknown): undefined {
+  if (error instanceof Failure && error.exitCode === exitCodes.notFound) return undefined
+  throw error
+}

@@ -1,0 +1,86 @@
+// `stemma access` against a real server, run in this process.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import type { Client } from './client.ts'
+import { openClient } from './client.ts'
+
+onEachStore('stemma access', (engine) => {
+  let platform: Platform
+  let client: Client
+  let group: string
+  before(async () => {
+    platform = await startPlatform(engine)
+    client = await openClient('inline')
+    await succeed('groups create --parent acme --name platform')
+    group = (await succeed('groups get acme/platform -o uid')).trim()
+    await succeed('repos create --parent acme/platform --name app')
+    const claims = '--claim-match.issuer https://login.example.com --claim-match.subject ci'
+    await succeed(`identities create --parent acme --name ci ${claims}`)
+    await succeed('role-bindings create --parent acme/platform --identity ci --role viewer')
+  })
+  after(async () => {
+    await platform.stop()
+    await client.remove()
+  })
+
+  const run = (line: string, token = platform.owner.token) =>
+    client.run(line.split(' '), '', { STEMMA_API: platform.url, STEMMA_TOKEN: token })
+
+  async function succeed(line: string): Promise<string> {
+    const { code, stdout, stderr } = await run(line)
+    assert.equal(code, 0, `${line}: ${stderr}`)
+    return stdout
+  }
+
+  test('check prints yes or no, with an exit code for scripts', async () => {
+    const questions: [line: string, code: number, stdout: string][] = [
+      ['repo.create acme/platform', 0, 'yes\n'],
+      ['repo.list acme/platform --identity ci', 0, 'yes\n'],
+      ['repo.list acme/platform/app --identity acme/ci', 0, 'yes\n'],
+      ['CAP_REPO_CREATE acme/platform --identity ci', 8, 'no\n'],
+      ['repo.list acme --identity ci', 8, 'no\n'],
+      ['GroupsService.GetGroup acme/platform --identity ci', 0, 'yes\n'],
+      ['platform.iam.v2beta1.GroupsService.DeleteGroup acme/platform --identity ci', 8, 'no\n'],
+      [`groups.list ${group} --identity ci`, 0, 'yes\n'],
+      ['groups.list app --kind repos', 0, 'yes\n'],
+    ]
+    for (const [line, code, stdout] of questions)
+      assert.deepEqual(await run(`access check ${line}`), { code, stdout, stderr: '' }, line)
+    const { stdout } = await run('access check repo.create acme/platform --identity ci -o json')
+    assert.equal(JSON.parse(stdout).allowed ?? false, false)
+  })
+
+  test('check reports a wrong question with another exit code', async () => {
+    const questions: [line: string, code: number, message: RegExp][] = [
+      ['repo.creat acme/platform', 2, /"repo\.creat" is not a known value; similar values: .*repo\.create/],
+      [
+        'GroupsService.GetGroop acme',
+        2,
+        /no method "GroupsService\.GetGroop"; did you mean GroupsService\.GetGroup\?/,
+      ],
+      [
+        'repo.create acme/nothing',
+        5,
+        /no group, repo or identity is named "acme\/nothing", or you may not see it/,
+      ],
+      ['repo.create acme --identity nobody', 5, /there is no identity "nobody"/],
+      ['repo.create acme --kind cars', 2, /--kind must be one of .*repos/],
+      ['repo.create', 2, /stemma access check needs RESOURCE; see stemma access check --help/],
+    ]
+    for (const [line, code, message] of questions) {
+      const ended = await run(`access check ${line}`)
+      assert.deepEqual([ended.code, ended.stdout], [code, ''], line)
+      assert.match(ended.stderr, message)
+    }
+    const stranger = await platform.addIdentity(platform.owner.organization)
+    const refused = await run(
+      `access check groups.list ${group} --identity ${platform.owner.identity}`,
+      stranger.token,
+    )
+    assert.equal(refused.code, 4)
+    assert.equal((await run(`access check groups.list ${group}`, stranger.token)).code, 8)
+  })
+})
