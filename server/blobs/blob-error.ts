@@ -4,6 +4,7 @@
  * - `offset-mismatch`: an append does not start at the end of the upload.
  * - `range`: the range starts behind the end of the blob.
  * - `too-large`: the upload would exceed a limit.
+ * - `small-chunks`: the upload arrives in chunks that are too small for the storage.
  * - `busy`: another call appends to the upload or finishes it.
  * - `interrupted`: the body failed or was aborted. The upload can be resumed.
  * - `no-space`: the disk or its quota is full.
@@ -15,6 +16,7 @@ export type BlobErrorCode =
   | 'offset-mismatch'
   | 'range'
   | 'too-large'
+  | 'small-chunks'
   | 'busy'
   | 'interrupted'
   | 'no-space'
@@ -43,6 +45,12 @@ export const digestMismatch = (expected: string, actual: string) =>
 
 export const tooLarge = (maxBytes: number) =>
   new BlobError('too-large', `an upload may have at most ${maxBytes} bytes`)
+
+export const smallChunks = (chunks: number, bytes: number) =>
+  new BlobError(
+    'small-chunks',
+    `after ${chunks} chunks, the upload must have ${bytes} bytes more than before them; begin a new one with larger chunks`,
+  )
 
 export const outOfRange = (first: number, size: number) =>
   new BlobError('range', `the range starts at byte ${first}, but the blob has ${size} bytes`)

@@ -16,6 +16,8 @@ export function blobFailure({ code, message }: BlobError): StatusError {
       return registryError('RANGE_INVALID', Code.OUT_OF_RANGE, message, { http: 416 })
     case 'too-large':
       return registryError('SIZE_INVALID', Code.INVALID_ARGUMENT, message, { http: 413 })
+    case 'small-chunks':
+      return registryError('SIZE_INVALID', Code.INVALID_ARGUMENT, message)
     case 'busy':
       return registryError('BLOB_UPLOAD_INVALID', Code.ABORTED, message)
     case 'interrupted':

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { type Batch, gatherBatches } from '../batches.ts'
-import { type BlobError, tooLarge, uploadNotFound } from '../blob-error.ts'
+import { type BlobError, smallChunks, tooLarge, uploadNotFound } from '../blob-error.ts'
 import type { AppendOptions } from '../blob-store.ts'
 import { openPartSpool } from './part-spool.ts'
 import { makePartWriter } from './part-writer.ts'
@@ -10,6 +10,9 @@ import type { S3Storage } from './storage.ts'
 import { sizeOfState, type UploadState } from './upload-state.ts'
 
 export type S3Appended = { state: UploadState; failure?: BlobError; isHashComplete: boolean }
+
+/** Each append rewrites the bytes behind the last part, up to 16 MiB. Chunks of 160 KiB fill a part before that. */
+const maxTailWrites = 100
 
 /** Appends to an upload. Returns its state, which describes only bytes that are in S3. */
 export async function appendToS3(
@@ -21,6 +24,7 @@ export async function appendToS3(
   options: AppendOptions,
 ): Promise<S3Appended> {
   const { partBytes } = storage.limits
+  if ((before.tail?.index ?? 0) >= maxTailWrites) throw smallChunks(maxTailWrites, partBytes)
   const start = sizeOfState(before, partBytes)
   await using spool = await openPartSpool(storage.spoolFolder, partBytes)
   const writer = makePartWriter(storage, spool, id, before)

@@ -227,6 +227,15 @@ describe('a blob store in S3', () => {
       assert.ok((await readAll(blobs, digestOf(content))).equals(content))
     }))
 
+  test('refuses an upload in many small chunks, each of which moves all bytes behind the last part', () =>
+    withStore({}, async (blobs) => {
+      let upload = await blobs.begin(newUploadId())
+      for (let chunk = 0; chunk < 100; chunk++)
+        upload = (await blobs.append(upload, Readable.from([Buffer.from('x')]))).upload
+      await assert.rejects(blobs.append(upload, Readable.from([Buffer.from('x')])), { code: 'small-chunks' })
+      assert.equal(await blobs.finish(upload, digestOf(Buffer.from('x'.repeat(100)))), 100)
+    }))
+
   test('does not take an error in a successful response for success', () =>
     withStore({}, async (blobs) => {
       proxy.intercept = (incoming, response) => {
