@@ -42,13 +42,16 @@ export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
   /** Undefined until it is loaded. Then requests need not wait for a promise. */
   let handler: RegistryHandler | undefined
   const open = async () => {
-    const [{ openRegistry }, { openBodyBudget }, { openRunningBodies }, { defaultMinimumRate }] =
+    const [registry, { openBodyBudget }, { openRunningBodies }, { openLostBlobs }, { defaultMinimumRate }] =
       await Promise.all([
         import('./oci/registry.ts'),
         import('./oci/body-budget.ts'),
         import('./oci/running-bodies.ts'),
+        import('./oci/lost-blobs.ts'),
         import('./oci/slow-body.ts'),
       ])
+    const { openRegistry } = registry
+    const blobs = await content.open()
     handler = openRegistry({
       // The map has the endpoints of this corridor.
       ...{
@@ -62,7 +65,7 @@ export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
       bodyBudget: openBodyBudget(maxManifestMemory),
       minimumRate: deps.minimumRate ?? defaultMinimumRate,
       findRepo: (name) => lookUpRepo(store, name),
-      blobs: await content.open(),
+      ...{ blobs, lostBlobs: openLostBlobs(blobs, onError) },
       ...{ baseUrl: config.baseUrl, createsRepos: config.repoCreation === 'push' },
       // Published clients of a vendor use its name in paths, as they do in the names of gRPC services.
       extensions: new Set(['stemma.', ...config.vendorPrefixes].map((prefix) => `_${prefix.slice(0, -1)}`)),

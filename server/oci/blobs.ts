@@ -20,9 +20,14 @@ export function getBlob(
   const read = () => andThen(repoOf(deps, exchange), (repo) => ({ repo, digest }))
   return andThen(call(deps, exchange, Content.method.getBlob, read), (blob) => {
     const size = Number(blob.size)
-    if (exchange.request.method === 'HEAD') return { status: 200, headers: blobHeaders(digest), size }
-    return sendBlob(deps, exchange, digest, size)
+    if (exchange.request.method !== 'HEAD') return sendBlob(deps, exchange, digest, size)
+    const answer = { status: 200, headers: blobHeaders(digest), size }
+    return deps.lostBlobs.isNoted(digest) ? requireStored(deps, digest).then(() => answer) : answer
   })
+}
+
+async function requireStored({ lostBlobs }: RegistryDependencies, digest: Digest): Promise<void> {
+  if (await lostBlobs.isLost(digest)) throw lost(digest)
 }
 
 const blobHeaders = (digest: Digest) => ({
@@ -44,7 +49,9 @@ async function sendBlob(
   if (range === 'unsatisfiable') throw unsatisfiable(size)
   if (deps.blobs.redirectUrl) return redirectTo(await deps.blobs.redirectUrl(digest), digest)
   const content = await deps.blobs.read(digest, range).catch((error: unknown) => {
-    throw error instanceof BlobError && error.code === 'not-found' ? lost(digest) : error
+    if (!(error instanceof BlobError) || error.code !== 'not-found') throw error
+    deps.lostBlobs.note(digest)
+    throw lost(digest)
   })
   const own = {
     ...blobHeaders(digest),

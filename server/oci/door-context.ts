@@ -6,6 +6,7 @@ import type { BlobStore } from '../blobs/blob-store.ts'
 import type { Corridor, Envelope } from '../wire/envelope.ts'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
 import type { BodyBudget } from './body-budget.ts'
+import type { LostBlobs } from './lost-blobs.ts'
 import type { RunningBodies } from './running-bodies.ts'
 import type { MinimumRate } from './slow-body.ts'
 
@@ -27,6 +28,7 @@ export type RegistryDependencies = {
   /** Does not check access. */
   findRepo(name: string): MaybePromise<FoundRepo>
   blobs: BlobStore
+  lostBlobs: LostBlobs
   /** The URL of this server, for challenges. */
   baseUrl: string
   /** The segments of paths for calls that the protocol lacks: `_stemma`, and those of vendors. */

@@ -18,7 +18,9 @@ export async function beginUpload(deps: RegistryDependencies, exchange: Exchange
   const mount = query.get('mount')
   if (mount !== null) {
     const digest = requireDigest(mount)
-    if (await mountBlob(deps, exchange, digest)) return storedAnswer(exchange, digest)
+    // A blob that the storage has lost is uploaded again.
+    const isMounted = (await mountBlob(deps, exchange, digest)) && !(await deps.lostBlobs.isLost(digest))
+    if (isMounted) return storedAnswer(exchange, digest)
     return acceptedAnswer(exchange, await newUpload(deps, exchange, algorithmOf(digest)))
   }
   const text = query.get('digest')

@@ -1,0 +1,43 @@
+// Blobs that repos have and the storage lacks: data was lost, or the storage is another one than before.
+
+import { BlobError } from '../blobs/blob-error.ts'
+import type { BlobStore } from '../blobs/blob-store.ts'
+import type { Digest } from '../blobs/digest.ts'
+import { BoundedMap } from '../bounded-map.ts'
+
+export type LostBlobs = {
+  /** To be called if the storage lacks a blob. It is reported once. */
+  note(digest: Digest): void
+  /**
+   * Whether the storage lacks a blob that was noted. Clients do not push blobs that the registry says it has, so a push
+   * could not repair an image otherwise. The storage is not asked for blobs that were not noted, since this takes time.
+   */
+  isLost(digest: Digest): Promise<boolean>
+  isNoted(digest: Digest): boolean
+}
+
+const maxNoted = 10_000
+
+export function openLostBlobs(blobs: Pick<BlobStore, 'read'>, onError: (error: unknown) => void): LostBlobs {
+  const noted = new BoundedMap<Digest, true>(maxNoted)
+  const isNoted = (digest: Digest) => noted.has(digest)
+  return {
+    isNoted,
+    note(digest) {
+      if (isNoted(digest)) return
+      noted.set(digest, true)
+      onError(new Error(`blob ${digest} is missing in the storage; push an image that contains it again`))
+    },
+    async isLost(digest) {
+      if (!isNoted(digest)) return false
+      try {
+        await (await blobs.read(digest)).close()
+        noted.delete(digest)
+        return false
+      } catch (error) {
+        if (error instanceof BlobError && error.code === 'not-found') return true
+        throw error
+      }
+    },
+  }
+}
