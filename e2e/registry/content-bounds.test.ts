@@ -8,14 +8,19 @@ import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import {
   GetBlobRequestSchema,
   GetManifestRequestSchema,
+  PutManifestRequestSchema,
 } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { ManifestMetadataFilterSchema, Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
+import type { BlobStore } from '../../server/blobs/blob-store.ts'
+import { BoundedMap } from '../../server/bounded-map.ts'
+import { contentStorage } from '../../server/content-storage.ts'
 import { parseGrants } from '../../server/policy/grants.ts'
 import type { Dependencies } from '../../server/resources/dependencies.ts'
 import { blobMethods } from '../../server/resources/registry/content/blob-methods.ts'
 import { findSboms } from '../../server/resources/registry/content/images/image-content.ts'
 import { manifestMethods } from '../../server/resources/registry/content/manifest-methods.ts'
+import { putManifest } from '../../server/resources/registry/content/put-manifest.ts'
 import type { Call } from '../../server/rpc/call.ts'
 import { demandOf } from '../../server/rpc/demand.ts'
 import type { Store } from '../../server/store/db.ts'
@@ -90,6 +95,35 @@ onEachStore('calls about images', (engine) => {
     await assert.rejects(find([digestOf(tooLarge)]), /at most 1048576 bytes of indexes are read/)
     stop()
     assert.ok(counted.mostBytes > 900_000 && counted.mostBytes <= 2 * 2 ** 20, String(counted.mostBytes))
+  })
+
+  test('parse the configuration of images once, however often and in whichever manifest it is pushed', async () => {
+    const client = ociClient(platform.url, platform.owner.token)
+    const config = '{"os":"linux","architecture":"arm64"}'
+    const image = await pushParts(client, 'acme/again', 'latest', { config, layers: ['c'] })
+    const [row] = await platform.store.query(sql`select uid from repos where name = 'again'`)
+    const repo = row?.[0] as string
+    const storage = await contentStorage(platform.config).open()
+    let reads = 0
+    const read: BlobStore['read'] = (...blob) => {
+      reads++
+      return storage.read(...blob)
+    }
+    const deps = {
+      ...{ store: platform.store, now: Date.now, random: randomBytes, knownPlatforms: new BoundedMap(10) },
+      content: { open: async () => ({ ...storage, read }) },
+    } as unknown as Parameters<typeof putManifest>[0] // a push needs nothing else
+    const demand = { ...demandFor(repo), capabilities: [Capability.CAP_MANIFEST_CREATE] }
+    for (const manifest of [image, image, `${image} `, `${image}  `]) {
+      const [digest, content] = [digestOf(manifest), Buffer.from(manifest)]
+      const request = create(PutManifestRequestSchema, { repo, digest, content, mediaType: types.manifest })
+      const deadline = Date.now() + 60_000
+      await putManifest(deps, { demand, request, deadline } as unknown as Call<typeof request>)
+    }
+    await storage.close()
+    assert.equal(reads, 1)
+    const rows = await platform.store.query(sql`select platforms from manifests where repo = ${repo}`)
+    assert.deepEqual(rows.flat(), ['linux/arm64', 'linux/arm64', 'linux/arm64'])
   })
 
   test('read the grants of the caller and the content in one statement', async () => {

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
 import { Content, PutManifestRequestSchema } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
+import { BoundedMap } from '../../server/bounded-map.ts'
 import { parseGrants } from '../../server/policy/grants.ts'
 import type { Dependencies } from '../../server/resources/dependencies.ts'
 import { putManifest } from '../../server/resources/registry/content/put-manifest.ts'
@@ -61,9 +62,11 @@ onEachStore('concurrent pushes', (engine) => {
       }, deadline)
     const store = { ...platform.store, write } as Store
     const deps = { store, now: Date.now, random: randomBytes } as unknown as Dependencies // a push needs nothing else
-    return putManifest(deps, { request, demand, deadline: Date.now() + 60_000 } as unknown as Call<
-      typeof request
-    >)
+    return putManifest({ ...deps, knownPlatforms: new BoundedMap(1) }, {
+      request,
+      demand,
+      deadline: Date.now() + 60_000,
+    } as unknown as Call<typeof request>)
   }
 
   test('move the same tags between images without a deadlock, in whatever order they name them', async () => {

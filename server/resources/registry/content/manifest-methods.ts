@@ -10,6 +10,7 @@ import type {
   PutManifestRequest,
 } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { ListTagNamesResponseSchema } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
+import { BoundedMap } from '../../../bounded-map.ts'
 import { admitToWrite } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { sql } from '../../../store/sql.ts'
@@ -57,7 +58,7 @@ export const manifestMethods = (deps: Dependencies) => ({
       return yield* referrersReply(call.request)
     }),
 
-  putManifest: (call: Call<PutManifestRequest>) => putManifest(deps, call),
+  putManifest: putManifestWith({ ...deps, knownPlatforms: new BoundedMap(maxKnownPlatforms) }),
 
   /** A manifest can have any number of tags. If the call is interrupted between two batches, it can be repeated. */
   async deleteManifest(call: Call<DeleteManifestRequest>) {
@@ -80,6 +81,11 @@ export const manifestMethods = (deps: Dependencies) => ({
       return emptyReply
     }, call.deadline),
 })
+
+const maxKnownPlatforms = 10_000
+
+const putManifestWith = (deps: Parameters<typeof putManifest>[0]) => (call: Call<PutManifestRequest>) =>
+  putManifest(deps, call)
 
 /** How many tags one transaction deletes. */
 const tagsPerBatch = 100

@@ -4,6 +4,7 @@ import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import type { PutManifestRequest } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { ManifestSchema } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { permissionDenied, StatusError } from '../../../aip/errors.ts'
+import type { BoundedMap } from '../../../bounded-map.ts'
 import type { WriteGrants } from '../../../policy/admit.ts'
 import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
 import { nameOf } from '../../../policy/capabilities.ts'
@@ -16,6 +17,7 @@ import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { pointTags, TagRace } from '../move-tag.ts'
+import { requireRoomOrRelease } from '../release-reserved.ts'
 import { adjustRepoSize } from '../repo-size.ts'
 import { refreshTags } from '../tag-content.ts'
 import { noteEachUntagged } from '../untagged.ts'
@@ -28,7 +30,13 @@ import { readBlob } from './read-blob.ts'
 import { lockRepo, requireRepo } from './require-repo.ts'
 import { readParts, storeManifest } from './store-manifest.ts'
 
-export async function putManifest(deps: Dependencies, call: Call<PutManifestRequest>): Promise<Reply> {
+/** The platforms in configurations, by digest. A configuration can have 1 MiB, and is parsed in the event loop. */
+export type KnownPlatforms = BoundedMap<string, string[]>
+
+export async function putManifest(
+  deps: Dependencies & { knownPlatforms: KnownPlatforms },
+  call: Call<PutManifestRequest>,
+): Promise<Reply> {
   const { store } = deps
   const pushed = await store.read(() => readPushed(call))
   const platforms = await platformsOfImage(deps, pushed)
@@ -68,7 +76,10 @@ function* storeAndTag(
   if (isChanged) yield* refreshTags(access, repo, digest)
   const touched = isChanged === 'new' ? left : [digest, ...left]
   if (touched.length > 0) yield noteEachUntagged(repo, touched, now())
-  if (isChanged === 'new') yield* adjustRepoSize(access, repo, { size: content.length, manifests: 1 })
+  if (isChanged === 'new') {
+    yield* requireRoomOrRelease(access, repo, content.length, now())
+    yield* adjustRepoSize(access, repo, { size: content.length, manifests: 1 })
+  }
   const [subject, size] = [manifest.subject?.digest ?? '', BigInt(content.length)]
   return messageReply(
     ManifestSchema,
@@ -105,13 +116,19 @@ function parse(content: Uint8Array, mediaType: string): Manifest {
 
 /** The platform of an image is in its configuration, and not in its manifest. It is unknown if that cannot be read. */
 async function platformsOfImage(
-  { content }: Dependencies,
+  { content, knownPlatforms }: Dependencies & { knownPlatforms: KnownPlatforms },
   { manifest, configSize }: Pushed,
 ): Promise<string[]> {
   if (!manifest.config || configSize === undefined || configSize > maxConfigBytes) return []
+  const { digest } = manifest.config
+  const known = knownPlatforms.get(digest)
+  if (known) return known
   try {
-    const config = await readBlob(content, manifest.config.digest, maxConfigBytes)
-    return config ? platformsOfConfig(config) : []
+    const config = await readBlob(content, digest, maxConfigBytes)
+    if (!config) return []
+    const platforms = platformsOfConfig(config)
+    knownPlatforms.set(digest, platforms)
+    return platforms
   } catch (error) {
     if (error instanceof StatusError) return []
     throw error
