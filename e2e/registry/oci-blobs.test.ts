@@ -1,19 +1,25 @@
 // Blobs: every way to push them, pull, mount and delete.
 import assert from 'node:assert/strict'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { parseDigest, placeOf } from '../../server/blobs/digest.ts'
+import { among, sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { rawClient } from '../../server/testing/raw-http.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
+import { captureLog } from '../server/captured-log.ts'
 import type { OciClient } from './oci-client.ts'
 import { digestOf, imageOf, ociClient } from './oci-client.ts'
 
 onEachStore('blobs of the registry', (engine) => {
   let platform: Platform
   let client: OciClient
+  const captured = captureLog('error')
   before(async () => {
-    platform = await startPlatform(engine)
+    platform = await startPlatform(engine, [], {}, captured.log)
     client = ociClient(platform.url, platform.owner.token)
   })
   after(() => platform.stop())
@@ -137,6 +143,44 @@ onEachStore('blobs of the registry', (engine) => {
     const post = `/v2/acme/web/blobs/uploads/?digest=${digestOf('right')}`
     assert.equal(await client.errorOf('POST', post, { body: 'wrong' }), '400 DIGEST_INVALID')
     assert.equal((await client.send('HEAD', blobPath('acme/web', 'right'))).status, 404)
+  })
+
+  test('leave no row if their upload does not get the digest that was claimed for it', async () => {
+    const claim = (location: string, claimed: string) => `${location}?digest=${digestOf(claimed)}`
+    const rowsOf = async (...contents: string[]) => {
+      const digests = contents.map((content) => digestOf(content))
+      const rows = await platform.store.query(sql`select digest from blobs where digest in ${among(digests)}`)
+      return rows.map(([digest]) => contents[digests.indexOf(digest as string)]).sort()
+    }
+    const other = await client.begin('acme/web')
+    const headers = { 'content-range': '5-9' }
+    const outOfOrder = { body: 'later', headers }
+    // Keeps its upload, so its claim stays as well.
+    assert.equal(await client.errorOf('PUT', claim(other, 'shared'), outOfOrder), '416 RANGE_INVALID')
+    const location = await client.begin('acme/web')
+    for (const claimed of ['first', 'shared', 'second'])
+      assert.equal(await client.errorOf('PUT', claim(location, claimed), outOfOrder), '416 RANGE_INVALID')
+    assert.deepEqual(await rowsOf('first', 'shared', 'second'), ['second', 'shared'])
+    assert.equal(await client.errorOf('PUT', claim(location, 'third'), { body: 'x' }), '400 DIGEST_INVALID')
+    assert.deepEqual(await rowsOf('shared', 'second', 'third'), ['shared'])
+    await client.expect(201, 'PUT', claim(other, 'shared'), { body: 'shared' })
+    await assertPulled('acme/web', 'shared')
+  })
+
+  test('that the storage has lost are reported once, and repaired by a push', async () => {
+    const content = 'lost'
+    for (const name of ['acme/web', 'acme/api']) await client.pushBlob(name, content)
+    const digest = parseDigest(digestOf(content))
+    await rm(join(platform.config.dataDir, 'content/blobs', digest ? placeOf(digest) : ''))
+    for (const name of ['acme/web', 'acme/api'])
+      assert.equal(await client.errorOf('GET', blobPath(name, content)), '404 BLOB_UNKNOWN')
+    const reports = captured.written.filter((line) => line.includes(`blob ${digestOf(content)} is missing`))
+    assert.equal(reports.length, 1)
+    // As clients do: they upload what they are told is missing, and mount what another repo has.
+    await client.expect(404, 'HEAD', blobPath('acme/web', content))
+    await client.expect(202, 'POST', `/v2/acme/tools/blobs/uploads/?mount=${digestOf(content)}&from=acme/web`)
+    await client.pushBlob('acme/web', content)
+    for (const name of ['acme/web', 'acme/api']) await assertPulled(name, content)
   })
 
   test('are pulled in ranges', async () => {

@@ -9,7 +9,8 @@ import { countContent, requireContentRoom } from './content-usage.ts'
 const uploadsPerTransaction = 100
 
 /**
- * Gives back the bytes that were reserved for uploads and did not arrive before the lease was over. The lease ends, so
+ * Gives back the bytes that were reserved for uploads and did not arrive before the lease was over. No index has the end
+ * of leases: an organization has a limited number of uploads, and finds them by their repos. The lease ends, so
  * that a request which was only stopped for long cannot continue with room that it does not have. Returns the number of
  * uploads.
  */

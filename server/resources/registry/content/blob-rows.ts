@@ -14,6 +14,7 @@ import { first } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
 import { hasManifest } from '../blob-use.ts'
 import { countContent } from '../content-usage.ts'
+import { requireRoomOrRelease } from '../release-reserved.ts'
 import { adjustRepoSize } from '../repo-size.ts'
 
 /** The size of a blob that the repo has. A blob without a manifest is like a missing one if it is unused for longer. */
@@ -42,6 +43,19 @@ export function* protectBlob(_access: WriteAccess, upload: string, digest: strin
     where blobs.claimed_until is null or blobs.claimed_until <= ${now} returning digest`
   if (rows.length === 0) throw claimedBlob(digest)
   yield sql`update uploads set digest = ${digest}, update_time = ${now} where id = ${upload}`
+}
+
+/**
+ * Deletes the row that `protectBlob` made for an upload, if the upload does not have the digest any more and nothing else
+ * has used the row. Otherwise a client could add any number of rows by claiming digests that its uploads do not have.
+ */
+export function* dropProtected(_access: WriteAccess, digest: string): Work<void> {
+  // Other uploads lock the row before they refer to it. The second statement sees those that did before this lock.
+  yield sql`select 1 from blobs where digest = ${digest} /*pg for update */`
+  // Each use changes `unused_since`. After a crash, such a row may be the only trace of bytes in the storage.
+  yield sql`delete from blobs where digest = ${digest} and size = 0 and unused_since = create_time
+    and claimed_until is null and not exists (select 1 from repo_blobs r where r.digest = blobs.digest)
+    and not exists (select 1 from uploads u where u.digest = blobs.digest)`
 }
 
 /** Stores that the bytes of a blob exist. The upload has protected it since it was leased (`protectBlob`). */
@@ -89,7 +103,9 @@ export function* linkBlob(
     values (${repo}, ${digest}, ${now}) on conflict do nothing
     returning (select size from blobs where digest = ${digest})`
   if (linked[0]) {
-    yield* adjustRepoSize(access, repo, { size: linked[0][0] as number, reserved })
+    const size = linked[0][0] as number
+    if (size > reserved) yield* requireRoomOrRelease(access, repo, size - reserved, now)
+    yield* adjustRepoSize(access, repo, { size, reserved })
     return
   }
   yield sql`update repo_blobs set unused_since = ${now} where repo = ${repo} and digest = ${digest}`

@@ -18,7 +18,7 @@ import type { Dependencies } from '../../dependencies.ts'
 import { emptyReply } from '../../reply.ts'
 import { countContent } from '../content-usage.ts'
 import { requireRoomOrRelease } from '../release-reserved.ts'
-import { addBlob, linkBlob, protectBlob } from './blob-rows.ts'
+import { addBlob, dropProtected, linkBlob, protectBlob } from './blob-rows.ts'
 import { lockRepo } from './require-repo.ts'
 import type { Expected } from './reserve-upload.ts'
 import { reserveUpload } from './reserve-upload.ts'
@@ -66,8 +66,11 @@ export function uploadMethods({ store, now, random, settings }: Dependencies) {
         const access = yield* admitToWrite(call.demand)
         const { repo, id, digest, length } = call.request
         const time = now()
-        const upload = yield* leaseUpload(access, { repo, id, now: time }, newLease())
-        if (digest !== '') yield* protectBlob(access, id, digest, time)
+        const { claimed, ...upload } = yield* leaseUpload(access, { repo, id, now: time }, newLease())
+        if (digest !== '') {
+          yield* protectBlob(access, id, digest, time)
+          if (claimed !== null && claimed !== digest) yield* dropProtected(access, claimed)
+        }
         const reservation = yield* reserveUpload(access, repo, upload, expectedOf(upload, length, time))
         return uploadReply({ ...upload, ...reservation, identity: access.caller.identity })
       }, call.deadline),
@@ -96,7 +99,7 @@ export function uploadMethods({ store, now, random, settings }: Dependencies) {
         const access = yield* admitToWrite(call.demand)
         const { repo, id, digest, size, lease } = call.request
         const time = now()
-        const reserved = yield* removeUpload(access, { repo, id, now: time }, lease)
+        const { reserved } = yield* removeUpload(access, { repo, id, now: time }, lease)
         yield* addBlob(access, digest, Number(size))
         yield* linkBlob(access, repo, digest, time, reserved)
         return messageReply(BlobSchema, create(BlobSchema, { digest, size }))
@@ -106,7 +109,8 @@ export function uploadMethods({ store, now, random, settings }: Dependencies) {
       store.write(function* () {
         const access = yield* admitToWrite(call.demand)
         const { repo, id, lease } = call.request
-        const reserved = yield* removeUpload(access, { repo, id, now: now() }, lease)
+        const { reserved, claimed } = yield* removeUpload(access, { repo, id, now: now() }, lease)
+        if (claimed !== null) yield* dropProtected(access, claimed)
         yield* countContent(access, repo, -reserved)
         return emptyReply
       }, call.deadline),

@@ -21,6 +21,9 @@ export type StoredUpload = {
   identity?: string
 }
 
+/** The digest that the upload was expected to have; null if none was. */
+type Claimed = { claimed: string | null }
+
 /** The upload that a request names, and the time. */
 export type UploadUse = { repo: string; id: string; now: number }
 
@@ -35,12 +38,15 @@ export function* leaseUpload(
   _access: WriteAccess,
   { repo, id, now }: UploadUse,
   lease: string,
-): Work<StoredUpload> {
+): Work<StoredUpload & Claimed> {
   const [row] =
     yield sql`update uploads set lease = ${lease}, lease_until = ${now + leaseMs}, update_time = ${now}
     where id = ${id} and repo = ${repo} and (lease is null or lease_until <= ${now})
-    returning size, state, reserved`
-  if (row) return { id, size: row[0] as number, state: row[1] as string, lease, reserved: row[2] as number }
+    returning size, state, reserved, digest`
+  if (row) {
+    const [size, state, reserved, claimed] = row as [number, string, number, string | null]
+    return { id, size, state, lease, reserved, claimed }
+  }
   yield* readUpload(repo, id)
   throw busyUpload()
 }
@@ -72,16 +78,17 @@ export function* saveUpload(
   yield* countContent(access, repo, size - reserved)
 }
 
-/** Ends the upload. Without a lease, it must not be in use. Returns how many bytes were reserved for it. */
+/** Ends the upload. Without a lease, it must not be in use. Returns how many bytes were reserved for it, too. */
 export function* removeUpload(
   _access: WriteAccess,
   { repo, id, now }: UploadUse,
   lease: string,
-): Work<number> {
+): Work<{ reserved: number } & Claimed> {
   const isMine = lease === '' ? sql`(lease is null or lease_until <= ${now})` : sql`lease = ${lease}`
   const rows = yield sql`delete from uploads where id = ${id} and repo = ${repo} and ${isMine}
-    returning reserved`
-  return rows[0] ? (rows[0][0] as number) : yield* throwLost(repo, id)
+    returning reserved, digest`
+  const [row] = rows as [number, string | null][]
+  return row ? { reserved: row[0], claimed: row[1] } : yield* throwLost(repo, id)
 }
 
 /** The lease expired, and another request has used the upload or ended it since. */
