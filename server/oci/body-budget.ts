@@ -1,5 +1,4 @@
-// Limits the memory of bodies that are read as a whole, such as manifests. Access to the repo is checked after the body
-// is read, so without a limit a client without any rights could fill the memory.
+// Limits the memory of bodies that are read as a whole, such as manifests.
 import { tooManyRequests } from '../aip/errors.ts'
 import { networksOf } from '../wire/client-network.ts'
 
@@ -9,7 +8,7 @@ export type BodyBudget = {
 }
 
 /** Smaller bodies do not count: the number of connections limits them, and nearly all manifests are smaller. */
-const uncountedBytes = 64 * 1024
+export const uncountedBytes = 64 * 1024
 const retrySeconds = 5
 
 /** Limits in bytes, for one network (an IPv4 address or an IPv6 /64) and in total. */

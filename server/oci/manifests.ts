@@ -7,6 +7,7 @@ import type { Digest } from '../blobs/digest.ts'
 import { algorithmOf, hexOf } from '../blobs/digest.ts'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
 import { andThen } from '../wire/maybe-promise.ts'
+import { uncountedBytes } from './body-budget.ts'
 import { call } from './call.ts'
 import type { Answer, Exchange, RegistryDependencies } from './door-context.ts'
 import { repoForPush, repoOf } from './names.ts'
@@ -48,6 +49,7 @@ export async function putManifest(
   const { request, name, query } = exchange
   const tags = 'tag' in reference ? [reference.tag] : tagsOf(query)
   const { digest, subject } = await call(deps, exchange, Content.method.putManifest, async () => {
+    if (mayBeLarge(exchange)) await requirePushAccess(deps, exchange)
     const content = await readBody(deps, exchange, maxManifestBytes, 'a manifest')
     const digest = digestOf(content, reference)
     const repo = await repoForPush(deps, exchange)
@@ -62,6 +64,16 @@ export async function putManifest(
       ...('digest' in reference && tags.length > 0 && { 'oci-tag': tags }),
     },
   }
+}
+
+const mayBeLarge = ({ request: { headers } }: Exchange) =>
+  Number(headers['content-length'] ?? maxManifestBytes) > uncountedBytes
+
+/** PutManifest checks access after the body is read, so a client without access could make the server read megabytes. */
+async function requirePushAccess(deps: RegistryDependencies, exchange: Exchange): Promise<void> {
+  await call(deps, exchange, Content.method.getPushAccess, () =>
+    andThen(repoOf(deps, exchange), (repo) => ({ repo })),
+  )
 }
 
 function tagsOf(query: URLSearchParams): string[] {

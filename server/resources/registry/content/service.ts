@@ -1,7 +1,10 @@
 // The content of repos, for the registry protocol (server/oci).
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
-import type { GetNamedRepoRequest } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
+import type {
+  GetNamedRepoRequest,
+  GetPushAccessRequest,
+} from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { Content, NamedRepoSchema } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { admitToRead } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
@@ -22,6 +25,12 @@ export const contentService = defineService({
       deps.store.read(function* () {
         // The token of a client without credentials is valid as well.
         if (call.demand.caller.identity !== '') yield* admitToRead(call.demand)
+        return emptyReply
+      }),
+
+    getPushAccess: (call: Call<GetPushAccessRequest>) =>
+      deps.store.read(function* () {
+        yield* admitToRead(call.demand)
         return emptyReply
       }),
 

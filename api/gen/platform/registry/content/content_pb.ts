@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/registry/content/content.proto.
  */
 export const file_platform_registry_content_content: GenFile = /*@__PURE__*/
-  fileDesc("CidwbGF0Zm9ybS9yZWdpc3RyeS9jb250ZW50L2NvbnRlbnQucHJvdG8SGXBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQiXgoITWFuaWZlc3QSDgoGZGlnZXN0GAEgASgJEhIKCm1lZGlhX3R5cGUYAiABKAkSDAoEc2l6ZRgDIAEoAxIPCgdjb250ZW50GAQgASgMEg8KB3N1YmplY3QYBSABKAki0gEKCFJlZmVycmVyEg4KBmRpZ2VzdBgBIAEoCRISCgptZWRpYV90eXBlGAIgASgJEgwKBHNpemUYAyABKAMSFQoNYXJ0aWZhY3RfdHlwZRgEIAEoCRJJCgthbm5vdGF0aW9ucxgFIAMoCzI0LnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuUmVmZXJyZXIuQW5ub3RhdGlvbnNFbnRyeRoyChBBbm5vdGF0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiJAoEQmxvYhIOCgZkaWdlc3QYASABKAkSDAoEc2l6ZRgCIAEoAyJ2CgZVcGxvYWQSCgoCaWQYASABKAkSDAoEc2l6ZRgCIAEoAxINCgVzdGF0ZRgDIAEoCRINCgVsZWFzZRgEIAEoCRIQCghpZGVudGl0eRgFIAEoCRIQCghyZXNlcnZlZBgGIAEoAxIQCghtYXhfc2l6ZRgHIAEoAyIQCg5HZXRCYXNlUmVxdWVzdCIoChNHZXROYW1lZFJlcG9SZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAiJJCglOYW1lZFJlcG8SDAoEcmVwbxgBIAEoCRINCgVncm91cBgCIAEoCRIMCgRyZXN0GAMgASgJEhEKCW5hbWVzYWtlcxgEIAMoCSJcChJHZXRNYW5pZmVzdFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIWCglyZWZlcmVuY2UYAiABKAlCA+BBAhIXCg93aXRob3V0X2NvbnRlbnQYAyABKAgiPAoOR2V0QmxvYlJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARITCgZkaWdlc3QYAiABKAlCA+BBAiJSChNMaXN0VGFnTmFtZXNSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESFQoFbGltaXQYAiABKAVCBtrBGAIoARINCgVhZnRlchgDIAEoCSI3ChRMaXN0VGFnTmFtZXNSZXNwb25zZRINCgVuYW1lcxgBIAMoCRIQCghoYXNfbW9yZRgCIAEoCCKTAQoTTGlzdFRhZ01vdmVzUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEhEKBG5hbWUYAiABKAlCA+BBAhIpCgVzdGFydBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJwoDZW5kGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJJChRMaXN0VGFnTW92ZXNSZXNwb25zZRIxCgVtb3ZlcxgBIAMoCzIiLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuVGFnTW92ZSJDCgdUYWdNb3ZlEigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmRpZ2VzdBgCIAEoCSJpChRMaXN0UmVmZXJyZXJzUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEhQKB3N1YmplY3QYAiABKAlCA+BBAhIVCg1hcnRpZmFjdF90eXBlGAMgASgJEg0KBWFmdGVyGAQgASgJImEKFUxpc3RSZWZlcnJlcnNSZXNwb25zZRI2CglyZWZlcnJlcnMYASADKAsyIy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlJlZmVycmVyEhAKCGhhc19tb3JlGAIgASgIImkKEkJlZ2luVXBsb2FkUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEg4KBmRpZ2VzdBgCIAEoCRIMCgRvcGVuGAMgASgIEhMKBmxlbmd0aBgEIAEoA0gAiAEBQgkKB19sZW5ndGgiawoRT3BlblVwbG9hZFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIPCgJpZBgCIAEoCUID4EECEg4KBmRpZ2VzdBgDIAEoCRITCgZsZW5ndGgYBCABKANIAIgBAUIJCgdfbGVuZ3RoIjoKEEdldFVwbG9hZFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIPCgJpZBgCIAEoCUID4EECIoABChFTYXZlVXBsb2FkUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEjYKBnVwbG9hZBgCIAEoCzIhLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuVXBsb2FkQgPgQQISDAoEa2VlcBgDIAEoCBIOCgZ3YW50ZWQYBCABKAMibwoTRmluaXNoVXBsb2FkUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEg8KAmlkGAIgASgJQgPgQQISEwoGZGlnZXN0GAMgASgJQgPgQQISDAoEc2l6ZRgEIAEoAxINCgVsZWFzZRgFIAEoCSJMChNDYW5jZWxVcGxvYWRSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESDwoCaWQYAiABKAlCA+BBAhINCgVsZWFzZRgDIAEoCSJOChBNb3VudEJsb2JSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESEwoGZGlnZXN0GAIgASgJQgPgQQISDgoGc291cmNlGAMgASgJIiQKEU1vdW50QmxvYlJlc3BvbnNlEg8KB21vdW50ZWQYASABKAgicwoSUHV0TWFuaWZlc3RSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESEwoGZGlnZXN0GAIgASgJQgPgQQISEgoKbWVkaWFfdHlwZRgDIAEoCRIPCgdjb250ZW50GAQgASgMEgwKBHRhZ3MYBSADKAkiQwoVRGVsZXRlTWFuaWZlc3RSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESEwoGZGlnZXN0GAIgASgJQgPgQQIiQAoURGVsZXRlVGFnTmFtZVJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIRCgRuYW1lGAIgASgJQgPgQQIiPwoRRGVsZXRlQmxvYlJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARITCgZkaWdlc3QYAiABKAlCA+BBAjKXDwoHQ29udGVudBJYCgdHZXRCYXNlEikucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5HZXRCYXNlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIKysEYBgoCyQwQARJwCgxHZXROYW1lZFJlcG8SLi5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkdldE5hbWVkUmVwb1JlcXVlc3QaJC5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lk5hbWVkUmVwbyIKysEYBgoCyQwQARJtCgtHZXRNYW5pZmVzdBItLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuR2V0TWFuaWZlc3RSZXF1ZXN0GiMucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5NYW5pZmVzdCIKysEYBgoEyQzNDBJfCgdHZXRCbG9iEikucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5HZXRCbG9iUmVxdWVzdBofLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuQmxvYiIIysEYBAoCwAwSeQoMTGlzdFRhZ05hbWVzEi4ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5MaXN0VGFnTmFtZXNSZXF1ZXN0Gi8ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5MaXN0VGFnTmFtZXNSZXNwb25zZSIIysEYBAoCzQwSeQoMTGlzdFRhZ01vdmVzEi4ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5MaXN0VGFnTW92ZXNSZXF1ZXN0Gi8ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5MaXN0VGFnTW92ZXNSZXNwb25zZSIIysEYBAoCzQwSfAoNTGlzdFJlZmVycmVycxIvLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTGlzdFJlZmVycmVyc1JlcXVlc3QaMC5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lkxpc3RSZWZlcnJlcnNSZXNwb25zZSIIysEYBAoC0AwSaQoLQmVnaW5VcGxvYWQSLS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkJlZ2luVXBsb2FkUmVxdWVzdBohLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuVXBsb2FkIgjKwRgECgLHDBJlCglHZXRVcGxvYWQSKy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkdldFVwbG9hZFJlcXVlc3QaIS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlVwbG9hZCIIysEYBAoCxwwSZwoKT3BlblVwbG9hZBIsLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuT3BlblVwbG9hZFJlcXVlc3QaIS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlVwbG9hZCIIysEYBAoCxwwSZwoKU2F2ZVVwbG9hZBIsLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuU2F2ZVVwbG9hZFJlcXVlc3QaIS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlVwbG9hZCIIysEYBAoCxwwSaQoMRmluaXNoVXBsb2FkEi4ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5GaW5pc2hVcGxvYWRSZXF1ZXN0Gh8ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5CbG9iIgjKwRgECgLHDBJgCgxDYW5jZWxVcGxvYWQSLi5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkNhbmNlbFVwbG9hZFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiCMrBGAQKAscMEnAKCU1vdW50QmxvYhIrLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTW91bnRCbG9iUmVxdWVzdBosLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTW91bnRCbG9iUmVzcG9uc2UiCMrBGAQKAscMEmsKC1B1dE1hbmlmZXN0Ei0ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5QdXRNYW5pZmVzdFJlcXVlc3QaIy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lk1hbmlmZXN0IgjKwRgECgLHDBJkCg5EZWxldGVNYW5pZmVzdBIwLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuRGVsZXRlTWFuaWZlc3RSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IgjKwRgECgLKDBJiCg1EZWxldGVUYWdOYW1lEi8ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5EZWxldGVUYWdOYW1lUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIIysEYBAoCzgwSXAoKRGVsZXRlQmxvYhIsLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuRGVsZXRlQmxvYlJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiCMrBGAQKAsoMGgTYwRgBYgZwcm90bzM", [file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules]);
+  fileDesc("CidwbGF0Zm9ybS9yZWdpc3RyeS9jb250ZW50L2NvbnRlbnQucHJvdG8SGXBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQiXgoITWFuaWZlc3QSDgoGZGlnZXN0GAEgASgJEhIKCm1lZGlhX3R5cGUYAiABKAkSDAoEc2l6ZRgDIAEoAxIPCgdjb250ZW50GAQgASgMEg8KB3N1YmplY3QYBSABKAki0gEKCFJlZmVycmVyEg4KBmRpZ2VzdBgBIAEoCRISCgptZWRpYV90eXBlGAIgASgJEgwKBHNpemUYAyABKAMSFQoNYXJ0aWZhY3RfdHlwZRgEIAEoCRJJCgthbm5vdGF0aW9ucxgFIAMoCzI0LnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuUmVmZXJyZXIuQW5ub3RhdGlvbnNFbnRyeRoyChBBbm5vdGF0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiJAoEQmxvYhIOCgZkaWdlc3QYASABKAkSDAoEc2l6ZRgCIAEoAyJ2CgZVcGxvYWQSCgoCaWQYASABKAkSDAoEc2l6ZRgCIAEoAxINCgVzdGF0ZRgDIAEoCRINCgVsZWFzZRgEIAEoCRIQCghpZGVudGl0eRgFIAEoCRIQCghyZXNlcnZlZBgGIAEoAxIQCghtYXhfc2l6ZRgHIAEoAyIQCg5HZXRCYXNlUmVxdWVzdCIoChNHZXROYW1lZFJlcG9SZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAiJJCglOYW1lZFJlcG8SDAoEcmVwbxgBIAEoCRINCgVncm91cBgCIAEoCRIMCgRyZXN0GAMgASgJEhEKCW5hbWVzYWtlcxgEIAMoCSItChRHZXRQdXNoQWNjZXNzUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBIlwKEkdldE1hbmlmZXN0UmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEhYKCXJlZmVyZW5jZRgCIAEoCUID4EECEhcKD3dpdGhvdXRfY29udGVudBgDIAEoCCI8Cg5HZXRCbG9iUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEhMKBmRpZ2VzdBgCIAEoCUID4EECIlIKE0xpc3RUYWdOYW1lc1JlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIVCgVsaW1pdBgCIAEoBUIG2sEYAigBEg0KBWFmdGVyGAMgASgJIjcKFExpc3RUYWdOYW1lc1Jlc3BvbnNlEg0KBW5hbWVzGAEgAygJEhAKCGhhc19tb3JlGAIgASgIIpMBChNMaXN0VGFnTW92ZXNSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESEQoEbmFtZRgCIAEoCUID4EECEikKBXN0YXJ0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBInCgNlbmQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkkKFExpc3RUYWdNb3Zlc1Jlc3BvbnNlEjEKBW1vdmVzGAEgAygLMiIucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5UYWdNb3ZlIkMKB1RhZ01vdmUSKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGZGlnZXN0GAIgASgJImkKFExpc3RSZWZlcnJlcnNSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESFAoHc3ViamVjdBgCIAEoCUID4EECEhUKDWFydGlmYWN0X3R5cGUYAyABKAkSDQoFYWZ0ZXIYBCABKAkiYQoVTGlzdFJlZmVycmVyc1Jlc3BvbnNlEjYKCXJlZmVycmVycxgBIAMoCzIjLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuUmVmZXJyZXISEAoIaGFzX21vcmUYAiABKAgiaQoSQmVnaW5VcGxvYWRSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESDgoGZGlnZXN0GAIgASgJEgwKBG9wZW4YAyABKAgSEwoGbGVuZ3RoGAQgASgDSACIAQFCCQoHX2xlbmd0aCJrChFPcGVuVXBsb2FkUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEg8KAmlkGAIgASgJQgPgQQISDgoGZGlnZXN0GAMgASgJEhMKBmxlbmd0aBgEIAEoA0gAiAEBQgkKB19sZW5ndGgiOgoQR2V0VXBsb2FkUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEg8KAmlkGAIgASgJQgPgQQIigAEKEVNhdmVVcGxvYWRSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESNgoGdXBsb2FkGAIgASgLMiEucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5VcGxvYWRCA+BBAhIMCgRrZWVwGAMgASgIEg4KBndhbnRlZBgEIAEoAyJvChNGaW5pc2hVcGxvYWRSZXF1ZXN0EhUKBHJlcG8YASABKAlCB+BBAtDBGAESDwoCaWQYAiABKAlCA+BBAhITCgZkaWdlc3QYAyABKAlCA+BBAhIMCgRzaXplGAQgASgDEg0KBWxlYXNlGAUgASgJIkwKE0NhbmNlbFVwbG9hZFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARIPCgJpZBgCIAEoCUID4EECEg0KBWxlYXNlGAMgASgJIk4KEE1vdW50QmxvYlJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARITCgZkaWdlc3QYAiABKAlCA+BBAhIOCgZzb3VyY2UYAyABKAkiJAoRTW91bnRCbG9iUmVzcG9uc2USDwoHbW91bnRlZBgBIAEoCCJzChJQdXRNYW5pZmVzdFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARITCgZkaWdlc3QYAiABKAlCA+BBAhISCgptZWRpYV90eXBlGAMgASgJEg8KB2NvbnRlbnQYBCABKAwSDAoEdGFncxgFIAMoCSJDChVEZWxldGVNYW5pZmVzdFJlcXVlc3QSFQoEcmVwbxgBIAEoCUIH4EEC0MEYARITCgZkaWdlc3QYAiABKAlCA+BBAiJAChREZWxldGVUYWdOYW1lUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEhEKBG5hbWUYAiABKAlCA+BBAiI/ChFEZWxldGVCbG9iUmVxdWVzdBIVCgRyZXBvGAEgASgJQgfgQQLQwRgBEhMKBmRpZ2VzdBgCIAEoCUID4EECMvsPCgdDb250ZW50ElgKB0dldEJhc2USKS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkdldEJhc2VSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IgrKwRgGCgLJDBABEnAKDEdldE5hbWVkUmVwbxIuLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuR2V0TmFtZWRSZXBvUmVxdWVzdBokLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTmFtZWRSZXBvIgrKwRgGCgLJDBABEmIKDUdldFB1c2hBY2Nlc3MSLy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkdldFB1c2hBY2Nlc3NSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IgjKwRgECgLHDBJtCgtHZXRNYW5pZmVzdBItLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuR2V0TWFuaWZlc3RSZXF1ZXN0GiMucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5NYW5pZmVzdCIKysEYBgoEyQzNDBJfCgdHZXRCbG9iEikucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5HZXRCbG9iUmVxdWVzdBofLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuQmxvYiIIysEYBAoCwAwSeQoMTGlzdFRhZ05hbWVzEi4ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5MaXN0VGFnTmFtZXNSZXF1ZXN0Gi8ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5MaXN0VGFnTmFtZXNSZXNwb25zZSIIysEYBAoCzQwSeQoMTGlzdFRhZ01vdmVzEi4ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5MaXN0VGFnTW92ZXNSZXF1ZXN0Gi8ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5MaXN0VGFnTW92ZXNSZXNwb25zZSIIysEYBAoCzQwSfAoNTGlzdFJlZmVycmVycxIvLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTGlzdFJlZmVycmVyc1JlcXVlc3QaMC5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lkxpc3RSZWZlcnJlcnNSZXNwb25zZSIIysEYBAoC0AwSaQoLQmVnaW5VcGxvYWQSLS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkJlZ2luVXBsb2FkUmVxdWVzdBohLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuVXBsb2FkIgjKwRgECgLHDBJlCglHZXRVcGxvYWQSKy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkdldFVwbG9hZFJlcXVlc3QaIS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlVwbG9hZCIIysEYBAoCxwwSZwoKT3BlblVwbG9hZBIsLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuT3BlblVwbG9hZFJlcXVlc3QaIS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlVwbG9hZCIIysEYBAoCxwwSZwoKU2F2ZVVwbG9hZBIsLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuU2F2ZVVwbG9hZFJlcXVlc3QaIS5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LlVwbG9hZCIIysEYBAoCxwwSaQoMRmluaXNoVXBsb2FkEi4ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5GaW5pc2hVcGxvYWRSZXF1ZXN0Gh8ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5CbG9iIgjKwRgECgLHDBJgCgxDYW5jZWxVcGxvYWQSLi5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50LkNhbmNlbFVwbG9hZFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiCMrBGAQKAscMEnAKCU1vdW50QmxvYhIrLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTW91bnRCbG9iUmVxdWVzdBosLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuTW91bnRCbG9iUmVzcG9uc2UiCMrBGAQKAscMEmsKC1B1dE1hbmlmZXN0Ei0ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5QdXRNYW5pZmVzdFJlcXVlc3QaIy5wbGF0Zm9ybS5yZWdpc3RyeS5jb250ZW50Lk1hbmlmZXN0IgjKwRgECgLHDBJkCg5EZWxldGVNYW5pZmVzdBIwLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuRGVsZXRlTWFuaWZlc3RSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IgjKwRgECgLKDBJiCg1EZWxldGVUYWdOYW1lEi8ucGxhdGZvcm0ucmVnaXN0cnkuY29udGVudC5EZWxldGVUYWdOYW1lUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIIysEYBAoCzgwSXAoKRGVsZXRlQmxvYhIsLnBsYXRmb3JtLnJlZ2lzdHJ5LmNvbnRlbnQuRGVsZXRlQmxvYlJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiCMrBGAQKAsoMGgTYwRgBYgZwcm90bzM", [file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules]);
 
 /**
  * A manifest of an image, an index or another artifact.
@@ -503,6 +503,41 @@ export const NamedRepoSchema: GenMessage<NamedRepo, {jsonType: NamedRepoJson}> =
   messageDesc(file_platform_registry_content_content, 6);
 
 /**
+ * Request of `Content.GetPushAccess`.
+ *
+ * @generated from message platform.registry.content.GetPushAccessRequest
+ */
+export type GetPushAccessRequest = Message<"platform.registry.content.GetPushAccessRequest"> & {
+  /**
+   * Uid of the repo.
+   *
+   * @generated from field: string repo = 1;
+   */
+  repo: string;
+};
+
+/**
+ * Request of `Content.GetPushAccess`.
+ *
+ * @generated from message platform.registry.content.GetPushAccessRequest
+ */
+export type GetPushAccessRequestJson = {
+  /**
+   * Uid of the repo.
+   *
+   * @generated from field: string repo = 1;
+   */
+  repo?: string;
+};
+
+/**
+ * Describes the message platform.registry.content.GetPushAccessRequest.
+ * Use `create(GetPushAccessRequestSchema)` to create a new message.
+ */
+export const GetPushAccessRequestSchema: GenMessage<GetPushAccessRequest, {jsonType: GetPushAccessRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_registry_content_content, 7);
+
+/**
  * Request of `Content.GetManifest`.
  *
  * @generated from message platform.registry.content.GetManifestRequest
@@ -563,7 +598,7 @@ export type GetManifestRequestJson = {
  * Use `create(GetManifestRequestSchema)` to create a new message.
  */
 export const GetManifestRequestSchema: GenMessage<GetManifestRequest, {jsonType: GetManifestRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 7);
+  messageDesc(file_platform_registry_content_content, 8);
 
 /**
  * Request of `Content.GetBlob`.
@@ -612,7 +647,7 @@ export type GetBlobRequestJson = {
  * Use `create(GetBlobRequestSchema)` to create a new message.
  */
 export const GetBlobRequestSchema: GenMessage<GetBlobRequest, {jsonType: GetBlobRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 8);
+  messageDesc(file_platform_registry_content_content, 9);
 
 /**
  * Request of `Content.ListTagNames`.
@@ -675,7 +710,7 @@ export type ListTagNamesRequestJson = {
  * Use `create(ListTagNamesRequestSchema)` to create a new message.
  */
 export const ListTagNamesRequestSchema: GenMessage<ListTagNamesRequest, {jsonType: ListTagNamesRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 9);
+  messageDesc(file_platform_registry_content_content, 10);
 
 /**
  * Response of `Content.ListTagNames`.
@@ -724,7 +759,7 @@ export type ListTagNamesResponseJson = {
  * Use `create(ListTagNamesResponseSchema)` to create a new message.
  */
 export const ListTagNamesResponseSchema: GenMessage<ListTagNamesResponse, {jsonType: ListTagNamesResponseJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 10);
+  messageDesc(file_platform_registry_content_content, 11);
 
 /**
  * Request of `Content.ListTagMoves`.
@@ -801,7 +836,7 @@ export type ListTagMovesRequestJson = {
  * Use `create(ListTagMovesRequestSchema)` to create a new message.
  */
 export const ListTagMovesRequestSchema: GenMessage<ListTagMovesRequest, {jsonType: ListTagMovesRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 11);
+  messageDesc(file_platform_registry_content_content, 12);
 
 /**
  * Response of `Content.ListTagMoves`.
@@ -836,7 +871,7 @@ export type ListTagMovesResponseJson = {
  * Use `create(ListTagMovesResponseSchema)` to create a new message.
  */
 export const ListTagMovesResponseSchema: GenMessage<ListTagMovesResponse, {jsonType: ListTagMovesResponseJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 12);
+  messageDesc(file_platform_registry_content_content, 13);
 
 /**
  * Move of a tag.
@@ -885,7 +920,7 @@ export type TagMoveJson = {
  * Use `create(TagMoveSchema)` to create a new message.
  */
 export const TagMoveSchema: GenMessage<TagMove, {jsonType: TagMoveJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 13);
+  messageDesc(file_platform_registry_content_content, 14);
 
 /**
  * Request of `Content.ListReferrers`.
@@ -962,7 +997,7 @@ export type ListReferrersRequestJson = {
  * Use `create(ListReferrersRequestSchema)` to create a new message.
  */
 export const ListReferrersRequestSchema: GenMessage<ListReferrersRequest, {jsonType: ListReferrersRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 14);
+  messageDesc(file_platform_registry_content_content, 15);
 
 /**
  * Response of `Content.ListReferrers`.
@@ -1011,7 +1046,7 @@ export type ListReferrersResponseJson = {
  * Use `create(ListReferrersResponseSchema)` to create a new message.
  */
 export const ListReferrersResponseSchema: GenMessage<ListReferrersResponse, {jsonType: ListReferrersResponseJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 15);
+  messageDesc(file_platform_registry_content_content, 16);
 
 /**
  * Request of `Content.BeginUpload`.
@@ -1088,7 +1123,7 @@ export type BeginUploadRequestJson = {
  * Use `create(BeginUploadRequestSchema)` to create a new message.
  */
 export const BeginUploadRequestSchema: GenMessage<BeginUploadRequest, {jsonType: BeginUploadRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 16);
+  messageDesc(file_platform_registry_content_content, 17);
 
 /**
  * Request of `Content.OpenUpload`.
@@ -1167,7 +1202,7 @@ export type OpenUploadRequestJson = {
  * Use `create(OpenUploadRequestSchema)` to create a new message.
  */
 export const OpenUploadRequestSchema: GenMessage<OpenUploadRequest, {jsonType: OpenUploadRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 17);
+  messageDesc(file_platform_registry_content_content, 18);
 
 /**
  * Request of `Content.GetUpload`.
@@ -1216,7 +1251,7 @@ export type GetUploadRequestJson = {
  * Use `create(GetUploadRequestSchema)` to create a new message.
  */
 export const GetUploadRequestSchema: GenMessage<GetUploadRequest, {jsonType: GetUploadRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 18);
+  messageDesc(file_platform_registry_content_content, 19);
 
 /**
  * Request of `Content.SaveUpload`.
@@ -1293,7 +1328,7 @@ export type SaveUploadRequestJson = {
  * Use `create(SaveUploadRequestSchema)` to create a new message.
  */
 export const SaveUploadRequestSchema: GenMessage<SaveUploadRequest, {jsonType: SaveUploadRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 19);
+  messageDesc(file_platform_registry_content_content, 20);
 
 /**
  * Request of `Content.FinishUpload`.
@@ -1384,7 +1419,7 @@ export type FinishUploadRequestJson = {
  * Use `create(FinishUploadRequestSchema)` to create a new message.
  */
 export const FinishUploadRequestSchema: GenMessage<FinishUploadRequest, {jsonType: FinishUploadRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 20);
+  messageDesc(file_platform_registry_content_content, 21);
 
 /**
  * Request of `Content.CancelUpload`.
@@ -1447,7 +1482,7 @@ export type CancelUploadRequestJson = {
  * Use `create(CancelUploadRequestSchema)` to create a new message.
  */
 export const CancelUploadRequestSchema: GenMessage<CancelUploadRequest, {jsonType: CancelUploadRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 21);
+  messageDesc(file_platform_registry_content_content, 22);
 
 /**
  * Request of `Content.MountBlob`.
@@ -1510,7 +1545,7 @@ export type MountBlobRequestJson = {
  * Use `create(MountBlobRequestSchema)` to create a new message.
  */
 export const MountBlobRequestSchema: GenMessage<MountBlobRequest, {jsonType: MountBlobRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 22);
+  messageDesc(file_platform_registry_content_content, 23);
 
 /**
  * Response of `Content.MountBlob`.
@@ -1545,7 +1580,7 @@ export type MountBlobResponseJson = {
  * Use `create(MountBlobResponseSchema)` to create a new message.
  */
 export const MountBlobResponseSchema: GenMessage<MountBlobResponse, {jsonType: MountBlobResponseJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 23);
+  messageDesc(file_platform_registry_content_content, 24);
 
 /**
  * Request of `Content.PutManifest`.
@@ -1636,7 +1671,7 @@ export type PutManifestRequestJson = {
  * Use `create(PutManifestRequestSchema)` to create a new message.
  */
 export const PutManifestRequestSchema: GenMessage<PutManifestRequest, {jsonType: PutManifestRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 24);
+  messageDesc(file_platform_registry_content_content, 25);
 
 /**
  * Request of `Content.DeleteManifest`.
@@ -1685,7 +1720,7 @@ export type DeleteManifestRequestJson = {
  * Use `create(DeleteManifestRequestSchema)` to create a new message.
  */
 export const DeleteManifestRequestSchema: GenMessage<DeleteManifestRequest, {jsonType: DeleteManifestRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 25);
+  messageDesc(file_platform_registry_content_content, 26);
 
 /**
  * Request of `Content.DeleteTagName`.
@@ -1734,7 +1769,7 @@ export type DeleteTagNameRequestJson = {
  * Use `create(DeleteTagNameRequestSchema)` to create a new message.
  */
 export const DeleteTagNameRequestSchema: GenMessage<DeleteTagNameRequest, {jsonType: DeleteTagNameRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 26);
+  messageDesc(file_platform_registry_content_content, 27);
 
 /**
  * Request of `Content.DeleteBlob`.
@@ -1783,7 +1818,7 @@ export type DeleteBlobRequestJson = {
  * Use `create(DeleteBlobRequestSchema)` to create a new message.
  */
 export const DeleteBlobRequestSchema: GenMessage<DeleteBlobRequest, {jsonType: DeleteBlobRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_registry_content_content, 27);
+  messageDesc(file_platform_registry_content_content, 28);
 
 /**
  * The content of repos: manifests, and the blobs that they consist of. Only the registry protocol (OCI Distribution)
@@ -1812,6 +1847,16 @@ export const Content: GenService<{
     methodKind: "unary";
     input: typeof GetNamedRepoRequestSchema;
     output: typeof NamedRepoSchema;
+  },
+  /**
+   * Returns if the caller may push to the repo. The registry asks this before it reads a large manifest.
+   *
+   * @generated from rpc platform.registry.content.Content.GetPushAccess
+   */
+  getPushAccess: {
+    methodKind: "unary";
+    input: typeof GetPushAccessRequestSchema;
+    output: typeof EmptySchema;
   },
   /**
    * Returns a manifest.
