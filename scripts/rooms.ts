@@ -24,6 +24,7 @@ export const mayImport: Record<string, string[]> = {
   'server/limit-sharing': ['*'],
   'server/retention-schedule': ['*'],
   'server/outgoing-events': ['*'],
+  'server/binding-expiry': ['*'],
   'server/services': ['*'],
   'server/settings': ['*'],
   'server/storage': ['*'],
@@ -84,6 +85,7 @@ export const mayImport: Record<string, string[]> = {
 export const restrictedFiles: Record<string, string[]> = {
   'server/policy/system-access.ts': [
     'server/authentication',
+    'server/binding-expiry',
     'server/commands',
     'server/registry-collection',
     'server/retention-schedule',

@@ -5,6 +5,7 @@ import { keySetPath } from './auth/keys/key-set-path.ts'
 import { maintainKeys } from './auth/keys/rotation.ts'
 import { makeSetUpLink } from './auth/login/set-up/set-up-link.ts'
 import { sweepExpiredStates } from './authentication.ts'
+import { scheduleBindingExpiry } from './binding-expiry.ts'
 import type { Config } from './config/config.ts'
 import type { CoreOverrides } from './core.ts'
 import { openCore } from './core.ts'
@@ -159,6 +160,7 @@ async function openApp(
     sweepExpiredStates(store, now, log),
     ...(role.isFirst ? [sealRegularly(core.sealer, store, onSealError)] : []),
     ...(role.isFirst ? [scheduleRetention({ config, store, log, now, counts }).stop] : []),
+    ...(role.isFirst ? [scheduleBindingExpiry(store, log, now).stop] : []),
   ]
 
   return {

@@ -53,7 +53,7 @@ async function linesOf(store: Store, demand: Demand, bindingsInChain: number): P
   const decideAndReadRow = async () => {
     const { statement, authorize } = admitToRow(
       demand,
-      renderedRow(groups.table, demand.scope, groups.forms.json),
+      renderedRow(groups.table, demand.scope, groups.forms.json, demand.now()),
     )
     return authorize(await store.query(statement))
   }

@@ -3,11 +3,13 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose'
 import { openRefreshTokens } from '../../server/auth/refresh/refresh-tokens.ts'
 import { signOutEverywhere } from '../../server/auth/sign-outs.ts'
 import { mintToken } from '../../server/auth/tokens/mint.ts'
+import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { ExchangePlatform } from '../sign-in/exchange-platform.ts'
@@ -132,6 +134,28 @@ onEachStore('tokens of the registry', (engine) => {
       assert.equal(response.status, 401, path)
       assert.equal(challengeOf(response).error, 'insufficient_scope')
     }
+  })
+
+  test('allow nothing once the role binding of the caller has expired', async () => {
+    const { identity, token } = await platform.addIdentity(platform.owner.organization)
+    const expireTime = new Date(now() + 60_000).toISOString()
+    const roleBinding = { identityUid: identity, roleUid: builtInRole('registry.pull').uid, expireTime }
+    await exchangePlatform.callAsOwner(RoleBindingsService.method.createRoleBinding, {
+      parent: platform.owner.organization,
+      roleBinding,
+    })
+    const { body } = await getToken(url, ['repository:acme/web:pull'], basic('_token', token))
+    const pull = async () => [
+      await statusOf(body.token, 'GET', '/v2/acme/web/manifests/latest'),
+      await statusOf(body.token, 'GET', `/v2/acme/web/blobs/${digestOf('layer')}`),
+      await statusOf(token, 'GET', '/v2/acme/web/manifests/latest'),
+    ]
+    assert.deepEqual(await pull(), [200, 200, 200])
+    clockOffset += 60_000
+    assert.deepEqual(await pull(), [403, 403, 403])
+    const { body: later } = await getToken(url, ['repository:acme/web:pull'], basic('_token', token))
+    assert.equal(later.scope, '')
+    clockOffset -= 60_000
   })
 
   test('are bound to the name that the client has written', async () => {

@@ -173,7 +173,7 @@ onEachStore('the grants of members of external groups', (engine) => {
         caller,
         time,
         lineage(at),
-        renderedRow(groups.table, at, groups.forms.json),
+        renderedRow(groups.table, at, groups.forms.json, time),
       )
       const rows = await store.query(statement)
       if (example.blocked.includes(true)) assert.equal(rows.length, 0, 'the grants are read separately')

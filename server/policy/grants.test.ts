@@ -138,7 +138,7 @@ onEachStore('reading grants', (engine) => {
       now,
       lineage(uid),
       await platform.store.query(
-        grantsWithRow(caller, now, lineage(uid), renderedRow(groups.table, uid, form)),
+        grantsWithRow(caller, now, lineage(uid), renderedRow(groups.table, uid, form, now)),
       ),
     )
   const isUnauthenticated = (error: unknown) => error instanceof StatusError && error.http === 401
@@ -199,6 +199,16 @@ onEachStore('reading grants', (engine) => {
     assert.equal((await read(callerOf(identity))).list.length, 1)
     await platform.unbind(identity)
     assert.deepEqual((await read(callerOf(identity))).list, [])
+  })
+
+  test('reads the bindings of each group from an index alone, also with their expiry', async () => {
+    if (engine !== 'sqlite') return
+    const caller = callerOf(viewer.identity)
+    const row = renderedRow(groups.table, absentGroup, { kind: 'bytes' }, now)
+    const statement = grantsWithRow(caller, now, lineage(absentGroup), row)
+    const steps = await platform.store.query(sql`explain query plan ${statement}`)
+    const plan = steps.map((step) => String(step.at(-1))).join('\n')
+    assert.match(plan, /b USING COVERING INDEX role_bindings_granting \(identity=\? AND parent=\?\)/)
   })
 
   test('rejects an identity that does not exist or was deleted', async () => {

@@ -1,7 +1,7 @@
 // Who writes, for the event log: the caller of a method, the operator, sign-in, or the server itself.
 import { randomBytes } from 'node:crypto'
 import type { OriginDetail } from '../store/events/event-row.ts'
-import type { Origin } from '../store/write-access.ts'
+import type { Origin, WriteAccess } from '../store/write-access.ts'
 import type { Caller } from '../wire/caller.ts'
 import type { CallOrigin, Envelope } from '../wire/envelope.ts'
 import { printableUserAgent } from '../wire/user-agent.ts'
@@ -39,3 +39,10 @@ export const systemOrigin = (
   now,
   random,
 })
+
+/** The origin of the deletion of rows that have expired. */
+export const expiryOrigin = (sources?: Sources): Origin => systemOrigin('server', 'expiry', sources)
+
+/** The same access for deleting what has expired: not the caller of the write has ended it. */
+export const asExpiry = (access: WriteAccess): WriteAccess =>
+  access.origin ? { ...access, origin: expiryOrigin(access.origin) } : access

@@ -27,5 +27,6 @@ export function* readGrantsOfAll(
 type StoredGrants = [uid: string, suspended: number | null, own: string | null, external: string | null]
 
 const selectAll = (identities: readonly string[], time: number) =>
-  sql`select i.uid, i.suspended, ${aggregatedGrants(undefined)}, ${aggregatedExternalGrants(undefined, time)}
+  sql`select i.uid, i.suspended, ${aggregatedGrants(undefined, time)},
+    ${aggregatedExternalGrants(undefined, time, time)}
     from identities i where i.uid in ${among(identities)}`

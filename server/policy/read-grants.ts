@@ -1,6 +1,7 @@
 // Reads the grants of a caller, in the transaction that reads the data they protect.
 import { unauthenticated } from '../aip/errors.ts'
 import { lineage, rootLength } from '../aip/uid.ts'
+import { isLiveAt, neverExpires } from '../store/expiry.ts'
 import { quotasBetween } from '../store/quota.ts'
 import type { RowQuery } from '../store/row-query.ts'
 import type { SignInCondition } from '../store/sign-ins.ts'
@@ -87,7 +88,7 @@ function* selectEach(
   const [createTime, externalUntil, suspended, text = null] = (identity ?? []) as IdentityAndQuotas
   const condition = suspended ? sql`and ${isNotSuspended(caller.identity)}` : noSql
   const bindings = yield sql`select ${grantText(groups)} from ${bindingsIn(groups)}
-    and b.identity = ${caller.identity} ${condition} ${lock}`
+    and b.identity = ${caller.identity} and ${isLiveAt(time, 'b')} ${condition} ${lock}`
   const own = bindings.join()
   const external = externalUntil
     ? yield* selectExternal(
@@ -119,7 +120,7 @@ function* selectExternal(
   condition: Sql,
 ): Work<string> {
   const rows = yield sql`select ${externalGrantText} from ${externalBindings(organization)}
-    and m.identity = ${identity} and m.expire_time > ${time} ${condition}`
+    and m.identity = ${identity} and ${isLiveAt(time, 'm')} and ${isLiveAt(time, 'b')} ${condition}`
   return rows.join()
 }
 
@@ -170,26 +171,37 @@ function selectGrants(
 ): Sql {
   if (!signIn)
     return groups
-      ? prepared(grantsIn, [], [...groups, groups[0] ?? '', time, identity])
-      : prepared(allGrants, [], [time, identity])
+      ? prepared(grantsIn, [], [...groups, time, groups[0] ?? '', time, time, identity])
+      : prepared(allGrants, [], [time, time, time, identity])
   const condition = conditionOf(identity, signIn)
   return groups
-    ? prepared(validGrantsIn, [condition], [...groups, groups[0] ?? '', time, identity, ...valuesOf(signIn)])
-    : prepared(allValidGrants, [condition], [time, identity, ...valuesOf(signIn)])
+    ? prepared(
+        validGrantsIn,
+        [condition],
+        [...groups, time, groups[0] ?? '', time, time, identity, ...valuesOf(signIn)],
+      )
+    : prepared(allValidGrants, [condition], [time, time, time, identity, ...valuesOf(signIn)])
 }
 
-const allGrants = ([time, identity]: Placeholders<[number, string]>) =>
-  sql`select i.create_time, ${aggregatedGrants(undefined)}, ${aggregatedExternalGrants(undefined, time)}
+/** The current time, once for each comparison with an expiry: a value for each placeholder of the SQL. */
+type Times = [own: number, member: number, external: number]
+
+const allGrants = ([own, member, external, identity]: Placeholders<[...Times, string]>) =>
+  sql`select i.create_time, ${aggregatedGrants(undefined, own)},
+    ${aggregatedExternalGrants(undefined, member, external)}
     from identities i where i.uid = ${identity} and i.suspended is null`
 
-/** The groups, their organization, the time and the identity. */
-type GroupsTimeAndIdentity = Placeholders<[...string[], string, number, string]>
+/** The groups, their organization between the times, and the identity. */
+type GroupsTimesAndIdentity = Placeholders<[...string[], number, string, number, number, string]>
 
 /** The values are in the order in which the SQL uses them; otherwise `prepared` would reorder them for every call. */
-function grantsIn(values: GroupsTimeAndIdentity): Sql {
-  const groups = values.slice(0, -3)
-  const [organization, time, identity] = values.slice(-3) as unknown as Placeholders<[string, number, string]> // the last three
-  return sql`select i.create_time, ${aggregatedGrants(groups)}, ${aggregatedExternalGrants(organization, time)}
+function grantsIn(values: GroupsTimesAndIdentity): Sql {
+  const groups = values.slice(0, -5)
+  const [own, organization, member, external, identity] = values.slice(-5) as unknown as Placeholders<
+    [number, string, number, number, string] // the last five
+  >
+  return sql`select i.create_time, ${aggregatedGrants(groups, own)},
+    ${aggregatedExternalGrants(organization, member, external)}
     from identities i where i.uid = ${identity} and i.suspended is null`
 }
 
@@ -197,16 +209,16 @@ function grantsIn(values: GroupsTimeAndIdentity): Sql {
 type SignInValues = [person: string, signedInAt: number, id: string, provider: string]
 
 const allValidGrants = (
-  [time, identity, ...signIn]: Placeholders<[number, string, ...SignInValues]>,
+  [own, member, external, identity, ...signIn]: Placeholders<[...Times, string, ...SignInValues]>,
   condition: SignInCondition,
-): Sql => sql`${allGrants([time, identity])} and ${condition(...signIn)}`
+): Sql => sql`${allGrants([own, member, external, identity])} and ${condition(...signIn)}`
 
 function validGrantsIn(
-  values: Placeholders<[...string[], string, number, string, ...SignInValues]>,
+  values: Placeholders<[...string[], number, string, number, number, string, ...SignInValues]>,
   condition: SignInCondition,
 ): Sql {
   const [otherValues, signIn] = splitSignIn(values, condition)
-  return sql`${grantsIn(otherValues as unknown as GroupsTimeAndIdentity)} and ${condition(...signIn)}` // without the sign-in
+  return sql`${grantsIn(otherValues as unknown as GroupsTimesAndIdentity)} and ${condition(...signIn)}` // without the sign-in
 }
 
 function splitSignIn(values: readonly Placeholder[], condition: SignInCondition) {
@@ -215,16 +227,22 @@ function splitSignIn(values: readonly Placeholder[], condition: SignInCondition)
 }
 
 /** The grants that are bound to an identity as one text: one value is read faster than many rows. */
-export const aggregatedGrants = (groups: readonly Placeholder[] | undefined) =>
-  sql`(select string_agg(${grantText(groups)}, ',') from ${bindingsIn(groups)} and b.identity = i.uid)`
+export const aggregatedGrants = (groups: readonly Placeholder[] | undefined, time: number | Placeholder) =>
+  sql`(select string_agg(${grantText(groups)}, ',') from ${bindingsIn(groups)} and b.identity = i.uid
+    and ${isLiveAt(time, 'b')})`
 
 /**
  * The grants of the external groups of which an identity is a member, in all groups of an organization, or in all
  * organizations. Null for the many identities that are in no external group: for these, it takes one comparison.
  */
-export const aggregatedExternalGrants = (organization: Placeholder | undefined, time: number | Placeholder) =>
+export const aggregatedExternalGrants = (
+  organization: Placeholder | undefined,
+  member: number | Placeholder,
+  external: number | Placeholder,
+) =>
   sql`case when i.external_until is not null then (select string_agg(${externalGrantText}, ',')
-    from ${externalBindings(organization)} and m.identity = i.uid and m.expire_time > ${time}) end`
+    from ${externalBindings(organization)} and m.identity = i.uid and ${isLiveAt(member, 'm')}
+    and ${isLiveAt(external, 'b')}) end`
 
 /**
  * A provider grants nothing outside of its own organization. So in one organization, a call does not read the bindings
@@ -238,9 +256,13 @@ const externalBindings = (organization: string | Placeholder | undefined) =>
 const externalJoin = `external_group_members m cross join role_bindings b cross join roles r
   where b.identity = m.external_group and r.uid = b.role`
 
-/** One grant as text: the group of a binding, or the index of that group in `groups`; then the bits of its role. */
+/**
+ * One grant as text: the group of a binding, or the index of that group in `groups`; then the bits of its role, and its
+ * expiry if it has one.
+ */
 const grantText = (groups: readonly unknown[] | undefined) =>
-  raw(`${groups ? 'g.position' : 'b.parent'} || ' ' || r.bits`)
+  raw(`${groups ? 'g.position' : 'b.parent'} || ' ' || r.bits ||
+    case when b.expire_time < ${neverExpires} then ' ' || b.expire_time else '' end`)
 
 /** A grant of an external group ends with the membership. */
 const externalGrantText = raw("b.parent || ' ' || r.bits || ' ' || m.expire_time")
@@ -273,7 +295,7 @@ export function grantsWithRow(
   query: RowQuery,
 ): Sql {
   const condition = signIn && conditionOf(identity, signIn)
-  const ownValues = [...groups, groups[0] ?? '', time, ...query.values, identity]
+  const ownValues = [...groups, time, groups[0] ?? '', time, time, ...query.values, identity]
   return preparedByKeys(
     [grantsWithRow, condition, groups.length, ...query.keys],
     signIn ? [...ownValues, ...valuesOf(signIn)] : ownValues,
@@ -281,19 +303,21 @@ export function grantsWithRow(
   )
 }
 
-/** The values are the groups, their organization, the time, those of the query, the identity, and those of the sign-in. */
+/** The values are the groups, their organization between the times, those of the query, the identity and the sign-in. */
 function grantsAndRow(
   values: readonly Placeholder[],
   groupCount: number,
   query: RowQuery,
   condition: SignInCondition | undefined,
 ): Sql {
-  const rowStart = groupCount + 2
+  const rowStart = groupCount + 4
   const rowEnd = rowStart + query.values.length
-  const [organization, time] = values.slice(groupCount) as [Placeholder, Placeholder]
+  const [own, organization, member, external] = values.slice(groupCount) as unknown as Placeholders<
+    [number, string, number, number] // before the values of the query
+  >
   const [identity, ...signIn] = values.slice(rowEnd) as [Placeholder, ...Placeholders<SignInValues>]
-  const statement = sql`select i.create_time, ${aggregatedGrants(values.slice(0, groupCount))},
-    ${aggregatedExternalGrants(organization, time)}, t.*
+  const statement = sql`select i.create_time, ${aggregatedGrants(values.slice(0, groupCount), own)},
+    ${aggregatedExternalGrants(organization, member, external)}, t.*
     from identities i left join (${query.build(values.slice(rowStart, rowEnd))}) t on 1 = 1
     where i.uid = ${identity} and i.suspended is null`
   return condition ? sql`${statement} and ${condition(...signIn)}` : statement

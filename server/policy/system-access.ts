@@ -1,7 +1,7 @@
 // Proofs of authorization for writes that no caller requests. `restrictedFiles` in scripts/rooms.ts lists the rooms
 // that may import them. Each has the origin that the event log shows.
 import type { Origin, QuotaAccess, WriteAccess } from '../store/write-access.ts'
-import { systemOrigin } from './origin.ts'
+import { expiryOrigin, systemOrigin } from './origin.ts'
 
 /** For the commands of `stemmad`, which run with access to the store itself. `command` is what the operator typed. */
 export const operatorAccessFor = (command: string): WriteAccess =>
@@ -25,6 +25,9 @@ export const collectionAccess = { origin: systemOrigin('server', 'collection') }
 
 /** For the retention of repos: it deletes on behalf of those who set its rules, whose access was checked then. */
 export const retentionAccess = { origin: systemOrigin('server', 'retention') } as WriteAccess // a proof has no further content
+
+/** For the deletion of role bindings that have expired: their expiry was set by callers who were authorized. */
+export const expiryAccess = { origin: expiryOrigin() } as WriteAccess // a proof has no further content
 
 /** For the start of the server, which renders rows again and stores the built-in roles: upkeep, which is not recorded. */
 export const startAccess = { origin: undefined } as WriteAccess // a proof has no further content

@@ -9,7 +9,7 @@ import { alreadyExists, notFound, operatorOnly } from '../aip/errors.ts'
 import { isBranch } from '../aip/field-path.ts'
 import { lineage, newChildUid, parentOf } from '../aip/uid.ts'
 import { insertWithinLimits } from '../limits/quota/insert-within-limits.ts'
-import type { Grants } from '../policy/grants.ts'
+import type { WriteGrants } from '../policy/admit.ts'
 import type { Call } from '../rpc/call.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { Entry } from '../store/table.ts'
@@ -27,7 +27,7 @@ export type Times = { createTime?: Timestamp; updateTime?: Timestamp }
 type Resource = Message & { uid: string; name?: string } & Times
 
 /** `grants` are those that the caller holds at the parent. `uid` and `time` become the resource's uid and create time. */
-export type CreateContext = { grants: Grants; uid: string; time: number }
+export type CreateContext = { grants: WriteGrants; uid: string; time: number }
 
 export type CreateOptions<D extends DescMessage, X extends ExtraColumns> = BeforeCreate<D, X> & {
   /** By default, a new uid below the parent. */

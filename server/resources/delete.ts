@@ -49,7 +49,7 @@ function* deleteOrContinue(
 ): Work<boolean> {
   const access = yield* admitToWrite(call.demand)
   const uid = call.demand.scope
-  const row = yield* readForDelete(kind.table, uid)
+  const row = yield* readForDelete(kind.table, uid, { liveAt: access.time })
   if (row) {
     requireMatch(call.ifMatch, row.updateTime)
     if (removeBatch && (yield* removeBatch(uid, access))) return false

@@ -19,7 +19,7 @@ export function getResource(store: Store, kind: Kind<DescMessage>, call: Call): 
   const { scope } = call.demand
   const { statement, authorize, readSeparately } = admitToRow(
     call.demand,
-    renderedRow(kind.table, scope, kind.forms[call.form]),
+    renderedRow(kind.table, scope, kind.forms[call.form], call.demand.now()),
   )
   const finish = ({ grants, row }: GrantsAndRow): MaybePromise<Reply> => {
     if (!row) throw notFound(kind.desc.typeName, scope)

@@ -82,7 +82,7 @@ export function kindOf<D extends DescMessage, const X extends ExtraColumns = NoE
     sortable = {},
     defaultOrder = [{ column: 'uid', descending: false }],
   } = options
-  const { hasChildren = false, isIndexedByParent = true, rendered = storedForm } = options
+  const { hasChildren = false, expires = false, isIndexedByParent = true, rendered = storedForm } = options
   const { parent: parentType, hasUidOfParent } = resourceOptions(desc)
   const hasGroupUids = hasUidOfParent || desc.typeName === GroupSchema.typeName
   const levelsBelowGroup = parentType === GroupSchema.typeName ? 1 : 2
@@ -91,7 +91,16 @@ export function kindOf<D extends DescMessage, const X extends ExtraColumns = NoE
   const shape = shapeOf(desc, ...shownAs)
   return {
     ...{ desc, parentType, shape, extraColumns, defaultOrder },
-    table: { name, columns: names, hasChildren, hasGroupUids, levelsBelowGroup, isIndexedByParent, rendered },
+    table: {
+      name,
+      columns: names,
+      hasChildren,
+      expires,
+      hasGroupUids,
+      levelsBelowGroup,
+      isIndexedByParent,
+      rendered,
+    },
     forms: { json: { kind: 'json', shape }, bytes: { kind: 'bytes' } },
     columnsOf(resource) {
       const values: Record<string, Value> = {}

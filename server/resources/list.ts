@@ -77,6 +77,7 @@ function* readList(
     form: kind.forms[redaction ? 'bytes' : call.form],
     skip: request.skip,
     scansInOrder: options.search !== undefined,
+    ...(kind.table.expires && { liveAt: grants.time }),
     ...(maxListRows !== undefined && { maxRows: maxListRows }),
   })
   const nextPageToken = page.next ? pageSeals.seal(query, page.next as Cursor) : '' // sort columns are never null

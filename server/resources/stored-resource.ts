@@ -1,6 +1,7 @@
 // Reads stored resources, locks them for an update, and replaces them.
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
 import { raw, sql } from '../store/sql.ts'
+import type { LockOptions } from '../store/table.ts'
 import { readForUpdate, updateEntry } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import { first } from '../store/work.ts'
@@ -27,8 +28,9 @@ export type LockedResource<D extends DescMessage, X extends ExtraColumns> = {
 export function* lockResource<D extends DescMessage, X extends ExtraColumns>(
   kind: Kind<D, X>,
   uid: string,
+  options: Pick<LockOptions, 'liveAt'> = {},
 ): Work<LockedResource<D, X> | undefined> {
-  const row = yield* readForUpdate(kind.table, uid, Object.keys(kind.extraColumns))
+  const row = yield* readForUpdate(kind.table, uid, { ...options, columns: Object.keys(kind.extraColumns) })
   if (!row) return undefined
   const columns = row.columns as ExtraValues<X> // as the kind declares them
   return { ...row, resource: messageOf(kind, row.proto), columns }

@@ -39,6 +39,7 @@ export async function* streamResources<T>(
       const { rows, next } = yield* readUncountedPage(kind.table, {
         ...{ regions, filters, order, after, skip: 0, size: pageSize },
         form: kind.forms.bytes,
+        ...(kind.table.expires && { liveAt: grants.time }),
         // If the first page would read too many rows, the lane reads the whole stream. Later pages are not limited.
         ...(maxListRows !== undefined && after === undefined && { maxRows: maxListRows }),
       })

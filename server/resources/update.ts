@@ -7,8 +7,8 @@ import { alreadyExists, invalidArgument, notFound, operatorOnly } from '../aip/e
 import { requireMatch } from '../aip/etag.ts'
 import { applyMask, parseMask, populatedPaths } from '../aip/field-mask.ts'
 import { violationsOf } from '../aip/validate.ts'
+import type { WriteGrants } from '../policy/admit.ts'
 import { admitToWrite } from '../policy/admit.ts'
-import type { Grants } from '../policy/grants.ts'
 import type { Call } from '../rpc/call.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { Columns } from '../store/table.ts'
@@ -35,7 +35,7 @@ export type UpdateContext<D extends DescMessage, X extends ExtraColumns> = {
   mask: DescField[][]
   /** The resource after the update. The hook may change it further. */
   merged: MessageShape<D>
-  grants: Grants
+  grants: WriteGrants
   /** The new update time, if the update changes the resource. */
   time: number
 }
@@ -61,7 +61,7 @@ export function updateResource<D extends DescMessage, X extends ExtraColumns>(
   return store.write(function* () {
     const grants = yield* admitToWrite(call.demand)
     const uid = call.demand.scope
-    const stored = yield* lockResource(kind, uid)
+    const stored = yield* lockResource(kind, uid, { liveAt: grants.time })
     if (!stored) throw notFound(kind.desc.typeName, uid)
     const { resource: current, columns, updateTime } = stored
     const sent = resourceIn(kind, call)

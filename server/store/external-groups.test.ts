@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import fc from 'fast-check'
 import type { Store } from './db.ts'
+import { neverExpires } from './expiry.ts'
 import type { MembershipSource } from './external-groups.ts'
 import {
   addMembers,
   deleteExpiredMemberships,
   externalGroupUid,
   makeRoom,
-  neverExpires,
   removeAllMemberships,
   removeMembers,
   removeMembersOf,

@@ -3,6 +3,7 @@
 // to which the external group is bound; see server/policy/read-grants.ts. Their number is bounded; see
 // membership-limits.ts.
 import { createHash } from 'node:crypto'
+import { neverExpires } from './expiry.ts'
 import { countMemberships, isMapped, mappedAmong, maxMemberships, withRoom } from './membership-limits.ts'
 import type { Sql } from './sql.ts'
 import { among, bulkInsert, raw, sql } from './sql.ts'
@@ -13,9 +14,6 @@ export type MembershipSource = 'sign-in' | 'scim'
 
 /** The maximum length of the id that a provider gives a group. */
 export const maxGroupIdLength = 256
-
-/** The expiry of memberships that do not expire: the end of the year 9999, in milliseconds since 1970. */
-export const neverExpires = 253_402_300_799_000
 
 /**
  * The uid of an external group. It has the form of a person's uid, so no region of the tree contains it. The hash of a

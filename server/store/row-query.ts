@@ -1,4 +1,5 @@
 // A query of one row, by itself or as a part of a larger statement.
+import { isLiveAt } from './expiry.ts'
 import type { Placeholder, Placeholders, Sql, Value } from './sql.ts'
 import { preparedByKeys, raw, sql } from './sql.ts'
 import type { Form, Table } from './table.ts'
@@ -25,9 +26,17 @@ export const rowQuery = <const Args extends readonly unknown[], Values extends r
 
 export const selectRow = ({ keys, values, build }: RowQuery): Sql => preparedByKeys(keys, values, build)
 
-/** The update time of a resource, and the resource as it is sent: null if its JSON has another shape. */
-export const renderedRow = (table: Table, uid: string, form: Form): RowQuery =>
-  rowQuery(selectRenderedRow, [table, form], [uid])
+/**
+ * The update time of a resource, and the resource as it is sent: null if its JSON has another shape. A row that has
+ * expired at `time` is not selected.
+ */
+export const renderedRow = (table: Table, uid: string, form: Form, time: number): RowQuery =>
+  table.expires
+    ? rowQuery(selectLiveRow, [table, form], [uid, time])
+    : rowQuery(selectRenderedRow, [table, form], [uid])
 
 const selectRenderedRow = ([uid]: Placeholders<[string]>, table: Table, form: Form) =>
   sql`select update_time, ${table.rendered(form)} as rendered from ${raw(table.name)} where uid = ${uid}`
+
+const selectLiveRow = ([uid, time]: Placeholders<[string, number]>, table: Table, form: Form) =>
+  sql`${selectRenderedRow([uid], table, form)} and ${isLiveAt(time)}`

@@ -1,6 +1,7 @@
 // The tables of resources. Each row contains its resource as bytes and as JSON, ready to be sent, and columns to find
 // and order it by.
 import { recordEvents, recordStored } from './events/record.ts'
+import { isLiveAt } from './expiry.ts'
 import type { Row, Sql, Value } from './sql.ts'
 import { among, bulkInsert, join, raw, sql, tuple } from './sql.ts'
 import type { Quota } from './tally.ts'
@@ -19,6 +20,8 @@ export type Table = {
   levelsBelowGroup?: number
   /** Whether its rows are the parents of other resources. */
   hasChildren: boolean
+  /** Whether its rows have a column `expire_time`, from which on they are treated as if they did not exist. */
+  expires?: boolean
   /**
    * Whether each sort order has an index by parent. If not, it has one by organization only, which makes writes
    * cheaper.
@@ -74,30 +77,36 @@ function* renderedRows(table: Table, uids: Sql): Work<Map<string, Uint8Array>> {
 /** A row that no other transaction changes before the current one ends. */
 export type LockedRow = { proto: Uint8Array; updateTime: number; columns: Columns }
 
-/** Reads a row in order to change it. `columns` are the table's own columns to read. */
+/** `columns` are the table's own columns to read. With `liveAt`, a row that has expired at this time is not read. */
+export type LockOptions = { columns?: readonly string[]; liveAt?: number }
+
+/** Reads a row in order to change it. */
 export function* readForUpdate(
   table: Table,
   uid: string,
-  columns: readonly string[] = [],
+  options: LockOptions = {},
 ): Work<LockedRow | undefined> {
-  const [row] = yield sql`${selectLocked(table, uid, columns)} /*pg for no key update */`
-  return row && lockedRowOf(row, columns)
+  const [row] = yield sql`${selectLocked(table, uid, options)} /*pg for no key update */`
+  return row && lockedRowOf(row, options)
 }
 
 /** Reads a row in order to delete it: no other transaction inserts a child of it before the current one ends. */
 export function* readForDelete(
   table: Table,
   uid: string,
-  columns: readonly string[] = [],
+  options: LockOptions = {},
 ): Work<LockedRow | undefined> {
-  const [row] = yield sql`${selectLocked(table, uid, columns)} /*pg for update */`
-  return row && lockedRowOf(row, columns)
+  const [row] = yield sql`${selectLocked(table, uid, options)} /*pg for update */`
+  return row && lockedRowOf(row, options)
 }
 
-const selectLocked = (table: Table, uid: string, columns: readonly string[]): Sql =>
-  sql`select ${raw(['proto', 'update_time', ...columns].join(', '))} from ${raw(table.name)} where uid = ${uid}`
+function selectLocked(table: Table, uid: string, { columns = [], liveAt }: LockOptions): Sql {
+  const selected = raw(['proto', 'update_time', ...columns].join(', '))
+  const statement = sql`select ${selected} from ${raw(table.name)} where uid = ${uid}`
+  return table.expires && liveAt !== undefined ? sql`${statement} and ${isLiveAt(liveAt)}` : statement
+}
 
-function lockedRowOf([proto, updateTime, ...values]: Row, columns: readonly string[]): LockedRow {
+function lockedRowOf([proto, updateTime, ...values]: Row, { columns = [] }: LockOptions): LockedRow {
   const named = Object.fromEntries(columns.map((column, at) => [column, values[at] ?? null]))
   return { proto: proto as Uint8Array, updateTime: updateTime as number, columns: named }
 }

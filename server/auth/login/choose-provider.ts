@@ -1,6 +1,7 @@
 // Several organizations can configure the same issuer and client, because the id of a client is no secret. This file
 // chooses the one through whose provider a person signs in.
 import { lineage, userUid } from '../../aip/uid.ts'
+import { isLiveAt } from '../../store/expiry.ts'
 import { principalsOf } from '../../store/external-groups.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
@@ -27,7 +28,8 @@ export function* chooseProvider(
   // At most two: providers identify people by their subject or by their `oid`.
   for (const [uid, some] of Map.groupBy(candidates, uidOf)) {
     const rows = yield* all(
-      sql`select distinct root from role_bindings where identity in ${principalsOf([uid], time)}`,
+      sql`select distinct root from role_bindings where identity in ${principalsOf([uid], time)}
+        and ${isLiveAt(time)}`,
     )
     organizations.set(uid, new Set(rows.map(([root]) => root)))
     for (const provider of yield* people.refusing(some, issuedAt)) refusing.add(provider)

@@ -12,6 +12,7 @@ import { capabilityOf, nameOf, nameOfBit } from '../../policy/capabilities.ts'
 import type { Grants } from '../../policy/grants.ts'
 import { indexGrants } from '../../policy/grants.ts'
 import type { Call } from '../../rpc/call.ts'
+import { isLiveAt } from '../../store/expiry.ts'
 import { principalsOf } from '../../store/external-groups.ts'
 import { among, raw, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
@@ -86,7 +87,7 @@ function* boundRoles({ caller: { identity }, time, list }: Grants): Work<WhoAmI_
   const places = new Set(list.map(({ group }) => group))
   const rows = yield* all(sql`select g.proto, r.proto from role_bindings b
     join groups g on g.uid = b.parent join roles r on r.uid = b.role
-    where b.identity in ${principalsOf([identity], time)} order by b.parent, b.role limit ${maxEntries}`)
+    where b.identity in ${principalsOf([identity], time)} and ${isLiveAt(time, 'b')} order by b.parent, b.role limit ${maxEntries}`)
   return rows.flatMap(([groupProto, role]) => {
     const group = groupOf(groupProto as Uint8Array)
     if (!places.has(group.id)) return []

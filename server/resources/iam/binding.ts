@@ -5,23 +5,28 @@ import { create } from '@bufbuild/protobuf'
 import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { failedPrecondition } from '../../aip/errors.ts'
 import { newChildUid } from '../../aip/uid.ts'
+import { isLiveAt, neverExpires } from '../../store/expiry.ts'
 import { raw, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
+import type { WriteAccess } from '../../store/write-access.ts'
 import { createEntry } from '../create.ts'
 import type { WriteContext } from '../dependencies.ts'
+import { lockResource, nextUpdateTime, replaceResource } from '../stored-resource.ts'
+import { makeWayFor } from './expired-bindings.ts'
 import { roleBindings } from './role-bindings/table.ts'
 
 /** A list reads all grants of its caller and scans the region of each, so this limit bounds the time of a list. */
 const maxBindings = 1000
 
 /** Requires that an identity can get one more role binding. */
-export function* requireBelowBindingLimit(identity: string): Work<void> {
+export function* requireBelowBindingLimit(identity: string, time: number): Work<void> {
   // On PostgreSQL, this lock makes calls that bind the same identity wait for each other, so that each counts the
   // bindings of the others.
   yield sql`select uid from identities where uid = ${identity} /*pg for no key update */`
   const row = yield* first(sql`select count(*) from
-    (select uid from role_bindings where identity = ${identity} ${raw(`limit ${maxBindings}`)}) b`)
+    (select uid from role_bindings where identity = ${identity} and ${isLiveAt(time)}
+      ${raw(`limit ${maxBindings}`)}) b`)
   if ((row?.[0] as number) < maxBindings) return
   throw failedPrecondition(
     'TOO_MANY_ROLE_BINDINGS',
@@ -29,19 +34,33 @@ export function* requireBelowBindingLimit(identity: string): Work<void> {
   )
 }
 
-/** Binds an identity to a role in a group, unless it is bound already. */
+/** Binds an identity to a role in a group, without an expiry, unless it is bound already. */
 export function* bindRole(
   { access, now, random }: WriteContext,
   identity: string,
   role: string,
   group: string,
 ): Work<void> {
-  const existing = yield* first(sql`select uid from role_bindings
-    where identity = ${identity} and parent = ${group} and role = ${role}`)
-  if (existing) return
-  yield* requireBelowBindingLimit(identity)
   const time = now()
+  const existing = yield* first(sql`select uid, expire_time from role_bindings
+    where identity = ${identity} and parent = ${group} and role = ${role} and ${isLiveAt(time)}`)
+  if (existing) return yield* removeExpiry(access, existing as [string, number], time)
+  yield* requireBelowBindingLimit(identity, time)
+  yield* makeWayFor(access, { identity, role, group }, time)
   const uid = newChildUid(group, time, random)
   const columns = { identity, role }
   yield* createEntry(access, roleBindings, create(RoleBindingSchema), { uid, now: time, columns })
+}
+
+/** A role that an identity has for some time, and now gets without an expiry. */
+function* removeExpiry(
+  access: WriteAccess,
+  [uid, expireTime]: [uid: string, expireTime: number],
+  time: number,
+): Work<void> {
+  const stored = expireTime < neverExpires && (yield* lockResource(roleBindings, uid, { liveAt: time }))
+  if (!stored) return
+  const { expireTime: _, ...permanent } = stored.resource
+  const updateTime = nextUpdateTime(time, stored.updateTime)
+  yield* replaceResource(access, roleBindings, permanent, { uid, updateTime })
 }

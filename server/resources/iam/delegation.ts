@@ -13,6 +13,7 @@ import { capabilityNamed, nameOf, nameOfBit } from '../../policy/capabilities.ts
 import type { Grants } from '../../policy/grants.ts'
 import { grantedRegions, holds, indexGrants, missingAt } from '../../policy/grants.ts'
 import { lockGrants } from '../../policy/read-grants.ts'
+import { isLiveAt } from '../../store/expiry.ts'
 import { principalsOf } from '../../store/external-groups.ts'
 import type { Row } from '../../store/sql.ts'
 import { sql } from '../../store/sql.ts'
@@ -66,7 +67,8 @@ export function* requireBindable(grants: Grants, group: string, identity: string
 function* isKnownPerson(grants: Grants, group: string, person: string): Work<boolean> {
   if (person === grants.caller.identity) return true
   const rows = yield* all(
-    sql`select distinct parent from role_bindings where identity in ${principalsOf([person], grants.time)}`,
+    sql`select distinct parent from role_bindings where identity in ${principalsOf([person], grants.time)}
+      and ${isLiveAt(grants.time)}`,
   )
   const groups = rows.map(([parent]) => parent as string)
   if (groups.some((uid) => rootOf(uid) === rootOf(group))) return true
@@ -100,7 +102,7 @@ export function* requireAllGrantsOf(grants: Grants, identities: readonly string[
     identitiesOfRoot.length > 0 &&
     (yield* first(
       sql`select uid from role_bindings where identity in ${principalsOf(identitiesOfRoot, grants.time)}
-        and root <> ${root} limit 1`,
+        and root <> ${root} and ${isLiveAt(grants.time)} limit 1`,
     ))
   if (
     hasRolesElsewhere &&
@@ -109,7 +111,8 @@ export function* requireAllGrantsOf(grants: Grants, identities: readonly string[
     throw permissionDenied(nameOf(Capability.CAP_IAM_IDENTITY_UPDATE), root)
   const bindings =
     yield sql`select distinct b.parent, r.bits from role_bindings b join roles r on r.uid = b.role
-    where b.identity in ${principalsOf(identities, grants.time)} and b.root = ${root}`
+    where b.identity in ${principalsOf(identities, grants.time)} and b.root = ${root}
+      and ${isLiveAt(grants.time, 'b')}`
   yield* requireHeldEverywhere(grants, bindings)
 }
 
@@ -120,7 +123,8 @@ export function* requireAllGrantsOf(grants: Grants, identities: readonly string[
  */
 export function* requireAllMappedRoles(grants: Grants, provider: string): Work<void> {
   const bindings = yield sql`select distinct b.parent, r.bits from external_group_role_mappings m
-    join role_bindings b on b.uid = m.binding join roles r on r.uid = b.role where m.parent = ${provider}`
+    join role_bindings b on b.uid = m.binding join roles r on r.uid = b.role where m.parent = ${provider}
+      and ${isLiveAt(grants.time, 'b')}`
   yield* requireHeldEverywhere(grants, bindings)
 }
 

@@ -1,10 +1,10 @@
 // Feeds the members of SCIM groups to external groups, whose members get the mapped roles. The id of a SCIM group there
 // is its externalId or, without one, its displayName. Only active people who have signed in through the provider in the
 // browser are members: nobody gets roles without having joined.
+import { neverExpires } from '../../store/expiry.ts'
 import {
   addMembers,
   makeRoom,
-  neverExpires,
   removeAllMemberships,
   removeMembers,
   replaceMemberships,

@@ -10,7 +10,7 @@ import { renderedIfSmall } from './large-rows.ts'
 import type { Listing, Page } from './listing.ts'
 import { columnsOf, orderBy } from './order-sql.ts'
 import type { JoinedPlan } from './plan.ts'
-import { scanCondition } from './region-sql.ts'
+import { expiredCondition, scanCondition } from './region-sql.ts'
 import type { GroupRegion } from './scan-region.ts'
 
 /**
@@ -20,7 +20,7 @@ import type { GroupRegion } from './scan-region.ts'
 export function selectJoined(table: Table, listing: Listing, plan: JoinedPlan): Sql {
   const { form, order, size } = listing
   const where = contentOf(scanCondition(plan, listing))
-  const total = contentOf(totalOf(table, plan.region))
+  const total = contentOf(totalOf(table, plan.region, listing.liveAt))
   const cacheKeys: unknown[] = [selectJoined, table, form, size, where.template, total.template]
   for (const { column, descending } of order) cacheKeys.push(column, descending)
   return preparedByKeys(cacheKeys, [...total.values, ...where.values], (placeholders) => {
@@ -57,8 +57,14 @@ export function joinedPage([summary, lastKeys, nextKeys]: readonly Row[]): Page 
   return { rows, next: nextKeys && lastKeys?.slice(3), total }
 }
 
-/** The number of rows in a region, as an expression. */
-function totalOf(table: Table, { kind, uid }: GroupRegion): Sql {
+/** The number of rows in a region that have not expired, as an expression. */
+function totalOf(table: Table, region: GroupRegion, liveAt: number | undefined): Sql {
+  const total = talliedIn(table, region)
+  if (liveAt === undefined) return total
+  return sql`${total} - (select count(*) from ${raw(table.name)} where ${expiredCondition(region, liveAt)})`
+}
+
+function talliedIn(table: Table, { kind, uid }: GroupRegion): Sql {
   if (kind === 'children') return tallied('children', table.name, uid)
   const below = tallied('subtree', table.name, uid)
   if (kind === 'below' || !table.hasGroupUids) return below

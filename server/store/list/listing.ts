@@ -25,6 +25,8 @@ export type Listing = {
   /** The maximum number of rows in the page. */
   size: number
   form: Form
+  /** If set, rows that have expired at this time are left out. Only for tables whose rows expire. */
+  liveAt?: number
   /**
    * Whether to scan in the order of the list and test the filters row by row. Otherwise the engine may use an index on
    * the filtered column, and sort all of its matches for every page.

@@ -1,4 +1,5 @@
 // Pages of rows in any documented order, with exact totals: asks for a plan (plan.ts) and runs it.
+import { hasExpiredAt } from '../expiry.ts'
 import type { Row, Sql } from '../sql.ts'
 import { among, join, raw, sql } from '../sql.ts'
 import type { Table } from '../table.ts'
@@ -9,9 +10,9 @@ import type { Listing, Page, UncountedPage } from './listing.ts'
 import { mergeKeys } from './merge-keys.ts'
 import type { RowsPlan, Total } from './plan.ts'
 import { limitOf, planList, planRows, scansPerStatement } from './plan.ts'
-import { regionCondition, scanCondition } from './region-sql.ts'
+import { expiredCondition, regionCondition, scanCondition } from './region-sql.ts'
 import { limitTo, selectKeys, selectRows, selectRowsOfKeys } from './rows-sql.ts'
-import { chunks, pointsPerScan } from './scan-region.ts'
+import { chunks, isGroupRegion, pointsPerScan } from './scan-region.ts'
 
 export function* readPage(table: Table, listing: Listing): Work<Page> {
   const plan = yield* planList(table, listing)
@@ -31,7 +32,7 @@ export function* readUncountedPage(table: Table, listing: Listing): Work<Uncount
 }
 
 function* readRowsPage(table: Table, listing: Listing, plan: RowsPlan): Work<Page> {
-  const total = yield* readTotal(table, listing.filters, plan.total)
+  const total = yield* readTotal(table, listing, plan.total)
   if (listing.skip >= total || listing.size === 0) return { rows: [], next: undefined, total }
   const { rows, next } = yield* readRows(table, listing, plan)
   return { rows, next, total }
@@ -67,13 +68,26 @@ function* runPlan(table: Table, listing: Listing, plan: RowsPlan): Work<Row[]> {
   }
 }
 
-function* readTotal(table: Table, filters: readonly Sql[], total: Total): Work<number> {
+function* readTotal(table: Table, listing: Listing, total: Total): Work<number> {
   if (total.kind === 'counted') {
-    const wheres = total.regions.map((region) => regionCondition(region, filters))
+    const wheres = total.regions.map((region) => regionCondition(region, listing))
     return yield* countRows(table, chunks(wheres, scansPerStatement))
   }
-  const points = chunks(total.points, pointsPerScan).map((uids) => [sql`uid in ${among(uids)}`])
-  return total.sum + (yield* countRows(table, points))
+  const points = chunks(total.points, pointsPerScan).map((uids) => [
+    regionCondition({ kind: 'points', uids }, listing),
+  ])
+  const expired = yield* countExpired(table, listing)
+  return total.sum - expired + (yield* countRows(table, points))
+}
+
+/** Counts the rows of group regions that the tally still contains although they have expired. */
+function* countExpired(table: Table, { regions: listed, liveAt: time }: Listing): Work<number> {
+  const regions = time === undefined ? [] : listed.filter(isGroupRegion)
+  if (time === undefined || regions.length === 0) return 0
+  const any = yield sql`select uid from ${raw(table.name)} where ${hasExpiredAt(time)} limit 1`
+  if (any.length === 0) return 0
+  const wheres = regions.map((region) => expiredCondition(region, time))
+  return yield* countRows(table, chunks(wheres, scansPerStatement))
 }
 
 /** Counts the rows that match one of the conditions, with one statement for each batch. No row matches two of them. */

@@ -1,5 +1,6 @@
 // The conditions that select the rows of a region. Each is written so that the engine has one index that yields the
 // rows in order, with one bound at either end.
+import { hasExpiredAt, isLiveAt } from '../expiry.ts'
 import type { Sql, Value } from '../sql.ts'
 import { among, join, raw, sql } from '../sql.ts'
 import type { Listing, Term } from './listing.ts'
@@ -17,22 +18,32 @@ export type AccessPath = 'own-index' | 'organization-index' | 'sort'
 
 export type Scan = { region: ScanRegion; access: AccessPath }
 
-type Selection = Pick<Listing, 'filters' | 'order' | 'after' | 'scansInOrder'>
+type Selection = Pick<Listing, 'filters' | 'order' | 'after' | 'scansInOrder' | 'liveAt'>
 
 /** The condition for the rows of a scan that match the filters and follow the cursor. */
 export function scanCondition({ region, access }: Scan, selection: Selection): Sql {
   const { filters, order, after, scansInOrder = false } = selection
+  const conditions = [...filters, ...live(selection)]
   if (isByUid(order) && isSubtree(region)) {
     const root = filters.length > 0 && !scansInOrder ? [sql`root = ${rootOf(region.uid)}`] : []
-    return join([...root, uidRange(region, order, after), ...filters], ' and ')
+    return join([...root, uidRange(region, order, after), ...conditions], ' and ')
   }
   const inRegion = access === 'organization-index' ? inOrganization(region) : inRegionOf(region)
-  return join([inRegion, ...filters, ...afterCursor(order, after)], ' and ')
+  return join([inRegion, ...conditions, ...afterCursor(order, after)], ' and ')
 }
 
 /** The condition for all rows of a region that match the filters. */
-export const regionCondition = (region: ScanRegion, filters: readonly Sql[]): Sql =>
-  join([isSubtree(region) ? inOrganization(region) : inRegionOf(region), ...filters], ' and ')
+export const regionCondition = (region: ScanRegion, listing: Pick<Selection, 'filters' | 'liveAt'>): Sql => {
+  const inRegion = isSubtree(region) ? inOrganization(region) : inRegionOf(region)
+  return join([inRegion, ...listing.filters, ...live(listing)], ' and ')
+}
+
+/** The condition for the rows of a region that have expired, without filters. */
+export const expiredCondition = (region: ScanRegion, time: number): Sql =>
+  sql`${inOrganization(region)} and ${hasExpiredAt(time)}`
+
+const live = ({ liveAt }: Pick<Selection, 'liveAt'>): Sql[] =>
+  liveAt === undefined ? [] : [isLiveAt(liveAt)]
 
 /** `0` is the character after `/`, so `UID0` follows all uids below UID. */
 function inRegionOf(region: ScanRegion): Sql {

@@ -1362,8 +1362,8 @@ export const IdentityProviders: GenService<{
   },
   /**
    * Turns provisioning by SCIM on or off. Turning it on requires that at least two identities are bound to the role
-   * `owner` in the organization itself, so that provisioning cannot lock out its only owner. While it is on, only people
-   * with an active SCIM user can sign in through the provider.
+   * `owner` in the organization itself, without an expiry, so that provisioning cannot lock out its only owner. While it
+   * is on, only people with an active SCIM user can sign in through the provider.
    *
    * @generated from rpc platform.iam.IdentityProviders.SetScimEnabled
    */

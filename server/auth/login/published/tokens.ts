@@ -1,5 +1,6 @@
 import { invalidField } from '../../../aip/errors.ts'
 import { isUid } from '../../../aip/uid.ts'
+import { isLiveAt } from '../../../store/expiry.ts'
 import { principalsOf } from '../../../store/external-groups.ts'
 import { sql } from '../../../store/sql.ts'
 import type { SignIn } from '../../../wire/caller.ts'
@@ -43,9 +44,11 @@ async function findGroup(
   identity: string,
 ): Promise<string> {
   if (isUid(scope)) return scope
+  const time = now()
   const rows = await store.query(sql`select distinct g.uid
     from role_bindings b join groups g on g.uid = b.parent
-    where b.identity in ${principalsOf([identity], now())} and g.name = ${scope} limit 2`)
+    where b.identity in ${principalsOf([identity], time)} and ${isLiveAt(time, 'b')}
+    and g.name = ${scope} limit 2`)
   const [group, other] = rows
   if (!group || other)
     throw invalidField(

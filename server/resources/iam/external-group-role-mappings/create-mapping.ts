@@ -24,6 +24,7 @@ import type { Dependencies, WriteContext } from '../../dependencies.ts'
 import { readReply } from '../../reply.ts'
 import { resourceIn } from '../../request-resource.ts'
 import { requireDelegable } from '../delegation.ts'
+import { makeWayFor } from '../expired-bindings.ts'
 import { identities } from '../identities/table.ts'
 import { lockProvider } from '../remove-mappings.ts'
 import { roleBindings } from '../role-bindings/table.ts'
@@ -134,6 +135,7 @@ function* bindGroup(
   const draft = create(RoleBindingSchema, { externalGroup: source })
   const uid = newChildUid(scope, now(), random)
   const columns = { identity: externalGroup, role: roleUid }
+  yield* makeWayFor(access, { identity: externalGroup, role: roleUid, group: scope }, now())
   yield* createIn(access, scope, roleBindings, draft, { uid, now: now(), columns }, conflict)
   return uid
 }

@@ -23,6 +23,7 @@ import { readReply } from '../../reply.ts'
 import { defineResource } from '../../resource.ts'
 import { requireBelowBindingLimit } from '../binding.ts'
 import { requireDelegable } from '../delegation.ts'
+import { makeWayFor } from '../expired-bindings.ts'
 import { roleBindings } from '../role-bindings/table.ts'
 import { groupAccessRequests } from './table.ts'
 
@@ -37,13 +38,14 @@ function groupAccessRequestsMethods(deps: Dependencies) {
     approveGroupAccessRequest: (call: Call<ApproveGroupAccessRequestRequest>) =>
       createOnce(deps, call, function* (grants) {
         const { uid, roleUid } = call.request
-        const row = yield* readForDelete(groupAccessRequests.table, uid, ['identity'])
+        const row = yield* readForDelete(groupAccessRequests.table, uid, { columns: ['identity'] })
         if (!row) throw notFound(GroupAccessRequestSchema.typeName, uid)
         const identity = row.columns.identity as string // the column is not null
         const group = parentOf(uid)
         yield* requireDelegable(grants, group, roleUid, 'role_uid')
-        yield* requireBelowBindingLimit(identity)
         const time = now()
+        yield* requireBelowBindingLimit(identity, time)
+        yield* makeWayFor(grants, { identity, role: roleUid, group }, time)
         const entry = {
           uid: newChildUid(group, time, random),
           now: time,

@@ -25,12 +25,12 @@ import type { Grants } from '../../../policy/grants.ts'
 import { holds } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
 import type { Usage } from '../../../store/quota.ts'
-import { readAllUsage } from '../../../store/quota.ts'
 import { sql } from '../../../store/sql.ts'
 import { first } from '../../../store/work.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies, GroupLimits } from '../../dependencies.ts'
 import { readReply } from '../../reply.ts'
+import { readLiveUsage } from '../expired-bindings.ts'
 import type { ReplaceLimitsOptions } from './replace-limits.ts'
 import { replaceLimits } from './replace-limits.ts'
 import { groups } from './table.ts'
@@ -54,7 +54,7 @@ export function limitMethods({ store, now, settings }: Dependencies) {
         const grants = yield* admitToRead(demand)
         const group = yield* first(sql`select uid from groups where uid = ${uid}`)
         if (!group) throw notFound(groups.desc.typeName, uid)
-        const usage = yield* readAllUsage(lineage(uid))
+        const usage = yield* readLiveUsage(lineage(uid), grants.time)
         const usageByKind = kinds.map((kind) => usageOf(kind, uid, usage, defaults, grants))
         return messageReply(GroupUsageSchema, create(GroupUsageSchema, { kinds: usageByKind }))
       }),

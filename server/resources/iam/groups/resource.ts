@@ -7,7 +7,7 @@ import type {
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { operatorOnly } from '../../../aip/errors.ts'
 import type { Call } from '../../../rpc/call.ts'
-import { raw } from '../../../store/sql.ts'
+import { raw, sql } from '../../../store/sql.ts'
 import { createOnce } from '../../create-once.ts'
 import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
@@ -15,6 +15,7 @@ import { getResource } from '../../get.ts'
 import { equalTo, listResources } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
+import { removeExpired } from '../expired-bindings.ts'
 import { accessMethods } from './access-methods.ts'
 import { admitToCreate, createGroup } from './create-group.ts'
 import { limitMethods } from './limit-methods.ts'
@@ -44,6 +45,7 @@ const groupsMethods = (deps: Dependencies) => ({
 
   deleteGroup: (call: Call) =>
     deleteResource(deps, groups, call, {
+      removeBatch: (uid, access) => removeExpired(access, deps.now(), sql`parent = ${uid}`),
       beforeDelete: (uid, access) => requireEmpty(access, uid, call.demand.caller.identity),
     }),
 

@@ -36,6 +36,7 @@ import { getResource } from '../../get.ts'
 import { equalTo, listResources, pointRegions } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
+import { removeExpired } from '../expired-bindings.ts'
 import { roleBindings } from '../role-bindings/table.ts'
 import { requireMayCreate, requireMayTakeOver } from '../takeover.ts'
 import { withTrustDecisions } from '../trust-decisions.ts'
@@ -112,6 +113,7 @@ function identitiesMethods(deps: Dependencies) {
 
     deleteIdentity: (call: Call) =>
       deleteResource(deps, identities, call, {
+        removeBatch: (uid, access) => removeExpired(access, deps.now(), sql`identity = ${uid}`),
         beforeDelete: removeForeignBindings,
         inUse: 'cannot delete identity that still holds roles',
       }),

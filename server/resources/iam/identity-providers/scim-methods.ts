@@ -20,6 +20,7 @@ import { admitToWrite } from '../../../policy/admit.ts'
 import { builtInRole } from '../../../policy/built-in-roles.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
+import { neverExpires } from '../../../store/expiry.ts'
 import type { ScimSettings } from '../../../store/scim-settings.ts'
 import { initialScimSettings, lockScimSettings, writeScimSettings } from '../../../store/scim-settings.ts'
 import { sql } from '../../../store/sql.ts'
@@ -186,11 +187,11 @@ function requireEtag(sent: string, current: ScimSettings): void {
  */
 function* requireTwoOwners(provider: string): Work<void> {
   const owners = yield sql`select distinct identity from role_bindings
-    where parent = ${rootOf(provider)} and role = ${builtInRole('owner').uid}
+    where parent = ${rootOf(provider)} and role = ${builtInRole('owner').uid} and expire_time = ${neverExpires}
     and identity not in (select external_group from external_group_role_mappings) limit 2`
   if (owners.length < 2)
     throw failedPrecondition(
       'TOO_FEW_OWNERS',
-      'provisioning needs at least two identities with the role owner in the organization itself, so that it cannot lock out the only one',
+      'provisioning needs at least two identities with the role owner in the organization itself, without an expiry, so that it cannot lock out the only one',
     )
 }

@@ -2,6 +2,7 @@ import type {
   BatchCreateRoleBindingsRequest,
   CreateRoleBindingRequest,
   ListRoleBindingsRequest,
+  RoleBinding,
   UpdateRoleBindingRequest,
 } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
@@ -24,6 +25,8 @@ import { bindingConflict, requireAllowed } from './require-allowed.ts'
 import { roleBindings } from './table.ts'
 
 const conflict = () => bindingConflict
+
+const expiryOf = ({ expireTime }: RoleBinding) => expireTime && `${expireTime.seconds}.${expireTime.nanos}`
 
 function roleBindingsMethods(deps: Dependencies) {
   const { store } = deps
@@ -54,7 +57,9 @@ function roleBindingsMethods(deps: Dependencies) {
           const isInMask = (name: string) => mask.some(([field]) => field?.name === name)
           if (!isInMask('identity_uid')) merged.identityUid = identity
           if (!isInMask('role_uid')) merged.roleUid = role
-          if (merged.identityUid === identity && merged.roleUid === role) return {}
+          const isSameGrant = merged.identityUid === identity && merged.roleUid === role
+          // A later expiry grants more, and an earlier one takes the role away.
+          if (isSameGrant && expiryOf(current) === expiryOf(merged)) return {}
           return yield* requireAllowed(grants, parentOf(call.demand.scope), merged, {
             identityBefore: identity,
           })

@@ -27,6 +27,7 @@ import { readReply } from '../../reply.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { requireHeld } from '../delegation.ts'
+import { removeExpired } from '../expired-bindings.ts'
 import { seedRoles } from './built-in.ts'
 import { roles } from './table.ts'
 
@@ -81,6 +82,7 @@ function rolesMethods(deps: Dependencies) {
 
     deleteRole: (call: Call) =>
       deleteResource(deps, roles, call, {
+        removeBatch: (uid, access) => removeExpired(access, deps.now(), sql`role = ${uid}`),
         inUse: 'cannot delete role that is still bound or is the default of an identity provider',
       }),
   }
