@@ -145,7 +145,8 @@ function wordsOf(line: string): string[] {
     .replaceAll('\\\n', ' ')
     .replace(/^.*\| /, '')
     .replace(/ (?:#|>).*$/, '')
-  return [...commandLine.matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word)
+  const words = commandLine.matchAll(/"([^"]*)"|'([^']*)'|\S+/g)
+  return Array.from(words, ([word, doubleQuoted, singleQuoted]) => doubleQuoted ?? singleQuoted ?? word)
 }
 
 test('output-only fields have no flag', () => {

@@ -83,4 +83,22 @@ onEachStore('stemma access', (engine) => {
     assert.equal(refused.code, 4)
     assert.equal((await run(`access check groups.list ${group}`, stranger.token)).code, 8)
   })
+
+  test('a role can be granted for some hours, and check shows when it ends', async () => {
+    const grant =
+      'role-bindings create --parent acme --identity ci --role editor --expire-time 8h --reason drill'
+    const { expireTime, reason, uid } = JSON.parse(await succeed(`${grant} -o json`))
+    assert.equal(reason, 'drill')
+    assert.equal(await succeed('access check repo.create acme --identity ci'), `yes, until ${expireTime}\n`)
+    const table = await succeed('role-bindings list --group acme -o wide')
+    assert.match(table, new RegExp(`^ci +editor .*${expireTime} .*drill .*${uid}$`, 'm'))
+    await succeed(`role-bindings delete --yes ${uid}`)
+    const past = await run(grant.replace('8h', '2020-01-31'))
+    assert.deepEqual([past.code, past.stdout], [2, ''])
+    assert.match(past.stderr, /^stemma: --expire-time: /)
+    assert.match(
+      (await run(grant.replace('8h', 'soon'))).stderr,
+      /^stemma: --expire-time: must be a time such as /,
+    )
+  })
 })
