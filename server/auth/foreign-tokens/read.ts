@@ -1,7 +1,7 @@
 // Reads the claims of a token of another issuer before the signature is verified.
 
-import { hasDuplicateMembers } from '../../claims/duplicate-members.ts'
 import type { Claims } from '../../claims/match.ts'
+import { hasDuplicateMembers } from '../../wire/duplicate-members.ts'
 import { unverifiable } from './unverifiable.ts'
 
 const maxTokenLength = 16 * 1024
