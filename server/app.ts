@@ -10,6 +10,8 @@ import type { Config } from './config/config.ts'
 import type { CoreOverrides } from './core.ts'
 import { openCore } from './core.ts'
 import { sealRegularly } from './events/sealer.ts'
+import { openAuthzen } from './http/authzen/door.ts'
+import { metadataPath } from './http/authzen/metadata.ts'
 import { clientAddress, proxyTest } from './http/client-address.ts'
 import { continueIfAwaited } from './http/dispatch.ts'
 import type { DoorOptions, OnRejected } from './http/door.ts'
@@ -125,6 +127,7 @@ async function openApp(
     ...(config.metricsPort === undefined && metricsPath(registry)),
     ...keySetPath(config.authUrl, keys),
     ...referencePaths(config.baseUrl, servicesOf(offered)),
+    ...metadataPath(config.baseUrl),
   }
   const doorOptions = doorOptionsOf(config, log, refusals)
   const setUpLink = role.isFirst
@@ -140,10 +143,11 @@ async function openApp(
     minimumRate: overrides.minimumUploadRate,
     onError: (err) => log.error({ err }, 'a request to the registry failed'),
   })
+  const authzen = openAuthzen({ ...doorOptions, endpoints: core.endpoints, corridor, isDraining })
   const doors = await openDoors({
     ...doorOptions,
     ...{ endpoints: offered, corridor, streams, authenticate, plainPaths, isDraining },
-    ...{ mounts: [registryDoor, ...core.mounts], sharesPort: role.sharesPort },
+    ...{ mounts: [registryDoor, authzen, ...core.mounts], sharesPort: role.sharesPort },
   }).catch((error: unknown) => {
     metrics?.close()
     throw error

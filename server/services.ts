@@ -12,6 +12,8 @@ import { noLimits } from './limits/rate/call-limits.ts'
 import { resources } from './resource-list.ts'
 import { authMethods } from './resources/auth/auth.ts'
 import type { Dependencies } from './resources/dependencies.ts'
+import { accessSearchService } from './resources/iam/access/search.ts'
+import { searchedKinds } from './resources/iam/access/searched-kinds.ts'
 import { accessService } from './resources/iam/access/service.ts'
 import { pullTokensService } from './resources/iam/pull-tokens/service.ts'
 import { termsService } from './resources/iam/terms/terms.ts'
@@ -47,6 +49,7 @@ const otherServices: readonly AnyService<ServiceDependencies>[] = [
   pingServiceV1,
   termsService,
   accessService,
+  accessSearchService(searchedKinds(resources)),
   defineService({
     service: Auth,
     methods: (deps: ServiceDependencies) => ({ ...authMethods(deps), ...deps.registration }),

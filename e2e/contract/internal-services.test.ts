@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { comments } from '@stemma/api/gen/comments.ts'
+import { AccessSearchService } from '@stemma/api/gen/platform/iam/search/search_pb.ts'
 import { Content } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { services } from '@stemma/api/gen/services.ts'
 import { describeMethods, isRequired } from '@stemma/api/method.ts'
@@ -9,12 +10,13 @@ import { costClassOf } from '../../server/limits/rate/cost-class.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { isWrite } from '../../server/workers/write-methods.ts'
 
-const methods = describeMethods(Content)
+const internalServices = [Content, AccessSearchService]
+const methods = internalServices.flatMap(describeMethods)
 
 test('internal services are not in the lists from which doors, reference and clients are made', async () => {
-  assert.ok(!services.includes(Content))
+  for (const service of internalServices) assert.ok(!services.includes(service))
   assert.deepEqual(
-    Object.keys(comments).filter((name) => name.startsWith('platform.registry.content.')),
+    Object.keys(comments).filter((name) => /^platform\.(registry\.content|iam\.search)\./.test(name)),
     [],
   )
   const platform = await startPlatform('sqlite')
@@ -45,6 +47,8 @@ test('each internal method states its access, and whether it writes', () => {
       'ListTagMoves',
       'ListReferrers',
       'GetUpload',
+      'ListResources',
+      'ListIdentities',
     ],
   ])
   assert.deepEqual(

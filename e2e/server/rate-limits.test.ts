@@ -52,6 +52,24 @@ onEachStore('rate limits', (engine) => {
     return codes
   }
 
+  test('count requests to AuthZEN as reads', async () => {
+    const { identity, token, organization: id } = await newCaller()
+    const [subject, resource] = [
+      { type: 'identity', id: identity },
+      { type: 'group', id },
+    ]
+    const evaluate = () =>
+      fetch(`${platform.url}/access/v1/evaluation`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+        body: JSON.stringify({ subject, action: { name: 'groups.list' }, resource }),
+      })
+    for (let at = 0; at < 10; at++) assert.deepEqual(await (await evaluate()).json(), { decision: true })
+    const refused = await evaluate()
+    assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '1'])
+    assert.match((await refused.json()) as string, /^too many/)
+  })
+
   test('are shared by both doors, and an error has the same details through each', async () => {
     const caller = await newCaller()
     const request = { uid: caller.organization }

@@ -165,7 +165,7 @@ async function* countedParts(
   }
 }
 
-const formOf = { rest: 'json', grpc: 'bytes', oci: 'bytes' } as const
+const formOf = { rest: 'json', grpc: 'bytes', oci: 'bytes', authzen: 'bytes' } as const
 
 export function callOf(
   method: Method,

@@ -32,7 +32,7 @@ type MethodReport = { series: Series; fields: string }
 export function openReport(log: Log, refusals: RefusalLog): { report: Report; series: readonly Series[] } {
   const allSeries: Series[] = []
   const byDoor: Record<Envelope['door'], Map<Method, MethodReport>> = {
-    ...{ rest: new Map(), grpc: new Map(), oci: new Map() },
+    ...{ rest: new Map(), grpc: new Map(), oci: new Map(), authzen: new Map() },
   }
 
   function methodReportOf(method: Method, door: Envelope['door']): MethodReport {

@@ -9,9 +9,9 @@ import type { Work } from './work.ts'
 /**
  * The condition that no provider suspends the bindings of a person in the group `b.parent`. Looks up each group above
  * it (a segment of a uid has 17 characters, a root 40), because the number of providers that name a person has no
- * limit. A deleted provider suspends nothing.
+ * limit. A deleted provider suspends nothing. `person` is a uid or a column.
  */
-export const isNotSuspended = (person: string): Sql =>
+export const isNotSuspended = (person: string | Sql): Sql =>
   sql`not exists (with recursive up (uid) as (select b.parent union all
       select substr(up.uid, 1, length(up.uid) - 17) from up where length(up.uid) > 40)
     select 1 from up cross join provider_sign_outs s cross join identity_providers p

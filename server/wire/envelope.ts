@@ -6,7 +6,7 @@ import type { RepoNeed } from './repo-access.ts'
 
 /** Everything that a door knows about a call before it reads the request message. */
 export type Envelope = {
-  door: 'rest' | 'grpc' | 'oci'
+  door: 'rest' | 'grpc' | 'oci' | 'authzen'
   requestId: string
   authorization: string | undefined
   /** The client's address; behind a trusted proxy, the one that the proxy reports. */

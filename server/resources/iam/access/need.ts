@@ -99,3 +99,17 @@ function unknownName(field: string, expected: string, name: string, names: reado
 
 /** The uid at which the access is decided; empty for a resource that is not a uid, which is an error of its own. */
 export const placeOf = ({ resource }: Question): string => (isUid(resource) ? resource : '')
+
+/** The capabilities that a search for resources asks about. */
+export type SearchNeed = {
+  capabilities: readonly number[]
+  /** Whether they are needed one level above the resource. */
+  isAbove: boolean
+}
+
+/** No capabilities for an unknown name: then nothing is found. */
+export function searchNeedOf({ capability, method }: Pick<Question, 'capability' | 'method'>): SearchNeed {
+  const number = capabilityNamed(capability)?.number
+  const ofMethod = methods.get(method)?.method.access?.capabilities ?? []
+  return { capabilities: number === undefined ? ofMethod : [number], isAbove: method === setGroupLimits }
+}

@@ -1,0 +1,13 @@
+// The types that the endpoints of AuthZEN share.
+import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
+import type { Names } from './names.ts'
+import type { JsonObject } from './read-object.ts'
+
+/** Calls a method of the API as the client. `make` gets the body of the request, once the client is authenticated. */
+export type CallApi = <I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  make: (body: JsonObject) => MessageInitShape<I>,
+) => Promise<MessageShape<O>>
+
+/** Answers one request. The result is its JSON. */
+export type Ask = (call: CallApi, names: Names) => Promise<unknown>

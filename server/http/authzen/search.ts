@@ -1,0 +1,73 @@
+// Answers searches (AuthZEN 1.0 section 8). An unknown id, type or action has no results.
+import { AccessSearchService } from '@stemma/api/gen/platform/iam/search/search_pb.ts'
+import { AccessService } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
+import type { Ask } from './ask.ts'
+import { readAction, readContext, readEntity, readType } from './entities.ts'
+import { batchOf } from './evaluation.ts'
+import { actionOf, resourceFault, subjectFault, subjectType } from './names.ts'
+import { readPage } from './page.ts'
+
+export const searchSubjects: Ask = async (call, names) => {
+  const { uids, nextPageToken, totalCount } = await call(
+    AccessSearchService.method.listIdentities,
+    (body) => {
+      readContext(body)
+      const [type, action, resource] = [
+        readType(body, 'subject'),
+        readAction(body),
+        readEntity(body, 'resource'),
+      ]
+      const page = readPage(body)
+      const asked = actionOf(names, action)
+      const isKnown = type === subjectType && asked && resourceFault(names, resource) === undefined
+      return isKnown ? { resource: resource.id, ...asked, ...page } : nothing
+    },
+  )
+  return found(
+    uids.map((id) => ({ type: subjectType, id })),
+    nextPageToken,
+    totalCount,
+  )
+}
+
+export const searchResources: Ask = async (call, names) => {
+  let type = ''
+  const { uids, nextPageToken, totalCount } = await call(AccessSearchService.method.listResources, (body) => {
+    readContext(body)
+    const [subject, action] = [readEntity(body, 'subject'), readAction(body)]
+    type = readType(body, 'resource')
+    const page = readPage(body)
+    const [asked, kind] = [actionOf(names, action), names.types.get(type)]
+    const isKnown = kind !== undefined && asked && subjectFault(subject) === undefined
+    return isKnown ? { identity: subject.id, kind, ...asked, ...page } : nothing
+  })
+  return found(
+    uids.map((id) => ({ type, id })),
+    nextPageToken,
+    totalCount,
+  )
+}
+
+/** Finds capabilities, which are few enough for one page. Methods are not listed, since capabilities imply them. */
+export const searchActions: Ask = async (call, names) => {
+  let asked: string[] = []
+  const { decisions } = await call(AccessService.method.batchCheckAccess, (body) => {
+    readContext(body)
+    readPage(body)
+    const [subject, resource] = [readEntity(body, 'subject'), readEntity(body, 'resource')]
+    const isKnown = subjectFault(subject) === undefined && resourceFault(names, resource) === undefined
+    asked = isKnown ? [...names.capabilities] : []
+    return batchOf(asked.map((capability) => ({ identity: subject.id, resource: resource.id, capability })))
+  })
+  const results = asked.filter((_, at) => decisions[at]?.allowed).map((name) => ({ name }))
+  return found(results, '', BigInt(results.length))
+}
+
+/** A search that has no results. */
+const nothing = {}
+
+/** The page comes first, so that clients know the number of results before they read them. */
+const found = (results: readonly unknown[], nextToken: string, total: bigint) => ({
+  page: { next_token: nextToken, count: results.length, total: Number(total) },
+  results,
+})
