@@ -53,6 +53,8 @@ export type World = {
   providers: { uid: string; role: string }[]
   /** Each has an external group and a role binding, which is also one of `bindings`. */
   mappings: { uid: string; externalGroup: string; binding: string }[]
+  /** Memberships in the external groups of `mappings`. */
+  members?: readonly { mapping: string; externalGroup: string; identity: string; expireTime: number }[]
   /** Account associations have the uids of their groups. */
   associations: string[]
   invites: { uid: string; role: string }[]
@@ -275,6 +277,12 @@ export function writeWorld(store: Store, world: World): Promise<void> {
         { ...facts(uid), columns: { external_group: externalGroup, binding } },
       ]),
     )
+    for (const { mapping, externalGroup, identity, expireTime } of world.members ?? []) {
+      yield sql`insert into external_group_members (identity, external_group, source, provider, expire_time)
+        values (${identity}, ${externalGroup}, ${'scim'}, ${groupOf(mapping)}, ${expireTime})`
+      yield sql`update identities set external_until = ${expireTime}
+        where uid = ${identity} and (external_until is null or external_until < ${expireTime})`
+    }
     yield* createMany(
       accountAssociations,
       world.associations.map((uid) => [association(), facts(uid)]),
@@ -373,6 +381,7 @@ const provider = (defaultRole: string) =>
 
 /** Operands of `delete from`, in an order that deletes references before the rows they refer to. */
 const rowsToDelete = [
+  'external_group_members',
   ...plainResources.map(({ kind }) => kind.table.name),
   ...['tags', 'uploads', 'manifests', 'repo_blobs', 'blobs', 'repos', 'advisories'],
   ...[
