@@ -1460,7 +1460,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.registry.Registry.GetSize": "Returns the size of an image for one architecture: the bytes of its configuration and layers.",
   "platform.registry.Registry.GetImageConfig": "Returns with which settings an image runs, from its configuration.",
   "platform.registry.Registry.GetRawSbom": "Returns the SBOM of an image as it was pushed, as an SPDX or CycloneDX document in JSON. It is found as `ListManifestMetadata` finds it.",
-  "platform.registry.Registry.ListManifestMetadata": "Lists the packages of images, from their SBOMs. An SBOM is found among the manifests that refer to the image, and the tags `sha256-….att` and `sha256-….sbom` of cosign. It is SPDX or CycloneDX in JSON, by itself or in an in-toto attestation; signatures are not checked. An image without an SBOM has no packages.",
+  "platform.registry.Registry.ListManifestMetadata": "Lists the packages of images, from their SBOMs. An SBOM is found among the manifests that refer to the image, the tags `sha256-….att` and `sha256-….sbom` of cosign, and the attestations of BuildKit in an index. It is SPDX or CycloneDX in JSON, by itself or in an in-toto attestation; signatures are not checked. An image without an SBOM has no packages.",
   "platform.registry.Registry.GetManifestDigestCount": "Counts the manifests of all repos in a group and below it.",
   "platform.registry.Registry.GetPackageVersionMetadata": "Returns the versions of a package that the operator has imported, with their ends of life. Needs the capability in any group.",
   "platform.registry.Registry.GetUpdateStatus": "Says whether a tag of the repo was moved or changed in the last 24 hours.",

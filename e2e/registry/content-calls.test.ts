@@ -227,6 +227,27 @@ examples('packages of images', {
     const index = indexOf([{ manifest: a, platform: { os: 'linux', architecture: 'amd64' } }])
     await client.pushManifest(repo, 'latest', index, types.index)
     assert.deepEqual(await packagesOf(digestOf(index)), [fromSpdx])
+    // BuildKit lists attestations beside the image, with the platform unknown/unknown.
+    const [statement, inToto] = [JSON.stringify(spdxStatement), 'application/vnd.in-toto+json']
+    await client.pushBlob(repo, statement)
+    const attestationManifest = imageOf(statement, { layers: [descriptor(statement, inToto)] })
+    await client.pushManifest(repo, digestOf(attestationManifest), attestationManifest)
+    const built = JSON.stringify({
+      ...{ schemaVersion: 2, mediaType: types.index },
+      manifests: [
+        { ...descriptor(none, types.manifest), platform: { os: 'linux', architecture: 'amd64' } },
+        {
+          ...descriptor(attestationManifest, types.manifest),
+          platform: { os: 'unknown', architecture: 'unknown' },
+          annotations: {
+            'vnd.docker.reference.type': 'attestation-manifest',
+            'vnd.docker.reference.digest': digestOf(none),
+          },
+        },
+      ],
+    })
+    await client.pushManifest(repo, 'built', built, types.index)
+    for (const manifest of [built, none]) assert.deepEqual(await packagesOf(digestOf(manifest)), [fromSpdx])
     // Published clients send items, which the query of REST cannot contain.
     const grpc = grpcDoor(stage.platform.url)
     const entries = [

@@ -4244,8 +4244,8 @@ export const Registry: GenService<{
     output: typeof RawSbomSchema;
   },
   /**
-   * Lists the packages of images, from their SBOMs. An SBOM is found among the manifests that refer to the image, and
-   * the tags `sha256-….att` and `sha256-….sbom` of cosign. It is SPDX or CycloneDX in JSON, by itself or in an in-toto
+   * Lists the packages of images, from their SBOMs. An SBOM is found among the manifests that refer to the image, the
+   * tags `sha256-….att` and `sha256-….sbom` of cosign, and the attestations of BuildKit in an index. It is SPDX or CycloneDX in JSON, by itself or in an in-toto
    * attestation; signatures are not checked. An image without an SBOM has no packages.
    *
    * @generated from rpc platform.registry.Registry.ListManifestMetadata

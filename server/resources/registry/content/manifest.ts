@@ -9,14 +9,21 @@ export type Descriptor = { mediaType: string; digest: string; size: number }
 
 export type Platform = { os: string; architecture: string; variant: string }
 
+export type IndexEntry = Descriptor & {
+  /** Absent if the index states none. */
+  platform?: Platform
+  /** The digest of another entry, if this one is an attestation about it, as BuildKit marks them. */
+  attests?: string
+}
+
 export type Manifest = {
   mediaType: string
   /** Blobs that must have been pushed: the config, and the layers that may be distributed. */
   blobs: Descriptor[]
   /** Layers that may not be distributed. Some clients push them to a registry of their own all the same. */
   optionalBlobs: Descriptor[]
-  /** Manifests of an index, each with its platform if the index states one. */
-  manifests: (Descriptor & { platform?: Platform })[]
+  /** Manifests of an index. */
+  manifests: IndexEntry[]
   /** Absent for an index. */
   config?: Descriptor
   /** The manifest that this one describes, such as the image that a signature signs. It need not exist. */
@@ -81,8 +88,9 @@ function readIndex(fields: JsonObject, mediaType: string): Manifest {
     throw new InvalidManifest('an index must not have layers or a config')
   const manifests = readList(fields.manifests, 'manifests').map((entry, at) => {
     const descriptor = readDescriptor(entry, `manifests[${at}]`)
-    const platform = readPlatform((entry as JsonObject).platform) // readDescriptor has checked that it is an object
-    return platform ? { ...descriptor, platform } : descriptor
+    const { platform: stated, annotations } = entry as JsonObject // readDescriptor has checked that it is an object
+    const [platform, attests] = [readPlatform(stated), readAttested(annotations)]
+    return { ...descriptor, ...(platform && { platform }), ...(attests !== undefined && { attests }) }
   })
   return {
     ...{ mediaType, blobs: [], optionalBlobs: [], manifests },
@@ -146,6 +154,12 @@ function readPlatform(value: unknown): Platform | undefined {
   if (!isObject(value)) return undefined
   const text = (field: unknown) => (typeof field === 'string' ? field.slice(0, maxTypeLength) : '')
   return { os: text(value.os), architecture: text(value.architecture), variant: text(value.variant) }
+}
+
+function readAttested(annotations: unknown): string | undefined {
+  if (!isObject(annotations) || annotations['vnd.docker.reference.type'] !== 'attestation-manifest')
+    return undefined
+  return parseDigest(String(annotations['vnd.docker.reference.digest']))
 }
 
 function readAnnotations(value: unknown): Record<string, string> {

@@ -1,7 +1,7 @@
-// Finds blobs that may be SBOMs of an image: layers of the manifests that refer to it, and of the tags that cosign
-// names after its digest.
+// Finds blobs that may be SBOMs of an image: layers of the manifests that refer to it, of the tags that cosign names
+// after its digest, and of the attestations that BuildKit adds to the index of the image.
 import { parseDigest } from '../../../../blobs/digest.ts'
-import { among, sql } from '../../../../store/sql.ts'
+import { among, raw, sql } from '../../../../store/sql.ts'
 import type { Work } from '../../../../store/work.ts'
 import { readManifest } from '../manifest.ts'
 
@@ -11,7 +11,8 @@ export type SbomBlob = { digest: string; size: number }
 const maxReferrers = 256
 const maxManifests = 32
 const maxManifestBytes = 64 * 1024
-/** Of all manifests together, which are parsed at once. */
+const maxIndexes = 8
+/** Of all manifests together, and of all indexes, which are parsed at once. */
 const maxParsedBytes = 512 * 1024
 const maxBlobs = 16
 
@@ -48,24 +49,50 @@ type Description = { mediaType: string; content: Uint8Array }
 function* readDescriptions(repo: string, image: string): Work<Description[]> {
   // Tags contain no colon. Cosign knows sha256 only.
   const tag = parseDigest(image)?.replace(':', '-') ?? ''
+  const attestations = yield* findAttestations(repo, image)
   const found = yield sql`select digest, size from manifests
-    where repo = ${repo} and size <= ${maxManifestBytes} and digest in (
+    where repo = ${repo} and size <= ${maxManifestBytes} and (${isAmong(attestations)} or digest in (
       select digest from (select digest from manifests where repo = ${repo} and subject = ${image}
         order by digest limit ${maxReferrers}) referrers
       union all
-      select digest from tags where parent = ${repo} and name in ${among([`${tag}.sbom`, `${tag}.att`])})
+      select digest from tags where parent = ${repo} and name in ${among([`${tag}.sbom`, `${tag}.att`])}))
     order by create_time desc, digest limit ${maxManifests}`
-  let bytes = 0
-  const digests = (found as [string, number][]).flatMap(([digest, size]) => {
-    bytes += size
-    return bytes <= maxParsedBytes ? digest : []
-  })
+  const digests = withinBytes(found as [string, number][])
   if (digests.length === 0) return []
   const rows = yield sql`select media_type, content from manifests
     where repo = ${repo} and digest in ${among(digests)} order by create_time desc, digest`
   return rows.map(([mediaType, content]) => ({
     ...{ mediaType: mediaType as string, content: content as Uint8Array },
   }))
+}
+
+const isAmong = (digests: readonly string[]) =>
+  digests.length === 0 ? raw('1 = 0') : sql`digest in ${among(digests)}`
+
+/** The first of the manifests that are not too large together. */
+function withinBytes(manifests: readonly [digest: string, size: number][]): string[] {
+  let bytes = 0
+  return manifests.flatMap(([digest, size]) => {
+    bytes += size
+    return bytes <= maxParsedBytes ? digest : []
+  })
+}
+
+/** The manifests that indexes mark as attestations about the image. */
+function* findAttestations(repo: string, image: string): Work<string[]> {
+  const found = yield sql`select m.digest, m.size from manifest_references r
+    join manifests m on m.repo = r.repo and m.digest = r.manifest
+    where r.repo = ${repo} and r.digest = ${image} and r.kind = 'manifest'
+    order by m.create_time desc, m.digest limit ${maxIndexes}`
+  const indexes = withinBytes(found as [string, number][])
+  if (indexes.length === 0) return []
+  const rows = yield sql`select media_type, content from manifests
+    where repo = ${repo} and digest in ${among(indexes)}`
+  const entries = (rows as [string, Uint8Array][]).flatMap(
+    ([mediaType, content]) => readManifest(content, mediaType).manifests,
+  )
+  const attesting = entries.filter(({ attests }) => attests === image).map(({ digest }) => digest)
+  return [...new Set(attesting)].slice(0, maxManifests)
 }
 
 function layersOf({ mediaType, content }: Description): { digest: string; rank: number }[] {
