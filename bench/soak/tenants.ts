@@ -98,7 +98,7 @@ async function createRepo(store: Store, organization: string): Promise<string> {
     createEntry(operatorAccess, repos, repo, {
       uid,
       now: Date.now(),
-      columns: { readme: '', retention_time: 0 },
+      columns: { readme: '', retention_time: 0, public_since: 0 },
     }),
   )
   return uid

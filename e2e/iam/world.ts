@@ -309,7 +309,10 @@ export function writeWorld(store: Store, world: World): Promise<void> {
       repos,
       world.repos.map((uid, at) => [
         create(RepoSchema, { name: repoName(at), public: world.publicRepos?.has(uid) ?? false }),
-        { ...facts(uid), columns: { readme: '', retention_time: 0 } },
+        {
+          ...facts(uid),
+          columns: { readme: '', retention_time: 0, public_since: world.publicRepos?.has(uid) ? 1 : 0 },
+        },
       ]),
     )
     yield* createMany(

@@ -37,6 +37,11 @@ onEachStore('public repos', (engine) => {
     let platform: Platform
     let url: string
     let uid: string
+    const change = async (path: string, fields: object, token: string) => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      const init = { method: 'PATCH', headers, body: JSON.stringify(fields) }
+      assert.equal((await fetch(`${url}${path}`, init)).status, 200)
+    }
     before(async () => {
       platform = await startPlatform(engine, ['--public-repos', 'on'])
       url = platform.url
@@ -79,6 +84,41 @@ onEachStore('public repos', (engine) => {
       await platform.store.write(function* () {
         yield sql`update groups set name = 'renamed' where uid = ${organization}`
       })
+    })
+
+    test('are those that have been public under their name for longest, whatever strangers do later', async () => {
+      const isOurs = async () => {
+        const response = await fetch(`${url}/v2/acme/open/manifests/latest`)
+        const tokens = await getToken(url, ['repository:acme/open:pull'])
+        assert.deepEqual([response.status, tokens.body.scope], [200, 'repository:acme/open:pull'])
+        return response.headers.get('docker-content-digest') === digest
+      }
+      const squatters = await Promise.all(Array.from({ length: 22 }, () => platform.addOrganization('acme')))
+      const [early, squatter] = [await platform.addOrganization('early'), squatters.at(-1)]
+      assert.ok(squatter)
+      // One published a repo before ours, in an organization with another name.
+      for (const { token, organization } of [squatter, early]) {
+        const path = `${organization === early.organization ? 'early' : 'acme'}/open`
+        await ociClient(url, token).pushImage(path, 'latest', 'evil')
+        const [row] = await platform.store.query(
+          sql`select uid from repos where name = 'open' and parent = ${organization}`,
+        )
+        await change(`/registry/v2beta1/repos/${row?.[0]}`, { public: true }, token)
+        assert.equal(await isOurs(), true)
+      }
+      await platform.store.write(function* () {
+        yield sql`update repos set public_since = 1 where parent = ${early.organization}`
+      })
+      await change(`/iam/v2beta1/groups/${early.organization}`, { name: 'acme' }, early.token)
+      assert.equal(await isOurs(), true)
+      // Ours loses its claim when it is private meanwhile.
+      for (const isPublic of [false, true])
+        await change(`/registry/v2beta1/repos/${uid}`, { public: isPublic }, platform.owner.token)
+      assert.equal(await isOurs(), false)
+      await platform.store.write(function* () {
+        yield sql`update groups set name = 'renamed' where name = 'acme' and uid <> ${platform.owner.organization}`
+      })
+      assert.equal(await isOurs(), true)
     })
 
     test('allow pulls and nothing else', async () => {

@@ -7,6 +7,7 @@ import type {
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { operatorOnly } from '../../../aip/errors.ts'
 import type { Call } from '../../../rpc/call.ts'
+import { restartPublicNames } from '../../../store/public-names.ts'
 import { raw, sql } from '../../../store/sql.ts'
 import { createOnce } from '../../create-once.ts'
 import { deleteResource } from '../../delete.ts'
@@ -38,8 +39,10 @@ const groupsMethods = (deps: Dependencies) => ({
 
   updateGroup: (call: Call<UpdateGroupRequest>) =>
     updateResource(deps, groups, call, {
-      beforeUpdate({ current, merged }) {
-        if (current.verified && current.name !== merged.name) throw operatorOnly('name', current.uid)
+      *beforeUpdate({ current, merged, grants, time }) {
+        if (current.name === merged.name) return
+        if (current.verified) throw operatorOnly('name', current.uid)
+        yield* restartPublicNames(grants, current.uid, time)
       },
     }),
 

@@ -2,7 +2,8 @@
 // those that a caller has nothing to do with must not make a name ambiguous.
 import { depthOf, isAtOrBelow, isBelow, lineage } from '../../../aip/uid.ts'
 import type { Grants } from '../../../policy/grants.ts'
-import { among, sql } from '../../../store/sql.ts'
+import type { Placeholder, Placeholders, Row, Sql } from '../../../store/sql.ts'
+import { among, join, prepared, raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import type { Settings } from '../../dependencies.ts'
 import { findRepo, maxNamesakes, readAllNamesakes, readLevels } from './find-repo.ts'
@@ -17,8 +18,7 @@ export function* findRepoFor(settings: Settings, grants: Grants, name: string): 
     if (all.length < 2) return all
     const held = yield* readHeldNamesakes(grants, parent, part)
     if (held.length > 0 || !settings.publicRepos) return held
-    const open = yield* withPublicRepo(all, below)
-    return open.length === 1 ? open : []
+    return yield* oldestPublic(parent, part, below)
   })
 }
 
@@ -37,18 +37,37 @@ function* readHeldNamesakes(grants: Grants, parent: string | undefined, name: st
   return rows.map(([uid]) => uid as string)
 }
 
-/** Those of the groups in which the rest of the name leads to a public repo. */
-function* withPublicRepo(groups: readonly string[], parts: readonly string[]): Work<string[]> {
-  const parents: string[] = []
-  let level = groups
-  for (let at = 0; at < parts.length && level.length > 0; at++) {
-    const rest = parts.slice(at).join('/')
-    const repos = yield sql`select parent from repos
-      where parent in ${among(level)} and name = ${rest} and public = 1`
-    parents.push(...repos.map(([parent]) => parent as string))
-    const below = yield sql`select uid from groups
-      where parent in ${among(level)} and name = ${parts[at] ?? ''} order by uid limit ${maxNamesakes}`
-    level = below.map(([uid]) => uid as string)
+/**
+ * The group of this name in which the rest of the name has led to a public repo for longest. All groups of the name are
+ * considered: if their number were limited, a stranger could hide a group behind many others.
+ */
+function* oldestPublic(parent: string | undefined, name: string, below: readonly string[]): Work<string[]> {
+  const found: Row[] = []
+  for (let depth = 0; depth < below.length; depth++) {
+    const names = [name, ...below.slice(0, depth), below.slice(depth).join('/')]
+    const values = parent === undefined ? names : [parent, ...names]
+    found.push(...(yield prepared(selectOldestPublic, [parent === undefined], values)))
   }
-  return groups.filter((group) => parents.some((parent) => isAtOrBelow(parent, group)))
+  // The verified first, then by time.
+  const [oldest] = found.sort((a, b) => Number(a[1]) - Number(b[1]) || Number(a[2]) - Number(b[2]))
+  return oldest ? [oldest[0] as string] : []
 }
+
+/** The values are the parent unless it is an organization, the names of the groups from the top, and that of the repo. */
+function selectOldestPublic(values: Placeholders<string[]>, isOrganization: boolean): Sql {
+  const names = isOrganization ? values : values.slice(1)
+  const groups = names.slice(0, -1)
+  const joined = groups.map((_, at) => `groups g${at}`).join(' cross join ')
+  const conditions = groups.map((name, at) => {
+    const inParent = at === 0 ? topCondition(values, isOrganization) : raw(`g${at}.parent = g${at - 1}.uid`)
+    return sql`${inParent} and ${raw(`g${at}.name`)} = ${name}`
+  })
+  const isUnverified = raw('case when g0.domain is null then 1 else 0 end')
+  return sql`select g0.uid, ${isUnverified} as unverified, r.public_since
+    from ${raw(joined)} cross join repos r where ${join(conditions, ' and ')}
+    and ${raw(`r.parent = g${groups.length - 1}.uid`)} and r.name = ${names.at(-1) as Placeholder} and r.public_since > 0
+    order by unverified, r.public_since, r.uid limit 1`
+}
+
+const topCondition = ([parent]: Placeholders<string[]>, isOrganization: boolean): Sql =>
+  isOrganization ? raw('g0.parent is null') : sql`g0.parent = ${parent as Placeholder}`

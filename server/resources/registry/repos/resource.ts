@@ -13,6 +13,7 @@ import {
 import { invalidField } from '../../../aip/errors.ts'
 import { lineage } from '../../../aip/uid.ts'
 import type { Call } from '../../../rpc/call.ts'
+import { publicSince } from '../../../store/public-names.ts'
 import { raw } from '../../../store/sql.ts'
 import { deleteChildren } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
@@ -64,7 +65,10 @@ export function reposMethods(deps: Dependencies, v1Fields: V1RepoFields = {}) {
           yield* completeRepo(draft, { uid, time, caller: grants.caller, fields: v1Fields })
           requireRuleAccess(grants, uid, draft)
           yield* requireNameAccess(grants, uid, draft.name)
-          return { readme: readme ?? '', retention_time: retentionTimeOf(draft, time) }
+          return {
+            ...{ readme: readme ?? '', retention_time: retentionTimeOf(draft, time) },
+            public_since: draft.public ? time : 0,
+          }
         },
         conflict,
       })
@@ -81,6 +85,7 @@ export function reposMethods(deps: Dependencies, v1Fields: V1RepoFields = {}) {
           if (merged.name !== current.name) yield* requireNameAccess(grants, uid, merged.name)
           return {
             ...(readme !== undefined && { readme }),
+            ...publicSince(merged, current, time),
             ...(!isSameRetention(merged, current) && { retention_time: retentionTimeOf(merged, time) }),
           }
         },

@@ -15,9 +15,10 @@ export const repos = kindOf(RepoSchema, 'repos', {
   },
   /**
    * The readme is not part of the resource, since lists do not show it. `retention_time` is the time at which the
-   * retention rules are applied next; 0 if there are none.
+   * retention rules are applied next; 0 if there are none. `public_since` is the time since which everybody may pull by the
+   * present name (server/store/public-names.ts).
    */
-  extraColumns: { readme: 'text', retention_time: 'integer' },
+  extraColumns: { readme: 'text', retention_time: 'integer', public_since: 'integer' },
 })
 
 /**

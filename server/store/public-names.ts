@@ -1,0 +1,20 @@
+// Since when a repo has been public under its name: the column `public_since` of repos. If strangers look for a name that
+// several organizations have, the repo that has been public under it for longest is meant. So nobody can take over the
+// pulls of others, or stop them, by creating, renaming or publishing something later.
+import { sql } from './sql.ts'
+import type { Work } from './work.ts'
+import type { WriteAccess } from './write-access.ts'
+
+type Named = { name: string; public?: boolean | undefined }
+
+/** The value of the column, if an update of a repo changes it. */
+export function publicSince(merged: Named, current: Named, now: number): { public_since?: number } {
+  const isSame = Boolean(merged.public) === Boolean(current.public) && merged.name === current.name
+  return isSame ? {} : { public_since: merged.public ? now : 0 }
+}
+
+/** For a group whose name changes: the names of all repos below it change, too. */
+export function* restartPublicNames(_access: WriteAccess, group: string, now: number): Work<void> {
+  yield sql`update repos set public_since = ${now}
+    where public_since > 0 and uid > ${`${group}/`} and uid < ${`${group}0`}`
+}
