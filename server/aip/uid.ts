@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { RandomBytes } from '../crypto/random.ts'
 
 export const rootLength = 40
-export const segmentLength = 17 // with its slash
+const segmentLength = 17 // with its slash
 const maxSegments = 64
 const slash = '/'.charCodeAt(0)
 

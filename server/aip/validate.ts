@@ -111,6 +111,8 @@ function presentFieldCheck(field: DescField, rules: FieldRules, checkString: Str
       case 'list': {
         const list = message.get(field)
         if (hasTooMany(list.size)) reportHere(tooMany)
+        else if (field.listKind === 'message')
+          checkMessages(field.message, plainList(message, field), path, report)
         else checkElements(list, path, checkString, report)
         break
       }
@@ -138,6 +140,14 @@ function checkElements(list: Iterable<unknown>, path: string, checkString: Strin
   for (const element of list) checkValue(element, `${path}[${at++}]`, checkString, report)
 }
 
+/** The elements without reflection, which would take longer than all checks of an element. */
+const plainList = ({ message }: ReflectMessage, { localName }: DescField) =>
+  (message as unknown as Record<string, Message[]>)[localName] ?? []
+
+function checkMessages(desc: DescMessage, messages: readonly Message[], path: string, report: Report) {
+  for (const [at, message] of messages.entries()) checkPlainMessage(desc, message, `${path}[${at}]`, report)
+}
+
 /** The path of a map entry. The caller chose its key, so the key is shortened and made well-formed. */
 export const entryPath = (path: string, key: unknown) =>
   `${path}[${String(key).slice(0, 100).toWellFormed()}]`
@@ -154,13 +164,21 @@ function checkValue(value: unknown, path: string, checkString: StringCheck, repo
   else if (isReflectMessage(value)) checkMessage(value, path, report)
 }
 
-function checkMessage(value: ReflectMessage, path: string, report: Report) {
-  const { message } = value
+const checkMessage = (value: ReflectMessage, path: string, report: Report) =>
+  checkPlainMessage(value.desc, value.message, path, report, value)
+
+function checkPlainMessage(
+  desc: DescMessage,
+  message: Message,
+  path: string,
+  report: Report,
+  reflection?: ReflectMessage,
+) {
   if (isFieldMask(message)) {
     // Callers send a mask as one value, so violations name the mask and not one of its paths.
     for (const maskPath of message.paths)
       checkAnyString(maskPath, (description) => report({ field: path, description }))
-  } else if (!isTime(message)) checkFields(new LazyReflection(value.desc, message, value), `${path}.`, report)
+  } else if (!isTime(message)) checkFields(new LazyReflection(desc, message, reflection), `${path}.`, report)
   else if (!isInRange(message)) report({ field: path, description: rangeOf(message) })
 }
 

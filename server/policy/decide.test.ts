@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accessEnd, forever, indexByGroup, noAccess } from './decide.ts'
+import { accessEnd, forever, noAccess, openDecisions } from './decide.ts'
+import type { Grant } from './grants.ts'
 
 const root = 'a'.repeat(40)
 const team = `${root}/${'b'.repeat(16)}`
@@ -9,28 +10,35 @@ const sibling = `${root}/${'b'.repeat(15)}c`
 
 const grant = (group: string, bits: number[], until?: number) => ({ group, bits: new Set(bits), until })
 
+/** The answers of both ways to decide. The second is asked twice, because it remembers. */
+function endsOf(list: Grant[], bits: number[], uids: string[]): number[] {
+  const decide = openDecisions(list)
+  const ends = uids.map((uid) => accessEnd(list, bits, uid))
+  for (let round = 0; round < 2; round++)
+    assert.deepEqual(
+      uids.map((uid) => decide(bits, uid)),
+      ends,
+    )
+  return ends
+}
+
 test('a grant applies at its group and below it, and nowhere else', () => {
-  const index = indexByGroup([grant(team, [1])])
-  assert.deepEqual(
-    [root, team, repo, sibling].map((uid) => accessEnd(index, [1], uid)),
-    [noAccess, forever, forever, noAccess],
-  )
+  const ends = endsOf([grant(team, [1])], [1], [root, team, repo, sibling])
+  assert.deepEqual(ends, [noAccess, forever, forever, noAccess])
 })
 
 test('different grants may contribute the capabilities, and access ends with the first of these', () => {
-  const index = indexByGroup([grant(root, [1], 300), grant(team, [2], 200), grant(team, [2], 250)])
-  assert.equal(accessEnd(index, [1, 2], repo), 250)
-  assert.equal(accessEnd(index, [1, 2], root), noAccess)
-  assert.equal(accessEnd(index, [1, 2, 3], repo), noAccess)
+  const list = [grant(root, [1], 300), grant(team, [2], 200), grant(team, [2], 250)]
+  assert.deepEqual(endsOf(list, [1, 2], [repo, root, sibling]), [250, noAccess, noAccess])
+  assert.deepEqual(endsOf(list, [1, 2, 3], [repo]), [noAccess])
 })
 
 test('a grant without an end outlasts those with one', () => {
-  const index = indexByGroup([grant(root, [1], 300), grant(team, [1, 2])])
-  assert.equal(accessEnd(index, [1], repo), forever)
-  assert.equal(accessEnd(index, [1], root), 300)
+  const ends = endsOf([grant(root, [1], 300), grant(team, [1, 2])], [1], [repo, root, sibling])
+  assert.deepEqual(ends, [forever, 300, 300])
 })
 
 test('no capabilities are held everywhere, also without grants', () => {
-  assert.equal(accessEnd(indexByGroup([]), [], root), forever)
-  assert.equal(accessEnd(indexByGroup([]), [1], root), noAccess)
+  assert.deepEqual(endsOf([], [], [root, repo]), [forever, forever])
+  assert.deepEqual(endsOf([], [1], [root, repo]), [noAccess, noAccess])
 })

@@ -1,19 +1,6 @@
 // The decision whether grants contain capabilities at a uid, and until when. Answers of AccessService are made of it.
-import { rootLength, segmentLength } from '../aip/uid.ts'
+import { isAtOrBelow, parentOf } from '../aip/uid.ts'
 import type { Grant } from './grants.ts'
-
-/** Grants by the group in which they apply. */
-export type GrantIndex = ReadonlyMap<string, readonly Grant[]>
-
-export function indexByGroup(list: readonly Grant[]): GrantIndex {
-  const index = new Map<string, Grant[]>()
-  for (const grant of list) {
-    const grants = index.get(grant.group)
-    if (grants) grants.push(grant)
-    else index.set(grant.group, [grant])
-  }
-  return index
-}
 
 /** The end of access that does not end by itself. */
 export const forever = Number.POSITIVE_INFINITY
@@ -23,27 +10,63 @@ export const noAccess = 0
 /**
  * When access with all of these capabilities (as bits) at a uid ends, in milliseconds since 1970: `forever` if it does
  * not end by itself, `noAccess` if a capability is missing. Each capability may come from a different grant, and lasts
- * as long as the longest of its grants. Looks at the groups above the uid only, in about a microsecond.
+ * as long as the longest of its grants.
  */
-export function accessEnd(index: GrantIndex, bits: readonly number[], uid: string): number {
-  if (bits.length === 0) return forever
-  const applicable = grantsAbove(index, uid)
+export type AccessEnd = (bits: readonly number[], uid: string) => number
+
+export function accessEnd(list: readonly Grant[], bits: readonly number[], uid: string): number {
+  const applicable = list.filter(({ group }) => isAtOrBelow(uid, group))
+  return earliestEnd(bits, (bit) => latestEnd(applicable, bit))
+}
+
+/**
+ * The same decision for many uids. The grants at a uid and above it are collected once for each parent, so for uids
+ * that share their parents a decision takes two look-ups, however deep the tree is and however many grants there are.
+ */
+export function openDecisions(list: readonly Grant[]): AccessEnd {
+  const nowhere: Level = { grants: [], ends: new Map() }
+  const byGroup = Map.groupBy(list, ({ group }) => group)
+  const parents = new Map<string, Level>([['', nowhere]])
+
+  function levelAbove(parent: string): Level {
+    let level = parents.get(parent)
+    if (!level) {
+      level = levelAt(parent)
+      parents.set(parent, level)
+    }
+    return level
+  }
+
+  function levelAt(uid: string): Level {
+    const inherited = levelAbove(parentOf(uid))
+    const own = byGroup.get(uid)
+    return own ? { grants: [...inherited.grants, ...own], ends: new Map() } : inherited
+  }
+
+  return (bits, uid) => {
+    if (byGroup.size === 0) return bits.length === 0 ? forever : noAccess
+    const { grants, ends } = levelAt(uid)
+    return earliestEnd(bits, (bit) => {
+      let end = ends.get(bit)
+      if (end === undefined) {
+        end = latestEnd(grants, bit)
+        ends.set(bit, end)
+      }
+      return end
+    })
+  }
+}
+
+/** The grants that apply at a uid, and the ends of the capabilities that were asked for. */
+type Level = { grants: readonly Grant[]; ends: Map<number, number> }
+
+function earliestEnd(bits: readonly number[], endOf: (bit: number) => number): number {
   let end = forever
   for (const bit of bits) {
-    end = Math.min(end, latestEnd(applicable, bit))
+    end = Math.min(end, endOf(bit))
     if (end === noAccess) return noAccess
   }
   return end
-}
-
-function grantsAbove(index: GrantIndex, uid: string): readonly Grant[] {
-  let found: readonly Grant[] = []
-  if (index.size === 0) return found
-  for (let end = rootLength; end <= uid.length; end += segmentLength) {
-    const grants = index.get(uid.slice(0, end))
-    if (grants) found = found.length === 0 ? grants : [...found, ...grants]
-  }
-  return found
 }
 
 function latestEnd(grants: readonly Grant[], bit: number): number {

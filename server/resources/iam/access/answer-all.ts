@@ -4,14 +4,14 @@ import { invalidArgument, permissionDenied, TooExpensive } from '../../../aip/er
 import type { Demand } from '../../../policy/admit.ts'
 import { admitToRead } from '../../../policy/admit.ts'
 import { nameOf } from '../../../policy/capabilities.ts'
-import type { GrantIndex } from '../../../policy/decide.ts'
-import { accessEnd, indexByGroup, noAccess } from '../../../policy/decide.ts'
+import type { AccessEnd } from '../../../policy/decide.ts'
+import { noAccess, openDecisions } from '../../../policy/decide.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import { holds } from '../../../policy/grants.ts'
 import { readGrantsOfAll } from '../../../policy/read-grants-of-all.ts'
 import type { Work } from '../../../store/work.ts'
 import type { AnswerSettings } from './answer.ts'
-import { askBits, askCapabilities, endOf } from './answer.ts'
+import { askBits, askCapabilities, specialEnd } from './answer.ts'
 import type { Need, Question } from './need.ts'
 import { needOf, placeOf } from './need.ts'
 
@@ -28,22 +28,19 @@ export function* answerAll(
 ): Work<number[]> {
   const { caller } = demand
   const grants = yield* admitToRead({ ...demand, scope: '', isScopeOptional: true, fault: undefined })
-  const own = indexByGroup(grants.list)
+  const decideForCaller = openDecisions(grants.list)
   const others = otherIdentities(questions, caller.identity)
-  requireMayAsk(grants, own, questions)
+  requireMayAsk(grants, decideForCaller, questions, demand.fault !== undefined)
   if (demand.fault) throw demand.fault
   const needs = questions.map((question, at) => requiredNeed(question, at, caller.identity))
   if (maxListRows !== undefined && others.length > maxIdentities) throw new TooExpensive()
   const lists = yield* readGrantsOfAll(others, grants.time, demand.parseGrants)
-  const indexes = new Map(others.map((uid) => [uid, indexByGroup(lists.get(uid) ?? [])]))
+  const decisions = new Map(others.map((uid) => [uid, openDecisions(lists.get(uid) ?? [])]))
   const ends: number[] = []
-  for (const [at, need] of needs.entries()) {
-    const index = indexes.get(questions[at]?.identity ?? '') ?? own
-    ends.push(
-      need.kind === 'at'
-        ? accessEnd(index, need.bits, need.uid)
-        : yield* endOf(settings, need, grants, index),
-    )
+  for (let at = 0; at < questions.length; at++) {
+    const need = needs[at] as Need // there is one need per question
+    const decide = decisions.get(questions[at]?.identity ?? '') ?? decideForCaller
+    ends.push(need.kind === 'at' ? decide(need.bits, need.uid) : yield* specialEnd(settings, need, grants))
   }
   return ends
 }
@@ -55,13 +52,21 @@ function otherIdentities(questions: readonly Question[], self: string): string[]
   return [...identities]
 }
 
-/** Access is checked for all questions before any of them is found wrong. */
-function requireMayAsk(grants: Grants, own: GrantIndex, questions: readonly Question[]): void {
+/**
+ * Access is checked for all questions before any of them is found wrong. `hasFaults`: resources may be no uids; looking
+ * for that takes as long as the decision.
+ */
+function requireMayAsk(
+  grants: Grants,
+  decideForCaller: AccessEnd,
+  questions: readonly Question[],
+  hasFaults: boolean,
+): void {
   const { identity: self } = grants.caller
   for (const question of questions) {
     if (question.identity === '' || question.identity === self) continue
-    const place = placeOf(question)
-    if (place === '' || accessEnd(own, askBits, place) !== noAccess) continue
+    const place = hasFaults ? placeOf(question) : question.resource
+    if (place === '' || decideForCaller(askBits, place) !== noAccess) continue
     const missing = askCapabilities.find((capability) => !holds(grants, [capability], place)) ?? 0
     throw permissionDenied(nameOf(missing), place)
   }

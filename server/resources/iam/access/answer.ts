@@ -4,8 +4,7 @@ import { invalidArgument, StatusError } from '../../../aip/errors.ts'
 import type { Demand } from '../../../policy/admit.ts'
 import { admitToRead } from '../../../policy/admit.ts'
 import { capabilityOf } from '../../../policy/capabilities.ts'
-import type { GrantIndex } from '../../../policy/decide.ts'
-import { accessEnd, forever, indexByGroup, noAccess } from '../../../policy/decide.ts'
+import { accessEnd, forever, noAccess, openDecisions } from '../../../policy/decide.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import { readGrantsOf } from '../../../policy/read-grants.ts'
 import type { Work } from '../../../store/work.ts'
@@ -33,30 +32,22 @@ export function* answer(settings: AnswerSettings, demand: Demand, asked: Questio
     capabilities: isSelf ? [] : askCapabilities,
     fault: demand.fault ?? faultOf(need),
   })
-  if (isSelf) return yield* endOf(settings, need, grants, indexByGroup(grants.list))
-  const list = yield* readGrantsOf(question.identity, grants.time, place, demand.parseGrants)
-  return yield* endOf(settings, need, { ...grants, list }, indexByGroup(list))
+  const list = isSelf
+    ? grants.list
+    : yield* readGrantsOf(question.identity, grants.time, place, demand.parseGrants)
+  if (need.kind === 'at') return accessEnd(list, need.bits, need.uid)
+  return yield* specialEnd(settings, need, { ...grants, list })
 }
 
 const faultOf = (need: Need) => (need.kind === 'wrong' ? invalidArgument(need.violation) : undefined)
 
-/** `index` contains the grants that the need is compared with. */
-export function* endOf(
-  settings: AnswerSettings,
-  need: Need,
-  grants: Grants,
-  index: GrantIndex,
-): Work<number> {
-  switch (need.kind) {
-    case 'at':
-      return accessEnd(index, need.bits, need.uid)
-    case 'anywhere':
-      return Math.max(noAccess, ...[...index.keys()].map((group) => accessEnd(index, need.bits, group)))
-    case 'organizations':
-      return (yield* mayCreateOrganizations(settings, grants)) ? forever : noAccess
-    default:
-      return noAccess
-  }
+/** The answer for a need of another kind than `at`, by all grants of an identity. */
+export function* specialEnd(settings: AnswerSettings, need: Need, grants: Grants): Work<number> {
+  if (need.kind === 'organizations')
+    return (yield* mayCreateOrganizations(settings, grants)) ? forever : noAccess
+  if (need.kind !== 'anywhere') return noAccess
+  const decide = openDecisions(grants.list)
+  return Math.max(noAccess, ...grants.list.map(({ group }) => decide(need.bits, group)))
 }
 
 function* mayCreateOrganizations(settings: AnswerSettings, grants: Grants): Work<boolean> {
