@@ -129,6 +129,14 @@ const exceptions: Record<string, MatrixRow> = {
     request: ({ here }) => ({ questions: [somebodyAt(here)] }),
     codes: readers,
   },
+  'platform.iam.v2beta1.AccessService.ListAccess': {
+    request: ({ here }) => ({ resource: here }),
+    codes: readers,
+  },
+  'platform.iam.v2beta1.AccessService.ListReach': {
+    request: () => ({ identity: 'a'.repeat(40) }),
+    codes: anyToken,
+  },
   // The operator has set no documents, so owners get a failed precondition.
   'platform.iam.v2beta1.TermsService.AcceptTerms': {
     request: ({ here }) => ({ group: here, documentIds: ['terms-of-use.v1'] }),

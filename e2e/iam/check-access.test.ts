@@ -7,12 +7,14 @@ import { ExternalGroupRoleMappingsService } from '@stemma/api/gen/platform/iam/v
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
 import { Code } from '../../server/aip/code.ts'
 import { mintToken } from '../../server/auth/tokens/mint.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { replaceMemberships } from '../../server/store/external-groups.ts'
+import { sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import type { TokenLimits } from '../../server/wire/caller.ts'
 import type { ExampleContext } from '../contract/examples.ts'
@@ -142,6 +144,32 @@ examples('CheckAccess', {
     await platform.unbind(member.identity)
     await join(Date.now() - 1)
     assert.deepEqual(await succeed(checkAccess, question), refused)
+  },
+
+  async 'says when a role binding expires, and refuses from then on'(stage) {
+    const { platform, owner, succeed } = stage
+    const { organization } = owner
+    const { identity } = await platform.addIdentity(organization)
+    const soon = Date.now() + 3_600_000
+    const bindUntil = (role: string, time: number) =>
+      make(stage, RoleBindingsService.method.createRoleBinding, {
+        parent: organization,
+        roleBinding: {
+          ...{ identityUid: identity, roleUid: builtInRole(role).uid },
+          expireTime: new Date(time).toISOString(),
+        },
+      })
+    const editor = await bindUntil('editor', soon + 1000)
+    await bindUntil('viewer', soon)
+    const ask = (question: JsonObject) =>
+      succeed(checkAccess, { identity, resource: organization, ...question })
+    const until = (time: number) => ({ allowed: true, expireTime: new Date(time).toISOString() })
+    assert.deepEqual(await ask({ capability: 'groups.list' }), until(soon + 1000), 'the longer one counts')
+    await platform.store.write(function* () {
+      yield sql`update role_bindings set expire_time = ${Date.now()} where uid = ${editor}`
+    })
+    assert.deepEqual(await ask({ capability: 'repo.create' }), refused)
+    assert.deepEqual(await ask({ method: nameOf(getGroup) }), until(soon))
   },
 
   async 'refuses questions about others without both capabilities, whatever they name'(stage) {

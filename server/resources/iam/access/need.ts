@@ -13,16 +13,19 @@ import { isUid, parentOf } from '../../../aip/uid.ts'
 import { allCapabilities, capabilityNamed, capabilityOf } from '../../../policy/capabilities.ts'
 
 export type Need =
-  /** All of these capabilities, as bits, at a uid. No bits: nothing is needed. */
-  | { kind: 'at'; bits: readonly number[]; uid: string }
+  | At
   /** All of these capabilities in at least one group. */
   | { kind: 'anywhere'; bits: readonly number[] }
   /** The right to create organizations. */
   | { kind: 'organizations' }
   /** No identity can have the access: it is reserved to the operator. */
   | { kind: 'operator' }
-  /** The question is wrong. A value, because only a caller who may ask gets the error. */
-  | { kind: 'wrong'; violation: FieldViolation }
+  | Wrong
+
+/** All of these capabilities, as bits, at a uid. No bits: nothing is needed. */
+type At = { kind: 'at'; bits: readonly number[]; uid: string }
+/** The question is wrong. A value, because only a caller who may ask gets the error. */
+type Wrong = { kind: 'wrong'; violation: FieldViolation }
 
 /** A question, and the uid of the identity that it is about. */
 export type Question = Pick<CheckAccessRequest, 'capability' | 'method' | 'resource'> & { identity: string }
@@ -34,14 +37,20 @@ export function needOf(question: Question, isSelf: boolean): Need {
     return wrong('method', 'must be empty if capability is set', ['capability'])
   if (method !== '') return methodNeed(question, isSelf)
   if (capability === '') return wrong('capability', 'is required, or method in its place', ['method'])
-  const bit = capabilityNamed(capability)?.bit
-  if (bit === undefined) return unknownName('capability', 'a capability', capability, capabilityNames)
-  return resource === '' ? resourceIsRequired : { kind: 'at', bits: [bit], uid: resource }
+  const need = capabilityNeed(capability, resource)
+  return need.kind === 'at' && resource === '' ? resourceIsRequired : need
+}
+
+/** The need of a capability at a uid, or the error for an unknown capability. */
+export function capabilityNeed(name: string, uid = ''): At | Wrong {
+  const bit = capabilityNamed(name)?.bit
+  if (bit === undefined) return unknownName('capability', 'a capability', name, capabilityNames)
+  return { kind: 'at', bits: [bit], uid }
 }
 
 const capabilityNames = allCapabilities.map(({ name }) => name)
 
-const wrong = (field: string, description: string, mentions: readonly string[] = []): Need => ({
+const wrong = (field: string, description: string, mentions: readonly string[] = []): Wrong => ({
   kind: 'wrong',
   violation: { field, description, mentions },
 })
@@ -91,7 +100,7 @@ const getIdentity = describeMethod(IdentitiesService.method.getIdentity).name
 /** Built-in roles are in no group. Those who may list roles in at least one group may read them. */
 const getRole = describeMethod(RolesService.method.getRole).name
 
-function unknownName(field: string, expected: string, name: string, names: readonly string[]): Need {
+function unknownName(field: string, expected: string, name: string, names: readonly string[]): Wrong {
   const similar = nearestNames(name, names)
   const hint = similar.length > 0 ? `; did you mean ${similar.join(' or ')}?` : ''
   return wrong(field, `must be ${expected}${hint}`)

@@ -5,6 +5,8 @@ import type {
   AccessDecision,
   BatchCheckAccessRequest,
   CheckAccessRequest,
+  ListAccessRequest,
+  ListReachRequest,
 } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
 import {
   AccessDecisionSchema,
@@ -18,8 +20,10 @@ import type { Dependencies } from '../../dependencies.ts'
 import { defineService } from '../../resource.ts'
 import { answer } from './answer.ts'
 import { answerAll } from './answer-all.ts'
+import { listAccess } from './list-access.ts'
+import { listReach } from './list-reach.ts'
 
-const accessMethods = ({ store, settings, maxListRows }: Dependencies) => ({
+const accessMethods = ({ store, settings, maxListRows, pageSeals }: Dependencies) => ({
   checkAccess: ({ demand, request }: Call<CheckAccessRequest>) =>
     store.read(function* () {
       const end = yield* answer(settings, demand, request)
@@ -32,6 +36,10 @@ const accessMethods = ({ store, settings, maxListRows }: Dependencies) => ({
       const response = create(BatchCheckAccessResponseSchema, { decisions: ends.map(decisionOf) })
       return messageReply(BatchCheckAccessResponseSchema, response)
     }),
+
+  listAccess: (call: Call<ListAccessRequest>) => store.read(() => listAccess({ pageSeals }, call)),
+
+  listReach: (call: Call<ListReachRequest>) => store.read(() => listReach({ pageSeals }, call)),
 })
 
 export const accessService = defineService({ service: AccessService, methods: accessMethods })

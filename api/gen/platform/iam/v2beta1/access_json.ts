@@ -4,12 +4,20 @@ import type { AccessService as AccessServiceMessages } from './access_pb.ts'
 
 export type {
   AccessDecisionJson,
+  AccessEntryJson,
+  AccessLimitsJson,
   BatchCheckAccessRequestJson,
   BatchCheckAccessResponseJson,
   CheckAccessRequestJson,
+  ListAccessRequestJson,
+  ListAccessResponseJson,
+  ListReachRequestJson,
+  ListReachResponseJson,
 } from './access_pb.ts'
 
 export const AccessService: Routes<typeof AccessServiceMessages> = {
   checkAccess: {"verb":"GET","path":"/iam/v2beta1/access:check"},
   batchCheckAccess: {"verb":"POST","path":"/iam/v2beta1/access:batchCheck","body":"*"},
+  listAccess: {"verb":"GET","path":"/iam/v2beta1/access/{resource=**}","items":"entries","isPaged":true},
+  listReach: {"verb":"GET","path":"/iam/v2beta1/access:reach","items":"entries","isPaged":true},
 }

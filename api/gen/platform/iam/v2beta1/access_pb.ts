@@ -9,14 +9,17 @@ import { file_google_api_field_behavior } from "../../../google/api/field_behavi
 import type { Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_platform_common_access } from "../../common/access_pb.ts";
+import { file_platform_common_resource } from "../../common/resource_pb.ts";
 import { file_platform_common_rules } from "../../common/rules_pb.ts";
+import type { RoleBindingExternalGroup, RoleBindingExternalGroupJson, RoleBindingGroup, RoleBindingGroupJson, RoleBindingIdentity, RoleBindingIdentityJson, RoleBindingRole, RoleBindingRoleJson } from "./role_binding_pb.ts";
+import { file_platform_iam_v2beta1_role_binding } from "./role_binding_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file platform/iam/v2beta1/access.proto.
  */
 export const file_platform_iam_v2beta1_access: GenFile = /*@__PURE__*/
-  fileDesc("CiFwbGF0Zm9ybS9pYW0vdjJiZXRhMS9hY2Nlc3MucHJvdG8SFHBsYXRmb3JtLmlhbS52MmJldGExIpUCChJDaGVja0FjY2Vzc1JlcXVlc3QSZAoIaWRlbnRpdHkYASABKAlCUtrBGE4gAVpKOWY4NmQwODE4ODRjN2Q2NTlhMmZlYWEwYzU1YWQwMTVhM2JmNGYxYi8xZjBlNGM5YTdiMmQ2NTM4L2MwN2QyMmUxOWE1YjRmMzYSJwoKY2FwYWJpbGl0eRgCIAEoCUIT2sEYDxBAWgtncm91cHMubGlzdBIXCgZtZXRob2QYAyABKAlCB9rBGAMQgAISVwoIcmVzb3VyY2UYBCABKAlCRdDBGAHawRg9IAFaOTlmODZkMDgxODg0YzdkNjU5YTJmZWFhMGM1NWFkMDE1YTNiZjRmMWIvMWYwZTRjOWE3YjJkNjUzOCJSCg5BY2Nlc3NEZWNpc2lvbhIPCgdhbGxvd2VkGAEgASgIEi8KC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJiChdCYXRjaENoZWNrQWNjZXNzUmVxdWVzdBJHCglxdWVzdGlvbnMYASADKAsyKC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5DaGVja0FjY2Vzc1JlcXVlc3RCCuBBAtrBGAMY6AciUwoYQmF0Y2hDaGVja0FjY2Vzc1Jlc3BvbnNlEjcKCWRlY2lzaW9ucxgBIAMoCzIkLnBsYXRmb3JtLmlhbS52MmJldGExLkFjY2Vzc0RlY2lzaW9uMskCCg1BY2Nlc3NTZXJ2aWNlEowBCgtDaGVja0FjY2VzcxIoLnBsYXRmb3JtLmlhbS52MmJldGExLkNoZWNrQWNjZXNzUmVxdWVzdBokLnBsYXRmb3JtLmlhbS52MmJldGExLkFjY2Vzc0RlY2lzaW9uIi3KwRgICgSTA4cHEAGC0+STAhsSGS9pYW0vdjJiZXRhMS9hY2Nlc3M6Y2hlY2sSqAEKEEJhdGNoQ2hlY2tBY2Nlc3MSLS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5CYXRjaENoZWNrQWNjZXNzUmVxdWVzdBouLnBsYXRmb3JtLmlhbS52MmJldGExLkJhdGNoQ2hlY2tBY2Nlc3NSZXNwb25zZSI1ysEYCAoEkwOHBxABgtPkkwIjOgEqIh4vaWFtL3YyYmV0YTEvYWNjZXNzOmJhdGNoQ2hlY2tiBnByb3RvMw", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules]);
+  fileDesc("CiFwbGF0Zm9ybS9pYW0vdjJiZXRhMS9hY2Nlc3MucHJvdG8SFHBsYXRmb3JtLmlhbS52MmJldGExIpUCChJDaGVja0FjY2Vzc1JlcXVlc3QSZAoIaWRlbnRpdHkYASABKAlCUtrBGE4gAVpKOWY4NmQwODE4ODRjN2Q2NTlhMmZlYWEwYzU1YWQwMTVhM2JmNGYxYi8xZjBlNGM5YTdiMmQ2NTM4L2MwN2QyMmUxOWE1YjRmMzYSJwoKY2FwYWJpbGl0eRgCIAEoCUIT2sEYDxBAWgtncm91cHMubGlzdBIXCgZtZXRob2QYAyABKAlCB9rBGAMQgAISVwoIcmVzb3VyY2UYBCABKAlCRdDBGAHawRg9IAFaOTlmODZkMDgxODg0YzdkNjU5YTJmZWFhMGM1NWFkMDE1YTNiZjRmMWIvMWYwZTRjOWE3YjJkNjUzOCJSCg5BY2Nlc3NEZWNpc2lvbhIPCgdhbGxvd2VkGAEgASgIEi8KC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJiChdCYXRjaENoZWNrQWNjZXNzUmVxdWVzdBJHCglxdWVzdGlvbnMYASADKAsyKC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5DaGVja0FjY2Vzc1JlcXVlc3RCCuBBAtrBGAMY6AciUwoYQmF0Y2hDaGVja0FjY2Vzc1Jlc3BvbnNlEjcKCWRlY2lzaW9ucxgBIAMoCzIkLnBsYXRmb3JtLmlhbS52MmJldGExLkFjY2Vzc0RlY2lzaW9uIpIFCgtBY2Nlc3NFbnRyeRJACghpZGVudGl0eRgBIAEoCzIpLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCaW5kaW5nSWRlbnRpdHlCA+BBAxI4CgRyb2xlGAIgASgLMiUucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUJpbmRpbmdSb2xlQgPgQQMSOgoFZ3JvdXAYAyABKAsyJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZ0dyb3VwQgPgQQMSHQoQcm9sZV9iaW5kaW5nX3VpZBgEIAEoCUID4EEDEksKDmV4dGVybmFsX2dyb3VwGAUgASgLMi4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUJpbmRpbmdFeHRlcm5hbEdyb3VwQgPgQQMSFgoJaW5oZXJpdGVkGAYgASgIQgPgQQMSNAoLZXhwaXJlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSEwoGaGlkZGVuGAggASgIQgPgQQM6+wHiwRj2AQo3CghJREVOVElUWRINaWRlbnRpdHkubmFtZRIOaWRlbnRpdHkuZW1haWwSDGlkZW50aXR5LnVpZAoRCgRST0xFEglyb2xlLm5hbWUKHgoFR1JPVVASCmdyb3VwLm5hbWUSCWdyb3VwLnVpZAoWCglJTkhFUklURUQSCWluaGVyaXRlZAo0Cg5FWFRFUk5BTCBHUk9VUBIgZXh0ZXJuYWxfZ3JvdXAuZXh0ZXJuYWxfZ3JvdXBfaWQYAQoWCgdFWFBJUkVTEgtleHBpcmVfdGltZQoiCgxST0xFIEJJTkRJTkcSEHJvbGVfYmluZGluZ191aWQYASKxAQoRTGlzdEFjY2Vzc1JlcXVlc3QSHwoIcmVzb3VyY2UYASABKAlCDeBBAtDBGAHawRgCIAESKQoKY2FwYWJpbGl0eRgCIAEoCUIV2sEYERBAWg1ncm91cHMuZGVsZXRlEhgKCGlkZW50aXR5GAMgASgJQgbawRgCIAESGQoJcGFnZV9zaXplGAQgASgFQgbawRgCKAESGwoKcGFnZV90b2tlbhgFIAEoCUIH2sEYAxCAICKTAQoSTGlzdEFjY2Vzc1Jlc3BvbnNlEjIKB2VudHJpZXMYASADKAsyIS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5BY2Nlc3NFbnRyeRIfCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlCBtrBGAI4ARIYCgt0b3RhbF9jb3VudBgDIAEoA0gAiAEBQg4KDF90b3RhbF9jb3VudCLjAQoQTGlzdFJlYWNoUmVxdWVzdBJkCghpZGVudGl0eRgBIAEoCUJS2sEYTiABWko5Zjg2ZDA4MTg4NGM3ZDY1OWEyZmVhYTBjNTVhZDAxNWEzYmY0ZjFiLzFmMGU0YzlhN2IyZDY1MzgvYzA3ZDIyZTE5YTViNGYzNhIaCgpjYXBhYmlsaXR5GAIgASgJQgbawRgCEEASFQoFZ3JvdXAYAyABKAlCBtrBGAIgARIZCglwYWdlX3NpemUYBCABKAVCBtrBGAIoARIbCgpwYWdlX3Rva2VuGAUgASgJQgfawRgDEIAgIsYBChFMaXN0UmVhY2hSZXNwb25zZRIyCgdlbnRyaWVzGAEgAygLMiEucGxhdGZvcm0uaWFtLnYyYmV0YTEuQWNjZXNzRW50cnkSHwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgbawRgCOAESGAoLdG90YWxfY291bnQYAyABKANIAIgBARIyCgZsaW1pdHMYBCABKAsyIi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5BY2Nlc3NMaW1pdHNCDgoMX3RvdGFsX2NvdW50IjQKDEFjY2Vzc0xpbWl0cxIOCgZzY29wZXMYASADKAkSFAoMY2FwYWJpbGl0aWVzGAIgAygJMu4ECg1BY2Nlc3NTZXJ2aWNlEowBCgtDaGVja0FjY2VzcxIoLnBsYXRmb3JtLmlhbS52MmJldGExLkNoZWNrQWNjZXNzUmVxdWVzdBokLnBsYXRmb3JtLmlhbS52MmJldGExLkFjY2Vzc0RlY2lzaW9uIi3KwRgICgSTA4cHEAGC0+STAhsSGS9pYW0vdjJiZXRhMS9hY2Nlc3M6Y2hlY2sSqAEKEEJhdGNoQ2hlY2tBY2Nlc3MSLS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5CYXRjaENoZWNrQWNjZXNzUmVxdWVzdBouLnBsYXRmb3JtLmlhbS52MmJldGExLkJhdGNoQ2hlY2tBY2Nlc3NSZXNwb25zZSI1ysEYCAoEkwOHBxABgtPkkwIjOgEqIh4vaWFtL3YyYmV0YTEvYWNjZXNzOmJhdGNoQ2hlY2sSlAEKCkxpc3RBY2Nlc3MSJy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0QWNjZXNzUmVxdWVzdBooLnBsYXRmb3JtLmlhbS52MmJldGExLkxpc3RBY2Nlc3NSZXNwb25zZSIzysEYBgoEkwOHB4LT5JMCIxIhL2lhbS92MmJldGExL2FjY2Vzcy97cmVzb3VyY2U9Kip9EosBCglMaXN0UmVhY2gSJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0UmVhY2hSZXF1ZXN0GicucGxhdGZvcm0uaWFtLnYyYmV0YTEuTGlzdFJlYWNoUmVzcG9uc2UiLcrBGAgKBJMDhwcQAYLT5JMCGxIZL2lhbS92MmJldGExL2FjY2VzczpyZWFjaGIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_iam_v2beta1_role_binding]);
 
 /**
  * Request of `AccessService.CheckAccess`.
@@ -223,6 +226,520 @@ export const BatchCheckAccessResponseSchema: GenMessage<BatchCheckAccessResponse
   messageDesc(file_platform_iam_v2beta1_access, 3);
 
 /**
+ * One way in which an identity has access: a role binding of the identity, or of an external group that it is a member
+ * of.
+ *
+ * @generated from message platform.iam.v2beta1.AccessEntry
+ */
+export type AccessEntry = Message<"platform.iam.v2beta1.AccessEntry"> & {
+  /**
+   * The identity that has access. Only its uid is set if the caller may not list identities in the group.
+   *
+   * @generated from field: platform.iam.v2beta1.RoleBindingIdentity identity = 1;
+   */
+  identity?: RoleBindingIdentity | undefined;
+
+  /**
+   * The role. Absent if `hidden` is true.
+   *
+   * @generated from field: platform.iam.v2beta1.RoleBindingRole role = 2;
+   */
+  role?: RoleBindingRole | undefined;
+
+  /**
+   * The group of the role binding. Only its uid is set if the caller may not list groups there.
+   *
+   * @generated from field: platform.iam.v2beta1.RoleBindingGroup group = 3;
+   */
+  group?: RoleBindingGroup | undefined;
+
+  /**
+   * Uid of the role binding. Empty if `hidden` is true.
+   *
+   * @generated from field: string role_binding_uid = 4;
+   */
+  roleBindingUid: string;
+
+  /**
+   * The external group through which the identity has the role. Absent if the role is bound to the identity itself, and
+   * if `hidden` is true.
+   *
+   * @generated from field: platform.iam.v2beta1.RoleBindingExternalGroup external_group = 5;
+   */
+  externalGroup?: RoleBindingExternalGroup | undefined;
+
+  /**
+   * Whether the role is bound in a group above the resource that the list is about.
+   *
+   * @generated from field: bool inherited = 6;
+   */
+  inherited: boolean;
+
+  /**
+   * Time at which the access ends because the role binding or the membership in the external group expires. Absent if it
+   * does not.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 7;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * Whether the role binding is in a group in which the caller has not both `role_bindings.list` and `identity.list`. It
+   * gives access here, but its details are not shown.
+   *
+   * @generated from field: bool hidden = 8;
+   */
+  hidden: boolean;
+};
+
+/**
+ * One way in which an identity has access: a role binding of the identity, or of an external group that it is a member
+ * of.
+ *
+ * @generated from message platform.iam.v2beta1.AccessEntry
+ */
+export type AccessEntryJson = {
+  /**
+   * The identity that has access. Only its uid is set if the caller may not list identities in the group.
+   *
+   * @generated from field: platform.iam.v2beta1.RoleBindingIdentity identity = 1;
+   */
+  identity?: RoleBindingIdentityJson;
+
+  /**
+   * The role. Absent if `hidden` is true.
+   *
+   * @generated from field: platform.iam.v2beta1.RoleBindingRole role = 2;
+   */
+  role?: RoleBindingRoleJson;
+
+  /**
+   * The group of the role binding. Only its uid is set if the caller may not list groups there.
+   *
+   * @generated from field: platform.iam.v2beta1.RoleBindingGroup group = 3;
+   */
+  group?: RoleBindingGroupJson;
+
+  /**
+   * Uid of the role binding. Empty if `hidden` is true.
+   *
+   * @generated from field: string role_binding_uid = 4;
+   */
+  roleBindingUid?: string;
+
+  /**
+   * The external group through which the identity has the role. Absent if the role is bound to the identity itself, and
+   * if `hidden` is true.
+   *
+   * @generated from field: platform.iam.v2beta1.RoleBindingExternalGroup external_group = 5;
+   */
+  externalGroup?: RoleBindingExternalGroupJson;
+
+  /**
+   * Whether the role is bound in a group above the resource that the list is about.
+   *
+   * @generated from field: bool inherited = 6;
+   */
+  inherited?: boolean;
+
+  /**
+   * Time at which the access ends because the role binding or the membership in the external group expires. Absent if it
+   * does not.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 7;
+   */
+  expireTime?: TimestampJson;
+
+  /**
+   * Whether the role binding is in a group in which the caller has not both `role_bindings.list` and `identity.list`. It
+   * gives access here, but its details are not shown.
+   *
+   * @generated from field: bool hidden = 8;
+   */
+  hidden?: boolean;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.AccessEntry.
+ * Use `create(AccessEntrySchema)` to create a new message.
+ */
+export const AccessEntrySchema: GenMessage<AccessEntry, {jsonType: AccessEntryJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_access, 4);
+
+/**
+ * Request of `AccessService.ListAccess`.
+ *
+ * @generated from message platform.iam.v2beta1.ListAccessRequest
+ */
+export type ListAccessRequest = Message<"platform.iam.v2beta1.ListAccessRequest"> & {
+  /**
+   * Uid of the group, or of another resource.
+   *
+   * @generated from field: string resource = 1;
+   */
+  resource: string;
+
+  /**
+   * Only access with this capability, such as `groups.delete`: who can do it.
+   *
+   * @generated from field: string capability = 2;
+   */
+  capability: string;
+
+  /**
+   * Only access of the identity with this uid.
+   *
+   * @generated from field: string identity = 3;
+   */
+  identity: string;
+
+  /**
+   * Maximum number of entries in a page. Default: 50. More than 200 means 200.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * The `next_page_token` of the previous page. Empty for the first page.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Request of `AccessService.ListAccess`.
+ *
+ * @generated from message platform.iam.v2beta1.ListAccessRequest
+ */
+export type ListAccessRequestJson = {
+  /**
+   * Uid of the group, or of another resource.
+   *
+   * @generated from field: string resource = 1;
+   */
+  resource?: string;
+
+  /**
+   * Only access with this capability, such as `groups.delete`: who can do it.
+   *
+   * @generated from field: string capability = 2;
+   */
+  capability?: string;
+
+  /**
+   * Only access of the identity with this uid.
+   *
+   * @generated from field: string identity = 3;
+   */
+  identity?: string;
+
+  /**
+   * Maximum number of entries in a page. Default: 50. More than 200 means 200.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize?: number;
+
+  /**
+   * The `next_page_token` of the previous page. Empty for the first page.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken?: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.ListAccessRequest.
+ * Use `create(ListAccessRequestSchema)` to create a new message.
+ */
+export const ListAccessRequestSchema: GenMessage<ListAccessRequest, {jsonType: ListAccessRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_access, 5);
+
+/**
+ * One page of access entries.
+ *
+ * @generated from message platform.iam.v2beta1.ListAccessResponse
+ */
+export type ListAccessResponse = Message<"platform.iam.v2beta1.ListAccessResponse"> & {
+  /**
+   * The entries of this page.
+   *
+   * @generated from field: repeated platform.iam.v2beta1.AccessEntry entries = 1;
+   */
+  entries: AccessEntry[];
+
+  /**
+   * Token of the next page, valid for three days. Absent on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * Number of entries that match, over all pages.
+   *
+   * @generated from field: optional int64 total_count = 3;
+   */
+  totalCount?: bigint | undefined;
+};
+
+/**
+ * One page of access entries.
+ *
+ * @generated from message platform.iam.v2beta1.ListAccessResponse
+ */
+export type ListAccessResponseJson = {
+  /**
+   * The entries of this page.
+   *
+   * @generated from field: repeated platform.iam.v2beta1.AccessEntry entries = 1;
+   */
+  entries?: AccessEntryJson[];
+
+  /**
+   * Token of the next page, valid for three days. Absent on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken?: string;
+
+  /**
+   * Number of entries that match, over all pages.
+   *
+   * @generated from field: optional int64 total_count = 3;
+   */
+  totalCount?: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.ListAccessResponse.
+ * Use `create(ListAccessResponseSchema)` to create a new message.
+ */
+export const ListAccessResponseSchema: GenMessage<ListAccessResponse, {jsonType: ListAccessResponseJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_access, 6);
+
+/**
+ * Request of `AccessService.ListReach`.
+ *
+ * @generated from message platform.iam.v2beta1.ListReachRequest
+ */
+export type ListReachRequest = Message<"platform.iam.v2beta1.ListReachRequest"> & {
+  /**
+   * Uid of the identity. Empty for the caller.
+   *
+   * @generated from field: string identity = 1;
+   */
+  identity: string;
+
+  /**
+   * Only roles with this capability, such as `groups.delete`.
+   *
+   * @generated from field: string capability = 2;
+   */
+  capability: string;
+
+  /**
+   * Only role bindings in this group and below it.
+   *
+   * @generated from field: string group = 3;
+   */
+  group: string;
+
+  /**
+   * Maximum number of entries in a page. Default: 50. More than 200 means 200.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * The `next_page_token` of the previous page. Empty for the first page.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Request of `AccessService.ListReach`.
+ *
+ * @generated from message platform.iam.v2beta1.ListReachRequest
+ */
+export type ListReachRequestJson = {
+  /**
+   * Uid of the identity. Empty for the caller.
+   *
+   * @generated from field: string identity = 1;
+   */
+  identity?: string;
+
+  /**
+   * Only roles with this capability, such as `groups.delete`.
+   *
+   * @generated from field: string capability = 2;
+   */
+  capability?: string;
+
+  /**
+   * Only role bindings in this group and below it.
+   *
+   * @generated from field: string group = 3;
+   */
+  group?: string;
+
+  /**
+   * Maximum number of entries in a page. Default: 50. More than 200 means 200.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize?: number;
+
+  /**
+   * The `next_page_token` of the previous page. Empty for the first page.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken?: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.ListReachRequest.
+ * Use `create(ListReachRequestSchema)` to create a new message.
+ */
+export const ListReachRequestSchema: GenMessage<ListReachRequest, {jsonType: ListReachRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_access, 7);
+
+/**
+ * One page of the reach of an identity.
+ *
+ * @generated from message platform.iam.v2beta1.ListReachResponse
+ */
+export type ListReachResponse = Message<"platform.iam.v2beta1.ListReachResponse"> & {
+  /**
+   * The entries of this page, ordered by the uids of their groups.
+   *
+   * @generated from field: repeated platform.iam.v2beta1.AccessEntry entries = 1;
+   */
+  entries: AccessEntry[];
+
+  /**
+   * Token of the next page, valid for three days. Absent on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * Number of entries that match, over all pages.
+   *
+   * @generated from field: optional int64 total_count = 3;
+   */
+  totalCount?: bigint | undefined;
+
+  /**
+   * The limits of the caller's token, if the list is about the caller and the token has any. Role bindings that they
+   * exclude entirely are left out.
+   *
+   * @generated from field: platform.iam.v2beta1.AccessLimits limits = 4;
+   */
+  limits?: AccessLimits | undefined;
+};
+
+/**
+ * One page of the reach of an identity.
+ *
+ * @generated from message platform.iam.v2beta1.ListReachResponse
+ */
+export type ListReachResponseJson = {
+  /**
+   * The entries of this page, ordered by the uids of their groups.
+   *
+   * @generated from field: repeated platform.iam.v2beta1.AccessEntry entries = 1;
+   */
+  entries?: AccessEntryJson[];
+
+  /**
+   * Token of the next page, valid for three days. Absent on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken?: string;
+
+  /**
+   * Number of entries that match, over all pages.
+   *
+   * @generated from field: optional int64 total_count = 3;
+   */
+  totalCount?: string;
+
+  /**
+   * The limits of the caller's token, if the list is about the caller and the token has any. Role bindings that they
+   * exclude entirely are left out.
+   *
+   * @generated from field: platform.iam.v2beta1.AccessLimits limits = 4;
+   */
+  limits?: AccessLimitsJson;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.ListReachResponse.
+ * Use `create(ListReachResponseSchema)` to create a new message.
+ */
+export const ListReachResponseSchema: GenMessage<ListReachResponse, {jsonType: ListReachResponseJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_access, 8);
+
+/**
+ * Limits of a token.
+ *
+ * @generated from message platform.iam.v2beta1.AccessLimits
+ */
+export type AccessLimits = Message<"platform.iam.v2beta1.AccessLimits"> & {
+  /**
+   * The token is valid only in these groups and below them. Empty if it is valid everywhere.
+   *
+   * @generated from field: repeated string scopes = 1;
+   */
+  scopes: string[];
+
+  /**
+   * The token allows only these capabilities. Empty if it allows all.
+   *
+   * @generated from field: repeated string capabilities = 2;
+   */
+  capabilities: string[];
+};
+
+/**
+ * Limits of a token.
+ *
+ * @generated from message platform.iam.v2beta1.AccessLimits
+ */
+export type AccessLimitsJson = {
+  /**
+   * The token is valid only in these groups and below them. Empty if it is valid everywhere.
+   *
+   * @generated from field: repeated string scopes = 1;
+   */
+  scopes?: string[];
+
+  /**
+   * The token allows only these capabilities. Empty if it allows all.
+   *
+   * @generated from field: repeated string capabilities = 2;
+   */
+  capabilities?: string[];
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.AccessLimits.
+ * Use `create(AccessLimitsSchema)` to create a new message.
+ */
+export const AccessLimitsSchema: GenMessage<AccessLimits, {jsonType: AccessLimitsJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_access, 9);
+
+/**
  * Answers who may do what. Questions about the caller need no capability, and limits of the caller's token apply to the
  * answers. Questions about others need `role_bindings.list` and `identity.list` at the resource. Access is decided by the
  * uid of the resource, which contains the uids of all groups above it, so the answers do not say whether a resource or
@@ -253,6 +770,31 @@ export const AccessService: GenService<{
     methodKind: "unary";
     input: typeof BatchCheckAccessRequestSchema;
     output: typeof BatchCheckAccessResponseSchema;
+  },
+  /**
+   * Lists everyone who has access at a resource, with the role binding that gives it. An identity with several role
+   * bindings is listed several times. Role bindings in the group itself come first, then those of the groups above, up
+   * to the organization. Members of an external group are listed one by one. Roles of people whom an identity provider
+   * has deactivated do not count. A question about the caller, with the caller's uid as `identity`, needs no capability.
+   *
+   * @generated from rpc platform.iam.v2beta1.AccessService.ListAccess
+   */
+  listAccess: {
+    methodKind: "unary";
+    input: typeof ListAccessRequestSchema;
+    output: typeof ListAccessResponseSchema;
+  },
+  /**
+   * Lists the role bindings of an identity and of the external groups that it is a member of: where it has access. For
+   * another identity than the caller, the list contains those in groups in which the caller has `role_bindings.list` and
+   * `identity.list`.
+   *
+   * @generated from rpc platform.iam.v2beta1.AccessService.ListReach
+   */
+  listReach: {
+    methodKind: "unary";
+    input: typeof ListReachRequestSchema;
+    output: typeof ListReachResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_platform_iam_v2beta1_access, 0);
