@@ -1,5 +1,5 @@
-// docs/specification.md, Roles and bindings (Access questions): over random trees, roles, bindings, external groups and
-// limits of tokens, CheckAccess answers what the call itself answers, for every method of v2beta1.
+// docs/specification.md, Roles and bindings (Access questions): over random trees, roles, bindings, expiries, external
+// groups and limits of tokens, CheckAccess answers what the call itself answers, for every method of v2beta1.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { AccessService } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
@@ -19,7 +19,7 @@ import type { InProcess } from './in-process.ts'
 import { openInProcess } from './in-process.ts'
 import type { World } from './world.ts'
 import { anyPlan, groupOf, isWithin, uidGenerator } from './world.ts'
-import { auditorOf, withAuditor, withMembers } from './world-access.ts'
+import { auditorOf, withAuditor, withExpiries, withMembers } from './world-access.ts'
 import type { WorldPlatform } from './world-platform.ts'
 import { startWorldPlatform } from './world-platform.ts'
 
@@ -74,6 +74,9 @@ function drawCaller(draw: Draw, { groups, users, workloads }: World): Caller {
   return { ...caller, limits: { ...(scopes && { scopes }), ...(capabilities && { capabilities }) } }
 }
 
+const completed = (draw: Draw, world: World, now: number) =>
+  withAuditor(withExpiries(draw, withMembers(draw, world, now), now))
+
 const describeQuestion = ({ caller, method, uid }: Question) =>
   `${method.name} at "${uid}" by ${JSON.stringify(caller)}`
 
@@ -122,7 +125,7 @@ onEachStore('CheckAccess', (engine) => {
     const property = fc.asyncProperty(anyPlan(demanded), async (plan) => {
       now = Date.now()
       const draw = drawFrom(plan.salt)
-      const world = await setUp.load(plan, (drawn) => withAuditor(withMembers(draw, drawn, now)))
+      const world = await setUp.load(plan, (drawn) => completed(draw, drawn, now))
       const { newRoot, newChild } = uidGenerator(-1 - plan.salt)
       const invented = [
         ...world.groups.flatMap((group) => [newChild(group), newChild(newChild(group))]),
@@ -181,7 +184,7 @@ onEachStore('CheckAccess', (engine) => {
     const property = fc.asyncProperty(anyPlan(demanded), async (plan) => {
       now = Date.now()
       const draw = drawFrom(plan.salt)
-      const world = await setUp.load(plan, (drawn) => withAuditor(withMembers(draw, drawn, now)))
+      const world = await setUp.load(plan, (drawn) => completed(draw, drawn, now))
       const auditor = auditorOf(world)
       const token = await setUp.platform.tokenOf(auditor.identity)
       const permitted = async (questions: { identity: string; action: object; resource: string }[]) => {

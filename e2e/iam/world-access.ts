@@ -1,4 +1,5 @@
-// Completes a random world for tests of access: members of its external groups, and an auditor who may ask about everybody.
+// Completes a random world for tests of access: members of its external groups, bindings that expire, and an auditor who
+// may ask about everybody.
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import type { Caller } from '../../server/wire/caller.ts'
 import type { Draw } from './draw.ts'
@@ -18,6 +19,14 @@ export function withMembers(draw: Draw, world: World, now: number): World {
   )
   return { ...world, members }
 }
+
+/** Lets some role bindings expire. Every other one of these has expired at `now`. */
+export const withExpiries = (draw: Draw, world: World, now: number): World => ({
+  ...world,
+  bindings: world.bindings.map((binding) =>
+    draw.oneIn(3) ? { ...binding, expireTime: draw.oneIn(2) ? now : now + 3_600_000 } : binding,
+  ),
+})
 
 const auditorUid = ({ groups }: World) => `${groups[0]}/${'a'.repeat(16)}`
 

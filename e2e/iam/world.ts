@@ -49,7 +49,8 @@ export type World = {
   /** People are in no group. */
   users: string[]
   workloads: string[]
-  bindings: { uid: string; identity: string; role: Role; group: string }[]
+  /** `expireTime` is in milliseconds since 1970; most bindings do not expire. */
+  bindings: { uid: string; identity: string; role: Role; group: string; expireTime?: number }[]
   providers: { uid: string; role: string }[]
   /** Each has an external group and a role binding, which is also one of `bindings`. */
   mappings: { uid: string; externalGroup: string; binding: string }[]
@@ -258,8 +259,11 @@ export function writeWorld(store: Store, world: World): Promise<void> {
     )
     yield* createMany(
       roleBindings,
-      world.bindings.map(({ uid, identity, role }) => [
-        create(RoleBindingSchema),
+      world.bindings.map(({ uid, identity, role, expireTime }) => [
+        create(
+          RoleBindingSchema,
+          expireTime === undefined ? {} : { expireTime: timestampFromMs(expireTime) },
+        ),
         { ...facts(uid), columns: { identity, role: role.uid } },
       ]),
     )

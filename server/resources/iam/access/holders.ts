@@ -1,6 +1,7 @@
 // The identities that have capabilities at a uid, by their role bindings or as members of external groups.
 import { lineage, rootOf } from '../../../aip/uid.ts'
 import { decodeBits } from '../../../policy/bits.ts'
+import { isLiveAt } from '../../../store/expiry.ts'
 import type { Sql } from '../../../store/sql.ts'
 import { among, join, raw, sql } from '../../../store/sql.ts'
 import { StoreError } from '../../../store/store-error.ts'
@@ -59,13 +60,13 @@ const groupRows = (groups: readonly string[]) =>
 /** The identities to which one of these roles is bound in one of the groups, directly or through an external group. */
 function holdersOf(groups: readonly string[], roles: readonly string[], time: number): Sql {
   const rows = groupRows(groups)
-  const bound = sql`b.parent = g.uid and b.role in ${among(roles)} and ${isInEffect}`
+  const bound = sql`b.parent = g.uid and b.role in ${among(roles)} and ${isLiveAt(time, 'b')} and ${isInEffect}`
   const direct = sql`select i.uid from (${rows}) g cross join role_bindings b cross join identities i
     where ${bound} and i.uid = b.identity
       and not exists (select 1 from external_group_role_mappings x where x.binding = b.uid)`
   const external = sql`select i.uid from (${rows}) g cross join role_bindings b
       cross join external_group_members m cross join identities i
-    where ${bound} and m.external_group = b.identity and m.expire_time > ${time} and i.uid = m.identity
+    where ${bound} and m.external_group = b.identity and ${isLiveAt(time, 'm')} and i.uid = m.identity
       and substr(m.provider, 1, 40) = ${rootOf(groups[0] ?? '')}`
   return sql`${direct} union ${external}`
 }
