@@ -178,6 +178,7 @@ async function openApp(
       doors.setServing(false)
       if (!isUrgent) await pause(config.drainDelayMs)
       await collector?.stop()
+      core.sealed.close()
       await closeDoors(doors, drainTimeoutMs, async () => {
         streams.abortAll()
         await Promise.all([core.close(), role.close()])

@@ -9,12 +9,15 @@ import { openAuthenticator } from './auth/tokens/authenticate.ts'
 import type { Authentication, AuthenticationOverrides } from './authentication.ts'
 import { openAuthentication } from './authentication.ts'
 import { openChecks } from './checks.ts'
+import { structuredJson } from './cloud-events/http-message.ts'
 import type { Config } from './config/config.ts'
 import type { ContentStorage } from './content-storage.ts'
 import { contentStorage } from './content-storage.ts'
 import type { RandomBytes } from './crypto/random.ts'
 import { pooled } from './crypto/random.ts'
 import type { Secret } from './crypto/secret.ts'
+import type { SealSignal } from './events/seal-signal.ts'
+import { openSealSignal } from './events/seal-signal.ts'
 import type { Sealer } from './events/sealer.ts'
 import { openSealer } from './events/sealer.ts'
 import { wakingStore } from './events/waking-store.ts'
@@ -23,8 +26,10 @@ import type { Mount } from './http/dispatch.ts'
 import { noLimits, openCallLimits } from './limits/rate/call-limits.ts'
 import type { SharedLimits } from './limits/sharing/shared-usage.ts'
 import type { Log } from './log.ts'
+import { cloudEventsOf } from './outgoing-events.ts'
 import { openGrantParser } from './policy/grants.ts'
 import { openProvisioning } from './provisioning.ts'
+import type { EventTail } from './resources/events/tail/tail-events.ts'
 import { openIdempotency } from './resources/idempotency/idempotency.ts'
 import { heldAccess } from './resources/registry/content/held-access.ts'
 import { withStatusErrors } from './resources/store-errors.ts'
@@ -58,6 +63,8 @@ export type CoreOverrides = AuthenticationOverrides & {
   clock?: () => number
   /** Maximum bytes of large responses that clients have not read yet. */
   unsentLimits?: { perCaller: number; total: number }
+  /** How often a stream of events sends something if there are none. */
+  tailHeartbeatMs?: number | undefined
 }
 
 export type CoreOptions = {
@@ -94,6 +101,8 @@ export type Core = Pick<Authentication, 'states'> & {
   keys: KeyRing
   secret: Secret
   sealer: Sealer
+  /** Streams of events end when it is closed. */
+  sealed: SealSignal
   now(): number
   random: RandomBytes
   /** Ends the threads of this core, whose tasks fail, and closes the content. */
@@ -114,8 +123,10 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   const refusals = openRefusalLog(log, overrides.refusalLog)
   const { rates, maxCallsPerCaller: maxRunning } = config
   const limits = openCallLimits({ rates, maxRunning, isProxy: proxyTest(config.trustedProxies), clock })
+  const sealed = openSealSignal()
   const sealer = openSealer({
     store,
+    onSealed: sealed.notify,
     *fanOut() {},
     onError: (err) => log.warn({ err }, 'events could not be sealed; the server tries again'),
   })
@@ -171,11 +182,15 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
       keys,
       secret,
       sealer,
+      sealed,
       now,
       random,
     },
     registryCorridor: openCorridor({ ...corridorOptions, authenticate: registry.authenticate }),
-    endpoints: endpointsOf({ ...deps, sts, registration, registry, deadlines, unsent }),
+    endpoints: endpointsOf({
+      ...{ ...deps, sts, registration, registry, deadlines, unsent },
+      tail: tailOf(config, sealed, overrides.tailHeartbeatMs),
+    }),
     corridorFor: (caller) => openCorridor(optionsFor(caller)),
     streamCorridorFor: (caller) => openStreamCorridor(optionsFor(caller)),
     sharedLimits: limits.shared,
@@ -183,6 +198,23 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     async close() {
       await Promise.all([checks.close(), content.close(), sealer.stop()])
     },
+  }
+}
+
+/** How often streams look for events that another process, or another thread, has sealed. */
+const tailPollMs = 1000
+
+function tailOf(config: Config, sealed: SealSignal, heartbeatMs = 15_000): EventTail {
+  const toCloudEvent = cloudEventsOf(config)
+  return {
+    toJson(event) {
+      const made = toCloudEvent(event)
+      return made && structuredJson(made)
+    },
+    wait: () => sealed.wait(Math.min(tailPollMs, heartbeatMs)),
+    isClosed: sealed.isClosed,
+    heartbeatMs,
+    now: systemNow,
   }
 }
 

@@ -69,15 +69,19 @@ const v1Conversions: ReadonlyMap<string, V1Conversion> = new Map([
   conversion(AdvisorySchema, V1AdvisorySchema, advisoryToV1),
 ])
 
-export const eventCatalog = openEventCatalog(
-  services,
-  new Map(resources.map(({ kind }) => [kind.table.name, kind.desc])),
-  v1Conversions,
-)
+export const readEventCatalog = () =>
+  openEventCatalog(
+    services,
+    new Map(resources.map(({ kind }) => [kind.table.name, kind.desc])),
+    v1Conversions,
+  )
 
-export const cloudEventsOf = ({
-  eventTypePrefix,
-  vendorPrefixes,
-  baseUrl,
-}: OutgoingEventsConfig): ToCloudEvent =>
-  openCloudEvents({ catalog: eventCatalog, typePrefix: eventTypePrefix, vendorPrefixes, baseUrl })
+/** The catalog is read at the first event, because reading the options of all methods takes some milliseconds. */
+export function cloudEventsOf(config: OutgoingEventsConfig): ToCloudEvent {
+  const { eventTypePrefix: typePrefix, vendorPrefixes, baseUrl } = config
+  let toCloudEvent: ToCloudEvent | undefined
+  return (event) => {
+    toCloudEvent ??= openCloudEvents({ catalog: readEventCatalog(), typePrefix, vendorPrefixes, baseUrl })
+    return toCloudEvent(event)
+  }
+}

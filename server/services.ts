@@ -12,6 +12,8 @@ import { noLimits } from './limits/rate/call-limits.ts'
 import { resources } from './resource-list.ts'
 import { authMethods } from './resources/auth/auth.ts'
 import type { Dependencies } from './resources/dependencies.ts'
+import { eventsService } from './resources/events/tail/service.ts'
+import type { TailDependencies } from './resources/events/tail/tail-events.ts'
 import { accessSearchService } from './resources/iam/access/search.ts'
 import { searchedKinds } from './resources/iam/access/searched-kinds.ts'
 import { accessService } from './resources/iam/access/service.ts'
@@ -35,6 +37,7 @@ import type { UnsentBudget } from './rpc/unsent-budget.ts'
 import { advisoryWritesOf, imageReadsOf, ownerInvitesOf, v1Services } from './v1-services.ts'
 
 type ServiceDependencies = Dependencies &
+  TailDependencies &
   Pick<Authentication, 'sts' | 'registration' | 'registry'> & { deadlines: Deadlines; unsent: UnsentBudget }
 
 /** Services that have no kind and call no other service. */
@@ -45,6 +48,7 @@ const otherServices: readonly AnyService<ServiceDependencies>[] = [
   imagesService,
   securityAdvisoryService,
   pullTokensService,
+  eventsService,
   pingService,
   pingServiceV1,
   termsService,

@@ -5,14 +5,11 @@ import { services } from '@stemma/api/gen/services.ts'
 import type { Method } from '@stemma/api/method.ts'
 import { describeMethods } from '@stemma/api/method.ts'
 import { eventTypeOf } from '../../server/cloud-events/event-catalog.ts'
-import { eventCatalog } from '../../server/outgoing-events.ts'
+import { readEventCatalog } from '../../server/outgoing-events.ts'
 
 /** Methods that write nothing, or whose events are those of resources that they do not return. */
 const reasons: Record<string, string> = {
   'platform.auth.Auth.Delete': 'deletes an identity of a person, who belongs to no organization',
-  'platform.iam.GroupAccountAssociations.Check': 'only reads',
-  'platform.iam.v2beta1.AccountAssociationsService.CheckAccountAssociation': 'only reads',
-  'platform.registry.v2beta1.ReposService.PreviewRetention': 'only reads',
   'platform.iam.Groups.RequestGroupAccess': 'creates a group access request or a role binding',
   'platform.iam.v2beta1.GroupsService.RequestGroupAccess': 'creates a group access request or a role binding',
   'platform.iam.RoleBindings.CreateBatch': 'creates role bindings',
@@ -27,7 +24,7 @@ const reasons: Record<string, string> = {
   'platform.vulnerabilities.v1.Advisories.UpdateAdvisoryEvent': 'updates an advisory',
 }
 
-const kinds = [...eventCatalog.kinds.values()]
+const kinds = [...readEventCatalog().kinds.values()]
 
 /** Whether the method returns a resource that has event types, or deletes one. */
 const isOfKind = ({ desc }: Method) =>

@@ -318,6 +318,10 @@ const exceptions: Record<string, MatrixRow> = {
     request: byUid('Advisory'),
     codes: readers,
   },
+  'platform.events.v2beta1.EventsService.TailEvents': {
+    request: ({ here }) => ({ group: here }),
+    codes: editors,
+  },
   'platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOsv': exportRow('Advisory'),
   'platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOpenVex': exportRow('Advisory'),
   'platform.advisory.v2beta1.SecurityAdvisoryService.ListDocuments': documentsRow,

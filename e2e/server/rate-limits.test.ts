@@ -276,6 +276,7 @@ describe('cost classes', () => {
       ['list', 'platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOpenVex'],
       ['exchange', 'platform.oidc.SecurityTokenService.Exchange'],
       ['exchange', 'platform.oidc.SecurityTokenService.ExchangeRefreshToken'],
+      ['list', 'platform.events.v2beta1.EventsService.TailEvents'],
       ['read', 'platform.ping.v2beta1.PingService.Ping'],
       ['read', 'platform.ping.PingService.Ping'],
       ['list', 'platform.iam.v2beta1.AccessService.BatchCheckAccess'],

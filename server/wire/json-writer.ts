@@ -180,4 +180,6 @@ function writeDuration({ seconds, nanos }: Duration): string {
 const wellKnownWriters: Record<string, Write> = {
   'google.protobuf.Timestamp': writeTimestamp,
   'google.protobuf.Duration': writeDuration,
+  // The value of a field of this type is a plain object. A whole response of this type is not.
+  'google.protobuf.Struct': JSON.stringify,
 }
