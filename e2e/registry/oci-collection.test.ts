@@ -30,7 +30,7 @@ import { onEachStore } from '../../server/testing/stores.ts'
 import { makeCollectionCounts } from '../../server/workers/collection-counts.ts'
 import { runStemmadInline } from '../server/stemmad.ts'
 import type { OciClient } from './oci-client.ts'
-import { descriptor, digestOf, imageOf, ociClient, types } from './oci-client.ts'
+import { descriptor, digestOf, imageOf, indexOf, ociClient, pushParts, types } from './oci-client.ts'
 import { ageContent, ageRows, dayMs, storedDigests } from './stored-content.ts'
 
 const nothing = { uploads: 0, links: 0, blobs: 0, bytes: 0, failures: 0 }
@@ -380,6 +380,35 @@ onEachStore('a collection of garbage', (engine) => {
     await client.expect(202, 'DELETE', blobPath('acme/web', 'lost'))
     await client.pushImage('acme/web', 'latest', 'lost')
     assert.equal(await (await client.expect(200, 'GET', blobPath('acme/web', 'lost'))).text(), 'lost')
+  })
+
+  test('leaves sizes right; stemmad check finds wrong ones, and adds platforms of older images', async () => {
+    const config = '{"os":"linux","architecture":"arm64"}'
+    const image = await pushParts(client, 'acme/web', 'latest', { config, layers: ['sized'] })
+    const index = indexOf([{ manifest: image }])
+    await client.pushManifest('acme/web', 'index', index, types.index)
+    const execute = (...statements: Sql[]) =>
+      platform.store.write(function* () {
+        for (const statement of statements) yield statement
+      })
+    const [before] = await platform.store.query(sql`select repo, sum(size) from repo_sizes group by repo`)
+    const [repo, size] = before as [string, number]
+    await execute(
+      sql`update manifests set platforms = ''`,
+      sql`update repo_sizes set size = size + 7, manifests = manifests - 1 where repo = ${repo}
+        and stripe = (select min(stripe) from repo_sizes where repo = ${repo})`,
+    )
+    const line = `the size of the repo ${repo}: stored are ${Number(size) + 7} bytes and 1 manifest, correct are ${size} bytes and 2 manifests\n`
+    const check = (...flags: string[]) => runStemmadInline(['check', ...flags, ...settings()])
+    const found = await check()
+    const advice = '1 total was wrong; stemmad check --repair corrects wrong totals.\n'
+    assert.ok(found.code === 1 && found.stdout.startsWith(`${line}${advice}`), found.stdout)
+    const repaired = await check('--repair')
+    const done = `${line}1 total was wrong and has been corrected.\nThe platforms of 2 manifests were missing and have been added.\n`
+    assert.ok(repaired.code === 0 && repaired.stdout.startsWith(done), repaired.stdout)
+    assert.ok((await check('--repair')).stdout.startsWith('All totals are correct.\n2 blobs'))
+    const rows = await platform.store.query(sql`select platforms from manifests where repo = ${repo}`)
+    assert.deepEqual(rows.flat(), ['linux/arm64', 'linux/arm64'])
   })
 
   test('and a push of a manifest exclude each other', { skip: engine === 'sqlite' }, async () => {

@@ -1,6 +1,10 @@
 import type { Config } from '../config/config.ts'
 import { readConfig } from '../config/config.ts'
 import { contentStorage } from '../content-storage.ts'
+import { operatorAccessFor } from '../policy/system-access.ts'
+import type { RepoSize, SizeDifference } from '../resources/registry/check-repo-sizes.ts'
+import { checkRepoSizes } from '../resources/registry/check-repo-sizes.ts'
+import { completePlatforms } from '../resources/registry/content/complete-platforms.ts'
 import { contentAmount } from '../resources/registry/content-usage.ts'
 import { talliedKinds } from '../storage.ts'
 import type { Difference } from '../store/check.ts'
@@ -8,6 +12,7 @@ import { checkTally } from '../store/check.ts'
 import type { Store } from '../store/db.ts'
 import { loadMigrations } from '../store/migrate.ts'
 import { sql } from '../store/sql.ts'
+import type { WriteAccess } from '../store/write-access.ts'
 import type { ContentFinding, ContentReport } from './check-content.ts'
 import { checkContent } from './check-content.ts'
 import type { IdentityFinding } from './check-identities.ts'
@@ -20,9 +25,9 @@ import { withStore } from './with-store.ts'
 export const check: Command = {
   usage: 'check [--repair] [--digests]',
   summary:
-    'Reports wrong totals of lists, unsafe or unusable identities, and missing content of the registry.',
+    'Reports wrong totals of lists and sizes of repos, unsafe or unusable identities, and missing content of the registry.',
   details:
-    'With --repair, it also corrects the totals. Servers can use the store meanwhile. Unsafe patterns were stored before a rule refused them; correct them with stemma identities update. Warnings name identities that nobody can assume, or everybody with a token of the issuer; they do not change the exit code. Every blob that a repo has is looked for in the storage; with --digests, its content is also read and compared with its digest, which takes as long as reading all blobs. --repair changes nothing in the registry.',
+    'With --repair, it also corrects the totals and sizes, and adds the platforms of images that were pushed to an older version. Servers can use the store meanwhile. Unsafe patterns were stored before a rule refused them; correct them with stemma identities update. Warnings name identities that nobody can assume, or everybody with a token of the issuer; they do not change the exit code. Every blob that a repo has is looked for in the storage; with --digests, its content is also read and compared with its digest, which takes as long as reading all blobs. --repair does not change blobs.',
   async run(args, context) {
     const { env } = context
     const { config, flags } = readConfig(env, args, {
@@ -31,19 +36,23 @@ export const check: Command = {
     })
     const shouldRepair = flags.repair === true
     const shouldHash = flags.digests === true
-    const { differences, findings, content } = await withStore(config, async (store) => {
+    const repairs = shouldRepair ? operatorAccessFor('check --repair') : undefined
+    const { differences, sizes, findings, content } = await withStore(config, async (store) => {
       await store.migrate(loadMigrations())
       return {
         differences: await checkTally(store, talliedKinds, shouldRepair, [contentAmount]),
+        sizes: await checkRepoSizes(store, repairs),
         findings: await checkIdentities(store),
-        content: await checkStorage(config, store, context, shouldHash),
+        content: await checkStorage(config, store, context, { shouldHash, repairs }),
       }
     })
     for (const difference of differences) context.stdout.write(describe(difference))
-    context.stdout.write(summarize(differences.length, shouldRepair))
+    for (const difference of sizes) context.stdout.write(describeSize(difference))
+    context.stdout.write(summarize(differences.length + sizes.length, shouldRepair))
     for (const finding of findings) context.stdout.write(describeFinding(finding))
+    if (content?.completed) context.stdout.write(describeCompleted(content.completed))
     if (content) context.stdout.write(describeContent(content, shouldHash))
-    const areTotalsCorrect = differences.length === 0 || shouldRepair
+    const areTotalsCorrect = differences.length + sizes.length === 0 || shouldRepair
     const arePatternsSafe = findings.every(({ kind }) => kind === 'warning')
     const isContentPresent = !content || content.findings.length === 0
     return areTotalsCorrect && arePatternsSafe && isContentPresent ? 0 : 1
@@ -55,8 +64,8 @@ async function checkStorage(
   config: Config,
   store: Store,
   { stderr }: CommandContext,
-  shouldHash: boolean,
-): Promise<ContentReport | undefined> {
+  { shouldHash, repairs }: { shouldHash: boolean; repairs: WriteAccess | undefined },
+): Promise<(ContentReport & { completed: number }) | undefined> {
   const [row] = await store.query(sql`select count(*) from blobs`)
   const total = row?.[0] as number
   if (total === 0) return undefined
@@ -65,12 +74,17 @@ async function checkStorage(
   let done = 0
   const onBlob = () => progress.update(++done, total)
   try {
-    return await checkContent({ store, storage: await content.open(), onBlob }, shouldHash)
+    const storage = await content.open()
+    const completed = repairs ? await completePlatforms(store, storage, repairs) : 0
+    return { ...(await checkContent({ store, storage, onBlob }, shouldHash)), completed }
   } finally {
     progress.end()
     await content.close()
   }
 }
+
+const describeCompleted = (count: number) =>
+  `The platforms of ${countOf(count, 'manifest')} were missing and have been added.\n`
 
 function describeContent({ blobs, bytes, faults, findings }: ContentReport, shouldHash: boolean): string {
   const all = `${countOf(blobs, 'blob')} of the registry (${formatBytes(bytes)})`
@@ -95,6 +109,11 @@ const describeFinding = ({ kind, identity, field, description }: IdentityFinding
 
 function describe({ kind, group, tallied, counted }: Difference): string {
   return `${kind} in ${group}: the stored totals are ${tallied.children} directly in it and ${tallied.subtree} at all levels, the correct totals are ${counted.children} and ${counted.subtree}\n`
+}
+
+function describeSize({ repo, stored, counted }: SizeDifference): string {
+  const text = ({ size, manifests }: RepoSize) => `${size} bytes and ${countOf(manifests, 'manifest')}`
+  return `the size of the repo ${repo}: stored are ${text(stored)}, correct are ${text(counted)}\n`
 }
 
 function summarize(count: number, shouldRepair: boolean): string {

@@ -28,6 +28,16 @@ export function* adjustRepoSize(
   yield* countContent(access, repo, size - reserved)
 }
 
+/** For a repo whose size was found to be wrong. The row of the repo must be locked. */
+export function* replaceRepoSize(
+  _access: WriteAccess,
+  repo: string,
+  { size, manifests }: { size: number; manifests: number },
+): Work<void> {
+  yield sql`delete from repo_sizes where repo = ${repo}`
+  yield sql`insert into repo_sizes (repo, stripe, size, manifests) values (${repo}, 0, ${size}, ${manifests})`
+}
+
 /** The number of manifests of a repo, or of all repos below a group. */
 export function* countManifests(uid: string): Work<number> {
   // `0` is the character after `/`.
