@@ -199,7 +199,7 @@ onEachStore('stemma', (engine) => {
     const table = await succeed(
       'role-bindings list --identity acme/platform/ci --role viewer --group acme/platform',
     )
-    assert.match(table, /^IDENTITY {2}ROLE {4}GROUP {5}AGE .*\nci .*viewer .*platform/)
+    assert.match(table, /^IDENTITY {2}ROLE {4}GROUP {5}EXPIRES {2}AGE .*\nci .*viewer .*platform/)
     assert.match(
       await failure(2, 'role-bindings get ci'),
       /role bindings have no names; stemma role-bindings list shows/,
