@@ -29,6 +29,7 @@ import type { Log } from './log.ts'
 import { cloudEventsOf } from './outgoing-events.ts'
 import { openGrantParser } from './policy/grants.ts'
 import { openProvisioning } from './provisioning.ts'
+import { resources } from './resource-list.ts'
 import type { EventTail } from './resources/events/tail/tail-events.ts'
 import { openIdempotency } from './resources/idempotency/idempotency.ts'
 import { heldAccess } from './resources/registry/content/held-access.ts'
@@ -153,6 +154,8 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     },
     overrides,
   )
+  const messages = new Map(resources.map(({ kind }) => [kind.table.name, kind.desc]))
+  const audit = { catchUp: sealer.catchUp, messageOf: (kind: string) => messages.get(kind) }
   const unsent = openUnsentBudget(overrides.unsentLimits)
   const scim = openProvisioning({
     ...{ config, store: deps.store, log, refusals, unsent, clock, now, systemNow, random },
@@ -188,7 +191,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     },
     registryCorridor: openCorridor({ ...corridorOptions, authenticate: registry.authenticate }),
     endpoints: endpointsOf({
-      ...{ ...deps, sts, registration, registry, deadlines, unsent },
+      ...{ ...deps, sts, registration, registry, deadlines, unsent, audit },
       tail: tailOf(config, sealed, overrides.tailHeartbeatMs),
     }),
     corridorFor: (caller) => openCorridor(optionsFor(caller)),

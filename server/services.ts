@@ -10,6 +10,8 @@ import { describeMethods } from '@stemma/api/method.ts'
 import type { Authentication } from './authentication.ts'
 import { noLimits } from './limits/rate/call-limits.ts'
 import { resources } from './resource-list.ts'
+import type { AuditDependencies } from './resources/audit/service.ts'
+import { auditService } from './resources/audit/service.ts'
 import { authMethods } from './resources/auth/auth.ts'
 import type { Dependencies } from './resources/dependencies.ts'
 import { eventsService } from './resources/events/tail/service.ts'
@@ -38,6 +40,7 @@ import { advisoryWritesOf, imageReadsOf, ownerInvitesOf, v1Services } from './v1
 
 type ServiceDependencies = Dependencies &
   TailDependencies &
+  AuditDependencies &
   Pick<Authentication, 'sts' | 'registration' | 'registry'> & { deadlines: Deadlines; unsent: UnsentBudget }
 
 /** Services that have no kind and call no other service. */
@@ -54,6 +57,7 @@ const otherServices: readonly AnyService<ServiceDependencies>[] = [
   termsService,
   accessService,
   accessSearchService(searchedKinds(resources)),
+  auditService,
   defineService({
     service: Auth,
     methods: (deps: ServiceDependencies) => ({ ...authMethods(deps), ...deps.registration }),

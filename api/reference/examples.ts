@@ -99,5 +99,6 @@ const wellKnown: Record<string, JsonValue> = {
   'google.protobuf.Duration': '86400s',
   'google.protobuf.FieldMask': 'description',
   'google.protobuf.Struct': {},
+  'google.protobuf.Value': 'value',
   'google.protobuf.Empty': {},
 }

@@ -172,6 +172,7 @@ const wellKnown: Record<string, string> = {
   'google.protobuf.Duration': 'duration, such as 3600s',
   'google.protobuf.FieldMask': 'field names',
   'google.protobuf.Struct': 'JSON object',
+  'google.protobuf.Value': 'JSON value',
 }
 
 function notesOf(field: DescField, purpose: Purpose): string[] {

@@ -259,6 +259,7 @@ const wellKnown: Record<string, Schema> = {
   'google.protobuf.Duration': { type: 'string', pattern: '^-?[0-9]{1,12}(\\.[0-9]{1,9})?s$' },
   'google.protobuf.FieldMask': { type: 'string' },
   'google.protobuf.Struct': { type: 'object', additionalProperties: true },
+  'google.protobuf.Value': {},
   'google.protobuf.Empty': { type: 'object' },
 }
 

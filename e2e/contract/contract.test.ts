@@ -83,6 +83,8 @@ function requireUsualCapability({ name, access }: Method, { verb, resource }: St
  * with identity providers, and pull tokens with identities.
  */
 const unusualCapabilities: Record<string, string> = {
+  'platform.audit.v2beta1.AuditEntriesService.GetAuditEntry': 'audit.entries.list',
+  'platform.audit.v2beta1.AuditEntriesService.ListAuditEntries': 'audit.entries.list',
   'platform.iam.v2beta1.GroupInvitesService.UpdateGroupInvite': 'group_invites.create',
   'platform.iam.v2beta1.GroupAccessRequestsService.GetGroupAccessRequest': 'group_invites.list',
   'platform.iam.v2beta1.GroupAccessRequestsService.ListGroupAccessRequests': 'group_invites.list',

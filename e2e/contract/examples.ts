@@ -124,6 +124,7 @@ function normalizer(): (answer: CallResult) => CallResult {
       .replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"time"')
       .replaceAll(/"nextPageToken":"[^"]+"/g, '"nextPageToken":"token"')
       .replaceAll(/"code":"[^"]+"/g, '"code":"code"')
+      .replaceAll(/"(hash|requestId|door|userAgent)":"[^"]*"/g, '"$1":"differs"')
       .replaceAll(/"eyJ[\w.-]+"/g, '"token"')
       .replaceAll(/\b[0-9a-f]{40}\b|\b[0-9a-f]{16}\b|\bCGA(?:-\w{4}){3}\b/g, numberOf)
       .replaceAll(/"(?:field|description|message)":"(?:[^"\\]|\\.)*"/g, toCamel)

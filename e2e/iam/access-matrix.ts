@@ -106,6 +106,11 @@ const exceptions: Record<string, MatrixRow> = {
     codes: owners,
   },
 
+  'platform.audit.v2beta1.AuditEntriesService.ExportAuditEntries': {
+    request: ({ here }) => ({ uidp: { descendantsOf: here } }),
+    codes: anyToken,
+  },
+
   'platform.registry.v2beta1.ReposService.PreviewRetention': { request: byUid('Repo'), codes: readers },
   'platform.iam.v2beta1.IdentitiesService.LookupIdentity': {
     request: () => ({ issuer: 'https://issuer.test', subject: 'somebody' }),

@@ -11,14 +11,16 @@ import type { Operation } from '@stemma/api/reference/operations.ts'
 import { describeServices } from '@stemma/api/reference/operations.ts'
 import { resourceOptions } from '@stemma/api/resource.ts'
 import { toCamel } from '../../server/aip/field-path.ts'
-import { newChildUid } from '../../server/aip/uid.ts'
+import { newChildUid, rootOf } from '../../server/aip/uid.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { operatorAccess } from '../../server/policy/system-access.ts'
+import { entryUid } from '../../server/resources/audit/selection.ts'
 import { createEntry } from '../../server/resources/create.ts'
 import { groupAccessRequests } from '../../server/resources/iam/group-access-requests/table.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import type { TestIdentity } from '../../server/testing/identities.ts'
 import type { Platform } from '../../server/testing/platform.ts'
+import { sealedEvents } from '../../server/testing/sealed-events.ts'
 
 /** `here` is a group of the organization, created anew for each call. */
 export type MatrixContext = {
@@ -54,6 +56,13 @@ const creators: Record<string, (context: MatrixContext) => Promise<string>> = {
   GroupAccessRequest: createAccessRequest,
   Advisory: async (context) => (await createAdvisory(context)).id,
   ExternalGroupRoleMapping: createMapping,
+  AuditEntry: findAuditEntry,
+}
+
+/** The creation of the group is an entry of the audit log. */
+async function findAuditEntry({ platform, here }: MatrixContext): Promise<string> {
+  const [event] = (await sealedEvents(platform.store, rootOf(here))).filter(({ uid }) => uid === here)
+  return entryUid(here, event?.sequence ?? 0)
 }
 
 /** Creates a resource in the group, or in a new parent there, and returns its uid. */

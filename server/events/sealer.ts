@@ -24,12 +24,14 @@ export type Sealer = {
   wake(): void
   /** Seals until nothing is left. Errors are passed to `onError`. */
   run(): Promise<void>
+  /** Seals everything that was committed before the call, unless another process seals all the time. */
+  catchUp(): Promise<void>
   /** Seals once more, and then never again. */
   stop(): Promise<void>
 }
 
 export function openSealer(options: SealerOptions): Sealer {
-  const { store, fanOut, onSealed = () => {}, onError, delayMs = 25 } = options
+  const { store, fanOut, onSealed = () => {}, onError, delayMs = 100 } = options
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
   let isStopped = false
@@ -57,9 +59,12 @@ export function openSealer(options: SealerOptions): Sealer {
       void run()
     }, delayMs).unref()
   }
+  const catchUp = async () => {
+    // The first run may have begun before the last commit.
+    for (let round = 0; round < 3 && (await store.query(hasUnsealed)).length > 0; round++) await run()
+  }
   return {
-    wake,
-    run,
+    ...{ wake, run, catchUp },
     async stop() {
       isStopped = true
       clearTimeout(timer)

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { OriginDetail } from '../store/events/event-row.ts'
 import type { Origin, WriteAccess } from '../store/write-access.ts'
+import { countFromZero } from '../store/write-access.ts'
 import type { Caller } from '../wire/caller.ts'
 import type { CallOrigin, Envelope } from '../wire/envelope.ts'
 import { printableUserAgent } from '../wire/user-agent.ts'
@@ -15,6 +16,7 @@ export const callerOrigin = (caller: Caller, { method, envelope }: CallOrigin, s
   describe: () => JSON.stringify(callerDetail(caller, envelope)),
   now: sources.now,
   random: sources.random,
+  nextNumber: countFromZero(),
 })
 
 function callerDetail({ signIn }: Caller, { door, requestId, address, userAgent }: Envelope): OriginDetail {
@@ -36,6 +38,7 @@ export const systemOrigin = (
   method,
   actor: '',
   describe: () => JSON.stringify({ door } satisfies OriginDetail),
+  nextNumber: countFromZero(),
   now,
   random,
 })

@@ -121,6 +121,13 @@ function filterOf({ request, method }: Call<ListRequest>): string {
   return Buffer.from(toBinary(method.desc.input, filter)).toString('latin1')
 }
 
+/** The regions in which the caller has the capabilities, narrowed by the filter of the request. */
+export const visibleRegions = (
+  grants: Grants,
+  capabilities: readonly number[],
+  filter: UIDPFilter | undefined,
+): Region[] => narrowed(grantedRegions(grants, capabilities), filter, '')
+
 /** The regions that the caller may read, narrowed by the filter of the request. */
 function narrowed(visible: Region[], filter: UIDPFilter | undefined, group: string): Region[] {
   let regions = visible

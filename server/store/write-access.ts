@@ -24,6 +24,14 @@ export type Origin = {
   /** Milliseconds since 1970. */
   now(): number
   random(size: number): Buffer
+  /** The number of events that this origin has recorded before. They are in this order in the log. */
+  nextNumber(): number
+}
+
+/** For `Origin.nextNumber`. */
+export function countFromZero(): () => number {
+  let next = 0
+  return () => next++
 }
 
 /** The same access for a change that is upkeep, such as the time at which somebody was last seen. */

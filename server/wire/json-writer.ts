@@ -2,9 +2,9 @@
 // message type has one writer, which is composed once from its descriptor.
 import { createHash } from 'node:crypto'
 import type { DescEnum, DescField, DescMessage, Message } from '@bufbuild/protobuf'
-import { ScalarType } from '@bufbuild/protobuf'
-import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt'
-import { hasCustomJsonRepresentation } from '@bufbuild/protobuf/wkt'
+import { ScalarType, toJson } from '@bufbuild/protobuf'
+import type { Duration, Value as ProtobufValue, Timestamp } from '@bufbuild/protobuf/wkt'
+import { hasCustomJsonRepresentation, ValueSchema } from '@bufbuild/protobuf/wkt'
 import { isInputOnly, rulesOf } from '@stemma/api/method.ts'
 
 type Write = (value: never) => string
@@ -182,4 +182,5 @@ const wellKnownWriters: Record<string, Write> = {
   'google.protobuf.Duration': writeDuration,
   // The value of a field of this type is a plain object. A whole response of this type is not.
   'google.protobuf.Struct': JSON.stringify,
+  'google.protobuf.Value': (value: ProtobufValue) => JSON.stringify(toJson(ValueSchema, value)),
 }

@@ -66,12 +66,17 @@ function factsOf(origin: Origin, event: NewEvent): Value[] {
   const { group, kind, uid, action, code = 0, details } = event
   const time = origin.now()
   return [
-    ...[newEventId(time, origin.random), group.slice(0, rootLength), group, kind, uid, action],
+    ...[newEventId(time, origin), group.slice(0, rootLength), group, kind, uid, action],
     ...[origin.method, origin.actor, origin.describe(), time, code],
     details ? JSON.stringify(details) : null,
   ]
 }
 
-/** 12 hexadecimal digits of the time in milliseconds, and 12 random ones. */
-export const newEventId = (time: number, random: Origin['random']) =>
-  `${time.toString(16).padStart(12, '0')}${random(6).toString('hex')}`
+/**
+ * 12 hexadecimal digits of the time in milliseconds, 4 that keep the events of one transaction in order, and 8 random
+ * ones.
+ */
+const newEventId = (time: number, { nextNumber, random }: Origin) =>
+  hex(time, 12) + hex(nextNumber() % 0x10000, 4) + random(4).toString('hex')
+
+const hex = (value: number, digits: number) => value.toString(16).padStart(digits, '0')

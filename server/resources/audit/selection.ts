@@ -1,0 +1,75 @@
+// Which entries a list of the audit log contains: those in the regions of the caller that match the filters.
+import type { Message } from '@bufbuild/protobuf'
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
+import { timestampMs } from '@bufbuild/protobuf/wkt'
+import { AuditOutcome } from '@stemma/api/gen/platform/audit/v2beta1/audit_entry_pb.ts'
+import type { UIDPFilter } from '@stemma/api/gen/platform/common/uidp_pb.ts'
+import { invalidArgument } from '../../aip/errors.ts'
+import type { Region } from '../../aip/region.ts'
+import { parentOf, rootLength, rootOf } from '../../aip/uid.ts'
+import type { RootSelection } from '../../store/events/find-entries.ts'
+import type { Sql } from '../../store/sql.ts'
+import { join, sql } from '../../store/sql.ts'
+
+export type EntryFilter = Message & {
+  uidp?: UIDPFilter | undefined
+  actor: string
+  resource: string
+  kind: string
+  action: string
+  method: string
+  outcome: AuditOutcome
+  startTime?: Timestamp | undefined
+  endTime?: Timestamp | undefined
+}
+
+/** The sequence number at the end of the uid of an entry. */
+export const sequenceIn = (uid: string): number => Number.parseInt(uid.slice(-16), 16)
+
+export const entryUid = (group: string, sequence: number) =>
+  `${group}/${sequence.toString(16).padStart(16, '0')}`
+
+/** More organizations at a time would make a page expensive, because each has its own index range. */
+const maxOrganizations = 50
+
+/** The parts of organizations whose entries are in the regions. An entry is directly below its group. */
+export function rootsIn(regions: readonly Region[]): RootSelection[] {
+  const byRoot = new Map<string, (Sql | undefined)[]>()
+  for (const region of regions) {
+    const root = rootOf(region.uid)
+    if (root.length < rootLength) continue
+    byRoot.set(root, [...(byRoot.get(root) ?? []), conditionOf(region, root)])
+  }
+  if (byRoot.size > maxOrganizations)
+    throw invalidArgument({
+      field: 'uidp',
+      description: `must name a group, because the caller can read the audit logs of more than ${maxOrganizations} organizations`,
+    })
+  return [...byRoot].map(([root, conditions]) => ({
+    root,
+    condition: conditions.includes(undefined) ? undefined : sql`(${join(conditions as Sql[], ' or ')})`,
+  }))
+}
+
+/** Undefined for the whole organization. */
+function conditionOf({ kind, uid }: Region, root: string): Sql | undefined {
+  if (kind === 'point') return sql`(group_uid = ${parentOf(uid)} and sequence = ${sequenceIn(uid)})`
+  if (kind === 'children') return sql`group_uid = ${uid}`
+  // `0` is the character after `/`, so `UID0` follows all uids below UID.
+  return uid === root ? undefined : sql`(group_uid >= ${uid} and group_uid < ${`${uid}0`})`
+}
+
+export function filtersOf(request: EntryFilter): Sql[] {
+  const { actor, resource, kind, action, method, outcome, startTime, endTime } = request
+  return [
+    ...(startTime ? [sql`time >= ${Math.ceil(timestampMs(startTime))}`] : []),
+    ...(endTime ? [sql`time < ${Math.ceil(timestampMs(endTime))}`] : []),
+    ...(actor ? [sql`actor = ${actor}`] : []),
+    ...(resource ? [sql`uid = ${resource}`] : []),
+    ...(kind ? [sql`kind = ${kind}`] : []),
+    ...(action ? [sql`action = ${action}`] : []),
+    ...(method ? [sql`method = ${method}`] : []),
+    ...(outcome === AuditOutcome.SUCCESS ? [sql`code = 0`] : []),
+    ...(outcome === AuditOutcome.FAILURE ? [sql`code <> 0`] : []),
+  ]
+}

@@ -1,0 +1,136 @@
+// Finds sealed events for lists: in one or several organizations, ordered by time.
+import type { Sql } from '../sql.ts'
+import { among, join, raw, sql } from '../sql.ts'
+import { StoreError } from '../store-error.ts'
+import type { Work } from '../work.ts'
+import type { SealedEvent } from './event-row.ts'
+import { sealedColumns, sealedEventOf } from './event-row.ts'
+
+/** A part of an organization. `condition` selects its groups; undefined for the whole organization. */
+export type RootSelection = { root: string; condition: Sql | undefined }
+
+/** Orders are total: events of the same time are ordered by organization and sequence number. */
+export type EntryKey = { time: number; root: string; sequence: number }
+
+export type EntryQuery = {
+  roots: readonly RootSelection[]
+  filters: readonly Sql[]
+  descending: boolean
+  after: EntryKey | undefined
+  skip: number
+  size: number
+  /** Throws a StoreError `expensive` if more rows would be read. Undefined: no limit. */
+  maxRows: number | undefined
+}
+
+/** Bounds the memory of a page. The bytes are those of resources. */
+const pageBytes = 4 * 1024 * 1024
+
+export type EntryPage = { events: SealedEvent[]; next: EntryKey | undefined }
+
+/** Reads one page. It may have fewer than `size` events if they are large. */
+export function* findEntries(query: EntryQuery): Work<EntryPage> {
+  yield* requireCheap(query)
+  const wanted = query.skip + query.size + 1
+  const found: (EntryKey & { bytes: number })[] = []
+  for (const selection of query.roots) found.push(...(yield* readKeys(query, selection, wanted)))
+  const sign = query.descending ? -1 : 1
+  found.sort((a, b) => sign * compareKeys(a, b))
+  const keys = found.slice(query.skip, query.skip + query.size)
+  let bytes = 0
+  const cut = keys.findIndex((key, at) => {
+    bytes += key.bytes
+    return at > 0 && bytes > pageBytes
+  })
+  const page = cut === -1 ? keys : keys.slice(0, cut)
+  const hasMore = found.length > query.skip + page.length
+  return { events: yield* readEvents(page), next: hasMore ? page.at(-1) : undefined }
+}
+
+const compareKeys = (a: EntryKey, b: EntryKey): number =>
+  a.time - b.time || (a.root < b.root ? -1 : a.root > b.root ? 1 : a.sequence - b.sequence)
+
+function* readKeys(
+  { filters, descending, after }: EntryQuery,
+  { root, condition }: RootSelection,
+  limit: number,
+): Work<(EntryKey & { bytes: number })[]> {
+  const where = join(
+    [...conditionsOf(root, condition), ...filters, ...afterKey(after, root, descending)],
+    ' and ',
+  )
+  const order = raw(descending ? 'time desc, sequence desc' : 'time, sequence')
+  const rows = yield sql`select time, sequence, coalesce(length(before), 0) + coalesce(length(after), 0)
+    from events where ${where} order by ${order} limit ${limit}`
+  return (rows as [number, number, number][]).map(([time, sequence, bytes]) => ({
+    time,
+    root,
+    sequence,
+    bytes,
+  }))
+}
+
+const conditionsOf = (root: string, condition: Sql | undefined): Sql[] => [
+  sql`root = ${root} and sequence is not null`,
+  ...(condition ? [condition] : []),
+]
+
+/** The events of an organization that follow the key in the order. */
+function afterKey(after: EntryKey | undefined, root: string, descending: boolean): Sql[] {
+  if (!after) return []
+  const { time, sequence } = after
+  if (root === after.root)
+    return [
+      descending
+        ? sql`time <= ${time} and (time < ${time} or sequence < ${sequence})`
+        : sql`time >= ${time} and (time > ${time} or sequence > ${sequence})`,
+    ]
+  const isLater = descending ? root < after.root : root > after.root
+  if (isLater) return [descending ? sql`time <= ${time}` : sql`time >= ${time}`]
+  return [descending ? sql`time < ${time}` : sql`time > ${time}`]
+}
+
+function* readEvents(keys: readonly EntryKey[]): Work<SealedEvent[]> {
+  const found = new Map<string, SealedEvent>()
+  for (const root of new Set(keys.map((key) => key.root))) {
+    const sequences = keys.filter((key) => key.root === root).map(({ sequence }) => sequence)
+    const rows = yield sql`select ${columns} from events
+      where root = ${root} and sequence is not null and sequence in ${among(sequences)}`
+    for (const row of rows) {
+      const event = sealedEventOf(row)
+      found.set(`${root}/${event.sequence}`, event)
+    }
+  }
+  return keys.flatMap(({ root, sequence }) => found.get(`${root}/${sequence}`) ?? [])
+}
+
+const columns = raw(sealedColumns.join(', '))
+
+/** The number of events that match, over all pages. Whole organizations are not counted: their chain has the number. */
+export function* countEntries({ roots, filters }: Pick<EntryQuery, 'roots' | 'filters'>): Work<number> {
+  let count = 0
+  for (const { root, condition } of roots) {
+    if (!condition && filters.length === 0) count += yield* chainLength([root])
+    else {
+      const where = join([...conditionsOf(root, condition), ...filters], ' and ')
+      const [row] = yield sql`select count(*) from events where ${where}`
+      count += row?.[0] as number
+    }
+  }
+  return count
+}
+
+function* chainLength(roots: readonly string[]): Work<number> {
+  if (roots.length === 0) return 0
+  const [row] = yield sql`select coalesce(sum(sequence - first_sequence + 1), 0) from event_chains
+    where root in ${among(roots)}`
+  return row?.[0] as number
+}
+
+/** A page reads only its own rows if it contains all rows of whole organizations; otherwise it may have to read all. */
+function* requireCheap({ roots, filters, skip, maxRows }: EntryQuery): Work<void> {
+  if (maxRows === undefined) return
+  const scanned = filters.length > 0 ? roots : roots.filter(({ condition }) => condition)
+  const rows = yield* chainLength(scanned.map(({ root }) => root))
+  if (rows + skip > maxRows) throw new StoreError('expensive')
+}
