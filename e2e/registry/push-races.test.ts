@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
 import { Content, PutManifestRequestSchema } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
+import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
 import { BoundedMap } from '../../server/bounded-map.ts'
 import { parseGrants } from '../../server/policy/grants.ts'
@@ -13,6 +14,7 @@ import type { Call } from '../../server/rpc/call.ts'
 import { demandOf } from '../../server/rpc/demand.ts'
 import type { Store } from '../../server/store/db.ts'
 import { sql } from '../../server/store/sql.ts'
+import { restDoor } from '../../server/testing/doors.ts'
 import { testEnvelope } from '../../server/testing/envelope.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
@@ -93,6 +95,20 @@ onEachStore('concurrent pushes', (engine) => {
       )
       const [row] = await platform.store.query(sql`select count(*) from tags where name = ${`new-${round}`}`)
       assert.deepEqual(row, [1])
+    }
+  })
+
+  test('that create the same tag all succeed through the API, too', async () => {
+    const { call } = restDoor(platform.url)
+    for (const round of numbers(8)) {
+      const creates = ['a', 'b', 'c', 'a', 'b', 'c'].map((layer) =>
+        call(
+          TagsService.method.createTag,
+          { parent: repo, tag: { name: `api-${round}`, digest: digestOf(artifact(layer)) } },
+          platform.owner.token,
+        ),
+      )
+      for (const { error } of await Promise.all(creates)) assert.equal(error, undefined)
     }
   })
 })

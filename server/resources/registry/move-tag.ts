@@ -21,6 +21,19 @@ import { tags } from './tags/table.ts'
 /** Another call has just created or deleted the tag. If the transaction runs again, it finds what the other call did. */
 export class TagRace extends StatusError {}
 
+const maxRuns = 3
+
+/** Runs a transaction again if it has lost a race for a tag. Clients do not repeat a push or a create that is refused. */
+export async function retryTagRace<T>(run: () => Promise<T>): Promise<T> {
+  for (let runs = 1; ; runs++) {
+    try {
+      return await run()
+    } catch (error) {
+      if (!(error instanceof TagRace) || runs === maxRuns) throw error
+    }
+  }
+}
+
 /** `left` is the digest from which the tag was moved; empty if it was not moved. The caller notes it (untagged.ts). */
 export type PlacedTag = { uid: string; left: string }
 
@@ -40,7 +53,7 @@ export function* createOrMove(context: WriteContext, repo: string, draft: Tag): 
     yield* createIn(access, repo, tags, draft, { uid, now: time, columns: { push_time: time } })
   } catch (error) {
     if (!(error instanceof StoreError) || error.kind !== 'unique') throw error
-    throw new TagRace(Code.ALREADY_EXISTS, 'another call has just created this tag; try again')
+    throw new TagRace(Code.ABORTED, 'another call has just created this tag; try again')
   }
   if (draft.digest !== '') yield recordMove(uid, time, draft.digest)
   return { uid, left: '' }

@@ -16,7 +16,7 @@ import { first } from '../../../store/work.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
-import { pointTags, TagRace } from '../move-tag.ts'
+import { pointTags, retryTagRace } from '../move-tag.ts'
 import { requireRoomOrRelease } from '../release-reserved.ts'
 import { adjustRepoSize } from '../repo-size.ts'
 import { refreshTags } from '../tag-content.ts'
@@ -40,18 +40,10 @@ export async function putManifest(
   const { store } = deps
   const pushed = await store.read(() => readPushed(call))
   const platforms = await platformsOfImage(deps, pushed)
-  const write = () => store.write(() => storeAndTag(deps, call, pushed.manifest, platforms), call.deadline)
-  for (let runs = 1; ; runs++) {
-    try {
-      return await write()
-    } catch (error) {
-      if (!(error instanceof TagRace) || runs === maxRuns) throw error
-    }
-  }
+  return retryTagRace(() =>
+    store.write(() => storeAndTag(deps, call, pushed.manifest, platforms), call.deadline),
+  )
 }
-
-/** Clients do not repeat a push that was refused because another one has just created the same tag. */
-const maxRuns = 3
 
 /**
  * All pushes take their locks in the same order, so that none waits for one that waits for it: the tags by name, and at

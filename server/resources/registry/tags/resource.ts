@@ -23,7 +23,7 @@ import { resourceIn } from '../../request-resource.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { requireMutableTag } from '../immutable-tags.ts'
-import { createOrMove, recordMove } from '../move-tag.ts'
+import { createOrMove, recordMove, retryTagRace } from '../move-tag.ts'
 import { readTagContent, setTagContent } from '../tag-content.ts'
 import { noteEachUntagged, noteUntaggedBy } from '../untagged.ts'
 import { tags } from './table.ts'
@@ -40,14 +40,16 @@ export function tagsMethods(deps: Dependencies, { mayOmitDigest = false } = {}) 
       listResources(deps, tags, call, { filters: filtersOf(call.request) }),
 
     createTag: (call: Call<CreateTagRequest>) =>
-      createOnce(deps, call, function* (access) {
-        const draft = draftOf(TagSchema, resourceIn(tags, call))
-        if (draft.digest === '' && !mayOmitDigest) throw missingDigest()
-        const repo = call.demand.scope
-        const { uid, left } = yield* createOrMove({ ...deps, access }, repo, draft)
-        if (left !== '') yield noteEachUntagged(repo, [left], deps.now())
-        return yield* readReply(tags, uid, call.form, access)
-      }),
+      retryTagRace(() =>
+        createOnce(deps, call, function* (access) {
+          const draft = draftOf(TagSchema, resourceIn(tags, call))
+          if (draft.digest === '' && !mayOmitDigest) throw missingDigest()
+          const repo = call.demand.scope
+          const { uid, left } = yield* createOrMove({ ...deps, access }, repo, draft)
+          if (left !== '') yield noteEachUntagged(repo, [left], deps.now())
+          return yield* readReply(tags, uid, call.form, access)
+        }),
+      ),
 
     updateTag: (call: Call<UpdateTagRequest>) =>
       updateResource(deps, tags, call, {
