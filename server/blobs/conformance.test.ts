@@ -294,6 +294,19 @@ onEachBlobDriver('a blob store', (storage) => {
       }
     })
 
+    test('reads no more content than its reader takes, and stops when the reader is gone', async () => {
+      const content = randomBytes(8 * mebibyte)
+      await push(storage.blobs, content)
+      const started = Promise.withResolvers<void>()
+      const reader = new Writable({ write: () => started.resolve() }) // never asks for more
+      const sending = (await storage.blobs.read(digestOf(content))).sendTo(reader)
+      await started.promise
+      for (let turn = 0; turn < 100; turn++) await setImmediate()
+      assert.ok(reader.writableLength <= mebibyte, `${reader.writableLength} bytes wait for the reader`)
+      reader.destroy()
+      await assert.rejects(sending, fails('interrupted'))
+    })
+
     test('closes content that nobody reads', async () => {
       const content = randomBytes(1000)
       await push(storage.blobs, content)
