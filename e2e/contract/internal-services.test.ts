@@ -41,6 +41,7 @@ test('each internal method states its access, and whether it writes', () => {
     ...[
       'GetBase',
       'GetNamedRepo',
+      'GetPushAccess',
       'GetManifest',
       'GetBlob',
       'ListTagNames',
