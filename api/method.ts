@@ -11,6 +11,7 @@ import { bindingsOf } from './http-binding.ts'
 import { isCreateMethod } from './is-create.ts'
 import { isReadMethod } from './is-read.ts'
 import { scopeKindOf } from './scope-kind.ts'
+import { hasValidateOnly } from './validation.ts'
 
 export type Method = {
   desc: DescMethod
@@ -34,6 +35,8 @@ export type Method = {
   isInternal: boolean
   /** Whether the method creates something, so that it accepts an idempotency key. */
   isCreate: boolean
+  /** Whether a request can ask for validation only (AIP-163). */
+  canValidate: boolean
 }
 
 export function describeMethods(service: DescService): Method[] {
@@ -57,6 +60,7 @@ export function describeMethod(desc: DescMethod): Method {
     isRead: bindings[0] ? isReadMethod(desc) : /^(?:Get|List)[A-Z]/.test(desc.name),
     isInternal: desc.parent.proto.options !== undefined && getOption(desc.parent, internal),
     isCreate: isCreateMethod(desc),
+    canValidate: hasValidateOnly(desc.input),
   }
 }
 

@@ -139,6 +139,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
       checks,
       maxListRows,
       content,
+      validatesOnly: false,
     },
     pageSeals: openPageSeals(keys.page, now, random),
     settings: settingsOf(config, secret, groupLimits),

@@ -36,6 +36,7 @@ import type { Call, Endpoint, Handler, SentKey } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
 import type { Deadlines } from './rpc/deadline.ts'
 import type { UnsentBudget } from './rpc/unsent-budget.ts'
+import { rolledBackStore } from './store/rolled-back-store.ts'
 import { advisoryWritesOf, imageReadsOf, ownerInvitesOf, v1Services } from './v1-services.ts'
 
 type ServiceDependencies = Dependencies &
@@ -65,7 +66,8 @@ const otherServices: readonly AnyService<ServiceDependencies>[] = [
 ]
 
 export function endpointsOf(deps: ServiceDependencies): Endpoint[] {
-  const v2 = [...resources, ...otherServices].flatMap((service) => serve(service, deps))
+  const validation = validationOf(deps)
+  const v2 = [...resources, ...otherServices].flatMap((service) => serve(service, deps, validation))
   const v1Deps = {
     ...deps,
     callV2: openCallV2(v2, deps.deadlines),
@@ -87,14 +89,34 @@ export function endpointsOf(deps: ServiceDependencies): Endpoint[] {
   return [...v2, ...v1Services.flatMap((service) => serve(service, v1Deps))]
 }
 
-function serve<Deps>({ service, methods }: AnyService<Deps>, deps: Deps): Endpoint[] {
+/** With the dependencies for validation, methods that can validate get a validator: the same code, without effects. */
+function serve<Deps>(
+  { service, methods }: AnyService<Deps>,
+  deps: Deps,
+  forValidation: Deps | undefined = undefined,
+): Endpoint[] {
   const handlers = methods(deps)
+  let validators: typeof handlers | undefined
   return describeMethods(service).map((method) => {
-    const handler = handlers[method.desc.localName]
+    const { localName } = method.desc
+    const handler = handlers[localName]
     if (!handler) throw new Error(`${method.name} has no handler`)
-    return { method, handler }
+    if (!method.canValidate || forValidation === undefined) return { method, handler }
+    const validator: Handler = (call) => {
+      validators ??= methods(forValidation)
+      return (validators[localName] as Handler)(call) // not a StreamHandler: the method writes
+    }
+    return { method, handler, validator }
   })
 }
+
+/** Nothing that a handler does with these dependencies has an effect. */
+const validationOf = (deps: ServiceDependencies): ServiceDependencies => ({
+  ...deps,
+  store: rolledBackStore(deps.store),
+  validatesOnly: true,
+  content: { open: () => Promise.reject(new Error('a validation needs no content')) },
+})
 
 /**
  * The endpoint with a handler that receives the idempotency key of the v1 call. No v1 call may make two creates: the

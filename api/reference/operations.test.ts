@@ -25,7 +25,10 @@ describe('an operation', () => {
     assert.deepEqual(names.slice(0, 3), ['uidp.ancestorsOf', 'uidp.descendantsOf', 'uidp.childrenOf'])
     assert.ok(names.includes('pageSize'))
     const update = operationOf('iam.v2beta1.GroupsService.UpdateGroup')
-    assert.deepEqual([update.query.map(({ name }) => name), update.body?.isPartial], [['updateMask'], true])
+    assert.deepEqual(
+      [update.query.map(({ name }) => name), update.body?.isPartial],
+      [['updateMask', 'validateOnly'], true],
+    )
   })
 
   test('exists with and without a parent if the parent is optional', () => {

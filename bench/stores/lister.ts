@@ -41,6 +41,7 @@ export async function openLister({ settings, identity }: HugeStore): Promise<Lis
     checks: openChecks(),
     idempotency: openIdempotency({ secret, now: Date.now }),
     maxListRows: undefined,
+    validatesOnly: false,
     content: contentStorage(config),
   }
   const { listGroups } = groupsResource.methods(deps)

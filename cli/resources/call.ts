@@ -2,18 +2,21 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import { printedMessageOf, rowsField } from '../contract/commands.ts'
 import { parseFormat } from '../output/format.ts'
 import { createPrinter, printResource } from '../output/printer.ts'
+import { report } from '../runtime.ts'
 import type { Invocation } from './invocation.ts'
 import { readRequest } from './read-request.ts'
+import { nothingChanged, validatesOnly } from './validation.ts'
 
 /** Makes a call and prints the response. `get` with several arguments makes one call for each. */
 export async function runCall(invocation: Invocation): Promise<void> {
-  const { command, line, connection, screen } = invocation
+  const { command, line, connection, screen, runtime } = invocation
   const { positionals, options } = line
   const isDocument = command.method.desc.output.typeName === 'google.protobuf.Struct'
   const format = parseFormat(options.output, isDocument ? 'json' : 'table')
   const message = printedMessageOf(command)
   const callFor = async (target?: string) =>
     connection.call(command.method.desc, await readRequest(invocation, target))
+  if (validatesOnly(line)) report(runtime, nothingChanged)
   const printer = createPrinter(format, message, screen)
   if (positionals.length > 1) {
     for (const target of positionals) await printer.printPage([await callFor(target)])

@@ -95,6 +95,21 @@ onEachStore('stemma', (engine) => {
     await succeed('repos delete acme/ruled --yes')
   })
 
+  test('a command with --validate-only shows its result, says so, and changes nothing', async () => {
+    const create = ['groups', 'create', '--parent', 'acme/research', '--name', 'planned', '--validate-only']
+    const created = await run([...create, '-o', 'json'])
+    assert.deepEqual([created.code, created.stderr], [0, 'Nothing was changed (--validate-only).\n'])
+    assert.equal(JSON.parse(created.stdout).name, 'planned')
+    assert.match(await failure(5, 'groups get acme/research/planned'), /there is no group/)
+    const deleted = await run(['groups', 'delete', 'acme/research', '--validate-only'])
+    assert.deepEqual(
+      [deleted.code, deleted.stderr],
+      [0, '1 group can be deleted. Nothing was changed (--validate-only).\n'],
+    )
+    assert.equal((await json('groups get acme/research')).name, 'research')
+    assert.match(await failure(6, 'groups delete acme/platform --validate-only'), /with child groups/)
+  })
+
   test('a group is created, read, updated and deleted by its path', async () => {
     const { uid } = await json('groups create --parent acme/platform --name', 'a b', '--description', 'first')
     assert.equal((await json('groups get', 'acme/platform/a b')).uid, uid)

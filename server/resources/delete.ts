@@ -31,14 +31,24 @@ export type DeleteOptions = {
 
 /** If a call is interrupted between two batches, it can be repeated. */
 export async function deleteResource(
-  { store }: Dependencies,
+  { store, validatesOnly }: Dependencies,
   kind: Kind<DescMessage>,
   call: Call,
   options: DeleteOptions = {},
 ): Promise<Reply> {
-  let isDone = false
+  let isDone = validatesOnly
+  if (validatesOnly) await store.write(() => deleteInOneTransaction(kind, call, options), call.deadline)
   while (!isDone) isDone = await store.write(() => deleteOrContinue(kind, call, options), call.deadline)
   return emptyReply
+}
+
+/** A validation deletes at most this many batches: a large transaction would delay all other calls. */
+const maxValidatedBatches = 5
+
+/** For a validation, whose transactions would all delete the same batch. */
+function* deleteInOneTransaction(kind: Kind<DescMessage>, call: Call, options: DeleteOptions): Work<void> {
+  for (let batch = 0; batch < maxValidatedBatches; batch++)
+    if (yield* deleteOrContinue(kind, call, options)) return
 }
 
 /** Returns whether the resource is deleted. If not, a batch of the rows that depend on it is. */

@@ -16,6 +16,8 @@ import type { Reply } from '../wire/reply.ts'
 /** Passed to the methods of every resource. */
 export type Dependencies = {
   store: Store
+  /** Whether calls only validate: the store rolls back every write. */
+  validatesOnly: boolean
   pageSeals: PageSeals
   now(): number
   random: RandomBytes

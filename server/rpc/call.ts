@@ -8,7 +8,7 @@ import type { Reply } from '../wire/reply.ts'
 export type Call<Request extends Message = Message> = {
   method: Method
   request: Request
-  /** The form in which the reply is needed: bytes for gRPC or if there is an idempotency key, otherwise JSON. */
+  /** The form in which the reply is needed: bytes for gRPC, with an idempotency key, and for a validation; otherwise JSON. */
   form: 'json' | 'bytes'
   /** The capabilities that the call requires. The handler checks them first, in the transaction that reads the data. */
   demand: Demand
@@ -20,7 +20,7 @@ export type Call<Request extends Message = Message> = {
   authorization: string | undefined
   /** The If-Match header: the version of the resource that the caller has read. */
   ifMatch: string | undefined
-  /** Undefined if the caller sent no idempotency key, or if the method creates nothing. */
+  /** Undefined if the caller sent no idempotency key, or if the call creates nothing. */
   sentKey: SentKey | undefined
 }
 
@@ -37,4 +37,9 @@ export type Handler = (call: Call<never>) => MaybePromise<Reply>
 /** The handler of a method whose response is a stream. */
 export type StreamHandler = (call: Call<never>) => AsyncIterable<Reply>
 
-export type Endpoint = { method: Method; handler: Handler | StreamHandler }
+export type Endpoint = {
+  method: Method
+  handler: Handler | StreamHandler
+  /** Makes the same checks and the same reply as the handler, and changes nothing. Only for methods that can validate. */
+  validator?: Handler
+}

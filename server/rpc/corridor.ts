@@ -2,6 +2,7 @@
 // compute its demand, run the handler, report the call.
 import type { Message } from '@bufbuild/protobuf'
 import type { Method } from '@stemma/api/method.ts'
+import { isValidateOnly } from '@stemma/api/validation.ts'
 import type { StatusError } from '../aip/errors.ts'
 import { asStatusError, TooExpensive } from '../aip/errors.ts'
 import type { Authenticate } from '../auth/tokens/authenticate.ts'
@@ -21,6 +22,7 @@ import type { Deadlines } from './deadline.ts'
 import { demandOf } from './demand.ts'
 import type { Report } from './report.ts'
 import type { UnsentBudget } from './unsent-budget.ts'
+import { validationReply } from './validation-reply.ts'
 
 /** The registry needs more of the envelope than the header. */
 export type AuthenticateCall = (
@@ -59,7 +61,7 @@ export function openCorridor({
   limits,
 }: CorridorOptions): Corridor<Endpoint> {
   const demandOptions = { parseGrants, now, random, defaultLimits }
-  return ({ method, handler }, envelope, readRequest) => {
+  return ({ method, handler, validator }, envelope, readRequest) => {
     const started = clock()
     const deadline = deadlines.after(envelope.timeout)
     const isOpen = method.access?.open ?? false
@@ -96,9 +98,17 @@ export function openCorridor({
       const call = callOf(method, request, demand, deadline, envelope)
       // Handlers of other methods throw the fault themselves, after they have authorized the caller.
       if (isOpen && call.demand.fault) throw call.demand.fault
+      if (isValidation(method, request)) return validate(call)
       // Not a StreamHandler: doors pass methods with a stream to the stream corridor.
       const reply = (handler as Handler)(call as Call<never>)
       return andThen(reply instanceof Promise ? deadlines.enforce(reply, deadline) : reply, finish)
+    }
+
+    /** Never falls back to the handler, which would write. */
+    async function validate(call: Call): Promise<Reply> {
+      if (!validator) throw new Error(`${method.name} has no validator`)
+      const reply = await deadlines.enforce(Promise.resolve(validator(call as Call<never>)), deadline)
+      return finish(validationReply(method, reply))
     }
 
     function runIn(otherThread: CallOtherThread, request: Message): MaybePromise<Reply> {
@@ -165,6 +175,8 @@ async function* countedParts(
   }
 }
 
+const isValidation = ({ canValidate }: Method, request: Message) => canValidate && isValidateOnly(request)
+
 const formOf = { rest: 'json', grpc: 'bytes', oci: 'bytes', authzen: 'bytes' } as const
 
 export function callOf(
@@ -174,10 +186,13 @@ export function callOf(
   deadline: number,
   { door, ifMatch, authorization, address, idempotencyKey }: Envelope,
 ): Call {
+  const validates = isValidation(method, request)
   const sentKey =
-    idempotencyKey === undefined || !method.isCreate ? undefined : { header: idempotencyKey, method, request }
-  // The response is stored as bytes: a repeated call may come through the other door.
-  const form = sentKey ? 'bytes' : formOf[door]
+    idempotencyKey === undefined || !method.isCreate || validates
+      ? undefined
+      : { header: idempotencyKey, method, request }
+  // With a key, the response is stored as bytes: a repeated call may come through the other door.
+  const form = sentKey || validates ? 'bytes' : formOf[door]
   return { method, request, deadline, ifMatch, authorization, address, form, demand, sentKey }
 }
 

@@ -5,6 +5,7 @@ import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import type { FieldMask } from '@bufbuild/protobuf/wkt'
 import type { HttpBinding } from '@stemma/api/http-binding.ts'
+import { isValidateOnly, validateOnlyField } from '@stemma/api/validation.ts'
 import { invalidField, malformed } from '../../aip/errors.ts'
 import { findField, isBranch, resolvePath } from '../../aip/field-path.ts'
 import { resemblesLimit } from '../../aip/limit-names.ts'
@@ -22,23 +23,40 @@ export function bindRequest(match: Match, query: string, body: string): Message 
   const spelling: CallerSpelling = { query, bodyNames: body === '' && bodyField === '' ? undefined : 'json' }
   match.spelling = spelling
   const isBound = (path: string) => {
+    if (path === validateOnlyField) return false
     if (bodyField === '*') return true
     return [...fields.keys(), bodyField].some(
       (bound) => bound !== '' && (path === bound || path.startsWith(`${bound}.`)),
     )
   }
-  const isStrictFor = (name: string) => isVersion2(input) || (isTokenExchange(input) && resemblesLimit(name))
+  const isStrictFor = (name: string) =>
+    isVersion2(input) || meansValidateOnly(name) || (isTokenExchange(input) && resemblesLimit(name))
   readQuery(request, query, { isBound, isStrictFor })
+  const validates = isValidateOnly(request.message)
   const bodyIsWholeRequest = bodyField === '*' || (bodyField === '' && route.binding.verb === 'POST')
   // Published clients send the request of the token exchange as JSON, although its http rule has no body.
   if (isTokenExchange(input) && bodyIsWholeRequest) readTokenExchange(request, parse(body), spelling)
   else if (bodyField === '*' && route.binding.verb === 'PATCH' && maskFieldOf(request))
     readUpdate(request, parse(body), spelling)
   else if (bodyIsWholeRequest)
-    readJson(request, parse(body), { ...ignoreAll, onProtoName: () => markProtoNames(spelling) })
+    readJson(request, parse(body), {
+      ...ignoreAll,
+      onProtoName: () => markProtoNames(spelling),
+      onUnknown: refuseValidateOnly,
+    })
   else if (bodyField !== '') readResource(request, route.binding, parse(body), spelling)
   for (const [path, value] of fields) setString(request, path, value)
+  // A body that says the opposite must not turn a validation into a write.
+  if (validates) (request.message as { validateOnly?: boolean }).validateOnly = true
   return request.message
+}
+
+/** A call that ignored this parameter would write, although its caller expects that it does not. */
+const meansValidateOnly = (name: string) => name.replaceAll('_', '').toLowerCase() === 'validateonly'
+
+function refuseValidateOnly(path: string): void {
+  if (meansValidateOnly(path))
+    throw invalidField(path, 'is not a field of this call, which cannot only validate')
 }
 
 function markProtoNames(spelling: CallerSpelling): void {
@@ -105,6 +123,7 @@ function readResource(
     onProtoName,
     onPath: (path) => paths.push(path),
     onUnknown(path) {
+      if (meansValidateOnly(path)) throw invalidField(path, 'must be in the query; the body is the resource')
       // If a misspelt field were ignored, the update would succeed without changing the field.
       if (needsMask) throw invalidField(path, 'is not a field of this resource')
     },

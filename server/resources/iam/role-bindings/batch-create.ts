@@ -46,11 +46,17 @@ export function* batchCreate(
 }
 
 /** The parent of the batch applies to all requests, and so does its role, if set. Requests must not name others. */
-function draftsOf({ parent, requests, roleUid }: BatchCreateRoleBindingsRequest): RoleBinding[] {
+function draftsOf(batch: BatchCreateRoleBindingsRequest): RoleBinding[] {
+  const { parent, requests, roleUid } = batch
   if (requests.length === 0) throw invalidField('requests', 'must contain at least one request')
   return requests.map((request, index) => {
     if (request.parent !== '' && request.parent !== parent)
       throw invalidField(`requests[${index}].parent`, 'must be left out, or be the parent of the batch')
+    if (request.validateOnly && !batch.validateOnly)
+      throw invalidField(
+        `requests[${index}].validate_only`,
+        'must be left out; validate_only of the batch applies to all requests',
+      )
     const draft = draftOf(RoleBindingSchema, request.roleBinding ?? create(RoleBindingSchema))
     if (roleUid !== '' && draft.roleUid && draft.roleUid !== roleUid)
       throw invalidField(

@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/events/v2beta1/subscription.proto.
  */
 export const file_platform_events_v2beta1_subscription: GenFile = /*@__PURE__*/
-  fileDesc("CipwbGF0Zm9ybS9ldmVudHMvdjJiZXRhMS9zdWJzY3JpcHRpb24ucHJvdG8SF3BsYXRmb3JtLmV2ZW50cy52MmJldGExIqoCCgxTdWJzY3JpcHRpb24SFAoDdWlkGAEgASgJQgfgQQPQwRgBEjsKBHNpbmsYAiABKAlCLeBBAtrBGCYQgBBaIWh0dHBzOi8vaG9va3MuYWNtZS5leGFtcGxlL2V2ZW50cxI1CgtjcmVhdGVfdGltZRjoByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNQoLdXBkYXRlX3RpbWUY6QcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDOlniwRhVCgwKBFNJTksSBHNpbmsKEgoDQUdFEgtjcmVhdGVfdGltZQoYCgdVUERBVEVEEgt1cGRhdGVfdGltZRgBMhdhcGkuZXZlbnRzLnN1YnNjcmlwdGlvbiKuAQoYTGlzdFN1YnNjcmlwdGlvbnNSZXF1ZXN0EikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIZCglwYWdlX3NpemUYAiABKAVCBtrBGAIoARIbCgpwYWdlX3Rva2VuGAMgASgJQgfawRgDEIAgEhkKCG9yZGVyX2J5GAQgASgJQgfawRgDEIAIEhQKBHNraXAYBSABKAVCBtrBGAIoASK1AQoZTGlzdFN1YnNjcmlwdGlvbnNSZXNwb25zZRI8Cg1zdWJzY3JpcHRpb25zGAEgAygLMiUucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuU3Vic2NyaXB0aW9uEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG2sEYAjgBEhgKC3RvdGFsX2NvdW50GAMgASgDSACIAQESDwoHc2tpcHBlZBgEIAEoBUIOCgxfdG90YWxfY291bnQiLgoWR2V0U3Vic2NyaXB0aW9uUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEidgoZQ3JlYXRlU3Vic2NyaXB0aW9uUmVxdWVzdBIXCgZwYXJlbnQYASABKAlCB+BBAtDBGAESQAoMc3Vic2NyaXB0aW9uGAIgASgLMiUucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuU3Vic2NyaXB0aW9uQgPgQQIiMQoZRGVsZXRlU3Vic2NyaXB0aW9uUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEylAYKFFN1YnNjcmlwdGlvbnNTZXJ2aWNlEqsBChFMaXN0U3Vic2NyaXB0aW9ucxIxLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLkxpc3RTdWJzY3JpcHRpb25zUmVxdWVzdBoyLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLkxpc3RTdWJzY3JpcHRpb25zUmVzcG9uc2UiL8rBGAYKAt8LEAGC0+STAh8SHS9ldmVudHMvdjJiZXRhMS9zdWJzY3JpcHRpb25zEqEBCg9HZXRTdWJzY3JpcHRpb24SLy5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5HZXRTdWJzY3JpcHRpb25SZXF1ZXN0GiUucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuU3Vic2NyaXB0aW9uIjbKwRgECgLfC4LT5JMCKBImL2V2ZW50cy92MmJldGExL3N1YnNjcmlwdGlvbnMve3VpZD0qKn0SjgIKEkNyZWF0ZVN1YnNjcmlwdGlvbhIyLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLkNyZWF0ZVN1YnNjcmlwdGlvblJlcXVlc3QaJS5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5TdWJzY3JpcHRpb24inAHKwRgECgLdC+rBGFFzdGVtbWEgc3Vic2NyaXB0aW9ucyBjcmVhdGUgLS1wYXJlbnQgYWNtZSAtLXNpbmsgaHR0cHM6Ly9ob29rcy5leGFtcGxlLmNvbS9zdGVtbWGC0+STAjk6DHN1YnNjcmlwdGlvbiIpL2V2ZW50cy92MmJldGExL3N1YnNjcmlwdGlvbnMve3BhcmVudD0qKn0SmAEKEkRlbGV0ZVN1YnNjcmlwdGlvbhIyLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLkRlbGV0ZVN1YnNjcmlwdGlvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiNsrBGAQKAuALgtPkkwIoKiYvZXZlbnRzL3YyYmV0YTEvc3Vic2NyaXB0aW9ucy97dWlkPSoqfWIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
+  fileDesc("CipwbGF0Zm9ybS9ldmVudHMvdjJiZXRhMS9zdWJzY3JpcHRpb24ucHJvdG8SF3BsYXRmb3JtLmV2ZW50cy52MmJldGExIqoCCgxTdWJzY3JpcHRpb24SFAoDdWlkGAEgASgJQgfgQQPQwRgBEjsKBHNpbmsYAiABKAlCLeBBAtrBGCYQgBBaIWh0dHBzOi8vaG9va3MuYWNtZS5leGFtcGxlL2V2ZW50cxI1CgtjcmVhdGVfdGltZRjoByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNQoLdXBkYXRlX3RpbWUY6QcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDOlniwRhVCgwKBFNJTksSBHNpbmsKEgoDQUdFEgtjcmVhdGVfdGltZQoYCgdVUERBVEVEEgt1cGRhdGVfdGltZRgBMhdhcGkuZXZlbnRzLnN1YnNjcmlwdGlvbiKuAQoYTGlzdFN1YnNjcmlwdGlvbnNSZXF1ZXN0EikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIZCglwYWdlX3NpemUYAiABKAVCBtrBGAIoARIbCgpwYWdlX3Rva2VuGAMgASgJQgfawRgDEIAgEhkKCG9yZGVyX2J5GAQgASgJQgfawRgDEIAIEhQKBHNraXAYBSABKAVCBtrBGAIoASK1AQoZTGlzdFN1YnNjcmlwdGlvbnNSZXNwb25zZRI8Cg1zdWJzY3JpcHRpb25zGAEgAygLMiUucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuU3Vic2NyaXB0aW9uEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG2sEYAjgBEhgKC3RvdGFsX2NvdW50GAMgASgDSACIAQESDwoHc2tpcHBlZBgEIAEoBUIOCgxfdG90YWxfY291bnQiLgoWR2V0U3Vic2NyaXB0aW9uUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEijgEKGUNyZWF0ZVN1YnNjcmlwdGlvblJlcXVlc3QSFwoGcGFyZW50GAEgASgJQgfgQQLQwRgBEkAKDHN1YnNjcmlwdGlvbhgCIAEoCzIlLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLlN1YnNjcmlwdGlvbkID4EECEhYKDXZhbGlkYXRlX29ubHkYzAggASgIIkkKGURlbGV0ZVN1YnNjcmlwdGlvblJlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBEhYKDXZhbGlkYXRlX29ubHkYzAggASgIMpQGChRTdWJzY3JpcHRpb25zU2VydmljZRKrAQoRTGlzdFN1YnNjcmlwdGlvbnMSMS5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5MaXN0U3Vic2NyaXB0aW9uc1JlcXVlc3QaMi5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5MaXN0U3Vic2NyaXB0aW9uc1Jlc3BvbnNlIi/KwRgGCgLfCxABgtPkkwIfEh0vZXZlbnRzL3YyYmV0YTEvc3Vic2NyaXB0aW9ucxKhAQoPR2V0U3Vic2NyaXB0aW9uEi8ucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuR2V0U3Vic2NyaXB0aW9uUmVxdWVzdBolLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLlN1YnNjcmlwdGlvbiI2ysEYBAoC3wuC0+STAigSJi9ldmVudHMvdjJiZXRhMS9zdWJzY3JpcHRpb25zL3t1aWQ9Kip9Eo4CChJDcmVhdGVTdWJzY3JpcHRpb24SMi5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5DcmVhdGVTdWJzY3JpcHRpb25SZXF1ZXN0GiUucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuU3Vic2NyaXB0aW9uIpwBysEYBAoC3QvqwRhRc3RlbW1hIHN1YnNjcmlwdGlvbnMgY3JlYXRlIC0tcGFyZW50IGFjbWUgLS1zaW5rIGh0dHBzOi8vaG9va3MuZXhhbXBsZS5jb20vc3RlbW1hgtPkkwI5OgxzdWJzY3JpcHRpb24iKS9ldmVudHMvdjJiZXRhMS9zdWJzY3JpcHRpb25zL3twYXJlbnQ9Kip9EpgBChJEZWxldGVTdWJzY3JpcHRpb24SMi5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5EZWxldGVTdWJzY3JpcHRpb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjbKwRgECgLgC4LT5JMCKComL2V2ZW50cy92MmJldGExL3N1YnNjcmlwdGlvbnMve3VpZD0qKn1iBnByb3RvMw", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
  * URL to which the events of a group are to be sent.
@@ -324,6 +324,14 @@ export type CreateSubscriptionRequest = Message<"platform.events.v2beta1.CreateS
    * @generated from field: platform.events.v2beta1.Subscription subscription = 2;
    */
   subscription?: Subscription | undefined;
+
+  /**
+   * Checks the call and returns the response that it would have, but changes nothing. Uids and times in the response are
+   * provisional, and it contains no secrets.
+   *
+   * @generated from field: bool validate_only = 1100;
+   */
+  validateOnly: boolean;
 };
 
 /**
@@ -345,6 +353,14 @@ export type CreateSubscriptionRequestJson = {
    * @generated from field: platform.events.v2beta1.Subscription subscription = 2;
    */
   subscription?: SubscriptionJson;
+
+  /**
+   * Checks the call and returns the response that it would have, but changes nothing. Uids and times in the response are
+   * provisional, and it contains no secrets.
+   *
+   * @generated from field: bool validate_only = 1100;
+   */
+  validateOnly?: boolean;
 };
 
 /**
@@ -366,6 +382,14 @@ export type DeleteSubscriptionRequest = Message<"platform.events.v2beta1.DeleteS
    * @generated from field: string uid = 1;
    */
   uid: string;
+
+  /**
+   * Checks the call and returns the response that it would have, but changes nothing. Uids and times in the response are
+   * provisional, and it contains no secrets.
+   *
+   * @generated from field: bool validate_only = 1100;
+   */
+  validateOnly: boolean;
 };
 
 /**
@@ -380,6 +404,14 @@ export type DeleteSubscriptionRequestJson = {
    * @generated from field: string uid = 1;
    */
   uid?: string;
+
+  /**
+   * Checks the call and returns the response that it would have, but changes nothing. Uids and times in the response are
+   * provisional, and it contains no secrets.
+   *
+   * @generated from field: bool validate_only = 1100;
+   */
+  validateOnly?: boolean;
 };
 
 /**

@@ -21,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/iam/v2beta1/group_access_request.proto.
  */
 export const file_platform_iam_v2beta1_group_access_request: GenFile = /*@__PURE__*/
-  fileDesc("Ci9wbGF0Zm9ybS9pYW0vdjJiZXRhMS9ncm91cF9hY2Nlc3NfcmVxdWVzdC5wcm90bxIUcGxhdGZvcm0uaWFtLnYyYmV0YTEiwAIKEkdyb3VwQWNjZXNzUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBA9DBGAESQAoIaWRlbnRpdHkYAiABKAsyKS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZ0lkZW50aXR5QgPgQQMSNAoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNAoLdXBkYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQM6ZuLBGGIKFQoETkFNRRINaWRlbnRpdHkubmFtZQoXCgVFTUFJTBIOaWRlbnRpdHkuZW1haWwKEgoDQUdFEgtjcmVhdGVfdGltZTIcYXBpLmlhbS5ncm91cF9hY2Nlc3NfcmVxdWVzdCI0ChxHZXRHcm91cEFjY2Vzc1JlcXVlc3RSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASK0AQoeTGlzdEdyb3VwQWNjZXNzUmVxdWVzdHNSZXF1ZXN0EikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIZCglwYWdlX3NpemUYAiABKAVCBtrBGAIoARIbCgpwYWdlX3Rva2VuGAMgASgJQgfawRgDEIAgEhkKCG9yZGVyX2J5GAQgASgJQgfawRgDEIAIEhQKBHNraXAYBSABKAVCBtrBGAIoASLGAQofTGlzdEdyb3VwQWNjZXNzUmVxdWVzdHNSZXNwb25zZRJHChVncm91cF9hY2Nlc3NfcmVxdWVzdHMYASADKAsyKC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Hcm91cEFjY2Vzc1JlcXVlc3QSHwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgbawRgCOAESGAoLdG90YWxfY291bnQYAyABKANIAIgBARIPCgdza2lwcGVkGAQgASgFQg4KDF90b3RhbF9jb3VudCJVCiBBcHByb3ZlR3JvdXBBY2Nlc3NSZXF1ZXN0UmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAESGwoIcm9sZV91aWQYAiABKAlCCeBBAtrBGAIgASI3Ch9EZWxldGVHcm91cEFjY2Vzc1JlcXVlc3RSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYATKvBgoaR3JvdXBBY2Nlc3NSZXF1ZXN0c1NlcnZpY2USsAEKFUdldEdyb3VwQWNjZXNzUmVxdWVzdBIyLnBsYXRmb3JtLmlhbS52MmJldGExLkdldEdyb3VwQWNjZXNzUmVxdWVzdFJlcXVlc3QaKC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Hcm91cEFjY2Vzc1JlcXVlc3QiOcrBGAQKAssBgtPkkwIrEikvaWFtL3YyYmV0YTEvZ3JvdXBBY2Nlc3NSZXF1ZXN0cy97dWlkPSoqfRK6AQoXTGlzdEdyb3VwQWNjZXNzUmVxdWVzdHMSNC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0R3JvdXBBY2Nlc3NSZXF1ZXN0c1JlcXVlc3QaNS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0R3JvdXBBY2Nlc3NSZXF1ZXN0c1Jlc3BvbnNlIjLKwRgGCgLLARABgtPkkwIiEiAvaWFtL3YyYmV0YTEvZ3JvdXBBY2Nlc3NSZXF1ZXN0cxL5AQoZQXBwcm92ZUdyb3VwQWNjZXNzUmVxdWVzdBI2LnBsYXRmb3JtLmlhbS52MmJldGExLkFwcHJvdmVHcm91cEFjY2Vzc1JlcXVlc3RSZXF1ZXN0GiEucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUJpbmRpbmcigAHKwRgGCgTJAZED6sEYNnN0ZW1tYSBncm91cC1hY2Nlc3MtcmVxdWVzdHMgYXBwcm92ZSBVSUQgLS1yb2xlIHZpZXdlcoLT5JMCNjoBKiIxL2lhbS92MmJldGExL2dyb3VwQWNjZXNzUmVxdWVzdHMve3VpZD0qKn06YXBwcm92ZRKkAQoYRGVsZXRlR3JvdXBBY2Nlc3NSZXF1ZXN0EjUucGxhdGZvcm0uaWFtLnYyYmV0YTEuRGVsZXRlR3JvdXBBY2Nlc3NSZXF1ZXN0UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI5ysEYBAoCzAGC0+STAisqKS9pYW0vdjJiZXRhMS9ncm91cEFjY2Vzc1JlcXVlc3RzL3t1aWQ9Kip9YgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp, file_platform_iam_v2beta1_role_binding]);
+  fileDesc("Ci9wbGF0Zm9ybS9pYW0vdjJiZXRhMS9ncm91cF9hY2Nlc3NfcmVxdWVzdC5wcm90bxIUcGxhdGZvcm0uaWFtLnYyYmV0YTEiwAIKEkdyb3VwQWNjZXNzUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBA9DBGAESQAoIaWRlbnRpdHkYAiABKAsyKS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZ0lkZW50aXR5QgPgQQMSNAoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNAoLdXBkYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQM6ZuLBGGIKFQoETkFNRRINaWRlbnRpdHkubmFtZQoXCgVFTUFJTBIOaWRlbnRpdHkuZW1haWwKEgoDQUdFEgtjcmVhdGVfdGltZTIcYXBpLmlhbS5ncm91cF9hY2Nlc3NfcmVxdWVzdCI0ChxHZXRHcm91cEFjY2Vzc1JlcXVlc3RSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASK0AQoeTGlzdEdyb3VwQWNjZXNzUmVxdWVzdHNSZXF1ZXN0EikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIZCglwYWdlX3NpemUYAiABKAVCBtrBGAIoARIbCgpwYWdlX3Rva2VuGAMgASgJQgfawRgDEIAgEhkKCG9yZGVyX2J5GAQgASgJQgfawRgDEIAIEhQKBHNraXAYBSABKAVCBtrBGAIoASLGAQofTGlzdEdyb3VwQWNjZXNzUmVxdWVzdHNSZXNwb25zZRJHChVncm91cF9hY2Nlc3NfcmVxdWVzdHMYASADKAsyKC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Hcm91cEFjY2Vzc1JlcXVlc3QSHwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgbawRgCOAESGAoLdG90YWxfY291bnQYAyABKANIAIgBARIPCgdza2lwcGVkGAQgASgFQg4KDF90b3RhbF9jb3VudCJtCiBBcHByb3ZlR3JvdXBBY2Nlc3NSZXF1ZXN0UmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAESGwoIcm9sZV91aWQYAiABKAlCCeBBAtrBGAIgARIWCg12YWxpZGF0ZV9vbmx5GMwIIAEoCCJPCh9EZWxldGVHcm91cEFjY2Vzc1JlcXVlc3RSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYARIWCg12YWxpZGF0ZV9vbmx5GMwIIAEoCDKvBgoaR3JvdXBBY2Nlc3NSZXF1ZXN0c1NlcnZpY2USsAEKFUdldEdyb3VwQWNjZXNzUmVxdWVzdBIyLnBsYXRmb3JtLmlhbS52MmJldGExLkdldEdyb3VwQWNjZXNzUmVxdWVzdFJlcXVlc3QaKC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Hcm91cEFjY2Vzc1JlcXVlc3QiOcrBGAQKAssBgtPkkwIrEikvaWFtL3YyYmV0YTEvZ3JvdXBBY2Nlc3NSZXF1ZXN0cy97dWlkPSoqfRK6AQoXTGlzdEdyb3VwQWNjZXNzUmVxdWVzdHMSNC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0R3JvdXBBY2Nlc3NSZXF1ZXN0c1JlcXVlc3QaNS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0R3JvdXBBY2Nlc3NSZXF1ZXN0c1Jlc3BvbnNlIjLKwRgGCgLLARABgtPkkwIiEiAvaWFtL3YyYmV0YTEvZ3JvdXBBY2Nlc3NSZXF1ZXN0cxL5AQoZQXBwcm92ZUdyb3VwQWNjZXNzUmVxdWVzdBI2LnBsYXRmb3JtLmlhbS52MmJldGExLkFwcHJvdmVHcm91cEFjY2Vzc1JlcXVlc3RSZXF1ZXN0GiEucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUJpbmRpbmcigAHKwRgGCgTJAZED6sEYNnN0ZW1tYSBncm91cC1hY2Nlc3MtcmVxdWVzdHMgYXBwcm92ZSBVSUQgLS1yb2xlIHZpZXdlcoLT5JMCNjoBKiIxL2lhbS92MmJldGExL2dyb3VwQWNjZXNzUmVxdWVzdHMve3VpZD0qKn06YXBwcm92ZRKkAQoYRGVsZXRlR3JvdXBBY2Nlc3NSZXF1ZXN0EjUucGxhdGZvcm0uaWFtLnYyYmV0YTEuRGVsZXRlR3JvdXBBY2Nlc3NSZXF1ZXN0UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI5ysEYBAoCzAGC0+STAisqKS9pYW0vdjJiZXRhMS9ncm91cEFjY2Vzc1JlcXVlc3RzL3t1aWQ9Kip9YgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp, file_platform_iam_v2beta1_role_binding]);
 
 /**
  * A person's request for access to an organization.
@@ -324,6 +324,14 @@ export type ApproveGroupAccessRequestRequest = Message<"platform.iam.v2beta1.App
    * @generated from field: string role_uid = 2;
    */
   roleUid: string;
+
+  /**
+   * Checks the call and returns the response that it would have, but changes nothing. Uids and times in the response are
+   * provisional, and it contains no secrets.
+   *
+   * @generated from field: bool validate_only = 1100;
+   */
+  validateOnly: boolean;
 };
 
 /**
@@ -345,6 +353,14 @@ export type ApproveGroupAccessRequestRequestJson = {
    * @generated from field: string role_uid = 2;
    */
   roleUid?: string;
+
+  /**
+   * Checks the call and returns the response that it would have, but changes nothing. Uids and times in the response are
+   * provisional, and it contains no secrets.
+   *
+   * @generated from field: bool validate_only = 1100;
+   */
+  validateOnly?: boolean;
 };
 
 /**
@@ -366,6 +382,14 @@ export type DeleteGroupAccessRequestRequest = Message<"platform.iam.v2beta1.Dele
    * @generated from field: string uid = 1;
    */
   uid: string;
+
+  /**
+   * Checks the call and returns the response that it would have, but changes nothing. Uids and times in the response are
+   * provisional, and it contains no secrets.
+   *
+   * @generated from field: bool validate_only = 1100;
+   */
+  validateOnly: boolean;
 };
 
 /**
@@ -380,6 +404,14 @@ export type DeleteGroupAccessRequestRequestJson = {
    * @generated from field: string uid = 1;
    */
   uid?: string;
+
+  /**
+   * Checks the call and returns the response that it would have, but changes nothing. Uids and times in the response are
+   * provisional, and it contains no secrets.
+   *
+   * @generated from field: bool validate_only = 1100;
+   */
+  validateOnly?: boolean;
 };
 
 /**

@@ -21,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/iam/v2beta1/role.proto.
  */
 export const file_platform_iam_v2beta1_role: GenFile = /*@__PURE__*/
-  fileDesc("Ch9wbGF0Zm9ybS9pYW0vdjJiZXRhMS9yb2xlLnByb3RvEhRwbGF0Zm9ybS5pYW0udjJiZXRhMSKdAwoEUm9sZRIUCgN1aWQYASABKAlCB+BBA9DBGAESOgoEbmFtZRgCIAEoCUIs4EEC2sEYJQoSXlthLXowLTkgLl8tXXsxLH0kEP8BWgxncm91cCBsaXN0ZXISLAoLZGVzY3JpcHRpb24YAyABKAlCF9rBGBMQgARIAVoMbGlzdHMgZ3JvdXBzElQKDGNhcGFiaWxpdGllcxgEIAMoDjIYLmNhcGFiaWxpdGllcy5DYXBhYmlsaXR5QiTawRggGOgHOAFaF1siQ0FQX0lBTV9HUk9VUFNfTElTVCJdYAESNAoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNAoLdXBkYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQM6U+LBGE8KDAoETkFNRRIEbmFtZQoaCgtERVNDUklQVElPThILZGVzY3JpcHRpb24KFAoDQUdFEgtjcmVhdGVfdGltZRgBMg1hcGkuaWFtLnJvbGVzIiYKDkdldFJvbGVSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASK9AQoQTGlzdFJvbGVzUmVxdWVzdBIpCgR1aWRwGAEgASgLMhsucGxhdGZvcm0uY29tbW9uLlVJRFBGaWx0ZXISFQoEbmFtZRgCIAEoCUIH2sEYAxD/ARIZCglwYWdlX3NpemUYAyABKAVCBtrBGAIoARIbCgpwYWdlX3Rva2VuGAQgASgJQgfawRgDEIAgEhkKCG9yZGVyX2J5GAUgASgJQgfawRgDEIAIEhQKBHNraXAYBiABKAVCBtrBGAIoASKaAQoRTGlzdFJvbGVzUmVzcG9uc2USKQoFcm9sZXMYASADKAsyGi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG2sEYAjgBEhgKC3RvdGFsX2NvdW50GAMgASgDSACIAQESDwoHc2tpcHBlZBgEIAEoBUIOCgxfdG90YWxfY291bnQiWwoRQ3JlYXRlUm9sZVJlcXVlc3QSFwoGcGFyZW50GAEgASgJQgfgQQLQwRgBEi0KBHJvbGUYAiABKAsyGi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQgPgQQIidwoRVXBkYXRlUm9sZVJlcXVlc3QSMQoEcm9sZRgBIAEoCzIaLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCB+BBAtDBGAESLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIikKEURlbGV0ZVJvbGVSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYATKzBwoMUm9sZXNTZXJ2aWNlEpUBCgdHZXRSb2xlEiQucGxhdGZvcm0uaWFtLnYyYmV0YTEuR2V0Um9sZVJlcXVlc3QaGi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlIkjKwRgGCgKvAhAB6sEYF3N0ZW1tYSByb2xlcyBnZXQgdmlld2VygtPkkwIdEhsvaWFtL3YyYmV0YTEvcm9sZXMve3VpZD0qKn0SxwEKCUxpc3RSb2xlcxImLnBsYXRmb3JtLmlhbS52MmJldGExLkxpc3RSb2xlc1JlcXVlc3QaJy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0Um9sZXNSZXNwb25zZSJpysEYBgoCrwIQAerBGBFzdGVtbWEgcm9sZXMgbGlzdOrBGCxzdGVtbWEgcm9sZXMgbGlzdCAtLWNoaWxkcmVuLW9mIGFjbWUgLW8gd2lkZYLT5JMCFBISL2lhbS92MmJldGExL3JvbGVzEu0BCgpDcmVhdGVSb2xlEicucGxhdGZvcm0uaWFtLnYyYmV0YTEuQ3JlYXRlUm9sZVJlcXVlc3QaGi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlIpkBysEYBAoCrQLqwRhhc3RlbW1hIHJvbGVzIGNyZWF0ZSAtLXBhcmVudCBhY21lIC0tbmFtZSBkZXBsb3llciAtLWNhcGFiaWxpdGllcyBncm91cHMubGlzdCxyZXBvLmxpc3QsdGFnLmNyZWF0ZYLT5JMCJjoEcm9sZSIeL2lhbS92MmJldGExL3JvbGVzL3twYXJlbnQ9Kip9EtQBCgpVcGRhdGVSb2xlEicucGxhdGZvcm0uaWFtLnYyYmV0YTEuVXBkYXRlUm9sZVJlcXVlc3QaGi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlIoABysEYBAoCrgLqwRhGc3RlbW1hIHJvbGVzIHVwZGF0ZSBhY21lL2RlcGxveWVyIC0tY2FwYWJpbGl0aWVzIGdyb3Vwcy5saXN0LHJlcG8ubGlzdILT5JMCKDoEcm9sZTIgL2lhbS92MmJldGExL3JvbGVzL3tyb2xlLnVpZD0qKn0SegoKRGVsZXRlUm9sZRInLnBsYXRmb3JtLmlhbS52MmJldGExLkRlbGV0ZVJvbGVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IivKwRgECgKwAoLT5JMCHSobL2lhbS92MmJldGExL3JvbGVzL3t1aWQ9Kip9YgZwcm90bzM", [file_capabilities_capability, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
+  fileDesc("Ch9wbGF0Zm9ybS9pYW0vdjJiZXRhMS9yb2xlLnByb3RvEhRwbGF0Zm9ybS5pYW0udjJiZXRhMSKdAwoEUm9sZRIUCgN1aWQYASABKAlCB+BBA9DBGAESOgoEbmFtZRgCIAEoCUIs4EEC2sEYJQoSXlthLXowLTkgLl8tXXsxLH0kEP8BWgxncm91cCBsaXN0ZXISLAoLZGVzY3JpcHRpb24YAyABKAlCF9rBGBMQgARIAVoMbGlzdHMgZ3JvdXBzElQKDGNhcGFiaWxpdGllcxgEIAMoDjIYLmNhcGFiaWxpdGllcy5DYXBhYmlsaXR5QiTawRggGOgHOAFaF1siQ0FQX0lBTV9HUk9VUFNfTElTVCJdYAESNAoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNAoLdXBkYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQM6U+LBGE8KDAoETkFNRRIEbmFtZQoaCgtERVNDUklQVElPThILZGVzY3JpcHRpb24KFAoDQUdFEgtjcmVhdGVfdGltZRgBMg1hcGkuaWFtLnJvbGVzIiYKDkdldFJvbGVSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASK9AQoQTGlzdFJvbGVzUmVxdWVzdBIpCgR1aWRwGAEgASgLMhsucGxhdGZvcm0uY29tbW9uLlVJRFBGaWx0ZXISFQoEbmFtZRgCIAEoCUIH2sEYAxD/ARIZCglwYWdlX3NpemUYAyABKAVCBtrBGAIoARIbCgpwYWdlX3Rva2VuGAQgASgJQgfawRgDEIAgEhkKCG9yZGVyX2J5GAUgASgJQgfawRgDEIAIEhQKBHNraXAYBiABKAVCBtrBGAIoASKaAQoRTGlzdFJvbGVzUmVzcG9uc2USKQoFcm9sZXMYASADKAsyGi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG2sEYAjgBEhgKC3RvdGFsX2NvdW50GAMgASgDSACIAQESDwoHc2tpcHBlZBgEIAEoBUIOCgxfdG90YWxfY291bnQicwoRQ3JlYXRlUm9sZVJlcXVlc3QSFwoGcGFyZW50GAEgASgJQgfgQQLQwRgBEi0KBHJvbGUYAiABKAsyGi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQgPgQQISFgoNdmFsaWRhdGVfb25seRjMCCABKAgijwEKEVVwZGF0ZVJvbGVSZXF1ZXN0EjEKBHJvbGUYASABKAsyGi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQgfgQQLQwRgBEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIWCg12YWxpZGF0ZV9vbmx5GMwIIAEoCCJBChFEZWxldGVSb2xlUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAESFgoNdmFsaWRhdGVfb25seRjMCCABKAgyswcKDFJvbGVzU2VydmljZRKVAQoHR2V0Um9sZRIkLnBsYXRmb3JtLmlhbS52MmJldGExLkdldFJvbGVSZXF1ZXN0GhoucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZSJIysEYBgoCrwIQAerBGBdzdGVtbWEgcm9sZXMgZ2V0IHZpZXdlcoLT5JMCHRIbL2lhbS92MmJldGExL3JvbGVzL3t1aWQ9Kip9EscBCglMaXN0Um9sZXMSJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0Um9sZXNSZXF1ZXN0GicucGxhdGZvcm0uaWFtLnYyYmV0YTEuTGlzdFJvbGVzUmVzcG9uc2UiacrBGAYKAq8CEAHqwRgRc3RlbW1hIHJvbGVzIGxpc3TqwRgsc3RlbW1hIHJvbGVzIGxpc3QgLS1jaGlsZHJlbi1vZiBhY21lIC1vIHdpZGWC0+STAhQSEi9pYW0vdjJiZXRhMS9yb2xlcxLtAQoKQ3JlYXRlUm9sZRInLnBsYXRmb3JtLmlhbS52MmJldGExLkNyZWF0ZVJvbGVSZXF1ZXN0GhoucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZSKZAcrBGAQKAq0C6sEYYXN0ZW1tYSByb2xlcyBjcmVhdGUgLS1wYXJlbnQgYWNtZSAtLW5hbWUgZGVwbG95ZXIgLS1jYXBhYmlsaXRpZXMgZ3JvdXBzLmxpc3QscmVwby5saXN0LHRhZy5jcmVhdGWC0+STAiY6BHJvbGUiHi9pYW0vdjJiZXRhMS9yb2xlcy97cGFyZW50PSoqfRLUAQoKVXBkYXRlUm9sZRInLnBsYXRmb3JtLmlhbS52MmJldGExLlVwZGF0ZVJvbGVSZXF1ZXN0GhoucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZSKAAcrBGAQKAq4C6sEYRnN0ZW1tYSByb2xlcyB1cGRhdGUgYWNtZS9kZXBsb3llciAtLWNhcGFiaWxpdGllcyBncm91cHMubGlzdCxyZXBvLmxpc3SC0+STAig6BHJvbGUyIC9pYW0vdjJiZXRhMS9yb2xlcy97cm9sZS51aWQ9Kip9EnoKCkRlbGV0ZVJvbGUSJy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5EZWxldGVSb2xlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIrysEYBAoCsAKC0+STAh0qGy9pYW0vdjJiZXRhMS9yb2xlcy97dWlkPSoqfWIGcHJvdG8z", [file_capabilities_capability, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
  * A named set of capabilities.
@@ -372,6 +372,14 @@ export type CreateRoleRequest = Message<"platform.iam.v2beta1.CreateRoleRequest"
    * @generated from field: platform.iam.v2beta1.Role role = 2;
    */
   role?: Role | undefined;
+
+  /**
+   * Checks the call and returns the response that it would have, but changes nothing. Uids and times in the response are
+   * provisional, and it contains no secrets.
+   *
+   * @generated from field: bool validate_only = 1100;
+   */
+  validateOnly: boolean;
 };
 
 /**
@@ -393,6 +401,14 @@ export type CreateRoleRequestJson = {
    * @generated from field: platform.iam.v2beta1.Role role = 2;
    */
   role?: RoleJson;
+
+  /**
+   * Checks the call and returns the response that it would have, but changes nothing. Uids and times in the response are
+   * provisional, and it contains no secrets.
+   *
+   * @generated from field: bool validate_only = 1100;
+   */
+  validateOnly?: boolean;
 };
 
 /**
@@ -422,6 +438,14 @@ export type UpdateRoleRequest = Message<"platform.iam.v2beta1.UpdateRoleRequest"
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
   updateMask?: FieldMask | undefined;
+
+  /**
+   * Checks the call and returns the response that it would have, but changes nothing. Uids and times in the response are
+   * provisional, and it contains no secrets.
+   *
+   * @generated from field: bool validate_only = 1100;
+   */
+  validateOnly: boolean;
 };
 
 /**
@@ -444,6 +468,14 @@ export type UpdateRoleRequestJson = {
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
   updateMask?: FieldMaskJson;
+
+  /**
+   * Checks the call and returns the response that it would have, but changes nothing. Uids and times in the response are
+   * provisional, and it contains no secrets.
+   *
+   * @generated from field: bool validate_only = 1100;
+   */
+  validateOnly?: boolean;
 };
 
 /**
@@ -465,6 +497,14 @@ export type DeleteRoleRequest = Message<"platform.iam.v2beta1.DeleteRoleRequest"
    * @generated from field: string uid = 1;
    */
   uid: string;
+
+  /**
+   * Checks the call and returns the response that it would have, but changes nothing. Uids and times in the response are
+   * provisional, and it contains no secrets.
+   *
+   * @generated from field: bool validate_only = 1100;
+   */
+  validateOnly: boolean;
 };
 
 /**
@@ -479,6 +519,14 @@ export type DeleteRoleRequestJson = {
    * @generated from field: string uid = 1;
    */
   uid?: string;
+
+  /**
+   * Checks the call and returns the response that it would have, but changes nothing. Uids and times in the response are
+   * provisional, and it contains no secrets.
+   *
+   * @generated from field: bool validate_only = 1100;
+   */
+  validateOnly?: boolean;
 };
 
 /**

@@ -1,0 +1,12 @@
+// Calls that only validate (AIP-163): all checks of the call, its response, and no change.
+import type { DescMessage, Message } from '@bufbuild/protobuf'
+
+/** The field of a request that asks for validation only. */
+export const validateOnlyField = 'validate_only'
+
+export const hasValidateOnly = ({ fields }: DescMessage): boolean =>
+  fields.some(({ name }) => name === validateOnlyField)
+
+/** Whether this request, whose message has the field, asks for validation only. */
+export const isValidateOnly = (request: Message): boolean =>
+  (request as { validateOnly?: boolean }).validateOnly === true
