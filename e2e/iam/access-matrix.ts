@@ -130,6 +130,10 @@ const exceptions: Record<string, MatrixRow> = {
     request: ({ here }) => ({ ...somebodyAt(here) }),
     codes: readers,
   },
+  'platform.iam.v2beta1.AccessService.ExplainAccess': {
+    request: ({ here }) => ({ ...somebodyAt(here) }),
+    codes: readers,
+  },
   'platform.iam.v2beta1.AccessService.BatchCheckAccess': {
     request: ({ here }) => ({ questions: [somebodyAt(here)] }),
     codes: readers,

@@ -3,22 +3,20 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
 import { AccessService } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
-import { ExternalGroupRoleMappingsService } from '@stemma/api/gen/platform/iam/v2beta1/external_group_role_mapping_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
 import { Code } from '../../server/aip/code.ts'
 import { mintToken } from '../../server/auth/tokens/mint.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
-import { replaceMemberships } from '../../server/store/external-groups.ts'
 import { sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import type { TokenLimits } from '../../server/wire/caller.ts'
 import type { ExampleContext } from '../contract/examples.ts'
 import { detail, examples, make, violations } from '../contract/examples.ts'
+import { addExternalGroup, addMember } from './external-access.ts'
 
 const { checkAccess, batchCheckAccess } = AccessService.method
 const { createGroup, getGroup, setGroupLimits } = GroupsService.method
@@ -112,26 +110,10 @@ examples('CheckAccess', {
   async 'counts roles of external groups, and says when the membership ends'(stage) {
     const { platform, owner, succeed } = stage
     const { organization } = owner
-    const provider = await make(stage, IdentityProvidersService.method.createIdentityProvider, {
-      parent: organization,
-      identityProvider: {
-        name: 'sso',
-        defaultRole: builtInRole('viewer').uid,
-        oidc: { issuer: 'https://sso.test', clientId: 'stemma', clientSecret: 'hush', groupsClaim: 'groups' },
-      },
-    })
-    await make(stage, ExternalGroupRoleMappingsService.method.createExternalGroupRoleMapping, {
-      parent: provider,
-      externalGroupRoleMapping: {
-        ...{ externalGroupId: 'admins', roleUid: builtInRole('editor').uid, scope: organization },
-      },
-    })
+    const provider = await addExternalGroup(stage, organization, 'editor')
     const member = await platform.addUser('bob@example.com')
     const until = Date.now() + 1_800_000
-    const join = (expireTime: number) =>
-      platform.store.write(() =>
-        replaceMemberships(provider, member.identity, 'sign-in', ['admins'], expireTime),
-      )
+    const join = (expireTime: number) => addMember(stage, provider, member.identity, expireTime)
     await join(until)
     const question = { identity: member.identity, capability: 'repo.create', resource: organization }
     const limited = { allowed: true, expireTime: new Date(until).toISOString() }

@@ -4,10 +4,8 @@ import { randomBytes } from 'node:crypto'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import { AccessService } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
-import { ExternalGroupRoleMappingsService } from '@stemma/api/gen/platform/iam/v2beta1/external_group_role_mapping_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { Code } from '../../server/aip/code.ts'
 import { newChildUid } from '../../server/aip/uid.ts'
@@ -15,12 +13,10 @@ import { mintToken } from '../../server/auth/tokens/mint.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { identities } from '../../server/resources/iam/identities/table.ts'
 import { roleBindings } from '../../server/resources/iam/role-bindings/table.ts'
-import { replaceMemberships } from '../../server/store/external-groups.ts'
-import { sql } from '../../server/store/sql.ts'
-import { updateSuspended } from '../../server/store/suspensions.ts'
 import { createMany } from '../../server/testing/create-many.ts'
 import type { ExampleContext } from '../contract/examples.ts'
 import { examples, make, violations } from '../contract/examples.ts'
+import { addExternalGroup, addMember, suspend } from './external-access.ts'
 
 const { listAccess, listReach, checkAccess } = AccessService.method
 
@@ -72,39 +68,6 @@ async function listAll(
 
 const summaryOf = ({ identity, role, group, inherited }: Entry) =>
   [identity.uid, role?.name, group.uid, inherited] as const
-
-/** A provider whose group `developers` has a role in a group. */
-async function addExternalGroup(stage: ExampleContext, scope: string, role: string): Promise<string> {
-  const provider = await make(stage, IdentityProvidersService.method.createIdentityProvider, {
-    parent: stage.owner.organization,
-    identityProvider: {
-      name: 'sso',
-      defaultRole: builtInRole('viewer').uid,
-      oidc: { issuer: 'https://sso.test', clientId: 'stemma', clientSecret: 'hush', groupsClaim: 'groups' },
-    },
-  })
-  await make(stage, ExternalGroupRoleMappingsService.method.createExternalGroupRoleMapping, {
-    parent: provider,
-    externalGroupRoleMapping: { externalGroupId: 'developers', roleUid: builtInRole(role).uid, scope },
-  })
-  return provider
-}
-
-const addMember = (
-  { platform }: ExampleContext,
-  provider: string,
-  identity: string,
-  expireTime: number,
-  source: 'sign-in' | 'scim' = 'sign-in',
-) => platform.store.write(() => replaceMemberships(provider, identity, source, ['developers'], expireTime))
-
-/** As if the provider had deactivated the person by SCIM. */
-const suspend = ({ platform }: ExampleContext, provider: string, identity: string, place: string) =>
-  platform.store.write(function* () {
-    yield sql`insert into provider_sign_outs (identity, provider, second, place)
-      values (${identity}, ${provider}, 0, ${place})`
-    yield* updateSuspended(identity)
-  })
 
 examples('ListAccess', {
   async 'lists direct access first, then inherited access with its group, in pages'(stage) {

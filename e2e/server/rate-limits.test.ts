@@ -280,6 +280,7 @@ describe('cost classes', () => {
       ['read', 'platform.ping.v2beta1.PingService.Ping'],
       ['read', 'platform.ping.PingService.Ping'],
       ['list', 'platform.iam.v2beta1.AccessService.BatchCheckAccess'],
+      ['read', 'platform.iam.v2beta1.AccessService.ExplainAccess'],
       ['list', 'platform.audit.v2beta1.AuditEntriesService.ExportAuditEntries'],
       ['sign-in', 'platform.auth.Auth.Register'],
       ['sign-in', 'platform.auth.Auth.GetHeadlessSession'],

@@ -69,7 +69,8 @@ function earliestEnd(bits: readonly number[], endOf: (bit: number) => number): n
   return end
 }
 
-function latestEnd(grants: readonly Grant[], bit: number): number {
+/** The end of the grant that contains a capability for the longest time, wherever it applies. */
+export function latestEnd(grants: readonly Grant[], bit: number): number {
   let latest = noAccess
   for (const { bits, until } of grants) {
     if (!bits.has(bit)) continue

@@ -19,8 +19,20 @@ export const askBits = askCapabilities.flatMap((number) => capabilityOf(number)?
 
 export type AnswerSettings = Pick<Settings, 'organizationCreation'>
 
-/** Answers one question, after it has checked that the caller may ask it. An empty identity is that of the caller. */
-export function* answer(settings: AnswerSettings, demand: Demand, asked: Question): Work<number> {
+/** A question that the caller may ask. */
+export type Admitted = {
+  question: Question
+  /** Whether it is about the caller. */
+  isSelf: boolean
+  need: Need
+  /** The uid of the resource; empty if the question names none. */
+  place: string
+  /** The grants of the caller: at the place, or all if the need is of another kind than `at`. */
+  grants: Grants
+}
+
+/** Checks that the caller may ask a question, and that it is right. An empty identity is that of the caller. */
+export function* admitToAsk(demand: Demand, asked: Question): Work<Admitted> {
   const isSelf = asked.identity === '' || asked.identity === demand.caller.identity
   const question = isSelf ? { ...asked, identity: demand.caller.identity } : asked
   const need = needOf(question, isSelf)
@@ -32,9 +44,20 @@ export function* answer(settings: AnswerSettings, demand: Demand, asked: Questio
     capabilities: isSelf ? [] : askCapabilities,
     fault: demand.fault ?? faultOf(need),
   })
-  const list = isSelf
-    ? grants.list
-    : yield* readGrantsOf(question.identity, grants.time, place, demand.parseGrants)
+  return { question, isSelf, need, place, grants }
+}
+
+/** Answers one question, after it has checked that the caller may ask it. */
+export function* answer(settings: AnswerSettings, demand: Demand, asked: Question): Work<number> {
+  return yield* answerAdmitted(settings, demand, yield* admitToAsk(demand, asked))
+}
+
+export function* answerAdmitted(
+  settings: AnswerSettings,
+  { parseGrants }: Pick<Demand, 'parseGrants'>,
+  { question, isSelf, need, place, grants }: Admitted,
+): Work<number> {
+  const list = isSelf ? grants.list : yield* readGrantsOf(question.identity, grants.time, place, parseGrants)
   if (need.kind === 'at') return accessEnd(list, need.bits, need.uid)
   return yield* specialEnd(settings, need, { ...grants, list })
 }

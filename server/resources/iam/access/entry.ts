@@ -30,7 +30,6 @@ export function* entriesOf(
   grants: Grants,
   resource: string | undefined,
 ): Work<AccessEntry[]> {
-  if (sources.length === 0) return []
   const bindings = yield* readBindings([...new Set(sources.map(({ binding }) => binding))])
   const identities = yield* readIdentities([...new Set(sources.map(({ identity }) => identity))])
   return sources.map((source) => {
@@ -40,7 +39,8 @@ export function* entriesOf(
   })
 }
 
-function* readBindings(uids: readonly string[]): Work<Map<string, RoleBinding>> {
+export function* readBindings(uids: readonly string[]): Work<Map<string, RoleBinding>> {
+  if (uids.length === 0) return new Map()
   const rows = yield sql`select b.uid, b.proto, g.binding_bytes, r.binding_bytes
     from role_bindings b cross join groups g cross join roles r
     where b.uid in ${among(uids)} and g.uid = b.parent and r.uid = b.role`
@@ -52,7 +52,8 @@ function* readBindings(uids: readonly string[]): Work<Map<string, RoleBinding>> 
   )
 }
 
-function* readIdentities(uids: readonly string[]): Work<Map<string, RoleBindingIdentity>> {
+export function* readIdentities(uids: readonly string[]): Work<Map<string, RoleBindingIdentity>> {
+  if (uids.length === 0) return new Map()
   const rows = yield sql`select uid, binding_bytes from identities where uid in ${among(uids)}`
   return new Map(
     (rows as [string, Uint8Array][]).flatMap(([uid, bytes]) => {

@@ -5,11 +5,13 @@ import type {
   AccessDecision,
   BatchCheckAccessRequest,
   CheckAccessRequest,
+  ExplainAccessRequest,
   ListAccessRequest,
   ListReachRequest,
 } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
 import {
   AccessDecisionSchema,
+  AccessExplanationSchema,
   AccessService,
   BatchCheckAccessResponseSchema,
 } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
@@ -20,6 +22,7 @@ import type { Dependencies } from '../../dependencies.ts'
 import { defineService } from '../../resource.ts'
 import { answer } from './answer.ts'
 import { answerAll } from './answer-all.ts'
+import { explainAccess } from './explain.ts'
 import { listAccess } from './list-access.ts'
 import { listReach } from './list-reach.ts'
 
@@ -35,6 +38,12 @@ const accessMethods = ({ store, settings, maxListRows, pageSeals }: Dependencies
       const ends = yield* answerAll({ settings, maxListRows }, demand, request.questions)
       const response = create(BatchCheckAccessResponseSchema, { decisions: ends.map(decisionOf) })
       return messageReply(BatchCheckAccessResponseSchema, response)
+    }),
+
+  explainAccess: ({ demand, request }: Call<ExplainAccessRequest>) =>
+    store.read(function* () {
+      const explanation = yield* explainAccess({ settings, maxListRows }, demand, request)
+      return messageReply(AccessExplanationSchema, explanation)
     }),
 
   listAccess: (call: Call<ListAccessRequest>) => store.read(() => listAccess({ pageSeals }, call)),

@@ -5,10 +5,17 @@ import type { AccessService as AccessServiceMessages } from './access_pb.ts'
 export type {
   AccessDecisionJson,
   AccessEntryJson,
+  AccessExplanationJson,
+  AccessLevelJson,
   AccessLimitsJson,
+  AccessRuleJson,
+  AccessSourceJson,
   BatchCheckAccessRequestJson,
   BatchCheckAccessResponseJson,
+  CapabilityExplanationJson,
+  CapabilityStateJson,
   CheckAccessRequestJson,
+  ExplainAccessRequestJson,
   ListAccessRequestJson,
   ListAccessResponseJson,
   ListReachRequestJson,
@@ -18,6 +25,7 @@ export type {
 export const AccessService: Routes<typeof AccessServiceMessages> = {
   checkAccess: {"verb":"GET","path":"/iam/v2beta1/access:check"},
   batchCheckAccess: {"verb":"POST","path":"/iam/v2beta1/access:batchCheck","body":"*"},
+  explainAccess: {"verb":"GET","path":"/iam/v2beta1/access:explain"},
   listAccess: {"verb":"GET","path":"/iam/v2beta1/access/{resource=**}","items":"entries","isPaged":true},
   listReach: {"verb":"GET","path":"/iam/v2beta1/access:reach","items":"entries","isPaged":true},
 }

@@ -2,8 +2,8 @@
 // @generated from file platform/iam/v2beta1/access.proto (package platform.iam.v2beta1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
 import type { Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
@@ -13,13 +13,13 @@ import { file_platform_common_resource } from "../../common/resource_pb.ts";
 import { file_platform_common_rules } from "../../common/rules_pb.ts";
 import type { RoleBindingExternalGroup, RoleBindingExternalGroupJson, RoleBindingGroup, RoleBindingGroupJson, RoleBindingIdentity, RoleBindingIdentityJson, RoleBindingRole, RoleBindingRoleJson } from "./role_binding_pb.ts";
 import { file_platform_iam_v2beta1_role_binding } from "./role_binding_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file platform/iam/v2beta1/access.proto.
  */
 export const file_platform_iam_v2beta1_access: GenFile = /*@__PURE__*/
-  fileDesc("CiFwbGF0Zm9ybS9pYW0vdjJiZXRhMS9hY2Nlc3MucHJvdG8SFHBsYXRmb3JtLmlhbS52MmJldGExIpUCChJDaGVja0FjY2Vzc1JlcXVlc3QSZAoIaWRlbnRpdHkYASABKAlCUtrBGE4gAVpKOWY4NmQwODE4ODRjN2Q2NTlhMmZlYWEwYzU1YWQwMTVhM2JmNGYxYi8xZjBlNGM5YTdiMmQ2NTM4L2MwN2QyMmUxOWE1YjRmMzYSJwoKY2FwYWJpbGl0eRgCIAEoCUIT2sEYDxBAWgtncm91cHMubGlzdBIXCgZtZXRob2QYAyABKAlCB9rBGAMQgAISVwoIcmVzb3VyY2UYBCABKAlCRdDBGAHawRg9IAFaOTlmODZkMDgxODg0YzdkNjU5YTJmZWFhMGM1NWFkMDE1YTNiZjRmMWIvMWYwZTRjOWE3YjJkNjUzOCJSCg5BY2Nlc3NEZWNpc2lvbhIPCgdhbGxvd2VkGAEgASgIEi8KC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJiChdCYXRjaENoZWNrQWNjZXNzUmVxdWVzdBJHCglxdWVzdGlvbnMYASADKAsyKC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5DaGVja0FjY2Vzc1JlcXVlc3RCCuBBAtrBGAMY6AciUwoYQmF0Y2hDaGVja0FjY2Vzc1Jlc3BvbnNlEjcKCWRlY2lzaW9ucxgBIAMoCzIkLnBsYXRmb3JtLmlhbS52MmJldGExLkFjY2Vzc0RlY2lzaW9uIpIFCgtBY2Nlc3NFbnRyeRJACghpZGVudGl0eRgBIAEoCzIpLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCaW5kaW5nSWRlbnRpdHlCA+BBAxI4CgRyb2xlGAIgASgLMiUucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUJpbmRpbmdSb2xlQgPgQQMSOgoFZ3JvdXAYAyABKAsyJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZ0dyb3VwQgPgQQMSHQoQcm9sZV9iaW5kaW5nX3VpZBgEIAEoCUID4EEDEksKDmV4dGVybmFsX2dyb3VwGAUgASgLMi4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUJpbmRpbmdFeHRlcm5hbEdyb3VwQgPgQQMSFgoJaW5oZXJpdGVkGAYgASgIQgPgQQMSNAoLZXhwaXJlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSEwoGaGlkZGVuGAggASgIQgPgQQM6+wHiwRj2AQo3CghJREVOVElUWRINaWRlbnRpdHkubmFtZRIOaWRlbnRpdHkuZW1haWwSDGlkZW50aXR5LnVpZAoRCgRST0xFEglyb2xlLm5hbWUKHgoFR1JPVVASCmdyb3VwLm5hbWUSCWdyb3VwLnVpZAoWCglJTkhFUklURUQSCWluaGVyaXRlZAo0Cg5FWFRFUk5BTCBHUk9VUBIgZXh0ZXJuYWxfZ3JvdXAuZXh0ZXJuYWxfZ3JvdXBfaWQYAQoWCgdFWFBJUkVTEgtleHBpcmVfdGltZQoiCgxST0xFIEJJTkRJTkcSEHJvbGVfYmluZGluZ191aWQYASKxAQoRTGlzdEFjY2Vzc1JlcXVlc3QSHwoIcmVzb3VyY2UYASABKAlCDeBBAtDBGAHawRgCIAESKQoKY2FwYWJpbGl0eRgCIAEoCUIV2sEYERBAWg1ncm91cHMuZGVsZXRlEhgKCGlkZW50aXR5GAMgASgJQgbawRgCIAESGQoJcGFnZV9zaXplGAQgASgFQgbawRgCKAESGwoKcGFnZV90b2tlbhgFIAEoCUIH2sEYAxCAICKTAQoSTGlzdEFjY2Vzc1Jlc3BvbnNlEjIKB2VudHJpZXMYASADKAsyIS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5BY2Nlc3NFbnRyeRIfCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlCBtrBGAI4ARIYCgt0b3RhbF9jb3VudBgDIAEoA0gAiAEBQg4KDF90b3RhbF9jb3VudCLjAQoQTGlzdFJlYWNoUmVxdWVzdBJkCghpZGVudGl0eRgBIAEoCUJS2sEYTiABWko5Zjg2ZDA4MTg4NGM3ZDY1OWEyZmVhYTBjNTVhZDAxNWEzYmY0ZjFiLzFmMGU0YzlhN2IyZDY1MzgvYzA3ZDIyZTE5YTViNGYzNhIaCgpjYXBhYmlsaXR5GAIgASgJQgbawRgCEEASFQoFZ3JvdXAYAyABKAlCBtrBGAIgARIZCglwYWdlX3NpemUYBCABKAVCBtrBGAIoARIbCgpwYWdlX3Rva2VuGAUgASgJQgfawRgDEIAgIsYBChFMaXN0UmVhY2hSZXNwb25zZRIyCgdlbnRyaWVzGAEgAygLMiEucGxhdGZvcm0uaWFtLnYyYmV0YTEuQWNjZXNzRW50cnkSHwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgbawRgCOAESGAoLdG90YWxfY291bnQYAyABKANIAIgBARIyCgZsaW1pdHMYBCABKAsyIi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5BY2Nlc3NMaW1pdHNCDgoMX3RvdGFsX2NvdW50IjQKDEFjY2Vzc0xpbWl0cxIOCgZzY29wZXMYASADKAkSFAoMY2FwYWJpbGl0aWVzGAIgAygJMu4ECg1BY2Nlc3NTZXJ2aWNlEowBCgtDaGVja0FjY2VzcxIoLnBsYXRmb3JtLmlhbS52MmJldGExLkNoZWNrQWNjZXNzUmVxdWVzdBokLnBsYXRmb3JtLmlhbS52MmJldGExLkFjY2Vzc0RlY2lzaW9uIi3KwRgICgSTA4cHEAGC0+STAhsSGS9pYW0vdjJiZXRhMS9hY2Nlc3M6Y2hlY2sSqAEKEEJhdGNoQ2hlY2tBY2Nlc3MSLS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5CYXRjaENoZWNrQWNjZXNzUmVxdWVzdBouLnBsYXRmb3JtLmlhbS52MmJldGExLkJhdGNoQ2hlY2tBY2Nlc3NSZXNwb25zZSI1ysEYCAoEkwOHBxABgtPkkwIjOgEqIh4vaWFtL3YyYmV0YTEvYWNjZXNzOmJhdGNoQ2hlY2sSlAEKCkxpc3RBY2Nlc3MSJy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0QWNjZXNzUmVxdWVzdBooLnBsYXRmb3JtLmlhbS52MmJldGExLkxpc3RBY2Nlc3NSZXNwb25zZSIzysEYBgoEkwOHB4LT5JMCIxIhL2lhbS92MmJldGExL2FjY2Vzcy97cmVzb3VyY2U9Kip9EosBCglMaXN0UmVhY2gSJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0UmVhY2hSZXF1ZXN0GicucGxhdGZvcm0uaWFtLnYyYmV0YTEuTGlzdFJlYWNoUmVzcG9uc2UiLcrBGAgKBJMDhwcQAYLT5JMCGxIZL2lhbS92MmJldGExL2FjY2VzczpyZWFjaGIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_iam_v2beta1_role_binding]);
+  fileDesc("CiFwbGF0Zm9ybS9pYW0vdjJiZXRhMS9hY2Nlc3MucHJvdG8SFHBsYXRmb3JtLmlhbS52MmJldGExIpUCChJDaGVja0FjY2Vzc1JlcXVlc3QSZAoIaWRlbnRpdHkYASABKAlCUtrBGE4gAVpKOWY4NmQwODE4ODRjN2Q2NTlhMmZlYWEwYzU1YWQwMTVhM2JmNGYxYi8xZjBlNGM5YTdiMmQ2NTM4L2MwN2QyMmUxOWE1YjRmMzYSJwoKY2FwYWJpbGl0eRgCIAEoCUIT2sEYDxBAWgtncm91cHMubGlzdBIXCgZtZXRob2QYAyABKAlCB9rBGAMQgAISVwoIcmVzb3VyY2UYBCABKAlCRdDBGAHawRg9IAFaOTlmODZkMDgxODg0YzdkNjU5YTJmZWFhMGM1NWFkMDE1YTNiZjRmMWIvMWYwZTRjOWE3YjJkNjUzOCJSCg5BY2Nlc3NEZWNpc2lvbhIPCgdhbGxvd2VkGAEgASgIEi8KC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJiChdCYXRjaENoZWNrQWNjZXNzUmVxdWVzdBJHCglxdWVzdGlvbnMYASADKAsyKC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5DaGVja0FjY2Vzc1JlcXVlc3RCCuBBAtrBGAMY6AciUwoYQmF0Y2hDaGVja0FjY2Vzc1Jlc3BvbnNlEjcKCWRlY2lzaW9ucxgBIAMoCzIkLnBsYXRmb3JtLmlhbS52MmJldGExLkFjY2Vzc0RlY2lzaW9uIpIFCgtBY2Nlc3NFbnRyeRJACghpZGVudGl0eRgBIAEoCzIpLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCaW5kaW5nSWRlbnRpdHlCA+BBAxI4CgRyb2xlGAIgASgLMiUucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUJpbmRpbmdSb2xlQgPgQQMSOgoFZ3JvdXAYAyABKAsyJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZ0dyb3VwQgPgQQMSHQoQcm9sZV9iaW5kaW5nX3VpZBgEIAEoCUID4EEDEksKDmV4dGVybmFsX2dyb3VwGAUgASgLMi4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUJpbmRpbmdFeHRlcm5hbEdyb3VwQgPgQQMSFgoJaW5oZXJpdGVkGAYgASgIQgPgQQMSNAoLZXhwaXJlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSEwoGaGlkZGVuGAggASgIQgPgQQM6+wHiwRj2AQo3CghJREVOVElUWRINaWRlbnRpdHkubmFtZRIOaWRlbnRpdHkuZW1haWwSDGlkZW50aXR5LnVpZAoRCgRST0xFEglyb2xlLm5hbWUKHgoFR1JPVVASCmdyb3VwLm5hbWUSCWdyb3VwLnVpZAoWCglJTkhFUklURUQSCWluaGVyaXRlZAo0Cg5FWFRFUk5BTCBHUk9VUBIgZXh0ZXJuYWxfZ3JvdXAuZXh0ZXJuYWxfZ3JvdXBfaWQYAQoWCgdFWFBJUkVTEgtleHBpcmVfdGltZQoiCgxST0xFIEJJTkRJTkcSEHJvbGVfYmluZGluZ191aWQYASKXAgoURXhwbGFpbkFjY2Vzc1JlcXVlc3QSZAoIaWRlbnRpdHkYASABKAlCUtrBGE4gAVpKOWY4NmQwODE4ODRjN2Q2NTlhMmZlYWEwYzU1YWQwMTVhM2JmNGYxYi8xZjBlNGM5YTdiMmQ2NTM4L2MwN2QyMmUxOWE1YjRmMzYSJwoKY2FwYWJpbGl0eRgCIAEoCUIT2sEYDxBAWgtncm91cHMubGlzdBIXCgZtZXRob2QYAyABKAlCB9rBGAMQgAISVwoIcmVzb3VyY2UYBCABKAlCRdDBGAHawRg9IAFaOTlmODZkMDgxODg0YzdkNjU5YTJmZWFhMGM1NWFkMDE1YTNiZjRmMWIvMWYwZTRjOWE3YjJkNjUzOCKUAwoRQWNjZXNzRXhwbGFuYXRpb24SDwoHYWxsb3dlZBgBIAEoCBIvCgtleHBpcmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoEcnVsZRgDIAEoDjIgLnBsYXRmb3JtLmlhbS52MmJldGExLkFjY2Vzc1J1bGUSQQoMY2FwYWJpbGl0aWVzGAQgAygLMisucGxhdGZvcm0uaWFtLnYyYmV0YTEuQ2FwYWJpbGl0eUV4cGxhbmF0aW9uEi8KBHBhdGgYBSADKAsyIS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5BY2Nlc3NMZXZlbBIyCgZsaW1pdHMYBiABKAsyIi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5BY2Nlc3NMaW1pdHMSGAoQc3VmZmljaWVudF9yb2xlcxgHIAMoCRI7CghncmFudG9ycxgIIAMoCzIpLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCaW5kaW5nSWRlbnRpdHkSDgoGaGlkZGVuGAkgASgIIq0BChVDYXBhYmlsaXR5RXhwbGFuYXRpb24SEgoKY2FwYWJpbGl0eRgBIAEoCRI0CgVzdGF0ZRgCIAEoDjIlLnBsYXRmb3JtLmlhbS52MmJldGExLkNhcGFiaWxpdHlTdGF0ZRIvCgtleHBpcmVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoRcm9sZV9iaW5kaW5nX3VpZHMYBCADKAkiiQEKC0FjY2Vzc0xldmVsEjUKBWdyb3VwGAEgASgLMiYucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUJpbmRpbmdHcm91cBIzCgdzb3VyY2VzGAIgAygLMiIucGxhdGZvcm0uaWFtLnYyYmV0YTEuQWNjZXNzU291cmNlEg4KBmhpZGRlbhgDIAEoCCL/AQoMQWNjZXNzU291cmNlEhgKEHJvbGVfYmluZGluZ191aWQYASABKAkSMwoEcm9sZRgCIAEoCzIlLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCaW5kaW5nUm9sZRIUCgxjYXBhYmlsaXRpZXMYAyADKAkSRgoOZXh0ZXJuYWxfZ3JvdXAYBCABKAsyLi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZ0V4dGVybmFsR3JvdXASLwoLZXhwaXJlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXN1c3BlbmRlZBgGIAEoCCKxAQoRTGlzdEFjY2Vzc1JlcXVlc3QSHwoIcmVzb3VyY2UYASABKAlCDeBBAtDBGAHawRgCIAESKQoKY2FwYWJpbGl0eRgCIAEoCUIV2sEYERBAWg1ncm91cHMuZGVsZXRlEhgKCGlkZW50aXR5GAMgASgJQgbawRgCIAESGQoJcGFnZV9zaXplGAQgASgFQgbawRgCKAESGwoKcGFnZV90b2tlbhgFIAEoCUIH2sEYAxCAICKTAQoSTGlzdEFjY2Vzc1Jlc3BvbnNlEjIKB2VudHJpZXMYASADKAsyIS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5BY2Nlc3NFbnRyeRIfCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlCBtrBGAI4ARIYCgt0b3RhbF9jb3VudBgDIAEoA0gAiAEBQg4KDF90b3RhbF9jb3VudCLjAQoQTGlzdFJlYWNoUmVxdWVzdBJkCghpZGVudGl0eRgBIAEoCUJS2sEYTiABWko5Zjg2ZDA4MTg4NGM3ZDY1OWEyZmVhYTBjNTVhZDAxNWEzYmY0ZjFiLzFmMGU0YzlhN2IyZDY1MzgvYzA3ZDIyZTE5YTViNGYzNhIaCgpjYXBhYmlsaXR5GAIgASgJQgbawRgCEEASFQoFZ3JvdXAYAyABKAlCBtrBGAIgARIZCglwYWdlX3NpemUYBCABKAVCBtrBGAIoARIbCgpwYWdlX3Rva2VuGAUgASgJQgfawRgDEIAgIsYBChFMaXN0UmVhY2hSZXNwb25zZRIyCgdlbnRyaWVzGAEgAygLMiEucGxhdGZvcm0uaWFtLnYyYmV0YTEuQWNjZXNzRW50cnkSHwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgbawRgCOAESGAoLdG90YWxfY291bnQYAyABKANIAIgBARIyCgZsaW1pdHMYBCABKAsyIi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5BY2Nlc3NMaW1pdHNCDgoMX3RvdGFsX2NvdW50IjQKDEFjY2Vzc0xpbWl0cxIOCgZzY29wZXMYASADKAkSFAoMY2FwYWJpbGl0aWVzGAIgAygJKsABCgpBY2Nlc3NSdWxlEhsKF0FDQ0VTU19SVUxFX1VOU1BFQ0lGSUVEEAASFQoRQUNDRVNTX1JVTEVfUk9MRVMQARIeChpBQ0NFU1NfUlVMRV9ST0xFU19BTllXSEVSRRACEh0KGUFDQ0VTU19SVUxFX05PX0NBUEFCSUxJVFkQAxIlCiFBQ0NFU1NfUlVMRV9PUkdBTklaQVRJT05fQ1JFQVRJT04QBBIYChRBQ0NFU1NfUlVMRV9PUEVSQVRPUhAFKrABCg9DYXBhYmlsaXR5U3RhdGUSIAocQ0FQQUJJTElUWV9TVEFURV9VTlNQRUNJRklFRBAAEhkKFUNBUEFCSUxJVFlfU1RBVEVfSEVMRBABEhwKGENBUEFCSUxJVFlfU1RBVEVfTUlTU0lORxACEiIKHkNBUEFCSUxJVFlfU1RBVEVfT1VUU0lERV9UT0tFThADEh4KGkNBUEFCSUxJVFlfU1RBVEVfU1VTUEVOREVEEAQyhgYKDUFjY2Vzc1NlcnZpY2USjAEKC0NoZWNrQWNjZXNzEigucGxhdGZvcm0uaWFtLnYyYmV0YTEuQ2hlY2tBY2Nlc3NSZXF1ZXN0GiQucGxhdGZvcm0uaWFtLnYyYmV0YTEuQWNjZXNzRGVjaXNpb24iLcrBGAgKBJMDhwcQAYLT5JMCGxIZL2lhbS92MmJldGExL2FjY2VzczpjaGVjaxKoAQoQQmF0Y2hDaGVja0FjY2VzcxItLnBsYXRmb3JtLmlhbS52MmJldGExLkJhdGNoQ2hlY2tBY2Nlc3NSZXF1ZXN0Gi4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuQmF0Y2hDaGVja0FjY2Vzc1Jlc3BvbnNlIjXKwRgICgSTA4cHEAGC0+STAiM6ASoiHi9pYW0vdjJiZXRhMS9hY2Nlc3M6YmF0Y2hDaGVjaxKVAQoNRXhwbGFpbkFjY2VzcxIqLnBsYXRmb3JtLmlhbS52MmJldGExLkV4cGxhaW5BY2Nlc3NSZXF1ZXN0GicucGxhdGZvcm0uaWFtLnYyYmV0YTEuQWNjZXNzRXhwbGFuYXRpb24iL8rBGAgKBJMDhwcQAYLT5JMCHRIbL2lhbS92MmJldGExL2FjY2VzczpleHBsYWluEpQBCgpMaXN0QWNjZXNzEicucGxhdGZvcm0uaWFtLnYyYmV0YTEuTGlzdEFjY2Vzc1JlcXVlc3QaKC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0QWNjZXNzUmVzcG9uc2UiM8rBGAYKBJMDhweC0+STAiMSIS9pYW0vdjJiZXRhMS9hY2Nlc3Mve3Jlc291cmNlPSoqfRKLAQoJTGlzdFJlYWNoEiYucGxhdGZvcm0uaWFtLnYyYmV0YTEuTGlzdFJlYWNoUmVxdWVzdBonLnBsYXRmb3JtLmlhbS52MmJldGExLkxpc3RSZWFjaFJlc3BvbnNlIi3KwRgICgSTA4cHEAGC0+STAhsSGS9pYW0vdjJiZXRhMS9hY2Nlc3M6cmVhY2hiBnByb3RvMw", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_iam_v2beta1_role_binding]);
 
 /**
  * Request of `AccessService.CheckAccess`.
@@ -367,6 +367,483 @@ export const AccessEntrySchema: GenMessage<AccessEntry, {jsonType: AccessEntryJs
   messageDesc(file_platform_iam_v2beta1_access, 4);
 
 /**
+ * Request of `AccessService.ExplainAccess`. Its fields are those of `CheckAccessRequest`.
+ *
+ * @generated from message platform.iam.v2beta1.ExplainAccessRequest
+ */
+export type ExplainAccessRequest = Message<"platform.iam.v2beta1.ExplainAccessRequest"> & {
+  /**
+   * Uid of the identity that the question is about. Empty for the caller.
+   *
+   * @generated from field: string identity = 1;
+   */
+  identity: string;
+
+  /**
+   * Name of a capability, such as `groups.list`. Required unless `method` is set.
+   *
+   * @generated from field: string capability = 2;
+   */
+  capability: string;
+
+  /**
+   * Full name of a method, such as `platform.iam.v2beta1.GroupsService.GetGroup`, in place of `capability`.
+   *
+   * @generated from field: string method = 3;
+   */
+  method: string;
+
+  /**
+   * Uid of the resource at which the identity needs access.
+   *
+   * @generated from field: string resource = 4;
+   */
+  resource: string;
+};
+
+/**
+ * Request of `AccessService.ExplainAccess`. Its fields are those of `CheckAccessRequest`.
+ *
+ * @generated from message platform.iam.v2beta1.ExplainAccessRequest
+ */
+export type ExplainAccessRequestJson = {
+  /**
+   * Uid of the identity that the question is about. Empty for the caller.
+   *
+   * @generated from field: string identity = 1;
+   */
+  identity?: string;
+
+  /**
+   * Name of a capability, such as `groups.list`. Required unless `method` is set.
+   *
+   * @generated from field: string capability = 2;
+   */
+  capability?: string;
+
+  /**
+   * Full name of a method, such as `platform.iam.v2beta1.GroupsService.GetGroup`, in place of `capability`.
+   *
+   * @generated from field: string method = 3;
+   */
+  method?: string;
+
+  /**
+   * Uid of the resource at which the identity needs access.
+   *
+   * @generated from field: string resource = 4;
+   */
+  resource?: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.ExplainAccessRequest.
+ * Use `create(ExplainAccessRequestSchema)` to create a new message.
+ */
+export const ExplainAccessRequestSchema: GenMessage<ExplainAccessRequest, {jsonType: ExplainAccessRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_access, 5);
+
+/**
+ * Explains why an identity has access, or why not.
+ *
+ * @generated from message platform.iam.v2beta1.AccessExplanation
+ */
+export type AccessExplanation = Message<"platform.iam.v2beta1.AccessExplanation"> & {
+  /**
+   * Whether the identity has access.
+   *
+   * @generated from field: bool allowed = 1;
+   */
+  allowed: boolean;
+
+  /**
+   * Time at which the access ends. Absent as in `AccessDecision`.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 2;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * The rule that decides.
+   *
+   * @generated from field: platform.iam.v2beta1.AccessRule rule = 3;
+   */
+  rule: AccessRule;
+
+  /**
+   * The capabilities that are needed, and whether the identity has them.
+   *
+   * @generated from field: repeated platform.iam.v2beta1.CapabilityExplanation capabilities = 4;
+   */
+  capabilities: CapabilityExplanation[];
+
+  /**
+   * The organization, the groups below it on the way to the resource, and the resource, in this order. Each has the role
+   * bindings of the identity there.
+   *
+   * @generated from field: repeated platform.iam.v2beta1.AccessLevel path = 5;
+   */
+  path: AccessLevel[];
+
+  /**
+   * The limits of the caller's token, if the question is about the caller and the token has any.
+   *
+   * @generated from field: platform.iam.v2beta1.AccessLimits limits = 6;
+   */
+  limits?: AccessLimits | undefined;
+
+  /**
+   * Names of the smallest built-in roles that have all missing capabilities, at most three, the smallest first.
+   *
+   * @generated from field: repeated string sufficient_roles = 7;
+   */
+  sufficientRoles: string[];
+
+  /**
+   * Identities that could grant the missing capabilities at the resource, at most ten, ordered by uid. They have
+   * `role_bindings.create` and the missing capabilities themselves. Only their uids are set if their role bindings are
+   * hidden from the caller.
+   *
+   * @generated from field: repeated platform.iam.v2beta1.RoleBindingIdentity grantors = 8;
+   */
+  grantors: RoleBindingIdentity[];
+
+  /**
+   * Whether there are role bindings or grantors that the caller may not see, because it has not both
+   * `role_bindings.list` and `identity.list` in their groups.
+   *
+   * @generated from field: bool hidden = 9;
+   */
+  hidden: boolean;
+};
+
+/**
+ * Explains why an identity has access, or why not.
+ *
+ * @generated from message platform.iam.v2beta1.AccessExplanation
+ */
+export type AccessExplanationJson = {
+  /**
+   * Whether the identity has access.
+   *
+   * @generated from field: bool allowed = 1;
+   */
+  allowed?: boolean;
+
+  /**
+   * Time at which the access ends. Absent as in `AccessDecision`.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 2;
+   */
+  expireTime?: TimestampJson;
+
+  /**
+   * The rule that decides.
+   *
+   * @generated from field: platform.iam.v2beta1.AccessRule rule = 3;
+   */
+  rule?: AccessRuleJson;
+
+  /**
+   * The capabilities that are needed, and whether the identity has them.
+   *
+   * @generated from field: repeated platform.iam.v2beta1.CapabilityExplanation capabilities = 4;
+   */
+  capabilities?: CapabilityExplanationJson[];
+
+  /**
+   * The organization, the groups below it on the way to the resource, and the resource, in this order. Each has the role
+   * bindings of the identity there.
+   *
+   * @generated from field: repeated platform.iam.v2beta1.AccessLevel path = 5;
+   */
+  path?: AccessLevelJson[];
+
+  /**
+   * The limits of the caller's token, if the question is about the caller and the token has any.
+   *
+   * @generated from field: platform.iam.v2beta1.AccessLimits limits = 6;
+   */
+  limits?: AccessLimitsJson;
+
+  /**
+   * Names of the smallest built-in roles that have all missing capabilities, at most three, the smallest first.
+   *
+   * @generated from field: repeated string sufficient_roles = 7;
+   */
+  sufficientRoles?: string[];
+
+  /**
+   * Identities that could grant the missing capabilities at the resource, at most ten, ordered by uid. They have
+   * `role_bindings.create` and the missing capabilities themselves. Only their uids are set if their role bindings are
+   * hidden from the caller.
+   *
+   * @generated from field: repeated platform.iam.v2beta1.RoleBindingIdentity grantors = 8;
+   */
+  grantors?: RoleBindingIdentityJson[];
+
+  /**
+   * Whether there are role bindings or grantors that the caller may not see, because it has not both
+   * `role_bindings.list` and `identity.list` in their groups.
+   *
+   * @generated from field: bool hidden = 9;
+   */
+  hidden?: boolean;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.AccessExplanation.
+ * Use `create(AccessExplanationSchema)` to create a new message.
+ */
+export const AccessExplanationSchema: GenMessage<AccessExplanation, {jsonType: AccessExplanationJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_access, 6);
+
+/**
+ * Says whether an identity has a capability, and why.
+ *
+ * @generated from message platform.iam.v2beta1.CapabilityExplanation
+ */
+export type CapabilityExplanation = Message<"platform.iam.v2beta1.CapabilityExplanation"> & {
+  /**
+   * Name of the capability.
+   *
+   * @generated from field: string capability = 1;
+   */
+  capability: string;
+
+  /**
+   * Whether the identity has it.
+   *
+   * @generated from field: platform.iam.v2beta1.CapabilityState state = 2;
+   */
+  state: CapabilityState;
+
+  /**
+   * Time at which the identity loses it. Absent if it has no such end, or does not have it.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 3;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * Uids of the role bindings that give it, as far as the caller may see them.
+   *
+   * @generated from field: repeated string role_binding_uids = 4;
+   */
+  roleBindingUids: string[];
+};
+
+/**
+ * Says whether an identity has a capability, and why.
+ *
+ * @generated from message platform.iam.v2beta1.CapabilityExplanation
+ */
+export type CapabilityExplanationJson = {
+  /**
+   * Name of the capability.
+   *
+   * @generated from field: string capability = 1;
+   */
+  capability?: string;
+
+  /**
+   * Whether the identity has it.
+   *
+   * @generated from field: platform.iam.v2beta1.CapabilityState state = 2;
+   */
+  state?: CapabilityStateJson;
+
+  /**
+   * Time at which the identity loses it. Absent if it has no such end, or does not have it.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 3;
+   */
+  expireTime?: TimestampJson;
+
+  /**
+   * Uids of the role bindings that give it, as far as the caller may see them.
+   *
+   * @generated from field: repeated string role_binding_uids = 4;
+   */
+  roleBindingUids?: string[];
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.CapabilityExplanation.
+ * Use `create(CapabilityExplanationSchema)` to create a new message.
+ */
+export const CapabilityExplanationSchema: GenMessage<CapabilityExplanation, {jsonType: CapabilityExplanationJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_access, 7);
+
+/**
+ * A group on the way from the organization to the resource, or the resource.
+ *
+ * @generated from message platform.iam.v2beta1.AccessLevel
+ */
+export type AccessLevel = Message<"platform.iam.v2beta1.AccessLevel"> & {
+  /**
+   * The group. Only its uid is set if it is no group, or if the caller may not list groups there.
+   *
+   * @generated from field: platform.iam.v2beta1.RoleBindingGroup group = 1;
+   */
+  group?: RoleBindingGroup | undefined;
+
+  /**
+   * The role bindings of the identity in this group.
+   *
+   * @generated from field: repeated platform.iam.v2beta1.AccessSource sources = 2;
+   */
+  sources: AccessSource[];
+
+  /**
+   * Whether the identity has role bindings in this group that the caller may not see.
+   *
+   * @generated from field: bool hidden = 3;
+   */
+  hidden: boolean;
+};
+
+/**
+ * A group on the way from the organization to the resource, or the resource.
+ *
+ * @generated from message platform.iam.v2beta1.AccessLevel
+ */
+export type AccessLevelJson = {
+  /**
+   * The group. Only its uid is set if it is no group, or if the caller may not list groups there.
+   *
+   * @generated from field: platform.iam.v2beta1.RoleBindingGroup group = 1;
+   */
+  group?: RoleBindingGroupJson;
+
+  /**
+   * The role bindings of the identity in this group.
+   *
+   * @generated from field: repeated platform.iam.v2beta1.AccessSource sources = 2;
+   */
+  sources?: AccessSourceJson[];
+
+  /**
+   * Whether the identity has role bindings in this group that the caller may not see.
+   *
+   * @generated from field: bool hidden = 3;
+   */
+  hidden?: boolean;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.AccessLevel.
+ * Use `create(AccessLevelSchema)` to create a new message.
+ */
+export const AccessLevelSchema: GenMessage<AccessLevel, {jsonType: AccessLevelJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_access, 8);
+
+/**
+ * A role binding of an identity, or of an external group that it is a member of.
+ *
+ * @generated from message platform.iam.v2beta1.AccessSource
+ */
+export type AccessSource = Message<"platform.iam.v2beta1.AccessSource"> & {
+  /**
+   * Uid of the role binding.
+   *
+   * @generated from field: string role_binding_uid = 1;
+   */
+  roleBindingUid: string;
+
+  /**
+   * The role.
+   *
+   * @generated from field: platform.iam.v2beta1.RoleBindingRole role = 2;
+   */
+  role?: RoleBindingRole | undefined;
+
+  /**
+   * Which of the needed capabilities the role has.
+   *
+   * @generated from field: repeated string capabilities = 3;
+   */
+  capabilities: string[];
+
+  /**
+   * The external group through which the identity has the role. Absent if the role is bound to the identity itself.
+   *
+   * @generated from field: platform.iam.v2beta1.RoleBindingExternalGroup external_group = 4;
+   */
+  externalGroup?: RoleBindingExternalGroup | undefined;
+
+  /**
+   * Time at which the role binding or the membership in the external group ends. Absent if it does not.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 5;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * Whether the role does not count, because an identity provider has deactivated the person.
+   *
+   * @generated from field: bool suspended = 6;
+   */
+  suspended: boolean;
+};
+
+/**
+ * A role binding of an identity, or of an external group that it is a member of.
+ *
+ * @generated from message platform.iam.v2beta1.AccessSource
+ */
+export type AccessSourceJson = {
+  /**
+   * Uid of the role binding.
+   *
+   * @generated from field: string role_binding_uid = 1;
+   */
+  roleBindingUid?: string;
+
+  /**
+   * The role.
+   *
+   * @generated from field: platform.iam.v2beta1.RoleBindingRole role = 2;
+   */
+  role?: RoleBindingRoleJson;
+
+  /**
+   * Which of the needed capabilities the role has.
+   *
+   * @generated from field: repeated string capabilities = 3;
+   */
+  capabilities?: string[];
+
+  /**
+   * The external group through which the identity has the role. Absent if the role is bound to the identity itself.
+   *
+   * @generated from field: platform.iam.v2beta1.RoleBindingExternalGroup external_group = 4;
+   */
+  externalGroup?: RoleBindingExternalGroupJson;
+
+  /**
+   * Time at which the role binding or the membership in the external group ends. Absent if it does not.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 5;
+   */
+  expireTime?: TimestampJson;
+
+  /**
+   * Whether the role does not count, because an identity provider has deactivated the person.
+   *
+   * @generated from field: bool suspended = 6;
+   */
+  suspended?: boolean;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.AccessSource.
+ * Use `create(AccessSourceSchema)` to create a new message.
+ */
+export const AccessSourceSchema: GenMessage<AccessSource, {jsonType: AccessSourceJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_access, 9);
+
+/**
  * Request of `AccessService.ListAccess`.
  *
  * @generated from message platform.iam.v2beta1.ListAccessRequest
@@ -455,7 +932,7 @@ export type ListAccessRequestJson = {
  * Use `create(ListAccessRequestSchema)` to create a new message.
  */
 export const ListAccessRequestSchema: GenMessage<ListAccessRequest, {jsonType: ListAccessRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2beta1_access, 5);
+  messageDesc(file_platform_iam_v2beta1_access, 10);
 
 /**
  * One page of access entries.
@@ -518,7 +995,7 @@ export type ListAccessResponseJson = {
  * Use `create(ListAccessResponseSchema)` to create a new message.
  */
 export const ListAccessResponseSchema: GenMessage<ListAccessResponse, {jsonType: ListAccessResponseJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2beta1_access, 6);
+  messageDesc(file_platform_iam_v2beta1_access, 11);
 
 /**
  * Request of `AccessService.ListReach`.
@@ -609,7 +1086,7 @@ export type ListReachRequestJson = {
  * Use `create(ListReachRequestSchema)` to create a new message.
  */
 export const ListReachRequestSchema: GenMessage<ListReachRequest, {jsonType: ListReachRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2beta1_access, 7);
+  messageDesc(file_platform_iam_v2beta1_access, 12);
 
 /**
  * One page of the reach of an identity.
@@ -688,7 +1165,7 @@ export type ListReachResponseJson = {
  * Use `create(ListReachResponseSchema)` to create a new message.
  */
 export const ListReachResponseSchema: GenMessage<ListReachResponse, {jsonType: ListReachResponseJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2beta1_access, 8);
+  messageDesc(file_platform_iam_v2beta1_access, 13);
 
 /**
  * Limits of a token.
@@ -737,7 +1214,138 @@ export type AccessLimitsJson = {
  * Use `create(AccessLimitsSchema)` to create a new message.
  */
 export const AccessLimitsSchema: GenMessage<AccessLimits, {jsonType: AccessLimitsJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2beta1_access, 9);
+  messageDesc(file_platform_iam_v2beta1_access, 14);
+
+/**
+ * Rule that decides about access.
+ *
+ * @generated from enum platform.iam.v2beta1.AccessRule
+ */
+export const AccessRule = {
+  /**
+   * Not a rule.
+   *
+   * @generated from enum value: ACCESS_RULE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The identity needs the capabilities at the resource or above it.
+   *
+   * @generated from enum value: ACCESS_RULE_ROLES = 1;
+   */
+  ROLES: 1,
+
+  /**
+   * The identity needs the capabilities in any group.
+   *
+   * @generated from enum value: ACCESS_RULE_ROLES_ANYWHERE = 2;
+   */
+  ROLES_ANYWHERE: 2,
+
+  /**
+   * The method needs no capability.
+   *
+   * @generated from enum value: ACCESS_RULE_NO_CAPABILITY = 3;
+   */
+  NO_CAPABILITY: 3,
+
+  /**
+   * A setting of the server decides who may create organizations.
+   *
+   * @generated from enum value: ACCESS_RULE_ORGANIZATION_CREATION = 4;
+   */
+  ORGANIZATION_CREATION: 4,
+
+  /**
+   * Only the operator of the server has this access.
+   *
+   * @generated from enum value: ACCESS_RULE_OPERATOR = 5;
+   */
+  OPERATOR: 5,
+} as const;
+
+/**
+ * Rule that decides about access.
+ *
+ * @generated from enum platform.iam.v2beta1.AccessRule
+ */
+export type AccessRule = (typeof AccessRule)[keyof typeof AccessRule] | UnknownEnum;
+
+/**
+ * Rule that decides about access.
+ *
+ * @generated from enum platform.iam.v2beta1.AccessRule
+ */
+export type AccessRuleJson = "ACCESS_RULE_UNSPECIFIED" | "ACCESS_RULE_ROLES" | "ACCESS_RULE_ROLES_ANYWHERE" | "ACCESS_RULE_NO_CAPABILITY" | "ACCESS_RULE_ORGANIZATION_CREATION" | "ACCESS_RULE_OPERATOR";
+
+/**
+ * Describes the enum platform.iam.v2beta1.AccessRule.
+ */
+export const AccessRuleSchema: GenEnum<AccessRule, AccessRuleJson> = /*@__PURE__*/
+  enumDesc(file_platform_iam_v2beta1_access, 0);
+
+/**
+ * Says whether an identity has a capability.
+ *
+ * @generated from enum platform.iam.v2beta1.CapabilityState
+ */
+export const CapabilityState = {
+  /**
+   * Not a state.
+   *
+   * @generated from enum value: CAPABILITY_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The identity has the capability.
+   *
+   * @generated from enum value: CAPABILITY_STATE_HELD = 1;
+   */
+  HELD: 1,
+
+  /**
+   * No role of the identity on the path has it.
+   *
+   * @generated from enum value: CAPABILITY_STATE_MISSING = 2;
+   */
+  MISSING: 2,
+
+  /**
+   * A role has it, but the limits of the caller's token exclude it.
+   *
+   * @generated from enum value: CAPABILITY_STATE_OUTSIDE_TOKEN = 3;
+   */
+  OUTSIDE_TOKEN: 3,
+
+  /**
+   * Only roles that do not count have it, because an identity provider has deactivated the person.
+   *
+   * @generated from enum value: CAPABILITY_STATE_SUSPENDED = 4;
+   */
+  SUSPENDED: 4,
+} as const;
+
+/**
+ * Says whether an identity has a capability.
+ *
+ * @generated from enum platform.iam.v2beta1.CapabilityState
+ */
+export type CapabilityState = (typeof CapabilityState)[keyof typeof CapabilityState] | UnknownEnum;
+
+/**
+ * Says whether an identity has a capability.
+ *
+ * @generated from enum platform.iam.v2beta1.CapabilityState
+ */
+export type CapabilityStateJson = "CAPABILITY_STATE_UNSPECIFIED" | "CAPABILITY_STATE_HELD" | "CAPABILITY_STATE_MISSING" | "CAPABILITY_STATE_OUTSIDE_TOKEN" | "CAPABILITY_STATE_SUSPENDED";
+
+/**
+ * Describes the enum platform.iam.v2beta1.CapabilityState.
+ */
+export const CapabilityStateSchema: GenEnum<CapabilityState, CapabilityStateJson> = /*@__PURE__*/
+  enumDesc(file_platform_iam_v2beta1_access, 1);
 
 /**
  * Answers who may do what. Questions about the caller need no capability, and limits of the caller's token apply to the
@@ -770,6 +1378,18 @@ export const AccessService: GenService<{
     methodKind: "unary";
     input: typeof BatchCheckAccessRequestSchema;
     output: typeof BatchCheckAccessResponseSchema;
+  },
+  /**
+   * Explains the answer of `CheckAccess`: the role bindings on the way from the organization to the resource, the
+   * capabilities that they give, and the limits of the caller's token. If access is missing, it says which capabilities,
+   * and who could grant them. Role bindings that the caller may not see are not shown, and `hidden` says so.
+   *
+   * @generated from rpc platform.iam.v2beta1.AccessService.ExplainAccess
+   */
+  explainAccess: {
+    methodKind: "unary";
+    input: typeof ExplainAccessRequestSchema;
+    output: typeof AccessExplanationSchema;
   },
   /**
    * Lists everyone who has access at a resource, with the role binding that gives it. An identity with several role
