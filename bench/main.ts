@@ -4,6 +4,7 @@ import { loadavg } from 'node:os'
 import { benchAccess } from './cases/access.ts'
 import { benchAdvisories } from './cases/advisories.ts'
 import { benchBindings } from './cases/bindings.ts'
+import { benchCheck } from './cases/check.ts'
 import { benchCreates } from './cases/creates.ts'
 import { benchExchange } from './cases/exchange.ts'
 import { benchGet } from './cases/get.ts'
@@ -25,6 +26,7 @@ const benches: Record<string, Bench> = {
   list: benchList,
   bindings: benchBindings,
   access: benchAccess,
+  check: benchCheck,
   exchange: benchExchange,
   advisories: benchAdvisories,
   import: benchImport,

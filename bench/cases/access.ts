@@ -1,22 +1,13 @@
 // The cost of an access decision, measured in this process: an identity with 50 bindings in a tree of depth 8 asks
 // for access at the deepest group. Grants are read from the store each time, as for every call.
 import { randomBytes } from 'node:crypto'
-import { create } from '@bufbuild/protobuf'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
-import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
-import { newChildUid, newRootUid } from '../../server/aip/uid.ts'
 import { readConfig } from '../../server/config/config.ts'
 import type { Demand } from '../../server/policy/admit.ts'
 import { admitToRead, admitToRow } from '../../server/policy/admit.ts'
-import { builtInRoles } from '../../server/policy/built-in-roles.ts'
 import { openGrantParser } from '../../server/policy/grants.ts'
-import { operatorAccess } from '../../server/policy/system-access.ts'
-import { createEntry } from '../../server/resources/create.ts'
 import { groups } from '../../server/resources/iam/groups/table.ts'
-import { identities } from '../../server/resources/iam/identities/table.ts'
-import { roleBindings } from '../../server/resources/iam/role-bindings/table.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
 import type { Store } from '../../server/store/db.ts'
 import { renderedRow } from '../../server/store/row-query.ts'
@@ -24,9 +15,8 @@ import { testEnvelope } from '../../server/testing/envelope.ts'
 import { median } from '../load/rounds.ts'
 import type { Line } from '../report/report.ts'
 import { temporarySettings } from '../stores/bench-server.ts'
+import { bindingCount, createTree, depth } from '../stores/bindings-tree.ts'
 
-const depth = 8
-const bindingCount = 50
 const rounds = 21
 const decisionsPerRound = 5000
 const maxMicroseconds = 10
@@ -103,37 +93,3 @@ const demandOf = (identity: string, scope: string): Demand => ({
   origin: { method: 'bench', envelope: testEnvelope },
   defaultLimits: new Map(),
 })
-
-/**
- * Creates a chain of nested groups and an identity with `bindingCount` bindings: `bindingsInChain` of them in the
- * groups of the chain, the others in groups beside it.
- */
-function createTree(store: Store, bindingsInChain: number): Promise<{ identity: string; deepest: string }> {
-  const now = Date.now()
-  return store.write(function* () {
-    const chain = [newRootUid(randomBytes)]
-    while (chain.length < depth) chain.push(newChildUid(chain.at(-1) ?? '', now, randomBytes))
-    const [root = ''] = chain
-    for (const uid of chain)
-      yield* createEntry(operatorAccess, groups, create(GroupSchema, { name: 'group' }), { uid, now })
-    const identity = newChildUid(root, now, randomBytes)
-    yield* createEntry(operatorAccess, identities, create(IdentitySchema, { name: 'caller' }), {
-      uid: identity,
-      now,
-    })
-    for (let at = 0; at < bindingCount; at++) {
-      let group = at < bindingsInChain ? chain[at] : undefined
-      if (group === undefined) {
-        group = newChildUid(root, now, randomBytes)
-        yield* createEntry(operatorAccess, groups, create(GroupSchema, { name: 'beside' }), {
-          uid: group,
-          now,
-        })
-      }
-      const columns = { identity, role: builtInRoles[at % builtInRoles.length]?.uid ?? '' }
-      const uid = newChildUid(group, now, randomBytes)
-      yield* createEntry(operatorAccess, roleBindings, create(RoleBindingSchema), { uid, now, columns })
-    }
-    return { identity, deepest: chain.at(-1) ?? '' }
-  })
-}

@@ -22,6 +22,8 @@ export type BenchServer = {
   /** The group created last, two levels below the organization. */
   group: string
   authorization: string
+  /** The Authorization header of another identity. */
+  authorizationOf(identity: string): Promise<string>
   end(): Promise<void>
 }
 
@@ -46,11 +48,13 @@ export async function startBenchServer(
   const group = await createGroups(store, organization, groupCount)
   await fill?.(store, organization)
   const signer = { keys, authUrl: config.authUrl, now: Date.now, random: randomBytes }
-  const token = await mintToken(signer, { identity, audience: config.baseUrl })
+  const authorizationOf = async (uid: string) =>
+    `Bearer ${await mintToken(signer, { identity: uid, audience: config.baseUrl })}`
+  const authorization = await authorizationOf(identity)
   await store.close()
   const server = await startStemmad(settings, port, cores)
   return {
-    ...{ server, organization, group, authorization: `Bearer ${token}` },
+    ...{ server, organization, group, authorization, authorizationOf },
     async end() {
       await server.stop()
       await remove()
