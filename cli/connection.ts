@@ -3,6 +3,7 @@ import { connect } from '@stemma/api'
 import { Code } from '@stemma/api/gen/google/rpc/code_pb.ts'
 import type { Context, ContextFlags } from './context.ts'
 import { readContext } from './context.ts'
+import manifest from './package.json' with { type: 'json' }
 import type { Runtime } from './runtime.ts'
 import { report } from './runtime.ts'
 
@@ -22,6 +23,8 @@ export async function openConnection(flags: ConnectionFlags, runtime: Runtime): 
     baseUrl: context.api,
     // A function, because a token may expire during a long list.
     token: flags.isAnonymous ? undefined : () => accessTokenOf(context, runtime),
+    // Shown in the audit log.
+    headers: { 'user-agent': `stemma/${manifest.version}` },
     timeoutMs: flags.timeoutMs,
     onWarning: flags.onWarning,
     retry: flags.timeoutMs === undefined ? patientRetry(runtime) : { maxAttempts: 1 },

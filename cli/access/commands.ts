@@ -1,4 +1,5 @@
-import type { ComposedCommand } from '../composed/composed-command.ts'
+import type { ComposedCommand, ComposedFlag } from '../composed/composed-command.ts'
+import { runAs } from '../composed/run-as.ts'
 import { capabilityArgument, identityFlag, kindFlag, questionNotes, resourceArgument } from './question.ts'
 
 export const accessCheck: ComposedCommand = {
@@ -16,4 +17,52 @@ export const accessCheck: ComposedCommand = {
   load: async () => (await import('./check.ts')).runCheck,
 }
 
-export const accessCommands: ComposedCommand[] = [accessCheck]
+const pageFlags: ComposedFlag[] = [
+  { name: 'all', description: 'List all pages. Each page is printed when it arrives.' },
+  { name: 'page-size', placeholder: 'NUMBER', description: 'Maximum number of rows. Default: 50.' },
+  { name: 'page-token', placeholder: 'TEXT', description: 'Token of the page to list.' },
+]
+
+export const accessWhoCan: ComposedCommand = {
+  resource: 'access',
+  verb: 'who-can',
+  args: [capabilityArgument, resourceArgument],
+  description:
+    'Lists everyone who may do something at a resource, with the role and the group that give them access.',
+  notes: `${questionNotes} stemma access list RESOURCE lists everyone who has any access.`,
+  examples: [
+    'stemma access who-can repo.delete acme/platform',
+    'stemma access who-can GroupsService.DeleteGroup acme/platform --all -o wide',
+  ],
+  flags: [kindFlag, ...pageFlags],
+  load: async () => (await import('./who-can.ts')).runWhoCan,
+}
+
+export const accessReach: ComposedCommand = {
+  resource: 'access',
+  verb: 'reach',
+  args: [{ name: 'IDENTITY', isOptional: true, completion: { names: 'identities' } }],
+  description: 'Lists where you, or another identity, have roles.',
+  notes:
+    'Of another identity, only roles in groups where you may list role bindings and identities are shown.',
+  examples: ['stemma access reach', 'stemma access reach ci --capability repo.create --group acme/platform'],
+  flags: [
+    {
+      name: 'capability',
+      placeholder: 'CAPABILITY',
+      description: 'Only roles with this capability.',
+      ...(capabilityArgument.completion && { completion: capabilityArgument.completion }),
+    },
+    {
+      name: 'group',
+      placeholder: 'GROUP',
+      description: 'Only roles in this group and below it.',
+      completion: { names: 'groups' },
+    },
+    ...pageFlags,
+  ],
+  replaces: 'list-reach',
+  load: async () => runAs('access', 'list-reach', 'identity'),
+}
+
+export const accessCommands: ComposedCommand[] = [accessCheck, accessWhoCan, accessReach]

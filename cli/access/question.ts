@@ -3,6 +3,7 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import type { Connection } from '@stemma/api'
 import { CapabilitySchema } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import { services } from '@stemma/api/gen/services-v2beta1.ts'
+import { describeMethod } from '@stemma/api/method.ts'
 import { nearestNames } from '@stemma/api/nearest-names.ts'
 import type { Argument, ComposedFlag, ComposedInvocation } from '../composed/composed-command.ts'
 import { resources } from '../contract/commands.ts'
@@ -67,6 +68,21 @@ export function parseAction(text: string): { capability: string } | { method: st
   throw new UsageError(
     `there is no method ${JSON.stringify(text)}${nearest === undefined ? '' : `; did you mean ${nearest}?`}`,
   )
+}
+
+/** The capability that an action needs. Of a method that needs several, none stands for the others. */
+export function requiredCapability(text: string): string {
+  const action = parseAction(text)
+  if ('capability' in action) return action.capability
+  const desc = services
+    .flatMap(({ methods }) => methods)
+    .find(({ parent, name }) => `${parent.typeName}.${name}` === action.method)
+  const needed = desc ? (describeMethod(desc).access?.capabilities ?? []) : []
+  const names = needed.map((value) => shortName(CapabilitySchema, CapabilitySchema.value[value]?.name ?? ''))
+  const [first] = names
+  if (first !== undefined && names.length === 1) return first
+  const reason = names.length === 0 ? 'no capability' : `several capabilities: ${names.join(', ')}`
+  throw new UsageError(`${text} needs ${reason}; name one capability instead`)
 }
 
 /** Most questions are about groups, so a name is that of a group if there is one. */

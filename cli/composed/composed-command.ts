@@ -52,7 +52,11 @@ export type ComposedInvocation = {
   connection: Connection
   screen: Screen
   runtime: Runtime
+  runResource: RunResource
 }
+
+/** Runs a command of the contract. */
+export type RunResource = (resource: string, args: string[]) => Promise<void>
 
 export type Run = (invocation: ComposedInvocation) => Promise<void>
 

@@ -7,12 +7,17 @@ import { parseFormat } from '../output/format.ts'
 import { openScreen } from '../output/screen.ts'
 import { toFailure } from '../resources/errors.ts'
 import type { Runtime } from '../runtime.ts'
-import type { ComposedCommand, ComposedInvocation } from './composed-command.ts'
+import type { ComposedCommand, ComposedInvocation, RunResource } from './composed-command.ts'
 import { nameOf, optionsOf } from './composed-command.ts'
 
 type Line = Pick<ComposedInvocation, 'args' | 'flags' | 'repeated'>
 
-export async function runComposed(command: ComposedCommand, args: string[], runtime: Runtime): Promise<void> {
+export async function runComposed(
+  command: ComposedCommand,
+  args: string[],
+  runtime: Runtime,
+  runResource: RunResource,
+): Promise<void> {
   const line = parseComposedLine(command, args)
   const { flags } = line
   // Wrong formats are reported before anything is sent.
@@ -24,7 +29,8 @@ export async function runComposed(command: ComposedCommand, args: string[], runt
     const context = await readContext(contextFlags, runtime.env)
     const connection = await openConnection({ ...contextFlags, debug: isDebug }, runtime)
     const run = await command.load()
-    await run({ ...line, format, isDebug, context, connection, screen: openScreen(runtime), runtime })
+    const screen = openScreen(runtime)
+    await run({ ...line, format, isDebug, context, connection, screen, runtime, runResource })
   } catch (error) {
     throw toFailure(error, undefined, isDebug)
   }

@@ -26,6 +26,9 @@ export type Resource = {
 /** These verbs come first in help, in this order. */
 const standardVerbs = ['list', 'get', 'create', 'update', 'delete']
 
+/** Resources whose command has a shorter name. */
+const shortNames: Record<string, string> = { 'audit-entries': 'audit' }
+
 export const resources: Resource[] = services.map(resourceOf).sort((a, b) => (a.name < b.name ? -1 : 1))
 
 export const findResource = (name: string) => resources.find((resource) => resource.name === name)
@@ -41,12 +44,13 @@ export function commandOf(resource: string, verb: string): Command {
 }
 
 function resourceOf(service: DescService): Resource {
-  const name = kebab(service.name.replace(/Service$/, ''))
+  const fullName = kebab(service.name.replace(/Service$/, ''))
+  const name = shortNames[fullName] ?? fullName
   const commands = service.methods.map((desc): Command => {
     const method = describeMethod(desc)
     return {
       resource: name,
-      verb: verbOf(desc.name, name),
+      verb: verbOf(desc.name, fullName),
       method,
       kind: kindOf(method),
       target: targetOf(method),
@@ -97,7 +101,12 @@ function targetOf({ desc, bindings }: Method): DescField[] {
 }
 
 /** Resources that the argument of a command names, by its field. */
-const resourcesByTarget: Record<string, string> = { group_uid: 'groups', group: 'groups', repo_uid: 'repos' }
+const resourcesByTarget: Record<string, string> = {
+  group_uid: 'groups',
+  group: 'groups',
+  repo_uid: 'repos',
+  resource: 'groups',
+}
 
 /** The kind of resource that the argument of a command names: usually that of the command. */
 export const targetResource = ({ resource, target }: Command): string =>

@@ -30,7 +30,10 @@ const runners: Record<Command['kind'], (invocation: Invocation) => Promise<void>
 
 export async function runResource(name: string, args: string[], runtime: Runtime): Promise<void> {
   const composed = findComposed(name, args[0] ?? '')
-  if (composed) return runComposed(composed, composed.verb === '' ? args : args.slice(1), runtime)
+  if (composed) {
+    const composedArgs = composed.verb === '' ? args : args.slice(1)
+    return runComposed(composed, composedArgs, runtime, (...command) => runResource(...command, runtime))
+  }
   const resource = findResource(name)
   if (!resource) throw new UsageError(`stemma has no command ${JSON.stringify(name)}; see stemma --help`)
   // A resource with a single command has no verb: `stemma ping`.

@@ -5,6 +5,7 @@ import { Code, StemmaError } from '@stemma/api'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { commandOf } from '../contract/commands.ts'
 import { groupPaths } from '../names/group-paths.ts'
+import { listPages } from '../resources/list.ts'
 import type { SignIn } from './token-claims.ts'
 import { claimsOf } from './token-claims.ts'
 
@@ -17,8 +18,17 @@ export type Caller = {
   organizations: Place[]
   signIn: SignIn
   token: { expireTime: string; audience: string[]; groups?: Place[]; capabilities?: string[] }
-  /** If the token is limited, the server lists the remaining capabilities instead of roles. */
-  roles: { role?: string; capabilities?: string[]; group: Place }[]
+  roles: HeldRole[]
+}
+
+/** A role in a group. If the token is limited, the remaining capabilities in place of the role. */
+export type HeldRole = {
+  role?: string
+  capabilities?: string[]
+  group: Place
+  expireTime?: string
+  /** Id of the external group through which the caller has the role. */
+  externalGroup?: string
 }
 
 /** The response of `Auth.Validate` in JSON. */
@@ -28,14 +38,22 @@ type WhoAmI = {
   audience?: string[]
   expiry: string
   profile?: { name?: string }
-  capabilities?: { group: { id: string }; role?: { name: string }; capabilities?: string[] }[]
+  capabilities?: { group: { id: string }; capabilities?: string[] }[]
+}
+
+/** A row of `AccessService.ListReach` in JSON. */
+type Reach = {
+  role: { name: string }
+  group: { uid: string }
+  expireTime?: string
+  externalGroup?: { externalGroupId: string }
 }
 
 export async function readCaller(connection: Connection, server: string, token: string): Promise<Caller> {
   const me = (await connection.call(Auth.method.validate, {})) as WhoAmI
   const { signIn, scopes, capabilities } = claimsOf(token)
-  const held = me.capabilities ?? []
-  const groups = held.map(({ group }) => group.id)
+  const roles = scopes || capabilities ? remainingCapabilities(me) : await heldRoles(connection)
+  const groups = roles.map(({ group }) => group.uid)
   const inside = isWorkload(me.subject) ? [...groups, me.subject] : groups
   const organizations = [...new Set(inside.map((uid) => uid.split('/')[0] ?? ''))]
   const paths = await groupPaths(connection, [...organizations, ...groups, ...(scopes ?? [])])
@@ -53,11 +71,27 @@ export async function readCaller(connection: Connection, server: string, token: 
       ...(scopes && { groups: scopes.map(placeOf) }),
       ...(capabilities && { capabilities }),
     },
-    roles: held.map(({ group, role, capabilities: names }) => ({
-      ...(role ? { role: role.name } : { capabilities: names ?? [] }),
-      group: placeOf(group.id),
-    })),
+    roles: roles.map((role) => ({ ...role, group: placeOf(role.group.uid) })),
   }
+}
+
+const remainingCapabilities = ({ capabilities = [] }: WhoAmI): HeldRole[] =>
+  capabilities.map(({ group, capabilities: names = [] }) => ({
+    capabilities: names,
+    group: { uid: group.id },
+  }))
+
+async function heldRoles(connection: Connection): Promise<HeldRole[]> {
+  const roles: HeldRole[] = []
+  // The rows are entries by the contract.
+  for await (const { rows } of listPages(connection, commandOf('access', 'list-reach'), {}))
+    for (const { role, group, expireTime, externalGroup } of rows as unknown as Reach[])
+      roles.push({
+        ...{ role: role.name, group: { uid: group.uid } },
+        ...(expireTime !== undefined && { expireTime }),
+        ...(externalGroup && { externalGroup: externalGroup.externalGroupId }),
+      })
+  return roles
 }
 
 /** People are in no group, so their uid has a single segment. */

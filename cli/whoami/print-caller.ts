@@ -5,7 +5,7 @@ import type { Screen } from '../output/screen.ts'
 import { toJson, toYaml } from '../output/serialize.ts'
 import { pad, widthOf } from '../output/text-width.ts'
 import { singleLine } from '../single-line.ts'
-import type { Caller, Place } from './caller.ts'
+import type { Caller, HeldRole, Place } from './caller.ts'
 
 export async function printCaller(caller: Caller, format: Format, screen: Screen): Promise<void> {
   if (format === 'json') return screen.write(`${toJson(caller as unknown as JsonObject)}\n`)
@@ -13,14 +13,23 @@ export async function printCaller(caller: Caller, format: Format, screen: Screen
   if (format === 'uid') return screen.write(`${singleLine(caller.identity.uid)}\n`)
   await screen.write(describe(caller, screen))
   if (caller.roles.length === 0) return screen.write('\nYou have no roles.\n')
-  const isWide = format === 'wide'
-  const rows = caller.roles.map(({ role, capabilities = [], group }) => [
-    role ?? capabilities.join(', '),
-    group.path ?? group.uid,
-    ...(isWide ? [group.uid] : []),
-  ])
-  const titles = [caller.roles[0]?.role === undefined ? 'CAPABILITIES' : 'ROLE', 'GROUP']
-  await screen.write(`\n${alignRows([isWide ? [...titles, 'GROUP UID'] : titles, ...rows], screen)}`)
+  await screen.write(`\n${alignRows(roleRows(caller.roles, format === 'wide', screen), screen)}`)
+}
+
+/** The titles and one row for each role. Columns without a value are left out. */
+function roleRows(roles: Caller['roles'], isWide: boolean, screen: Screen): string[][] {
+  const columns: [title: string, text: (role: HeldRole) => string][] = [
+    [
+      roles[0]?.role === undefined ? 'CAPABILITIES' : 'ROLE',
+      ({ role, capabilities = [] }) => role ?? capabilities.join(', '),
+    ],
+    ['GROUP', ({ group }) => group.path ?? group.uid],
+    ['EXPIRES', ({ expireTime }) => (expireTime === undefined ? '' : timeText(expireTime, screen))],
+    ['EXTERNAL GROUP', ({ externalGroup = '' }) => externalGroup],
+    ['GROUP UID', ({ group }) => (isWide ? group.uid : '')],
+  ]
+  const shown = columns.filter(([, text]) => roles.some((role) => text(role) !== ''))
+  return [shown.map(([title]) => title), ...roles.map((role) => shown.map(([, text]) => text(role) || '-'))]
 }
 
 function describe({ server, identity, organizations, signIn, token }: Caller, screen: Screen): string {

@@ -101,4 +101,37 @@ onEachStore('stemma access', (engine) => {
       /^stemma: --expire-time: must be a time such as /,
     )
   })
+
+  test('who-can lists everyone who may do something, with the role and the group that allow it', async () => {
+    const rowsOf = (table: string) =>
+      table.split('\n').map((row) => row.split(/ {2,}/).slice(0, 4).join(' | '))
+    assert.deepEqual(rowsOf(await succeed('access who-can repo.list acme/platform/app')), [
+      'IDENTITY | ROLE | GROUP | INHERITED',
+      'ci | viewer | platform | yes',
+      'owner | owner | acme | yes',
+      '',
+    ])
+    assert.deepEqual(rowsOf(await succeed('access who-can GroupsService.DeleteGroup acme/platform')), [
+      'IDENTITY | ROLE | GROUP | INHERITED',
+      'owner | owner | acme | yes',
+      '',
+    ])
+    const entries = JSON.parse(await succeed('access who-can repo.list acme/platform --all -o json'))
+    assert.deepEqual(
+      entries.map(({ role }: { role: { name: string } }) => role.name),
+      ['viewer', 'owner'],
+    )
+    const unclear = await run('access who-can PingService.Ping acme')
+    assert.match(unclear.stderr, /PingService\.Ping needs no capability; name one capability instead/)
+  })
+
+  test('reach lists where an identity has roles', async () => {
+    const own = await succeed('access reach')
+    assert.match(own, /^owner +owner +acme /m)
+    assert.match(await succeed('access reach ci'), /^ci +viewer +platform /m)
+    const none = await run('access reach ci --capability repo.create')
+    assert.deepEqual([none.code, none.stdout, none.stderr], [0, '', 'No access.\n'])
+    assert.match(await succeed('access --help'), /\n {2}reach \[IDENTITY\] /)
+    assert.doesNotMatch(await succeed('access --help'), /list-reach/)
+  })
 })

@@ -15,6 +15,8 @@ export type ExitResult = { code: number | null; stdout: string; stderr: string }
 export type Running = {
   /** Resolves as soon as standard error matches, and rejects if the program ends first. */
   stderrMatch(pattern: RegExp): Promise<RegExpExecArray>
+  /** The same for standard output. */
+  stdoutMatch(pattern: RegExp): Promise<RegExpExecArray>
   ended: Promise<ExitResult>
 }
 
@@ -88,20 +90,27 @@ function watch(stdout: Readable, stderr: Readable, code: Promise<number | null>)
   const ended = Promise.all([text(stdout), text(stderr), code]).then(
     ([stdout, stderr, code]): ExitResult => ({ code, stdout, stderr }),
   )
-  let stderrSoFar = ''
-  stderr.on('data', (chunk) => {
-    stderrSoFar += chunk
+  return {
+    stdoutMatch: matcher(stdout, 'stdout', ended),
+    stderrMatch: matcher(stderr, 'stderr', ended),
+    ended,
+  }
+}
+
+function matcher(stream: Readable, name: 'stdout' | 'stderr', ended: Promise<ExitResult>) {
+  let textSoFar = ''
+  stream.on('data', (chunk) => {
+    textSoFar += chunk
   })
-  const stderrMatch = async (pattern: RegExp) => {
+  return async (pattern: RegExp) => {
     for (;;) {
-      const match = pattern.exec(stderrSoFar)
+      const match = pattern.exec(textSoFar)
       if (match) return match
-      const end = await Promise.race([once(stderr, 'data'), ended])
-      if ('stderr' in end && !pattern.test(end.stderr))
-        throw new Error(`standard error does not match ${pattern}: ${end.stderr}`)
+      const end = await Promise.race([once(stream, 'data'), ended])
+      if (name in end && !pattern.test((end as ExitResult)[name]))
+        throw new Error(`${name} does not match ${pattern}: ${(end as ExitResult)[name]}`)
     }
   }
-  return { stderrMatch, ended }
 }
 
 async function makeHome() {

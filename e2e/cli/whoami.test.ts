@@ -68,6 +68,13 @@ onEachStore('stemma', (engine) => {
     // The organization is above the group of the role, so its name is not visible.
     assert.deepEqual(shown.organizations, [{ uid: platform.owner.organization }])
     assert.deepEqual(shown.roles, [{ role: 'viewer', group: { uid: group, path: 'platform' } }])
+    const grant = ['role-bindings', 'create', '--parent', group, '--identity', person.identity]
+    const made = await run([...grant, '--role', 'editor', '--expire-time', '8h', '-o', 'json'])
+    const { expireTime } = JSON.parse(made.stdout)
+    const { stdout } = await run(['whoami'], person.token)
+    assert.match(stdout, /\nROLE +GROUP +EXPIRES\n/)
+    assert.match(stdout, new RegExp(`\\neditor +platform +${expireTime}\\n`))
+    assert.match(stdout, /\nviewer +platform +-\n/)
     const stranger = await platform.addIdentity(group)
     const { roles, identity, organizations } = await whoami(stranger.token)
     assert.deepEqual([roles, identity.type, identity.name], [[], 'workload', undefined])
