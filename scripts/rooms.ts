@@ -67,7 +67,7 @@ export const mayImport: Record<string, string[]> = {
       'server/policy',
       'server/store',
     ],
-    'type server/rpc',
+    ...['type server/cloud-events', 'type server/rpc'],
   ],
   'server/auth': [
     ...['api', 'server/aip', 'server/wire', 'server/claims', 'server/crypto', 'server/pages', 'server/store'],

@@ -16,6 +16,7 @@ import { contentStorage } from './content-storage.ts'
 import type { RandomBytes } from './crypto/random.ts'
 import { pooled } from './crypto/random.ts'
 import type { Secret } from './crypto/secret.ts'
+import { openEventBuffer } from './events/event-buffer.ts'
 import type { SealSignal } from './events/seal-signal.ts'
 import { openSealSignal } from './events/seal-signal.ts'
 import type { Sealer } from './events/sealer.ts'
@@ -33,6 +34,7 @@ import { resources } from './resource-list.ts'
 import type { EventTail } from './resources/events/tail/tail-events.ts'
 import { openIdempotency } from './resources/idempotency/idempotency.ts'
 import { heldAccess } from './resources/registry/content/held-access.ts'
+import { openPullLog } from './resources/registry/content/record-pull.ts'
 import { withStatusErrors } from './resources/store-errors.ts'
 import type { Endpoint } from './rpc/call.ts'
 import type { CorridorOptions } from './rpc/corridor.ts'
@@ -131,6 +133,11 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     *fanOut() {},
     onError: (err) => log.warn({ err }, 'events could not be sealed; the server tries again'),
   })
+  const loose = openEventBuffer({
+    store: wakingStore(store, sealer.wake),
+    onError: (err) => log.warn({ err }, 'events could not be recorded'),
+    onLost: (count) => log.warn({ count }, 'too many events at a time: some pulls were not recorded'),
+  })
   const deps = {
     ...{
       store: wakingStore(withStatusErrors(store), sealer.wake),
@@ -144,6 +151,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     pageSeals: openPageSeals(keys.page, now, random),
     settings: settingsOf(config, secret, groupLimits),
     idempotency: openIdempotency({ secret, now }),
+    recordPull: openPullLog({ recorded: config.pullEvents, add: loose.add }),
   }
   const { sts, registration, registry, login, states } = openAuthentication(
     {
@@ -200,6 +208,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     sharedLimits: limits.shared,
     clock,
     async close() {
+      await loose.stop()
       await Promise.all([checks.close(), content.close(), sealer.stop()])
     },
   }

@@ -43,6 +43,7 @@ export async function openLister({ settings, identity }: HugeStore): Promise<Lis
     maxListRows: undefined,
     validatesOnly: false,
     content: contentStorage(config),
+    recordPull: () => {}, // lists pull nothing
   }
   const { listGroups } = groupsResource.methods(deps)
   const endpoint = { method: describeMethod(GroupsService.method.listGroups), handler: listGroups }

@@ -61,6 +61,7 @@ describe('settings', () => {
       corsOrigins: [],
       trustedProxies: [],
       vendorPrefixes: ['chainguard.'],
+      pullEvents: 'all',
       eventTypePrefix: 'dev.stemma.',
       maxConnections: { perNetwork: 1000, total: 10_000 },
       rates: {
@@ -117,6 +118,7 @@ describe('settings', () => {
       STEMMA_CORS_ORIGINS: 'https://a.example.com, http://localhost:3000,',
       STEMMA_TRUSTED_PROXIES: '10.0.0.0/8, fd00::1',
       STEMMA_VENDOR_PREFIXES: 'chainguard., example.api.,chainguard.',
+      STEMMA_PULL_EVENTS: 'manifests',
       STEMMA_EVENT_TYPE_PREFIX: 'dev.chainguard.',
       STEMMA_MAX_CONNECTIONS: '500',
       STEMMA_MAX_CONNECTIONS_PER_NETWORK: '50',
@@ -169,6 +171,7 @@ describe('settings', () => {
       corsOrigins: ['https://a.example.com', 'http://localhost:3000'],
       trustedProxies: ['10.0.0.0/8', 'fd00::1'],
       vendorPrefixes: ['chainguard.', 'example.api.'],
+      pullEvents: 'manifests',
       eventTypePrefix: 'dev.chainguard.',
       maxConnections: { perNetwork: 50, total: 500 },
       rates: {

@@ -69,6 +69,8 @@ export type Config = {
   trustedProxies: string[]
   /** Prefixes that clients may put before the names of our gRPC services. */
   vendorPrefixes: string[]
+  /** Which pulls from the registry are recorded as events. */
+  pullEvents: 'all' | 'manifests' | 'none'
   /** Put before the types of events, such as `dev.stemma.`. */
   eventTypePrefix: string
   /** How many connections of clients may be open. */
@@ -159,6 +161,7 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
     corsOrigins: read('corsOrigins', origins, []),
     trustedProxies: read('trustedProxies', networks, []),
     vendorPrefixes: read('vendorPrefixes', packagePrefixes, []),
+    pullEvents: read('pullEvents', oneOf('all', 'manifests', 'none'), 'all'),
     eventTypePrefix: read('eventTypePrefix', typePrefix, 'dev.stemma.'),
     maxConnections: {
       perNetwork: read('maxConnectionsPerNetwork', integer(1, 1_000_000), 1000),

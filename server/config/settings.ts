@@ -179,6 +179,11 @@ export const settings = {
     'prefixes that clients may put before our gRPC names, separated by commas; empty for none',
     true,
   ),
+  pullEvents: setting(
+    'STEMMA_PULL_EVENTS',
+    'all',
+    'which pulls from the registry are recorded as events: all, manifests (no blobs) or none',
+  ),
   eventTypePrefix: setting(
     'STEMMA_EVENT_TYPE_PREFIX',
     'dev.stemma.',

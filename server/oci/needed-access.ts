@@ -26,7 +26,7 @@ export function neededAccess(
   // A blob that is mounted is read in another repo. Without the right to do that, the client uploads the blob.
   const source = route.kind === 'uploads' && query.has('mount') ? (query.get('from') ?? '') : ''
   if (isRepoName(source) && source !== name) scopes.push({ name: source, actions: askedFor.pull })
-  return { repo: { name, action }, scopes }
+  return { repo: { name, action, method }, scopes }
 }
 
 /** All requests of an upload are part of a push, also those that read or cancel it. */

@@ -6,7 +6,7 @@ import type { IssuerRule } from '../claims/issuer.ts'
 import type { PatternRule, PatternVerdict } from '../claims/pattern-rule.ts'
 import type { TrustTask } from '../claims/trust.ts'
 import type { RandomBytes } from '../crypto/random.ts'
-import type { WriteGrants } from '../policy/admit.ts'
+import type { Demand, WriteGrants } from '../policy/admit.ts'
 import type { Call, SentKey } from '../rpc/call.ts'
 import type { Store } from '../store/db.ts'
 import type { Work } from '../store/work.ts'
@@ -28,7 +28,14 @@ export type Dependencies = {
   idempotency: Idempotency
   /** The bytes of blobs. They are read and written outside of transactions. */
   content: { open(): Promise<BlobStore> }
+  recordPull: PullLog
 }
+
+/** Records a pull in the event log, some time later. Costs no statement. */
+export type PullLog = (demand: Demand, pull: Pull) => void
+
+/** `reference` is a digest or a tag, and `digest` that of the content; empty if there is none. */
+export type Pull = { type: 'manifest' | 'blob'; reference: string; digest: string; error?: unknown }
 
 /**
  * The two steps of a create. A repeated call runs only `admit`, so a caller who has lost access does not get the stored

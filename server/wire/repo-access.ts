@@ -5,5 +5,5 @@ export type RepoAction = (typeof repoActions)[number]
 
 export type RepoAccess = { name: string; actions: readonly RepoAction[] }
 
-/** The access that one request needs. */
-export type RepoNeed = { name: string; action: RepoAction }
+/** The access that one request needs, and its HTTP method. */
+export type RepoNeed = { name: string; action: RepoAction; method: string }

@@ -36,6 +36,16 @@ export function* recordEvents({ origin }: Recording, events: readonly NewEvent[]
   )
 }
 
+/** An event with the origin that it has for itself. */
+export type LooseEvent = NewEvent & { origin: Origin }
+
+export function* recordLoose(events: readonly LooseEvent[]): Work<void> {
+  yield bulkInsert(
+    insertInto,
+    events.map((event) => [...factsOf(event.origin, event), event.before ?? null, event.after ?? null]),
+  )
+}
+
 /** Records one event whose bytes are read by the statement itself, from rows that are in the store at that time. */
 export function* recordStored(
   { origin }: Recording,

@@ -12,8 +12,8 @@ import { first } from '../../../store/work.ts'
 import type { MaybePromise } from '../../../wire/maybe-promise.ts'
 import { andThen } from '../../../wire/maybe-promise.ts'
 import type { Reply } from '../../../wire/reply.ts'
-import type { Dependencies, Settings } from '../../dependencies.ts'
-import { throwMissing } from './require-repo.ts'
+import type { Dependencies, Pull, Settings } from '../../dependencies.ts'
+import { requireRepo } from './require-repo.ts'
 
 /** Reads whether the repo is public only if the caller has no access of their own. */
 export function* admitToPull({ publicRepos }: Settings, demand: Demand): Work<void> {
@@ -28,27 +28,48 @@ export function* admitToPull({ publicRepos }: Settings, demand: Demand): Work<vo
   }
 }
 
+export type Pulled = {
+  reply(row: Row): Reply
+  /** The error if the repo exists and has no such content. */
+  missing(): Error
+  /** What the event log records of the pull. */
+  pulled(row: Row | undefined, error?: Error): Pull
+}
+
 /**
  * Reads one row for a pull, in the statement that reads the grants. Only if that finds nothing, or the caller has no
  * grants, further statements decide between a public repo, a refusal and content that does not exist.
  */
 export function pullRow(
-  { store, settings }: Pick<Dependencies, 'store' | 'settings'>,
+  { store, settings, recordPull }: Pick<Dependencies, 'store' | 'settings' | 'recordPull'>,
   demand: Demand,
   query: RowQuery,
-  { reply, missing }: { reply(row: Row): Reply; missing(): Error },
+  { reply, missing, pulled }: Pulled,
 ): MaybePromise<Reply> {
+  const answer = (row: Row) => {
+    recordPull(demand, pulled(row))
+    return reply(row)
+  }
   const readSeparately = () =>
-    store.read(function* () {
-      yield* admitToPull(settings, demand)
-      const row = yield* first(selectRow(query))
-      return row ? reply(row) : yield* throwMissing(demand.scope, missing())
-    })
+    andThen(
+      store.read(function* () {
+        yield* admitToPull(settings, demand)
+        const row = yield* first(selectRow(query))
+        if (!row) yield* requireRepo(demand.scope)
+        return row
+      }),
+      (row) => {
+        if (row) return answer(row)
+        const error = missing()
+        recordPull(demand, pulled(undefined, error))
+        throw error
+      },
+    )
   if (demand.caller.identity === '') return readSeparately()
   const { statement, authorize } = admitToRow(demand, query)
   return andThen(store.query(statement), (rows) => {
     const row = rows.length > 0 ? grantedRow(authorize, rows) : undefined
-    return row ? reply(row) : readSeparately()
+    return row ? answer(row) : readSeparately()
   })
 }
 

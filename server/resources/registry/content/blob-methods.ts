@@ -39,6 +39,7 @@ export const blobMethods = (deps: Dependencies) => ({
           maxBlobReplyBytes,
         ),
       missing: () => noBlob(digest),
+      pulled: (_, error) => ({ type: 'blob', reference: digest, digest, error }),
     })
   },
 

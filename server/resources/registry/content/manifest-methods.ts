@@ -37,7 +37,11 @@ import { tagMovesReply } from './tag-moves.ts'
 export const manifestMethods = (deps: Dependencies) => ({
   getManifest: ({ demand, request }: Call<GetManifestRequest>) =>
     pullRow(deps, demand, manifestRow(request), {
-      ...{ reply: manifestReply, missing: () => noManifest(request.reference) },
+      reply: manifestReply,
+      missing: () => noManifest(request.reference),
+      pulled: (row, error) => ({
+        ...{ type: 'manifest', reference: request.reference, digest: String(row?.[0] ?? ''), error },
+      }),
     }),
 
   listTagNames: (call: Call<ListTagNamesRequest>) =>

@@ -27,6 +27,7 @@ import type { Manifest } from './manifest.ts'
 import { InvalidManifest, readManifest } from './manifest.ts'
 import { isImageConfig, maxConfigBytes, platformsOfConfig } from './platforms.ts'
 import { readBlob } from './read-blob.ts'
+import { recordPush } from './record-push.ts'
 import { lockRepo, requireRepo } from './require-repo.ts'
 import { readParts, storeManifest } from './store-manifest.ts'
 
@@ -59,7 +60,7 @@ function* storeAndTag(
   const access = yield* admitToWrite(demand)
   const repo = yield* lockRepo(request.repo)
   const tags = [...new Set(request.tags)].sort()
-  yield* lockTags(repo, tags)
+  const previous = yield* lockTags(repo, tags)
   const parts = yield* readParts(repo, manifest)
   const pushed = { repo, digest, content, platforms, time: now() }
   const isChanged = yield* storeManifest(access, pushed, manifest, parts)
@@ -72,6 +73,7 @@ function* storeAndTag(
     yield* requireRoomOrRelease(access, repo, content.length, now())
     yield* adjustRepoSize(access, repo, { size: content.length, manifests: 1 })
   }
+  yield* recordPush(access, demand, { digest, mediaType: manifest.mediaType, tags, previous })
   const [subject, size] = [manifest.subject?.digest ?? '', BigInt(content.length)]
   return messageReply(
     ManifestSchema,
@@ -79,10 +81,12 @@ function* storeAndTag(
   )
 }
 
-function* lockTags(repo: string, names: readonly string[]): Work<void> {
-  if (names.length === 0) return
-  yield sql`select uid from tags where parent = ${repo} and name in ${among(names)}
+/** Returns the digests to which existing tags point, by their names. */
+function* lockTags(repo: string, names: readonly string[]): Work<Map<string, string>> {
+  if (names.length === 0) return new Map()
+  const rows = yield sql`select name, digest from tags where parent = ${repo} and name in ${among(names)}
     order by name /*pg for no key update */`
+  return new Map(rows as [string, string][])
 }
 
 type Pushed = { manifest: Manifest; configSize: number | undefined }

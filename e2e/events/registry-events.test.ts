@@ -1,0 +1,135 @@
+// Events of pushes to the registry and of pulls from it.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { openEventBuffer } from '../../server/events/event-buffer.ts'
+import { cloudEventsOf } from '../../server/outgoing-events.ts'
+import { systemOrigin } from '../../server/policy/origin.ts'
+import { restDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { sealedEvents } from '../../server/testing/sealed-events.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import { digestOf, ociClient, types } from '../registry/oci-client.ts'
+import { until } from '../server/stemmad.ts'
+
+type Body = Record<string, unknown> & { error?: { status: number; code: string } }
+
+onEachStore('registry events', (engine) => {
+  let platform: Platform
+  const time = Date.now()
+  before(async () => {
+    platform = await startPlatform(engine, ['--public-repos', 'on'], { now: () => time })
+  })
+  after(() => platform.stop())
+
+  /** The events of pushes or pulls in an organization. Pulls are recorded some time after they happen. */
+  async function eventsOf(organization: string, type: 'push' | 'pull', count: number) {
+    const toCloudEvent = cloudEventsOf(platform.config)
+    const read = async () =>
+      (await sealedEvents(platform.store, organization))
+        .flatMap((row) => toCloudEvent(row) ?? [])
+        .filter(({ attributes }) => attributes.type === `dev.stemma.registry.${type}.v1`)
+        .map(({ attributes, data }) => ({
+          attributes,
+          ...(JSON.parse(data) as { actor?: object; body: Body }),
+        }))
+    await until(async () => (await read()).length >= count)
+    return read()
+  }
+
+  const repoOf = async (organization: string, token: string) => {
+    const door = restDoor(platform.url)
+    const { body } = await door.call(
+      ReposService.method.listRepos,
+      { uidp: { descendantsOf: organization } },
+      token,
+    )
+    return (body?.repos as { uid: string }[])[0]?.uid ?? ''
+  }
+
+  test('describe each push with the digest that its tag had before', async () => {
+    const { organization, identity, token } = await platform.addOrganization('pushing')
+    const client = ociClient(platform.url, token)
+    const first = await client.pushImage('pushing/web', 'latest', 'one')
+    const second = await client.pushImage('pushing/web', 'latest', 'two')
+    const pushes = await eventsOf(organization, 'push', 2)
+    assert.equal(pushes.length, 2)
+    // The clock of this server stands still, so their order is not that of the pushes.
+    const [created, moved] = [first, second].map((digest) =>
+      pushes.find(({ body }) => body.digest === digest),
+    )
+    const uid = await repoOf(organization, token)
+    assert.deepEqual(
+      [created, moved].map((event) => [event?.body.tag, event?.body.digest, event?.body.tag_previous_digest]),
+      [
+        ['latest', first, undefined],
+        ['latest', second, first],
+      ],
+    )
+    const { attributes, actor, body } = moved ?? assert.fail()
+    assert.deepEqual(
+      [attributes.subject, attributes.group, attributes.mediatype],
+      [uid, organization, types.manifest],
+    )
+    assert.deepEqual(actor, { subject: identity })
+    assert.deepEqual([body.repository, body.display_name, body.repo_id], ['pushing/web', 'web', uid])
+    assert.deepEqual([body.remote_address, body.user_agent], ['127.0.0.1', 'node'])
+  })
+
+  test('describe each pull of a manifest or blob, also of one that does not exist', async () => {
+    const { organization, token } = await platform.addOrganization('pulling')
+    const client = ociClient(platform.url, token)
+    const digest = await client.pushImage('pulling/web', 'latest', 'layer')
+    await client.expect(200, 'HEAD', '/v2/pulling/web/manifests/latest')
+    await client.expect(200, 'GET', `/v2/pulling/web/manifests/${digest}`)
+    await client.expect(200, 'GET', `/v2/pulling/web/blobs/${digestOf('layer')}`)
+    await client.expect(404, 'GET', '/v2/pulling/web/manifests/none')
+    const pulls = await eventsOf(organization, 'pull', 4)
+    const facts = pulls.map(({ body: { type, method, tag, digest: pulled, error } }) =>
+      [method, type, tag, pulled, error?.status, error?.code].join(' ').trim(),
+    )
+    assert.deepEqual(facts.sort(), [
+      `GET blob  ${digestOf('layer')}`,
+      `GET manifest  ${digest}`,
+      'GET manifest none  404 MANIFEST_UNKNOWN',
+      `HEAD manifest latest ${digest}`,
+    ])
+  })
+
+  test('are not recorded for strangers who may not pull, and only some for anonymous clients', async () => {
+    const { organization, token } = await platform.addOrganization('public')
+    const client = ociClient(platform.url, token)
+    await client.pushImage('public/web', 'latest', 'layer')
+    const stranger = await platform.addOrganization('stranger')
+    await ociClient(platform.url, stranger.token).expect(403, 'GET', '/v2/public/web/manifests/latest')
+    const door = restDoor(platform.url)
+    const repo = { uid: await repoOf(organization, token), public: true }
+    assert.ok((await door.call(ReposService.method.updateRepo, { repo }, token)).body)
+    const anonymous = ociClient(platform.url, '')
+    for (let pull = 0; pull < 70; pull++)
+      await anonymous.expect(200, 'HEAD', '/v2/public/web/manifests/latest')
+    await client.expect(200, 'HEAD', '/v2/public/web/manifests/latest')
+    const pulls = await eventsOf(organization, 'pull', 61)
+    assert.deepEqual([pulls.length, pulls.filter(({ actor }) => !actor).length], [61, 60])
+    assert.deepEqual(await eventsOf(stranger.organization, 'pull', 0), [])
+  })
+
+  test('that do not fit into the buffer are counted, and delay nothing', async () => {
+    const { organization } = await platform.addOrganization('full')
+    let lost = 0
+    const buffer = openEventBuffer({
+      ...{ store: platform.store, capacity: 3, onError: assert.fail },
+      onLost: (count) => {
+        lost += count
+      },
+    })
+    const origin = systemOrigin('server', 'test')
+    for (let event = 0; event < 5; event++)
+      buffer.add(() => ({ origin, group: organization, kind: 'repos', uid: organization, action: 'pulled' }))
+    await buffer.stop()
+    assert.equal(lost, 2)
+    const recorded = await sealedEvents(platform.store, organization)
+    assert.equal(recorded.filter(({ action }) => action === 'pulled').length, 3)
+  })
+})
