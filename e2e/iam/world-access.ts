@@ -7,7 +7,7 @@ import type { Role, World } from './world.ts'
 import { groupOf, organizationOf } from './world.ts'
 
 /** Makes some identities members of the external groups. Every other membership has expired at `now`. */
-export function withMembers(draw: Draw, world: World, now: number): World {
+function withMembers(draw: Draw, world: World, now: number): World {
   const identities = [...world.users, ...world.workloads]
   const members = world.mappings.flatMap(({ uid, externalGroup }) =>
     identities
@@ -21,7 +21,7 @@ export function withMembers(draw: Draw, world: World, now: number): World {
 }
 
 /** Lets some role bindings expire. Every other one of these has expired at `now`. */
-export const withExpiries = (draw: Draw, world: World, now: number): World => ({
+const withExpiries = (draw: Draw, world: World, now: number): World => ({
   ...world,
   bindings: world.bindings.map((binding) =>
     draw.oneIn(3) ? { ...binding, expireTime: draw.oneIn(2) ? now : now + 3_600_000 } : binding,
@@ -31,7 +31,7 @@ export const withExpiries = (draw: Draw, world: World, now: number): World => ({
 const auditorUid = ({ groups }: World) => `${groups[0]}/${'a'.repeat(16)}`
 
 /** Adds a workload that may list identities and role bindings in every organization. */
-export function withAuditor(world: World): World {
+function withAuditor(world: World): World {
   const identity = auditorUid(world)
   const { uid, capabilities } = builtInRole('viewer')
   const role: Role = { uid, capabilities: new Set(capabilities) }
@@ -44,3 +44,6 @@ export function withAuditor(world: World): World {
 export const auditorOf = (world: World): Caller => ({
   ...{ identity: auditorUid(world), issuedAt: Math.floor(Date.now() / 1000) },
 })
+
+export const completed = (draw: Draw, world: World, now: number): World =>
+  withAuditor(withExpiries(draw, withMembers(draw, world, now), now))
