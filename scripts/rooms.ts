@@ -25,6 +25,7 @@ export const mayImport: Record<string, string[]> = {
   'server/retention-schedule': ['*'],
   'server/outgoing-events': ['*'],
   'server/binding-expiry': ['*'],
+  'server/event-delivery': ['*'],
   'server/services': ['*'],
   'server/settings': ['*'],
   'server/storage': ['*'],
@@ -73,6 +74,10 @@ export const mayImport: Record<string, string[]> = {
     ...['api', 'server/aip', 'server/wire', 'server/claims', 'server/crypto', 'server/pages', 'server/store'],
     'tables',
   ],
+  'server/delivery': [
+    ...['api', 'server/aip', 'server/claims', 'server/crypto', 'server/store'],
+    ...['server/auth', 'server/cloud-events'],
+  ],
   'server/oci': ['api', 'server/aip', 'server/wire', 'server/blobs'],
   'server/scim': [
     ...['api', 'server/aip', 'server/crypto', 'server/store'],
@@ -89,6 +94,7 @@ export const restrictedFiles: Record<string, string[]> = {
     'server/commands',
     'server/registry-collection',
     'server/retention-schedule',
+    'server/event-delivery',
     'server/storage',
     'e2e',
     'bench',

@@ -9,6 +9,8 @@ import { scheduleBindingExpiry } from './binding-expiry.ts'
 import type { Config } from './config/config.ts'
 import type { CoreOverrides } from './core.ts'
 import { openCore } from './core.ts'
+import type { DeliveryOverrides } from './event-delivery.ts'
+import { deliveryGauges, startDelivery } from './event-delivery.ts'
 import { sealRegularly } from './events/sealer.ts'
 import { openAuthzen } from './http/authzen/door.ts'
 import { metadataPath } from './http/authzen/metadata.ts'
@@ -45,16 +47,17 @@ import { onlyWorker } from './worker-role.ts'
 const abortGraceMs = 1000
 
 /** Dependencies and limits that tests replace. */
-export type Overrides = CoreOverrides & {
-  /** How long a stopping server waits for running calls, in milliseconds. */
-  drainTimeoutMs?: number
-  /** How many rows a list may read without the lane. */
-  maxListRows?: number
-  /** At least this many bytes of an upload must arrive in each period. */
-  minimumUploadRate?: { bytes: number; periodMs: number }
-  /** How often copies of the server exchange their call counts for rate limits, in milliseconds. */
-  shareIntervalMs?: number
-}
+export type Overrides = CoreOverrides &
+  DeliveryOverrides & {
+    /** How long a stopping server waits for running calls, in milliseconds. */
+    drainTimeoutMs?: number
+    /** How many rows a list may read without the lane. */
+    maxListRows?: number
+    /** At least this many bytes of an upload must arrive in each period. */
+    minimumUploadRate?: { bytes: number; periodMs: number }
+    /** How often copies of the server exchange their call counts for rate limits, in milliseconds. */
+    shareIntervalMs?: number
+  }
 
 export type App = {
   port: number
@@ -66,6 +69,8 @@ export type App = {
   endpoints: readonly Endpoint[]
   /** Exchanges the call counts for rate limits with other copies and threads. Also runs by itself every second. */
   shareLimits(): Promise<void>
+  /** Sends all events that are due to the sinks of subscriptions. Also runs by itself. */
+  deliverEvents(): Promise<void>
   /**
    * Waits for running calls, then stops. Unless `isUrgent`, it first goes on serving for `drainDelayMs`, so that load
    * balancers notice that it is stopping, and send no more calls.
@@ -113,10 +118,10 @@ async function openApp(
   const { corridorOptions, authenticate, refusals, keys, secret, now, random } = core
   const offered = core.endpoints.filter(({ method }) => !method.isInternal)
   role.onOpen(core)
-  const { collectionCounts: counts } = role.shared
+  const { collectionCounts: counts, deliveryCounts } = role.shared
   const registry = openRegistry(
     () => role.readSeries(core.series),
-    () => [...collectionGauges(counts), ...retentionGauges(counts)],
+    () => [...collectionGauges(counts), ...retentionGauges(counts), ...deliveryGauges(deliveryCounts)],
   )
   const streams = openStreams(openStreamCorridor(corridorOptions), systemNow)
 
@@ -159,6 +164,11 @@ async function openApp(
   const collector = role.isFirst
     ? openCollector({ config, store, content: core.content, log, now, clock: core.clock, counts })
     : undefined
+  // On the embedded store, one thread delivers, because its writes would wait for those of the others.
+  const deliverer =
+    role.isFirst || store.engine === 'postgres'
+      ? startDelivery({ config, store, log, core, counts: deliveryCounts, overrides })
+      : undefined
   const stopTasks = [
     maintainKeys({ store, secret, tokenAlgorithm: config.tokenAlgorithm, now, random }, keys, onKeyError),
     sweepExpiredStates(store, now, log),
@@ -173,12 +183,13 @@ async function openApp(
     setUpLink,
     endpoints: offered,
     shareLimits: sharing.exchange,
+    deliverEvents: async () => deliverer?.settle(),
     async stop(isUrgent = false) {
       draining = true
       doors.setServing(false)
       if (!isUrgent) await pause(config.drainDelayMs)
-      await collector?.stop()
       core.sealed.close()
+      await Promise.all([collector?.stop(), deliverer?.stop()])
       await closeDoors(doors, drainTimeoutMs, async () => {
         streams.abortAll()
         await Promise.all([core.close(), role.close()])

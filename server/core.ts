@@ -16,6 +16,7 @@ import { contentStorage } from './content-storage.ts'
 import type { RandomBytes } from './crypto/random.ts'
 import { pooled } from './crypto/random.ts'
 import type { Secret } from './crypto/secret.ts'
+import { wakeSubscriptions } from './delivery/wake-subscriptions.ts'
 import { openEventBuffer } from './events/event-buffer.ts'
 import type { SealSignal } from './events/seal-signal.ts'
 import { openSealSignal } from './events/seal-signal.ts'
@@ -130,7 +131,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   const sealer = openSealer({
     store,
     onSealed: sealed.notify,
-    *fanOut() {},
+    fanOut: (events) => wakeSubscriptions(events, now()),
     onError: (err) => log.warn({ err }, 'events could not be sealed; the server tries again'),
   })
   const loose = openEventBuffer({

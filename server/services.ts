@@ -14,6 +14,7 @@ import type { AuditDependencies } from './resources/audit/service.ts'
 import { auditService } from './resources/audit/service.ts'
 import { authMethods } from './resources/auth/auth.ts'
 import type { Dependencies } from './resources/dependencies.ts'
+import { deliveriesService } from './resources/events/deliveries/service.ts'
 import { eventsService } from './resources/events/tail/service.ts'
 import type { TailDependencies } from './resources/events/tail/tail-events.ts'
 import { accessSearchService } from './resources/iam/access/search.ts'
@@ -53,6 +54,7 @@ const otherServices: readonly AnyService<ServiceDependencies>[] = [
   securityAdvisoryService,
   pullTokensService,
   eventsService,
+  deliveriesService,
   pingService,
   pingServiceV1,
   termsService,

@@ -5,7 +5,7 @@ import { providerSecretPurpose } from './auth/login/upstream/known-providers.ts'
 import { issuerRuleOf } from './claims/issuer.ts'
 import type { Config } from './config/config.ts'
 import { ConfigError } from './config/config.ts'
-import type { Secret } from './crypto/secret.ts'
+import type { Sealer, Secret } from './crypto/secret.ts'
 import { sealText } from './crypto/secret.ts'
 import { contentKind } from './limits/quota/content-limit.ts'
 import { parseLimits } from './limits/quota/limit-names.ts'
@@ -28,19 +28,29 @@ export function groupLimitsOf({ defaultLimits }: Config): GroupLimits {
   return { kinds, defaults: limits }
 }
 
-export const settingsOf = (config: Config, secret: Secret, limits: GroupLimits): Settings => ({
-  organizationCreation: config.organizationCreation,
-  publicRepos: config.publicRepos,
-  issuerRule: issuerRuleOf(config),
-  authUrl: config.authUrl,
-  scimUrl: `${config.baseUrl}${scimPath}`,
-  sealSecret: (plain) => sealText(secret, providerSecretPurpose, plain),
-  advisoryFormats: advisoryFormatsOf(config),
-  limits,
-  maxUploads: config.maxUploads,
-  terms: config.terms,
-  contentGraceMs: config.collection.graceMs,
-})
+export function settingsOf(config: Config, secret: Secret, limits: GroupLimits): Settings {
+  const webhookSealer = webhookSecretSealer(secret)
+  return {
+    organizationCreation: config.organizationCreation,
+    publicRepos: config.publicRepos,
+    issuerRule: issuerRuleOf(config),
+    authUrl: config.authUrl,
+    scimUrl: `${config.baseUrl}${scimPath}`,
+    sealSecret: (plain) => sealText(secret, providerSecretPurpose, plain),
+    sealWebhookSecret: (plain) => sealText(webhookSealer, webhookSecretPurpose, plain),
+    eventTypePrefix: config.eventTypePrefix,
+    advisoryFormats: advisoryFormatsOf(config),
+    limits,
+    maxUploads: config.maxUploads,
+    terms: config.terms,
+    contentGraceMs: config.collection.graceMs,
+  }
+}
+
+export const webhookSecretPurpose = 'secret of a subscription'
+
+/** A key of its own: everybody who may create subscriptions can make the server encrypt. */
+export const webhookSecretSealer = (secret: Secret): Sealer => secret.sealerFor('webhook secrets')
 
 const advisoryFormatsOf = ({ baseUrl }: Config): AdvisoryFormats => ({
   osv: (advisory, source) => writeOsv(advisory, source, source?.importTime) as JsonObject,

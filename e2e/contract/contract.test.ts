@@ -80,11 +80,13 @@ function requireUsualCapability({ name, access }: Method, { verb, resource }: St
 
 /**
  * There is no capability to update an invite. Requests for access are managed with invites, external group role mappings
- * with identity providers, and pull tokens with identities.
+ * with identity providers, pull tokens with identities, and deliveries with subscriptions.
  */
 const unusualCapabilities: Record<string, string> = {
   'platform.audit.v2beta1.AuditEntriesService.GetAuditEntry': 'audit.entries.list',
   'platform.audit.v2beta1.AuditEntriesService.ListAuditEntries': 'audit.entries.list',
+  'platform.events.v2beta1.DeliveriesService.GetDelivery': 'subscriptions.list',
+  'platform.events.v2beta1.DeliveriesService.ListDeliveries': 'subscriptions.list',
   'platform.iam.v2beta1.GroupInvitesService.UpdateGroupInvite': 'group_invites.create',
   'platform.iam.v2beta1.GroupAccessRequestsService.GetGroupAccessRequest': 'group_invites.list',
   'platform.iam.v2beta1.GroupAccessRequestsService.ListGroupAccessRequests': 'group_invites.list',

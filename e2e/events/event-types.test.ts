@@ -10,6 +10,10 @@ import { readEventCatalog } from '../../server/outgoing-events.ts'
 /** Methods that write nothing, or whose events are those of resources that they do not return. */
 const reasons: Record<string, string> = {
   'platform.auth.Auth.Delete': 'deletes an identity of a person, who belongs to no organization',
+  'platform.events.v2beta1.DeliveriesService.RedeliverEvent': 'sends an event that exists',
+  'platform.events.v2beta1.SubscriptionsService.ReplaySubscription': 'sends events that exist',
+  'platform.events.v2beta1.SubscriptionsService.RotateSubscriptionSecret': 'updates a subscription',
+  'platform.events.v2beta1.SubscriptionsService.TestSubscription': 'sends its event to one subscription only',
   'platform.iam.Groups.RequestGroupAccess': 'creates a group access request or a role binding',
   'platform.iam.v2beta1.GroupsService.RequestGroupAccess': 'creates a group access request or a role binding',
   'platform.iam.RoleBindings.CreateBatch': 'creates role bindings',

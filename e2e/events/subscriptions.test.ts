@@ -2,11 +2,21 @@
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { Subscriptions } from '@stemma/api/gen/platform/events/subscription_pb.ts'
+import { DeliveriesService } from '@stemma/api/gen/platform/events/v2beta1/delivery_pb.ts'
 import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import { examples, make, violations } from '../contract/examples.ts'
 
-const { createSubscription, deleteSubscription, getSubscription, listSubscriptions } =
-  SubscriptionsService.method
+const {
+  createSubscription,
+  deleteSubscription,
+  getSubscription,
+  listSubscriptions,
+  replaySubscription,
+  rotateSubscriptionSecret,
+  testSubscription,
+  updateSubscription,
+} = SubscriptionsService.method
+const { getDelivery, listDeliveries, redeliverEvent } = DeliveriesService.method
 
 const v1 = Subscriptions.method
 
@@ -18,11 +28,19 @@ examples('subscriptions', {
     const made = await succeed(createSubscription, { parent: owner.organization, subscription: { sink } })
     const uid = made.uid as string
     assert.ok(uid.startsWith(`${owner.organization}/`))
-    assert.deepEqual(Object.keys(made).sort(), ['createTime', 'sink', 'uid', 'updateTime'])
-    assert.equal(made.sink, sink)
-    assert.deepEqual(await succeed(getSubscription, { uid }), made)
+    const { secret, ...stored } = made
+    assert.match(secret as string, /^whsec_[A-Za-z0-9+/]{43}=$/)
+    assert.equal(stored.sink, sink)
+    assert.equal(stored.state, 'SUBSCRIPTION_STATE_ACTIVE')
+    assert.equal(stored.contentMode, 'CONTENT_MODE_BINARY')
+    const { handshake: _, ...read } = await succeed(getSubscription, { uid })
+    assert.deepEqual({ ...read, handshake: stored.handshake }, stored, 'the secret is not shown again')
     const { subscriptions } = await succeed(listSubscriptions, { uidp: { childrenOf: owner.organization } })
-    assert.deepEqual(subscriptions, [made])
+    assert.equal(JSON.stringify(subscriptions).includes(secret as string), false)
+    assert.deepEqual(
+      (subscriptions as JsonObject[]).map((listed) => listed.uid),
+      [uid],
+    )
     assert.deepEqual(await succeed(deleteSubscription, { uid }), {})
     assert.equal((await fail(getSubscription, { uid })).code, 5)
     assert.equal((await fail(deleteSubscription, { uid })).code, 5)
@@ -45,6 +63,84 @@ examples('subscriptions', {
       uids.sort().reverse(),
     )
     assert.equal(first.totalCount, '3')
+  },
+
+  async 'are changed by updates, which refuse values that cannot be set'({ succeed, fail, owner }) {
+    const subscription = { sink, eventTypes: ['dev.stemma.api.iam.'], description: 'inventory' }
+    const { uid } = await succeed(createSubscription, { parent: owner.organization, subscription })
+    const change = { uid: uid as string, sink: 'https://hooks.test/new', state: 'SUBSCRIPTION_STATE_PAUSED' }
+    const changed = await succeed(updateSubscription, { subscription: change })
+    assert.equal(changed.sink, change.sink)
+    assert.equal(changed.state, change.state)
+    assert.deepEqual(changed.eventTypes, subscription.eventTypes)
+    for (const [field, value] of [
+      ['state', 'SUBSCRIPTION_STATE_DISABLED'],
+      ['sink', 'http://hooks.test'],
+      ['eventTypes', ['no spaces']],
+      ['eventTypes', Array(51).fill('a.')],
+      ['description', 'x'.repeat(1025)],
+    ] as const) {
+      const wrong = { uid: uid as string, [field]: value } as JsonObject
+      const error = await fail(updateSubscription, { subscription: wrong })
+      assert.equal(error.code, 3, field)
+      assert.match(violations(error)[0] ?? '', new RegExp(`${field}(\\[0\\])?$`))
+    }
+  },
+
+  async 'get a new secret by rotation, with an overlap of at most a week'({ succeed, fail, owner }) {
+    const made = await succeed(createSubscription, { parent: owner.organization, subscription: { sink } })
+    const uid = made.uid as string
+    const rotated = await succeed(rotateSubscriptionSecret, { uid, overlap: '3600s' })
+    assert.match(rotated.secret as string, /^whsec_/)
+    assert.notEqual(rotated.secret, made.secret)
+    assert.ok(rotated.previousSecretExpireTime)
+    const atOnce = await succeed(rotateSubscriptionSecret, { uid, overlap: '0s' })
+    assert.equal(atOnce.previousSecretExpireTime, undefined)
+    for (const overlap of ['-1s', '604801s'])
+      assert.deepEqual(violations(await fail(rotateSubscriptionSecret, { uid, overlap })), ['overlap'])
+  },
+
+  async 'have deliveries, which are listed page by page, read and sent again'(stage) {
+    const { succeed, fail, owner } = stage
+    const parent = owner.organization
+    const uid = await make(stage, createSubscription, { parent, subscription: { sink } })
+    const made: unknown[] = []
+    for (const _ of [1, 2, 3]) made.unshift((await succeed(testSubscription, { uid })).uid)
+    const first = await succeed(listDeliveries, { subscription: uid, pageSize: 2 })
+    const pageToken = first.nextPageToken ?? ''
+    const second = await succeed(listDeliveries, { subscription: uid, pageSize: 2, pageToken })
+    assert.equal(second.nextPageToken, undefined)
+    const listed = [first, second].flatMap(({ deliveries }) => deliveries as JsonObject[])
+    assert.deepEqual(new Set(listed.map((delivery) => delivery.uid)), new Set(made))
+    const { deliveries: failed } = await succeed(listDeliveries, {
+      subscription: uid,
+      state: 'DELIVERY_STATE_FAILED',
+    })
+    assert.deepEqual(failed, [])
+    const delivery = made[0] as string
+    assert.equal((await succeed(getDelivery, { uid: delivery })).uid, delivery)
+    assert.equal((await succeed(redeliverEvent, { uid: delivery })).state, 'DELIVERY_STATE_PENDING')
+
+    const other = `${parent}/0000000000000000`
+    for (const [method, request] of [
+      [listDeliveries, { subscription: other }],
+      [testSubscription, { uid: other }],
+      [rotateSubscriptionSecret, { uid: other }],
+      [getDelivery, { uid: `${uid}/0000000000000000` }],
+      [redeliverEvent, { uid: `${uid}/0000000000000000` }],
+    ] as const)
+      assert.equal((await fail(method, request)).code, 5, method.name)
+    await succeed(deleteSubscription, { uid })
+    assert.equal((await fail(getDelivery, { uid: delivery })).code, 5)
+  },
+
+  async 'replay only the events of the last month'(stage) {
+    const { succeed, fail, owner } = stage
+    const uid = await make(stage, createSubscription, { parent: owner.organization, subscription: { sink } })
+    const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString()
+    assert.deepEqual(await succeed(replaySubscription, { uid, since: daysAgo(30) }), {})
+    for (const since of [daysAgo(32), daysAgo(-1), '0001-01-01T00:00:00Z'])
+      assert.deepEqual(violations(await fail(replaySubscription, { uid, since })), ['since'])
   },
 
   async 'accept only https URLs without a password, of at most 2048 characters'({ fail, owner }) {

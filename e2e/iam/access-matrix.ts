@@ -110,6 +110,26 @@ const exceptions: Record<string, MatrixRow> = {
     request: ({ here }) => ({ uidp: { descendantsOf: here } }),
     codes: anyToken,
   },
+  'platform.events.v2beta1.DeliveriesService.ListDeliveries': {
+    request: async (context) => ({ subscription: parentOf(await createIn(context, 'Delivery')) }),
+    codes: readers,
+  },
+  'platform.events.v2beta1.DeliveriesService.RedeliverEvent': { request: byUid('Delivery'), codes: editors },
+  'platform.events.v2beta1.SubscriptionsService.RotateSubscriptionSecret': {
+    request: byUid('Subscription'),
+    codes: editors,
+  },
+  'platform.events.v2beta1.SubscriptionsService.TestSubscription': {
+    request: byUid('Subscription'),
+    codes: editors,
+  },
+  'platform.events.v2beta1.SubscriptionsService.ReplaySubscription': {
+    request: async (context) => ({
+      uid: await createIn(context, 'Subscription'),
+      since: new Date(Date.now() - 60_000).toISOString(),
+    }),
+    codes: editors,
+  },
 
   'platform.registry.v2beta1.ReposService.PreviewRetention': { request: byUid('Repo'), codes: readers },
   'platform.iam.v2beta1.IdentitiesService.LookupIdentity': {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { DescMessage, JsonObject, JsonValue } from '@bufbuild/protobuf'
 import { create, hasOption } from '@bufbuild/protobuf'
 import { resource } from '@stemma/api/gen/platform/common/resource_pb.ts'
+import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import { ExternalGroupRoleMappingsService } from '@stemma/api/gen/platform/iam/v2beta1/external_group_role_mapping_pb.ts'
 import { GroupAccessRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
 import { Advisories } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
@@ -56,6 +57,7 @@ const creators: Record<string, (context: MatrixContext) => Promise<string>> = {
   GroupAccessRequest: createAccessRequest,
   Advisory: async (context) => (await createAdvisory(context)).id,
   ExternalGroupRoleMapping: createMapping,
+  Delivery: createDelivery,
   AuditEntry: findAuditEntry,
 }
 
@@ -132,6 +134,14 @@ async function createMapping(context: MatrixContext): Promise<string> {
     context.owner.token,
   )
   if (!body) throw new Error(`Create failed: ${error?.message}`)
+  return body.uid as string
+}
+
+async function createDelivery(context: MatrixContext): Promise<string> {
+  const { testSubscription } = SubscriptionsService.method
+  const uid = await createIn(context, 'Subscription')
+  const { body, error } = await context.door.call(testSubscription, { uid }, context.owner.token)
+  if (!body) throw new Error(`TestSubscription failed: ${error?.message}`)
   return body.uid as string
 }
 

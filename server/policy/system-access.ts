@@ -29,5 +29,8 @@ export const retentionAccess = { origin: systemOrigin('server', 'retention') } a
 /** For the deletion of role bindings that have expired: their expiry was set by callers who were authorized. */
 export const expiryAccess = { origin: expiryOrigin() } as WriteAccess // a proof has no further content
 
+/** For deliveries, which disable subscriptions whose sink does not work. */
+export const deliveryAccess = { origin: systemOrigin('server', 'delivery') } as WriteAccess // a proof has no further content
+
 /** For the start of the server, which renders rows again and stores the built-in roles: upkeep, which is not recorded. */
 export const startAccess = { origin: undefined } as WriteAccess // a proof has no further content

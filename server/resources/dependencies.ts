@@ -87,6 +87,10 @@ export type Settings = {
   scimUrl: string
   /** Encrypts the client secret of an identity provider. */
   sealSecret(plain: string): string
+  /** Encrypts the secret of a subscription. */
+  sealWebhookSecret(plain: string): string
+  /** Put before the types of events, such as `dev.stemma.`. */
+  eventTypePrefix: string
   advisoryFormats: AdvisoryFormats
   limits: GroupLimits
   /** How many uploads of blobs may be begun and not finished; 0 for any number. */

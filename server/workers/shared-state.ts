@@ -2,6 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import type { CollectionCounts } from './collection-counts.ts'
 import { makeCollectionCounts } from './collection-counts.ts'
+import type { DeliveryCounts } from './delivery-counts.ts'
+import { makeDeliveryCounts } from './delivery-counts.ts'
 
 export type SharedState = {
   /** How many transactions the threads have committed to the embedded store; wraps around. */
@@ -9,6 +11,7 @@ export type SharedState = {
   /** Held by the thread that writes to standard output. */
   outputLock: Int32Array<SharedArrayBuffer>
   collectionCounts: CollectionCounts
+  deliveryCounts: DeliveryCounts
   /** The name of the channel on which the threads tell each other how many calls they have counted. */
   channel: string
 }
@@ -17,5 +20,6 @@ export const makeSharedState = (): SharedState => ({
   commits: new Int32Array(new SharedArrayBuffer(4)),
   outputLock: new Int32Array(new SharedArrayBuffer(4)),
   collectionCounts: makeCollectionCounts(),
+  deliveryCounts: makeDeliveryCounts(),
   channel: `stemma-${randomUUID()}`,
 })

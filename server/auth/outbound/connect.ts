@@ -1,7 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 
-export type OutboundRequest = { method?: string; headers?: Record<string, string>; body?: string }
+export type OutboundRequest = {
+  method?: string
+  headers?: Record<string, string>
+  body?: string | Uint8Array
+}
 
 /** Sends a request to one address of the URL's host. Redirects are not followed. */
 export function connect(

@@ -31,25 +31,55 @@ export type OutboundOptions = {
 /** A failure of the other host. It is logged; callers of the API do not see it. */
 export class OutboundError extends Error {}
 
+/** None of the addresses of a host may be used. */
+export class NoAddressError extends OutboundError {
+  constructor(hostname: string, addresses: readonly string[]) {
+    super(`${hostname} has no public address; its addresses are ${addresses.join(', ') || 'none'}`)
+  }
+}
+
 const maxAddresses = 8
 
 export function openOutbound({
   timeoutMs = 5000,
   maxBytes = 1024 * 1024,
-  resolve = (hostname) => lookup(hostname, { all: true, verbatim: true }),
+  resolve,
 }: OutboundOptions = {}): Outbound {
+  const reach = openReach(resolve && { resolve })
   return async (text, isTrusted, request = {}) => {
     const url = new URL(text)
-    if (url.protocol !== 'https:' && !(isTrusted && url.protocol === 'http:'))
-      throw new OutboundError(`${text} is not https`)
     const signal = AbortSignal.timeout(timeoutMs)
+    return readAll(url, await reach(url, isTrusted, request, signal), signal, maxBytes)
+  }
+}
+
+/** Sends a request and returns the response, whose body is still to be read. `signal` ends every step. */
+export type Reach = (
+  url: URL,
+  isTrusted: boolean,
+  request: OutboundRequest,
+  signal: AbortSignal,
+) => Promise<IncomingMessage>
+
+export type ReachOptions = {
+  resolve?: (hostname: string) => Promise<LookupAddress[]>
+  /** Refuses addresses even for trusted hosts. */
+  isRefused?: (url: URL, address: string) => boolean
+}
+
+export function openReach({
+  resolve = (hostname) => lookup(hostname, { all: true, verbatim: true }),
+  isRefused = () => false,
+}: ReachOptions = {}): Reach {
+  return async (url, isTrusted, request, signal) => {
+    if (url.protocol !== 'https:' && !(isTrusted && url.protocol === 'http:'))
+      throw new OutboundError(`${url} is not https`)
     const addresses = await inTime(addressesOf(url, resolve), signal)
-    const allowed = addresses.filter((address) => isTrusted || isPublic(address)).slice(0, maxAddresses)
-    if (allowed.length === 0)
-      throw new OutboundError(
-        `${url.hostname} has no public address; its addresses are ${addresses.join(', ') || 'none'}`,
-      )
-    return readAll(url, await connectToAny(url, allowed, request, signal), signal, maxBytes)
+    const allowed = addresses
+      .filter((address) => (isTrusted || isPublic(address)) && !isRefused(url, address))
+      .slice(0, maxAddresses)
+    if (allowed.length === 0) throw new NoAddressError(url.hostname, addresses)
+    return connectToAny(url, allowed, request, signal)
   }
 }
 
@@ -70,14 +100,16 @@ async function connectToAny(
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const failures: string[] = []
+  let cause: Error | undefined
   for (const address of addresses) {
     const response = await connect(url, address, request, signal).catch((error: Error) => {
       failures.push(`${address}: ${error.message}`)
+      cause = error
     })
     if (response) return response
     if (signal.aborted) break
   }
-  throw new OutboundError(`${url} cannot be reached: ${failures.join('; ')}`)
+  throw new OutboundError(`${url} cannot be reached: ${failures.join('; ')}`, { cause })
 }
 
 async function readAll(

@@ -1,5 +1,4 @@
 // Invites. A person who signs in with the code of an invite gets its role.
-import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import type {
   CreateGroupInviteRequest,
   ListGroupInvitesRequest,
@@ -13,13 +12,12 @@ import { parentOf } from '../../../aip/uid.ts'
 import { digestOf } from '../../../crypto/digest.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { raw } from '../../../store/sql.ts'
-import type { Reply } from '../../../wire/reply.ts'
-import { asJson } from '../../../wire/reply.ts'
 import { createResource } from '../../create.ts'
 import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { equalTo, listResources } from '../../list.ts'
+import { withOneTimeField } from '../../one-time-field.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { requireDelegable } from '../delegation.ts'
@@ -48,7 +46,7 @@ function groupInvitesMethods(deps: Dependencies) {
           yield* requireDelegable(grants, group, draft.roleUid, 'role_uid')
           return { digest: digestOf(code) }
         },
-        complete: (reply) => withCode(reply, code),
+        complete: (reply) => withOneTimeField(reply, GroupInviteSchema.field.code, code),
       })
     },
 
@@ -69,20 +67,3 @@ export const groupInvitesResource = defineResource({
   service: GroupInvitesService,
   methods: groupInvitesMethods,
 })
-
-const codeField = GroupInviteSchema.field.code
-
-/** Only the reply to the creation contains the code. */
-function withCode(reply: Reply, code: string): Reply {
-  return {
-    ...reply,
-    json() {
-      const { text } = reply.json()
-      return asJson(`${text.slice(0, -1)},${JSON.stringify(codeField.jsonName)}:${JSON.stringify(code)}}`)
-    },
-    bytes() {
-      const writer = new BinaryWriter().raw(reply.bytes())
-      return writer.tag(codeField.number, WireType.LengthDelimited).string(code).finish()
-    },
-  }
-}

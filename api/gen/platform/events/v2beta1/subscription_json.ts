@@ -3,17 +3,30 @@ import type { Routes } from '../../../../client/route.ts'
 import type { SubscriptionsService as SubscriptionsServiceMessages } from './subscription_pb.ts'
 
 export type {
+  ContentModeJson,
   CreateSubscriptionRequestJson,
   DeleteSubscriptionRequestJson,
   GetSubscriptionRequestJson,
+  HandshakeJson,
   ListSubscriptionsRequestJson,
   ListSubscriptionsResponseJson,
+  ReplaySubscriptionRequestJson,
+  ReplaySubscriptionResponseJson,
+  RotateSubscriptionSecretRequestJson,
+  RotateSubscriptionSecretResponseJson,
   SubscriptionJson,
+  SubscriptionStateJson,
+  TestSubscriptionRequestJson,
+  UpdateSubscriptionRequestJson,
 } from './subscription_pb.ts'
 
 export const SubscriptionsService: Routes<typeof SubscriptionsServiceMessages> = {
   listSubscriptions: {"verb":"GET","path":"/events/v2beta1/subscriptions","items":"subscriptions","isPaged":true},
   getSubscription: {"verb":"GET","path":"/events/v2beta1/subscriptions/{uid=**}"},
   createSubscription: {"verb":"POST","path":"/events/v2beta1/subscriptions/{parent=**}","body":"subscription","isCreate":true},
+  updateSubscription: {"verb":"PATCH","path":"/events/v2beta1/subscriptions/{subscription.uid=**}","body":"subscription"},
   deleteSubscription: {"verb":"DELETE","path":"/events/v2beta1/subscriptions/{uid=**}"},
+  rotateSubscriptionSecret: {"verb":"POST","path":"/events/v2beta1/subscriptions/{uid=**}:rotateSecret","body":"*"},
+  testSubscription: {"verb":"POST","path":"/events/v2beta1/subscriptions/{uid=**}:test","body":"*"},
+  replaySubscription: {"verb":"POST","path":"/events/v2beta1/subscriptions/{uid=**}:replay","body":"*"},
 }

@@ -2,27 +2,29 @@
 // @generated from file platform/events/v2beta1/subscription.proto (package platform.events.v2beta1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
-import type { EmptySchema, Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, DurationJson, EmptySchema, FieldMask, FieldMaskJson, Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_platform_common_access } from "../../common/access_pb.ts";
 import { file_platform_common_resource } from "../../common/resource_pb.ts";
 import { file_platform_common_rules } from "../../common/rules_pb.ts";
 import type { UIDPFilter, UIDPFilterJson } from "../../common/uidp_pb.ts";
 import { file_platform_common_uidp } from "../../common/uidp_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { DeliverySchema } from "./delivery_pb.ts";
+import { file_platform_events_v2beta1_delivery } from "./delivery_pb.ts";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file platform/events/v2beta1/subscription.proto.
  */
 export const file_platform_events_v2beta1_subscription: GenFile = /*@__PURE__*/
-  fileDesc("CipwbGF0Zm9ybS9ldmVudHMvdjJiZXRhMS9zdWJzY3JpcHRpb24ucHJvdG8SF3BsYXRmb3JtLmV2ZW50cy52MmJldGExIqoCCgxTdWJzY3JpcHRpb24SFAoDdWlkGAEgASgJQgfgQQPQwRgBEjsKBHNpbmsYAiABKAlCLeBBAtrBGCYQgBBaIWh0dHBzOi8vaG9va3MuYWNtZS5leGFtcGxlL2V2ZW50cxI1CgtjcmVhdGVfdGltZRjoByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNQoLdXBkYXRlX3RpbWUY6QcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDOlniwRhVCgwKBFNJTksSBHNpbmsKEgoDQUdFEgtjcmVhdGVfdGltZQoYCgdVUERBVEVEEgt1cGRhdGVfdGltZRgBMhdhcGkuZXZlbnRzLnN1YnNjcmlwdGlvbiKuAQoYTGlzdFN1YnNjcmlwdGlvbnNSZXF1ZXN0EikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIZCglwYWdlX3NpemUYAiABKAVCBtrBGAIoARIbCgpwYWdlX3Rva2VuGAMgASgJQgfawRgDEIAgEhkKCG9yZGVyX2J5GAQgASgJQgfawRgDEIAIEhQKBHNraXAYBSABKAVCBtrBGAIoASK1AQoZTGlzdFN1YnNjcmlwdGlvbnNSZXNwb25zZRI8Cg1zdWJzY3JpcHRpb25zGAEgAygLMiUucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuU3Vic2NyaXB0aW9uEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG2sEYAjgBEhgKC3RvdGFsX2NvdW50GAMgASgDSACIAQESDwoHc2tpcHBlZBgEIAEoBUIOCgxfdG90YWxfY291bnQiLgoWR2V0U3Vic2NyaXB0aW9uUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEijgEKGUNyZWF0ZVN1YnNjcmlwdGlvblJlcXVlc3QSFwoGcGFyZW50GAEgASgJQgfgQQLQwRgBEkAKDHN1YnNjcmlwdGlvbhgCIAEoCzIlLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLlN1YnNjcmlwdGlvbkID4EECEhYKDXZhbGlkYXRlX29ubHkYzAggASgIIkkKGURlbGV0ZVN1YnNjcmlwdGlvblJlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBEhYKDXZhbGlkYXRlX29ubHkYzAggASgIMpQGChRTdWJzY3JpcHRpb25zU2VydmljZRKrAQoRTGlzdFN1YnNjcmlwdGlvbnMSMS5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5MaXN0U3Vic2NyaXB0aW9uc1JlcXVlc3QaMi5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5MaXN0U3Vic2NyaXB0aW9uc1Jlc3BvbnNlIi/KwRgGCgLfCxABgtPkkwIfEh0vZXZlbnRzL3YyYmV0YTEvc3Vic2NyaXB0aW9ucxKhAQoPR2V0U3Vic2NyaXB0aW9uEi8ucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuR2V0U3Vic2NyaXB0aW9uUmVxdWVzdBolLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLlN1YnNjcmlwdGlvbiI2ysEYBAoC3wuC0+STAigSJi9ldmVudHMvdjJiZXRhMS9zdWJzY3JpcHRpb25zL3t1aWQ9Kip9Eo4CChJDcmVhdGVTdWJzY3JpcHRpb24SMi5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5DcmVhdGVTdWJzY3JpcHRpb25SZXF1ZXN0GiUucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuU3Vic2NyaXB0aW9uIpwBysEYBAoC3QvqwRhRc3RlbW1hIHN1YnNjcmlwdGlvbnMgY3JlYXRlIC0tcGFyZW50IGFjbWUgLS1zaW5rIGh0dHBzOi8vaG9va3MuZXhhbXBsZS5jb20vc3RlbW1hgtPkkwI5OgxzdWJzY3JpcHRpb24iKS9ldmVudHMvdjJiZXRhMS9zdWJzY3JpcHRpb25zL3twYXJlbnQ9Kip9EpgBChJEZWxldGVTdWJzY3JpcHRpb24SMi5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5EZWxldGVTdWJzY3JpcHRpb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjbKwRgECgLgC4LT5JMCKComL2V2ZW50cy92MmJldGExL3N1YnNjcmlwdGlvbnMve3VpZD0qKn1iBnByb3RvMw", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
+  fileDesc("CipwbGF0Zm9ybS9ldmVudHMvdjJiZXRhMS9zdWJzY3JpcHRpb24ucHJvdG8SF3BsYXRmb3JtLmV2ZW50cy52MmJldGExIp8GCgxTdWJzY3JpcHRpb24SFAoDdWlkGAEgASgJQgfgQQPQwRgBEjsKBHNpbmsYAiABKAlCLeBBAtrBGCYQgBBaIWh0dHBzOi8vaG9va3MuYWNtZS5leGFtcGxlL2V2ZW50cxI1CgtjcmVhdGVfdGltZRjoByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNQoLdXBkYXRlX3RpbWUY6QcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEkEKC2Rlc2NyaXB0aW9uGOoHIAEoCUIr2sEYJxCACEgBWiBNaXJyb3JzIGNoYW5nZXMgdG8gdGhlIGludmVudG9yeRKOAQoLZXZlbnRfdHlwZXMY6wcgAygJQnjawRh0ChFeW0EtWmEtejAtOS5fLV0rJBD/ARgyQkFtdXN0IGJlIHRoZSBiZWdpbm5pbmcgb2YgZXZlbnQgdHlwZXMsIHN1Y2ggYXMgZGV2LnN0ZW1tYS5hcGkuaWFtLloXWyJkZXYuc3RlbW1hLmFwaS5pYW0uIl0SOwoMY29udGVudF9tb2RlGOwHIAEoDjIkLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLkNvbnRlbnRNb2RlEjoKBXN0YXRlGO0HIAEoDjIqLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLlN1YnNjcmlwdGlvblN0YXRlEhoKDHN0YXRlX3JlYXNvbhjuByABKAlCA+BBAxI7CgloYW5kc2hha2UY7wcgASgOMiIucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuSGFuZHNoYWtlQgPgQQMSHQoGc2VjcmV0GPAHIAEoCUIMgAEB4EED2sEYAjgBOogB4sEYgwEKDAoEU0lOSxIEc2luawoOCgVTVEFURRIFc3RhdGUKHAoLREVTQ1JJUFRJT04SC2Rlc2NyaXB0aW9uGAEKEgoDQUdFEgtjcmVhdGVfdGltZQoYCgdVUERBVEVEEgt1cGRhdGVfdGltZRgBMhdhcGkuZXZlbnRzLnN1YnNjcmlwdGlvbiKuAQoYTGlzdFN1YnNjcmlwdGlvbnNSZXF1ZXN0EikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIZCglwYWdlX3NpemUYAiABKAVCBtrBGAIoARIbCgpwYWdlX3Rva2VuGAMgASgJQgfawRgDEIAgEhkKCG9yZGVyX2J5GAQgASgJQgfawRgDEIAIEhQKBHNraXAYBSABKAVCBtrBGAIoASK1AQoZTGlzdFN1YnNjcmlwdGlvbnNSZXNwb25zZRI8Cg1zdWJzY3JpcHRpb25zGAEgAygLMiUucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuU3Vic2NyaXB0aW9uEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG2sEYAjgBEhgKC3RvdGFsX2NvdW50GAMgASgDSACIAQESDwoHc2tpcHBlZBgEIAEoBUIOCgxfdG90YWxfY291bnQiLgoWR2V0U3Vic2NyaXB0aW9uUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEijgEKGUNyZWF0ZVN1YnNjcmlwdGlvblJlcXVlc3QSFwoGcGFyZW50GAEgASgJQgfgQQLQwRgBEkAKDHN1YnNjcmlwdGlvbhgCIAEoCzIlLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLlN1YnNjcmlwdGlvbkID4EECEhYKDXZhbGlkYXRlX29ubHkYzAggASgIIkkKGURlbGV0ZVN1YnNjcmlwdGlvblJlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBEhYKDXZhbGlkYXRlX29ubHkYzAggASgIIpIBChlVcGRhdGVTdWJzY3JpcHRpb25SZXF1ZXN0EkQKDHN1YnNjcmlwdGlvbhgBIAEoCzIlLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLlN1YnNjcmlwdGlvbkIH4EEC0MEYARIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siYwofUm90YXRlU3Vic2NyaXB0aW9uU2VjcmV0UmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAESKgoHb3ZlcmxhcBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiJ4CiBSb3RhdGVTdWJzY3JpcHRpb25TZWNyZXRSZXNwb25zZRITCgZzZWNyZXQYASABKAlCA4ABARI/ChtwcmV2aW91c19zZWNyZXRfZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIi8KF1Rlc3RTdWJzY3JpcHRpb25SZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASJhChlSZXBsYXlTdWJzY3JpcHRpb25SZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYARIuCgVzaW5jZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAiIcChpSZXBsYXlTdWJzY3JpcHRpb25SZXNwb25zZSphCgtDb250ZW50TW9kZRIcChhDT05URU5UX01PREVfVU5TUEVDSUZJRUQQABIXChNDT05URU5UX01PREVfQklOQVJZEAESGwoXQ09OVEVOVF9NT0RFX1NUUlVDVFVSRUQQAiqWAQoRU3Vic2NyaXB0aW9uU3RhdGUSIgoeU1VCU0NSSVBUSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASHQoZU1VCU0NSSVBUSU9OX1NUQVRFX0FDVElWRRABEh0KGVNVQlNDUklQVElPTl9TVEFURV9QQVVTRUQQAhIfChtTVUJTQ1JJUFRJT05fU1RBVEVfRElTQUJMRUQQAypvCglIYW5kc2hha2USGQoVSEFORFNIQUtFX1VOU1BFQ0lGSUVEEAASFQoRSEFORFNIQUtFX1BFTkRJTkcQARIVChFIQU5EU0hBS0VfQUxMT1dFRBACEhkKFUhBTkRTSEFLRV9OT1RfQUxMT1dFRBADMp8MChRTdWJzY3JpcHRpb25zU2VydmljZRKrAQoRTGlzdFN1YnNjcmlwdGlvbnMSMS5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5MaXN0U3Vic2NyaXB0aW9uc1JlcXVlc3QaMi5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5MaXN0U3Vic2NyaXB0aW9uc1Jlc3BvbnNlIi/KwRgGCgLfCxABgtPkkwIfEh0vZXZlbnRzL3YyYmV0YTEvc3Vic2NyaXB0aW9ucxKhAQoPR2V0U3Vic2NyaXB0aW9uEi8ucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuR2V0U3Vic2NyaXB0aW9uUmVxdWVzdBolLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLlN1YnNjcmlwdGlvbiI2ysEYBAoC3wuC0+STAigSJi9ldmVudHMvdjJiZXRhMS9zdWJzY3JpcHRpb25zL3t1aWQ9Kip9Eo4CChJDcmVhdGVTdWJzY3JpcHRpb24SMi5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5DcmVhdGVTdWJzY3JpcHRpb25SZXF1ZXN0GiUucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuU3Vic2NyaXB0aW9uIpwBysEYBAoC3QvqwRhRc3RlbW1hIHN1YnNjcmlwdGlvbnMgY3JlYXRlIC0tcGFyZW50IGFjbWUgLS1zaW5rIGh0dHBzOi8vaG9va3MuZXhhbXBsZS5jb20vc3RlbW1hgtPkkwI5OgxzdWJzY3JpcHRpb24iKS9ldmVudHMvdjJiZXRhMS9zdWJzY3JpcHRpb25zL3twYXJlbnQ9Kip9EsIBChJVcGRhdGVTdWJzY3JpcHRpb24SMi5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5VcGRhdGVTdWJzY3JpcHRpb25SZXF1ZXN0GiUucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuU3Vic2NyaXB0aW9uIlHKwRgECgLeC4LT5JMCQzoMc3Vic2NyaXB0aW9uMjMvZXZlbnRzL3YyYmV0YTEvc3Vic2NyaXB0aW9ucy97c3Vic2NyaXB0aW9uLnVpZD0qKn0SmAEKEkRlbGV0ZVN1YnNjcmlwdGlvbhIyLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLkRlbGV0ZVN1YnNjcmlwdGlvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiNsrBGAQKAuALgtPkkwIoKiYvZXZlbnRzL3YyYmV0YTEvc3Vic2NyaXB0aW9ucy97dWlkPSoqfRLXAQoYUm90YXRlU3Vic2NyaXB0aW9uU2VjcmV0EjgucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuUm90YXRlU3Vic2NyaXB0aW9uU2VjcmV0UmVxdWVzdBo5LnBsYXRmb3JtLmV2ZW50cy52MmJldGExLlJvdGF0ZVN1YnNjcmlwdGlvblNlY3JldFJlc3BvbnNlIkbKwRgECgLeC4LT5JMCODoBKiIzL2V2ZW50cy92MmJldGExL3N1YnNjcmlwdGlvbnMve3VpZD0qKn06cm90YXRlU2VjcmV0EqcBChBUZXN0U3Vic2NyaXB0aW9uEjAucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuVGVzdFN1YnNjcmlwdGlvblJlcXVlc3QaIS5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5EZWxpdmVyeSI+ysEYBAoC3guC0+STAjA6ASoiKy9ldmVudHMvdjJiZXRhMS9zdWJzY3JpcHRpb25zL3t1aWQ9Kip9OnRlc3QSvwEKElJlcGxheVN1YnNjcmlwdGlvbhIyLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLlJlcGxheVN1YnNjcmlwdGlvblJlcXVlc3QaMy5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5SZXBsYXlTdWJzY3JpcHRpb25SZXNwb25zZSJAysEYBAoC3guC0+STAjI6ASoiLS9ldmVudHMvdjJiZXRhMS9zdWJzY3JpcHRpb25zL3t1aWQ9Kip9OnJlcGxheWIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_duration, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp, file_platform_events_v2beta1_delivery]);
 
 /**
- * URL to which the events of a group are to be sent.
+ * URL to which the events of a group are sent.
  *
  * @generated from message platform.events.v2beta1.Subscription
  */
@@ -55,10 +57,62 @@ export type Subscription = Message<"platform.events.v2beta1.Subscription"> & {
    * @generated from field: google.protobuf.Timestamp update_time = 1001;
    */
   updateTime?: Timestamp | undefined;
+
+  /**
+   * Purpose of the subscription, at most 1024 characters.
+   *
+   * @generated from field: string description = 1002;
+   */
+  description: string;
+
+  /**
+   * Types of the events to send: each is a type, or the beginning of types, such as `dev.stemma.api.iam.`. At most 50.
+   * Empty for all events.
+   *
+   * @generated from field: repeated string event_types = 1003;
+   */
+  eventTypes: string[];
+
+  /**
+   * How an event is written into a request. Default: `CONTENT_MODE_BINARY`.
+   *
+   * @generated from field: platform.events.v2beta1.ContentMode content_mode = 1004;
+   */
+  contentMode: ContentMode;
+
+  /**
+   * Whether events are sent. Default: `SUBSCRIPTION_STATE_ACTIVE`. Only the server sets `SUBSCRIPTION_STATE_DISABLED`.
+   *
+   * @generated from field: platform.events.v2beta1.SubscriptionState state = 1005;
+   */
+  state: SubscriptionState;
+
+  /**
+   * Why the server has disabled the subscription. Empty in other states.
+   *
+   * @generated from field: string state_reason = 1006;
+   */
+  stateReason: string;
+
+  /**
+   * Result of the CloudEvents validation handshake, which the server attempts after the sink was set. Events are sent
+   * whatever the result is.
+   *
+   * @generated from field: platform.events.v2beta1.Handshake handshake = 1007;
+   */
+  handshake: Handshake;
+
+  /**
+   * Secret that signs the requests (Standard Webhooks): `whsec_` and 32 bytes in base64. Only the response of
+   * `CreateSubscription` contains it.
+   *
+   * @generated from field: string secret = 1008;
+   */
+  secret: string;
 };
 
 /**
- * URL to which the events of a group are to be sent.
+ * URL to which the events of a group are sent.
  *
  * @generated from message platform.events.v2beta1.Subscription
  */
@@ -91,6 +145,58 @@ export type SubscriptionJson = {
    * @generated from field: google.protobuf.Timestamp update_time = 1001;
    */
   updateTime?: TimestampJson;
+
+  /**
+   * Purpose of the subscription, at most 1024 characters.
+   *
+   * @generated from field: string description = 1002;
+   */
+  description?: string;
+
+  /**
+   * Types of the events to send: each is a type, or the beginning of types, such as `dev.stemma.api.iam.`. At most 50.
+   * Empty for all events.
+   *
+   * @generated from field: repeated string event_types = 1003;
+   */
+  eventTypes?: string[];
+
+  /**
+   * How an event is written into a request. Default: `CONTENT_MODE_BINARY`.
+   *
+   * @generated from field: platform.events.v2beta1.ContentMode content_mode = 1004;
+   */
+  contentMode?: ContentModeJson;
+
+  /**
+   * Whether events are sent. Default: `SUBSCRIPTION_STATE_ACTIVE`. Only the server sets `SUBSCRIPTION_STATE_DISABLED`.
+   *
+   * @generated from field: platform.events.v2beta1.SubscriptionState state = 1005;
+   */
+  state?: SubscriptionStateJson;
+
+  /**
+   * Why the server has disabled the subscription. Empty in other states.
+   *
+   * @generated from field: string state_reason = 1006;
+   */
+  stateReason?: string;
+
+  /**
+   * Result of the CloudEvents validation handshake, which the server attempts after the sink was set. Events are sent
+   * whatever the result is.
+   *
+   * @generated from field: platform.events.v2beta1.Handshake handshake = 1007;
+   */
+  handshake?: HandshakeJson;
+
+  /**
+   * Secret that signs the requests (Standard Webhooks): `whsec_` and 32 bytes in base64. Only the response of
+   * `CreateSubscription` contains it.
+   *
+   * @generated from field: string secret = 1008;
+   */
+  secret?: string;
 };
 
 /**
@@ -422,8 +528,422 @@ export const DeleteSubscriptionRequestSchema: GenMessage<DeleteSubscriptionReque
   messageDesc(file_platform_events_v2beta1_subscription, 5);
 
 /**
- * Subscriptions store the URLs to which the events of a group, and of everything below it, are to be sent. No
- * events are sent yet.
+ * Request of `SubscriptionsService.UpdateSubscription`.
+ *
+ * @generated from message platform.events.v2beta1.UpdateSubscriptionRequest
+ */
+export type UpdateSubscriptionRequest = Message<"platform.events.v2beta1.UpdateSubscriptionRequest"> & {
+  /**
+   * The subscription with its new values.
+   *
+   * @generated from field: platform.events.v2beta1.Subscription subscription = 1;
+   */
+  subscription?: Subscription | undefined;
+
+  /**
+   * Fields to change, separated by commas, such as `sink,event_types`; `*` means all fields. Without a mask, the call
+   * changes the fields that are present in the request.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 2;
+   */
+  updateMask?: FieldMask | undefined;
+};
+
+/**
+ * Request of `SubscriptionsService.UpdateSubscription`.
+ *
+ * @generated from message platform.events.v2beta1.UpdateSubscriptionRequest
+ */
+export type UpdateSubscriptionRequestJson = {
+  /**
+   * The subscription with its new values.
+   *
+   * @generated from field: platform.events.v2beta1.Subscription subscription = 1;
+   */
+  subscription?: SubscriptionJson;
+
+  /**
+   * Fields to change, separated by commas, such as `sink,event_types`; `*` means all fields. Without a mask, the call
+   * changes the fields that are present in the request.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 2;
+   */
+  updateMask?: FieldMaskJson;
+};
+
+/**
+ * Describes the message platform.events.v2beta1.UpdateSubscriptionRequest.
+ * Use `create(UpdateSubscriptionRequestSchema)` to create a new message.
+ */
+export const UpdateSubscriptionRequestSchema: GenMessage<UpdateSubscriptionRequest, {jsonType: UpdateSubscriptionRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_events_v2beta1_subscription, 6);
+
+/**
+ * Request of `SubscriptionsService.RotateSubscriptionSecret`.
+ *
+ * @generated from message platform.events.v2beta1.RotateSubscriptionSecretRequest
+ */
+export type RotateSubscriptionSecretRequest = Message<"platform.events.v2beta1.RotateSubscriptionSecretRequest"> & {
+  /**
+   * Uid of the subscription.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+
+  /**
+   * For how long requests are also signed with the previous secret. Default: 24 hours; at most 7 days. 0 ends it at once.
+   *
+   * @generated from field: google.protobuf.Duration overlap = 2;
+   */
+  overlap?: Duration | undefined;
+};
+
+/**
+ * Request of `SubscriptionsService.RotateSubscriptionSecret`.
+ *
+ * @generated from message platform.events.v2beta1.RotateSubscriptionSecretRequest
+ */
+export type RotateSubscriptionSecretRequestJson = {
+  /**
+   * Uid of the subscription.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid?: string;
+
+  /**
+   * For how long requests are also signed with the previous secret. Default: 24 hours; at most 7 days. 0 ends it at once.
+   *
+   * @generated from field: google.protobuf.Duration overlap = 2;
+   */
+  overlap?: DurationJson;
+};
+
+/**
+ * Describes the message platform.events.v2beta1.RotateSubscriptionSecretRequest.
+ * Use `create(RotateSubscriptionSecretRequestSchema)` to create a new message.
+ */
+export const RotateSubscriptionSecretRequestSchema: GenMessage<RotateSubscriptionSecretRequest, {jsonType: RotateSubscriptionSecretRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_events_v2beta1_subscription, 7);
+
+/**
+ * Response of `SubscriptionsService.RotateSubscriptionSecret`.
+ *
+ * @generated from message platform.events.v2beta1.RotateSubscriptionSecretResponse
+ */
+export type RotateSubscriptionSecretResponse = Message<"platform.events.v2beta1.RotateSubscriptionSecretResponse"> & {
+  /**
+   * The new secret: `whsec_` and 32 bytes in base64. It cannot be read again.
+   *
+   * @generated from field: string secret = 1;
+   */
+  secret: string;
+
+  /**
+   * Time until which requests are also signed with the previous secret. Absent if there is none.
+   *
+   * @generated from field: google.protobuf.Timestamp previous_secret_expire_time = 2;
+   */
+  previousSecretExpireTime?: Timestamp | undefined;
+};
+
+/**
+ * Response of `SubscriptionsService.RotateSubscriptionSecret`.
+ *
+ * @generated from message platform.events.v2beta1.RotateSubscriptionSecretResponse
+ */
+export type RotateSubscriptionSecretResponseJson = {
+  /**
+   * The new secret: `whsec_` and 32 bytes in base64. It cannot be read again.
+   *
+   * @generated from field: string secret = 1;
+   */
+  secret?: string;
+
+  /**
+   * Time until which requests are also signed with the previous secret. Absent if there is none.
+   *
+   * @generated from field: google.protobuf.Timestamp previous_secret_expire_time = 2;
+   */
+  previousSecretExpireTime?: TimestampJson;
+};
+
+/**
+ * Describes the message platform.events.v2beta1.RotateSubscriptionSecretResponse.
+ * Use `create(RotateSubscriptionSecretResponseSchema)` to create a new message.
+ */
+export const RotateSubscriptionSecretResponseSchema: GenMessage<RotateSubscriptionSecretResponse, {jsonType: RotateSubscriptionSecretResponseJson}> = /*@__PURE__*/
+  messageDesc(file_platform_events_v2beta1_subscription, 8);
+
+/**
+ * Request of `SubscriptionsService.TestSubscription`.
+ *
+ * @generated from message platform.events.v2beta1.TestSubscriptionRequest
+ */
+export type TestSubscriptionRequest = Message<"platform.events.v2beta1.TestSubscriptionRequest"> & {
+  /**
+   * Uid of the subscription.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+};
+
+/**
+ * Request of `SubscriptionsService.TestSubscription`.
+ *
+ * @generated from message platform.events.v2beta1.TestSubscriptionRequest
+ */
+export type TestSubscriptionRequestJson = {
+  /**
+   * Uid of the subscription.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid?: string;
+};
+
+/**
+ * Describes the message platform.events.v2beta1.TestSubscriptionRequest.
+ * Use `create(TestSubscriptionRequestSchema)` to create a new message.
+ */
+export const TestSubscriptionRequestSchema: GenMessage<TestSubscriptionRequest, {jsonType: TestSubscriptionRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_events_v2beta1_subscription, 9);
+
+/**
+ * Request of `SubscriptionsService.ReplaySubscription`.
+ *
+ * @generated from message platform.events.v2beta1.ReplaySubscriptionRequest
+ */
+export type ReplaySubscriptionRequest = Message<"platform.events.v2beta1.ReplaySubscriptionRequest"> & {
+  /**
+   * Uid of the subscription.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+
+  /**
+   * Time of the oldest event to send, at most 31 days ago.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 2;
+   */
+  since?: Timestamp | undefined;
+};
+
+/**
+ * Request of `SubscriptionsService.ReplaySubscription`.
+ *
+ * @generated from message platform.events.v2beta1.ReplaySubscriptionRequest
+ */
+export type ReplaySubscriptionRequestJson = {
+  /**
+   * Uid of the subscription.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid?: string;
+
+  /**
+   * Time of the oldest event to send, at most 31 days ago.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 2;
+   */
+  since?: TimestampJson;
+};
+
+/**
+ * Describes the message platform.events.v2beta1.ReplaySubscriptionRequest.
+ * Use `create(ReplaySubscriptionRequestSchema)` to create a new message.
+ */
+export const ReplaySubscriptionRequestSchema: GenMessage<ReplaySubscriptionRequest, {jsonType: ReplaySubscriptionRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_events_v2beta1_subscription, 10);
+
+/**
+ * Response of `SubscriptionsService.ReplaySubscription`.
+ *
+ * @generated from message platform.events.v2beta1.ReplaySubscriptionResponse
+ */
+export type ReplaySubscriptionResponse = Message<"platform.events.v2beta1.ReplaySubscriptionResponse"> & {
+};
+
+/**
+ * Response of `SubscriptionsService.ReplaySubscription`.
+ *
+ * @generated from message platform.events.v2beta1.ReplaySubscriptionResponse
+ */
+export type ReplaySubscriptionResponseJson = {
+};
+
+/**
+ * Describes the message platform.events.v2beta1.ReplaySubscriptionResponse.
+ * Use `create(ReplaySubscriptionResponseSchema)` to create a new message.
+ */
+export const ReplaySubscriptionResponseSchema: GenMessage<ReplaySubscriptionResponse, {jsonType: ReplaySubscriptionResponseJson}> = /*@__PURE__*/
+  messageDesc(file_platform_events_v2beta1_subscription, 11);
+
+/**
+ * How an event is written into a request (CloudEvents HTTP protocol binding).
+ *
+ * @generated from enum platform.events.v2beta1.ContentMode
+ */
+export const ContentMode = {
+  /**
+   * Not set.
+   *
+   * @generated from enum value: CONTENT_MODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The attributes of the event are headers, and its data is the body.
+   *
+   * @generated from enum value: CONTENT_MODE_BINARY = 1;
+   */
+  BINARY: 1,
+
+  /**
+   * The body is a JSON object with the attributes and the data.
+   *
+   * @generated from enum value: CONTENT_MODE_STRUCTURED = 2;
+   */
+  STRUCTURED: 2,
+} as const;
+
+/**
+ * How an event is written into a request (CloudEvents HTTP protocol binding).
+ *
+ * @generated from enum platform.events.v2beta1.ContentMode
+ */
+export type ContentMode = (typeof ContentMode)[keyof typeof ContentMode] | UnknownEnum;
+
+/**
+ * How an event is written into a request (CloudEvents HTTP protocol binding).
+ *
+ * @generated from enum platform.events.v2beta1.ContentMode
+ */
+export type ContentModeJson = "CONTENT_MODE_UNSPECIFIED" | "CONTENT_MODE_BINARY" | "CONTENT_MODE_STRUCTURED";
+
+/**
+ * Describes the enum platform.events.v2beta1.ContentMode.
+ */
+export const ContentModeSchema: GenEnum<ContentMode, ContentModeJson> = /*@__PURE__*/
+  enumDesc(file_platform_events_v2beta1_subscription, 0);
+
+/**
+ * Whether the events of a subscription are sent.
+ *
+ * @generated from enum platform.events.v2beta1.SubscriptionState
+ */
+export const SubscriptionState = {
+  /**
+   * Not set.
+   *
+   * @generated from enum value: SUBSCRIPTION_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Events are sent.
+   *
+   * @generated from enum value: SUBSCRIPTION_STATE_ACTIVE = 1;
+   */
+  ACTIVE: 1,
+
+  /**
+   * Events are not sent until somebody activates the subscription again.
+   *
+   * @generated from enum value: SUBSCRIPTION_STATE_PAUSED = 2;
+   */
+  PAUSED: 2,
+
+  /**
+   * The server has stopped sending, because the sink answered with 410 or because no delivery succeeded for five days.
+   *
+   * @generated from enum value: SUBSCRIPTION_STATE_DISABLED = 3;
+   */
+  DISABLED: 3,
+} as const;
+
+/**
+ * Whether the events of a subscription are sent.
+ *
+ * @generated from enum platform.events.v2beta1.SubscriptionState
+ */
+export type SubscriptionState = (typeof SubscriptionState)[keyof typeof SubscriptionState] | UnknownEnum;
+
+/**
+ * Whether the events of a subscription are sent.
+ *
+ * @generated from enum platform.events.v2beta1.SubscriptionState
+ */
+export type SubscriptionStateJson = "SUBSCRIPTION_STATE_UNSPECIFIED" | "SUBSCRIPTION_STATE_ACTIVE" | "SUBSCRIPTION_STATE_PAUSED" | "SUBSCRIPTION_STATE_DISABLED";
+
+/**
+ * Describes the enum platform.events.v2beta1.SubscriptionState.
+ */
+export const SubscriptionStateSchema: GenEnum<SubscriptionState, SubscriptionStateJson> = /*@__PURE__*/
+  enumDesc(file_platform_events_v2beta1_subscription, 1);
+
+/**
+ * Result of the validation handshake of a sink.
+ *
+ * @generated from enum platform.events.v2beta1.Handshake
+ */
+export const Handshake = {
+  /**
+   * Not set.
+   *
+   * @generated from enum value: HANDSHAKE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Not attempted yet.
+   *
+   * @generated from enum value: HANDSHAKE_PENDING = 1;
+   */
+  PENDING: 1,
+
+  /**
+   * The sink allows this server to send events.
+   *
+   * @generated from enum value: HANDSHAKE_ALLOWED = 2;
+   */
+  ALLOWED: 2,
+
+  /**
+   * The sink did not allow it, or could not be reached.
+   *
+   * @generated from enum value: HANDSHAKE_NOT_ALLOWED = 3;
+   */
+  NOT_ALLOWED: 3,
+} as const;
+
+/**
+ * Result of the validation handshake of a sink.
+ *
+ * @generated from enum platform.events.v2beta1.Handshake
+ */
+export type Handshake = (typeof Handshake)[keyof typeof Handshake] | UnknownEnum;
+
+/**
+ * Result of the validation handshake of a sink.
+ *
+ * @generated from enum platform.events.v2beta1.Handshake
+ */
+export type HandshakeJson = "HANDSHAKE_UNSPECIFIED" | "HANDSHAKE_PENDING" | "HANDSHAKE_ALLOWED" | "HANDSHAKE_NOT_ALLOWED";
+
+/**
+ * Describes the enum platform.events.v2beta1.Handshake.
+ */
+export const HandshakeSchema: GenEnum<Handshake, HandshakeJson> = /*@__PURE__*/
+  enumDesc(file_platform_events_v2beta1_subscription, 2);
+
+/**
+ * Subscriptions send the events of a group, and of everything below it, to a URL. Each event is a CloudEvent, sent at
+ * least once.
  *
  * @generated from service platform.events.v2beta1.SubscriptionsService
  */
@@ -449,7 +969,8 @@ export const SubscriptionsService: GenService<{
     output: typeof SubscriptionSchema;
   },
   /**
-   * Creates a subscription in a group.
+   * Creates a subscription in a group. It receives the events that happen from then on. The response contains the
+   * secret that signs the requests, which cannot be read again.
    *
    * @generated from rpc platform.events.v2beta1.SubscriptionsService.CreateSubscription
    */
@@ -459,7 +980,18 @@ export const SubscriptionsService: GenService<{
     output: typeof SubscriptionSchema;
   },
   /**
-   * Deletes a subscription.
+   * Updates a subscription. A subscription that is set to active again continues where it stopped, but leaves out events
+   * that are older than 72 hours; `ReplaySubscription` sends those.
+   *
+   * @generated from rpc platform.events.v2beta1.SubscriptionsService.UpdateSubscription
+   */
+  updateSubscription: {
+    methodKind: "unary";
+    input: typeof UpdateSubscriptionRequestSchema;
+    output: typeof SubscriptionSchema;
+  },
+  /**
+   * Deletes a subscription with its deliveries.
    *
    * @generated from rpc platform.events.v2beta1.SubscriptionsService.DeleteSubscription
    */
@@ -467,6 +999,39 @@ export const SubscriptionsService: GenService<{
     methodKind: "unary";
     input: typeof DeleteSubscriptionRequestSchema;
     output: typeof EmptySchema;
+  },
+  /**
+   * Makes a new secret for a subscription. Requests are signed with both secrets for the time in `overlap`, so that the
+   * receiver can be configured with the new one. The new secret is in this response only.
+   *
+   * @generated from rpc platform.events.v2beta1.SubscriptionsService.RotateSubscriptionSecret
+   */
+  rotateSubscriptionSecret: {
+    methodKind: "unary";
+    input: typeof RotateSubscriptionSecretRequestSchema;
+    output: typeof RotateSubscriptionSecretResponseSchema;
+  },
+  /**
+   * Sends a test event to the sink of a subscription, whatever its `event_types`. The type of the event ends with
+   * `events.subscription.test.v1`. The response is the delivery, whose attempts `GetDelivery` returns.
+   *
+   * @generated from rpc platform.events.v2beta1.SubscriptionsService.TestSubscription
+   */
+  testSubscription: {
+    methodKind: "unary";
+    input: typeof TestSubscriptionRequestSchema;
+    output: typeof DeliverySchema;
+  },
+  /**
+   * Sends the events since a time again, in the background, to the sink of a subscription. They keep their ids, and are
+   * selected by the present `event_types`. A replay that is still running is replaced.
+   *
+   * @generated from rpc platform.events.v2beta1.SubscriptionsService.ReplaySubscription
+   */
+  replaySubscription: {
+    methodKind: "unary";
+    input: typeof ReplaySubscriptionRequestSchema;
+    output: typeof ReplaySubscriptionResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_platform_events_v2beta1_subscription, 0);

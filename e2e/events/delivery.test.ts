@@ -1,0 +1,479 @@
+// How events reach the sinks of subscriptions, and what happens if they do not.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import { after, before, beforeEach, test } from 'node:test'
+import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
+import { DeliveriesService } from '@stemma/api/gen/platform/events/v2beta1/delivery_pb.ts'
+import {
+  SubscriptionSchema,
+  SubscriptionState,
+  SubscriptionsService,
+} from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { createRemoteJWKSet, jwtVerify } from 'jose'
+import { Webhook } from 'standardwebhooks'
+import { subscriptions } from '../../server/resources/events/subscriptions/table.ts'
+import { sql } from '../../server/store/sql.ts'
+import { insertRows } from '../../server/store/table.ts'
+import type { Work } from '../../server/store/work.ts'
+import { createMany } from '../../server/testing/create-many.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import { restDoor } from '../../server/testing/doors.ts'
+import type { TestIdentity } from '../../server/testing/identities.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import type { Answer, Received, Sink } from './sink.ts'
+import { answerWith, openSink } from './sink.ts'
+
+const {
+  createSubscription,
+  getSubscription,
+  updateSubscription,
+  rotateSubscriptionSecret,
+  testSubscription,
+  deleteSubscription,
+  replaySubscription,
+} = SubscriptionsService.method
+const { createGroup } = GroupsService.method
+const { getDelivery, listDeliveries, redeliverEvent } = DeliveriesService.method
+
+type Attempt = { time: string; statusCode: number; latency: string; response: string; error: string }
+type Delivery = { uid: string; eventId: string; state: string; nextAttemptTime?: string; attempts: Attempt[] }
+
+const hourMs = 3_600_000
+
+onEachStore('the delivery of an event', (engine) => {
+  let platform: Platform
+  let door: Door
+  let owner: TestIdentity
+  let token: string
+  /** How far the clock of the server is ahead. */
+  let shift = 0
+  const now = () => Date.now() + shift
+  const sinks: Sink[] = []
+
+  before(async () => {
+    const resolveSink = async (hostname: string) => resolutions[hostname]?.() ?? []
+    platform = await startPlatform(engine, ['--base-url', 'http://localhost:8080'], {
+      now,
+      resolveSink,
+      deliversByItself: false,
+    })
+    door = restDoor(platform.url)
+  })
+  beforeEach(async () => {
+    owner = await platform.addOrganization('acme')
+    token = owner.token
+  })
+  after(async () => {
+    door.close()
+    await platform.stop()
+    for (const sink of sinks) sink.close()
+  })
+
+  async function call(method: DescMethod, request: JsonObject): Promise<JsonObject> {
+    const { body, error } = await door.call(method, request, token)
+    assert.ok(body, `${method.name}: ${error?.message}`)
+    return body
+  }
+
+  async function addSink(answer?: Answer, isHttps?: boolean): Promise<Sink> {
+    const sink = await openSink(answer, isHttps)
+    sinks.push(sink)
+    return sink
+  }
+
+  /** A sink that does not answer until it is released. Then it closes connections without an answer. */
+  async function addHangingSink(): Promise<Sink & { release(): void }> {
+    const held: ServerResponse[] = []
+    const sink = await addSink((response) => held.push(response))
+    return Object.assign(sink, {
+      release() {
+        sink.answer = (response) => response.destroy()
+        for (const response of held) response.destroy()
+      },
+    })
+  }
+
+  /** By default, only test events are sent. */
+  async function subscribe(sink: string, fields: JsonObject = {}): Promise<{ uid: string; secret: string }> {
+    const subscription = { sink, eventTypes: ['dev.stemma.test.'], ...fields }
+    const made = await call(createSubscription, { parent: owner.organization, subscription })
+    return { uid: made.uid as string, secret: made.secret as string }
+  }
+
+  const sendTest = async (uid: string) => (await call(testSubscription, { uid })).uid as string
+
+  const read = async (uid: string) => (await call(getDelivery, { uid })) as unknown as Delivery
+
+  /** Sends a test event to a new subscription. */
+  async function deliverTo(sink: string): Promise<Delivery> {
+    const { uid } = await subscribe(sink)
+    const delivery = await sendTest(uid)
+    await platform.app.deliverEvents()
+    return read(delivery)
+  }
+
+  const addGroup = async (parent: string, name: string) =>
+    (await call(createGroup, { parent, group: { name } })).uid as string
+
+  /** Sets the clock, and gets a token that is valid then. */
+  async function moveTo(time: number): Promise<void> {
+    shift = time - Date.now()
+    token = await platform.tokenOf(owner.identity)
+  }
+
+  test('carries an id token and a signature that the libraries of receivers verify', async () => {
+    const sink = await addSink()
+    const { uid, secret } = await subscribe(sink.url)
+    await sendTest(uid)
+    await platform.app.deliverEvents()
+    const [{ headers, body }] = sink.events as [Received]
+    assert.equal(headers['ce-type'], 'dev.stemma.api.events.subscription.test.v1')
+    assert.equal(headers['ce-specversion'], '1.0')
+    assert.equal(headers['ce-subject'], uid)
+    assert.equal(headers['content-type'], 'application/json')
+    assert.equal(headers['webhook-request-origin'], 'localhost')
+    assert.equal(headers['webhook-id'], headers['ce-id'])
+    new Webhook(secret).verify(body, headers as Record<string, string>)
+
+    const discovery = await fetch(`${platform.url}/.well-known/openid-configuration`)
+    const { issuer, jwks_uri: keySet } = (await discovery.json()) as { issuer: string; jwks_uri: string }
+    const keys = createRemoteJWKSet(new URL(new URL(keySet).pathname, platform.url))
+    const idToken = (headers.authorization ?? '').replace('Bearer ', '')
+    const { payload, protectedHeader } = await jwtVerify(idToken, keys, { issuer, audience: 'customer' })
+    assert.equal(protectedHeader.alg, 'RS256')
+    assert.equal(payload.sub, `webhook:${owner.organization}`)
+    const digest = createHash('sha256').update(body).digest('hex')
+    assert.deepEqual(payload.webhook, { digest: `sha256:${digest}` })
+    const asCaller = await door.call(getSubscription, { uid }, idToken)
+    assert.equal(asCaller.error?.code, 16, 'the token is no access token')
+  })
+
+  test('is a JSON object with attributes and data in structured mode', async () => {
+    const sink = await addSink()
+    const { uid, secret } = await subscribe(sink.url, { contentMode: 'CONTENT_MODE_STRUCTURED' })
+    await sendTest(uid)
+    await platform.app.deliverEvents()
+    const [{ headers, body }] = sink.events as [Received]
+    assert.match(headers['content-type'] ?? '', /^application\/cloudevents\+json/)
+    const { type, subject, data } = JSON.parse(body)
+    assert.deepEqual([type, subject], ['dev.stemma.api.events.subscription.test.v1', uid])
+    assert.deepEqual(data, { actor: { subject: owner.identity }, body: { uid } })
+    new Webhook(secret).verify(body, headers as Record<string, string>)
+  })
+
+  test('is signed with both secrets during the overlap of a rotation, and then with the new one', async () => {
+    const sink = await addSink()
+    const { uid, secret: old } = await subscribe(sink.url)
+    const { secret } = await call(rotateSubscriptionSecret, { uid, overlap: '60s' })
+    await sendTest(uid)
+    await platform.app.deliverEvents()
+    await moveTo(now() + 61_000)
+    await sendTest(uid)
+    await platform.app.deliverEvents()
+    const [during, afterwards] = sink.events as [Received, Received]
+    for (const { body, headers } of [during, afterwards])
+      verify(secret as string, body, headers as Record<string, string>, now())
+    verify(old, during.body, during.headers as Record<string, string>, now())
+    assert.throws(() => verify(old, afterwards.body, afterwards.headers as Record<string, string>, now()))
+    const read = await call(getSubscription, { uid })
+    assert.equal(read.secret, undefined, 'the secret cannot be read')
+    await moveTo(Date.now())
+  })
+
+  test('follows a handshake, whose result is recorded', async () => {
+    const sink = await addSink()
+    const { uid } = await subscribe(sink.url)
+    assert.equal((await call(getSubscription, { uid })).handshake, 'HANDSHAKE_PENDING')
+    await platform.app.deliverEvents()
+    assert.deepEqual(
+      sink.handshakes.map(({ headers }) => headers['webhook-request-origin']),
+      ['localhost'],
+    )
+    assert.equal((await call(getSubscription, { uid })).handshake, 'HANDSHAKE_NOT_ALLOWED')
+  })
+
+  test('is attempted for 72 hours, can then be found, and be delivered again', async () => {
+    const sink = await addSink(answerWith(500, {}, 'out of order'))
+    const { uid } = await subscribe(sink.url)
+    const start = now()
+    const delivery = await sendTest(uid)
+    await platform.app.deliverEvents()
+    const times = [0]
+    for (let last = await read(delivery); last.nextAttemptTime; last = await read(delivery)) {
+      assert.equal(last.attempts.at(-1)?.response, 'out of order')
+      await moveTo(Date.parse(last.nextAttemptTime))
+      times.push(now() - start)
+      await platform.app.deliverEvents()
+    }
+    assert.equal(sink.events.length, times.length)
+    assert.equal(new Set(sink.events.map(({ headers }) => headers['webhook-id'])).size, 1)
+    const delays = times.slice(1).map((time, at) => time - (times[at] ?? 0))
+    const planned = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000]
+    for (const [at, seconds] of planned.slice(0, delays.length - 1).entries()) {
+      assert.ok((delays[at] ?? 0) >= seconds * 1000 - 5, `delay ${at}: ${delays[at]}`)
+      assert.ok((delays[at] ?? 0) <= seconds * 1100 + 60_000, `delay ${at}: ${delays[at]}`)
+    }
+    assert.ok(Math.abs((times.at(-1) ?? 0) - 72 * hourMs) < 60_000, 'the last attempt is at the deadline')
+
+    const { deliveries } = await call(listDeliveries, { subscription: uid, state: 'DELIVERY_STATE_FAILED' })
+    assert.deepEqual(
+      (deliveries as unknown as Delivery[]).map((failed) => failed.uid),
+      [delivery],
+    )
+    sink.answer = answerWith(204)
+    await call(redeliverEvent, { uid: delivery })
+    await platform.app.deliverEvents()
+    const delivered = await read(delivery)
+    assert.equal(delivered.state, 'DELIVERY_STATE_DELIVERED')
+    assert.equal(delivered.attempts.length, times.length + 1)
+    await moveTo(Date.now())
+  })
+
+  test('waits as long as Retry-After says, but at most a day', async () => {
+    for (const [retryAfter, leastMs, mostMs] of [
+      ['3600', hourMs, 1.2 * hourMs],
+      ['999999999999', 24 * hourMs, 24.1 * hourMs],
+      ['-7', 0, 10_000],
+    ] as const) {
+      const sink = await addSink(answerWith(429, { 'retry-after': retryAfter }))
+      const started = now()
+      const { nextAttemptTime = '' } = await deliverTo(sink.url)
+      const waitMs = Date.parse(nextAttemptTime) - started
+      assert.ok(waitMs >= leastMs && waitMs <= mostMs, `${retryAfter}: ${waitMs}`)
+    }
+  })
+
+  test('with the answer 410 disables the subscription until it is activated again', async () => {
+    const sink = await addSink(answerWith(410))
+    const { uid } = await subscribe(sink.url)
+    const delivery = await sendTest(uid)
+    await platform.app.deliverEvents()
+    const disabled = await call(getSubscription, { uid })
+    assert.equal(disabled.state, 'SUBSCRIPTION_STATE_DISABLED')
+    assert.equal(disabled.stateReason, 'the sink answered with the status 410')
+    const refused = await door.call(testSubscription, { uid }, token)
+    assert.equal(refused.error?.code, 9)
+
+    sink.answer = answerWith(200)
+    const active = { uid, state: 'SUBSCRIPTION_STATE_ACTIVE' }
+    const updated = await call(updateSubscription, { subscription: active, updateMask: 'state' })
+    assert.equal(updated.stateReason, '')
+    await moveTo(now() + 10_000)
+    await platform.app.deliverEvents()
+    assert.equal((await read(delivery)).state, 'DELIVERY_STATE_DELIVERED')
+    await moveTo(Date.now())
+  })
+
+  test('disables the subscription if nothing succeeds for five days', async () => {
+    const sink = await addSink(answerWith(503))
+    const { uid } = await subscribe(sink.url)
+    await sendTest(uid)
+    await platform.app.deliverEvents()
+    await moveTo(now() + 121 * hourMs)
+    await platform.app.deliverEvents()
+    const { state, stateReason } = await call(getSubscription, { uid })
+    assert.deepEqual(
+      [state, stateReason],
+      ['SUBSCRIPTION_STATE_DISABLED', 'no delivery has succeeded for five days'],
+    )
+    await moveTo(Date.now())
+  })
+
+  test('stops while the subscription is paused, and after it was deleted', async () => {
+    const sink = await addSink(answerWith(500))
+    const { uid } = await subscribe(sink.url)
+    await sendTest(uid)
+    await platform.app.deliverEvents()
+    const paused = { uid, state: 'SUBSCRIPTION_STATE_PAUSED' }
+    await call(updateSubscription, { subscription: paused, updateMask: 'state' })
+    await moveTo(now() + 10_000)
+    await platform.app.deliverEvents()
+    assert.equal(sink.events.length, 1)
+    await call(deleteSubscription, { uid })
+    await platform.app.deliverEvents()
+    assert.equal(sink.events.length, 1)
+    await moveTo(Date.now())
+  })
+
+  test('is not delayed by a sink of another subscription that does not answer', async () => {
+    const hanging = await addHangingSink()
+    const good = await addSink()
+    const [slow, fast] = [await subscribe(hanging.url), await subscribe(good.url)]
+    const slowDelivery = await sendTest(slow.uid)
+    for (let at = 0; at < 20; at++) await sendTest(fast.uid)
+    const settled = platform.app.deliverEvents()
+    await good.until(20)
+    assert.deepEqual((await read(slowDelivery)).attempts, [], 'the other sink is still waited for')
+    hanging.release()
+    await settled
+    assert.equal((await read(slowDelivery)).attempts.length, 1)
+  })
+
+  test('happens for every event of the group and below that has one of the types', async () => {
+    const [all, some, below] = [await addSink(), await addSink(), await addSink()]
+    await platform.app.deliverEvents() // seals the creation of the organization
+    await subscribe(all.url, { eventTypes: [] })
+    await subscribe(some.url, { eventTypes: ['dev.stemma.api.iam.group.', 'dev.stemma.api.none.'] })
+    const parent = await addGroup(owner.organization, 'below')
+    await call(createSubscription, { parent, subscription: { sink: below.url } })
+    await platform.app.deliverEvents()
+    const inner = await addGroup(parent, 'inner')
+    const outer = await addGroup(owner.organization, 'outer')
+    await platform.app.deliverEvents()
+
+    assert.deepEqual(subjectsOf(some).sort(), [parent, inner, outer].sort())
+    assert.deepEqual(subjectsOf(below).slice(-1), [inner], 'its own creation came before')
+    assert.ok(!subjectsOf(below).includes(outer))
+    const sequences = all.events.map(({ headers }) => Number(headers['ce-sequence'])).sort((a, b) => a - b)
+    assert.deepEqual(
+      sequences,
+      sequences.map((_, at) => (sequences[0] ?? 0) + at),
+      'every event of the organization',
+    )
+    assert.ok(all.events.length > some.events.length)
+    const { body } = some.events.find(({ headers }) => headers['ce-subject'] === inner) as Received
+    assert.equal(JSON.parse(body).body.name, 'inner')
+  })
+
+  test('happens again when events are replayed, with the same ids', async () => {
+    const sink = await addSink()
+    await platform.app.deliverEvents() // seals the creation of the organization
+    const { uid } = await subscribe(sink.url, { eventTypes: ['dev.stemma.api.iam.group.'] })
+    const start = now()
+    await addGroup(owner.organization, 'before')
+    await moveTo(start + 60_000)
+    for (const name of ['a', 'b', 'c']) await addGroup(owner.organization, name)
+    await platform.app.deliverEvents()
+    const ids = idsOf(sink)
+    assert.equal(ids.length, 4)
+    await call(replaySubscription, { uid, since: new Date(start + 30_000).toISOString() })
+    await platform.app.deliverEvents()
+    assert.deepEqual(idsOf(sink).slice(4).sort(), ids.slice(1).sort())
+    await moveTo(Date.now())
+  })
+
+  test('continues after a pause with the events of the last 72 hours', async () => {
+    const sink = await addSink()
+    const { uid } = await subscribe(sink.url, { eventTypes: ['dev.stemma.api.iam.group.'] })
+    const setState = (state: string) =>
+      call(updateSubscription, { subscription: { uid, state }, updateMask: 'state' })
+    await setState('SUBSCRIPTION_STATE_PAUSED')
+    await addGroup(owner.organization, 'too-old')
+    await platform.app.deliverEvents()
+    await moveTo(now() + 73 * hourMs)
+    const recent = await addGroup(owner.organization, 'recent')
+    await platform.app.deliverEvents()
+    assert.deepEqual(sink.events, [])
+    await setState('SUBSCRIPTION_STATE_ACTIVE')
+    await platform.app.deliverEvents()
+    assert.deepEqual(subjectsOf(sink), [recent])
+    await moveTo(Date.now())
+  })
+
+  test('is not delayed by 10,000 dead sinks of another organization, which get few connections', async () => {
+    const hanging = await addHangingSink()
+    const tenant = await platform.addOrganization('hostile')
+    await platform.store.write(() => addDeadSinks(tenant.organization, hanging.url, 10_000, now()))
+    const good = await addSink()
+    const { uid } = await subscribe(good.url)
+    for (let at = 0; at < 5; at++) await sendTest(uid)
+    const settled = platform.app.deliverEvents()
+    await good.until(5)
+    assert.ok(hanging.events.length <= 4, `${hanging.events.length} dead sinks are waited for`)
+    hanging.release()
+    await platform.store.write(function* () {
+      yield sql`update delivery_queues set due_time = null, is_active = 0 where root = ${tenant.organization}`
+    })
+    await settled
+  })
+
+  test('survives sinks that send a large body, trickle one, reset, redirect, or have a bad certificate', async () => {
+    const huge = await addSink((response) => {
+      response.writeHead(200)
+      const fill = () => {
+        while (response.write('x'.repeat(65_536)));
+        response.once('drain', fill)
+      }
+      fill()
+    })
+    const trickling = await addSink((response) => {
+      response.writeHead(200).write('y')
+    })
+    const other = await addSink()
+    const resetting = await addSink((response) => response.socket?.resetAndDestroy())
+    const redirecting = await addSink(answerWith(302, { location: other.url }))
+    const selfSigned = await addSink(answerWith(204), true)
+
+    const outcomeOf = async (sink: Sink) => {
+      const { state, attempts } = await deliverTo(sink.url)
+      const [{ statusCode, response, error }] = attempts as [Attempt]
+      return {
+        state: state.replace('DELIVERY_STATE_', ''),
+        statusCode,
+        response: response.slice(0, 9),
+        error,
+        length: response.length,
+      }
+    }
+    const delivered = { state: 'DELIVERED', statusCode: 200, error: '' }
+    assert.deepEqual(await outcomeOf(huge), { ...delivered, response: 'xxxxxxxxx', length: 1024 })
+    assert.deepEqual(await outcomeOf(trickling), { ...delivered, response: 'y', length: 1 })
+    const pending = { state: 'PENDING', statusCode: 0, response: '', length: 0 }
+    assert.deepEqual(await outcomeOf(resetting), { ...pending, error: 'the connection was reset' })
+    assert.deepEqual(await outcomeOf(redirecting), { ...pending, statusCode: 302, error: '' })
+    assert.deepEqual(await outcomeOf(selfSigned), { ...pending, error: 'the certificate is self-signed' })
+    assert.deepEqual([other.events.length, selfSigned.events.length], [0, 0])
+  })
+
+  test('is never sent to addresses of the internal network, or to the server itself', async () => {
+    const own = await addSink()
+    for (const host of ['private.test', 'metadata.test', 'mapped.test', 'nowhere.test']) {
+      const { attempts } = await deliverTo(`https://${host}/`)
+      assert.equal(attempts[0]?.error, 'the host has no public address', host)
+    }
+    for (const literal of ['https://10.0.0.1/', 'https://169.254.169.254/latest', 'https://[::ffff:7f00:1]/'])
+      assert.equal((await deliverTo(literal)).attempts[0]?.error, 'the host has no public address', literal)
+    const itself = await deliverTo('http://localhost:8080/events/v2beta1/subscriptions')
+    assert.equal(itself.attempts[0]?.error, 'the host has no public address')
+    assert.equal(own.events.length, 0)
+  })
+})
+
+const subjectsOf = ({ events }: Sink) => events.map(({ headers }) => headers['ce-subject'])
+const idsOf = ({ events }: Sink) => events.map(({ headers }) => headers['ce-id'])
+
+/** Subscriptions whose queues are due. */
+function* addDeadSinks(parent: string, sink: string, count: number, now: number): Work<void> {
+  const uids = Array.from({ length: count }, (_, at) => `${parent}/${at.toString(16).padStart(16, '0')}`)
+  const subscription = create(SubscriptionSchema, { sink, state: SubscriptionState.ACTIVE })
+  const columns = { secret: '', previous_secret: '', previous_secret_until: 0 }
+  yield* createMany(
+    subscriptions,
+    uids.map((uid) => [subscription, { uid, now, columns }]),
+  )
+  yield* insertRows(
+    'delivery_queues',
+    ['subscription', 'parent', 'root', 'is_active', 'position', 'due_time', 'wants_handshake'],
+    uids.map((uid) => [uid, parent, parent, 1, 0, now - 60_000, 0]),
+  )
+}
+
+/** DNS answers. A name that changes gets a public address first: only that one may be used. */
+const resolutions: Record<string, () => { address: string; family: number }[]> = {
+  'private.test': () => [{ address: '10.1.2.3', family: 4 }],
+  'metadata.test': () => [{ address: '169.254.169.254', family: 4 }],
+  'mapped.test': () => [{ address: '::ffff:127.0.0.1', family: 6 }],
+  localhost: () => [{ address: '127.0.0.1', family: 4 }],
+}
+
+/** The library compares the timestamp with the clock of this process, which tests cannot set. */
+function verify(secret: string, body: string, headers: Record<string, string>, now: number): void {
+  const shifted = Math.abs(Number(headers['webhook-timestamp']) * 1000 - now) < 120_000
+  assert.ok(shifted, 'the timestamp is that of the attempt')
+  new Webhook(secret).verify(body, headers)
+}

@@ -1,0 +1,81 @@
+// Sends one delivery, and records the attempt.
+import type { Subscription } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
+import { ContentMode } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
+import type { CloudEvent } from '../cloud-events/cloud-event.ts'
+import type { ToCloudEvent } from '../cloud-events/to-cloud-event.ts'
+import type { RandomBytes } from '../crypto/random.ts'
+import type { Store } from '../store/db.ts'
+import type { StoredAttempt, StoredDelivery } from '../store/delivery/deliveries.ts'
+import { recordAttempt } from '../store/delivery/deliveries.ts'
+import type { LeasedQueue } from '../store/delivery/queues.ts'
+import { readSealedEvent } from '../store/events/read-sealed.ts'
+import type { Judgement } from './judge.ts'
+import { judge } from './judge.ts'
+import type { RequestDependencies } from './request.ts'
+import { requestOf } from './request.ts'
+import type { Send } from './send.ts'
+
+export type DeliverDependencies = RequestDependencies & {
+  store: Store
+  send: Send
+  toCloudEvent: ToCloudEvent
+  random: RandomBytes
+  /** Decrypts the secret of a subscription. */
+  openSecret(sealed: string): string
+  onAttempt(judgement: Judgement): void
+  /** Aborted when the server stops. */
+  stopped: AbortSignal
+}
+
+export type Destination = { subscription: Subscription; queue: LeasedQueue }
+
+/** Undefined if nothing was sent, because the server stops or the event is not stored any more. */
+export async function deliver(
+  deps: DeliverDependencies,
+  { subscription, queue }: Destination,
+  delivery: StoredDelivery,
+): Promise<Judgement | undefined> {
+  const { store, send, now, random, stopped } = deps
+  const time = now()
+  const event = await eventOf(deps, queue.root, delivery)
+  if (!event) {
+    await fail(store, delivery.uid, time)
+    return undefined
+  }
+  const request = await requestOf(deps, event, {
+    group: queue.parent,
+    isStructured: subscription.contentMode === ContentMode.STRUCTURED,
+    secrets: secretsOf(queue, time).map(deps.openSecret),
+  })
+  const answer = await send(subscription.sink, request, stopped)
+  // The sink may have received it, so the next process sends it again.
+  if (stopped.aborted && answer.status === 0) return undefined
+  const judgement = judge(answer, delivery, now(), random)
+  const { status, body: response, error, latencyMs } = answer
+  const attempt: StoredAttempt = { time, latencyMs: Math.round(latencyMs), status, response, error }
+  await store.write(() => recordAttempt(delivery.uid, attempt, judgement.outcome, now()))
+  deps.onAttempt(judgement)
+  return judgement
+}
+
+async function eventOf(
+  { store, toCloudEvent }: DeliverDependencies,
+  root: string,
+  { sequence, testEvent }: StoredDelivery,
+): Promise<CloudEvent | undefined> {
+  if (testEvent !== null) return JSON.parse(testEvent) as CloudEvent // written by TestSubscription
+  const event = await store.read(() => readSealedEvent(root, sequence))
+  return event && toCloudEvent(event)
+}
+
+async function fail(store: Store, uid: string, time: number): Promise<void> {
+  const error = 'the event is no longer stored'
+  const attempt = { time, latencyMs: 0, status: 0, response: '', error }
+  await store.write(() => recordAttempt(uid, attempt, { kind: 'failed' }, time))
+}
+
+/** The newest first. */
+function secretsOf({ secret, previousSecret, previousSecretUntil }: LeasedQueue, now: number): string[] {
+  const secrets = [secret, ...(previousSecretUntil > now ? [previousSecret] : [])]
+  return secrets.filter((sealed) => sealed !== '')
+}

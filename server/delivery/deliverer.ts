@@ -1,0 +1,137 @@
+// Takes turns at the delivery queues that are due, several at a time. docs/internals/delivery.md explains the lanes.
+import type { DueQueue } from '../store/delivery/queues.ts'
+import { findDueQueues, leaseQueues, wakeOverlooked } from '../store/delivery/queues.ts'
+import type { TurnDependencies } from './turn.ts'
+import { leaseMs, takeTurn } from './turn.ts'
+
+/**
+ * Sinks that have accepted the last requests and all others have separate lanes: sinks that do not answer occupy a place
+ * for 15 seconds each, and must not take the places of those that work.
+ */
+const lanes = [
+  { isProven: true, places: 32, perOrganization: 16 },
+  { isProven: false, places: 16, perOrganization: 4 },
+] as const
+type Lane = (typeof lanes)[number]
+
+const candidates = 64
+/** How often the store is asked for due queues. Events that this process seals are sent without this delay. */
+const pollMs = 1000
+const overlookedMs = 10_000
+
+export type DelivererDependencies = Omit<TurnDependencies, 'stopped'> & {
+  onError(error: unknown): void
+  /** If false, only `settle` sends anything. */
+  deliversByItself: boolean
+}
+
+export type Deliverer = {
+  /** Looks for due queues soon: events were sealed, or a delivery was made. */
+  wake(): void
+  /** Sends everything that is due. */
+  settle(): Promise<void>
+  /** Ends running requests. Their deliveries are sent by the next process. */
+  stop(): Promise<void>
+}
+
+export function openDeliverer(options: DelivererDependencies): Deliverer {
+  const { store, now, random, clock, onError, deliversByItself } = options
+  const stopping = new AbortController()
+  const deps: TurnDependencies = { ...options, stopped: stopping.signal }
+  const running = new Map<Promise<void>, { root: string; lane: Lane }>()
+  let claiming: Promise<void> | undefined
+  let isWanted = false
+  let overlookedTime = Number.NEGATIVE_INFINITY
+
+  const countIn = (lane: Lane, root?: string) =>
+    [...running.values()].filter((turn) => turn.lane === lane && (root ?? turn.root) === turn.root).length
+
+  /** Begins turns until the lane is full, or nothing is due. */
+  async function fill(lane: Lane): Promise<void> {
+    for (let free = lane.places - countIn(lane); free > 0; free = lane.places - countIn(lane)) {
+      const busy = [...new Set([...running.values()].map(({ root }) => root))].filter(
+        (root) => countIn(lane, root) >= lane.perOrganization,
+      )
+      const found = await store.read(() =>
+        findDueQueues(lane.isProven, now(), { except: busy, limit: candidates }),
+      )
+      const chosen = choose(found, free, (root) => lane.perOrganization - countIn(lane, root))
+      if (chosen.size === 0 || stopping.signal.aborted) return
+      const token = random(16).toString('hex')
+      const lease = { token, until: now() + leaseMs }
+      const leased = await store.write(() => leaseQueues([...chosen.keys()], lease, now()))
+      for (const subscription of leased) begin(lane, chosen.get(subscription) ?? '', { subscription, token })
+      if (leased.length === 0) return
+    }
+  }
+
+  function begin(lane: Lane, root: string, turn: { subscription: string; token: string }): void {
+    const done: Promise<void> = takeTurn(deps, turn)
+      .catch(onError)
+      .then(() => {
+        running.delete(done)
+        void claimSoon()
+      })
+    running.set(done, { root, lane })
+  }
+
+  async function claim(): Promise<void> {
+    while (isWanted && !stopping.signal.aborted) {
+      isWanted = false
+      // Throws after `isWanted` was reset, so an error is not repeated before the next poll.
+      if (clock() - overlookedTime > overlookedMs) {
+        overlookedTime = clock()
+        while (await store.write(() => wakeOverlooked(now())));
+      }
+      for (const lane of lanes) await fill(lane)
+    }
+  }
+
+  function claimSoon(): Promise<void> {
+    isWanted = true
+    claiming ??= claim()
+      .catch(onError)
+      .finally(() => {
+        claiming = undefined
+        if (isWanted && !stopping.signal.aborted) void claimSoon()
+      })
+    return claiming
+  }
+
+  const timer = deliversByItself ? setInterval(claimSoon, pollMs).unref() : undefined
+  return {
+    wake() {
+      if (deliversByItself) void claimSoon()
+    },
+    async settle() {
+      await claimSoon()
+      while (running.size > 0) {
+        await Promise.race(running.keys())
+        await claimSoon()
+      }
+    },
+    async stop() {
+      clearInterval(timer)
+      stopping.abort()
+      await claiming
+      await Promise.all(running.keys())
+    },
+  }
+}
+
+/** Subscriptions with their organizations: at most `free`, and of each organization at most `freeOf`. */
+function choose(
+  found: readonly DueQueue[],
+  free: number,
+  freeOf: (root: string) => number,
+): Map<string, string> {
+  const chosen = new Map<string, string>()
+  const chosenOf = new Map<string, number>()
+  for (const { subscription, root } of found) {
+    const count = chosenOf.get(root) ?? 0
+    if (chosen.size === free || count >= freeOf(root)) continue
+    chosen.set(subscription, root)
+    chosenOf.set(root, count + 1)
+  }
+  return chosen
+}

@@ -1,0 +1,35 @@
+// How a sink is doing: whether it gets several requests at a time, one at a time, or none for a while.
+import type { Health } from '../store/delivery/queues.ts'
+import type { Judgement } from './judge.ts'
+import { maxFailingMs, pauseAfter } from './schedule.ts'
+
+/** A sink that refuses so many events in a row is treated like one that cannot be reached. */
+const maxRefusals = 10
+
+type Result = Pick<Judgement, 'kind' | 'waitMs'>
+
+/** After some requests that were made together. One success among them is enough. */
+export function healthAfter(
+  { isProven, failures, failingSince }: Health,
+  results: readonly Result[],
+  now: number,
+): Health {
+  if (results.some(({ kind }) => kind === 'delivered'))
+    return { isProven: true, failures: 0, failingSince: null }
+  const failed = failures + results.length
+  const isWorking = results.every(({ kind }) => kind === 'refused') && failed < maxRefusals
+  return { isProven: isProven && isWorking, failures: failed, failingSince: failingSince ?? now }
+}
+
+/** Until when the sink gets no requests; 0 if it may get some now. */
+export function pauseUntilOf({ failures }: Health, results: readonly Result[], now: number): number {
+  const waitMs = Math.max(0, ...results.map((result) => result.waitMs))
+  const isFailing = failures > 0 && (failures >= maxRefusals || results.some(isUnreachable))
+  const pauseMs = Math.max(waitMs, isFailing ? pauseAfter(failures) : 0)
+  return pauseMs > 0 ? now + pauseMs : 0
+}
+
+const isUnreachable = ({ kind }: Result) => kind === 'unreachable'
+
+export const isHopeless = ({ failingSince }: Health, now: number): boolean =>
+  failingSince !== null && now - failingSince > maxFailingMs

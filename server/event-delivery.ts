@@ -1,0 +1,124 @@
+// Composition of the delivery of events to the sinks of subscriptions.
+import type { LookupAddress } from 'node:dns'
+import { openReach } from './auth/outbound/outbound.ts'
+import { isLoopback } from './claims/issuer.ts'
+import type { Config } from './config/config.ts'
+import type { Core } from './core.ts'
+import { openText } from './crypto/secret.ts'
+import type { Deliverer } from './delivery/deliverer.ts'
+import { openDeliverer } from './delivery/deliverer.ts'
+import type { Judgement } from './delivery/judge.ts'
+import { isOwnAddress } from './delivery/own-address.ts'
+import { openSend } from './delivery/send.ts'
+import type { SealSignal } from './events/seal-signal.ts'
+import type { Log } from './log.ts'
+import { cloudEventsOf } from './outgoing-events.ts'
+import { deliveryAccess } from './policy/system-access.ts'
+import { disableSubscription, recordHandshake } from './resources/events/subscriptions/record-delivery.ts'
+import type { Gauge } from './rpc/metrics.ts'
+import { webhookSecretPurpose, webhookSecretSealer } from './settings.ts'
+import type { Store } from './store/db.ts'
+import { countPending, deleteFinished } from './store/delivery/deliveries.ts'
+import { takeTurn } from './store/take-turn.ts'
+import { asUpkeep } from './store/write-access.ts'
+import type { DeliveryCounts } from './workers/delivery-counts.ts'
+import { countDelivery, readDeliveryCounts, setPending } from './workers/delivery-counts.ts'
+
+export type DeliveryOptions = {
+  config: Config
+  store: Store
+  log: Log
+  core: Pick<Core, 'keys' | 'secret' | 'now' | 'random' | 'clock' | 'sealer' | 'sealed'>
+  counts: DeliveryCounts
+  overrides: DeliveryOverrides
+}
+
+/** Dependencies and limits that tests replace. */
+export type DeliveryOverrides = {
+  resolveSink?: (hostname: string) => Promise<LookupAddress[]>
+  /** If false, events are sent only when the test says so. */
+  deliversByItself?: boolean
+}
+
+export function startDelivery(options: DeliveryOptions): Deliverer {
+  const { config, store, log, core, counts } = options
+  const { resolveSink: resolve, deliversByItself = true } = options.overrides
+  const { keys, secret, now, random, clock } = core
+  const { authUrl, baseUrl } = config
+  const reach = openReach({ ...(resolve && { resolve }), isRefused: isOwnAddress(config) })
+  const isLoopbackAllowed = isLoopback(new URL(baseUrl))
+  const sealer = webhookSecretSealer(secret)
+  const deliverer = openDeliverer({
+    ...{ store, keys, authUrl, now, random, clock, deliversByItself },
+    origin: new URL(baseUrl).hostname,
+    send: openSend({ reach, isLoopbackAllowed, clock }),
+    toCloudEvent: cloudEventsOf(config),
+    openSecret: (sealed) => openText(sealer, webhookSecretPurpose, sealed),
+    recordHandshake: (uid, isAllowed) => recordHandshake(asUpkeep(deliveryAccess), uid, isAllowed),
+    disable(uid, reason) {
+      log.info({ subscription: uid, reason }, 'a subscription was disabled')
+      return disableSubscription(deliveryAccess, uid, reason, now())
+    },
+    onAttempt: (judgement) => count(counts, judgement),
+    onError: (err) => log.warn({ err }, 'events could not be delivered; the server tries again'),
+  })
+  void wakeAfterSealing(core.sealed, deliverer)
+  const stopUpkeep = startUpkeep(options)
+  return {
+    ...deliverer,
+    async settle() {
+      await core.sealer.run()
+      await deliverer.settle()
+    },
+    async stop() {
+      stopUpkeep()
+      await deliverer.stop()
+    },
+  }
+}
+
+/** Events that this process has sealed are sent at once. Others are found by the deliverer within a second. */
+async function wakeAfterSealing(sealed: SealSignal, { wake }: Deliverer): Promise<void> {
+  while (!sealed.isClosed()) {
+    await sealed.wait(maxWaitMs)
+    wake()
+  }
+}
+
+const maxWaitMs = 60_000
+
+function count(counts: DeliveryCounts, { outcome }: Judgement): void {
+  countDelivery(counts, outcome.kind === 'delivered' ? 'delivered' : 'failedAttempts')
+  if (outcome.kind === 'failed') countDelivery(counts, 'deadLetters')
+}
+
+const upkeepIntervalMs = 60_000
+/** How long deliveries that succeeded or failed can be listed and sent again. */
+const keptMs = 30 * 24 * 60 * 60 * 1000
+const maxDeleted = 1000
+
+/** Deletes old deliveries and counts pending ones, every minute. Returns a function that stops it. */
+function startUpkeep({ store, log, core: { now }, counts }: DeliveryOptions): () => void {
+  const keepUp = async () => {
+    setPending(counts, await store.read(countPending))
+    if (!(await store.write(() => takeTurn('delete-deliveries', now(), upkeepIntervalMs / 2)))) return
+    while (await store.write(() => deleteFinished(now() - keptMs, maxDeleted)));
+  }
+  const timer = setInterval(() => {
+    keepUp().catch((err) => log.warn({ err }, 'old deliveries could not be deleted'))
+  }, upkeepIntervalMs).unref()
+  return () => clearInterval(timer)
+}
+
+export function deliveryGauges(counts: DeliveryCounts): Gauge[] {
+  const { delivered, failedAttempts, deadLetters, pending } = readDeliveryCounts(counts)
+  const metric = (name: string, type: Gauge['type'], help: string, value: number): Gauge => ({
+    ...{ name: `stemma_event_${name}`, type, help, value },
+  })
+  return [
+    metric('deliveries_total', 'counter', 'Events that sinks have accepted', delivered),
+    metric('failed_attempts_total', 'counter', 'Attempts to deliver an event that failed', failedAttempts),
+    metric('dead_letters_total', 'counter', 'Events that were not accepted within 72 hours', deadLetters),
+    metric('deliveries_pending', 'gauge', 'Deliveries that wait for an attempt, a minute ago', pending),
+  ]
+}

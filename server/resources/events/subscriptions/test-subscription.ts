@@ -1,0 +1,43 @@
+// Sends a test event to one subscription. It is not in the event log, so that no other subscription gets it.
+import { newChildUid, parentOf } from '../../../aip/uid.ts'
+import { admitToWrite } from '../../../policy/admit.ts'
+import type { Call } from '../../../rpc/call.ts'
+import { insertDeliveries } from '../../../store/delivery/deliveries.ts'
+import { hurryQueue } from '../../../store/delivery/queues.ts'
+import { recordEvent } from '../../../store/events/record.ts'
+import type { Reply } from '../../../wire/reply.ts'
+import type { Dependencies } from '../../dependencies.ts'
+import { deliveryReply } from '../delivery.ts'
+import { requireActive } from '../require-active.ts'
+
+export function testSubscription(deps: Dependencies, call: Call): Promise<Reply> {
+  const { store, now, random } = deps
+  return store.write(function* () {
+    const access = yield* admitToWrite(call.demand)
+    const uid = call.demand.scope
+    yield* requireActive(uid)
+    yield* recordEvent(access, { group: parentOf(uid), kind: 'subscriptions', uid, action: 'tested' })
+    const time = now()
+    const event = testEventOf(deps, uid, call.demand.caller.identity, time)
+    const { id: eventId, type: eventType } = event.attributes
+    const delivery = newChildUid(uid, time, random)
+    const draft = { uid: delivery, subscription: uid, sequence: 0, eventId, eventType, subject: uid }
+    yield* insertDeliveries([{ ...draft, testEvent: JSON.stringify(event) }], time)
+    yield* hurryQueue(uid, time)
+    return yield* deliveryReply(delivery)
+  }, call.deadline)
+}
+
+/** A CloudEvent, in the form in which server/cloud-events makes others. */
+function testEventOf({ random, settings }: Dependencies, uid: string, actor: string, time: number) {
+  const group = parentOf(uid)
+  return {
+    attributes: {
+      ...{ specversion: '1.0', id: random(16).toString('hex'), source: settings.authUrl },
+      type: `${settings.eventTypePrefix}api.events.subscription.test.v1`,
+      ...{ subject: uid, time: new Date(time).toISOString(), group, audience: 'customer', actor },
+    },
+    contentType: 'application/json',
+    data: JSON.stringify({ actor: { subject: actor }, body: { uid } }),
+  }
+}

@@ -1,0 +1,152 @@
+// Deliveries: events on their way to the sink of a subscription, and what became of them.
+import type { Row } from '../sql.ts'
+import { raw, sql } from '../sql.ts'
+import { insertRows } from '../table.ts'
+import type { Work } from '../work.ts'
+import { all, first } from '../work.ts'
+
+/** The values of the enum DeliveryState in the contract. */
+export const deliveryStates = { pending: 1, delivered: 2, failed: 3 } as const
+
+/** One request to a sink. `response` is the beginning of the body of the answer; `status` is 0 without an answer. */
+export type StoredAttempt = {
+  time: number
+  latencyMs: number
+  status: number
+  response: string
+  error: string
+}
+
+export type StoredDelivery = {
+  uid: string
+  subscription: string
+  /** The number of the event in its organization; 0 for a test event. */
+  sequence: number
+  eventId: string
+  eventType: string
+  subject: string
+  /** The content of a test event as JSON. */
+  testEvent: string | null
+  state: number
+  createTime: number
+  deadline: number
+  nextTime: number | null
+  step: number
+  finishTime: number | null
+  attempts: StoredAttempt[]
+}
+
+const columns = [
+  ...['uid', 'subscription', 'sequence', 'event_id', 'event_type', 'subject', 'test_event', 'state'],
+  ...['create_time', 'deadline', 'next_time', 'step', 'finish_time', 'attempts'],
+]
+const selected = raw(columns.join(', '))
+
+function deliveryOf(row: Row): StoredDelivery {
+  const [uid, subscription, sequence, eventId, eventType, subject, testEvent, state, ...rest] = row
+  const [createTime, deadline, nextTime, step, finishTime, attempts] = rest
+  return {
+    ...{ uid, subscription, sequence, eventId, eventType, subject, testEvent, state, createTime, deadline },
+    ...{ nextTime, step, finishTime, attempts: JSON.parse(attempts as string) },
+  } as StoredDelivery // the columns have these types
+}
+
+/** How long an event is sent again and again before its delivery fails. */
+export const deliveryPeriodMs = 72 * 60 * 60 * 1000
+
+export type NewDelivery = Pick<
+  StoredDelivery,
+  'uid' | 'subscription' | 'sequence' | 'eventId' | 'eventType' | 'subject' | 'testEvent'
+>
+
+/** The deadline is not computed from the time of the event: a replayed event may be old. */
+export function* insertDeliveries(drafts: readonly NewDelivery[], now: number): Work<void> {
+  yield* insertRows(
+    'deliveries',
+    columns,
+    drafts.map(({ uid, subscription, sequence, eventId, eventType, subject, testEvent }) => [
+      ...[uid, subscription, sequence, eventId, eventType, subject, testEvent, deliveryStates.pending],
+      ...[now, now + deliveryPeriodMs, now, 0, null, '[]'],
+    ]),
+  )
+}
+
+export function* readDelivery(uid: string): Work<StoredDelivery | undefined> {
+  const row = yield* first(sql`select ${selected} from deliveries where uid = ${uid}`)
+  return row && deliveryOf(row)
+}
+
+export function* readDueDeliveries(subscription: string, now: number, limit: number): Work<StoredDelivery[]> {
+  const rows = yield* all(sql`select ${selected} from deliveries
+    where subscription = ${subscription} and next_time <= ${now} order by next_time, uid limit ${limit}`)
+  return rows.map(deliveryOf)
+}
+
+export type Position = { createTime: number; uid: string }
+
+/** The deliveries of a subscription, the newest first. `state` is 0 for all. */
+export function* listDeliveries(
+  subscription: string,
+  state: number,
+  { after, limit }: { after: Position | undefined; limit: number },
+): Work<StoredDelivery[]> {
+  const ofState = state === 0 ? raw('') : sql`and state = ${state}`
+  const older = after ? sql`and (create_time, uid) < (${after.createTime}, ${after.uid})` : raw('')
+  const rows = yield* all(sql`select ${selected} from deliveries where subscription = ${subscription}
+    ${ofState} ${older} order by create_time desc, uid desc limit ${limit}`)
+  return rows.map(deliveryOf)
+}
+
+const maxStoredAttempts = 20
+
+export type Outcome = { kind: 'delivered' } | { kind: 'retry'; nextTime: number } | { kind: 'failed' }
+
+/** Stores an attempt, and what follows from it. Nothing happens if the delivery was deleted. */
+export function* recordAttempt(
+  uid: string,
+  attempt: StoredAttempt,
+  outcome: Outcome,
+  now: number,
+): Work<void> {
+  const row = yield* first(sql`select attempts from deliveries where uid = ${uid} /*pg for update */`)
+  if (!row) return
+  const attempts = [...(JSON.parse(row[0] as string) as StoredAttempt[]), attempt].slice(-maxStoredAttempts)
+  const isPending = outcome.kind === 'retry'
+  const state = isPending ? deliveryStates.pending : deliveryStates[outcome.kind]
+  yield sql`update deliveries set attempts = ${JSON.stringify(attempts)}, state = ${state}, step = step + 1,
+    next_time = ${isPending ? outcome.nextTime : null}, finish_time = ${isPending ? null : now} where uid = ${uid}`
+}
+
+/** Begins the whole schedule again. Returns whether the delivery exists. */
+export function* restartDelivery(uid: string, now: number): Work<boolean> {
+  const rows =
+    yield sql`update deliveries set state = ${deliveryStates.pending}, step = 0, next_time = ${now},
+    finish_time = null, deadline = ${now + deliveryPeriodMs} where uid = ${uid} returning uid`
+  return rows.length > 0
+}
+
+/** Whether at least `limit` deliveries of a subscription are pending. */
+export function* hasManyPending(subscription: string, limit: number): Work<boolean> {
+  const row = yield* first(sql`select 1 from deliveries where subscription = ${subscription}
+    and next_time is not null order by next_time limit 1 offset ${limit - 1}`)
+  return row !== undefined
+}
+
+/** Deletes a bounded number of deliveries of a subscription. Returns whether there may be more. */
+export function* deleteDeliveries(subscription: string, limit: number): Work<boolean> {
+  const rows = yield sql`delete from deliveries where uid in (select uid from deliveries
+    where subscription = ${subscription} order by create_time limit ${limit}) returning 1`
+  return rows.length === limit
+}
+
+/** Deletes a bounded number of deliveries that ended before a time. Returns whether there may be more. */
+export function* deleteFinished(before: number, limit: number): Work<boolean> {
+  const rows = yield sql`delete from deliveries where uid in (select uid from deliveries
+    where finish_time < ${before} order by finish_time limit ${limit} /*pg for update skip locked */) returning 1`
+  return rows.length === limit
+}
+
+export function* countPending(): Work<number> {
+  const row = yield* first(sql`select count(*) from deliveries where next_time is not null`)
+  return Number(row?.[0])
+}

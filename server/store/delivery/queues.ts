@@ -1,0 +1,183 @@
+// The delivery queue of each subscription: when it is due, and which copy of the server works on it.
+import { among, raw, sql } from '../sql.ts'
+import type { Work } from '../work.ts'
+import { first } from '../work.ts'
+
+export type NewQueue = { subscription: string; parent: string; root: string; isActive: boolean }
+
+/** Opens the queue of a new subscription. It gets the events that are sealed from now on. */
+export function* openQueue({ subscription, parent, root, isActive }: NewQueue, now: number): Work<void> {
+  yield sql`insert into delivery_queues (subscription, parent, root, is_active, position, due_time)
+    values (${subscription}, ${parent}, ${root}, ${isActive ? 1 : 0},
+      coalesce((select sequence from event_chains where root = ${root}), 0), ${isActive ? now : null})`
+}
+
+/** Stops the queue of a subscription. Its pending deliveries and its position are kept. */
+export function* stopQueue(subscription: string): Work<void> {
+  yield sql`update delivery_queues set is_active = 0, due_time = null where subscription = ${subscription}`
+}
+
+/** Starts a queue again. Events before `oldest` are left out. The sink is given as much time as a new one. */
+export function* restartQueue(subscription: string, now: number, oldest: number): Work<void> {
+  const row = yield* first(
+    sql`select root, position from delivery_queues where subscription = ${subscription} /*pg for update */`,
+  )
+  if (!row) return
+  const [root, position] = row as [string, number]
+  const expired = yield* lastSequenceBefore(root, oldest)
+  yield sql`update delivery_queues set is_active = 1, due_time = ${now}, failures = 0, failing_since = null,
+    position = ${Math.max(position, expired)} where subscription = ${subscription}`
+}
+
+/** The sequence of the last event of an organization before a time; 0 if there is none. */
+function* lastSequenceBefore(root: string, time: number): Work<number> {
+  const row = yield* first(sql`select sequence from events where root = ${root} and sequence is not null
+    and time < ${time} order by time desc, sequence desc limit 1`)
+  return (row?.[0] as number | undefined) ?? 0
+}
+
+/** The sink has changed: its past does not count, and the handshake is attempted again. */
+export function* resetSink(subscription: string, now: number): Work<void> {
+  yield sql`update delivery_queues set is_proven = 0, failures = 0, failing_since = null, wants_handshake = 1,
+    due_time = case when is_active = 1 then cast(${now} as bigint) end where subscription = ${subscription}`
+}
+
+/** Makes a queue due now, so that a new delivery does not wait for the end of a pause. */
+export function* hurryQueue(subscription: string, now: number): Work<void> {
+  yield sql`update delivery_queues set due_time = ${now} where subscription = ${subscription} and is_active = 1`
+}
+
+const maxWokenQueues = 1000
+
+/**
+ * Makes idle queues of subscriptions in these groups due, because events of the groups were sealed. Bounded, so that a
+ * group with very many subscriptions does not make the transaction long; `wakeOverlooked` wakes the others.
+ */
+export function* wakeQueues(groups: readonly string[], now: number): Work<void> {
+  if (groups.length === 0) return
+  yield sql`update delivery_queues set due_time = ${now} where subscription in (
+    select subscription from delivery_queues where parent in ${among(groups)} and due_time is null and is_active = 1
+    order by parent, subscription limit ${maxWokenQueues} /*pg for update skip locked */)`
+}
+
+/** Wakes idle queues that are behind the log of their organization. Returns whether there may be more. */
+export function* wakeOverlooked(now: number): Work<boolean> {
+  const rows = yield sql`update delivery_queues set due_time = ${now} where subscription in (
+    select q.subscription from delivery_queues q join event_chains c on c.root = q.root
+    where q.due_time is null and q.is_active = 1 and c.sequence > q.position
+    order by q.parent, q.subscription limit ${maxWokenQueues} /*pg for update of q skip locked */) returning 1`
+  return rows.length === maxWokenQueues
+}
+
+export type DueQueue = { subscription: string; root: string }
+
+/** Queues that are due and that nobody works on, those that wait longest first. */
+export function* findDueQueues(
+  isProven: boolean,
+  now: number,
+  { except, limit }: { except: readonly string[]; limit: number },
+): Work<DueQueue[]> {
+  const others = except.length > 0 ? sql`and root not in ${among(except)}` : raw('')
+  const rows = yield sql`select subscription, root from delivery_queues
+    where is_proven = ${isProven ? 1 : 0} and due_time <= ${now} and lease_until <= ${now} ${others}
+    order by due_time, subscription limit ${limit}`
+  return rows.map(([subscription, root]) => ({ subscription, root }) as DueQueue)
+}
+
+export type Lease = { token: string; until: number }
+
+/** Takes the lease of queues. Returns those that no other copy has taken. */
+export function* leaseQueues(
+  subscriptions: readonly string[],
+  { token, until }: Lease,
+  now: number,
+): Work<string[]> {
+  const rows =
+    yield sql`update delivery_queues set lease = ${token}, lease_until = ${until} where subscription in (
+    select subscription from delivery_queues where subscription in ${among(subscriptions)}
+    and due_time <= ${now} and lease_until <= ${now} order by subscription /*pg for update skip locked */)
+    returning subscription`
+  return rows.map(([subscription]) => subscription as string)
+}
+
+export type LeasedQueue = {
+  root: string
+  parent: string
+  isProven: boolean
+  failures: number
+  failingSince: number | null
+  wantsHandshake: boolean
+  /** The subscription as protobuf bytes. */
+  proto: Uint8Array
+  /** Encrypted; empty if there is none. */
+  secret: string
+  previousSecret: string
+  previousSecretUntil: number
+}
+
+/** Undefined if the lease was lost, or the subscription was deleted. */
+export function* readLeasedQueue(subscription: string, token: string): Work<LeasedQueue | undefined> {
+  const row =
+    yield* first(sql`select q.root, q.parent, q.is_proven, q.failures, q.failing_since, q.wants_handshake,
+      s.proto, s.secret, s.previous_secret, s.previous_secret_until
+    from delivery_queues q join subscriptions s on s.uid = q.subscription
+    where q.subscription = ${subscription} and q.lease = ${token} and q.is_active = 1`)
+  if (!row) return undefined
+  const [root, parent, isProven, failures, failingSince, wantsHandshake, proto, secret, ...previous] = row
+  const [previousSecret, previousSecretUntil] = previous
+  return {
+    ...{ root, parent, failures, failingSince, proto, secret, previousSecret, previousSecretUntil },
+    ...{ isProven: isProven === 1, wantsHandshake: wantsHandshake === 1 },
+  } as LeasedQueue // the columns have these types
+}
+
+export type Health = { isProven: boolean; failures: number; failingSince: number | null }
+
+/** Ends the work on a queue. It is due again when its next delivery is, but not before `pauseUntil`. */
+export function* releaseQueue(
+  subscription: string,
+  token: string,
+  { isProven, failures, failingSince, pauseUntil }: Health & { pauseUntil: number },
+  now: number,
+): Work<void> {
+  const row = yield* first(sql`select is_active, position, replay_position, root from delivery_queues
+    where subscription = ${subscription} and lease = ${token} /*pg for update */`)
+  if (!row) return
+  const [isActive, position, replayPosition, root] = row as [number, number, number | null, string]
+  const due = isActive === 1 ? yield* dueTimeOf(subscription, { position, replayPosition, root, now }) : null
+  yield sql`update delivery_queues set lease = null, lease_until = 0, is_proven = ${isProven ? 1 : 0},
+    failures = ${failures}, failing_since = ${failingSince},
+    due_time = ${due === null ? null : Math.max(due, pauseUntil)} where subscription = ${subscription}`
+}
+
+type Positions = { position: number; replayPosition: number | null; root: string; now: number }
+
+function* dueTimeOf(
+  subscription: string,
+  { position, replayPosition, root, now }: Positions,
+): Work<number | null> {
+  const head = yield* first(sql`select sequence from event_chains where root = ${root}`)
+  if (replayPosition !== null || ((head?.[0] as number | undefined) ?? 0) > position) return now
+  const next = yield* first(
+    sql`select next_time from deliveries where subscription = ${subscription} and next_time is not null
+      order by next_time limit 1`,
+  )
+  return (next?.[0] as number | undefined) ?? null
+}
+
+export function* endHandshake(subscription: string): Work<void> {
+  yield sql`update delivery_queues set wants_handshake = 0 where subscription = ${subscription}`
+}
+
+/** Takes the events since a time from the log once more, up to the present position. A running replay is replaced. */
+export function* beginReplay(subscription: string, since: number, now: number): Work<void> {
+  const row = yield* first(
+    sql`select root, position from delivery_queues where subscription = ${subscription} /*pg for update */`,
+  )
+  if (!row) return
+  const [root, position] = row as [string, number]
+  const start = yield* lastSequenceBefore(root, since)
+  if (start >= position) return
+  yield sql`update delivery_queues set replay_position = ${start}, replay_end = ${position},
+    due_time = case when is_active = 1 then cast(${now} as bigint) end where subscription = ${subscription}`
+}
