@@ -995,7 +995,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.iam.v2beta1.AccessExplanation.path": "The organization, the groups below it on the way to the resource, and the resource, in this order. Each has the role bindings of the identity there.",
   "platform.iam.v2beta1.AccessExplanation.limits": "The limits of the caller's token, if the question is about the caller and the token has any.",
   "platform.iam.v2beta1.AccessExplanation.sufficient_roles": "Names of the smallest built-in roles that have all missing capabilities, at most three, the smallest first.",
-  "platform.iam.v2beta1.AccessExplanation.grantors": "Identities that could grant the missing capabilities at the resource, at most ten, ordered by uid. They have `role_bindings.create` and the missing capabilities themselves. Only their uids are set if their role bindings are hidden from the caller.",
+  "platform.iam.v2beta1.AccessExplanation.grantors": "Identities that could grant the missing capabilities at the resource, at most ten, the nearest in the tree first. They have a role with `role_bindings.create` and the missing capabilities. Only their uids are set if their role bindings are hidden from the caller.",
   "platform.iam.v2beta1.AccessExplanation.hidden": "Whether there are role bindings or grantors that the caller may not see, because it has not both `role_bindings.list` and `identity.list` in their groups.",
   "platform.iam.v2beta1.AccessRule": "Rule that decides about access.",
   "platform.iam.v2beta1.AccessRule.ACCESS_RULE_UNSPECIFIED": "Not a rule.",

@@ -33,10 +33,8 @@ import type { Need, Question } from './need.ts'
 import type { OwnSource } from './source.ts'
 import { groupOf, readSourcesOf } from './source.ts'
 
-export type ExplainOptions = { settings: AnswerSettings; maxListRows: number | undefined }
-
 export function* explainAccess(
-  { settings, maxListRows }: ExplainOptions,
+  settings: AnswerSettings,
   demand: Demand,
   asked: Question,
 ): Work<AccessExplanation> {
@@ -73,7 +71,7 @@ export function* explainAccess(
   explanation.sufficientRoles = sufficientRoles(missing)
   if (place === '') return explanation
   if (!isSelf || holds(grants, askCapabilities, place))
-    explanation.grantors = yield* readGrantors(grants, missing, place, maxListRows)
+    explanation.grantors = yield* readGrantors(grants, missing, place)
   else explanation.hidden = true
   return explanation
 }

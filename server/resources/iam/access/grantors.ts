@@ -9,11 +9,12 @@ import { builtInRoles } from '../../../policy/built-in-roles.ts'
 import { capabilityOf, nameOfBit } from '../../../policy/capabilities.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import { holds } from '../../../policy/grants.ts'
-import { among, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { askCapabilities } from './answer.ts'
 import { readIdentities } from './entry.ts'
-import { readHolders } from './holders.ts'
+import { rolesWith } from './roles-with.ts'
+import { groupOf } from './source.ts'
+import { readSourcesAt } from './sources-at.ts'
 
 const maxGrantors = 10
 const maxRoles = 3
@@ -21,25 +22,24 @@ const createBits = [Capability.CAP_IAM_ROLE_BINDINGS_CREATE].flatMap(
   (number) => capabilityOf(number)?.bit ?? [],
 )
 
-/** The first grantors at a uid. Only the uid of a grantor is set if the caller may not see its role bindings. */
+/**
+ * The first grantors at a uid: identities with one role that has all of these capabilities, the nearest first. Only the
+ * uid of a grantor is set if the caller may not see the role binding.
+ */
 export function* readGrantors(
   grants: Grants,
   missing: readonly number[],
   uid: string,
-  maxRows: number | undefined,
 ): Work<RoleBindingIdentity[]> {
-  const bits = [...createBits, ...missing]
-  const { uids } = yield* readHolders({
-    ...{ uid, bits, time: grants.time, after: '', size: maxGrantors, maxRows },
-  })
-  if (uids.length === 0) return []
-  const bindings = yield sql`select distinct identity, parent from role_bindings
-    where identity in ${among(uids)} and parent in ${among(lineage(uid))}`
-  const visible = new Set(
-    bindings.filter(([, group]) => holds(grants, askCapabilities, group as string)).map(([holder]) => holder),
+  const levels = lineage(uid).reverse()
+  const roles = yield* rolesWith([...createBits, ...missing], levels)
+  if (roles.length === 0) return []
+  const found = yield* readSourcesAt({ levels, roles, time: grants.time }, undefined, maxGrantors)
+  const isVisible = ({ source }: (typeof found)[number]) => holds(grants, askCapabilities, groupOf(source))
+  const visible = yield* readIdentities(found.filter(isVisible).map(({ source }) => source.identity))
+  return [...new Set(found.map(({ source }) => source.identity))].map(
+    (grantor) => visible.get(grantor) ?? create(RoleBindingIdentitySchema, { uid: grantor }),
   )
-  const identities = yield* readIdentities(uids.filter((holder) => visible.has(holder)))
-  return uids.map((holder) => identities.get(holder) ?? create(RoleBindingIdentitySchema, { uid: holder }))
 }
 
 /** The names of the smallest built-in roles that have all of these capabilities. */

@@ -6,12 +6,10 @@ import type { Cursor } from '../../../aip/page-token.ts'
 import { fingerprintOf } from '../../../aip/page-token.ts'
 import { isUid, lineage } from '../../../aip/uid.ts'
 import { admitToRead } from '../../../policy/admit.ts'
-import { decodeBits } from '../../../policy/bits.ts'
 import { accessEnd, noAccess } from '../../../policy/decide.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import { withinLimits } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
-import { among, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
@@ -20,6 +18,7 @@ import { pageSizeOf } from '../../list.ts'
 import { countSources } from './count-sources.ts'
 import { entriesOf } from './entry.ts'
 import { capabilityNeed } from './need.ts'
+import { rolesWith } from './roles-with.ts'
 import type { OwnSource, Source } from './source.ts'
 import { groupOf, readSourcesOf } from './source.ts'
 import type { SourceCursor, SourcesQuery } from './sources-at.ts'
@@ -78,17 +77,10 @@ function* findAll(
   size: number,
 ): Work<Found> {
   const levels = levelsOf(resource)
-  const roles = bit === undefined ? undefined : yield* rolesWith(bit, levels)
+  const roles = bit === undefined ? undefined : yield* rolesWith([bit], levels)
   if (roles?.length === 0) return { sources: [], total: 0 }
   const query: SourcesQuery = { levels, roles, time }
   return { sources: yield* readSourcesAt(query, after, size + 1), total: yield* countSources(query) }
-}
-
-/** Roles that can be bound here: built-in ones, and custom ones of these groups. */
-function* rolesWith(bit: number, levels: readonly string[]): Work<string[]> {
-  const rows = yield sql`select uid, bits from roles where parent is null union all
-    select uid, bits from roles where parent in ${among(levels)}`
-  return (rows as [string, string][]).filter(([, bits]) => decodeBits(bits).has(bit)).map(([uid]) => uid)
 }
 
 /** All sources of one identity, of which there are few, after the cursor. */

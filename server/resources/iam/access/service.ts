@@ -42,7 +42,7 @@ const accessMethods = ({ store, settings, maxListRows, pageSeals }: Dependencies
 
   explainAccess: ({ demand, request }: Call<ExplainAccessRequest>) =>
     store.read(function* () {
-      const explanation = yield* explainAccess({ settings, maxListRows }, demand, request)
+      const explanation = yield* explainAccess(settings, demand, request)
       return messageReply(AccessExplanationSchema, explanation)
     }),
 

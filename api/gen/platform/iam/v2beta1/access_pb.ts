@@ -500,9 +500,9 @@ export type AccessExplanation = Message<"platform.iam.v2beta1.AccessExplanation"
   sufficientRoles: string[];
 
   /**
-   * Identities that could grant the missing capabilities at the resource, at most ten, ordered by uid. They have
-   * `role_bindings.create` and the missing capabilities themselves. Only their uids are set if their role bindings are
-   * hidden from the caller.
+   * Identities that could grant the missing capabilities at the resource, at most ten, the nearest in the tree first.
+   * They have a role with `role_bindings.create` and the missing capabilities. Only their uids are set if their role
+   * bindings are hidden from the caller.
    *
    * @generated from field: repeated platform.iam.v2beta1.RoleBindingIdentity grantors = 8;
    */
@@ -574,9 +574,9 @@ export type AccessExplanationJson = {
   sufficientRoles?: string[];
 
   /**
-   * Identities that could grant the missing capabilities at the resource, at most ten, ordered by uid. They have
-   * `role_bindings.create` and the missing capabilities themselves. Only their uids are set if their role bindings are
-   * hidden from the caller.
+   * Identities that could grant the missing capabilities at the resource, at most ten, the nearest in the tree first.
+   * They have a role with `role_bindings.create` and the missing capabilities. Only their uids are set if their role
+   * bindings are hidden from the caller.
    *
    * @generated from field: repeated platform.iam.v2beta1.RoleBindingIdentity grantors = 8;
    */
