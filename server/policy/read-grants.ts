@@ -258,11 +258,15 @@ const externalJoin = `external_group_members m cross join role_bindings b cross 
 
 /**
  * One grant as text: the group of a binding, or the index of that group in `groups`; then the bits of its role, and its
- * expiry if it has one.
+ * expiry if it has one. Written so that grants without an expiry are not concatenated with an empty text, which takes 7 %
+ * longer.
  */
-const grantText = (groups: readonly unknown[] | undefined) =>
-  raw(`${groups ? 'g.position' : 'b.parent'} || ' ' || r.bits ||
-    case when b.expire_time < ${neverExpires} then ' ' || b.expire_time else '' end`)
+const grantText = (groups: readonly unknown[] | undefined) => raw(groups ? grantAtPosition : grantInGroup)
+
+const withExpiry = (grant: string) =>
+  `case when b.expire_time < ${neverExpires} then ${grant} || ' ' || b.expire_time else ${grant} end`
+const grantAtPosition = withExpiry("g.position || ' ' || r.bits")
+const grantInGroup = withExpiry("b.parent || ' ' || r.bits")
 
 /** A grant of an external group ends with the membership. */
 const externalGrantText = raw("b.parent || ' ' || r.bits || ' ' || m.expire_time")
