@@ -1,9 +1,11 @@
 // Streams of events: what they contain, how they are continued, and when they end.
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { EventsService } from '@stemma/api/gen/platform/events/v2beta1/event_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { mintToken } from '../../server/auth/tokens/mint.ts'
 import { restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
@@ -55,6 +57,26 @@ examples('a stream of events', {
     const end = all.at(-1)
     assert.deepEqual(await tail(context, { group, afterSequence: end?.sequence ?? '' }), [end])
     assert.deepEqual(await tail(context, { group }), [end], 'without a number, it starts at the end')
+  },
+
+  async 'names the claims with which the caller assumed the identity'(context) {
+    const { owner, platform, door } = context
+    const { keys, config } = platform
+    const token = await mintToken(
+      { keys, authUrl: config.authUrl, now: Date.now, random: randomBytes },
+      {
+        ...{ identity: owner.identity, audience: config.baseUrl },
+        act: { iss: 'https://ci.example.com', sub: 'repo:acme/web', aud: 'x'.repeat(600) },
+      },
+    )
+    const group = owner.organization
+    assert.ok((await door.call(updateGroup, { group: { uid: group, name: 'renamed' } }, token)).body)
+    const { event } = (await tail(context, { group, afterSequence: '0' })).at(-2) ?? {}
+    const { actor } = (event as { data: { actor?: object } } | undefined)?.data ?? {}
+    assert.deepEqual(actor, {
+      subject: owner.identity,
+      act: { iss: 'https://ci.example.com', sub: 'repo:acme/web', aud: 'x'.repeat(512) },
+    })
   },
 
   async 'is refused to callers who may not create subscriptions in the group'(context) {

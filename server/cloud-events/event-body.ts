@@ -1,8 +1,7 @@
 // The body of an event: the resource, the request that deleted it, or facts that were recorded as JSON.
 import type { DescMessage, Message } from '@bufbuild/protobuf'
-import { create, fromBinary } from '@bufbuild/protobuf'
+import { create, fromBinary, toJson } from '@bufbuild/protobuf'
 import { isScope } from '@stemma/api/method.ts'
-import { writeJson } from '../wire/json-writer.ts'
 import { bodyMessage } from './body-message.ts'
 import type { EventCatalog, EventKind, EventMethod } from './event-catalog.ts'
 import type { RecordedEvent } from './recorded-event.ts'
@@ -25,8 +24,9 @@ export function resourceBody(
   return messageBody(form.desc, bodyMessage(form.desc, shown, withOwnFields))
 }
 
+/** Without fields that have their default: a removed field must not appear, not even empty. */
 const messageBody = (desc: DescMessage, message: Message): EventBody => ({
-  json: writeJson(desc, message),
+  json: JSON.stringify(toJson(desc, message)),
   typeName: desc.typeName,
 })
 

@@ -1,10 +1,15 @@
-// Events that are no change of a resource and belong to no method with an event type: registry pulls and pushes.
+// Events that are no change of a resource and belong to no method with an event type: registry pulls and pushes, and
+// accepted invites.
 import type { Attributes } from './cloud-event.ts'
 import type { EventBody } from './event-body.ts'
 import type { RecordedEvent, RecordedOrigin } from './recorded-event.ts'
 
 export type OtherEvent = {
   type: string
+  /** In place of the URL of the method. */
+  source?: string
+  /** The uid of the identity, if the row has none. */
+  actor?: string
   body: EventBody
   extensions?: Attributes
 }
@@ -34,11 +39,20 @@ export type RegistryDetails = {
 export const otherEvents: {
   readonly [kindAndAction: string]: (row: RecordedEvent, registry: string) => OtherEvent
 } = {
-  'repos pulled': (row) => ({ type: 'registry.pull.v1', body: registryBody(row) }),
+  'group_invites accepted': (row) => {
+    // Recorded when an invite is accepted.
+    const { identity } = JSON.parse(row.details ?? '{}') as { identity: string }
+    const session: EventBody = {
+      json: JSON.stringify({ identity, group: row.group }),
+      typeName: 'platform.auth.Session',
+    }
+    return { type: 'api.auth.registered.v1', actor: identity, body: session }
+  },
+  'repos pulled': (row, source) => ({ type: 'registry.pull.v1', source, body: registryBody(row) }),
   'repos pushed': (row, registry) => {
     const { repository, digest, mediaType } = detailsOf(row)
     return {
-      type: 'registry.push.v1',
+      ...{ type: 'registry.push.v1', source: registry },
       body: registryBody(row),
       extensions: {
         digest: `${registry}/${repository}@${digest}`,

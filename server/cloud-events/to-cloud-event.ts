@@ -1,9 +1,9 @@
 // Makes a CloudEvent from a row of the event log. docs/internals/events.md explains types, subjects and extensions.
 import { parentOf, rootOf } from '../aip/uid.ts'
 import type { Attributes, CloudEvent } from './cloud-event.ts'
-import type { EventBody } from './event-body.ts'
 import { methodBody, resourceBody } from './event-body.ts'
 import type { EventCatalog } from './event-catalog.ts'
+import type { OtherEvent } from './other-events.ts'
 import { otherEvents } from './other-events.ts'
 import type { RecordedEvent, RecordedOrigin } from './recorded-event.ts'
 
@@ -20,7 +20,7 @@ export type CloudEventSettings = {
 /** Undefined if the row is no event for receivers, such as a refused call. */
 export type ToCloudEvent = (row: RecordedEvent) => CloudEvent | undefined
 
-type Description = { type: string; source: string; body: EventBody; extensions?: Attributes }
+type Description = OtherEvent & { source: string }
 
 export function openCloudEvents({
   catalog,
@@ -33,11 +33,11 @@ export function openCloudEvents({
   const registry = new URL(baseUrl).host
 
   function describe(row: RecordedEvent): Description | undefined {
-    const other = otherEvents[`${row.kind} ${row.action}`]
-    if (other) return { source: registry, ...other(row, registry) }
-    if (row.code !== 0) return undefined
     const method = catalog.methods.get(row.method)
     const source = baseUrl + (method?.path ?? '')
+    const other = otherEvents[`${row.kind} ${row.action}`]
+    if (other) return { source, ...other(row, registry) }
+    if (row.code !== 0) return undefined
     const kind = catalog.kinds.get(row.kind)
     if (kind?.eventType && isChange(row.action)) {
       const type = `${kind.eventType}.${row.action}.v1`
@@ -51,7 +51,8 @@ export function openCloudEvents({
     const found = describe(row)
     if (!found) return undefined
     const { type, source, body, extensions } = found
-    const { id, sequence, actor, uid } = row
+    const { id, sequence, uid } = row
+    const actor = row.actor || (found.actor ?? '')
     return {
       attributes: {
         ...{ specversion: '1.0', id, source, type: typePrefix + type },
@@ -63,7 +64,7 @@ export function openCloudEvents({
         ...extensions,
       },
       contentType: 'application/json',
-      data: `{${actorJson(row)}"body":${body.json}}`,
+      data: `{${actorJson(actor, row)}"body":${body.json}}`,
     }
   }
 }
@@ -79,7 +80,7 @@ function placeOf({ kind, action, uid, group }: RecordedEvent): Attributes {
 }
 
 /** The member `actor` with its comma. Empty for changes of the operator and of the server itself. */
-function actorJson({ actor, origin }: RecordedEvent): string {
+function actorJson(actor: string, { origin }: RecordedEvent): string {
   if (actor === '') return ''
   const { act } = JSON.parse(origin) as RecordedOrigin // written by the recorder
   return `"actor":${JSON.stringify({ subject: actor, act })},`

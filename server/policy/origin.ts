@@ -19,13 +19,17 @@ export const callerOrigin = (caller: Caller, { method, envelope }: CallOrigin, s
   nextNumber: countFromZero(),
 })
 
-function callerDetail({ signIn }: Caller, { door, requestId, address, userAgent }: Envelope): OriginDetail {
+function callerDetail(
+  { signIn, act }: Caller,
+  { door, requestId, address, userAgent }: Envelope,
+): OriginDetail {
   const detail: OriginDetail = { door, requestId, address }
   if (userAgent) detail.userAgent = printableUserAgent(userAgent)
   if (signIn)
     detail.signIn = signIn.provider
       ? { person: signIn.person, provider: signIn.provider }
       : { person: signIn.person }
+  if (act) detail.act = act
   return detail
 }
 

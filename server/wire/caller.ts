@@ -7,6 +7,8 @@ export type Caller = {
   signIn?: SignIn
   /** Undefined if the token has no limits. */
   limits?: TokenLimits
+  /** The claims of the token that was exchanged for this one, for the event log: issuer, subject and audience. */
+  act?: Readonly<Record<string, string>>
 }
 
 /** The caller of a method that needs no access token, and of a request to the registry without credentials. */

@@ -110,8 +110,21 @@ export function callerOf(payload: JWTPayload): Caller {
     ...{ identity: sub, issuedAt: iat },
     ...(signIn && { signIn }),
     ...(Object.keys(limits).length > 0 && { limits }),
+    ...(isObject(payload.act) && { act: shownClaims({ ...payload.act, email: payload.email }) }),
   }
 }
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+/** Claims of foreign tokens can be long, and each event contains them. */
+const maxClaimLength = 512
+
+const shownClaims = (claims: object) =>
+  Object.fromEntries(
+    Object.entries(claims).flatMap(([name, value]) =>
+      typeof value === 'string' && value !== '' ? [[name, value.slice(0, maxClaimLength)]] : [],
+    ),
+  )
 
 function explain<T>(error: unknown, { parties, wrongAudience = invalidToken }: TokenRules<T>) {
   if (error instanceof errors.JWTExpired) return invalidToken('the token has expired; get a new one')

@@ -44,6 +44,8 @@ export type OriginDetail = {
   userAgent?: string
   /** The sign-in that the token of the caller comes from. Absent for a workload. */
   signIn?: { person: string; provider?: string }
+  /** The claims with which the caller assumed the identity. */
+  act?: Readonly<Record<string, string>>
 }
 
 /** In the order of `rowOf`. */
