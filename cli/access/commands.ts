@@ -17,6 +17,21 @@ export const accessCheck: ComposedCommand = {
   load: async () => (await import('./check.ts')).runCheck,
 }
 
+export const accessExplain: ComposedCommand = {
+  resource: 'access',
+  verb: 'explain',
+  args: [capabilityArgument, resourceArgument],
+  description:
+    'Prints why you, or another identity, may do something at a resource, or why not: the roles on the way from the organization to the resource, what is missing, and who could grant it.',
+  notes: `${questionNotes} -o json prints the explanation as data.`,
+  examples: [
+    'stemma access explain repo.create acme/platform',
+    'stemma access explain GroupsService.DeleteGroup acme/platform --identity ci',
+  ],
+  flags: [identityFlag, kindFlag],
+  load: async () => (await import('./explain.ts')).runExplain,
+}
+
 const pageFlags: ComposedFlag[] = [
   { name: 'all', description: 'List all pages. Each page is printed when it arrives.' },
   { name: 'page-size', placeholder: 'NUMBER', description: 'Maximum number of rows. Default: 50.' },
@@ -65,4 +80,4 @@ export const accessReach: ComposedCommand = {
   load: async () => runAs('access', 'list-reach', 'identity'),
 }
 
-export const accessCommands: ComposedCommand[] = [accessCheck, accessWhoCan, accessReach]
+export const accessCommands: ComposedCommand[] = [accessCheck, accessExplain, accessWhoCan, accessReach]

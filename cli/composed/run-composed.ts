@@ -1,3 +1,4 @@
+import type { Connection } from '@stemma/api'
 import { commonOptions, parseArguments } from '../command-line.ts'
 import { openConnection } from '../connection.ts'
 import type { ContextFlags } from '../context.ts'
@@ -6,6 +7,7 @@ import { UsageError } from '../failure.ts'
 import { parseFormat } from '../output/format.ts'
 import { openScreen } from '../output/screen.ts'
 import { toFailure } from '../resources/errors.ts'
+import { refusalLines } from '../resources/refusal.ts'
 import type { Runtime } from '../runtime.ts'
 import type { ComposedCommand, ComposedInvocation, RunResource } from './composed-command.ts'
 import { nameOf, optionsOf } from './composed-command.ts'
@@ -25,14 +27,16 @@ export async function runComposed(
   // The options of a context are strings.
   const contextFlags = flags as ContextFlags
   const isDebug = flags.debug === true
+  let connection: Connection | undefined
   try {
     const context = await readContext(contextFlags, runtime.env)
-    const connection = await openConnection({ ...contextFlags, debug: isDebug }, runtime)
+    connection = await openConnection({ ...contextFlags, debug: isDebug }, runtime)
     const run = await command.load()
     const screen = openScreen(runtime)
     await run({ ...line, format, isDebug, context, connection, screen, runtime, runResource })
   } catch (error) {
-    throw toFailure(error, undefined, isDebug)
+    const hints = await refusalLines(error, connection, contextFlags)
+    throw toFailure(error, undefined, isDebug, hints)
   }
 }
 

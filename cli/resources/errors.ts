@@ -8,8 +8,16 @@ import { exitCodeOf } from '../exit-codes.ts'
 import { Failure, NotSignedIn } from '../failure.ts'
 import { singleLine } from '../single-line.ts'
 
-/** `command` is the command whose flags are named; undefined for a command without fields. */
-export function toFailure(error: unknown, command: Command | undefined, isDebug: boolean): unknown {
+/**
+ * `command` is the command whose flags are named; undefined for a command without fields. `hints` are further lines
+ * below the message.
+ */
+export function toFailure(
+  error: unknown,
+  command: Command | undefined,
+  isDebug: boolean,
+  hints: string[] = [],
+): unknown {
   if (!(error instanceof StemmaError)) return error
   const body = isDebug ? bodyLines(error) : []
   if (error.code === Code.UNAUTHENTICATED) return new NotSignedIn(error.message, body)
@@ -17,7 +25,7 @@ export function toFailure(error: unknown, command: Command | undefined, isDebug:
     ({ field, description }) => `${command ? flagFor(command, field) : field}: ${description}`,
   )
   const [first = error.message, ...others] = violations
-  return new Failure(first, exitCodeOf(error.code), [...others.map((line) => `  ${line}`), ...body])
+  return new Failure(first, exitCodeOf(error.code), [...others.map((line) => `  ${line}`), ...hints, ...body])
 }
 
 export const warningLine = ({ field, description }: Warning, command: Command): string =>

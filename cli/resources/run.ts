@@ -1,5 +1,5 @@
 // `stemma RESOURCE VERB`: finds the command, opens a connection and runs the command.
-import type { Warning } from '@stemma/api'
+import type { Connection, Warning } from '@stemma/api'
 import type { CommandLine } from '../command-line.ts'
 import { parseCommandLine } from '../command-line.ts'
 import { findComposed, verbsOf } from '../composed/commands.ts'
@@ -18,6 +18,7 @@ import { runDelete } from './delete.ts'
 import { toFailure, warningLine } from './errors.ts'
 import type { Invocation } from './invocation.ts'
 import { runList } from './list.ts'
+import { refusalLines } from './refusal.ts'
 import { runStream } from './stream.ts'
 
 const runners: Record<Command['kind'], (invocation: Invocation) => Promise<void>> = {
@@ -57,14 +58,16 @@ async function runCommand(command: Command, line: CommandLine, runtime: Runtime)
   // Wrong formats and arguments are reported before anything is sent.
   parseFormat(line.options.output)
   checkArguments(command, line)
+  let connection: Connection | undefined
   try {
     const isAnonymous = command.method.access?.open
     const onWarning = (warning: Warning) => report(runtime, warningLine(warning, command))
-    const connection = await openConnection({ ...line.options, isAnonymous, onWarning }, runtime)
+    connection = await openConnection({ ...line.options, isAnonymous, onWarning }, runtime)
     const screen = openScreen(runtime)
     await runners[command.kind]({ command, line, connection, screen, runtime })
   } catch (error) {
-    throw toFailure(error, command, line.options.debug === true)
+    const hints = await refusalLines(error, connection, line.options)
+    throw toFailure(error, command, line.options.debug === true, hints)
   }
 }
 

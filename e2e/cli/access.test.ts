@@ -134,4 +134,47 @@ onEachStore('stemma access', (engine) => {
     assert.match(await succeed('access --help'), /\n {2}reach \[IDENTITY\] /)
     assert.doesNotMatch(await succeed('access --help'), /list-reach/)
   })
+
+  test('explain draws the way to the resource with the roles on it', async () => {
+    const allowed = await succeed('access explain repo.list acme/platform/app --identity ci')
+    const app = (await succeed('repos list --name app -o uid')).trim().split('/').at(-1)
+    assert.equal(
+      allowed,
+      [
+        'yes: ci may do repo.list at acme/platform/app',
+        '',
+        'acme',
+        '└── platform  viewer (gives repo.list)',
+        `    └── ${app}`,
+        '',
+        'repo.list: held',
+        '',
+      ].join('\n'),
+    )
+    const missing = await succeed('access explain repo.create acme/platform --identity ci')
+    assert.match(missing, /^no: ci may not do repo\.create at acme\/platform\n\nacme\n/)
+    assert.match(missing, /\n└── platform {2}viewer \(lacks repo\.create\)\n/)
+    assert.match(missing, /\nrepo\.create: missing: no role on the way has it\n/)
+    assert.match(missing, new RegExp(`\\nWho could grant one: owner \\(${platform.owner.identity}\\)\\n`))
+    const { path } = JSON.parse(await succeed('access explain repo.create acme/platform -o json'))
+    assert.equal(path.length, 2)
+  })
+
+  test('a refused call names the missing capability, the place and the command that explains it', async () => {
+    const viewer = await platform.addIdentity(group, 'viewer')
+    const refused = await run(`repos create --parent ${group} --name other`, viewer.token)
+    assert.equal(refused.code, 4)
+    const [message, ...hints] = refused.stderr.split('\n')
+    assert.match(message ?? '', /^stemma: Permission denied: repo\.create denied on resource /)
+    assert.deepEqual(hints, [
+      '  missing capability: repo.create',
+      `  place: platform (${group})`,
+      `  to see why: stemma access explain repo.create ${group}`,
+      '',
+    ])
+    const { organization } = platform.owner
+    const hidden = await run(`groups get ${organization} --api ${platform.url}`, viewer.token)
+    assert.match(hidden.stderr, new RegExp(`\n  place: ${organization}\n`))
+    assert.match(hidden.stderr, new RegExp(`groups\\.list ${organization} --api '${platform.url}/'\n$`))
+  })
 })
