@@ -1,12 +1,21 @@
 // The list of commands that are written by hand.
 import { accessCommands } from '../access/commands.ts'
+import { auditCommands } from '../audit/commands.ts'
 import { findResource } from '../contract/commands.ts'
+import { eventsTail } from '../events/command.ts'
 import { imagesTree } from '../images/tree-command.ts'
 import { groupsTree } from '../resources/tree-command.ts'
 import { whoami } from '../whoami/command.ts'
 import type { ComposedCommand } from './composed-command.ts'
 
-export const composedCommands: ComposedCommand[] = [...accessCommands, groupsTree, imagesTree, whoami]
+export const composedCommands: ComposedCommand[] = [
+  ...accessCommands,
+  ...auditCommands,
+  eventsTail,
+  groupsTree,
+  imagesTree,
+  whoami,
+]
 
 export const findComposed = (resource: string, verb: string): ComposedCommand | undefined =>
   composedCommands.find((command) => command.resource === resource && ['', verb].includes(command.verb))

@@ -7,7 +7,7 @@ import type { DescMessage, DescService } from '@bufbuild/protobuf'
 import { isOutputOnly } from '@stemma/api/method.ts'
 import { commentOf } from '@stemma/api/reference/comments.ts'
 import { commonOptions, optionsOfCommandKind, parseCommandLine } from '../command-line.ts'
-import { composedCommands } from '../composed/commands.ts'
+import { composedCommands, findComposed } from '../composed/commands.ts'
 import { parseComposedLine } from '../composed/run-composed.ts'
 import { examplesOf } from '../help/examples.ts'
 import { helpOf } from '../help/help.ts'
@@ -130,6 +130,8 @@ describe('every example', () => {
       test(line.split('\n')[0] ?? '', () => {
         const [, ...words] = wordsOf(line)
         assert.deepEqual(words.slice(0, 2), [command.resource, command.verb])
+        const composed = findComposed(command.resource, command.verb)
+        if (composed) return void parseComposedLine(composed, words.slice(2))
         const { positionals } = parseCommandLine(command, words.slice(2))
         if (command.target.length === 0) assert.deepEqual(positionals, [])
         else assert.ok(positionals.length > 0 || words.includes('-f'))

@@ -1,0 +1,78 @@
+// `stemma audit tail`: asks for new entries again and again.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { JsonObject } from '@bufbuild/protobuf'
+import type { ComposedInvocation } from '../composed/composed-command.ts'
+import { commandOf } from '../contract/commands.ts'
+import { firstDelayMs, isPassing, nextDelayMs } from '../events/follow.ts'
+import { toJson } from '../output/serialize.ts'
+import { listPages } from '../resources/list.ts'
+import { report } from '../runtime.ts'
+import { readFilters } from './filters.ts'
+import { openPrinter } from './list.ts'
+
+const intervalMs = 1000
+/**
+ * An entry has the time of its call and appears when its transaction commits, so entries that are older than the newest
+ * one can appear later. Those of a transaction that takes longer than this are missed.
+ */
+const overlapMs = 10_000
+
+export async function runTail(invocation: ComposedInvocation): Promise<void> {
+  const { runtime } = invocation
+  const filters = await readFilters(invocation)
+  const first = String(filters.startTime ?? new Date(runtime.now()).toISOString())
+  const print = printerOf(invocation)
+  const seen = new Map<string, string>()
+  let delayMs = firstDelayMs
+  let hasAnswered = false
+  for (;;) {
+    try {
+      await printNew(invocation, { ...filters, startTime: restartTime(seen, first) }, seen, print)
+      hasAnswered = true
+      delayMs = firstDelayMs
+      await sleep(intervalMs)
+    } catch (error) {
+      // The first error is reported at once, because it may be a wrong address.
+      if (!hasAnswered || !isPassing(error)) throw error
+      report(runtime, `stemma: the server cannot answer; trying again in ${Math.round(delayMs / 1000)} s`)
+      await sleep(delayMs)
+      delayMs = nextDelayMs(delayMs)
+    }
+  }
+}
+
+type Print = (row: JsonObject) => Promise<void>
+
+/** JSON is printed without the brackets of a list, which would never be closed. */
+function printerOf(invocation: ComposedInvocation): Print {
+  const { format, screen } = invocation
+  if (format === 'json') return (row) => screen.write(`${toJson(row, 0)}\n`)
+  const printer = openPrinter(invocation)
+  return (row) => printer.printPage([row])
+}
+
+/** `seen` contains the uids and times of the entries that were printed and will be read again. */
+async function printNew(
+  { connection }: ComposedInvocation,
+  request: JsonObject,
+  seen: Map<string, string>,
+  print: Print,
+): Promise<void> {
+  const pages = listPages(connection, commandOf('audit', 'list'), { ...request, orderBy: 'time' })
+  for await (const { rows } of pages)
+    for (const row of rows) {
+      const uid = String(row.uid)
+      if (!seen.has(uid)) await print(row)
+      seen.set(uid, String(row.time))
+    }
+  const oldest = restartTime(seen, '')
+  for (const [uid, time] of seen) if (time < oldest) seen.delete(uid)
+}
+
+/** Times are ISO 8601 in UTC with milliseconds, so that their order is that of their texts. */
+function restartTime(seen: Map<string, string>, first: string): string {
+  const newest = [...seen.values()].reduce((a, b) => (a > b ? a : b), '')
+  if (newest === '') return first
+  const time = new Date(Date.parse(newest) - overlapMs).toISOString()
+  return time > first ? time : first
+}
