@@ -17,6 +17,7 @@ import {
 } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
 import { forever, noAccess } from '../../../policy/decide.ts'
 import type { Call } from '../../../rpc/call.ts'
+import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { defineService } from '../../resource.ts'
@@ -30,7 +31,7 @@ const accessMethods = ({ store, settings, maxListRows, pageSeals }: Dependencies
   checkAccess: ({ demand, request }: Call<CheckAccessRequest>) =>
     store.read(function* () {
       const end = yield* answer(settings, demand, request)
-      return messageReply(AccessDecisionSchema, decisionOf(end))
+      return decisionReply(end)
     }),
 
   batchCheckAccess: ({ demand, request }: Call<BatchCheckAccessRequest>) =>
@@ -53,8 +54,26 @@ const accessMethods = ({ store, settings, maxListRows, pageSeals }: Dependencies
 
 export const accessService = defineService({ service: AccessService, methods: accessMethods })
 
+/** Most answers are one of these two, so they are made and encoded once. */
+const allowed = create(AccessDecisionSchema, { allowed: true })
+const denied = create(AccessDecisionSchema)
+
 function decisionOf(end: number): AccessDecision {
-  const decision = create(AccessDecisionSchema, { allowed: end !== noAccess })
-  if (end !== noAccess && end !== forever) decision.expireTime = timestampFromMs(end)
-  return decision
+  if (end === forever) return allowed
+  if (end === noAccess) return denied
+  return create(AccessDecisionSchema, { allowed: true, expireTime: timestampFromMs(end) })
 }
+
+function decisionReply(end: number): Reply {
+  if (end === forever) return allowedReply
+  return end === noAccess ? deniedReply : messageReply(AccessDecisionSchema, decisionOf(end))
+}
+
+function encodedReply(decision: AccessDecision): Reply {
+  const reply = messageReply(AccessDecisionSchema, decision)
+  const [json, bytes] = [reply.json(), reply.bytes()]
+  return { json: () => json, bytes: () => bytes }
+}
+
+const allowedReply = encodedReply(allowed)
+const deniedReply = encodedReply(denied)
