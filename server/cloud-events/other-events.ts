@@ -1,5 +1,5 @@
-// Events that are no change of a resource and belong to no method with an event type: registry pulls and pushes, and
-// accepted invites.
+// Events that are no change of a resource and belong to no method with an event type: registry pulls and pushes, accepted
+// invites, issued tokens, and users and groups that an identity provider sends.
 import type { Attributes } from './cloud-event.ts'
 import type { EventBody } from './event-body.ts'
 import type { RecordedEvent, RecordedOrigin } from './recorded-event.ts'
@@ -35,10 +35,34 @@ export type RegistryDetails = {
   errorMessage?: string
 }
 
-/** By kind and action. `registry` is the host name of this server. */
-export const otherEvents: {
+type OtherEvents = {
   readonly [kindAndAction: string]: (row: RecordedEvent, registry: string) => OtherEvent
-} = {
+}
+
+/** Tokens that were issued to an identity. */
+const tokenEvents = (...actions: string[]): OtherEvents =>
+  Object.fromEntries(
+    actions.map((action) => [
+      `identities ${action}`,
+      ({ uid }: RecordedEvent) => ({
+        ...{ type: `api.auth.token.${action}.v1`, body: { json: JSON.stringify({ identity: uid }) } },
+      }),
+    ]),
+  )
+
+/** Their attributes are not recorded, so the body names only the user or group, and the provider. */
+const scimEvents = (table: string, eventType: string): OtherEvents =>
+  Object.fromEntries(
+    ['created', 'updated', 'deleted'].map((action) => [
+      `${table} ${action}`,
+      ({ details }: RecordedEvent) => ({
+        ...{ type: `${eventType}.${action}.v1`, body: { json: details ?? '{}' } },
+      }),
+    ]),
+  )
+
+/** By kind and action. `registry` is the host name of this server. */
+export const otherEvents: OtherEvents = {
   'group_invites accepted': (row) => {
     // Recorded when an invite is accepted.
     const { identity } = JSON.parse(row.details ?? '{}') as { identity: string }
@@ -48,6 +72,9 @@ export const otherEvents: {
     }
     return { type: 'api.auth.registered.v1', actor: identity, body: session }
   },
+  ...tokenEvents('exchanged', 'refreshed', 'issued'),
+  ...scimEvents('scim_users', 'api.iam.scim_user'),
+  ...scimEvents('scim_groups', 'api.iam.scim_group'),
   'repos pulled': (row, source) => ({ type: 'registry.pull.v1', source, body: registryBody(row) }),
   'repos pushed': (row, registry) => {
     const { repository, digest, mediaType } = detailsOf(row)

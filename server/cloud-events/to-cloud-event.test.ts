@@ -188,6 +188,28 @@ describe('the CloudEvent of an accepted invite', () => {
   })
 })
 
+describe('the CloudEvent of an issued token', () => {
+  test('names the identity', () => {
+    const method = 'platform.oidc.SecurityTokenService.Exchange'
+    const event = eventOf({ kind: 'identities', action: 'exchanged', uid: person, method })
+    assert.equal(event.type, 'dev.stemma.api.auth.token.exchanged.v1')
+    assert.deepEqual([event.bodytype, event.data.body], [undefined, { identity: person }])
+    const refused = { kind: 'identities', action: 'refused', code: 7, method }
+    assert.equal(own(rowOf(refused)), undefined)
+  })
+})
+
+describe('the CloudEvent of a change by an identity provider', () => {
+  test('names the provider and the user', () => {
+    const details = JSON.stringify({ identityProvider: team, id: '1' })
+    const change = { kind: 'scim_users', action: 'deleted', actor: '', method: 'SCIM DELETE Users', details }
+    const event = eventOf(change)
+    assert.equal(event.type, 'dev.stemma.api.iam.scim_user.deleted.v1')
+    assert.equal(event.source, 'https://api.test')
+    assert.deepEqual(event.data, { body: { identityProvider: team, id: '1' } })
+  })
+})
+
 describe('the CloudEvent of a method with a type of its own', () => {
   const kind = 'identity_providers'
   const method = 'platform.iam.IdentityProviders.GenerateScimToken'
@@ -205,9 +227,7 @@ describe('the CloudEvent of a method with a type of its own', () => {
   })
 
   test('names no message if it shows other facts', () => {
-    const exchange = { kind: 'identities', method: 'platform.oidc.SecurityTokenService.Exchange' }
-    const event = eventOf({ ...exchange, action: 'exchanged', details: '{"issuer":"https://idp.test"}' })
-    assert.equal(event.type, 'dev.stemma.api.auth.token.exchanged.v1')
+    const event = eventOf({ kind, method, action: 'scim-token-generated', details: '{"issuer":"x"}' })
     assert.equal(event.bodytype, undefined)
   })
 })
