@@ -66,7 +66,8 @@ async function endUpload(
 ): Promise<void> {
   const { id, lease } = upload
   try {
-    // With a lease, first: if the disk is full, the row may not be deleted before there is space.
+    // The bytes first: if the disk is full, the row can be deleted only when there is space. Without a lease, another
+    // request may use the upload, and only the row says so.
     if (lease !== '') await deps.blobs.discard({ id })
     await call(deps, exchange, Content.method.cancelUpload, () => upload)
     if (lease === '') await deps.blobs.discard({ id })

@@ -1,6 +1,5 @@
 // How much content a repo has. The sizes are sums of stripes, as those of the tally are (server/store/tally.ts), so that
 // parallel pushes to one repo do not wait for each other. A sum is not stored, so SQL renders it into the response.
-import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { RepoSchema } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import type { Sql } from '../../store/sql.ts'
 import { raw, sql } from '../../store/sql.ts'
@@ -9,6 +8,7 @@ import { stripe } from '../../store/tally.ts'
 import type { Work } from '../../store/work.ts'
 import type { WriteAccess } from '../../store/write-access.ts'
 import { countContent } from './content-usage.ts'
+import { varintField } from './varint-sql.ts'
 
 /** `reserved` bytes were counted for the content before it arrived. */
 export type SizeChange = { size: number; manifests?: number; reserved?: number }
@@ -47,6 +47,7 @@ export function* countManifests(uid: string): Work<number> {
 }
 
 const { number: fieldNumber, jsonName } = RepoSchema.field.size
+const sizeBytes = varintField(fieldNumber, 'n')
 
 /** Repos as they are sent: the stored row, followed by the size, which is left out if the repo has no content. */
 export function renderedWithSize(form: Form): Sql {
@@ -61,23 +62,3 @@ export function renderedWithSize(form: Form): Sql {
 /** `expression` renders the number of bytes, `n`. */
 const sizeAs = (expression: Sql): Sql => sql`(select ${expression} from (select cast(sum(size) as bigint) as n
   from repo_sizes where repo = repos.uid) total where n > 0)`
-
-/** Bytes as SQL. PostgreSQL sees the rest of the line as a comment, and SQLite sees nothing else. */
-const bytesLiteral = (hex: string) => `/*pg decode('${hex}', 'hex') -- */ x'${hex}'\n`
-
-const byteRange = (first: number) =>
-  bytesLiteral(Buffer.from(Array.from({ length: 128 }, (_, bits) => first + bits)).toString('hex'))
-/** Bytes with seven bits of a number each. The first bit says whether others follow. */
-const [continued, last] = [byteRange(128), byteRange(0)]
-
-const sevenBits = (bytes: string, shift: number) =>
-  `substr(${bytes}, cast((n >> ${shift}) & 127 as integer) + 1, 1)`
-
-/** The tag of the field, and `n` as a varint of eight bytes, the lowest bits first (protobuf encoding). */
-const sizeBytes = raw(
-  [
-    bytesLiteral(Buffer.from(new BinaryWriter().tag(fieldNumber, WireType.Varint).finish()).toString('hex')),
-    ...[0, 7, 14, 21, 28, 35, 42].map((shift) => sevenBits(continued, shift)),
-    sevenBits(last, 49),
-  ].join(' || '),
-)

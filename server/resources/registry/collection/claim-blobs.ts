@@ -9,7 +9,7 @@ export const blobsPerClaim = 50
 /** How long a claim lasts, in milliseconds. Longer than the storage takes for a deletion, with all of its retries. */
 export const claimMs = 5 * 60_000
 
-/** Until when a deletion may begin, after the claim. So it has ended, at the latest, when the claim ends. */
+/** How long after the claim a deletion may begin, in milliseconds. So every deletion ends before its claim. */
 export const beginsWithinMs = 60_000
 
 /** The size is 0 if it is not known. */
@@ -34,7 +34,7 @@ export function* claimBlobs(oldest: number, now: number): Work<Claim & { reviewe
   if (rows.length === 0) return { until, blobs: [], reviewed: 0 }
   const these = sql`digest in ${among(rows.map(([digest]) => digest as string))}`
   yield sql`update blobs set unused_since = null where ${these} and ${hasRepo}`
-  // The upload ends one day or another, and the blob is reviewed a grace period from now.
+  // Every upload ends, by its client or by a collection. The blob is reviewed again after another grace period.
   yield sql`update blobs set unused_since = ${now} where ${these} and not ${hasRepo} and ${hasUpload}`
   const claimed = yield sql`update blobs set claimed_until = ${until}
     where ${these} and not ${hasRepo} and not ${hasUpload} returning digest, size`

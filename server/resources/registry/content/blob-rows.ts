@@ -1,8 +1,8 @@
 // The rows of blobs. The bytes are elsewhere (server/blobs).
 //
 // A collection deletes the bytes of a blob only while it has claimed the row (`claimed_until`), which it cannot do while
-// a repo or an upload refers to the row. So whoever is about to refer to a blob locks its row and checks that nobody has
-// claimed it.
+// a repo or an upload refers to the row. So a transaction that is going to refer to a blob locks the row first, and checks
+// that it is not claimed.
 import { Code } from '../../../aip/code.ts'
 import { registryError } from '../../../aip/registry-error.ts'
 import type { RowQuery } from '../../../store/row-query.ts'

@@ -18,7 +18,7 @@ const maxDepth = 64
 /** How many groups with the same name are read. */
 export const maxNamesakes = 20
 
-/** Does not check access: whoever uses the result does. */
+/** Does not check access: the caller of this function must. */
 export function* findRepo(name: string): Work<FoundRepo> {
   if (isUid(name)) return { kind: 'repo', uid: name }
   const parts = name.split('/')

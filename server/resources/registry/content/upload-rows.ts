@@ -78,7 +78,7 @@ export function* saveUpload(
   yield* countContent(access, repo, size - reserved)
 }
 
-/** Ends the upload. Without a lease, it must not be in use. Returns how many bytes were reserved for it, too. */
+/** Ends the upload. Without a lease, it must not be in use. Returns what was reserved and claimed for it. */
 export function* removeUpload(
   _access: WriteAccess,
   { repo, id, now }: UploadUse,

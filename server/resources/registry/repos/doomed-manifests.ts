@@ -25,8 +25,8 @@ type Search = {
 }
 
 /**
- * At most `maxDoomed`. With an index, its manifests are deleted; with a subject, its referrers. Each reference is read
- * once: a manifest is deleted when as many of its users are as it has.
+ * At most `maxDoomed`. The manifests of a deleted index are deleted, and the referrers of a deleted subject. For each
+ * manifest, its users are counted once, and it is deleted when all of them are.
  */
 export async function doomedManifests(
   store: Store,

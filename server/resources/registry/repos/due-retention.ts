@@ -1,4 +1,4 @@
-// The schedule of retention. The claim of a repo is its next time, so that of several copies one applies the rules.
+// The schedule of retention. Taking a repo moves its next time, so that only one of several copies applies its rules.
 import type { Store } from '../../../store/db.ts'
 import { sql } from '../../../store/sql.ts'
 import type { Deletions, RetentionDependencies } from './apply-retention.ts'

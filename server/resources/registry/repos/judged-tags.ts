@@ -1,4 +1,4 @@
-// Reads the tags of a repo with what retention would do to each.
+// Reads the tags of a repo, each with the decision of the retention rules.
 import type { Store } from '../../../store/db.ts'
 import { among, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'

@@ -39,10 +39,10 @@ import { repos } from './table.ts'
 
 const conflict = ({ name }: Repo) => `the group has a repo named ${JSON.stringify(name)} already`
 
-/** `createRepo` and `updateRepo` also store the given fields, which only v1 can set. */
-/** How many tags of a repo that is deleted are deleted in one transaction. */
+/** How many tags one transaction deletes, when their repo is deleted. */
 const tagsPerBatch = 100
 
+/** `createRepo` and `updateRepo` also store the given fields, which only v1 can set. */
 export function reposMethods(deps: Dependencies, v1Fields: V1RepoFields = {}) {
   const { store } = deps
   const { readme } = v1Fields
