@@ -5,6 +5,7 @@ import { performMatch } from './claims/matcher.ts'
 import { openPatterns } from './claims/pattern.ts'
 import { judgePattern } from './claims/pattern-rule.ts'
 import { performTrustCheck } from './claims/trust.ts'
+import { readChart } from './resources/registry/content/images/read-chart.ts'
 import { readSbom } from './resources/registry/content/images/read-sbom.ts'
 import { readmeFault } from './resources/registry/repos/readme.ts'
 import { runInBackground } from './threads/priority.ts'
@@ -31,6 +32,8 @@ async function perform(task: CheckTask): Promise<unknown> {
       return task.rules.map(({ kind, pattern }) => judgePattern(kind, pattern))
     case 'sbom':
       return readSbom(task)
+    case 'chart':
+      return readChart(task)
     case 'trust':
       return performTrustCheck(patterns, task)
     default:

@@ -6,7 +6,8 @@ import { rootOf } from './aip/uid.ts'
 import type { MatchTask, RunMatch } from './claims/matcher.ts'
 import type { PatternRule, PatternVerdict } from './claims/pattern-rule.ts'
 import type { TrustTask } from './claims/trust.ts'
-import type { Checks, Sbom } from './resources/dependencies.ts'
+import type { ChartContent, Checks, Sbom } from './resources/dependencies.ts'
+import type { ChartTask } from './resources/registry/content/images/read-chart.ts'
 import type { SbomTask } from './resources/registry/content/images/read-sbom.ts'
 import { LimitError } from './threads/limit-error.ts'
 import type { Pool, PoolOptions } from './threads/pool.ts'
@@ -18,6 +19,7 @@ export type CheckTask =
   | MatchTask
   | TrustTask
   | SbomTask
+  | ChartTask
 
 /** The answer of a thread: the result of a check, or the stack of an unexpected error. */
 export type CheckAnswer = { result: unknown } | { error: string }
@@ -78,6 +80,10 @@ export function openChecks(
     async readSbom(content, result, caller) {
       const answer = await run(checkPool, { kind: 'sbom', content, result }, caller)
       return answer?.result as Sbom | undefined // the result of readSbom
+    },
+    async readChart(config, archive, caller) {
+      const answer = await run(checkPool, { kind: 'chart', config, archive }, caller)
+      return answer?.result as ChartContent | undefined // the result of readChart
     },
     async match(task, identityUid) {
       const answer = await run(matchPool, task, rootOf(identityUid))

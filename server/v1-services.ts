@@ -1,6 +1,7 @@
 // Every service of v1. These services convert requests and replies, and call the services of v2.
 import type { Dependencies } from './resources/dependencies.ts'
 import { admitToCreateWithGroup, createWithGroup } from './resources/iam/group-invites/create-with-group.ts'
+import { readRepoChart } from './resources/registry/content/images/find-chart.ts'
 import {
   countManifestsBelow,
   findSboms,
@@ -59,5 +60,6 @@ export const advisoryWritesOf = (deps: Dependencies): AdvisoryWrites => ({
 export const imageReadsOf = (deps: Dependencies): ImageReads => ({
   readConfig: (demand, image) => readImageConfig(deps, demand, image),
   findSboms: (demand, images) => findSboms(deps, demand, images),
+  readChart: (demand, digest) => readRepoChart(deps, demand, digest),
   countManifests: (demand) => countManifestsBelow(deps, demand),
 })

@@ -297,6 +297,7 @@ const exceptions: Record<string, MatrixRow> = {
   'platform.registry.Registry.GetSize': imageRow(),
   'platform.registry.Registry.GetImageConfig': imageRow(),
   'platform.registry.Registry.GetRawSbom': imageRow(),
+  'platform.registry.Registry.GetChart': imageRow(),
   'platform.registry.Registry.ListManifestMetadata': {
     request: async (context) => ({ ...(await ofRepo(context)), digests: [`sha256:${'a'.repeat(64)}`] }),
     codes: [16, 16, 7, 5, 5, 5, 5],

@@ -1,5 +1,6 @@
 // The calls about the content of images, which are answered from what was pushed.
 import assert from 'node:assert/strict'
+import { gzipSync } from 'node:zlib'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
 import { Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { ImagesService } from '@stemma/api/gen/platform/registry/v2beta1/image_pb.ts'
@@ -298,5 +299,83 @@ examples('packages of images', {
     assert.deepEqual(violations(none), ['digests'])
     const many = Array.from({ length: 21 }, (_, at) => digestOf(String(at)))
     assert.equal((await stage.fail(v1.listManifestMetadata, { repoId: repo, digests: many })).code, 3)
+  },
+})
+
+/** A tar archive of short files. */
+function tarOf(files: Record<string, string>): Buffer {
+  const blocks = Object.entries(files).flatMap(([path, text]) => {
+    const header = Buffer.alloc(512)
+    header.write(path)
+    header.write(Buffer.byteLength(text).toString(8).padStart(11, '0'), 124)
+    header.write('0ustar', 156)
+    return [header, Buffer.from(text), Buffer.alloc((512 - (Buffer.byteLength(text) % 512)) % 512)]
+  })
+  return Buffer.concat([...blocks, Buffer.alloc(1024)])
+}
+
+const chartTypes = {
+  config: 'application/vnd.cncf.helm.config.v1+json',
+  archive: 'application/vnd.cncf.helm.chart.content.v1.tar+gzip',
+}
+
+async function pushChart(
+  { repo, client }: Awaited<ReturnType<typeof openRepo>>,
+  config: string,
+  archive: Buffer,
+) {
+  await client.pushBlob(repo, config)
+  const digest = digestOf(archive)
+  await client.expect(201, 'POST', `/v2/${repo}/blobs/uploads/?digest=${digest}`, {
+    body: new Uint8Array(archive),
+  })
+  const layers = [{ mediaType: chartTypes.archive, digest, size: archive.length }]
+  const manifest = imageOf('', { config: descriptor(config, chartTypes.config), layers })
+  await client.pushManifest(repo, digestOf(manifest), manifest)
+  return { repoId: repo, digest: digestOf(manifest) }
+}
+
+examples('charts of Helm', {
+  async 'are read from their configuration and their archive'(stage) {
+    const place = await openRepo(stage, 'chart')
+    const fields = {
+      ...{ name: 'web', version: '1.2.3', appVersion: '4', description: 'A web server', type: 'application' },
+      dependencies: [{ name: 'redis', version: '^7', repository: 'oci://charts.test' }, 'no object'],
+      annotations: { images: '- name: web\n  image: acme/web:4\n- image: "acme/db"\n', other: 'x', wrong: 1 },
+    }
+    const files = {
+      'web/Chart.yaml': 'name: web\n',
+      'web/values.yaml': 'replicas: 2\n',
+      'web/charts/redis/values.yaml': 'other: 1\n',
+      'web/CHANGELOG.md': '# 1.2.3\n',
+    }
+    const archive = gzipSync(tarOf(files))
+    const request = await pushChart(place, JSON.stringify(fields), archive)
+    assert.deepEqual(await stage.succeed(v1.getChart, request), {
+      ...{ name: 'web', version: '1.2.3', appVersion: '4', description: 'A web server' },
+      dependencies: [{ name: 'redis', version: '^7', repository: 'oci://charts.test' }],
+      annotations: { images: fields.annotations.images, other: 'x' },
+      images: [
+        { name: 'web', image: 'acme/web:4' },
+        { name: '', image: 'acme/db' },
+      ].map((image) => ({ ...image, requirement: 'REQUIREMENT_UNSPECIFIED' })),
+      ...{ raw: 'name: web\n', values: 'replicas: 2\n', changelog: '# 1.2.3\n' },
+    })
+    // Archives that cannot be read, or are too large unpacked, have no texts.
+    const archives = [
+      Buffer.from('no archive'),
+      gzipSync(Buffer.alloc(32 * 2 ** 20)),
+      gzipSync(tarOf(files)).subarray(0, 60),
+    ]
+    for (const broken of archives) {
+      const chart = await stage.succeed(v1.getChart, await pushChart(place, '{"name":"web"}', broken))
+      assert.deepEqual([chart.name, chart.values], ['web', ''])
+    }
+    const image = await pushParts(place.client, place.repo, '', { config: configOf('amd64'), layers: ['a'] })
+    for (const other of [
+      { repoId: place.repo, digest: digestOf(image) },
+      await pushChart(place, '[]', archive),
+    ])
+      assert.match((await stage.fail(v1.getChart, other)).message, /is not a Helm chart/)
   },
 })

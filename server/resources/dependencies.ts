@@ -62,12 +62,28 @@ export type Checks = {
   judgePatterns(rules: readonly PatternRule[], caller: string): Promise<PatternVerdict[]>
   /** The SBOM in a blob. Undefined if it contains none, or if reading it takes too long. */
   readSbom(content: Uint8Array, result: Sbom['kind'], caller: string): Promise<Sbom | undefined>
+  /** The Helm chart in two blobs. Undefined if they contain none, or if reading them takes too long. */
+  readChart(config: Uint8Array, archive: Uint8Array, caller: string): Promise<ChartContent | undefined>
   /** Whether each identity trusts the subject at the same position. Undefined if the check takes too long. */
   trust(task: Omit<TrustTask, 'kind'>, caller: string): Promise<boolean[] | undefined>
 }
 
 /** The packages of an SBOM, or the document itself as JSON. */
 export type Sbom = { kind: 'packages'; packages: SbomPackage[] } | { kind: 'document'; document: string }
+
+/** The metadata of a Helm chart, and the texts of its files. */
+export type ChartContent = {
+  name: string
+  version: string
+  appVersion: string
+  description: string
+  dependencies: { name: string; version: string; repository: string }[]
+  annotations: Record<string, string>
+  images: { name: string; image: string }[]
+  raw: string
+  values: string
+  changelog: string
+}
 
 /** `buildTime` is in milliseconds since 1970. */
 export type SbomPackage = { purl: string; originPurl: string; license: string; buildTime?: number }

@@ -8,7 +8,7 @@ import type { UnsentBudget } from '../../rpc/unsent-budget.ts'
 import type { Work } from '../../store/work.ts'
 import type { WriteAccess } from '../../store/write-access.ts'
 import type { MaybePromise } from '../../wire/maybe-promise.ts'
-import type { Dependencies, Sbom } from '../dependencies.ts'
+import type { ChartContent, Dependencies, Sbom } from '../dependencies.ts'
 import type { V1RepoFields } from '../registry/repos/table.ts'
 import type { CallV2 } from './call-v2.ts'
 import type { WaitForTurn } from './turns.ts'
@@ -54,6 +54,7 @@ export type ImageReads = {
   readConfig(demand: Demand, image: WantedImage): Promise<ImageConfig>
   /** Calls `images` for a permitted caller only. Returns the SBOM of each image, which is read on demand. */
   findSboms(demand: Demand, images: () => readonly WantedImage[]): Promise<FoundSbom[]>
+  readChart(demand: Demand, digest: string): Promise<ChartContent>
   /** The number of manifests of a repo or below a group. */
   countManifests(demand: Demand): MaybePromise<number>
 }

@@ -2,12 +2,14 @@
 import { create } from '@bufbuild/protobuf'
 import type {
   ArchRequest,
+  GetChartRequest,
   ImageConfigRequest,
   ManifestDigestCountFilter,
   SizeRequest,
 } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import {
   ArchsSchema,
+  ChartSchema,
   ImageConfigSchema,
   ManifestDigestCountSchema,
   SizeSchema,
@@ -46,6 +48,11 @@ export const imageMethods = ({ callV2, images }: V1Dependencies) => ({
   async getImageConfig({ demand, request }: Call<ImageConfigRequest>) {
     const { digest, arch: architecture } = request
     return messageReply(ImageConfigSchema, await images.readConfig(demand, { digest, architecture }))
+  },
+
+  async getChart({ demand, request }: Call<GetChartRequest>) {
+    const chart = await images.readChart(demand, request.digest)
+    return messageReply(ChartSchema, create(ChartSchema, chart))
   },
 
   async getManifestDigestCount({ demand }: Call<ManifestDigestCountFilter>) {
