@@ -46,7 +46,8 @@ export function* answerAll(
 }
 
 function otherIdentities(questions: readonly Question[], self: string): string[] {
-  const identities = new Set(questions.map(({ identity }) => identity))
+  const identities = new Set<string>()
+  for (const { identity } of questions) identities.add(identity)
   identities.delete('')
   identities.delete(self)
   return [...identities]
@@ -73,8 +74,7 @@ function requireMayAsk(
 }
 
 function requiredNeed(asked: Question, at: number, self: string): Need {
-  const isSelf = asked.identity === '' || asked.identity === self
-  const need = needOf(isSelf ? { ...asked, identity: self } : asked, isSelf)
+  const need = needOf(asked, asked.identity === '' || asked.identity === self ? self : undefined)
   if (need.kind !== 'wrong') return need
   const { violation } = need
   throw invalidArgument({ ...violation, field: `questions[${at}].${violation.field}` })

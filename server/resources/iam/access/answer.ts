@@ -21,7 +21,8 @@ export type AnswerSettings = Pick<Settings, 'organizationCreation'>
 
 /** A question that the caller may ask. */
 export type Admitted = {
-  question: Question
+  /** The uid of the identity that it is about. */
+  identity: string
   /** Whether it is about the caller. */
   isSelf: boolean
   need: Need
@@ -31,12 +32,12 @@ export type Admitted = {
   grants: Grants
 }
 
-/** Checks that the caller may ask a question, and that it is right. An empty identity is that of the caller. */
+/** Checks that the caller may ask a question, and that it is right. */
 export function* admitToAsk(demand: Demand, asked: Question): Work<Admitted> {
-  const isSelf = asked.identity === '' || asked.identity === demand.caller.identity
-  const question = isSelf ? { ...asked, identity: demand.caller.identity } : asked
-  const need = needOf(question, isSelf)
-  const place = placeOf(question)
+  const { identity: self } = demand.caller
+  const isSelf = asked.identity === '' || asked.identity === self
+  const need = needOf(asked, isSelf ? self : undefined)
+  const place = placeOf(asked)
   const grants = yield* admitToRead({
     ...demand,
     isScopeOptional: true,
@@ -44,7 +45,7 @@ export function* admitToAsk(demand: Demand, asked: Question): Work<Admitted> {
     capabilities: isSelf ? [] : askCapabilities,
     fault: demand.fault ?? faultOf(need),
   })
-  return { question, isSelf, need, place, grants }
+  return { identity: isSelf ? self : asked.identity, isSelf, need, place, grants }
 }
 
 /** Answers one question, after it has checked that the caller may ask it. */
@@ -55,9 +56,9 @@ export function* answer(settings: AnswerSettings, demand: Demand, asked: Questio
 export function* answerAdmitted(
   settings: AnswerSettings,
   { parseGrants }: Pick<Demand, 'parseGrants'>,
-  { question, isSelf, need, place, grants }: Admitted,
+  { identity, isSelf, need, place, grants }: Admitted,
 ): Work<number> {
-  const list = isSelf ? grants.list : yield* readGrantsOf(question.identity, grants.time, place, parseGrants)
+  const list = isSelf ? grants.list : yield* readGrantsOf(identity, grants.time, place, parseGrants)
   if (need.kind === 'at') return accessEnd(list, need.bits, need.uid)
   return yield* specialEnd(settings, need, { ...grants, list })
 }

@@ -99,12 +99,12 @@ const untilOf = (end: number) =>
   end === noAccess || end === forever ? {} : { expireTime: timestampFromMs(end) }
 
 function* readSources(
-  { question, need, grants }: Admitted,
+  { identity, need, grants }: Admitted,
   bits: readonly number[],
   levels: readonly string[],
 ): Work<OwnSource[]> {
   if (bits.length === 0) return []
-  return yield* readSourcesOf(question.identity, grants.time, need.kind === 'at' ? levels : undefined)
+  return yield* readSourcesOf(identity, grants.time, need.kind === 'at' ? levels : undefined)
 }
 
 function* pathOf(

@@ -27,15 +27,15 @@ type At = { kind: 'at'; bits: readonly number[]; uid: string }
 /** The question is wrong. A value, because only a caller who may ask gets the error. */
 type Wrong = { kind: 'wrong'; violation: FieldViolation }
 
-/** A question, and the uid of the identity that it is about. */
-export type Question = Pick<CheckAccessRequest, 'capability' | 'method' | 'resource'> & { identity: string }
+/** An empty identity is that of the caller. */
+export type Question = Pick<CheckAccessRequest, 'identity' | 'capability' | 'method' | 'resource'>
 
-/** `isSelf`: the question is about the caller. */
-export function needOf(question: Question, isSelf: boolean): Need {
+/** `self` is the uid of the caller if the question is about the caller. */
+export function needOf(question: Omit<Question, 'identity'>, self: string | undefined): Need {
   const { capability, method, resource } = question
   if (capability !== '' && method !== '')
     return wrong('method', 'must be empty if capability is set', ['capability'])
-  if (method !== '') return methodNeed(question, isSelf)
+  if (method !== '') return methodNeed(question, self)
   if (capability === '') return wrong('capability', 'is required, or method in its place', ['method'])
   const need = capabilityNeed(capability, resource)
   return need.kind === 'at' && resource === '' ? resourceIsRequired : need
@@ -72,18 +72,18 @@ function bitsOf({ access }: Method): number[] {
   return open ? [] : capabilities.flatMap((number) => capabilityOf(number)?.bit ?? [])
 }
 
-function methodNeed({ method: name, resource, identity }: Question, isSelf: boolean): Need {
+function methodNeed({ method: name, resource }: Omit<Question, 'identity'>, self: string | undefined): Need {
   const known = methods.get(name)
   if (!known) return unknownName('method', 'the full name of a method', name, methodNames)
   const { method, bits } = known
   if (resource === '') {
-    if (!isSelf) return resourceIsRequiredForOthers
+    if (self === undefined) return resourceIsRequiredForOthers
     if (name === createGroup) return { kind: 'organizations' }
     return method.access?.scopeOptional || bits.length === 0 ? nothing : resourceIsRequired
   }
   const isRoot = parentOf(resource) === ''
-  if (name === getIdentity && isSelf && isRoot && resource === identity) return nothing
-  if (name === getRole && isSelf && isRoot) return { kind: 'anywhere', bits }
+  if (name === getIdentity && isRoot && resource === self) return nothing
+  if (name === getRole && isRoot && self !== undefined) return { kind: 'anywhere', bits }
   if (name === setGroupLimits)
     return isRoot ? { kind: 'operator' } : { kind: 'at', bits, uid: parentOf(resource) }
   return { kind: 'at', bits, uid: resource }
@@ -107,7 +107,7 @@ function unknownName(field: string, expected: string, name: string, names: reado
 }
 
 /** The uid at which the access is decided; empty for a resource that is not a uid, which is an error of its own. */
-export const placeOf = ({ resource }: Question): string => (isUid(resource) ? resource : '')
+export const placeOf = ({ resource }: Pick<Question, 'resource'>): string => (isUid(resource) ? resource : '')
 
 /** The capabilities that a search for resources asks about. */
 export type SearchNeed = {

@@ -95,7 +95,7 @@ function* listIdentities(
   const { resource, capability, method: asked } = request
   const query = { method: method.name, fingerprint: fingerprintOf([resource, capability, asked]) }
   const [after = ''] = (pageSeals.open(query, request.pageToken) ?? []) as [string?] // the uid
-  const need = needOf({ capability, method: asked, resource, identity: '' }, false)
+  const need = needOf({ capability, method: asked, resource }, undefined)
   const { bits, uid } = need.kind === 'at' ? need : noNeed
   const { uids, next, total } = yield* readHolders({
     uid,

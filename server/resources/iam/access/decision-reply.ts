@@ -1,0 +1,52 @@
+// Replies with decisions. Most decisions are one of two, which are made and encoded once: making and encoding a message
+// takes longer than a decision.
+import { create } from '@bufbuild/protobuf'
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { AccessDecision } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
+import {
+  AccessDecisionSchema,
+  BatchCheckAccessResponseSchema,
+} from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
+import { forever, noAccess } from '../../../policy/decide.ts'
+import { writeJson } from '../../../wire/json-writer.ts'
+import type { Reply } from '../../../wire/reply.ts'
+import { asJson, messageReply } from '../../../wire/reply.ts'
+
+const allowed = create(AccessDecisionSchema, { allowed: true })
+const denied = create(AccessDecisionSchema)
+
+function decisionOf(end: number): AccessDecision {
+  if (end === forever) return allowed
+  if (end === noAccess) return denied
+  return create(AccessDecisionSchema, { allowed: true, expireTime: timestampFromMs(end) })
+}
+
+export function decisionReply(end: number): Reply {
+  if (end === forever) return allowedReply
+  return end === noAccess ? deniedReply : messageReply(AccessDecisionSchema, decisionOf(end))
+}
+
+function encodedReply(decision: AccessDecision): Reply {
+  const reply = messageReply(AccessDecisionSchema, decision)
+  const [json, bytes] = [reply.json(), reply.bytes()]
+  return { json: () => json, bytes: () => bytes }
+}
+
+const allowedReply = encodedReply(allowed)
+const deniedReply = encodedReply(denied)
+
+const { decisions: decisionsField } = BatchCheckAccessResponseSchema.field
+
+export const decisionsReply = (ends: readonly number[]): Reply => ({
+  json() {
+    const response = create(BatchCheckAccessResponseSchema, { decisions: ends.map(decisionOf) })
+    return asJson(writeJson(BatchCheckAccessResponseSchema, response))
+  },
+  bytes() {
+    const writer = new BinaryWriter()
+    for (const end of ends)
+      writer.tag(decisionsField.number, WireType.LengthDelimited).bytes(decisionReply(end).bytes())
+    return writer.finish()
+  },
+})
