@@ -89,9 +89,12 @@ async function providerWithToken(context: MatrixContext): Promise<{ uid: string;
   return { uid, etag: body.etag as string }
 }
 
-/** Columns that change without a call: the server seals recorded events in the background. */
-const upkeep: Record<string, readonly string[]> = { events: ['sequence', 'hash'] }
-const upkeepTables = ['event_chains', 'tasks']
+/** Columns that change without a call: the server seals recorded events and delivers them in the background. */
+const upkeep: Record<string, readonly string[]> = {
+  events: ['sequence', 'hash'],
+  subscriptions: ['update_time', 'proto', 'json'],
+}
+const upkeepTables = ['event_chains', 'tasks', 'delivery_queues', 'deliveries']
 
 async function contentsOf({ store }: Platform): Promise<string[]> {
   const lines: string[] = []
@@ -112,13 +115,25 @@ const differences = (before: readonly string[], now: readonly string[]): string[
   return [...old.symmetricDifference(current)].map((line) => line.slice(0, 400))
 }
 
-const secrets = ['code', 'password', 'token']
+const secrets = ['code', 'password', 'token', 'secret']
 const random = ['etag', 'keyId', 'createTime', 'updateTime', 'issuerKeys', ...secrets]
+/** Fields of subscriptions and deliveries that the sender sets in the background. */
+const ofSender = [
+  'handshake',
+  'state',
+  'stateReason',
+  'attempts',
+  'attemptCount',
+  'nextAttemptTime',
+  'eventId',
+]
 
 /** A body or the code of an error, without values that differ in every call. */
 function normalized({ body, error }: CallResult): unknown {
   if (error) return error.code
-  const text = JSON.stringify(body, (key, value) => (random.includes(key) ? undefined : value))
+  const text = JSON.stringify(body, (key, value) =>
+    [...random, ...ofSender].includes(key) ? undefined : value,
+  )
   return JSON.parse(
     text.replaceAll(/[0-9a-f]{16}/g, 'segment').replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"time"'),
   )
@@ -220,7 +235,7 @@ onEachStore('a call that only validates', (engine) => {
       const { error } = await door.call(requestGroupAccess, { ...request, validateOnly: true }, person.token)
       assert.equal(error, undefined)
     }
-    assert.deepEqual(await contentsOf(platform), contents)
+    assert.deepEqual(differences(contents, await contentsOf(platform)), [])
     const { error } = await doors[0].call(requestGroupAccess, request, person.token)
     assert.equal(error, undefined)
   })
@@ -251,7 +266,7 @@ onEachStore('a call that only validates', (engine) => {
       const stale = await door.send(updateGroup, change, token, { 'if-match': '"1"' })
       assert.equal(stale.result.error?.code, 10)
     }
-    assert.deepEqual(await contentsOf(platform), contents)
+    assert.deepEqual(differences(contents, await contentsOf(platform)), [])
   })
 
   test('can be asked for in the query of every method over REST, and never by mistake in a place that is ignored', async () => {
@@ -280,7 +295,7 @@ onEachStore('a call that only validates', (engine) => {
     const v1 = `/iam/v1/groups/${here}`
     assert.equal((await send('POST', `${v1}?validateOnly=true`, { name: 'new' })).status, 400)
     assert.equal((await send('PUT', v1, { name: 'new', validate_only: true })).status, 400)
-    assert.deepEqual(await contentsOf(platform), contents)
+    assert.deepEqual(differences(contents, await contentsOf(platform)), [])
     const v1Codes = await doors[1].call(Groups.method.create, { parent: here, group: { name: 'new' } }, token)
     assert.ok(v1Codes.body)
   })
