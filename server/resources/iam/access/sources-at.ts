@@ -64,10 +64,10 @@ function selectBindings(query: SourcesQuery, level: number, from: string, count:
   const group = levels[level] ?? ''
   const limit = limitOf(count + 1)
   const scan = (condition: Sql) =>
-    sql`select b.uid, b.identity, b.role, b.expire_time, ${isExternal} as is_external
+    sql`select b.uid, b.identity, b.role, b.expire_time, case when ${isMapped} then 1 else 0 end as is_external
       from role_bindings b cross join identities i
       where b.parent = ${group} and b.uid >= ${from} ${condition} and i.uid = b.identity
-        and ${isLiveAt(time, 'b')} and ${isActive}
+        and ${isLiveAt(time, 'b')} and ${isActive} and (not ${isMapped} or ${hasMembers(time)})
       order by b.uid limit ${limit}`
   if (roles === undefined) return scan(raw(''))
   if (roles.length > maxRoleScans) return scan(sql`and b.role in ${among(roles)}`)
@@ -83,10 +83,12 @@ const limitOf = (count: number) => raw(String(limits.find((limit) => limit >= co
 const limits = [12, 52, 102]
 const maxLimit = 202
 
-/** 1 for the binding of an external group, whose members have the role. */
-const isExternal = raw(
-  'case when exists (select 1 from external_group_role_mappings x where x.binding = b.uid) then 1 else 0 end',
-)
+/** Whether it is the binding of an external group, whose members have the role. */
+const isMapped = raw('exists (select 1 from external_group_role_mappings x where x.binding = b.uid)')
+
+/** Groups without members are left out here, because the members of each group take a statement. */
+const hasMembers = (time: number) =>
+  sql`exists (select 1 from external_group_members m where m.external_group = b.identity and ${isLiveAt(time, 'm')})`
 
 /** The condition that the role of `i` in the group of `b` is not suspended. */
 const isActive = sql`(i.suspended is null or ${isNotSuspended(raw('i.uid'))})`
