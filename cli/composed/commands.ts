@@ -3,6 +3,7 @@ import { accessCommands } from '../access/commands.ts'
 import { auditCommands } from '../audit/commands.ts'
 import { findResource } from '../contract/commands.ts'
 import { eventsTail } from '../events/command.ts'
+import { deliveryCommands } from '../events/deliveries-commands.ts'
 import { imagesTree } from '../images/tree-command.ts'
 import { groupsTree } from '../resources/tree-command.ts'
 import { whoami } from '../whoami/command.ts'
@@ -11,6 +12,7 @@ import type { ComposedCommand } from './composed-command.ts'
 export const composedCommands: ComposedCommand[] = [
   ...accessCommands,
   ...auditCommands,
+  ...deliveryCommands,
   eventsTail,
   groupsTree,
   imagesTree,
