@@ -23,6 +23,7 @@ export const mayImport: Record<string, string[]> = {
   'server/content-storage': ['*'],
   'server/limit-sharing': ['*'],
   'server/retention-schedule': ['*'],
+  'server/event-retention': ['*'],
   'server/outgoing-events': ['*'],
   'server/binding-expiry': ['*'],
   'server/event-delivery': ['*'],

@@ -11,6 +11,7 @@ import type { CoreOverrides } from './core.ts'
 import { openCore } from './core.ts'
 import type { DeliveryOverrides } from './event-delivery.ts'
 import { deliveryGauges, startDelivery } from './event-delivery.ts'
+import { scheduleEventRetention } from './event-retention.ts'
 import { sealRegularly } from './events/sealer.ts'
 import { openAuthzen } from './http/authzen/door.ts'
 import { metadataPath } from './http/authzen/metadata.ts'
@@ -173,7 +174,12 @@ async function openApp(
     maintainKeys({ store, secret, tokenAlgorithm: config.tokenAlgorithm, now, random }, keys, onKeyError),
     sweepExpiredStates(store, now, log),
     ...(role.isFirst ? [sealRegularly(core.sealer, store, onSealError)] : []),
-    ...(role.isFirst ? [scheduleRetention({ config, store, log, now, counts }).stop] : []),
+    ...(role.isFirst
+      ? [
+          scheduleRetention({ config, store, log, now, counts }).stop,
+          scheduleEventRetention({ config, store, log, now, counts }),
+        ]
+      : []),
     ...(role.isFirst ? [scheduleBindingExpiry(store, log, now).stop] : []),
   ]
 

@@ -19,6 +19,7 @@ const commands: Record<string, () => Promise<Command>> = {
   migrate: async () => (await import('./migrate.ts')).migrate,
   gc: async () => (await import('./gc.ts')).gc,
   check: async () => (await import('./check.ts')).check,
+  audit: async () => (await import('./audit.ts')).audit,
 }
 
 export async function runCommand(

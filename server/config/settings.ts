@@ -148,6 +148,11 @@ export const settings = {
     '1440',
     'minutes between two applications of the retention rules of a repo; 0 for none',
   ),
+  auditRetention: setting(
+    'STEMMA_AUDIT_RETENTION',
+    '400',
+    'days for which entries of the audit log are kept; 0 for ever',
+  ),
   defaultLimits: setting(
     'STEMMA_DEFAULT_LIMITS',
     '',

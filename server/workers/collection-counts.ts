@@ -1,9 +1,10 @@
-// The metrics of collections and of retention. One thread does the work and counts, and whichever thread serves /metrics
+// The metrics of collections, of retention and of the event log. One thread does the work and counts, and whichever thread serves /metrics
 // reads the counts.
 
 const collection = ['runs', 'errors', 'blobs', 'bytes', 'uploads', 'seconds', 'lastSuccess'] as const
 const retention = ['retentionRepos', 'retentionErrors', 'retentionTags', 'retentionManifests'] as const
-const names = [...collection, ...retention]
+const events = ['eventsSealed', 'eventsDropped', 'eventsExpired'] as const
+const names = [...collection, ...retention, ...events]
 
 export type CollectionCounts = Float64Array<SharedArrayBuffer>
 

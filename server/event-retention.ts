@@ -1,0 +1,53 @@
+// Deletes old entries of the event log while the server runs.
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Config } from './config/config.ts'
+import type { Log } from './log.ts'
+import type { Store } from './store/db.ts'
+import { deleteOldEvents } from './store/events/retain.ts'
+import type { CollectionCounts } from './workers/collection-counts.ts'
+import { addCounts } from './workers/collection-counts.ts'
+
+const intervalMs = 10 * 60_000
+/** Between two transactions, for other calls. */
+const pauseMs = 20
+
+export type EventRetentionOptions = {
+  config: Pick<Config, 'auditRetentionDays'>
+  store: Store
+  log: Log
+  now(): number
+  counts: CollectionCounts
+}
+
+/** Returns the function that ends this. */
+export function scheduleEventRetention(options: EventRetentionOptions): () => Promise<void> {
+  if (options.config.auditRetentionDays === 0) return async () => {}
+  const stopped = new AbortController()
+  let running = Promise.resolve()
+  const run = () => {
+    running = deleteAllOld(options, stopped.signal).catch((err: unknown) => {
+      options.log.warn({ err }, 'old entries of the audit log could not be deleted; the server tries again')
+    })
+  }
+  const timer = setInterval(run, intervalMs).unref()
+  return async () => {
+    clearInterval(timer)
+    stopped.abort()
+    await running
+  }
+}
+
+const dayMs = 24 * 60 * 60_000
+
+export async function deleteAllOld(
+  { config, store, now, counts }: Omit<EventRetentionOptions, 'log'>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const cutoff = now() - config.auditRetentionDays * dayMs
+  while (!signal?.aborted) {
+    const deleted = await store.write(() => deleteOldEvents(cutoff))
+    if (deleted === undefined) return
+    addCounts(counts, { eventsExpired: deleted })
+    await pause(pauseMs)
+  }
+}
