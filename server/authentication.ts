@@ -4,6 +4,7 @@ import { openAssume } from './auth/exchange/assume.ts'
 import type { CallAws } from './auth/exchange/aws-request.ts'
 import { callAwsOverNetwork } from './auth/exchange/call-aws.ts'
 import { openExchange } from './auth/exchange/exchange.ts'
+import type { OnIssued } from './auth/exchange/security-token-service.ts'
 import { securityTokenService } from './auth/exchange/security-token-service.ts'
 import { openIssuerKeys } from './auth/foreign-tokens/issuer-keys.ts'
 import type { KeyRing } from './auth/keys/key-ring.ts'
@@ -63,6 +64,7 @@ export type AuthenticationDependencies = {
   random: RandomBytes
   runMatch: RunMatch
   heldAccess: HeldAccess
+  onIssued: OnIssued
 }
 
 /** Replaced in tests. */
@@ -88,6 +90,7 @@ export function openAuthentication(
     random,
     runMatch,
     heldAccess,
+    onIssued,
   }: AuthenticationDependencies,
   { outbound = openOutbound(), callAws = callAwsOverNetwork, passwordCost }: AuthenticationOverrides = {},
 ) {
@@ -115,6 +118,7 @@ export function openAuthentication(
     refreshTokens: openRefreshTokens(shared),
     isCapability: (name: string) => capabilityNamed(name) !== undefined,
     throttle: openThrottle(maxFailedExchanges, failurePeriodMs, now),
+    onIssued,
   }
   const openLogin = async () => {
     // Loaded at the first request: it takes 0.1 s and 15 MB, and most servers never need it.

@@ -18,6 +18,7 @@ import { pooled } from './crypto/random.ts'
 import type { Secret } from './crypto/secret.ts'
 import { wakeSubscriptions } from './delivery/wake-subscriptions.ts'
 import { openEventBuffer } from './events/event-buffer.ts'
+import { openRefusedWrites } from './events/refused-writes.ts'
 import type { SealSignal } from './events/seal-signal.ts'
 import { openSealSignal } from './events/seal-signal.ts'
 import type { Sealer } from './events/sealer.ts'
@@ -28,6 +29,7 @@ import type { Mount } from './http/dispatch.ts'
 import { noLimits, openCallLimits } from './limits/rate/call-limits.ts'
 import type { SharedLimits } from './limits/sharing/shared-usage.ts'
 import type { Log } from './log.ts'
+import { openIssueLog, openRefusalRecorder } from './loose-events.ts'
 import { cloudEventsOf } from './outgoing-events.ts'
 import { openGrantParser } from './policy/grants.ts'
 import { openProvisioning } from './provisioning.ts'
@@ -134,11 +136,12 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     fanOut: (events) => wakeSubscriptions(events, now()),
     onError: (err) => log.warn({ err }, 'events could not be sealed; the server tries again'),
   })
-  const loose = openEventBuffer({
-    store: wakingStore(store, sealer.wake),
-    onError: (err) => log.warn({ err }, 'events could not be recorded'),
-    onLost: (count) => log.warn({ count }, 'too many events at a time: some pulls were not recorded'),
-  })
+  const eventStore = wakingStore(store, sealer.wake)
+  const onEventError = (err: unknown) => log.warn({ err }, 'events could not be recorded')
+  const onLostEvents = (count: number) =>
+    log.warn({ count }, 'too many events at a time: some were not recorded')
+  const loose = openEventBuffer({ store: eventStore, onError: onEventError, onLost: onLostEvents })
+  const refused = openRefusedWrites({ store: eventStore, now, onError: onEventError, onLost: onLostEvents })
   const deps = {
     ...{
       store: wakingStore(withStatusErrors(store), sealer.wake),
@@ -161,6 +164,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
       heldAccess: async (caller, asked) =>
         deps.store.read(() => heldAccess(deps.settings, caller, now(), asked)),
       defaultLimits: groupLimits.defaults,
+      onIssued: openIssueLog({ add: loose.add, now, random }),
     },
     overrides,
   )
@@ -180,6 +184,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     ...{ authenticate, report, deadlines, unsent, parseGrants, now, random, clock, otherThreads },
     limits: limits.calls,
     defaultLimits: groupLimits.defaults,
+    onRefusedWrite: openRefusalRecorder({ add: refused.add, now, random }),
   }
   const optionsFor = (caller: Caller) => ({ ...corridorOptions, ...unreported, authenticate: () => caller })
   return {
@@ -209,7 +214,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     sharedLimits: limits.shared,
     clock,
     async close() {
-      await loose.stop()
+      await Promise.all([loose.stop(), refused.stop()])
       await Promise.all([checks.close(), content.close(), sealer.stop()])
     },
   }
@@ -238,4 +243,5 @@ const unreported = {
   unsent: { reserve: () => () => {} },
   otherThreads: undefined,
   limits: noLimits,
+  onRefusedWrite: undefined,
 }

@@ -45,7 +45,17 @@ export type CorridorOptions = {
   /** Undefined if this thread performs every call. */
   otherThreads?: OtherThreads | undefined
   limits: CallLimits
+  /** Called for a call that should have changed something and failed. Absent where another corridor reports it. */
+  onRefusedWrite?: OnRefusedWrite | undefined
 }
+
+export type OnRefusedWrite = (
+  method: Method,
+  envelope: Envelope,
+  caller: Caller,
+  request: Message,
+  code: number,
+) => void
 
 export function openCorridor({
   authenticate,
@@ -59,6 +69,7 @@ export function openCorridor({
   unsent,
   otherThreads,
   limits,
+  onRefusedWrite,
 }: CorridorOptions): Corridor<Endpoint> {
   const demandOptions = { parseGrants, now, random, defaultLimits }
   return ({ method, handler, validator }, envelope, readRequest) => {
@@ -133,6 +144,8 @@ export function openCorridor({
     function fail(thrown: unknown): never {
       const error = errorOf(thrown)
       reportEnd(error)
+      if (!method.isRead && caller?.identity && received)
+        onRefusedWrite?.(method, envelope, caller, received, error.code)
       throw error
     }
 

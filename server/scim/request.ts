@@ -21,6 +21,8 @@ export type ScimRequest = {
   query: URLSearchParams
   ifMatch: string | undefined
   ifNoneMatch: string | undefined
+  address: string
+  userAgent: string | undefined
   body(): Promise<Resource>
 }
 

@@ -7,6 +7,7 @@ import { createGroup, deleteGroup, patchGroup, replaceGroup } from './groups/gro
 import { storedGroups } from './groups/stored-groups.ts'
 import { listQueryOf, searchOf, selectionOf } from './list-query.ts'
 import { listResponse, show } from './list-response.ts'
+import { recordChange } from './record-change.ts'
 import type { ScimDependencies, ScimRequest, ScimResponse } from './request.ts'
 import type { Resource } from './schema/schema.ts'
 import type { Stored, StoredType } from './stored.ts'
@@ -50,7 +51,11 @@ export async function answerCollection(
   if (request.method === 'GET') return listResponse(deps, [endpoint], request, listQueryOf(request.query))
   if (request.method !== 'POST') throw methodNotAllowed('GET, POST')
   const body = await request.body()
-  const created = await deps.store.write(() => endpoint.create(contextOf(deps, request), body))
+  const created = await deps.store.write(function* () {
+    const stored = yield* endpoint.create(contextOf(deps, request), body)
+    yield* recordChange(deps, request, endpoint, idOf(stored.uid), 'created')
+    return stored
+  })
   return respond(deps, endpoint, request, created, 201)
 }
 
@@ -69,11 +74,21 @@ export async function answerResource(
     case 'PATCH': {
       const body = await request.body()
       const change = request.method === 'PUT' ? endpoint.replace : endpoint.patch
-      return respond(deps, endpoint, request, await deps.store.write(() => change(context, id, body)), 200)
+      const changed = await deps.store.write(function* () {
+        const stored = yield* change(context, id, body)
+        yield* recordChange(deps, request, endpoint, id, 'updated')
+        return stored
+      })
+      return respond(deps, endpoint, request, changed, 200)
     }
     case 'DELETE': {
       let isDone = false
-      while (!isDone) isDone = await deps.store.write(() => endpoint.delete(context, id))
+      while (!isDone)
+        isDone = await deps.store.write(function* () {
+          const isDeleted = yield* endpoint.delete(context, id)
+          if (isDeleted) yield* recordChange(deps, request, endpoint, id, 'deleted')
+          return isDeleted
+        })
       return { status: 204 }
     }
     default:

@@ -90,7 +90,10 @@ async function serve(
   try {
     const check = () => requireToken(lockScimSettings, provider, authorization, deps.now())
     const store = checkedStore(deps.store, check, deps.systemNow)
-    const response = await answer({ ...deps, store }, requestOf(deps, request, provider, endpoint, query))
+    const response = await answer(
+      { ...deps, store },
+      requestOf(deps, request, provider, endpoint, { query, address }),
+    )
     return render(response, (bytes) => unsent.reserve(provider, bytes))
   } finally {
     limits.leave(caller)
@@ -112,8 +115,9 @@ const requestOf = (
   request: IncomingMessage,
   provider: string,
   endpoint: readonly string[],
-  query: string,
+  { query, address }: Pick<Target, 'query' | 'address'>,
 ): ScimRequest => ({
+  ...{ address, userAgent: request.headers['user-agent'] },
   ...{ provider, endpoint, base: `${scimUrl}/${provider}` },
   method: request.method === 'HEAD' ? 'GET' : (request.method ?? ''),
   query: new URLSearchParams(query),

@@ -21,28 +21,37 @@ export type StsDependencies = {
   refreshTokens: RefreshTokens
   isCapability(name: string): boolean
   throttle: Throttle
+  onIssued: OnIssued
 }
 
-export function securityTokenService({ exchange, refreshTokens, isCapability, throttle }: StsDependencies) {
+/** Called after a token was issued, for the event log. */
+export type OnIssued = (
+  call: OpenCall<unknown>,
+  token: string,
+  action: 'exchanged' | 'refreshed' | 'issued',
+) => void
+
+export function securityTokenService(deps: StsDependencies) {
+  const { exchange, refreshTokens, isCapability, throttle, onIssued } = deps
   return {
-    async exchange({ request, authorization, address }: OpenCall<ExchangeRequest>): Promise<Reply> {
+    async exchange(call: OpenCall<ExchangeRequest>): Promise<Reply> {
+      const { request, authorization, address } = call
       const { identity, identityProvider, aud: audiences } = request
       const bearer = bearerOf(authorization)
       const limits = requestedLimits(request, isCapability)
       const run = () => exchange(bearer, { identity, identityProvider, audiences, limits })
       const issued = await throttledExchange(throttle, { address, bearer, identity }, run)
+      onIssued(call, issued.token, 'exchanged')
       return messageReply(RawTokenSchema, create(RawTokenSchema, rawToken(issued)))
     },
 
-    async exchangeRefreshToken({
-      request,
-      authorization,
-      address,
-    }: OpenCall<ExchangeRefreshTokenRequest>): Promise<Reply> {
+    async exchangeRefreshToken(call: OpenCall<ExchangeRefreshTokenRequest>): Promise<Reply> {
+      const { request, authorization, address } = call
       const limits = requestedLimits(request, isCapability)
       const bearer = bearerOf(authorization)
       const run = () => refreshTokens.use(bearer, request.aud, limits)
       const { access, refresh } = await throttledExchange(throttle, { address, bearer, identity: '' }, run)
+      onIssued(call, access.token, 'refreshed')
       const pair = { token: rawToken(access), refreshToken: rawToken(refresh) }
       return messageReply(TokenPairSchema, create(TokenPairSchema, pair))
     },

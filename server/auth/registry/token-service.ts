@@ -10,7 +10,7 @@ import { messageReply } from '../../wire/reply.ts'
 import type { RepoAccess } from '../../wire/repo-access.ts'
 import { repoActions } from '../../wire/repo-access.ts'
 import { throttledExchange } from '../exchange/failed-exchanges.ts'
-import type { OpenCall } from '../exchange/security-token-service.ts'
+import type { OnIssued, OpenCall } from '../exchange/security-token-service.ts'
 import type { RefreshTokens } from '../refresh/refresh-tokens.ts'
 import type { Throttle } from '../throttle.ts'
 import type { RegistryCredentials } from './authenticate.ts'
@@ -27,6 +27,7 @@ export type TokenServiceDependencies = RegistryCredentials &
   RegistryTokenDependencies & {
     refreshTokens: RefreshTokens
     throttle: Throttle
+    onIssued: OnIssued
     allowsAnonymous: boolean
     /**
      * The part of the access that the caller has. Throws if the identity of the caller no longer exists, or its sign-in
@@ -38,9 +39,10 @@ export type TokenServiceDependencies = RegistryCredentials &
 type Proven = KnownCaller & { refreshToken?: string }
 
 export function registryTokenService(deps: TokenServiceDependencies) {
-  const { now, heldAccess } = deps
+  const { now, heldAccess, onIssued } = deps
   return {
-    async issueToken({ request, authorization, address }: OpenCall<IssueTokenRequest>): Promise<Reply> {
+    async issueToken(call: OpenCall<IssueTokenRequest>): Promise<Reply> {
+      const { request, authorization, address } = call
       const { caller, expires, refreshToken = '' } = await prove(deps, request, authorization, address)
       const access = await heldAccess(caller, request.scopes.map(accessOf))
       const issueTime = Math.floor(now() / 1000)
@@ -51,6 +53,7 @@ export function registryTokenService(deps: TokenServiceDependencies) {
         issueTime: BigInt(issueTime),
         expiresIn: Math.max(minLifetime, expiry - issueTime),
       }
+      if (caller.identity !== '') onIssued(call, issued.token, 'issued')
       return messageReply(IssuedTokenSchema, create(IssuedTokenSchema, issued))
     },
   }

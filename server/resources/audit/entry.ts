@@ -21,8 +21,14 @@ export type MessageOfKind = (kind: string) => DescMessage | undefined
 /** Reads the present names of the actors, and makes the entries. */
 export function* entriesOf(events: readonly SealedEvent[], messageOf: MessageOfKind): Work<AuditEntry[]> {
   const names = yield* readNames([...new Set(events.map(({ actor }) => actor))].filter(Boolean))
-  return events.map((event) => entryOf(event, messageOf(event.kind), names.get(event.actor) ?? ''))
+  return events.map((event) => {
+    const desc = isChange(event.action) ? messageOf(event.kind) : undefined
+    return entryOf(event, desc, names.get(event.actor) ?? '')
+  })
 }
+
+/** Other actions record no resource. */
+const isChange = (action: string) => action === 'created' || action === 'updated' || action === 'deleted'
 
 function* readNames(identities: readonly string[]): Work<Map<string, string>> {
   if (identities.length === 0) return new Map()

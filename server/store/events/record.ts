@@ -21,7 +21,9 @@ export type NewEvent = {
   after?: Uint8Array | null
 }
 
-export type EventDetails = { readonly [name: string]: string | number | boolean | readonly string[] }
+export type EventDetails = { readonly [name: string]: Json }
+
+type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }
 
 /** For functions that record without writing resources. */
 export type Recording = Pick<WriteAccess, 'origin'>

@@ -3,6 +3,7 @@ import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { failedPrecondition, invalidField } from '../../../aip/errors.ts'
 import { parentOf } from '../../../aip/uid.ts'
 import { digestOf, equalInConstantTime } from '../../../crypto/digest.ts'
+import { recordEvent } from '../../../store/events/record.ts'
 import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
@@ -57,6 +58,8 @@ export function* acceptInvite(context: WriteContext, code: string, guest: Guest)
   const role = yield* first(sql`select uid from roles where uid = ${roleUid} /*pg for key share */`)
   if (!role) throw failedPrecondition('ROLE_IS_GONE', 'the role that this invite offers was deleted')
   yield* bindRole(context, guest.identity, roleUid, group)
+  const event = { group, kind: 'group_invites', uid, action: 'accepted' }
+  yield* recordEvent(context.access, { ...event, details: { identity: guest.identity, role: roleUid } })
   if (singleUse) yield* removeEntry(context.access, groupInvites, uid)
   return { group, role: roleUid }
 }

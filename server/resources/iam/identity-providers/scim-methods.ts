@@ -14,12 +14,14 @@ import {
   SetScimEnabledResponseSchema,
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { aborted, failedPrecondition, noScimToken, notFound } from '../../../aip/errors.ts'
-import { rootOf } from '../../../aip/uid.ts'
+import { parentOf, rootOf } from '../../../aip/uid.ts'
 import { digestOf } from '../../../crypto/digest.ts'
 import { admitToWrite } from '../../../policy/admit.ts'
 import { builtInRole } from '../../../policy/built-in-roles.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
+import type { EventDetails } from '../../../store/events/record.ts'
+import { recordEvent } from '../../../store/events/record.ts'
 import { neverExpires } from '../../../store/expiry.ts'
 import type { ScimSettings } from '../../../store/scim-settings.ts'
 import { initialScimSettings, lockScimSettings, writeScimSettings } from '../../../store/scim-settings.ts'
@@ -170,8 +172,24 @@ function changeSettings(
     if (isSame(current, changed)) return reply(etagOfSettings(current))
     const stored = { ...changed, version: current.version + 1 }
     yield* writeScimSettings(uid, stored)
-    return reply(etagOfSettings(stored))
+    const response = reply(etagOfSettings(stored))
+    yield* recordEvent(grants, {
+      ...{ group: parentOf(uid), kind: 'identity_providers', uid, action: actionOf(call.method.desc.name) },
+      details: withoutToken(response),
+    })
+    return response
   }, call.deadline)
+}
+
+const actionOf = (method: string) =>
+  method === 'SetScimEnabled'
+    ? 'scim-updated'
+    : `scim-token-${method.replace(/ScimToken$/, '').toLowerCase()}d`
+
+/** The response, for the event log. */
+function withoutToken(response: Reply): EventDetails {
+  const { token: _, ...details } = JSON.parse(response.json().text) as Record<string, string | boolean>
+  return details
 }
 
 const isSame = (a: ScimSettings, b: ScimSettings) => JSON.stringify(a) === JSON.stringify(b)

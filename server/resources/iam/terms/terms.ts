@@ -9,6 +9,7 @@ import { AcceptTermsResponseSchema, TermsService } from '@stemma/api/gen/platfor
 import { failedPrecondition, invalidField, notFound } from '../../../aip/errors.ts'
 import { admitToWrite } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
+import { recordEvent } from '../../../store/events/record.ts'
 import { sql } from '../../../store/sql.ts'
 import { StoreError } from '../../../store/store-error.ts'
 import type { Work } from '../../../store/work.ts'
@@ -20,11 +21,13 @@ import { listAcceptances } from './list-acceptances.ts'
 const termsMethods = (deps: Dependencies) => ({
   acceptTerms: (call: Call<AcceptTermsRequest>) =>
     deps.store.write(function* () {
-      const { caller } = yield* admitToWrite(call.demand)
+      const access = yield* admitToWrite(call.demand)
       const { group } = call.request
       const documentIds = [...new Set(call.request.documentIds)]
       requireDocuments(deps.settings.terms, documentIds)
-      yield* recordAcceptances(group, documentIds, caller.identity, deps.now())
+      yield* recordAcceptances(group, documentIds, access.caller.identity, deps.now())
+      const event = { group, kind: 'terms_acceptances', uid: group, action: 'accepted' }
+      yield* recordEvent(access, { ...event, details: { group, documentIds } })
       return messageReply(
         AcceptTermsResponseSchema,
         create(AcceptTermsResponseSchema, { group, documentIds }),

@@ -2,10 +2,14 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import type { Deployment } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { DeploymentSchema } from '@stemma/api/gen/platform/registry/registry_pb.ts'
+import { parentOf } from '../../../aip/uid.ts'
+import type { EventDetails } from '../../../store/events/record.ts'
+import { recordEvent } from '../../../store/events/record.ts'
 import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
+import { writeJson } from '../../../wire/json-writer.ts'
 
 /** `updateTime` is undefined if no deployment is stored. */
 export type StoredDeployment = { deployment: Deployment; updateTime: number | undefined }
@@ -22,13 +26,23 @@ export function* readDeployment(repo: string): Work<StoredDeployment | undefined
 
 /** A foreign key refuses a deployment of a repo that does not exist, a unique index a second one of the same repo. */
 export function* insertDeployment(
-  _access: WriteAccess,
+  access: WriteAccess,
   deployment: Deployment,
   updateTime: number,
 ): Work<void> {
-  yield sql`insert into repo_deployments (repo, update_time, proto)
-    values (${deployment.id}, ${updateTime}, ${toBinary(DeploymentSchema, deployment)})`
+  yield insertRow(deployment, updateTime)
+  yield* record(access, deployment, 'created')
 }
+
+const insertRow = (deployment: Deployment, updateTime: number) =>
+  sql`insert into repo_deployments (repo, update_time, proto)
+    values (${deployment.id}, ${updateTime}, ${toBinary(DeploymentSchema, deployment)})`
+
+const record = (access: WriteAccess, deployment: Deployment, action: string): Work<void> =>
+  recordEvent(access, {
+    ...{ group: parentOf(deployment.id), kind: 'repo_deployments', uid: deployment.id, action },
+    details: JSON.parse(writeJson(DeploymentSchema, deployment)) as EventDetails,
+  })
 
 /** Replaces the deployment; without charts, deletes it. */
 export function* replaceDeployment(
@@ -37,5 +51,6 @@ export function* replaceDeployment(
   updateTime: number,
 ): Work<void> {
   yield sql`delete from repo_deployments where repo = ${deployment.id}`
-  if (deployment.charts.length > 0) yield* insertDeployment(access, deployment, updateTime)
+  if (deployment.charts.length > 0) yield insertRow(deployment, updateTime)
+  yield* record(access, deployment, 'updated')
 }

@@ -2,10 +2,13 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import type { RegistrySettings } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { RegistrySettingsSchema } from '@stemma/api/gen/platform/registry/registry_pb.ts'
+import type { EventDetails } from '../../../store/events/record.ts'
+import { recordEvent } from '../../../store/events/record.ts'
 import { among, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { all, first } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
+import { writeJson } from '../../../wire/json-writer.ts'
 
 /** `updateTime` is undefined if no settings are stored. */
 export type StoredSettings = { settings: RegistrySettings; updateTime: number | undefined }
@@ -38,7 +41,7 @@ export function* settingsByOrganization(
 
 /** A foreign key refuses settings of an organization that does not exist. */
 export function* writeSettings(
-  _access: WriteAccess,
+  access: WriteAccess,
   settings: RegistrySettings,
   updateTime: number,
 ): Work<void> {
@@ -46,4 +49,9 @@ export function* writeSettings(
   yield sql`insert into registry_settings (organization, update_time, proto)
     values (${settings.registryId}, ${updateTime}, ${proto})
     on conflict (organization) do update set update_time = excluded.update_time, proto = excluded.proto`
+  const { registryId: group } = settings
+  yield* recordEvent(access, {
+    ...{ group, kind: 'registry_settings', uid: group, action: 'updated' },
+    details: JSON.parse(writeJson(RegistrySettingsSchema, settings)) as EventDetails,
+  })
 }

@@ -1,0 +1,110 @@
+// Writes that were refused, for the event log. They have no transaction, so they wait in memory and are inserted
+// together. A caller cannot fill the log of an organization: after 60 refusals in a minute, the others are one entry.
+import { BoundedMap } from '../bounded-map.ts'
+import type { Store } from '../store/db.ts'
+import type { LooseEvent } from '../store/events/record.ts'
+import { recordLoose } from '../store/events/record.ts'
+import { among, sql } from '../store/sql.ts'
+import type { Work } from '../store/work.ts'
+
+const windowMs = 60_000
+const maxPerWindow = 60
+/** Callers and organizations whose refusals are counted. */
+const maxCounted = 10_000
+/** Refusals that wait. */
+const maxWaiting = 2000
+const rowsPerWrite = 200
+
+export type RefusedWritesOptions = {
+  store: Store
+  now(): number
+  onError(error: unknown): void
+  onLost(count: number): void
+  delayMs?: number
+}
+
+export type RefusedWrites = {
+  /** Never waits and never throws. */
+  add(event: LooseEvent): void
+  /** Inserts what waits. */
+  flush(): Promise<void>
+  stop(): Promise<void>
+}
+
+type Counted = { since: number; count: number; last: LooseEvent }
+
+export function openRefusedWrites(options: RefusedWritesOptions): RefusedWrites {
+  const { store, now, onError, onLost, delayMs = 500 } = options
+  const counts = new BoundedMap<string, Counted>(maxCounted)
+  let waiting: LooseEvent[] = []
+  let timer: NodeJS.Timeout | undefined
+  let isStopped = false
+
+  function push(event: LooseEvent): void {
+    if (waiting.length >= maxWaiting) {
+      onLost(1)
+      return
+    }
+    waiting.push(event)
+    if (timer || isStopped) return
+    timer = setTimeout(() => {
+      timer = undefined
+      void flush()
+    }, delayMs).unref()
+  }
+  function add(event: LooseEvent): void {
+    const key = `${event.origin.actor} ${event.group.slice(0, rootLength)}`
+    const counted = counts.get(key)
+    const time = now()
+    if (counted && time - counted.since < windowMs) {
+      counted.last = event
+      if (++counted.count <= maxPerWindow) push(event)
+      return
+    }
+    if (counted) pushRest(counted)
+    counts.set(key, { since: time, count: 1, last: event })
+    push(event)
+  }
+  /** The refusals that were not recorded one by one. */
+  function pushRest({ count, last }: Counted): void {
+    const others = count - maxPerWindow
+    if (others > 0) push({ ...last, details: { ...last.details, count: others } })
+  }
+  function endWindows(): void {
+    for (const [key, counted] of [...counts.entries()]) {
+      if (now() - counted.since < windowMs) continue
+      pushRest(counted)
+      counts.delete(key)
+    }
+  }
+  const windowTimer = setInterval(endWindows, windowMs).unref()
+  async function flush(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, rowsPerWrite)
+      waiting = waiting.slice(rowsPerWrite)
+      await store.write(() => recordInExisting(batch)).catch(onError)
+    }
+  }
+  return {
+    add,
+    flush,
+    async stop() {
+      isStopped = true
+      clearTimeout(timer)
+      clearInterval(windowTimer)
+      for (const counted of counts.values()) pushRest(counted)
+      await flush()
+    },
+  }
+}
+
+const rootLength = 40
+
+/** A caller may name any uid. Only organizations that exist have a log. */
+function* recordInExisting(events: readonly LooseEvent[]): Work<void> {
+  const roots = [...new Set(events.map(({ group }) => group.slice(0, rootLength)))]
+  const rows = yield sql`select uid from groups where uid in ${among(roots)}`
+  const existing = new Set(rows.map(([uid]) => uid as string))
+  const recorded = events.filter(({ group }) => existing.has(group.slice(0, rootLength)))
+  if (recorded.length > 0) yield* recordLoose(recorded)
+}

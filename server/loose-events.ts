@@ -1,0 +1,49 @@
+// Events that have no transaction of their own: issued tokens and refused writes.
+import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { scopeOf } from '@stemma/api/method.ts'
+import { isUid, parentOf } from './aip/uid.ts'
+import type { OnIssued } from './auth/exchange/security-token-service.ts'
+import { callerOrigin } from './policy/origin.ts'
+import { resources } from './resource-list.ts'
+import type { Call } from './rpc/call.ts'
+import type { OnRefusedWrite } from './rpc/corridor.ts'
+import type { LooseEvent } from './store/events/record.ts'
+import type { Origin } from './store/write-access.ts'
+
+type Sources = Pick<Origin, 'now' | 'random'>
+
+/** The event of an issued token is in the organization of its identity. */
+export function openIssueLog({ add, ...sources }: Sources & { add(make: () => LooseEvent): void }): OnIssued {
+  return (call, token, action) => {
+    const { demand } = call as unknown as Call // the corridor passes whole calls
+    add(() => {
+      const identity = subjectOf(token)
+      return {
+        ...{ group: parentOf(identity) || identity, kind: 'identities', uid: identity, action },
+        origin: callerOrigin({ ...demand.caller, identity }, demand.origin, sources),
+      }
+    })
+  }
+}
+
+/** The subject of a token that this server has just signed. */
+const subjectOf = (token: string): string =>
+  (JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { sub: string }).sub
+
+const tables = new Map(resources.map(({ kind }) => [kind.desc.typeName, kind.table.name]))
+
+/** A refused write is recorded in the group that it is about. */
+export function openRefusalRecorder({
+  add,
+  ...sources
+}: Sources & { add(event: LooseEvent): void }): OnRefusedWrite {
+  return (method, envelope, caller, request, code) => {
+    const uid = scopeOf(method, request)
+    if (!isUid(uid)) return
+    const group = method.scopeKind === GroupSchema.typeName ? uid : parentOf(uid) || uid
+    add({
+      ...{ group, kind: tables.get(method.scopeKind) ?? '', uid, action: 'refused', code },
+      origin: callerOrigin(caller, { method: method.name, envelope }, sources),
+    })
+  }
+}
