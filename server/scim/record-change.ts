@@ -6,20 +6,20 @@ import type { Work } from '../store/work.ts'
 import type { Origin } from '../store/write-access.ts'
 import { countFromZero } from '../store/write-access.ts'
 import type { ScimDependencies, ScimRequest } from './request.ts'
-import type { Endpoint } from './resources.ts'
+import type { StoredType } from './stored.ts'
 
 /** The attributes of users and groups are not recorded: the identity provider has them. */
 export const recordChange = (
   deps: ScimDependencies,
   request: ScimRequest,
-  { stored }: Pick<Endpoint, 'stored'>,
+  { type, table }: StoredType,
   id: string,
   action: 'created' | 'updated' | 'deleted',
 ): Work<void> =>
   recordEvent(
-    { origin: originOf(deps, request, stored.type.endpoint) },
+    { origin: originOf(deps, request, type.endpoint) },
     {
-      ...{ group: parentOf(request.provider), kind: stored.table, uid: `${request.provider}/${id}`, action },
+      ...{ group: parentOf(request.provider), kind: table, uid: `${request.provider}/${id}`, action },
       details: { identityProvider: request.provider, id },
     },
   )

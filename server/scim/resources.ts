@@ -53,7 +53,7 @@ export async function answerCollection(
   const body = await request.body()
   const created = await deps.store.write(function* () {
     const stored = yield* endpoint.create(contextOf(deps, request), body)
-    yield* recordChange(deps, request, endpoint, idOf(stored.uid), 'created')
+    yield* recordChange(deps, request, endpoint.stored, idOf(stored.uid), 'created')
     return stored
   })
   return respond(deps, endpoint, request, created, 201)
@@ -76,7 +76,7 @@ export async function answerResource(
       const change = request.method === 'PUT' ? endpoint.replace : endpoint.patch
       const changed = await deps.store.write(function* () {
         const stored = yield* change(context, id, body)
-        yield* recordChange(deps, request, endpoint, id, 'updated')
+        yield* recordChange(deps, request, endpoint.stored, id, 'updated')
         return stored
       })
       return respond(deps, endpoint, request, changed, 200)
@@ -86,7 +86,7 @@ export async function answerResource(
       while (!isDone)
         isDone = await deps.store.write(function* () {
           const isDeleted = yield* endpoint.delete(context, id)
-          if (isDeleted) yield* recordChange(deps, request, endpoint, id, 'deleted')
+          if (isDeleted) yield* recordChange(deps, request, endpoint.stored, id, 'deleted')
           return isDeleted
         })
       return { status: 204 }
