@@ -2,6 +2,7 @@
 import type { LookupAddress } from 'node:dns'
 import { openReach } from './auth/outbound/outbound.ts'
 import { isLoopback } from './claims/issuer.ts'
+import type { ToCloudEvent } from './cloud-events/to-cloud-event.ts'
 import type { Config } from './config/config.ts'
 import type { Core } from './core.ts'
 import { openText } from './crypto/secret.ts'
@@ -52,7 +53,7 @@ export function startDelivery(options: DeliveryOptions): Deliverer {
     ...{ store, keys, authUrl, now, random, clock, deliversByItself },
     origin: new URL(baseUrl).hostname,
     send: openSend({ reach, isLoopbackAllowed, clock }),
-    toCloudEvent: cloudEventsOf(config),
+    toCloudEvent: leavingOutFaulty(cloudEventsOf(config), log),
     openSecret: (sealed) => openText(sealer, webhookSecretPurpose, sealed),
     recordHandshake: (uid, isAllowed) => recordHandshake(asUpkeep(deliveryAccess), uid, isAllowed),
     disable(uid, reason) {
@@ -76,6 +77,18 @@ export function startDelivery(options: DeliveryOptions): Deliverer {
     },
   }
 }
+
+/** An event that cannot be shown must not block those after it. It stays in the audit log. */
+const leavingOutFaulty =
+  (toCloudEvent: ToCloudEvent, log: Log): ToCloudEvent =>
+  (event) => {
+    try {
+      return toCloudEvent(event)
+    } catch (err) {
+      log.error({ err, event: event.id }, 'an event could not be shown, and is not sent')
+      return undefined
+    }
+  }
 
 /** Events that this process has sealed are sent at once. Others are found by the deliverer within a second. */
 async function wakeAfterSealing(sealed: SealSignal, { wake }: Deliverer): Promise<void> {
