@@ -10,6 +10,7 @@ import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { userUid } from '@stemma/server/aip/uid.ts'
 import { disablePerson } from '@stemma/server/auth/sign-outs.ts'
 import { verifyOrganization } from '@stemma/server/commands/verify.ts'
+import { cloudEventsOf } from '@stemma/server/outgoing-events.ts'
 import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import { sql } from '@stemma/server/store/sql.ts'
 import type { Door } from '@stemma/server/testing/doors.ts'
@@ -17,6 +18,7 @@ import { grpcDoor, restDoor } from '@stemma/server/testing/doors.ts'
 import type { TestIdentity } from '@stemma/server/testing/identities.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { startPlatform } from '@stemma/server/testing/platform.ts'
+import { sealedEvents } from '@stemma/server/testing/sealed-events.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
 import { decodeJwt } from 'jose'
 import { enableScim } from '../scim/scim-platform.ts'
@@ -92,6 +94,12 @@ onEachStore('registration', (engine) => {
       const { body } = await door.call(register, { code: await invite(), identityId: uid }, token)
       assert.deepEqual(body, { identity: uid, group: acme.organization })
       assert.deepEqual(await rolesOf(uid), ['editor'])
+      const rows = await sealedEvents(platform.store, acme.organization)
+      const event = rows
+        .map(cloudEventsOf(platform.config))
+        .findLast((made) => made?.attributes.type === 'dev.stemma.api.auth.registered.v1')
+      const { actor, body: session } = JSON.parse(event?.data ?? '{}')
+      assert.deepEqual([actor?.subject, session], [uid, { identity: uid, group: acme.organization }])
     }
   })
 
