@@ -31,6 +31,7 @@ import { identities } from '../../server/resources/iam/identities/table.ts'
 import { identityProviders } from '../../server/resources/iam/identity-providers/table.ts'
 import { roleBindings } from '../../server/resources/iam/role-bindings/table.ts'
 import { roles } from '../../server/resources/iam/roles/table.ts'
+import type { ExtraColumns } from '../../server/resources/kind.ts'
 import { repos } from '../../server/resources/registry/repos/table.ts'
 import { tags } from '../../server/resources/registry/tags/table.ts'
 import { searchColumnsOf } from '../../server/resources/vulnerabilities/advisories/search-columns.ts'
@@ -338,11 +339,14 @@ export function writeWorld(store: Store, world: World): Promise<void> {
         kind,
         (world.plain[kind.table.name] ?? []).map((uid, at) => [
           exampleMessage(kind.desc, at),
-          { ...facts(uid), columns: {} },
+          { ...facts(uid), columns: emptyColumnsOf(kind.extraColumns) },
         ]),
       )
   })
 }
+
+const emptyColumnsOf = (extraColumns: ExtraColumns) =>
+  Object.fromEntries(Object.entries(extraColumns).map(([name, type]) => [name, type === 'text' ? '' : 0]))
 
 /** The example of the reference, under another name each time. */
 function exampleMessage(desc: DescMessage, at: number): Message {
