@@ -11,7 +11,7 @@ import type { CoreOverrides } from './core.ts'
 import { openCore } from './core.ts'
 import type { DeliveryOverrides } from './event-delivery.ts'
 import { deliveryGauges, startDelivery } from './event-delivery.ts'
-import { scheduleEventRetention } from './event-retention.ts'
+import { eventGauges, scheduleEventRetention } from './event-retention.ts'
 import { sealRegularly } from './events/sealer.ts'
 import { openAuthzen } from './http/authzen/door.ts'
 import { metadataPath } from './http/authzen/metadata.ts'
@@ -113,7 +113,10 @@ async function openApp(
 ): Promise<App> {
   const { drainTimeoutMs = 30_000, maxListRows = defaultMaxListRows } = overrides
   const core = await openCore(
-    { config, log, store, otherThreads: role, maxListRows: role.lane && maxListRows },
+    {
+      ...{ config, log, store, otherThreads: role, maxListRows: role.lane && maxListRows },
+      counts: role.shared.collectionCounts,
+    },
     overrides,
   )
   const { corridorOptions, authenticate, refusals, keys, secret, now, random } = core
@@ -122,7 +125,12 @@ async function openApp(
   const { collectionCounts: counts, deliveryCounts } = role.shared
   const registry = openRegistry(
     () => role.readSeries(core.series),
-    () => [...collectionGauges(counts), ...retentionGauges(counts), ...deliveryGauges(deliveryCounts)],
+    () => [
+      ...collectionGauges(counts),
+      ...retentionGauges(counts),
+      ...eventGauges(counts),
+      ...deliveryGauges(deliveryCounts),
+    ],
   )
   const streams = openStreams(openStreamCorridor(corridorOptions), systemNow)
 

@@ -57,6 +57,8 @@ import type { PoolOptions } from './threads/pool.ts'
 import type { Caller } from './wire/caller.ts'
 import type { Corridor, StreamCorridor } from './wire/envelope.ts'
 import type { OtherThreads } from './wire/other-thread.ts'
+import type { CollectionCounts } from './workers/collection-counts.ts'
+import { addCounts } from './workers/collection-counts.ts'
 
 /** Dependencies and limits that tests replace. */
 export type CoreOverrides = AuthenticationOverrides & {
@@ -81,6 +83,8 @@ export type CoreOptions = {
   otherThreads?: OtherThreads
   /** How many rows a list may read in this thread. Lists that read more are handed to the lane. */
   maxListRows: number | undefined
+  /** Counts events that were dropped, for the metrics. */
+  counts?: CollectionCounts
 }
 
 export type Core = Pick<Authentication, 'states'> & {
@@ -138,8 +142,10 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   })
   const eventStore = wakingStore(store, sealer.wake)
   const onEventError = (err: unknown) => log.warn({ err }, 'events could not be recorded')
-  const onLostEvents = (count: number) =>
+  const onLostEvents = (count: number) => {
+    if (options.counts) addCounts(options.counts, { eventsDropped: count })
     log.warn({ count }, 'too many events at a time: some were not recorded')
+  }
   const loose = openEventBuffer({ store: eventStore, onError: onEventError, onLost: onLostEvents })
   const refused = openRefusedWrites({ store: eventStore, now, onError: onEventError, onLost: onLostEvents })
   const deps = {

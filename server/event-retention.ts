@@ -2,10 +2,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from './config/config.ts'
 import type { Log } from './log.ts'
+import type { Gauge } from './rpc/metrics.ts'
 import type { Store } from './store/db.ts'
 import { deleteOldEvents } from './store/events/retain.ts'
 import type { CollectionCounts } from './workers/collection-counts.ts'
-import { addCounts } from './workers/collection-counts.ts'
+import { addCounts, readCounts } from './workers/collection-counts.ts'
 
 const intervalMs = 10 * 60_000
 /** Between two transactions, for other calls. */
@@ -50,4 +51,19 @@ export async function deleteAllOld(
     addCounts(counts, { eventsExpired: deleted })
     await pause(pauseMs)
   }
+}
+
+/** The metrics of the event log. */
+export function eventGauges(counts: CollectionCounts): Gauge[] {
+  const { eventsDropped, eventsExpired } = readCounts(counts)
+  return [
+    {
+      ...{ name: 'stemma_events_dropped_total', type: 'counter', value: eventsDropped },
+      help: 'Issued tokens, pulls and refused writes that were not recorded because too many waited',
+    },
+    {
+      ...{ name: 'stemma_events_expired_total', type: 'counter', value: eventsExpired },
+      help: 'Entries of the audit log that were deleted because of their age',
+    },
+  ]
 }

@@ -3,7 +3,7 @@
 
 const collection = ['runs', 'errors', 'blobs', 'bytes', 'uploads', 'seconds', 'lastSuccess'] as const
 const retention = ['retentionRepos', 'retentionErrors', 'retentionTags', 'retentionManifests'] as const
-const events = ['eventsSealed', 'eventsDropped', 'eventsExpired'] as const
+const events = ['eventsDropped', 'eventsExpired'] as const
 const names = [...collection, ...retention, ...events]
 
 export type CollectionCounts = Float64Array<SharedArrayBuffer>
