@@ -144,7 +144,7 @@ export function openCorridor({
     function fail(thrown: unknown): never {
       const error = errorOf(thrown)
       reportEnd(error)
-      if (!method.isRead && caller?.identity && received)
+      if (!method.isRead && caller?.identity && received && !isValidation(method, received))
         onRefusedWrite?.(method, envelope, caller, received, error.code)
       throw error
     }
