@@ -29,6 +29,7 @@ const unrecorded: Record<string, string> = {
   'platform.iam.v2beta1.GroupInvitesService.UpdateGroupInvite': same,
   'platform.iam.v2beta1.AccountAssociationsService.UpdateAccountAssociation': same,
   'platform.events.Identities.UpdateMetadata': same,
+  'platform.events.v2beta1.SubscriptionsService.UpdateSubscription': same,
   'platform.oidc.SecurityTokenService.Exchange': 'is recorded shortly afterwards, see the test below',
 }
 

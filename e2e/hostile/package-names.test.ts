@@ -23,8 +23,8 @@ const manifestOf = (folder: string) => JSON.parse(readFileSync(join(root, folder
 
 const { workspaces, devDependencies } = manifestOf('.')
 
-/** Published packages of others that the docs recommend for generated clients. */
-const recommendedNames = ['openapi-fetch', 'openapi-typescript']
+/** Published packages of others that the docs recommend: for generated clients, and for receivers of events. */
+const recommendedNames = ['openapi-fetch', 'openapi-typescript', 'jose']
 
 /** The recommended packages, our packages, and the development dependencies, which the lock file pins. */
 const allowedNames = new Set<string>([
