@@ -7,6 +7,7 @@ import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import { sql } from '@stemma/server/store/sql.ts'
 import type { TestIdentity } from '@stemma/server/testing/identities.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
+import { sealedEvents } from '@stemma/server/testing/sealed-events.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
 import { decodeJwt } from 'jose'
 import type { Configuration } from 'openid-client'
@@ -84,6 +85,15 @@ onEachStore("sign-in by an organization's provider", (engine) => {
     assert.deepEqual(await rolesOf(subject), ['viewer'])
     const { name, email } = await identityOf(subject)
     assert.deepEqual({ name, email }, { name: 'Ada', email: 'ada@acme.example' })
+  })
+
+  test('is recorded in the log of the organization, with the provider', async () => {
+    const subject = await subjectOf(await signIn('ada-at-acme', { idp_id: providerUid }))
+    const events = await sealedEvents(platform.store, owner.organization)
+    const signedIn = events.findLast(({ action }) => action === 'signed-in')
+    assert.deepEqual([signedIn?.uid, signedIn?.group], [subject, owner.organization])
+    const { signIn: origin } = JSON.parse(signedIn?.origin ?? '{}')
+    assert.deepEqual(origin, { person: subject, provider: providerUid })
   })
 
   test('does not grant a removed role again', async () => {

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { signOutEverywhere } from '@stemma/server/auth/sign-outs.ts'
 import { sql } from '@stemma/server/store/sql.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
+import { sealedEvents } from '@stemma/server/testing/sealed-events.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import * as oidc from 'openid-client'
@@ -52,6 +53,19 @@ onEachStore('sign-in with a password', (engine) => {
     assert.equal(claims.aud, platform.config.baseUrl)
     assert.equal(claims.exp, (claims.iat ?? 0) + 3600)
     assert.ok(!('cap' in claims) && !('scopes' in claims))
+  })
+
+  test('is recorded in the log of the person', async () => {
+    await signIn(platform, ada)
+    const events = await sealedEvents(platform.store, identity)
+    const signedIn = events.findLast(({ action }) => action === 'signed-in')
+    assert.deepEqual(
+      [signedIn?.uid, signedIn?.actor, signedIn?.details],
+      [identity, identity, '{"by":"pwd"}'],
+    )
+    const { door, address, signIn: origin } = JSON.parse(signedIn?.origin ?? '{}')
+    assert.deepEqual({ door, origin }, { door: 'sign-in', origin: { person: identity } })
+    assert.match(address, /127\.0\.0\.1|::1/)
   })
 
   test('gives the same error for an unknown address, a missing and a wrong password', async () => {

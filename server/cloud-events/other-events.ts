@@ -1,5 +1,5 @@
 // Events that are no change of a resource and belong to no method with an event type: registry pulls and pushes, accepted
-// invites, issued tokens, and users and groups that an identity provider sends.
+// invites, sign-ins, issued tokens, and users and groups that an identity provider sends.
 import type { Attributes } from './cloud-event.ts'
 import type { EventBody } from './event-body.ts'
 import type { RecordedEvent, RecordedOrigin } from './recorded-event.ts'
@@ -72,6 +72,12 @@ export const otherEvents: OtherEvents = {
     }
     return { type: 'api.auth.registered.v1', actor: identity, body: session }
   },
+  'identities signed-in': ({ uid, details }) => ({
+    ...{
+      type: 'api.auth.signed_in.v1',
+      body: { json: JSON.stringify({ identity: uid, ...JSON.parse(details ?? '{}') }) },
+    },
+  }),
   ...tokenEvents('exchanged', 'refreshed', 'issued'),
   ...scimEvents('scim_users', 'api.iam.scim_user'),
   ...scimEvents('scim_groups', 'api.iam.scim_group'),

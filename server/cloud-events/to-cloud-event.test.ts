@@ -188,6 +188,21 @@ describe('the CloudEvent of an accepted invite', () => {
   })
 })
 
+describe('the CloudEvent of a sign-in', () => {
+  test('names the person and the authentication method', () => {
+    const details = JSON.stringify({ by: 'pwd' })
+    const event = eventOf({
+      kind: 'identities',
+      action: 'signed-in',
+      uid: person,
+      method: 'sign-in',
+      details,
+    })
+    assert.equal(event.type, 'dev.stemma.api.auth.signed_in.v1')
+    assert.deepEqual(event.data.body, { identity: person, by: 'pwd' })
+  })
+})
+
 describe('the CloudEvent of an issued token', () => {
   test('names the identity', () => {
     const method = 'platform.oidc.SecurityTokenService.Exchange'
