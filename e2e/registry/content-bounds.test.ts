@@ -140,7 +140,8 @@ onEachStore('calls about images', (engine) => {
     const read = () => assert.fail('no transaction is needed')
     const { now } = Date
     const deps = {
-      ...{ store: { ...platform.store, query, read }, now, settings: { contentGraceMs: 86_400_000 } },
+      ...{ store: { ...platform.store, query, read }, now, recordPull: () => {} },
+      settings: { contentGraceMs: 86_400_000 },
     } as unknown as Dependencies // pulling needs nothing else
     const demand = { ...demandFor(repo), capabilities: [Capability.CAP_MANIFEST_LIST] }
     const callOf = <D extends DescMessage>(desc: D, fields: MessageInitShape<D>) =>
