@@ -66,7 +66,7 @@ onEachStore('a backup', (engine) => {
     await remove(folder)
   })
 
-  const run = (...args: string[]) => runStemmadInline([...args, '--secret-key', key])
+  const run = (...args: string[]) => runStemmadInline([...args, `--secret-key=${key}`])
 
   async function backUp(name: string): Promise<string> {
     const file = join(folder, name)
@@ -101,7 +101,7 @@ onEachStore('a backup', (engine) => {
 
   /** Checks the totals of a restored store and returns its content. */
   async function contentIn(targetSettings: string[]): Promise<Map<string, string[]>> {
-    const { config } = readConfig({}, [...targetSettings, '--secret-key', key])
+    const { config } = readConfig({}, [...targetSettings, `--secret-key=${key}`])
     const store = openStore(config)
     try {
       await prepareStore(config, store)
