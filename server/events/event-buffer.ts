@@ -31,7 +31,7 @@ export type EventBufferOptions = {
 const batchSize = 128
 
 export function openEventBuffer(options: EventBufferOptions): EventBuffer {
-  const { store, onError, onLost, delayMs = 250, capacity = 8192 } = options
+  const { store, onError, onLost, delayMs = 250, capacity = 2048 } = options
   let waiting: (() => LooseEvent)[] = []
   let lost = 0
   let timer: NodeJS.Timeout | undefined
