@@ -44,7 +44,7 @@ export const mayImport: Record<string, string[]> = {
   'server/events': ['server/store'],
   'server/blobs': [],
   'server/crypto': [],
-  'server/pages': [],
+  'server/pages': ['api'],
   'server/threads': [],
   'server/aip': ['api', 'type server/crypto'],
   'server/wire': ['api'],
@@ -52,6 +52,7 @@ export const mayImport: Record<string, string[]> = {
   'server/claims': ['api'],
   'server/cloud-events': ['api', 'server/aip', 'server/wire'],
   'server/http': ['api', 'server/aip', 'server/wire'],
+  'server/front-door': ['api', 'server/pages', 'server/store'],
   'server/reference': ['api', 'server/pages'],
   'server/rpc': [
     ...['api', 'server/aip', 'server/wire'],

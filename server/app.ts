@@ -13,6 +13,8 @@ import type { DeliveryOverrides } from './event-delivery.ts'
 import { deliveryGauges, startDelivery } from './event-delivery.ts'
 import { eventGauges, scheduleEventRetention } from './event-retention.ts'
 import { sealRegularly } from './events/sealer.ts'
+import { notFound, openFrontDoor } from './front-door/front-door.ts'
+import { iconPaths } from './front-door/icons.ts'
 import { openAuthzen } from './http/authzen/door.ts'
 import { metadataPath } from './http/authzen/metadata.ts'
 import { clientAddress, proxyTest } from './http/client-address.ts'
@@ -24,6 +26,7 @@ import { allowLongBody } from './http/listen/long-bodies.ts'
 import type { MetricsListener } from './http/metrics-listener.ts'
 import { listenForMetrics } from './http/metrics-listener.ts'
 import type { PlainPaths } from './http/plain-paths.ts'
+import { prefersHtml } from './http/prefers-html.ts'
 import { metricsPath, probePaths } from './http/probes.ts'
 import { openRequestIds } from './http/request-id.ts'
 import { openStreams } from './http/streams.ts'
@@ -142,6 +145,7 @@ async function openApp(
     ...keySetPath(config.authUrl, keys),
     ...referencePaths(config.baseUrl, servicesOf(offered)),
     ...metadataPath(config.baseUrl),
+    ...iconPaths,
   }
   const doorOptions = doorOptionsOf(config, log, refusals)
   const setUpLink = role.isFirst
@@ -158,10 +162,15 @@ async function openApp(
     onError: (err) => log.error({ err }, 'a request to the registry failed'),
   })
   const authzen = openAuthzen({ ...doorOptions, endpoints: core.endpoints, corridor, isDraining })
+  const frontDoor = openFrontDoor({ store, baseUrl: config.baseUrl, prefersHtml })
   const doors = await openDoors({
     ...doorOptions,
     ...{ endpoints: offered, corridor, streams, authenticate, plainPaths, isDraining },
-    ...{ mounts: [registryDoor, authzen, ...core.mounts], sharesPort: role.sharesPort },
+    ...{
+      mounts: [registryDoor, authzen, ...core.mounts, frontDoor],
+      notFoundPage: notFound,
+      sharesPort: role.sharesPort,
+    },
   }).catch((error: unknown) => {
     metrics?.close()
     throw error

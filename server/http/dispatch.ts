@@ -17,7 +17,7 @@ type Handle = (request: IncomingMessage, response: ServerResponse) => unknown
 
 /** A part of the server that has its own paths and writes its own responses. */
 export type Mount = {
-  isFor(path: string): boolean
+  isFor(path: string, request: IncomingMessage): boolean
   /** Whether it sends 100 Continue itself, for instance when the client is authenticated. */
   sendsContinue?: boolean
   /** Whether it writes the headers of the target itself, which is faster than if they are set one by one. */
@@ -52,7 +52,7 @@ export function dispatch(options: DispatchOptions): Handle {
     // A lookup hashes the whole path, and the paths of most calls are longer than any plain path.
     const respond = target.path.length > maxPlainLength ? undefined : plain.get(target.path)
     if (respond) return sendPlain(respond, request, response, options)
-    const mount = mounts.find(({ isFor }) => isFor(target.path))
+    const mount = mounts.find(({ isFor }) => isFor(target.path, request))
     if (!mount) return rest(request, response)
     const encodingFault = contentEncodingFault(request)
     if (encodingFault) return rest(request, response, encodingFault)

@@ -1,5 +1,6 @@
 // The style of the reference pages, and the script of their search field.
-import { hashOf, palette } from '../pages/frame.ts'
+import { palette } from '@stemma/api/look/palette.ts'
+import { hashOf } from '../pages/frame.ts'
 
 export const style = `
 ${palette}* { box-sizing: border-box }

@@ -5,6 +5,9 @@ import type { Streams } from '../streams.ts'
 import type { openErrorRenderer } from './error-body.ts'
 import type { Match, Routes } from './routes.ts'
 
+/** A page with its content security policy. */
+export type ErrorPage = { body: string; policy: string }
+
 /** Everything that the functions of the REST door share. */
 export type RestContext<E extends Endpoint> = DoorOptions & {
   corridor: Corridor<E>
@@ -16,6 +19,8 @@ export type RestContext<E extends Endpoint> = DoorOptions & {
   securityHeaders: readonly string[]
   renderError: ReturnType<typeof openErrorRenderer>
   isDraining(): boolean
+  /** The page in place of the error, for a browser at a path that does not exist. */
+  notFoundPageFor?(request: IncomingMessage): ErrorPage | undefined
   /** How long a client may go on sending a body after its request was rejected. */
   lingerMs: number
 }

@@ -1,13 +1,14 @@
 // Writes responses: JSON, errors and streams.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { asStatusError } from '../../aip/errors.ts'
+import { asStatusError, noSuchPath } from '../../aip/errors.ts'
 import type { Json } from '../../wire/reply.ts'
 import { forwardedFor } from '../door.ts'
+import { securityHeaders } from '../headers.ts'
 import { defaultTimeoutsMs } from '../listen/timeouts.ts'
 import type { StreamClient } from '../streams.ts'
 import { awaitsContinue, hasLongUnreadBody } from './body.ts'
 import { corsHeaders } from './cors.ts'
-import type { Exchange, ResponseContext } from './exchange.ts'
+import type { ErrorPage, Exchange, ResponseContext } from './exchange.ts'
 import { linesType, lineWriter } from './lines.ts'
 import { spellingOf } from './spelling.ts'
 
@@ -33,9 +34,29 @@ export function sendJson(
 export function sendError(context: ResponseContext, exchange: Exchange, thrown: unknown): void {
   const error = asStatusError(thrown)
   if (!exchange.match) context.onRejected(exchange.requestId, error, addressOf(context, exchange.request))
+  const page = error === noSuchPath() ? context.notFoundPageFor?.(exchange.request) : undefined
+  if (page) {
+    sendPage(context, exchange, error.http, page)
+    return
+  }
   const spell = exchange.match && error.violations.length > 0 ? spellingOf(exchange.match) : undefined
   const { body, headers } = context.renderError(error, spell)
   sendJson(context, exchange, error.http, body, headers)
+}
+
+function sendPage(
+  context: ResponseContext,
+  { request, response, requestId }: Exchange,
+  status: number,
+  { body, policy }: ErrorPage,
+): void {
+  const headers = [
+    ...securityHeaders(context.isHttps, { policy }),
+    ...['x-request-id', requestId, 'content-type', 'text/html; charset=utf-8'],
+    ...['content-length', String(Buffer.byteLength(body))],
+  ]
+  writeHead(context, request, response, status, headers, hasLongUnreadBody(request))
+  response.end(request.method === 'HEAD' ? '' : body)
 }
 
 const addressOf = ({ addressOf }: ResponseContext, { socket, headers }: IncomingMessage) =>

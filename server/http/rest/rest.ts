@@ -11,11 +11,12 @@ import { canonicalSegments } from '../aliases.ts'
 import type { Endpoint } from '../door.ts'
 import { securityHeaders } from '../headers.ts'
 import { defaultTimeoutsMs } from '../listen/timeouts.ts'
+import { prefersHtml } from '../prefers-html.ts'
 import { splitTarget } from '../target.ts'
 import { maxDurationOf } from '../timeout.ts'
 import { awaitsContinue } from './body.ts'
 import { openErrorRenderer } from './error-body.ts'
-import type { Exchange, RestContext } from './exchange.ts'
+import type { ErrorPage, Exchange, RestContext } from './exchange.ts'
 import { requireChunks } from './lines.ts'
 import { sendParts } from './parts.ts'
 import { envelopeOf, findRoute, readRequest } from './request.ts'
@@ -26,10 +27,12 @@ import { spellingOf } from './spelling.ts'
 
 export type RestOptions<E extends Endpoint> = Omit<
   RestContext<E>,
-  'routes' | 'securityHeaders' | 'renderError' | 'lingerMs'
+  'routes' | 'securityHeaders' | 'renderError' | 'lingerMs' | 'notFoundPageFor'
 > & {
   endpoints: readonly E[]
   lingerMs?: number
+  /** The page for browsers at a path that does not exist. Without it they get JSON. */
+  notFoundPage?: ErrorPage
 }
 
 const empty = asJson('')
@@ -40,11 +43,23 @@ export function openRest<E extends Endpoint>({ endpoints, ...options }: RestOpti
     lingerMs: defaultTimeoutsMs.linger,
     ...options,
     routes: makeRoutes(endpoints),
+    notFoundPageFor: notFoundPages(endpoints, options.notFoundPage),
     securityHeaders: securityHeaders(options.isHttps),
     renderError: openErrorRenderer(options.errorDomain, options.baseUrl),
   }
   return (request: IncomingMessage, response: ServerResponse, fault?: StatusError) =>
     handle(context, request, response, fault)
+}
+
+/** Errors below the first segment of any path of the contract are always JSON. */
+function notFoundPages(endpoints: readonly Endpoint[], page: ErrorPage | undefined) {
+  const apiSegments = new Set(
+    endpoints.flatMap(({ method }) => method.bindings.map(({ path }) => path.split('/')[1])),
+  )
+  return (request: IncomingMessage) => {
+    const [, firstSegment] = splitTarget(request.url ?? '').path.split('/', 2)
+    return prefersHtml(request) && !apiSegments.has(firstSegment) ? page : undefined
+  }
 }
 
 function handle<E extends Endpoint>(

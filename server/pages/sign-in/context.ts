@@ -3,6 +3,10 @@ import type { Html } from '../html.ts'
 import { html } from '../html.ts'
 
 export type SignInContext = {
+  /** The host by which people know the server. */
+  server: string
+  /** The program that asks for the sign-in. */
+  program: string
   /** The path of this sign-in; its forms are sent to paths below it. */
   path: string
   /** Whether this sign-in is for a device whose code was entered before. */
@@ -12,6 +16,10 @@ export type SignInContext = {
   /** Whether this sign-in also accepts an invite. */
   isInvited: boolean
 }
+
+/** Names the program that asks and the server that answers, so that a person can see where a password goes. */
+export const parties = ({ server, program }: SignInContext): Html =>
+  html`<p class="quiet">${program} asks you to sign in to <strong>${server}</strong>.</p>`
 
 /** Consequences of the sign-in that the person might not expect. */
 export function notices({ isDevice, headlessCode, isInvited }: SignInContext): Html[] {

@@ -4,7 +4,7 @@ import { alert, fieldAttributes, newPasswordField } from '../fields.ts'
 import type { Page } from '../frame.ts'
 import { html } from '../html.ts'
 import type { SignInContext } from './context.ts'
-import { cancelForm, notices } from './context.ts'
+import { cancelForm, notices, parties } from './context.ts'
 
 /** The values that the person typed before, and the error in these values. */
 export type LoginForm = {
@@ -16,7 +16,7 @@ export type LoginForm = {
 
 export const loginPage = (context: SignInContext, form: LoginForm): Page => ({
   title: 'Sign in',
-  body: html`${alert(form.error?.message)}${notices(context)}
+  body: html`${alert(form.error?.message)}${parties(context)}${notices(context)}
 ${passwordForm(context, form)}
 ${context.isInvited && newAccountForm(context, form)}
 ${form.isOrganizationOffered && organizationForm(context, form)}

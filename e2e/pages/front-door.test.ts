@@ -1,0 +1,107 @@
+// The pages that browsers get outside of sign-in: the start page, pages for errors, and icons.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { startApp } from '@stemma/server/app.ts'
+import { readConfig } from '@stemma/server/config/config.ts'
+import { openLog } from '@stemma/server/log.ts'
+import type { Platform } from '@stemma/server/testing/platform.ts'
+import { startPlatform } from '@stemma/server/testing/platform.ts'
+import { onEachStore, temporaryStore } from '@stemma/server/testing/stores.ts'
+
+/** The header of Chromium. */
+const browserAccept = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8'
+
+const visit = (url: string, init: RequestInit = {}) =>
+  fetch(url, { ...init, headers: { accept: browserAccept } })
+
+/** Browsers load nothing from other hosts, and run nothing that is in the page. */
+function assertStrict({ headers }: Response): void {
+  const policy = headers.get('content-security-policy') ?? ''
+  assert.match(policy, /default-src 'none'/)
+  assert.doesNotMatch(policy, /unsafe|https?:/)
+  assert.match(policy, /frame-ancestors 'none'/)
+  assert.equal(headers.get('x-content-type-options'), 'nosniff')
+}
+
+onEachStore('the start page', (engine) => {
+  let platform: Platform
+  before(async () => {
+    platform = await startPlatform(engine)
+  })
+  after(() => platform.stop())
+
+  test('names the server, and leads to the console and the reference', async () => {
+    const answer = await visit(`${platform.url}/`)
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
+    assertStrict(answer)
+    const page = await answer.text()
+    assert.match(page, /<h1>stemma\.test<\/h1>/)
+    for (const link of ['/console/', '/docs', '/openapi.json']) assert.ok(page.includes(`href="${link}"`))
+    const head = await visit(`${platform.url}/?from=elsewhere`, { method: 'HEAD' })
+    assert.deepEqual([head.status, await head.text()], [200, ''])
+  })
+
+  test('is an error in JSON for programs', async () => {
+    for (const init of [{}, { headers: { accept: 'application/json' } }, { method: 'POST' }]) {
+      const answer = await fetch(`${platform.url}/`, init)
+      assert.equal(answer.status, 404)
+      assert.equal(answer.headers.get('content-type'), 'application/json')
+    }
+  })
+
+  test('says where the link is if nobody has set up the server', async () => {
+    const temporary = await temporaryStore(engine)
+    const settings = [...temporary.settings, '--port', '0', '--log-level', 'silent', '--drain-delay', '0']
+    const app = await startApp(readConfig({}, settings).config, openLog('silent'))
+    try {
+      const page = await (await visit(`http://127.0.0.1:${app.port}/`)).text()
+      assert.match(page, /is not set up yet/)
+      assert.ok(!page.includes(new URL(app.setUpLink ?? '').search), 'the link itself is a secret')
+    } finally {
+      await app.stop(true)
+      await temporary.remove()
+    }
+  })
+})
+
+describe('a path that does not exist', () => {
+  let platform: Platform
+  before(async () => {
+    platform = await startPlatform('sqlite')
+  })
+  after(() => platform.stop())
+
+  test('is a page for browsers', async () => {
+    for (const path of ['/nothing', '/docs/nothing', '/%3Cscript%3E', '/a/b/c/d']) {
+      const answer = await visit(platform.url + path)
+      assert.equal(answer.status, 404)
+      assertStrict(answer)
+      const page = await answer.text()
+      assert.match(page, /<h1>Page not found<\/h1>/)
+      assert.doesNotMatch(page, /<script/)
+    }
+    const head = await visit(`${platform.url}/nothing`, { method: 'HEAD' })
+    assert.deepEqual([head.status, await head.text()], [404, ''])
+  })
+
+  test('is JSON below the paths of the API, and for programs', async () => {
+    for (const answer of await Promise.all([
+      visit(`${platform.url}/iam/v2beta1/nothing`),
+      visit(`${platform.url}/iam/v2beta1/groups`),
+      visit(`${platform.url}/nothing`, { method: 'POST' }),
+      fetch(`${platform.url}/nothing`),
+    ]))
+      assert.equal(answer.headers.get('content-type'), 'application/json')
+  })
+
+  test('has an icon', async () => {
+    const svg = await fetch(`${platform.url}/favicon.svg`)
+    assert.deepEqual([svg.status, svg.headers.get('content-type')], [200, 'image/svg+xml'])
+    assert.match(await svg.text(), /^<svg /)
+    const ico = await fetch(`${platform.url}/favicon.ico`)
+    const bytes = Buffer.from(await ico.arrayBuffer())
+    assert.equal(bytes.readUInt32LE(14), bytes.length - 22, 'the entry has the length of the image')
+    assert.equal(bytes.subarray(23, 26).toString(), 'PNG')
+  })
+})

@@ -1,0 +1,43 @@
+// The page at `/` for browsers. Programs get the same error there as at any path without a call.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { contentSecurityPolicy, renderPage } from '../pages/frame.ts'
+import { frontDoorPage, notFoundPage, unavailablePage } from '../pages/front-door.ts'
+import type { Store } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+
+export type FrontDoorDependencies = {
+  store: Store
+  /** The URL of the API, whose host is the name of the server. */
+  baseUrl: string
+  prefersHtml(request: IncomingMessage): boolean
+}
+
+export function openFrontDoor({ store, baseUrl, prefersHtml }: FrontDoorDependencies) {
+  const { host } = new URL(baseUrl)
+  return {
+    isFor: (path: string, request: IncomingMessage) => path === '/' && prefersHtml(request),
+    async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+      const isSetUp = await hasOrganization(store)
+      const page = renderPage(isSetUp === undefined ? unavailablePage : frontDoorPage(host, isSetUp))
+      response.writeHead(isSetUp === undefined ? 503 : 200, {
+        'content-type': 'text/html; charset=utf-8',
+        'content-length': Buffer.byteLength(page),
+        'content-security-policy': contentSecurityPolicy,
+      })
+      response.end(request.method === 'HEAD' ? undefined : page)
+    },
+  }
+}
+
+/** Undefined if the store cannot be reached. */
+async function hasOrganization(store: Store): Promise<boolean | undefined> {
+  try {
+    const rows = await store.query(sql`select uid from groups limit 1`)
+    return rows.length > 0
+  } catch {
+    return undefined
+  }
+}
+
+/** For browsers at a path that does not exist. */
+export const notFound = { body: renderPage(notFoundPage), policy: contentSecurityPolicy }

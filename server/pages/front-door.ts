@@ -1,0 +1,38 @@
+// The page at `/`, and the page for paths that do not exist.
+import type { Page } from './frame.ts'
+import { html } from './html.ts'
+
+/** `server` is the host by which people know the server. */
+export const frontDoorPage = (server: string, isSetUp: boolean): Page =>
+  isSetUp ? openPage(server) : emptyPage(server)
+
+const openPage = (server: string): Page => ({
+  title: server,
+  body: html`<p>Organizations as trees of groups: who may do what, and why.</p>
+<p><a class="button" href="/console/">Open the console</a></p>
+<p class="quiet">In a terminal: <code>npx @stemma/cli auth login</code></p>
+${docsLink}`,
+})
+
+const emptyPage = (server: string): Page => ({
+  title: `${server} is not set up yet`,
+  body: html`<p>The server printed a link when it started. Open that link to create the first organization and the
+account of its owner.</p>
+<p class="quiet">The link is in the output of <code>stemmad</code> and works for 24 hours. Start the server again to
+get another.</p>
+${docsLink}`,
+})
+
+const docsLink = html`<p class="links"><a href="/docs">API reference</a> <a href="/openapi.json">OpenAPI</a></p>`
+
+/** For a server that cannot reach its store. */
+export const unavailablePage: Page = {
+  title: 'Try again in a minute',
+  body: html`<p>The server runs, but it cannot reach its data at the moment.</p>`,
+}
+
+export const notFoundPage: Page = {
+  title: 'Page not found',
+  body: html`<p>There is nothing at this address. Perhaps the link is incomplete, or the page was removed.</p>
+<p><a class="button" href="/">Go to the start page</a></p>`,
+}
