@@ -9,6 +9,7 @@ import type { Log } from '../log.ts'
 import { openLog } from '../log.ts'
 import { openStore, prepareStore } from '../storage.ts'
 import type { Store } from '../store/db.ts'
+import { onlyWorker } from '../worker-role.ts'
 import type { TestIdentities, TestIdentity } from './identities.ts'
 import { openTestIdentities } from './identities.ts'
 import type { Engine } from './stores.ts'
@@ -20,7 +21,7 @@ export type Platform = TestIdentities & {
   config: Config
   /** The URL at which the server listens. */
   url: string
-  /** A second connection to the same store, as another process would have. */
+  /** A second connection to the same store, as another thread of the server would have. */
   store: Store
   keys: KeyRing
   secret: Secret
@@ -45,8 +46,9 @@ export async function startPlatform(
 ): Promise<Platform> {
   const temporary = await preparedStore(engine)
   const { config } = readConfig({}, [...temporary.settings, ...testSettings, ...args])
-  const app = await startApp(config, log ?? openLog(config.logLevel), { passwordCost, ...overrides })
-  const store = openStore(config)
+  const role = onlyWorker(config)
+  const app = await startApp(config, log ?? openLog(config.logLevel), { passwordCost, ...overrides }, role)
+  const store = openStore(config, undefined, { commits: role.shared.commits })
   const { keys, secret } = await prepareStore(config, store)
   const identities = openTestIdentities({ store, config, keys, now: overrides.now ?? Date.now })
   const scheme = config.tls ? 'https' : 'http'

@@ -144,7 +144,7 @@ describe('a blob store in S3', () => {
         await push(blobs, content)
         const copied = proxy.seen.filter(({ headers }) => headers['x-amz-copy-source-range'] !== undefined)
         assert.deepEqual(
-          copied.map(({ headers }) => headers['x-amz-copy-source-range']),
+          copied.map(({ headers }) => headers['x-amz-copy-source-range']).sort(), // sent at the same time
           [
             `bytes=0-${3 * mebibyte - 1}`,
             `bytes=${3 * mebibyte}-${6 * mebibyte - 1}`,

@@ -17,7 +17,8 @@ export type ReadTransaction = {
 /**
  * The transaction that all reads of one turn of the event loop share: beginning one costs as much as a read. It ends
  * with the turn, before every write of this thread, and when another thread has committed (`commits`), so a read that
- * follows the reply to a write sees that write.
+ * follows the reply to a write sees that write. A commit of another process, such as `stemmad users`, is seen from the
+ * next turn on.
  */
 export function openReadTransaction(
   reader: Connection,
