@@ -41,6 +41,7 @@ import { identities } from './resources/iam/identities/table.ts'
 import { bindOwner, createOrganization, nameFault } from './resources/iam/organization.ts'
 import { ensurePerson, grantDefaultRole, replaceGroups } from './resources/iam/people.ts'
 import { messageOf } from './resources/kind.ts'
+import { removePerson } from './resources/remove-person.ts'
 import type { RefusalLog } from './rpc/refusal-log.ts'
 import { linkPerson, requireProvisioned } from './scim/users/access.ts'
 import { refusingProviders } from './scim/users/refusing.ts'
@@ -205,6 +206,7 @@ export function peopleOf(context: WriteContext): People {
       yield* bindOwner(context, organization, owner)
       return organization
     },
+    remove: removePerson,
     nameFault,
   }
 }

@@ -205,7 +205,7 @@ onEachStore('local accounts', (engine) => {
     const weak = await operate('users', 'add', 'eve@example.com', '--password-file', file)
     assert.deepEqual([weak.code, /at least 12/.test(weak.stderr)], [2, true])
     assert.equal((await operate('users', 'add', 'not an address')).code, 2)
-    assert.equal((await operate('users', 'remove', 'dan@example.com')).code, 2)
+    assert.equal((await operate('users', 'rename', 'dan@example.com')).code, 2)
     assert.equal((await operate('users', 'add', 'fay@example.com', '--password-file', '/nowhere')).code, 2)
   })
 

@@ -7,7 +7,7 @@ import type { Store } from '../store/db.ts'
 import { endSignIn } from '../store/sign-ins.ts'
 import { sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
-import { all, first } from '../store/work.ts'
+import { first } from '../store/work.ts'
 import type { SignIn } from '../wire/caller.ts'
 import { lastProviderSignOut } from './provider-sign-outs.ts'
 import { endOfTime, secondOf } from './sign-out-times.ts'
@@ -38,18 +38,6 @@ export function* enablePerson(identity: string, now: number): Work<void> {
   yield sql`update sign_outs set disabled_second = null,
     second = case when disabled_second > ${secondOf(now)} then disabled_second else ${secondOf(now)} end
     where identity = ${identity} and disabled_second is not null`
-}
-
-export type DisabledPerson = { identity: string; name: string; since: number }
-
-/** At most `limit` disabled people, the latest first. `since` is in milliseconds since 1970. */
-export function* listDisabled(limit: number): Work<DisabledPerson[]> {
-  const rows = yield* all(sql`select o.identity, i.name, o.disabled_second
-    from sign_outs o join identities i on i.uid = o.identity
-    where o.disabled_second is not null order by o.disabled_second desc, o.identity limit ${limit}`)
-  return rows.map(([identity, name, disabledAt]) => ({
-    ...{ identity: identity as string, name: name as string, since: (disabledAt as number) * 1000 },
-  }))
 }
 
 const accountDisabled = () =>

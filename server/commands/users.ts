@@ -1,53 +1,57 @@
-// Adds people who sign in with a password, resets passwords, signs people out, and disables people.
+// Adds people who sign in with a password, lists people, resets passwords and second factors, disables and removes people.
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
-import { isUid, parentOf } from '../aip/uid.ts'
+import { StatusError, textOf } from '../aip/errors.ts'
+import { isUid } from '../aip/uid.ts'
+import type { Administration, AdministrationDependencies } from '../auth/administration/administration.ts'
+import { openAdministration, recordAccountEvent } from '../auth/administration/administration.ts'
+import { findLogin } from '../auth/administration/find-person.ts'
+import type { ListedPerson, PeopleQuery } from '../auth/administration/list-people.ts'
+import { listPeople } from '../auth/administration/list-people.ts'
 import type { LoginAddress } from '../auth/login/accounts.ts'
 import {
-  canonicalEmail,
   ensureVouchedAccount,
   findAccount,
   isEmail,
-  loginAddressOf,
-  makePasswordLink,
   passwordLinkHours,
   setPassword,
 } from '../auth/login/accounts.ts'
-import { claimantsOf, hashForUnverifiedAddress } from '../auth/login/claimed-accounts.ts'
-import type { ExpiringStates } from '../auth/login/expiring-states.ts'
+import { hashForUnverifiedAddress } from '../auth/login/claimed-accounts.ts'
 import { openExpiringStates } from '../auth/login/expiring-states.ts'
 import { openPasswords, passwordFault } from '../auth/login/passwords.ts'
-import { disablePerson, enablePerson, listDisabled, signOutEverywhere } from '../auth/sign-outs.ts'
 import { peopleOf } from '../authentication.ts'
 import { readConfig } from '../config/config.ts'
-import type { RandomBytes } from '../crypto/random.ts'
 import type { Secret } from '../crypto/secret.ts'
-import { operatorAccess } from '../policy/system-access.ts'
+import { operatorAccessFor } from '../policy/system-access.ts'
 import type { Store } from '../store/db.ts'
-import { sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
-import { first } from '../store/work.ts'
+import type { WriteAccess } from '../store/write-access.ts'
 import type { Command, CommandContext } from './command.ts'
 import { UsageError, usageOf } from './command.ts'
 import { withPreparedStore } from './with-store.ts'
 
+const names =
+  'add|list|reset|reset-second-factors|sign-out|disable|enable|remove|disabled [EMAIL|IDENTITY_UID] [--password-file FILE|-]'
+
 export const users: Command = {
-  usage: 'users add|reset|sign-out|disable|enable|disabled [EMAIL|IDENTITY_UID] [--password-file FILE|-]',
-  summary:
-    'Adds a person who signs in with a password, resets the password, signs a person out or disables them.',
+  usage: `users ${names}`,
+  summary: 'Adds and lists people, resets passwords and second factors, disables and removes people.',
   details: `add and reset print a link where the person chooses a password. With --password-file, add and reset set
-the password in the file or on standard input (-) instead. reset, sign-out and disable end all sessions and tokens of the
-person at once. A disabled person cannot sign in, neither with a password nor through a provider, until enable is run.
-disabled lists the people who are disabled.`,
+the password in the file or on standard input (-) instead. reset, reset-second-factors, sign-out and disable end all
+sessions and tokens of the person at once. reset-second-factors removes passkeys, authenticator app and recovery codes. A
+disabled person cannot sign in, neither with a password nor through a provider, until enable is run. remove deletes the
+person with all role bindings; a person who signs in through a provider can come back, without roles. list prints all
+people, or those whose address or name contains the text that follows; disabled lists the people who are disabled.`,
   async run(args, context) {
     const { config, flags, positionals } = readConfig(context.env, args, {
       'password-file': { type: 'string' },
     })
     const [action = '', person = '', ...extra] = positionals
-    if (action === 'disabled' && positionals.length === 1)
-      return withPreparedStore(config, context, ({ store }) => printDisabled(store, context))
-    const act = actions[action]
-    if (!act || extra.length > 0) throw usageOf(users)
+    if (extra.length > 0) throw usageOf(users)
+    const query = queryOf(action, person)
+    if (query) return withPreparedStore(config, context, ({ store }) => printPeople(store, query, context))
+    const act = Object.hasOwn(actions, action) ? actions[action] : undefined
+    if (!act) throw usageOf(users)
     if (!isEmail(person) && !(isUid(person) && action !== 'add'))
       throw new UsageError(
         `${JSON.stringify(person)} is not an e-mail address${action === 'add' ? '' : ' or the uid of an identity'}`,
@@ -56,8 +60,9 @@ disabled lists the people who are disabled.`,
     const { identity, link } = await withPreparedStore(config, context, ({ store, secret }) => {
       const { now, random } = context
       const states = openExpiringStates({ secret, now })
-      return act({ store, secret, states, authUrl: config.authUrl, now, random }, person, password)
-    })
+      const access = operatorAccessFor(`stemmad users ${action}`)
+      return act({ store, secret, states, authUrl: config.authUrl, now, random, access }, person, password)
+    }).catch(throwUsageError)
     context.stdout.write(`${person} is ${identity}\n`)
     if (link !== undefined)
       context.stdout.write(
@@ -67,13 +72,21 @@ disabled lists the people who are disabled.`,
   },
 }
 
-type UserDependencies = {
+/** The people that an action lists; undefined if it lists none. */
+function queryOf(action: string, text: string): Omit<PeopleQuery, 'limit'> | undefined {
+  if (action === 'list') return { search: text }
+  return action === 'disabled' && text === '' ? { isDisabled: true } : undefined
+}
+
+/** Errors of a caller of the API are mistakes of the operator here. */
+function throwUsageError(error: unknown): never {
+  throw error instanceof StatusError ? new UsageError(textOf(error)) : error
+}
+
+type UserDependencies = AdministrationDependencies & {
   store: Store
   secret: Secret
-  states: ExpiringStates
-  authUrl: string
-  now(): number
-  random: RandomBytes
+  access: WriteAccess
 }
 
 type Result = { identity: string; link?: string }
@@ -83,18 +96,23 @@ type Action = (deps: UserDependencies, person: string, password: string | undefi
 
 const actions: Record<string, Action> = {
   ...{ add, reset },
-  'sign-out': (deps, person) => changeSignIns(deps, person, signOutEverywhere),
-  disable: (deps, person) => changeSignIns(deps, person, disablePerson),
-  enable: (deps, person) => changeSignIns(deps, person, enablePerson),
+  'reset-second-factors': changeBy(({ resetSecondFactors }) => resetSecondFactors),
+  'sign-out': changeBy(({ signOut }) => signOut),
+  disable: changeBy(({ disable }) => disable),
+  enable: changeBy(({ enable }) => enable),
+  remove: (deps, person) =>
+    deps.store.write(function* () {
+      const identity = yield* openAdministration(deps).remove(peopleOf(deps), deps.access, person)
+      return { identity }
+    }),
 }
 
 async function add(deps: UserDependencies, email: string, password: string | undefined): Promise<Result> {
-  const { store, authUrl, now, random } = deps
+  const { store, authUrl, now } = deps
   const hash = await hashOf(deps, { email, isUnverified: false }, password)
   return store.write(function* () {
     const account = yield* findAccount(email)
-    const people = peopleOf({ access: operatorAccess, now, random })
-    const identity = yield* ensureVouchedAccount(people, authUrl, email, now())
+    const identity = yield* ensureVouchedAccount(peopleOf(deps), authUrl, email, now())
     if (account?.identity === identity && account.password !== '')
       throw new UsageError(`${email} has a password; use stemmad users reset ${email}`)
     return yield* changePassword(deps, identity, hash)
@@ -103,43 +121,53 @@ async function add(deps: UserDependencies, email: string, password: string | und
 
 async function reset(deps: UserDependencies, person: string, password: string | undefined): Promise<Result> {
   const { store } = deps
-  const { identity, address } = await store.read(() => requireLogin(person))
+  const { identity, address } = await store.read(() => findLogin(person))
   const hash = await hashOf(deps, address, password)
   return store.write(() => changePassword(deps, identity, hash))
 }
 
-function changeSignIns(
-  { store, now }: UserDependencies,
-  person: string,
-  change: (identity: string, now: number) => Work<void>,
-): Promise<Result> {
-  return store.write(function* () {
-    const identity = isUid(person) ? person : (yield* requireLogin(person)).identity
-    if (!(yield* first(sql`select uid from identities where uid = ${identity}`)))
-      throw new UsageError(`there is no identity ${identity}`)
-    if (parentOf(identity) !== '')
-      throw new UsageError(
-        `${identity} is a workload, which does not sign in; delete its role bindings instead`,
-      )
-    yield* change(identity, now())
-    return { identity }
-  })
+/** An action that needs only the person. */
+function changeBy(choose: (administration: Administration) => Administration['disable']): Action {
+  return (deps, person) =>
+    deps.store.write(function* () {
+      return { identity: yield* choose(openAdministration(deps))(deps.access, person) }
+    })
 }
 
 const maxListedPeople = 1000
 
-async function printDisabled(store: Store, { stdout, stderr }: CommandContext): Promise<number> {
-  const people = await store.read(() => listDisabled(maxListedPeople + 1))
-  for (const { identity, name, since } of people.slice(0, maxListedPeople))
-    stdout.write(`${identity}  ${new Date(since).toISOString()}  ${name}\n`)
-  if (people.length > maxListedPeople) stderr.write(`only the first ${maxListedPeople} people are listed\n`)
+/** Each line has the uid, the address, the name and the state of a person. */
+async function printPeople(
+  store: Store,
+  query: Omit<PeopleQuery, 'limit'>,
+  { stdout, stderr }: CommandContext,
+): Promise<number> {
+  const people = await store.read(() => listPeople({ ...query, limit: maxListedPeople + 1 }))
+  for (const person of people.slice(0, maxListedPeople)) stdout.write(`${lineOf(person)}\n`)
+  if (people.length > maxListedPeople)
+    stderr.write(`only the first ${maxListedPeople} people are listed; name a part of an address or name\n`)
   return 0
+}
+
+function lineOf(person: ListedPerson): string {
+  const { identity, name, email, disableTime, passkeys, hasAuthenticatorApp } = person
+  const facts = [
+    disableTime !== undefined && `disabled since ${new Date(disableTime).toISOString()}`,
+    person.isUnverified && 'unverified address',
+    person.hasLocalAccount && !person.hasPassword && 'no password',
+    (passkeys > 0 || hasAuthenticatorApp) && 'second factor',
+    !person.hasLocalAccount && 'no local account',
+  ].filter(Boolean)
+  return [identity, email ?? '-', ...(name === email ? [] : [name]), facts.join(', ')]
+    .filter(Boolean)
+    .join('  ')
 }
 
 /** Sets the password, or returns a link to choose one if there is no hash. */
 function* changePassword(deps: UserDependencies, identity: string, hash: string | undefined): Work<Result> {
-  if (hash === undefined) return { identity, link: yield* makePasswordLink(deps, identity) }
+  if (hash === undefined) return yield* openAdministration(deps).resetPassword(deps.access, identity)
   yield* setPassword(identity, hash, deps.now())
+  yield* recordAccountEvent(deps.access, identity, 'password-reset')
   return { identity }
 }
 
@@ -156,30 +184,6 @@ async function hashOf(
   return isUnverified
     ? hashForUnverifiedAddress({ passwords, secret }, email, password)
     : passwords.hash(password)
-}
-
-const maxListedClaimants = 10
-
-/** Finds the identity of a person and the address with which they sign in. */
-function* requireLogin(person: string): Work<{ identity: string; address: LoginAddress }> {
-  const identity = isUid(person) ? person : yield* identityOf(person)
-  const address = yield* loginAddressOf(identity)
-  if (!address) throw new UsageError(`${person} does not sign in with a password`)
-  return { identity, address }
-}
-
-/** If several people have made accounts with the address, the operator must name one of them by uid instead. */
-function* identityOf(email: string): Work<string> {
-  const account = yield* findAccount(email)
-  if (account) return account.identity
-  const [claimant, ...others] = yield* claimantsOf(canonicalEmail(email), maxListedClaimants)
-  if (claimant === undefined)
-    throw new UsageError(`no one signs in with ${email}; use stemmad users add ${email}`)
-  if (others.length > 0)
-    throw new UsageError(
-      `several people have made accounts with ${email}, which nobody has verified; name one of them by uid: ${[claimant, ...others].join(', ')}`,
-    )
-  return claimant
 }
 
 /** The password is read from a file, because all users of the machine can see the arguments of a command. */

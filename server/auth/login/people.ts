@@ -1,5 +1,6 @@
 // People who sign in, and the changes to resources that a sign-in makes.
 import type { Work } from '../../store/work.ts'
+import type { WriteAccess } from '../../store/write-access.ts'
 import type { Person } from '../../wire/person.ts'
 
 /** A person's name and verified address. */
@@ -52,6 +53,8 @@ export type People = {
   acceptInvite(code: string, person: AuthenticatedPerson): Work<{ group: string; role: string }>
   /** Creates an organization and makes an identity its owner; returns its uid. */
   createOrganization(name: string, owner: string): Work<string>
+  /** Deletes a person with all their role bindings and access requests. */
+  remove(access: WriteAccess, identity: string): Work<void>
   /** Describes what is wrong with the name of an organization; undefined if nothing is. */
   nameFault(name: string): string | undefined
 }

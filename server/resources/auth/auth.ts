@@ -1,5 +1,4 @@
 // The auth service: returns the identity and roles of the caller, and deletes the caller's own account.
-import type { DescMessage } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
@@ -14,20 +13,16 @@ import { indexGrants } from '../../policy/grants.ts'
 import type { Call } from '../../rpc/call.ts'
 import { isLiveAt } from '../../store/expiry.ts'
 import { principalsOf } from '../../store/external-groups.ts'
-import { among, raw, sql } from '../../store/sql.ts'
+import { among, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { all } from '../../store/work.ts'
-import type { WriteAccess } from '../../store/write-access.ts'
 import { messageReply } from '../../wire/reply.ts'
-import { removeEntry } from '../delete.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { groupAccessRequests } from '../iam/group-access-requests/table.ts'
 import { groups } from '../iam/groups/table.ts'
 import { identities } from '../iam/identities/table.ts'
-import { roleBindings } from '../iam/role-bindings/table.ts'
 import { roles } from '../iam/roles/table.ts'
-import type { Kind } from '../kind.ts'
 import { messageOf } from '../kind.ts'
+import { removePerson } from '../remove-person.ts'
 import { emptyReply } from '../reply.ts'
 import { readResource } from '../stored-resource.ts'
 
@@ -58,20 +53,10 @@ export function authMethods({ store }: Dependencies) {
         // People may delete their own account, but not with a limited token. Workloads may not delete themselves.
         const isOwnAccount = caller.identity === call.request.id && parentOf(call.request.id) === ''
         if (!isOwnAccount || caller.limits) throw permissionDenied('identity.delete', call.request.id)
-        yield* removeAllOf(access, roleBindings, caller.identity)
-        yield* removeAllOf(access, groupAccessRequests, caller.identity)
-        yield* removeEntry(access, identities, caller.identity)
-        // Rows of providers that have deactivated the person remain, so that this does not lift the deactivation.
-        yield sql`delete from provider_sign_outs where identity = ${caller.identity} and disabled_second is null`
+        yield* removePerson(access, caller.identity)
         return emptyReply
       }, call.deadline),
   }
-}
-
-/** Deletes all resources of a kind that refer to the identity, in every group. */
-function* removeAllOf(access: WriteAccess, kind: Kind<DescMessage>, identity: string): Work<void> {
-  const rows = yield* all(sql`select uid from ${raw(kind.table.name)} where identity = ${identity}`)
-  for (const [uid] of rows) yield* removeEntry(access, kind, uid as string)
 }
 
 type Claims = { iss: string; aud: string | string[]; exp: number; iat: number }

@@ -1,0 +1,87 @@
+// The commands of the operator for people.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../../server/store/sql.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { sealedEvents } from '../../server/testing/sealed-events.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import { addAccount, signIn, startSignInPlatform } from '../sign-in/sign-in.ts'
+import { runStemmadInline } from './stemmad.ts'
+
+onEachStore('stemmad users', (engine) => {
+  let platform: Platform
+  before(async () => {
+    platform = await startSignInPlatform(engine)
+  })
+  after(() => platform.stop())
+
+  function users(...args: string[]) {
+    const { dataDir, baseUrl, databaseUrl, secretKey } = platform.config
+    const storeFlags = databaseUrl ? ['--database-url', databaseUrl, '--secret-key', secretKey ?? ''] : []
+    return runStemmadInline(['users', ...args, '--data-dir', dataDir, '--base-url', baseUrl, ...storeFlags])
+  }
+
+  test('lists people, and searches them by a part of the address', async () => {
+    const ada = await addAccount(platform, 'ada@example.com')
+    const bob = await addAccount(platform, 'bob_b@example.com')
+    await users('disable', 'bob_b@example.com')
+    const { stdout } = await users('list')
+    assert.match(stdout, new RegExp(`^${ada}  ada@example\\.com$`, 'm'))
+    assert.match(stdout, new RegExp(`^${bob}  bob_b@example\\.com  disabled since 20\\S+Z$`, 'm'))
+    assert.equal((await users('list', 'ADA@')).stdout, `${ada}  ada@example.com\n`)
+    assert.match((await users('list', 'bob_')).stdout, new RegExp(`^${bob} .*\\n$`))
+    assert.equal((await users('list', 'b_b_')).stdout, '', 'signs of patterns are only text')
+    assert.match((await users('disabled')).stdout, new RegExp(`^${bob} .*\\n$`))
+  })
+
+  test('removes a person with their roles, tokens and account', async () => {
+    const identity = await addAccount(platform, 'cyd@example.com')
+    await platform.bind(identity, 'owner', platform.owner.organization)
+    const { tokens } = await signIn(platform, 'cyd@example.com')
+    assert.equal((await users('remove', 'cyd@example.com')).stdout, `cyd@example.com is ${identity}\n`)
+    const headers = { authorization: `Bearer ${tokens.access_token}` }
+    assert.equal((await fetch(`${platform.url}/auth/v1/ok`, { headers })).status, 401)
+    const bindings = await platform.store.query(
+      sql`select uid from role_bindings where identity = ${identity}`,
+    )
+    assert.deepEqual(bindings, [])
+    const again = await users('remove', 'cyd@example.com')
+    assert.deepEqual([again.code, /no one signs in with/.test(again.stderr)], [2, true])
+  })
+
+  test('ends the second factors of a person, and only these', async () => {
+    const identity = await addAccount(platform, 'dee@example.com')
+    await platform.store.write(function* () {
+      yield sql`insert into passkeys (id, identity, name, public_key, counter, transports, is_synced, create_time)
+        values ('key', ${identity}, 'laptop', ${Buffer.from('k')}, 0, '', 0, 0)`
+      yield sql`insert into authenticator_apps (identity, sealed, last_step, create_time, confirm_time)
+        values (${identity}, ${Buffer.from('s')}, 0, 0, 1)`
+      yield sql`insert into recovery_codes (identity, digest) values (${identity}, 'd')`
+    })
+    assert.match((await users('list', 'dee@')).stdout, /second factor/)
+    assert.equal((await users('reset-second-factors', 'dee@example.com')).code, 0)
+    for (const table of [sql`passkeys`, sql`authenticator_apps`, sql`recovery_codes`])
+      assert.deepEqual(
+        await platform.store.query(sql`select identity from ${table} where identity = ${identity}`),
+        [],
+      )
+    await signIn(platform, 'dee@example.com')
+  })
+
+  test('leaves an entry in the log of the person, without the link', async () => {
+    const identity = await addAccount(platform, 'eve@example.com')
+    const { stdout } = await users('reset', 'eve@example.com')
+    const code = /code=(\S+)/.exec(stdout)?.[1] ?? ''
+    assert.notEqual(code, '')
+    await users('sign-out', identity)
+    const events = (await sealedEvents(platform.store, identity)).filter(({ kind }) => kind === 'accounts')
+    assert.deepEqual(
+      events.map(({ action, method, actor }) => [action, method, actor]),
+      [
+        ['password-reset', 'stemmad users reset', ''],
+        ['signed-out', 'stemmad users sign-out', ''],
+      ],
+    )
+    assert.ok(!JSON.stringify(events).includes(code))
+  })
+})
