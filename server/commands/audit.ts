@@ -1,23 +1,33 @@
+import { once } from 'node:events'
+import { isUid, rootOf } from '../aip/uid.ts'
+import type { Config } from '../config/config.ts'
 import { readConfig } from '../config/config.ts'
+import type { EventRow } from '../store/events/event-row.ts'
+import { serverLog } from '../store/events/event-row.ts'
+import { recordedEvents } from '../store/events/recorded-events.ts'
 import type { ChainFault, ChainHead } from '../store/events/verify-chains.ts'
 import { verifyChains } from '../store/events/verify-chains.ts'
 import { loadMigrations } from '../store/migrate.ts'
 import type { Command } from './command.ts'
-import { usageOf } from './command.ts'
+import { UsageError, usageOf } from './command.ts'
 import { countOf } from './format-bytes.ts'
 import { withStore } from './with-store.ts'
 
 export const audit: Command = {
-  usage: 'audit verify [--heads]',
-  summary: 'Verifies that no entry of the audit log was changed, removed or added.',
-  details: `The entries of each organization are chained by hashes. The command reads all of them and names the first wrong entry of
+  usage: 'audit verify [--heads] | audit list [UID]',
+  summary: 'Verifies that no entry of the audit log was changed, removed or added, or prints entries.',
+  details: `list prints entries as JSON, one per line and the oldest first: those of the organization or person UID, or, without
+UID, the commands of the operator that concern the whole server, such as keys rotate and backup.
+verify: The entries of each organization are chained by hashes. The command reads all of them and names the first wrong entry of
 each organization; its exit code is 1 if there is one. Servers can use the store meanwhile.
 Somebody who can write to the store can also compute a new chain. To notice this, keep the output of --heads, the last
 hash of each organization, in another place, and compare it later: while retention has not deleted that entry, its hash
 stays the same.`,
   async run(args, { env, stdout }) {
     const { config, flags, positionals } = readConfig(env, args, { heads: { type: 'boolean' } })
-    if (positionals.length !== 1 || positionals[0] !== 'verify') throw usageOf(audit)
+    const [action, uid = serverLog, ...extra] = positionals
+    if (action === 'list' && extra.length === 0) return printEntries(config, uid, stdout)
+    if (action !== 'verify' || positionals.length !== 1) throw usageOf(audit)
     return withStore(config, async (store) => {
       await store.migrate(loadMigrations())
       let [chains, entries, faults] = [0, 0, 0]
@@ -29,11 +39,31 @@ stays the same.`,
         faults++
         stdout.write(describeFault(fault))
       }
-      const all = `${`${entries} entries`} of ${countOf(chains, 'organization')}`
+      const all = `${entries} ${entries === 1 ? 'entry' : 'entries'} of ${countOf(chains, 'log')}`
       stdout.write(faults === 0 ? `${all}: all are as they were recorded.\n` : `${all}: ${faults} damaged.\n`)
       return faults === 0 ? 0 : 1
     })
   },
+}
+
+async function printEntries(config: Config, uid: string, stdout: NodeJS.WriteStream): Promise<number> {
+  if (uid !== serverLog && !(isUid(uid) && uid === rootOf(uid)))
+    throw new UsageError(`${JSON.stringify(uid)} is not the uid of an organization or person`)
+  await withStore(config, async (store) => {
+    await store.migrate(loadMigrations())
+    for await (const entry of recordedEvents(store, uid))
+      if (!stdout.write(lineOf(entry))) await once(stdout, 'drain')
+  })
+  return 0
+}
+
+function lineOf({ time, method, action, kind, uid, actor, code, origin, details }: EventRow): string {
+  const entry = {
+    ...{ time: new Date(time).toISOString(), method, action, kind, uid, actor, code },
+    origin: JSON.parse(origin),
+    ...(details !== null && { details: JSON.parse(details) }),
+  }
+  return `${JSON.stringify(entry)}\n`
 }
 
 const describeHead = ({ root, sequence, hash }: ChainHead) => `${root} ${sequence} ${hash}\n`

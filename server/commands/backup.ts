@@ -4,11 +4,13 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { readConfig } from '../config/config.ts'
+import { operatorAccessFor } from '../policy/system-access.ts'
 import { backupLines } from '../store/backup.ts'
 import type { Store } from '../store/db.ts'
 import { loadMigrations } from '../store/migrate.ts'
 import type { Command } from './command.ts'
 import { UsageError, usageOf } from './command.ts'
+import { recordCommand } from './record-command.ts'
 import { withStore } from './with-store.ts'
 
 export const backup: Command = {
@@ -25,6 +27,8 @@ export const backup: Command = {
     await withStore(config, async (store) => {
       // A backup contains the list of applied migrations, which a new store does not have before it is migrated.
       await store.migrate(loadMigrations())
+      // Recorded first, so that an interrupted backup is in the log, too.
+      await store.write(() => recordCommand(operatorAccessFor('stemmad backup'), 'store', 'read'))
       if (path === '-') await pipeline(compressedBackup(store), context.stdout)
       else await writeFileAtomically(store, path)
     })

@@ -1,4 +1,5 @@
 // Creates the first organization. The operator does this, because nobody can sign in before there is one.
+import { recordAccountEvent } from '../auth/administration/administration.ts'
 import { findAccount, isEmail, makePasswordLink, passwordLinkHours } from '../auth/login/accounts.ts'
 import { openExpiringStates } from '../auth/login/expiring-states.ts'
 import { newSignIn } from '../auth/sign-outs.ts'
@@ -10,7 +11,8 @@ import { nameFault } from '../resources/iam/organization.ts'
 import type { Command, CommandContext } from './command.ts'
 import { UsageError } from './command.ts'
 import type { NewOrganization, OrganizationDependencies } from './make-organization.ts'
-import { makeOrganization } from './make-organization.ts'
+import { bootstrapAccess, makeOrganization } from './make-organization.ts'
+import { recordForIdentity } from './record-command.ts'
 import type { PreparedStore } from './with-store.ts'
 import { withPreparedStore } from './with-store.ts'
 
@@ -56,6 +58,7 @@ async function bootstrapOrganization(
   const deps = { store, keys, secret, authUrl, now, random }
   const made = await makeOrganization(deps, name, email)
   const passwordLink = email === undefined ? undefined : await firstPasswordLink(deps, email)
+  await store.write(() => recordForIdentity(bootstrapAccess, made.identity, 'issued'))
   const signIn = await newSignIn(store, made.identity, now())
   const token = await mintToken(deps, { identity: made.identity, audience: baseUrl, signIn })
   return { ...made, name, token, passwordLink }
@@ -68,6 +71,7 @@ function firstPasswordLink(deps: LinkDependencies, email: string): Promise<strin
   return deps.store.write(function* () {
     const account = yield* findAccount(email)
     if (account?.password !== '') return undefined
+    yield* recordAccountEvent(bootstrapAccess, account.identity, 'password-reset')
     return yield* makePasswordLink({ ...deps, states: openExpiringStates(deps) }, account.identity)
   })
 }

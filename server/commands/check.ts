@@ -20,6 +20,7 @@ import { checkIdentities } from './check-identities.ts'
 import type { Command, CommandContext } from './command.ts'
 import { countOf, formatBytes } from './format-bytes.ts'
 import { openProgress } from './progress.ts'
+import { recordCommand } from './record-command.ts'
 import { withStore } from './with-store.ts'
 
 export const check: Command = {
@@ -36,15 +37,15 @@ export const check: Command = {
     })
     const shouldRepair = flags.repair === true
     const shouldHash = flags.digests === true
-    const repairs = shouldRepair ? operatorAccessFor('check --repair') : undefined
+    const repairs = shouldRepair ? operatorAccessFor('stemmad check --repair') : undefined
     const { differences, sizes, findings, content } = await withStore(config, async (store) => {
       await store.migrate(loadMigrations())
-      return {
-        differences: await checkTally(store, talliedKinds, shouldRepair, [contentAmount]),
-        sizes: await checkRepoSizes(store, repairs),
-        findings: await checkIdentities(store),
-        content: await checkStorage(config, store, context, { shouldHash, repairs }),
-      }
+      const differences = await checkTally(store, talliedKinds, shouldRepair, [contentAmount])
+      const sizes = await checkRepoSizes(store, repairs)
+      const content = await checkStorage(config, store, context, { shouldHash, repairs })
+      const repaired = differences.length + sizes.length + (content?.completed ?? 0)
+      if (repairs) await store.write(() => recordCommand(repairs, 'store', 'repaired', { repaired }))
+      return { differences, sizes, content, findings: await checkIdentities(store) }
     })
     for (const difference of differences) context.stdout.write(describe(difference))
     for (const difference of sizes) context.stdout.write(describeSize(difference))

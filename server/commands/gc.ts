@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { readConfig } from '../config/config.ts'
 import { contentStorage } from '../content-storage.ts'
-import { collectionAccess } from '../policy/system-access.ts'
+import { operatorAccessFor } from '../policy/system-access.ts'
 import { collectGarbage } from '../resources/registry/collection/collect.ts'
 import type { CollectionTotals } from '../resources/registry/collection/collection.ts'
 import { planCollection } from '../resources/registry/collection/plan.ts'
@@ -10,6 +10,7 @@ import type { Command } from './command.ts'
 import { usageOf } from './command.ts'
 import { countOf, formatBytes } from './format-bytes.ts'
 import { openProgress } from './progress.ts'
+import { recordCommand } from './record-command.ts'
 import { withStore } from './with-store.ts'
 
 /** Between two transactions, for the servers that use the store meanwhile. */
@@ -41,7 +42,10 @@ was restored. Use it only if no other database has its content in the same folde
           onProgress: ({ blobs }: CollectionTotals) => progress.update(blobs, undefined),
         }
         if (isDryRun) return planCollection(deps, options)
-        return collectGarbage({ ...deps, access: collectionAccess, pause: () => pause(pauseMs) }, options)
+        const access = operatorAccessFor('stemmad gc')
+        const collected = await collectGarbage({ ...deps, access, pause: () => pause(pauseMs) }, options)
+        await store.write(() => recordCommand(access, 'content', 'collected', { ...options, ...collected }))
+        return collected
       })
       progress.end()
       context.stdout.write(summaryOf(totals, isDryRun))

@@ -1,7 +1,9 @@
 import { rotateKeys } from '../auth/keys/rotation.ts'
 import { readConfig } from '../config/config.ts'
+import { operatorAccessFor } from '../policy/system-access.ts'
 import type { Command } from './command.ts'
 import { usageOf } from './command.ts'
+import { recordCommand } from './record-command.ts'
 import { withPreparedStore } from './with-store.ts'
 
 export const keys: Command = {
@@ -16,7 +18,9 @@ With --revoke, the new keys come into use at once and all tokens signed with the
     const { tokenAlgorithm } = config
     const { now, random } = context
     await withPreparedStore(config, context, ({ store, secret }) =>
-      rotateKeys({ store, secret, tokenAlgorithm, now, random }, shouldRevoke),
+      rotateKeys({ store, secret, tokenAlgorithm, now, random }, shouldRevoke, () =>
+        recordCommand(operatorAccessFor('stemmad keys rotate'), 'keys', 'rotated', { revoked: shouldRevoke }),
+      ),
     )
     context.stdout.write(
       shouldRevoke

@@ -4,7 +4,7 @@ import { isUid, lineage } from '../aip/uid.ts'
 import { readConfig } from '../config/config.ts'
 import { firstReached, limitsOnPath, usedIn } from '../limits/quota/effective-limit.ts'
 import { kindNamed, parseLimits } from '../limits/quota/limit-names.ts'
-import { operatorAccess } from '../policy/system-access.ts'
+import { operatorAccessFor } from '../policy/system-access.ts'
 import type { GroupLimits } from '../resources/dependencies.ts'
 import { replaceLimits } from '../resources/iam/groups/replace-limits.ts'
 import { groups } from '../resources/iam/groups/table.ts'
@@ -45,7 +45,7 @@ STEMMA_DEFAULT_LIMITS has the limits of organizations that have none of their ow
     if (!isUid(uid)) throw new UsageError(`${JSON.stringify(uid)} is not the uid of a group`)
     const change = makeChange(words, groupLimits.kinds)
     const report = await withPreparedStore(config, context, async ({ store }) => {
-      if (change) await replace(store, uid, change, groupLimits, context)
+      if (change) await replace(store, action, uid, change, groupLimits, context)
       return store.read(() => reportOf(uid, groupLimits))
     })
     context.stdout.write(flags.json === true ? `${JSON.stringify(report)}\n` : tableOf(report))
@@ -98,6 +98,7 @@ function requireKind(name: string, kinds: readonly string[]): string {
 /** A StatusError, such as for a group that does not exist, is a mistake of the operator. */
 async function replace(
   store: Store,
+  action: string,
   uid: string,
   change: Change,
   { defaults }: GroupLimits,
@@ -105,7 +106,13 @@ async function replace(
 ): Promise<void> {
   try {
     await store.write(() =>
-      replaceLimits(operatorAccess, { uid, change, defaults, now: now(), mayNameInErrors: () => true }),
+      replaceLimits(operatorAccessFor(`stemmad limits ${action}`), {
+        uid,
+        change,
+        defaults,
+        now: now(),
+        mayNameInErrors: () => true,
+      }),
     )
   } catch (error) {
     throw error instanceof StatusError ? new UsageError(textOf(error)) : error

@@ -3,7 +3,7 @@ import { newChildUid } from '../aip/uid.ts'
 import { ensureVouchedAccount } from '../auth/login/accounts.ts'
 import { peopleOf } from '../authentication.ts'
 import type { RandomBytes } from '../crypto/random.ts'
-import { operatorAccess } from '../policy/system-access.ts'
+import { operatorAccessFor } from '../policy/system-access.ts'
 import { createEntry } from '../resources/create.ts'
 import { identities } from '../resources/iam/identities/table.ts'
 import { bindOwner, createOrganization } from '../resources/iam/organization.ts'
@@ -11,6 +11,8 @@ import { identityOf } from '../resources/iam/people.ts'
 import type { Store } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
+
+export const bootstrapAccess = operatorAccessFor('stemmad bootstrap')
 
 export type OrganizationDependencies = {
   store: Store
@@ -29,7 +31,7 @@ export function makeOrganization(
   email?: string,
 ): Promise<NewOrganization> {
   const { store, authUrl, now, random } = deps
-  const context = { access: operatorAccess, now, random }
+  const context = { access: bootstrapAccess, now, random }
   return store.write(function* () {
     const organization = yield* createOrganization(context, name)
     const identity =
@@ -52,7 +54,7 @@ function* createOwner(
   const time = now()
   const uid = newChildUid(organization, time, random)
   const owner = identityOf({ issuer: authUrl, subject: uid, name: 'owner' }, time)
-  yield* createEntry(operatorAccess, identities, owner, { uid, now: time })
+  yield* createEntry(bootstrapAccess, identities, owner, { uid, now: time })
   yield sql`insert into founders (identity) values (${uid})`
   return uid
 }

@@ -1,5 +1,7 @@
 import { readConfig } from '../config/config.ts'
+import { operatorAccessFor } from '../policy/system-access.ts'
 import type { Command } from './command.ts'
+import { recordCommand } from './record-command.ts'
 import { withPreparedStore } from './with-store.ts'
 
 export const migrate: Command = {
@@ -8,7 +10,11 @@ export const migrate: Command = {
   details: 'stemmad serve also does this when it starts.',
   async run(args, context) {
     const { config } = readConfig(context.env, args)
-    const applied = await withPreparedStore(config, context, async (prepared) => prepared.applied)
+    const applied = await withPreparedStore(config, context, async ({ store, applied: names }) => {
+      const access = operatorAccessFor('stemmad migrate')
+      if (names.length > 0) await store.write(() => recordCommand(access, 'store', 'migrated', { names }))
+      return names
+    })
     context.stdout.write(
       applied.length === 0 ? 'The store is up to date.\n' : `Applied ${applied.join(', ')}.\n`,
     )

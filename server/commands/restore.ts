@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { readConfig } from '../config/config.ts'
+import { operatorAccessFor } from '../policy/system-access.ts'
 import { prepareStore } from '../storage.ts'
 import { BackupError } from '../store/backup-line.ts'
 import { loadMigrations } from '../store/migrate.ts'
@@ -11,6 +12,7 @@ import { restoreLines } from '../store/restore.ts'
 import type { Command } from './command.ts'
 import { UsageError, usageOf } from './command.ts'
 import { openProgress } from './progress.ts'
+import { recordCommand } from './record-command.ts'
 import { withStore } from './with-store.ts'
 
 export const restore: Command = {
@@ -37,6 +39,8 @@ export const restore: Command = {
       })
       progress.end()
       await prepareStore(config, store, context)
+      const access = operatorAccessFor('stemmad restore')
+      await store.write(() => recordCommand(access, 'store', 'restored', { rows: restored }))
       return restored
     })
     context.stdout.write(`Restored ${count.toLocaleString('en')} rows.\n`)

@@ -3,9 +3,11 @@ import { isUid } from '../aip/uid.ts'
 import { newSignIn } from '../auth/sign-outs.ts'
 import { mintToken } from '../auth/tokens/mint.ts'
 import { readConfig } from '../config/config.ts'
+import { operatorAccessFor } from '../policy/system-access.ts'
 import { sql } from '../store/sql.ts'
 import type { Command } from './command.ts'
 import { UsageError, usageOf } from './command.ts'
+import { recordForIdentity } from './record-command.ts'
 import { withPreparedStore } from './with-store.ts'
 
 export const token: Command = {
@@ -26,6 +28,7 @@ export const token: Command = {
       const signIn = await newSignIn(store, uid, now()).catch((error: unknown) => {
         throw error instanceof StatusError ? new UsageError(textOf(error)) : error
       })
+      await store.write(() => recordForIdentity(operatorAccessFor('stemmad token'), uid, 'issued'))
       return mintToken(signer, { identity: uid, audience: config.baseUrl, signIn })
     })
     context.stdout.write(`${minted}\n`)

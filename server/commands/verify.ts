@@ -3,7 +3,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { OrgKind } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { isUid, parentOf } from '../aip/uid.ts'
 import { readConfig } from '../config/config.ts'
-import { operatorAccess } from '../policy/system-access.ts'
+import { operatorAccessFor } from '../policy/system-access.ts'
 import { groups } from '../resources/iam/groups/table.ts'
 import { lockResource, nextUpdateTime, replaceResource } from '../resources/stored-resource.ts'
 import type { Store } from '../store/db.ts'
@@ -74,7 +74,7 @@ export async function verifyOrganization(
       if (verification.kind !== undefined) group.kind = verification.kind
       const updateTime = nextUpdateTime(verification.now, stored.updateTime)
       group.updateTime = timestampFromMs(updateTime)
-      yield* replaceResource(operatorAccess, groups, group, { uid, updateTime })
+      yield* replaceResource(operatorAccessFor('stemmad verify'), groups, group, { uid, updateTime })
       return group.name
     })
   } catch (error) {

@@ -1,5 +1,6 @@
 // Replaces keys by new ones, on demand and when they are 90 days old.
 import { raw, sql } from '../../store/sql.ts'
+import type { Work } from '../../store/work.ts'
 import type { KeyRing } from './key-ring.ts'
 import type { KeyDependencies } from './stored-keys.ts'
 import { insertKey, keyPurposes, makeKey, requiredPurposes, retentionTime } from './stored-keys.ts'
@@ -16,9 +17,13 @@ const maxAge = 90 * 24 * 60 * minute
 /**
  * Makes new keys. The old ones are used for another ten minutes, or deleted at once if `isRevoked`. A key that the
  * setting `tokenAlgorithm` does not need gets no successor. A copy of the server with another setting makes one when it
- * reads the keys again (key-ring.ts).
+ * reads the keys again (key-ring.ts). `record` runs in the same transaction.
  */
-export async function rotateKeys(deps: KeyDependencies, isRevoked: boolean): Promise<void> {
+export async function rotateKeys(
+  deps: KeyDependencies,
+  isRevoked: boolean,
+  record?: () => Work<void>,
+): Promise<void> {
   const { store, now, tokenAlgorithm } = deps
   const newKeys = await Promise.all(requiredPurposes(tokenAlgorithm).map((purpose) => makeKey(deps, purpose)))
   const time = now()
@@ -36,6 +41,7 @@ export async function rotateKeys(deps: KeyDependencies, isRevoked: boolean): Pro
       }
     }
     for (const key of newKeys) yield insertKey(key, time)
+    if (record) yield* record()
   })
 }
 

@@ -1,7 +1,7 @@
 // Imports records of other vulnerability databases. An import can be interrupted at any time and started again: records
 // that are already stored are skipped.
 import { setTimeout } from 'node:timers/promises'
-import { operatorAccess } from '../../policy/system-access.ts'
+import { operatorAccessFor } from '../../policy/system-access.ts'
 import type { Outcome } from '../../resources/vulnerabilities/advisories/import-batch.ts'
 import { importBatch, tuneStoreForImport } from '../../resources/vulnerabilities/advisories/import-batch.ts'
 import type { ImportRows } from '../../resources/vulnerabilities/advisories/import-rows.ts'
@@ -60,13 +60,14 @@ export async function importAdvisories(
 }
 
 function openWriter(store: Store, group: string, summary: Summary) {
+  const access = operatorAccessFor('stemmad import advisories')
   const nextSegment = openSegments()
   const collectGarbage = exposeGarbageCollector()
   return async (items: readonly ImportRows[]): Promise<void> => {
     const [first] = items
     if (!first) return
     const segment = nextSegment(first.entry.uid)
-    for (const outcome of await store.write(() => importBatch(operatorAccess, group, items, segment)))
+    for (const outcome of await store.write(() => importBatch(access, group, items, segment)))
       summary[outcome]++
     collectGarbage()
     await setTimeout(pauseMs)

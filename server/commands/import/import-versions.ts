@@ -1,5 +1,5 @@
 // Imports the versions of packages with their ends of life. Each record replaces the versions of one package.
-import { operatorAccess } from '../../policy/system-access.ts'
+import { operatorAccessFor } from '../../policy/system-access.ts'
 import { PackageError, parsePackage } from '../../resources/registry/packages/parse-package.ts'
 import type { PackageChange } from '../../resources/registry/packages/table.ts'
 import { replacePackage } from '../../resources/registry/packages/table.ts'
@@ -17,11 +17,12 @@ export async function importVersions(
   path: string,
   report: (line: string) => void,
 ): Promise<VersionsSummary> {
+  const access = operatorAccessFor('stemmad import versions')
   const summary: VersionsSummary = { new: 0, changed: 0, same: 0, removed: 0, broken: 0 }
   for await (const { file, text } of (await openRecords(path)).read()) {
     try {
       const { name, metadata } = parsePackage(text)
-      summary[await store.write(() => replacePackage(operatorAccess, name, metadata, now()))]++
+      summary[await store.write(() => replacePackage(access, name, metadata, now()))]++
     } catch (error) {
       if (!(error instanceof PackageError)) throw error
       summary.broken++

@@ -33,6 +33,12 @@ export type EventRow = {
   after: Uint8Array | null
 }
 
+/**
+ * In place of an organization, for what concerns the whole server. It is the uid of no group, so no caller of the API can
+ * read this log; `stemmad audit list` prints it.
+ */
+export const serverLog = 'server'
+
 /** A row that has its place in the chain of its organization, and never changes again. */
 export type SealedEvent = EventRow & { sequence: number; hash: string }
 

@@ -3,6 +3,8 @@
 import { equals, fromBinary, toBinary } from '@bufbuild/protobuf'
 import type { PackageVersionMetadata } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { PackageVersionMetadataSchema } from '@stemma/api/gen/platform/registry/registry_pb.ts'
+import { serverLog } from '../../../store/events/event-row.ts'
+import { recordEvent } from '../../../store/events/record.ts'
 import { among, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { all, first } from '../../../store/work.ts'
@@ -34,19 +36,26 @@ export type PackageChange = 'new' | 'changed' | 'same' | 'removed'
 
 /** Replaces the versions of a package; without versions, removes the package. */
 export function* replacePackage(
-  _access: WriteAccess,
+  access: WriteAccess,
   name: string,
   metadata: PackageVersionMetadata,
   time: number,
 ): Work<PackageChange> {
   const current = (yield* readPackages([name])).get(name)
   if (metadata.versions.length === 0) {
+    if (!current) return 'same'
     yield sql`delete from package_versions where package = ${name}`
-    return current ? 'removed' : 'same'
+    yield* record(access, name, 'deleted')
+    return 'removed'
   }
   if (current && equals(PackageVersionMetadataSchema, current.metadata, metadata)) return 'same'
   const proto = toBinary(PackageVersionMetadataSchema, metadata)
   yield sql`insert into package_versions (package, update_time, proto) values (${name}, ${time}, ${proto})
     on conflict (package) do update set update_time = excluded.update_time, proto = excluded.proto`
+  yield* record(access, name, current ? 'updated' : 'created')
   return current ? 'changed' : 'new'
 }
+
+/** Packages belong to no organization. */
+const record = (access: WriteAccess, uid: string, action: string) =>
+  recordEvent(access, { group: serverLog, kind: 'packages', uid, action })
