@@ -10,6 +10,7 @@ import { openIssuerKeys } from './auth/foreign-tokens/issuer-keys.ts'
 import type { KeyRing } from './auth/keys/key-ring.ts'
 import { uidOf } from './auth/login/choose-provider.ts'
 import { deleteExpired, openExpiringStates } from './auth/login/expiring-states.ts'
+import type { PageLogDependencies } from './auth/login/page-log.ts'
 import type { PasswordCost } from './auth/login/passwords.ts'
 import { isSignInPath, paths, prefixOf } from './auth/login/paths.ts'
 import type { People, Profile } from './auth/login/people.ts'
@@ -66,6 +67,8 @@ export type AuthenticationDependencies = {
   runMatch: RunMatch
   heldAccess: HeldAccess
   onIssued: OnIssued
+  /** The event log. */
+  events: Omit<PageLogDependencies, 'now' | 'random'>
 }
 
 /** Replaced in tests. */
@@ -92,6 +95,7 @@ export function openAuthentication(
     runMatch,
     heldAccess,
     onIssued,
+    events,
   }: AuthenticationDependencies,
   { outbound = openOutbound(), callAws = callAwsOverNetwork, passwordCost }: AuthenticationOverrides = {},
 ) {
@@ -134,6 +138,7 @@ export function openAuthentication(
         recordLastSeen,
         passwordCost,
         verifyForAnyAudience,
+        events,
       },
       admit: limits.request,
       findPerson: (identity) => findPerson(store, identity),

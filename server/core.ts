@@ -171,6 +171,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
         deps.store.read(() => heldAccess(deps.settings, caller, now(), asked)),
       defaultLimits: groupLimits.defaults,
       onIssued: openIssueLog({ add: loose.add, now, random }),
+      events: { add: loose.add, addRefused: refused.add },
     },
     overrides,
   )

@@ -3,6 +3,7 @@ import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { scopeOf } from '@stemma/api/method.ts'
 import { isUid, parentOf } from './aip/uid.ts'
 import type { OnIssued } from './auth/exchange/security-token-service.ts'
+import { issuedSubject } from './auth/tokens/issued-subject.ts'
 import { callerOrigin } from './policy/origin.ts'
 import { resources } from './resource-list.ts'
 import type { Call } from './rpc/call.ts'
@@ -10,25 +11,23 @@ import type { OnRefusedWrite } from './rpc/corridor.ts'
 import type { LooseEvent } from './store/events/record.ts'
 import type { Origin } from './store/write-access.ts'
 
+/** Events have the time at which they happened; they are inserted later. */
 type Sources = Pick<Origin, 'now' | 'random'>
 
 /** The event of an issued token is in the organization of its identity. */
 export function openIssueLog({ add, ...sources }: Sources & { add(make: () => LooseEvent): void }): OnIssued {
   return (call, token, action) => {
     const { demand } = call as unknown as Call // the corridor passes whole calls
+    const time = sources.now()
     add(() => {
-      const identity = subjectOf(token)
+      const identity = issuedSubject(token)
       return {
         ...{ group: parentOf(identity) || identity, kind: 'identities', uid: identity, action },
-        origin: callerOrigin({ ...demand.caller, identity }, demand.origin, sources),
+        origin: callerOrigin({ ...demand.caller, identity }, demand.origin, { ...sources, now: () => time }),
       }
     })
   }
 }
-
-/** The subject of a token that this server has just signed. */
-const subjectOf = (token: string): string =>
-  (JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { sub: string }).sub
 
 const tables = new Map(resources.map(({ kind }) => [kind.desc.typeName, kind.table.name]))
 
@@ -40,10 +39,11 @@ export function openRefusalRecorder({
   return (method, envelope, caller, request, code) => {
     const uid = scopeOf(method, request)
     if (!isUid(uid)) return
+    const time = sources.now()
     const group = method.scopeKind === GroupSchema.typeName ? uid : parentOf(uid) || uid
     add({
       ...{ group, kind: tables.get(method.scopeKind) ?? '', uid, action: 'refused', code },
-      origin: callerOrigin(caller, { method: method.name, envelope }, sources),
+      origin: callerOrigin(caller, { method: method.name, envelope }, { ...sources, now: () => time }),
     })
   }
 }

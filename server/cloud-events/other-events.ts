@@ -50,6 +50,14 @@ const tokenEvents = (...actions: string[]): OtherEvents =>
     ]),
   )
 
+/** The start or end of a sign-in. */
+function sessionEvent(type: string) {
+  return ({ uid, details }: RecordedEvent): OtherEvent => ({
+    type,
+    body: { json: JSON.stringify({ identity: uid, ...JSON.parse(details ?? '{}') }) },
+  })
+}
+
 /** Their attributes are not recorded, so the body names only the user or group, and the provider. */
 const scimEvents = (table: string, eventType: string): OtherEvents =>
   Object.fromEntries(
@@ -72,12 +80,8 @@ export const otherEvents: OtherEvents = {
     }
     return { type: 'api.auth.registered.v1', actor: identity, body: session }
   },
-  'identities signed-in': ({ uid, details }) => ({
-    ...{
-      type: 'api.auth.signed_in.v1',
-      body: { json: JSON.stringify({ identity: uid, ...JSON.parse(details ?? '{}') }) },
-    },
-  }),
+  'identities signed-in': sessionEvent('api.auth.signed_in.v1'),
+  'identities signed-out': sessionEvent('api.auth.signed_out.v1'),
   ...tokenEvents('exchanged', 'refreshed', 'issued'),
   ...scimEvents('scim_users', 'api.iam.scim_user'),
   ...scimEvents('scim_groups', 'api.iam.scim_group'),

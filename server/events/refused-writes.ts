@@ -1,4 +1,4 @@
-// Writes that were refused, for the event log. They have no transaction, so they wait in memory and are inserted
+// Writes and sign-ins that were refused, for the event log. They have no transaction, so they wait in memory and are inserted
 // together. A caller cannot fill the log of an organization: after 60 refusals in a minute, the others are one entry.
 import { BoundedMap } from '../bounded-map.ts'
 import type { Store } from '../store/db.ts'
@@ -100,10 +100,11 @@ export function openRefusedWrites(options: RefusedWritesOptions): RefusedWrites 
 
 const rootLength = 40
 
-/** A caller may name any uid. Only organizations that exist have a log. */
+/** A caller may name any uid. Only organizations and people that exist have a log. */
 function* recordInExisting(events: readonly LooseEvent[]): Work<void> {
   const roots = [...new Set(events.map(({ group }) => group.slice(0, rootLength)))]
-  const rows = yield sql`select uid from groups where uid in ${among(roots)}`
+  const rows = yield sql`select uid from groups where uid in ${among(roots)}
+    union all select uid from identities where uid in ${among(roots)}`
   const existing = new Set(rows.map(([uid]) => uid as string))
   const recorded = events.filter(({ group }) => existing.has(group.slice(0, rootLength)))
   if (recorded.length > 0) yield* recordLoose(recorded)

@@ -13,7 +13,7 @@ import type { PageRequest, PageResponse } from './page-request.ts'
 import { readForm, sendResponse } from './page-request.ts'
 import { paths, prefixOf } from './paths.ts'
 import type { RevocationDependencies } from './revoke-access-token.ts'
-import { revokeAccessToken } from './revoke-access-token.ts'
+import { revocationOf, revokeAccessToken } from './revoke-access-token.ts'
 import type { TokenExchangeDependencies } from './token-exchange.ts'
 import { exchangeAtTokenEndpoint, tokenExchangeGrantType } from './token-exchange.ts'
 
@@ -53,16 +53,18 @@ export async function forwardToOidcProvider(deps: ForwardDependencies, page: Pag
 async function answerForm(
   deps: ForwardDependencies,
   form: URLSearchParams,
-  { path, address }: PageRequest,
+  page: PageRequest,
 ): Promise<PageResponse | undefined> {
-  if (path === paths.token) {
+  if (page.path === paths.token) {
     const isExchange = form.get('grant_type') === tokenExchangeGrantType
-    return isExchange ? exchangeAtTokenEndpoint(deps, form, address) : undefined
+    return isExchange ? exchangeAtTokenEndpoint(deps, form, page) : undefined
   }
   const token = form.get('token') ?? ''
-  if (isAccessToken(token)) return revokeAccessToken(deps, token)
+  if (isAccessToken(token)) return revokeAccessToken(deps, token, page)
   if (!isRefreshToken(token)) return undefined
-  await deps.refreshTokens.revoke(token)
+  await deps.refreshTokens.revoke(token, (identity, provider) =>
+    deps.pageLog.record(page, revocationOf(identity, provider)),
+  )
   return { json: {} }
 }
 

@@ -7,6 +7,8 @@ import { clientErrorOf, errorResponse } from './error-response.ts'
 import type { ForwardDependencies } from './forward-to-oidc-provider.ts'
 import { forwardToOidcProvider, isFormPath } from './forward-to-oidc-provider.ts'
 import { pageReferrerPolicy, requireNavigation, requireOwnOrigin } from './own-origin.ts'
+import type { PageEvent, PageLogDependencies } from './page-log.ts'
+import { openPageLog } from './page-log.ts'
 import type { PageRequest, Target } from './page-request.ts'
 import { pageRequestOf, sendResponse } from './page-request.ts'
 import type { PasswordCost } from './passwords.ts'
@@ -28,12 +30,15 @@ type PageDependencies = RouteDependencies & ForwardDependencies
 
 type CreatedHere =
   | ('provider' | 'upstream' | 'passwords' | 'throttles' | 'requestsWithWrongCode')
+  | 'pageLog'
   | ('sealer' | 'onSignInResult' | 'onIgnoredGroups' | 'onSetUp' | 'onRefusal')
 
 export type LoginDependencies = Omit<PageDependencies, CreatedHere> &
   Omit<UpstreamDependencies, CreatedHere> & {
     /** The cost of new password hashes, if it is not the default. */
     passwordCost?: PasswordCost | undefined
+    /** The event log. */
+    events: Omit<PageLogDependencies, 'now' | 'random'>
     /** Writes an event to the log. */
     log(event: Record<string, unknown>, message: string): void
     /**
@@ -92,14 +97,16 @@ function openPageDependencies(deps: LoginDependencies, currentPage: () => PageRe
   // their own.
   const sealer = secret.sealerFor('sign-ins under way')
   const sealedStates = openSealedStates({ ...deps, sealer, currentPage })
+  const pageLog = openPageLog({ ...deps.events, now: deps.now, random: deps.random })
   const providerDeps = {
+    onEvent: (event: PageEvent) => pageLog.add(currentPage(), event),
     ...{ devicePages, sealedStates, currentPage, successorOf: openSuccessors(secret) },
     cookieKeys: [secret.derive('cookies').toString('base64url')],
   }
   return {
     ...deps,
     provider: openProvider({ ...deps, ...providerDeps }),
-    sealer,
+    ...{ sealer, pageLog },
     upstream: openUpstream({ ...deps, sealer }),
     passwords: openPasswords(deps.random, deps.passwordCost),
     throttles: openSignInThrottles(deps.now),

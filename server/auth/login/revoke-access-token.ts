@@ -8,28 +8,39 @@ import type { SignIn } from '../../wire/caller.ts'
 import { endOneSignIn } from '../sign-outs.ts'
 import { signInOf } from '../tokens/sign-in-claim.ts'
 import type { VerifyOwn } from '../tokens/verify-own.ts'
-import type { PageResponse } from './page-request.ts'
+import type { PageEvent, PageLog } from './page-log.ts'
+import type { PageRequest, PageResponse } from './page-request.ts'
 
 export type RevocationDependencies = {
   store: Store
   /** Verifies an access token that this server issued, for any audience. */
   verifyForAnyAudience: VerifyOwn
+  pageLog: PageLog
   now(): number
 }
 
 /** Possession of the token suffices, as with refresh tokens: our clients are public, so a client id proves nothing. */
 export async function revokeAccessToken(
-  { store, verifyForAnyAudience, now }: RevocationDependencies,
+  { store, verifyForAnyAudience, pageLog, now }: RevocationDependencies,
   token: string,
+  page: PageRequest,
 ): Promise<PageResponse> {
   const claims = await verifyForAnyAudience(token).catch(undefinedIfInvalid)
   // A token that is not valid needs no revocation (RFC 7009, section 2.2).
   if (!claims) return { json: {} }
   const signIn = revocableSignIn(claims)
   if (!signIn) return unsupported
-  await store.write(() => endOneSignIn(signIn.id, now()))
+  await store.write(function* () {
+    yield* endOneSignIn(signIn.id, now())
+    yield* pageLog.record(page, revocationOf(signIn.person, signIn.provider))
+  })
   return { json: {} }
 }
+
+/** The event of a revoked token, which ends its sign-in. */
+export const revocationOf = (identity: string, provider: string | undefined): PageEvent => ({
+  ...{ method: 'oauth/revoke', action: 'signed-out', identity, provider, details: { by: 'revocation' } },
+})
 
 function undefinedIfInvalid(error: unknown): undefined {
   if (!(error instanceof StatusError) || error.code !== Code.UNAUTHENTICATED) throw error

@@ -5,15 +5,18 @@ import { resemblesLimit } from '../../aip/limit-names.ts'
 import type { Exchange, ExchangeRequest } from '../exchange/exchange.ts'
 import { throttledExchange } from '../exchange/failed-exchanges.ts'
 import type { Throttle } from '../throttle.ts'
+import { issuedSubject } from '../tokens/issued-subject.ts'
 import { requestedLimits } from '../tokens/token-limits.ts'
 import { plainMessage } from './error-response.ts'
-import type { PageResponse } from './page-request.ts'
+import type { PageLog } from './page-log.ts'
+import type { PageRequest, PageResponse } from './page-request.ts'
 
 export const tokenExchangeGrantType = 'urn:ietf:params:oauth:grant-type:token-exchange'
 
 export type TokenExchangeDependencies = {
   exchange: Exchange
   throttle: Throttle
+  pageLog: Pick<PageLog, 'add'>
   isCapability(name: string): boolean
   now(): number
   /** Called with the reason of a refusal, which the caller does not see. */
@@ -27,9 +30,10 @@ const subjectTokenTypes = ['jwt', 'id_token', 'access_token'].map(tokenTypeUri)
 export async function exchangeAtTokenEndpoint(
   deps: TokenExchangeDependencies,
   form: URLSearchParams,
-  address: string,
+  page: PageRequest,
 ): Promise<PageResponse> {
-  const { exchange, throttle, now, onRefusal } = deps
+  const { exchange, throttle, pageLog, now, onRefusal } = deps
+  const { address } = page
   try {
     requireSupported(form)
     requireNoMisspeltLimit(form)
@@ -37,6 +41,7 @@ export async function exchangeAtTokenEndpoint(
     const bearer = form.get('subject_token') ?? ''
     const attempt = { address, bearer, identity: request.identity }
     const { token, expiry } = await throttledExchange(throttle, attempt, () => exchange(bearer, request))
+    pageLog.add(page, { method: 'oauth/token', action: 'exchanged', identity: issuedSubject(token) })
     return {
       json: {
         access_token: token,

@@ -30,8 +30,14 @@ export type RefreshTokens = {
     audiences: readonly string[],
     limits: TokenLimits,
   ): Promise<{ access: IssuedToken; refresh: IssuedToken }>
-  /** Ends the family of a token, including its access tokens. Does nothing if the token does not exist. */
-  revoke(token: string): Promise<void>
+  /**
+   * Ends the family of a token, including its access tokens. Does nothing if the token does not exist. `record` runs in
+   * the same transaction.
+   */
+  revoke(
+    token: string,
+    record?: (identity: string, provider: string | undefined) => Work<void>,
+  ): Promise<void>
 }
 
 export type RefreshDependencies = MintDependencies & { store: Store; secret: Secret; baseUrl: string }
@@ -50,11 +56,13 @@ export function openRefreshTokens(deps: RefreshDependencies): RefreshTokens {
       return deps.store.write(() => insertToken(deps, claims, { id, family: id, issued: deps.now() }))
     },
     use: (token, audiences, limits) => use(deps, token, audiences, limits),
-    async revoke(token) {
+    async revoke(token, record) {
       const content = requireContent(token)
       await deps.store.write(function* () {
         const stored = yield* findRow(content)
-        if (typeof stored !== 'string') yield* endFamily(stored.family, deps.now())
+        if (typeof stored === 'string') return
+        yield* endFamily(stored.family, deps.now())
+        if (record) yield* record(stored.identity, stored.provider ?? undefined)
       })
     },
   }

@@ -6,7 +6,10 @@ export const ecsVersion = '8.17.0'
 
 const typeOf: Record<string, string> = { created: 'creation', updated: 'change', deleted: 'deletion' }
 
-const authentication = new Set(['signed-in', 'signed-out', 'issued', 'exchanged', 'refreshed', 'registered'])
+const authentication = new Set([
+  ...['signed-in', 'signed-out', 'issued', 'exchanged', 'refreshed', 'registered'],
+  ...['password-set', 'password-reset', 'second-factors-removed', 'disabled', 'enabled'],
+])
 
 /** `entry` is an `AuditEntry` as JSON. Fields without a place in the schema are in `stemma`. */
 export function ecsOf(entry: JsonObject): JsonObject {
@@ -14,7 +17,8 @@ export function ecsOf(entry: JsonObject): JsonObject {
   const resource = (entry.resource ?? {}) as Record<string, string>
   const action = entry.action as string
   const code = (entry.code ?? 0) as number
-  const category = authentication.has(action) ? 'authentication' : 'iam'
+  const isAuthentication = authentication.has(action) || (action === 'refused' && actor.door === 'sign-in')
+  const category = isAuthentication ? 'authentication' : 'iam'
   return {
     '@timestamp': entry.time as string,
     ecs: { version: ecsVersion },

@@ -1,4 +1,5 @@
 import type { KeyRing } from '../../keys/key-ring.ts'
+import type { PageEvent } from '../page-log.ts'
 import type { Profile } from '../people.ts'
 import type { AdapterDependencies } from './adapter.ts'
 import type { DevicePages } from './device-pages.ts'
@@ -12,6 +13,8 @@ export type ProviderDependencies = AdapterDependencies & {
   devicePages: DevicePages
   findPerson(identity: string): Promise<Profile | undefined>
   logRefusal: LogRefusal
+  /** Called for tokens that were issued, and for sign-outs. */
+  onEvent(event: PageEvent): void
   onDisconnect(error: Error): void
   onError(error: Error): void
 }

@@ -7,6 +7,7 @@ import { Provider } from 'oidc-provider'
 import { tokenExchangeGrantType } from '../token-exchange.ts'
 import { configurationOf } from './configuration.ts'
 import type { ProviderDependencies } from './dependencies.ts'
+import { recordGrants } from './record-grants.ts'
 import { deriveSuccessors } from './refresh-tokens.ts'
 
 /** Returns a getter for the provider. The keys of a provider cannot be changed, so new keys require a new provider. */
@@ -32,6 +33,7 @@ function makeProvider(deps: ProviderDependencies): Provider {
     // Without an interval, some published programs poll without a pause (RFC 8628, 3.2).
     if (body?.user_code) body.interval = pollIntervalSeconds
   })
+  recordGrants(provider, deps.onEvent)
   provider.on('server_error', (_, error) => deps.onError(error))
   // oidc-provider is built on Koa, which writes errors to standard error unless there is a listener.
   ;(provider as EventEmitter).on('error', (error: KoaError, { req }: KoaContext) =>

@@ -5,6 +5,7 @@ import type { Exchange } from '../../exchange/exchange.ts'
 import type { RefreshTokens } from '../../refresh/refresh-tokens.ts'
 import type { MintDependencies } from '../../tokens/mint.ts'
 import type { ExpiringStates } from '../expiring-states.ts'
+import type { PageLog } from '../page-log.ts'
 
 export type PublishedDependencies = MintDependencies & {
   provider(): Provider
@@ -17,5 +18,6 @@ export type PublishedDependencies = MintDependencies & {
   sealer: Sealer
   exchange: Exchange
   refreshTokens: RefreshTokens
+  pageLog: PageLog
   baseUrl: string
 }

@@ -3,10 +3,12 @@ import { StatusError } from '../../../aip/errors.ts'
 import { digestOf } from '../../../crypto/digest.ts'
 import { headlessSignedInPage } from '../../../pages/sign-in/headless.ts'
 import type { SignIn } from '../../../wire/caller.ts'
+import { issuedSubject } from '../../tokens/issued-subject.ts'
 import { mintToken } from '../../tokens/mint.ts'
 import { expiredSignIn, plainMessage } from '../error-response.ts'
 import { signInIdOf } from '../expiring-states.ts'
 import { encryptForCode, storeHeadlessSession } from '../headless-sessions.ts'
+import type { PageEvent } from '../page-log.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import { publishedClient } from '../provider/clients.ts'
 import { notRegistered } from '../sign-in/interaction.ts'
@@ -23,8 +25,9 @@ export async function finishPublished(deps: PublishedDependencies, page: PageReq
   const { headlessCode, redirect } = clientRequest
   try {
     const signIn = await redeemCode(deps, query, clientRequest)
-    if (headlessCode !== '') return await storeForProgram(deps, headlessCode, signIn)
+    if (headlessCode !== '') return await storeForProgram(deps, page, headlessCode, signIn)
     const { token, refreshToken } = await issueTokens(deps, clientRequest, signIn)
+    deps.pageLog.add(page, issueOf(issuedSubject(token), signIn))
     const result = { token, ...(refreshToken && { refresh_token: refreshToken }) }
     return { location: redirectWith(redirect, result) }
   } catch (error) {
@@ -59,20 +62,30 @@ async function redeemCode(
   }
 }
 
+/** The token may be one of a workload that the person assumes; then the event is in the organization of that. */
+const issueOf = (identity: string, { person, provider }: SignIn): PageEvent => ({
+  ...{ method: 'oauth/finish', action: 'issued', identity, details: { client: publishedClient, person } },
+  ...(identity === person && { provider }),
+})
+
 /** In seconds; short, because the program only exchanges the token for another. */
 const headlessTokenLifetime = 15 * 60
 
 /** For a headless sign-in, whose program runs on a machine without a browser: stores an encrypted token, which that program fetches. */
 async function storeForProgram(
   deps: PublishedDependencies,
+  page: PageRequest,
   headlessCode: string,
   signIn: SignIn,
 ): Promise<PageResponse> {
-  const { store, states, authUrl, now, random } = deps
+  const { store, states, pageLog, authUrl, now, random } = deps
   const expires = Math.floor(now() / 1000) + headlessTokenLifetime
   const { person: identity } = signIn
   const token = await mintToken(deps, { identity, audience: authUrl, signIn, expires })
   const session = encryptForCode(headlessCode, token, random)
-  await store.write(() => storeHeadlessSession(states, headlessCode, session, identity))
+  await store.write(function* () {
+    yield* storeHeadlessSession(states, headlessCode, session, identity)
+    yield* pageLog.record(page, issueOf(identity, signIn))
+  })
   return { page: headlessSignedInPage }
 }

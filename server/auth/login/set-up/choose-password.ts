@@ -36,6 +36,12 @@ export async function choosePassword(deps: SetUpDependencies, request: PageReque
   await store.write(function* () {
     if (!(yield* states.use(passwordLink, code))) throw usedLink(advice)
     yield* setPassword(identity, passwordHash, now())
+    yield* deps.pageLog.record(request, {
+      method: 'password',
+      kind: 'accounts',
+      action: 'password-set',
+      identity,
+    })
   })
   deps.onSetUp({ identity })
   return { page: readyPage('Your password is set', email, deps.baseUrl) }

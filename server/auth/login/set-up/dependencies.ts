@@ -2,6 +2,7 @@ import { malformed } from '../../../aip/errors.ts'
 import type { Secret } from '../../../crypto/secret.ts'
 import type { Store } from '../../../store/db.ts'
 import type { ExpiringStates } from '../expiring-states.ts'
+import type { PageLog } from '../page-log.ts'
 import type { Passwords } from '../passwords.ts'
 import type { People } from '../people.ts'
 
@@ -11,6 +12,7 @@ export type SetUpDependencies = {
   states: ExpiringStates
   people: People
   passwords: Passwords
+  pageLog: PageLog
   authUrl: string
   baseUrl: string
   now(): number

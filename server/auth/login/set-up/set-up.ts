@@ -36,7 +36,9 @@ export async function setUpServer(deps: SetUpDependencies, request: PageRequest)
     return { page: setUpPage(typed), status: 400 }
   }
   const passwordHash = await deps.passwords.hash(field('password'))
-  const created = await deps.store.write(() => createOwner(deps, { code, organization, email, passwordHash }))
+  const created = await deps.store.write(() =>
+    createOwner(deps, request, { code, organization, email, passwordHash }),
+  )
   deps.onSetUp(created)
   return { page: readyPage(`${organization} is ready`, email, deps.baseUrl) }
 }
@@ -70,6 +72,7 @@ type Owner = { code: string; organization: string; email: string; passwordHash: 
 
 function* createOwner(
   deps: SetUpDependencies,
+  request: PageRequest,
   { code, organization, email, passwordHash }: Owner,
 ): Work<{ identity: string; organization: string }> {
   const { states, people, authUrl, now } = deps
@@ -79,5 +82,11 @@ function* createOwner(
   if (!(yield* states.use(setUpLinkKind, code))) throw usedLink(advice)
   const identity = yield* ensureVouchedAccount(people, authUrl, email, now())
   yield* setPassword(identity, passwordHash, now())
+  yield* deps.pageLog.record(request, {
+    method: 'set-up',
+    kind: 'accounts',
+    action: 'password-set',
+    identity,
+  })
   return { identity, organization: yield* people.createOrganization(organization, identity) }
 }

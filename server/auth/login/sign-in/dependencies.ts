@@ -2,6 +2,7 @@ import type { Provider } from 'oidc-provider'
 import type { RandomBytes } from '../../../crypto/random.ts'
 import type { Secret } from '../../../crypto/secret.ts'
 import type { Store } from '../../../store/db.ts'
+import type { PageLog } from '../page-log.ts'
 import type { Passwords } from '../passwords.ts'
 import type { People, Profile } from '../people.ts'
 import type { SignInThrottles } from '../sign-in-throttles.ts'
@@ -15,6 +16,7 @@ export type SignInDependencies = {
   upstream: Upstream
   passwords: Passwords
   throttles: SignInThrottles
+  pageLog: PageLog
   authUrl: string
   findPerson(identity: string): Promise<Profile | undefined>
   now(): number

@@ -7,7 +7,6 @@ import type { AuthenticatedPerson } from '../people.ts'
 import type { SignInDependencies } from './dependencies.ts'
 import type { Interaction } from './interaction.ts'
 import { parameterOf } from './interaction.ts'
-import { recordSignIn } from './record-sign-in.ts'
 
 /**
  * Signs a person in. `person` may be work that creates the person. It runs in the transaction that accepts the invite,
@@ -25,8 +24,9 @@ export async function finishSignIn(
   const { identity, idp, signedInAt } = await writeWithRetry(deps, function* () {
     const authenticated = typeof person === 'function' ? yield* person() : person
     if (invite !== '') yield* people.acceptInvite(invite, authenticated)
-    yield* recordSignIn(deps, request, by, authenticated)
     const { identity, provider: idp } = authenticated
+    const event = { method: 'sign-in', action: 'signed-in', identity, provider: idp, details: { by } }
+    yield* deps.pageLog.record(request, event)
     return { identity, idp, signedInAt: yield* newSignInTime(identity, now(), idp) }
   })
   const login = { accountId: identity, amr: [by], ts: signedInAt, ...(idp !== undefined && { acr: idp }) }

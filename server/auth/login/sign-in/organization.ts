@@ -1,4 +1,5 @@
 // Sign-in by the identity provider of an organization.
+import { StatusError } from '../../../aip/errors.ts'
 import { isUid, userUid } from '../../../aip/uid.ts'
 import { organizationPage } from '../../../pages/sign-in/organization.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
@@ -62,7 +63,8 @@ export async function returnFromOrganization(
     const provided = await finishUpstream(upstream, request.query, interaction.uid)
     const { person, provider, claimed } = provided
     if (claimed.ignored > 0) deps.onIgnoredGroups({ provider, count: claimed.ignored })
-    const isKnown = await findPerson(userUid(person.issuer, person.subject))
+    const uid = userUid(person.issuer, person.subject)
+    const isKnown = await findPerson(uid)
     if (!isKnown && parameterOf(interaction, 'skip_registration') === 'true')
       return await refuseSignIn(deps, request, notRegistered, 'there is no account, and none may be created')
     return await finishSignIn(deps, request, interaction, 'fed', function* () {
@@ -71,6 +73,10 @@ export async function returnFromOrganization(
       const count = yield* people.replaceGroups(provider, identity, claimed.groups)
       if (count > 0) deps.onIgnoredGroups({ provider, count })
       return { identity, email: person.email, provider }
+    }).catch((error: unknown) => {
+      const event = { method: 'sign-in', action: 'refused', identity: uid, provider, details: { by: 'fed' } }
+      if (error instanceof StatusError) deps.pageLog.addRefused(request, { ...event, code: error.code })
+      throw error
     })
   } catch (error) {
     const reason = error instanceof Error ? String(error.cause ?? error.message) : ''

@@ -1,3 +1,5 @@
+import { Code } from '../../../aip/code.ts'
+import { StatusError } from '../../../aip/errors.ts'
 import { canonicalEmail } from '../accounts.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import type { SignInDependencies } from './dependencies.ts'
@@ -18,13 +20,30 @@ export async function signInWithPassword(
   const form = await request.form()
   const email = canonicalEmail(form.get('email') ?? '')
   try {
-    const { person } = await verifyPassword(deps, email, form.get('password') ?? '', address)
+    const verified = await verifyPassword(deps, email, form.get('password') ?? '', address)
+    const { person } = verified
     if (!person) {
+      logRefusal(deps, request, verified.account, Code.UNAUTHENTICATED)
       deps.onSignInResult({ by: 'pwd', address, reason: 'wrong address or password' })
       return showLoginForm(deps, interaction, { status: 401, error: { field: 'password', message }, email })
     }
-    return await finishSignIn(deps, request, interaction, 'pwd', person)
+    return await finishSignIn(deps, request, interaction, 'pwd', person).catch((error: unknown) => {
+      if (error instanceof StatusError) logRefusal(deps, request, person.identity, error.code)
+      throw error
+    })
   } catch (error) {
     return showLoginError(deps, interaction, error, 'email', { email })
   }
+}
+
+/** An address without an account has no log. */
+function logRefusal(
+  { pageLog }: SignInDependencies,
+  request: PageRequest,
+  identity: string | undefined,
+  code: number,
+): void {
+  if (identity === undefined) return
+  const event = { method: 'sign-in', action: 'refused', identity, code, details: { by: 'pwd' } }
+  pageLog.addRefused(request, event)
 }

@@ -8,9 +8,12 @@ import type { SignInDependencies } from './dependencies.ts'
 
 /**
  * `person` is set if the password is right; its `email` is set only if the operator vouches for it. `claimHash` is set
- * if the password is wrong: it is the hash to store if a new account is created with this e-mail address.
+ * if the password is wrong: it is the hash to store if a new account is created with this e-mail address. `account` is
+ * then the identity of the account for whose address the operator vouches, or which was created first, for the log.
  */
-export type Verification = { person: AuthenticatedPerson } | { person?: undefined; claimHash: string }
+export type Verification =
+  | { person: AuthenticatedPerson }
+  | { person?: undefined; claimHash: string; account: string | undefined }
 
 /**
  * Finds the account with this e-mail address and password. Wrong passwords are throttled. `email` is canonical;
@@ -34,7 +37,7 @@ export async function verifyPassword(
   const hashes = await possibleClaimHashes(deps, email, password)
   // Text that is not an address may contain characters that PostgreSQL refuses, such as NUL.
   const identity = isEmail(email) ? await store.read(() => findClaim(email, hashes)) : undefined
-  if (identity === undefined) return { claimHash: hashes[0] }
+  if (identity === undefined) return { claimHash: hashes[0], account: account?.identity }
   succeed()
   return { person: { identity, email: undefined } }
 }

@@ -1,0 +1,74 @@
+// Events of sign-in for the event log. Those of a sign-in through an identity provider are in the group of the provider;
+// others are in the log of the person, or in the organization of a workload.
+import { parentOf } from '../../aip/uid.ts'
+import type { OriginDetail } from '../../store/events/event-row.ts'
+import type { EventDetails, LooseEvent } from '../../store/events/record.ts'
+import { recordLoose } from '../../store/events/record.ts'
+import type { Work } from '../../store/work.ts'
+import type { Origin } from '../../store/write-access.ts'
+import { countFromZero } from '../../store/write-access.ts'
+import { printableUserAgent } from '../../wire/user-agent.ts'
+import type { PageRequest } from './page-request.ts'
+
+export type PageEvent = {
+  /** The page or endpoint, such as `sign-in` or `oauth/token`. */
+  method: string
+  /** `identities` if left out. */
+  kind?: string
+  action: string
+  identity: string
+  /** The uid of the identity provider through which the person has signed in. */
+  provider?: string | undefined
+  /** The status code; absent for success. */
+  code?: number
+  details?: EventDetails
+}
+
+export type PageLog = {
+  /** In the transaction of a change. */
+  record(page: PageRequest, event: PageEvent): Work<void>
+  /** What has no transaction. Never waits and never throws. */
+  add(page: PageRequest, event: PageEvent): void
+  /** What was refused. The number of entries in a minute is limited, because strangers can cause these events. */
+  addRefused(page: PageRequest, event: PageEvent): void
+}
+
+export type PageLogDependencies = Pick<Origin, 'now' | 'random'> & {
+  add(make: () => LooseEvent): void
+  addRefused(event: LooseEvent): void
+}
+
+export function openPageLog({ add, addRefused, ...sources }: PageLogDependencies): PageLog {
+  return {
+    record: (page, event) => recordLoose([looseEventOf(sources, page, event)]),
+    add(page, event) {
+      const made = looseEventOf(sources, page, event)
+      add(() => made)
+    },
+    addRefused: (page, event) => addRefused(looseEventOf(sources, page, event)),
+  }
+}
+
+/** Nobody has proven to be the person of a refused sign-in, so that has no actor. */
+function looseEventOf(
+  { now, random }: Pick<Origin, 'now' | 'random'>,
+  { address, request }: PageRequest,
+  { method, kind = 'identities', action, identity, provider, code = 0, details }: PageEvent,
+): LooseEvent {
+  const userAgent = request.headers['user-agent']
+  const isPerson = parentOf(identity) === ''
+  const detail: OriginDetail = {
+    ...{ door: 'sign-in', address },
+    ...(userAgent && { userAgent: printableUserAgent(userAgent) }),
+    ...(code === 0 &&
+      isPerson && { signIn: { person: identity, ...(provider !== undefined && { provider }) } }),
+  }
+  const time = now()
+  const origin: Origin = {
+    ...{ method, actor: code === 0 ? identity : '', describe: () => JSON.stringify(detail) },
+    // Not the time of the insert, which is later.
+    ...{ now: () => time, random, nextNumber: countFromZero() },
+  }
+  const group = provider === undefined ? parentOf(identity) || identity : parentOf(provider)
+  return { origin, group, kind, uid: identity, action, code, ...(details && { details }) }
+}
