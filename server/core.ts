@@ -161,7 +161,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     pageSeals: openPageSeals(keys.page, now, random),
     settings: settingsOf(config, secret, groupLimits),
     idempotency: openIdempotency({ secret, now }),
-    recordPull: openPullLog({ recorded: config.pullEvents, add: loose.add }),
+    recordPull: openPullLog({ ...loose, recorded: config.pullEvents }),
   }
   const { sts, registration, registry, login, states } = openAuthentication(
     {

@@ -1,19 +1,27 @@
 // Events of pushes to the registry and of pulls from it.
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { openEventBuffer } from '../../server/events/event-buffer.ts'
 import { cloudEventsOf } from '../../server/outgoing-events.ts'
+import type { Demand } from '../../server/policy/admit.ts'
 import { systemOrigin } from '../../server/policy/origin.ts'
+import { openPullLog } from '../../server/resources/registry/content/record-pull.ts'
 import { restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { sealedEvents } from '../../server/testing/sealed-events.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
+import type { Caller } from '../../server/wire/caller.ts'
 import { digestOf, ociClient, types } from '../registry/oci-client.ts'
 import { until } from '../server/stemmad.ts'
 
 type Body = Record<string, unknown> & { error?: { status: number; code: string } }
+
+/** How many pulls the events stand for. */
+const countOf = (pulls: readonly { body: Body }[]) =>
+  pulls.reduce((sum, { body }) => sum + Number(body.count ?? 1), 0)
 
 onEachStore('registry events', (engine) => {
   let platform: Platform
@@ -110,9 +118,51 @@ onEachStore('registry events', (engine) => {
     for (let pull = 0; pull < 70; pull++)
       await anonymous.expect(200, 'HEAD', '/v2/public/web/manifests/latest')
     await client.expect(200, 'HEAD', '/v2/public/web/manifests/latest')
-    const pulls = await eventsOf(organization, 'pull', 61)
-    assert.deepEqual([pulls.length, pulls.filter(({ actor }) => !actor).length], [61, 60])
+    const pulls = () => eventsOf(organization, 'pull', 1)
+    await until(async () => countOf(await pulls()) >= 61)
+    const [all, anonymousOnly] = [await pulls(), (await pulls()).filter(({ actor }) => !actor)]
+    assert.deepEqual([countOf(all), countOf(anonymousOnly)], [61, 60])
     assert.deepEqual(await eventsOf(stranger.organization, 'pull', 0), [])
+  })
+
+  test('of equal pulls are one event with their number if many wait', async () => {
+    const { organization, identity } = await platform.addOrganization('flooded')
+    const buffer = openEventBuffer({
+      ...{
+        store: platform.store,
+        delayMs: 60_000,
+        capacity: 50,
+        onError: assert.fail,
+        onLost: () => assert.fail(),
+      },
+    })
+    const record = openPullLog({ ...buffer, recorded: 'all' })
+    const scope = `${organization}/0123456789abcdef`
+    const pull = (caller: Caller, tag: string, userAgent = 'crane') => {
+      const repo = { name: 'flooded/web', action: 'pull', method: 'GET' }
+      const envelope = { door: 'oci', requestId: 'r', address: '127.0.0.1', userAgent, repo }
+      const origin = { method: 'GetManifest', envelope }
+      const demand = { caller, scope, origin, now: () => time, random: randomBytes } as unknown as Demand // only these are read
+      record(demand, { type: 'manifest', reference: tag, digest: digestOf(tag) })
+    }
+    const caller = { identity, issuedAt: 1 }
+    for (let each = 0; each < 1000; each++) pull(caller, 'latest')
+    for (let each = 0; each < 100; each++) pull(caller, 'other')
+    for (let each = 0; each < 10; each++) pull({ ...caller }, 'latest')
+    for (let each = 0; each < 10; each++) pull(caller, 'latest', 'skopeo')
+    await buffer.stop()
+    const pulls = await eventsOf(organization, 'pull', 1)
+    assert.equal(countOf(pulls), 1120)
+    assert.deepEqual(
+      pulls
+        .flatMap(({ body }) =>
+          body.count === undefined ? [] : [`${body.tag} ${body.user_agent} ${body.count}`],
+        )
+        .sort(),
+      ['latest crane 968', 'latest skopeo 10', 'other crane 100'],
+    )
+    // Two tokens of one identity may come from different people, so their pulls are separate.
+    assert.equal(pulls.filter(({ body }) => body.count === undefined).length, 32 + 10)
   })
 
   test('that do not fit into the buffer are counted, and delay nothing', async () => {

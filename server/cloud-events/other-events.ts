@@ -29,6 +29,8 @@ export type RegistryDetails = {
   /** HEAD or GET. Only of a pull. */
   method?: string
   type: 'manifest' | 'blob'
+  /** How many equal pulls the event stands for. Absent if it is one. */
+  count?: number
   /** Of a pull that failed: the HTTP status, and the code and message of OCI Distribution. */
   errorStatus?: number
   errorCode?: string
@@ -104,12 +106,13 @@ const detailsOf = ({ details }: RecordedEvent) => JSON.parse(details ?? '{}') as
 
 /** The names are those of the published receivers. */
 function registryBody(row: RecordedEvent): EventBody {
-  const { repository, displayName, tag, previousDigest, digest, method, type, ...error } = detailsOf(row)
+  const { repository, displayName, tag, previousDigest, digest, method, type, count, ...error } =
+    detailsOf(row)
   const { address = '', userAgent = '' } = JSON.parse(row.origin) as RecordedOrigin // written by the recorder
   const body = {
     ...{ repository, repo_id: row.uid, display_name: displayName, tag, tag_previous_digest: previousDigest },
     ...{ digest, method, type, when: civilTime(row.time), location: '' },
-    ...{ remote_address: address, user_agent: userAgent },
+    ...{ remote_address: address, user_agent: userAgent, count },
     ...(error.errorStatus !== undefined && {
       error: { status: error.errorStatus, code: error.errorCode, message: error.errorMessage },
     }),

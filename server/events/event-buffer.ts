@@ -5,8 +5,13 @@ import type { LooseEvent } from '../store/events/record.ts'
 import { recordLoose } from '../store/events/record.ts'
 
 export type EventBuffer = {
-  /** Never waits and never throws. `make` is called when the event is inserted. */
-  add(make: () => LooseEvent): void
+  /**
+   * Never waits and never throws. `make` is called when the event is inserted, so it should keep little alive. Returns
+   * false if too many wait: the event is lost.
+   */
+  add(make: () => LooseEvent): boolean
+  /** How many events wait for being inserted. */
+  waiting(): number
   /** Inserts all that were added so far. */
   flush(): Promise<void>
   /** Inserts the rest, and then never again. */
@@ -68,10 +73,13 @@ export function openEventBuffer(options: EventBufferOptions): EventBuffer {
   }
   return {
     add(make) {
-      if (waiting.length >= capacity) lost++
-      else waiting.push(make)
+      const hasRoom = waiting.length < capacity
+      if (hasRoom) waiting.push(make)
+      else lost++
       schedule()
+      return hasRoom
     },
+    waiting: () => waiting.length,
     flush,
     async stop() {
       isStopped = true

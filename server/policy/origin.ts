@@ -4,13 +4,19 @@ import type { OriginDetail } from '../store/events/event-row.ts'
 import type { Origin, WriteAccess } from '../store/write-access.ts'
 import { countFromZero } from '../store/write-access.ts'
 import type { Caller } from '../wire/caller.ts'
-import type { CallOrigin, Envelope } from '../wire/envelope.ts'
+import type { Envelope } from '../wire/envelope.ts'
 import { printableUserAgent } from '../wire/user-agent.ts'
 
 type Sources = Pick<Origin, 'now' | 'random'>
 
+type DescribedEnvelope = Pick<Envelope, 'door' | 'requestId' | 'address' | 'userAgent'>
+
 /** The origin of what a caller does. */
-export const callerOrigin = (caller: Caller, { method, envelope }: CallOrigin, sources: Sources): Origin => ({
+export const callerOrigin = (
+  caller: Caller,
+  { method, envelope }: { method: string; envelope: DescribedEnvelope },
+  sources: Sources,
+): Origin => ({
   method,
   actor: caller.identity,
   describe: () => JSON.stringify(callerDetail(caller, envelope)),
@@ -21,7 +27,7 @@ export const callerOrigin = (caller: Caller, { method, envelope }: CallOrigin, s
 
 function callerDetail(
   { signIn, act }: Caller,
-  { door, requestId, address, userAgent }: Envelope,
+  { door, requestId, address, userAgent }: DescribedEnvelope,
 ): OriginDetail {
   const detail: OriginDetail = { door, requestId, address }
   if (userAgent) detail.userAgent = printableUserAgent(userAgent)

@@ -8,40 +8,91 @@ import type { RegistryDetails } from '../../../cloud-events/other-events.ts'
 import type { Demand } from '../../../policy/admit.ts'
 import { callerOrigin } from '../../../policy/origin.ts'
 import type { LooseEvent } from '../../../store/events/record.ts'
+import type { Envelope } from '../../../wire/envelope.ts'
 import type { Pull, PullLog } from '../../dependencies.ts'
 
 export type PullLogOptions = {
   /** Which pulls are recorded. */
   recorded: 'all' | 'manifests' | 'none'
-  add(make: () => LooseEvent): void
+  /** Returns whether the event will be inserted. */
+  add(make: () => LooseEvent): boolean
+  /** How many events wait for being inserted. */
+  waiting(): number
 }
 
 /** How many pulls of anonymous clients are recorded in a minute for each organization: they could fill its log. */
 const maxAnonymous = 60
 
-export function openPullLog({ recorded, add }: PullLogOptions): PullLog {
+/**
+ * As long as fewer events wait, each pull is an event. If more wait, a pull that equals one of them is added to its
+ * count: a client that repeats a request ten thousand times in a second then costs as much as one that does so rarely.
+ */
+const maxSeparate = 32
+
+export function openPullLog({ recorded, add, waiting }: PullLogOptions): PullLog {
   if (recorded === 'none') return () => {}
   const mayRecordAnonymous = openMinuteCounter(maxAnonymous)
+  /** The pulls that wait and may be counted. Not more than the events that wait. */
+  const counted = new Map<string, WaitingPull>()
   return (demand, pull) => {
     if (recorded === 'manifests' && pull.type === 'blob') return
     const time = demand.now()
     if (demand.caller.identity === '' && !mayRecordAnonymous(rootOf(demand.scope), time)) return
-    add(() => eventOf(demand, pull, time))
+    if (waiting() < maxSeparate) {
+      const separate = waitingPull(demand, pull, time)
+      add(() => eventOf(separate))
+      return
+    }
+    const key = keyOf(demand, pull)
+    const known = counted.get(key)
+    // Two tokens of one identity may come from different people.
+    if (known?.caller === demand.caller) {
+      known.count++
+      return
+    }
+    const first = waitingPull(demand, pull, time)
+    const isAdded = add(() => {
+      if (counted.get(key) === first) counted.delete(key)
+      return eventOf(first)
+    })
+    if (isAdded) counted.set(key, first)
   }
 }
 
-function eventOf(demand: Demand, { type, reference, digest, error }: Pull, time: number): LooseEvent {
-  const { caller, origin, random, scope } = demand
-  const { repo } = origin.envelope
+/** Everything that an event shows of a pull, except its time and the id of the request. No header contains a line break. */
+function keyOf({ scope, origin: { envelope } }: Demand, { type, reference, digest, error }: Pull): string {
+  const { repo, address, userAgent } = envelope
+  const found = error ? 'missing' : 'found'
+  return `${scope}\n${repo?.name}\n${repo?.method}\n${type}\n${reference}\n${digest}\n${found}\n${address}\n${userAgent}`
+}
+
+/** Only values: with the demand, thousands of requests would stay in memory until their events are inserted. */
+type WaitingPull = Pull &
+  Pick<Demand, 'caller' | 'scope' | 'random'> & {
+    method: string
+    envelope: Pick<Envelope, 'door' | 'requestId' | 'address' | 'userAgent' | 'repo'>
+    time: number
+    count: number
+  }
+
+function waitingPull({ caller, scope, random, origin }: Demand, pull: Pull, time: number): WaitingPull {
+  const { door, requestId, address, userAgent, repo } = origin.envelope
+  const envelope = { door, requestId, address, userAgent, repo }
+  return { ...pull, caller, scope, random, method: origin.method, envelope, time, count: 1 }
+}
+
+function eventOf(pull: WaitingPull): LooseEvent {
+  const { caller, scope, random, method, envelope, time, count, type, reference, digest, error } = pull
   const details: RegistryDetails = {
-    repository: repo?.name ?? '',
+    repository: envelope.repo?.name ?? '',
     // Only digests contain a colon.
     ...(!reference.includes(':') && { tag: reference }),
-    ...{ digest, method: repo?.method ?? 'GET', type },
+    ...{ digest, method: envelope.repo?.method ?? 'GET', type },
+    ...(count > 1 && { count }),
     ...(error instanceof StatusError && errorDetails(error)),
   }
   return {
-    origin: callerOrigin(caller, origin, { now: () => time, random }),
+    origin: callerOrigin(caller, { method, envelope }, { now: () => time, random }),
     ...{ group: parentOf(scope), kind: 'repos', uid: scope, action: 'pulled', details },
     code: error instanceof StatusError ? error.code : 0,
   }
