@@ -11,12 +11,13 @@ import {
 } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
-import { talliedKinds } from '../../server/storage.ts'
-import { raw, sql } from '../../server/store/sql.ts'
+import { sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
+import { openSink } from '../events/sink.ts'
 import { captureLog } from '../server/captured-log.ts'
+import { storedTexts } from './stored-texts.ts'
 
 const { createIdentityProvider, updateIdentityProvider, getIdentityProvider, listIdentityProviders } =
   IdentityProvidersService.method
@@ -31,7 +32,8 @@ onEachStore('nothing reveals', (engine) => {
   /** `seen` collects the log and every response; `assertUnseen` adds the metrics and the rows of the store. */
   const { log, written: seen } = captureLog('trace')
   before(async () => {
-    platform = await startPlatform(engine, [], {}, log)
+    const overrides = { deliversByItself: false }
+    platform = await startPlatform(engine, ['--base-url', 'http://localhost:8080'], overrides, log)
     client = new Client(new URL(platform.url).host, credentials.createInsecure())
   })
   after(async () => {
@@ -64,14 +66,20 @@ onEachStore('nothing reveals', (engine) => {
     })
   }
 
+  async function textAt(path: string): Promise<string> {
+    const headers = { authorization: `Bearer ${platform.owner.token}` }
+    const answer = await fetch(`${platform.url}/${path}`, { headers })
+    assert.equal(answer.status, 200, path)
+    return answer.text()
+  }
+
   async function assertUnseen(...hidden: string[]): Promise<void> {
     seen.push(await (await fetch(`${platform.url}/metrics`)).text())
-    for (const kind of talliedKinds) {
-      const rows = await platform.store.query(sql`select * from ${raw(kind)}`)
-      for (const value of rows.flat()) {
-        seen.push(value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value))
-      }
-    }
+    for (const format of ['AUDIT_FORMAT_UNSPECIFIED', 'AUDIT_FORMAT_ECS'])
+      seen.push(await textAt(`audit/v2beta1/entries:export?format=${format}`))
+    const stored = await storedTexts(platform.store)
+    assert.ok(stored.get('events')?.includes('created'), 'the audit log was not read')
+    seen.push(...[...stored.values()].flat())
     assert.ok(seen.length > 50, 'the responses and the log were not recorded')
     for (const word of hidden) {
       for (const form of [word, Buffer.from(word).toString('base64'), Buffer.from(word).toString('hex')]) {
@@ -150,5 +158,47 @@ onEachStore('nothing reveals', (engine) => {
     await overGrpc(updateGroupInvite, { groupInvite: { uid, singleUse: true } })
     const secretOf = (text: string) => JSON.parse(Buffer.from(text, 'base64').toString()).sec as string
     await assertUnseen(made.code, code, secretOf(made.code), secretOf(code))
+  })
+
+  test('the secrets of a subscription, a provider for SCIM, and a pull token, after they were returned once', async () => {
+    const { organization, token } = platform.owner
+    const answers: string[] = []
+    /** Returns a field of the response, which is not collected in `seen`. */
+    async function secretOf(path: string, body: unknown, field: string): Promise<string> {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      const init = { method: 'POST', headers, body: JSON.stringify(body) }
+      const answer = (await (await fetch(`${platform.url}/${path}`, init)).json()) as Record<string, string>
+      answers.push(answer.uid ?? '')
+      assert.ok((answer[field] ?? '').length > 20, `${path}: ${JSON.stringify(answer)}`)
+      return answer[field] ?? ''
+    }
+    const sink = await openSink()
+    try {
+      const subscription = { sink: sink.url }
+      const secret = await secretOf(`events/v2beta1/subscriptions/${organization}`, subscription, 'secret')
+      const uid = answers.at(-1)
+      const rotated = await secretOf(`events/v2beta1/subscriptions/${uid}:rotateSecret`, {}, 'secret')
+      const oidc = { issuer: 'https://sso.test', clientId: 'stemma', clientSecret: 'another-long-secret' }
+      const provider = { name: 'scim', defaultRole: roleUid, oidc }
+      const { uid: idp } = await overRest('POST', `identityProviders/${organization}`, provider)
+      const scim = await secretOf(`iam/v2beta1/identityProviders/${idp}:generateScimToken`, {}, 'token')
+      const pull = await secretOf(
+        `registry/v2beta1/pullTokens/${organization}`,
+        { name: 'p', ttl: '86400s' },
+        'password',
+      )
+      await platform.app.deliverEvents()
+      assert.ok(sink.events.length > 0, 'nothing was delivered')
+      const sent = sink.events.map(({ headers }) => headers.authorization?.split(' ')[1] ?? '')
+      seen.push(...sink.events.map(({ body }) => body))
+      seen.push(await textAt(`events/v2beta1/deliveries?subscription=${uid}`))
+      seen.push(await textAt(`events/v2beta1/subscriptions/${uid}`))
+      const stored = await storedTexts(platform.store)
+      assert.ok((stored.get('deliveries') ?? []).length > 0)
+      const keys = [secret, rotated].map((text) => text.replace('whsec_', ''))
+      await assertUnseen(...keys, scim, pull, ...sent)
+    } finally {
+      sink.close()
+    }
   })
 })

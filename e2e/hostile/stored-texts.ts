@@ -1,0 +1,14 @@
+import type { Store } from '../../server/store/db.ts'
+
+/** Every value of every table, as text, so that tests can look for secrets. Bytes are read as Latin-1. */
+export async function storedTexts(store: Store): Promise<Map<string, string[]>> {
+  const texts = new Map<string, string[]>()
+  for await (const { table, rows } of store.snapshot()) {
+    const values = rows.flat().map(textOf)
+    texts.set(table, [...(texts.get(table) ?? []), ...values])
+  }
+  return texts
+}
+
+const textOf = (value: unknown) =>
+  value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value)
