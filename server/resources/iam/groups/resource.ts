@@ -14,6 +14,7 @@ import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { equalTo, listResources } from '../../list.ts'
+import { nameSearch } from '../../name-search.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { removeExpired } from '../expired-bindings.ts'
@@ -27,7 +28,10 @@ const groupsMethods = (deps: Dependencies) => ({
   getGroup: (call: Call) => getResource(deps.store, groups, call),
 
   listGroups: (call: Call<ListGroupsRequest>) =>
-    listResources(deps, groups, call, { filters: equalTo(raw('name'), call.request.name) }),
+    listResources(deps, groups, call, {
+      filters: equalTo(raw('name'), call.request.name),
+      ...nameSearch(groups, call.request.nameContains),
+    }),
 
   createGroup: (call: Call<CreateGroupRequest>) =>
     createOnce(

@@ -34,6 +34,7 @@ import { deleteResource, removeEntry } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { equalTo, listResources, pointRegions } from '../../list.ts'
+import { nameSearch } from '../../name-search.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { removeExpired } from '../expired-bindings.ts'
@@ -63,9 +64,10 @@ function identitiesMethods(deps: Dependencies) {
     },
 
     listIdentities(call: Call<ListIdentitiesRequest>) {
-      const { name, relationshipType } = call.request
+      const { name, nameContains, relationshipType } = call.request
       return listResources(deps, identities, call, {
         filters: [...equalTo(raw('name'), name), ...ofType(relationshipType)],
+        ...nameSearch(identities, nameContains),
         alsoVisible: ({ caller }) =>
           parentOf(caller.identity) === '' ? pointRegions([caller.identity]) : [],
       })

@@ -23,6 +23,7 @@ import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { equalTo, listResources, pointRegions } from '../../list.ts'
+import { nameContains } from '../../name-search.ts'
 import { readReply } from '../../reply.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
@@ -57,7 +58,7 @@ function rolesMethods(deps: Dependencies) {
 
     listRoles: (call: Call<ListRolesRequest>) =>
       listResources(deps, roles, call, {
-        filters: equalTo(raw('name'), call.request.name),
+        filters: [...equalTo(raw('name'), call.request.name), ...nameContains(call.request.nameContains)],
         alsoVisible: (_, granted) => (granted.length > 0 ? builtInRegions : []),
       }),
 

@@ -22,6 +22,7 @@ import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { equalTo, listResources } from '../../list.ts'
+import { nameSearch } from '../../name-search.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { requireNoImmutableTags } from '../immutable-tags.ts'
@@ -56,6 +57,7 @@ export function reposMethods(deps: Dependencies, v1Fields: V1RepoFields = {}) {
           ...equalTo(raw('name'), call.request.name ?? ''),
           ...equalTo(raw('source'), call.request.syncSource),
         ],
+        ...nameSearch(repos, call.request.nameContains),
       }),
 
     async createRepo(call: Call<CreateRepoRequest>) {
