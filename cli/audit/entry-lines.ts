@@ -14,7 +14,7 @@ export type AuditEntry = {
   code?: number
   actor?: Record<string, string>
   resource?: { uid?: string; kind?: string; name?: string }
-  changes?: { path: string; before?: JsonValue; after?: JsonValue; truncated?: boolean }[]
+  changes?: { path: string; before?: JsonValue; after?: JsonValue; truncated?: boolean; hidden?: boolean }[]
   details?: JsonObject
 }
 
@@ -42,9 +42,10 @@ const codeText = (code: number) =>
   Object.entries(Code).find(([, value]) => value === code)?.[0] ?? `code ${code}`
 
 function changeText(
-  { path, before, after, truncated }: NonNullable<AuditEntry['changes']>[number],
+  { path, before, after, truncated, hidden }: NonNullable<AuditEntry['changes']>[number],
   isWide: boolean,
 ): string {
+  if (hidden) return `~ ${path}: changed, never shown`
   if (truncated) return `~ ${path}: changed, too long to show`
   if (before === undefined) return `+ ${path}: ${shown(after, isWide)}`
   if (after === undefined) return `- ${path}: ${shown(before, isWide)}`

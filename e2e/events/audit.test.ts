@@ -48,9 +48,13 @@ examples('the audit log', {
     assert.deepEqual(
       entries.map(({ action, resource, changes }) => [action, resource.name, changes]),
       [
-        ['created', 'team', [{ path: 'name', after: 'team', truncated: false }]],
-        ['updated', 'crew', [{ path: 'name', before: 'team', after: 'crew', truncated: false }]],
-        ['deleted', 'crew', [{ path: 'name', before: 'crew', truncated: false }]],
+        ['created', 'team', [{ path: 'name', after: 'team', truncated: false, hidden: false }]],
+        [
+          'updated',
+          'crew',
+          [{ path: 'name', before: 'team', after: 'crew', truncated: false, hidden: false }],
+        ],
+        ['deleted', 'crew', [{ path: 'name', before: 'crew', truncated: false, hidden: false }]],
       ],
     )
     for (const { actor, code } of entries) assert.deepEqual([actor.identity, code], [owner.identity, 0])

@@ -1,6 +1,8 @@
 // Every method of the contract that writes leaves an entry in the event log, whether it succeeds or is refused.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { AuditEntriesService } from '@stemma/api/gen/platform/audit/v2beta1/audit_entry_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import type { Store } from '../../server/store/db.ts'
@@ -14,25 +16,43 @@ import { matrix } from '../iam/access-matrix.ts'
 import { callers } from '../iam/matrix-row.ts'
 import { until } from '../server/stemmad.ts'
 
-const same =
-  'the request of the matrix contains what is stored already; every update is recorded in one place (table.ts)'
-
-/** Methods whose calls with the requests of the access matrix leave no entry at once, and why. */
+/** Methods whose calls leave no entry at once, and why. */
 const unrecorded: Record<string, string> = {
-  'platform.registry.Registry.UpdateTag': same,
-  'platform.registry.v2beta1.TagsService.UpdateTag': same,
-  'platform.registry.v2beta1.ReposService.UpdateRepo': same,
-  'platform.iam.Identities.Update': same,
-  'platform.iam.v2beta1.IdentitiesService.UpdateIdentity': same,
-  'platform.iam.v2beta1.RolesService.UpdateRole': same,
-  'platform.iam.v2beta1.IdentityProvidersService.UpdateIdentityProvider': same,
-  'platform.iam.v2beta1.GroupInvitesService.UpdateGroupInvite': same,
-  'platform.iam.v2beta1.AccountAssociationsService.UpdateAccountAssociation': same,
-  'platform.events.Identities.UpdateMetadata': same,
-  'platform.events.v2beta1.SubscriptionsService.UpdateSubscription': same,
   'platform.oidc.SecurityTokenService.Exchange': 'is recorded shortly afterwards, see the test below',
 }
 
+const digest = `sha256:${'b'.repeat(64)}`
+const name = 'another'
+
+/** Updates whose request in the access matrix contains what is stored already, and values that differ from it. */
+const differing: Record<string, JsonObject> = {
+  'platform.registry.Registry.UpdateTag': { digest },
+  'platform.registry.v2beta1.TagsService.UpdateTag': { digest },
+  'platform.registry.v2beta1.ReposService.UpdateRepo': { name },
+  'platform.iam.Identities.Update': { name },
+  'platform.iam.v2beta1.IdentitiesService.UpdateIdentity': { name },
+  'platform.iam.v2beta1.RolesService.UpdateRole': { name },
+  'platform.iam.v2beta1.IdentityProvidersService.UpdateIdentityProvider': { name },
+  'platform.iam.v2beta1.GroupInvitesService.UpdateGroupInvite': { email: 'other@example.com' },
+  'platform.iam.v2beta1.AccountAssociationsService.UpdateAccountAssociation': { name },
+  'platform.events.Identities.UpdateMetadata': { companyName: name },
+  'platform.events.v2beta1.SubscriptionsService.UpdateSubscription': { description: 'another sink' },
+}
+
+/** Adds the values to the resource in a request, or to the request if the resource is not in a field of its own. */
+function withValues(request: JsonObject, values: JsonObject | undefined): JsonObject {
+  if (!values) return request
+  const field = 'id' in request ? undefined : Object.keys(request).find((key) => isObject(request[key]))
+  return field
+    ? { ...request, [field]: { ...(request[field] as JsonObject), ...values } }
+    : { ...request, ...values }
+}
+
+const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+type Entry = { method: string; changes: { path: string }[]; details?: JsonObject }
+
+const { listAuditEntries } = AuditEntriesService.method
 const { createGroup } = GroupsService.method
 const { exchange } = SecurityTokenService.method
 
@@ -61,9 +81,8 @@ onEachStore('the event log', (engine) => {
       const row = matrix[method.name]
       const mayCall = row?.codes[callers.indexOf('owner above')] === 0
       if (!row || !mayCall || method.isRead || method.name in unrecorded) continue
-      const request = await row.request({
-        ...{ platform, door, owner, organization: owner.organization, here: await makeGroup() },
-      })
+      const context = { platform, door, owner, organization: owner.organization, here: await makeGroup() }
+      const request = withValues(await row.request(context), differing[method.name])
       const previous = await entriesOf(store, method.name, owner.identity)
       const { error } = await door.call(method.desc, request, owner.token)
       assert.equal(error, undefined, method.name)
@@ -71,6 +90,28 @@ onEachStore('the event log', (engine) => {
       assert.ok(entries.length > 0, `${method.name} left no entry`)
       for (const [code, uid, kind] of entries) assert.ok(code === 0 && uid !== '' && kind !== '', method.name)
     }
+  })
+
+  test('names the fields that each update has changed, without the values of secrets', async () => {
+    const { owner } = platform
+    const entries: Entry[] = []
+    for (let pageToken = ''; ; ) {
+      const request = { actor: owner.identity, action: 'updated', pageSize: 200, pageToken }
+      const { body } = await door.call(listAuditEntries, request, owner.token)
+      entries.push(...(body?.entries as unknown as Entry[]))
+      pageToken = (body?.nextPageToken ?? '') as string
+      if (pageToken === '') break
+    }
+    const updates = new Set(entries.map(({ method }) => method))
+    for (const method of Object.keys(differing)) assert.ok(updates.has(method), method)
+    for (const { method, changes, details } of entries)
+      assert.ok(changes.length > 0 || details, `${method} has no changed field`)
+    const pathsOf = (suffix: string) =>
+      entries.find(({ method }) => method.endsWith(suffix))?.changes.map(({ path }) => path)
+    assert.deepEqual(pathsOf('.UpdateAccountAssociation'), ['name'])
+    assert.deepEqual(pathsOf('SubscriptionsService.UpdateSubscription'), ['description'])
+    const rotation = entries.find(({ method }) => method.endsWith('.RotateSubscriptionSecret'))
+    assert.deepEqual(rotation?.changes, [{ path: 'secret', truncated: false, hidden: true }])
   })
 
   test('has an entry with the code for each refused write, up to 60 a minute', async () => {

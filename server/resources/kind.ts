@@ -76,6 +76,7 @@ export function kindOf<D extends DescMessage, const X extends ExtraColumns = NoE
   options: KindOptions<D, X> = {},
 ): Kind<D, X> {
   const {
+    hiddenFields = {},
     columns = {},
     extraColumns = {} as X, // `X` has no columns where the option is left out
     shownAs = [],
@@ -100,6 +101,7 @@ export function kindOf<D extends DescMessage, const X extends ExtraColumns = NoE
       levelsBelowGroup,
       isIndexedByParent,
       rendered,
+      hiddenFields,
     },
     forms: { json: { kind: 'json', shape }, bytes: { kind: 'bytes' } },
     columnsOf(resource) {

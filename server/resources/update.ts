@@ -75,7 +75,7 @@ export function updateResource<D extends DescMessage, X extends ExtraColumns>(
     const updated = withoutInput(kind, merged)
     if (!equals(kind.desc, current, updated) || !isSame(columns, changedColumns ?? {})) {
       stamp(updated as Resource, time)
-      const change = { uid, updateTime: time, columns: changedColumns ?? {} }
+      const change = { uid, updateTime: time, columns: differing(columns, changedColumns ?? {}) }
       yield* withConflict(replaceResource(grants, kind, updated, change), conflict?.(merged))
     }
     return yield* readReply(kind, uid, call.form, grants)
@@ -120,6 +120,12 @@ export function maskOf(desc: DescMessage, sent: Message, mask: FieldMask | undef
 /** Whether a mask names exactly this field, and not only a message that contains it. */
 export const isNamed = (mask: DescField[][], path: string) =>
   mask.some((fields) => fields.map(({ name }) => name).join('.') === path)
+
+/** Only columns that change, so that the event names only fields that change. */
+const differing = <X extends ExtraColumns>(columns: ExtraValues<X>, changed: Partial<ExtraValues<X>>) =>
+  Object.fromEntries(
+    Object.entries(changed).filter(([column, value]) => columns[column] !== value),
+  ) as Partial<ExtraValues<X>>
 
 const isSame = (columns: Columns, changed: Partial<Columns>): boolean =>
   Object.entries(changed).every(([column, value]) => columns[column] === value)

@@ -23,6 +23,11 @@ export type Table = {
   /** Whether its rows have a column `expire_time`, from which on they are treated as if they did not exist. */
   expires?: boolean
   /**
+   * Columns that the resource does not show, such as encrypted secrets, with the fields that they contain. Events name
+   * these fields without values.
+   */
+  hiddenFields?: { readonly [column: string]: string }
+  /**
    * Whether each sort order has an index by parent. If not, it has one by organization only, which makes writes
    * cheaper.
    */
@@ -147,7 +152,10 @@ export function* insertUncounted(access: WriteAccess, table: Table, entries: rea
     entries.map((entry) => valuesOf(table, entry)),
   )
   if (!access.origin) return
-  const eventOf = ({ uid }: Entry) => factsOf(table, uid, 'created')
+  const eventOf = (entry: Entry) => ({
+    ...factsOf(table, entry.uid, 'created'),
+    ...detailsOf(table, entry, (value) => value !== ''),
+  })
   if (isStoredWhole(table))
     return yield* recordEvents(
       access,
@@ -172,6 +180,20 @@ function factsOf({ name, hasGroupUids, levelsBelowGroup = 1 }: Table, uid: strin
     action,
     group: uid.slice(0, Math.max(rootLength, uid.length - levels * segmentLength)),
   }
+}
+
+/** Names the hidden fields that a write sets. */
+function detailsOf(
+  { hiddenFields }: Table,
+  { columns }: Entry,
+  isSet: (value: Value) => boolean = () => true,
+) {
+  if (!hiddenFields) return {}
+  const hidden = Object.entries(hiddenFields).flatMap(([column, field]) => {
+    const value = columns[column]
+    return value !== undefined && isSet(value) ? field : []
+  })
+  return hidden.length > 0 ? { details: { hidden } } : {}
 }
 
 /** The lengths of the parts of a uid, see server/aip/uid.ts. */
@@ -204,7 +226,7 @@ function requireValue({ name }: Table, { columns }: Entry, column: string): Valu
 export function* updateEntry(access: WriteAccess, table: Table, entry: Entry): Work<void> {
   const { uid } = entry
   const isRecorded = access.origin !== undefined
-  const event = factsOf(table, uid, 'updated')
+  const event = { ...factsOf(table, uid, 'updated'), ...detailsOf(table, entry) }
   const stored = renderedBytes(table, uid)
   const isWhole = isStoredWhole(table)
   const before = isRecorded && !isWhole ? yield* readRendered(table, uid) : null

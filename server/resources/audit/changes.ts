@@ -3,7 +3,14 @@ import type { DescMessage, JsonObject, JsonValue } from '@bufbuild/protobuf'
 import { fromBinary } from '@bufbuild/protobuf'
 import { writeJson } from '../../wire/json-writer.ts'
 
-export type Change = { path: string; before?: JsonValue; after?: JsonValue; truncated?: boolean }
+export type Change = {
+  path: string
+  before?: JsonValue
+  after?: JsonValue
+  truncated?: boolean
+  /** Whether the field is never shown, such as a secret. */
+  hidden?: boolean
+}
 
 const maxChanges = 200
 /** In characters of JSON. */

@@ -41,14 +41,16 @@ function entryOf(event: SealedEvent, desc: DescMessage | undefined, actorName: s
   const before = resourceJson(desc, event.before)
   const after = resourceJson(desc, event.after)
   const name = after.name ?? before.name
+  const { hidden = [], ...details } = JSON.parse(event.details ?? '{}') as JsonObject & { hidden?: string[] }
+  const changes = [...changesBetween(before, after), ...hidden.map((path) => ({ path, hidden: true }))]
   return create(AuditEntrySchema, {
     ...{ uid: entryUid(group, sequence), group, method, action, code, hash },
     sequence: BigInt(sequence),
     time: timestampFromMs(event.time),
     actor: actorOf(event, actorName),
     resource: { uid, kind, name: typeof name === 'string' ? name : '' },
-    changes: changesBetween(before, after).map(changeMessage),
-    ...(event.details && { details: JSON.parse(event.details) as JsonObject }),
+    changes: changes.map(changeMessage),
+    ...(Object.keys(details).length > 0 && { details: details as JsonObject }),
   })
 }
 
@@ -61,9 +63,9 @@ function actorOf({ actor, origin }: SealedEvent, name: string) {
   })
 }
 
-const changeMessage = ({ path, before, after, truncated = false }: Change) =>
+const changeMessage = ({ path, before, after, truncated = false, hidden = false }: Change) =>
   create(AuditChangeSchema, {
-    ...{ path, truncated },
+    ...{ path, truncated, hidden },
     ...(before !== undefined && { before: fromJson(ValueSchema, before) }),
     ...(after !== undefined && { after: fromJson(ValueSchema, after) }),
   })

@@ -5,4 +5,5 @@ export const subscriptions = kindOf(SubscriptionSchema, 'subscriptions', {
   columns: { state: ({ state }) => state },
   /** The secrets are encrypted; empty if there is none. Both sign until `previous_secret_until`. */
   extraColumns: { secret: 'text', previous_secret: 'text', previous_secret_until: 'integer' },
+  hiddenFields: { secret: 'secret' },
 })

@@ -14,6 +14,7 @@ export const groupInvites = kindOf(GroupInviteSchema, name, {
   },
   /** The digest of the code. The code itself is not stored. */
   extraColumns: { digest: 'text' },
+  hiddenFields: { digest: 'code' },
   rendered: hydrated(name, [
     { from: roles, by: 'role', json: 'invite_json', bytes: 'invite_bytes', isOptional: true },
   ]),

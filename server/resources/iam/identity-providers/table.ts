@@ -10,4 +10,5 @@ export const identityProviders = kindOf(IdentityProviderSchema, 'identity_provid
   },
   /** The client secret is encrypted. */
   extraColumns: { client_secret: 'text' },
+  hiddenFields: { client_secret: 'oidc.clientSecret' },
 })

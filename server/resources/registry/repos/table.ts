@@ -18,6 +18,7 @@ export const repos = kindOf(RepoSchema, 'repos', {
    * retention rules are applied next; 0 if there are none. `public_since` is the time since which everybody may pull by the
    * present name (server/store/public-names.ts).
    */
+  hiddenFields: { readme: 'readme' },
   extraColumns: { readme: 'text', retention_time: 'integer', public_since: 'integer' },
 })
 
