@@ -12,7 +12,7 @@ import { uidOf } from './auth/login/choose-provider.ts'
 import { deleteExpired, openExpiringStates } from './auth/login/expiring-states.ts'
 import type { PageLogDependencies } from './auth/login/page-log.ts'
 import type { PasswordCost } from './auth/login/passwords.ts'
-import { isSignInPath, paths, prefixOf } from './auth/login/paths.ts'
+import { isConsoleSessionPath, isSignInPath, paths, prefixOf } from './auth/login/paths.ts'
 import type { People, Profile } from './auth/login/people.ts'
 import { idTokenClients } from './auth/login/provider/clients.ts'
 import { registrationCalls } from './auth/login/registration/registration.ts'
@@ -162,16 +162,23 @@ export function openAuthentication(
   }
 }
 
-/** The paths of sign-in below the auth URL. Their handler is opened at the first request. */
+/** The paths of sign-in below the auth URL, and those of console sessions. Their handler is opened at the first request. */
 function mountBelow(authUrl: string, open: () => Promise<Mount['handle']>): Mount {
   const prefix = prefixOf(authUrl)
   // If the issuer has a path, the path of its metadata precedes that path (RFC 8414, 3.1).
   const metadataPath = paths.serverMetadata + prefix
   const withoutPrefix = (path: string) =>
-    path === metadataPath ? paths.serverMetadata : path.slice(prefix.length)
+    path === metadataPath
+      ? paths.serverMetadata
+      : isConsoleSessionPath(path)
+        ? path
+        : path.slice(prefix.length)
   let opened: Promise<Mount['handle']> | undefined
   return {
-    isFor: (path) => path === metadataPath || (path.startsWith(prefix) && isSignInPath(withoutPrefix(path))),
+    isFor: (path) =>
+      path === metadataPath ||
+      isConsoleSessionPath(path) ||
+      (path.startsWith(prefix) && isSignInPath(withoutPrefix(path))),
     async handle(request, response, { path, ...rest }) {
       opened ??= open().catch((error: unknown) => {
         opened = undefined

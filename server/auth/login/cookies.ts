@@ -10,6 +10,8 @@ export type CookieNames = {
   browser: string
   /** The session of a visitor who has not signed in. A number follows the name (sealed-states.ts). */
   visit: string
+  /** The session of the web console (console/session.ts). */
+  console: string
   /** An unfinished sign-in. A number follows the name (sealed-states.ts). */
   unfinished: string
 }
@@ -21,6 +23,7 @@ export function cookieNamesOf(authUrl: string): CookieNames {
     session: `${hostPrefix}stemma_session`,
     browser: `${hostPrefix}stemma_browser`,
     visit: `${hostPrefix}stemma_visit`,
+    console: `${hostPrefix}stemma-console`,
     // These three are limited to the path of one sign-in, so that a browser can have several sign-ins under way. A
     // cookie with the prefix `__Host-` cannot be limited to a path. The three are useless without the cookie `browser`.
     interaction: `${securePrefix}stemma_sign_in`,
@@ -34,17 +37,17 @@ export function readCookie({ request }: PageRequest, name: string): string | und
   return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(`${name}=`.length)
 }
 
-type NewCookie = { name: string; value: string; path: string; seconds: number }
+type NewCookie = { name: string; value: string; path: string; seconds: number; sameSite?: 'lax' | 'strict' }
 
 /** Adds a cookie to the response, in place of an earlier one with the same name and path. */
 export function setCookie(
   authUrl: string,
   { response }: PageRequest,
-  { name, value, path, seconds }: NewCookie,
+  { name, value, path, seconds, sameSite = 'lax' }: NewCookie,
 ): void {
   const secure = authUrl.startsWith('https:') ? '; secure' : ''
   const lines = [response.getHeader('set-cookie') ?? []].flat().map(String)
   const others = lines.filter((line) => !line.startsWith(`${name}=`) || !line.includes(`; path=${path};`))
-  const line = `${name}=${value}; path=${path}; max-age=${seconds}; samesite=lax${secure}; httponly`
+  const line = `${name}=${value}; path=${path}; max-age=${seconds}; samesite=${sameSite}${secure}; httponly`
   response.setHeader('set-cookie', [...others, line])
 }

@@ -121,7 +121,7 @@ function openPageDependencies(deps: LoginDependencies, currentPage: () => PageRe
 
 async function answer(deps: PageDependencies, page: PageRequest): Promise<void> {
   const { request, response, path } = page
-  requireOwnOrigin(request, path, deps.authUrl)
+  requireOwnOrigin(request, path, deps)
   requireNavigation(request, path)
   response.setHeader('referrer-policy', pageReferrerPolicy)
   const route = routeOf(page)

@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Code } from '../../aip/code.ts'
 import { StatusError } from '../../aip/errors.ts'
-import { paths } from './paths.ts'
+import { consolePaths, isConsoleSessionPath, paths } from './paths.ts'
 
 /**
  * Paths to which programs and other sites may post. Their handlers use no cookie, or only begin something that a person
@@ -23,7 +23,7 @@ export const pageReferrerPolicy = 'same-origin'
 
 /** Paths that create state for a visitor who has not signed in: the cookies of a sign-in, or a stored device code. */
 const anonymousStatePaths: readonly string[] = [
-  ...[paths.authorization, paths.deviceAuthorization, paths.published, paths.logout],
+  ...[paths.authorization, paths.deviceAuthorization, paths.published, paths.logout, consolePaths.signIn],
 ]
 
 /**
@@ -47,13 +47,14 @@ export function requireNavigation({ headers }: Pick<IncomingMessage, 'headers'>,
 export function requireOwnOrigin(
   { method = 'GET', headers }: Pick<IncomingMessage, 'method' | 'headers'>,
   path: string,
-  authUrl: string,
+  { authUrl, baseUrl }: { authUrl: string; baseUrl: string },
 ): void {
   if (method === 'GET' || method === 'HEAD' || pathsForOtherOrigins.includes(path)) return
   // All current browsers send this header with a form.
-  if (headers.origin === new URL(authUrl).origin) return
+  const url = isConsoleSessionPath(path) ? baseUrl : authUrl
+  if (headers.origin === new URL(url).origin) return
   throw new StatusError(
     Code.PERMISSION_DENIED,
-    `this form must be sent from a page of ${authUrl}, and the header Origin must say so; open the page again at that address`,
+    `this form must be sent from a page of ${url}, and the header Origin must say so; open the page again at that address`,
   )
 }

@@ -23,6 +23,21 @@ export const paths = {
   organizationCheck: '/orgcheck',
 } as const
 
+/** The paths of console sessions, below the base URL: the console and its cookie have the origin of the API. */
+export const consolePaths = {
+  home: '/console/',
+  signIn: '/console/sign-in',
+  signedIn: '/console/signed-in',
+  token: '/console/token',
+  signOut: '/console/sign-out',
+} as const
+
+const consoleSessionPaths = new Set<string>([
+  ...[consolePaths.signIn, consolePaths.signedIn, consolePaths.token, consolePaths.signOut],
+])
+
+export const isConsoleSessionPath = (path: string) => consoleSessionPaths.has(path)
+
 /** The path of the auth URL, which precedes all of these paths. */
 export const prefixOf = (authUrl: string) => new URL(authUrl).pathname.replace(/\/$/, '')
 

@@ -1,7 +1,11 @@
 // The handlers of the paths of sign-in.
 import { methodNotAllowed, noSuchPath } from '../../aip/errors.ts'
+import type { ConsoleDependencies } from './console/session.ts'
+import { finishConsoleSignIn, startConsoleSignIn } from './console/sign-in.ts'
+import { signOutOfConsole } from './console/sign-out.ts'
+import { issueConsoleToken } from './console/token.ts'
 import type { PageRequest, PageResponse } from './page-request.ts'
-import { isOidcProviderPath, paths } from './paths.ts'
+import { consolePaths, isOidcProviderPath, paths } from './paths.ts'
 import type { PublishedDependencies } from './published/dependencies.ts'
 import { finishPublished } from './published/finish.ts'
 import { checkOrganization } from './published/organization-check.ts'
@@ -18,7 +22,10 @@ import { showSignIn } from './sign-in/show.ts'
 import { interactionOf } from './upstream/authorization-state.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
-export type RouteDependencies = SignInDependencies & SetUpDependencies & PublishedDependencies
+export type RouteDependencies = SignInDependencies &
+  SetUpDependencies &
+  PublishedDependencies &
+  ConsoleDependencies
 
 type Handler = (deps: RouteDependencies, request: PageRequest) => Promise<PageResponse>
 
@@ -39,6 +46,10 @@ const handlers: Record<string, Handler> = {
   [`GET ${paths.published}`]: startPublished,
   [`GET ${paths.publishedReturn}`]: finishPublished,
   [`GET ${paths.organizationCheck}`]: checkOrganization,
+  [`GET ${consolePaths.signIn}`]: startConsoleSignIn,
+  [`GET ${consolePaths.signedIn}`]: finishConsoleSignIn,
+  [`POST ${consolePaths.token}`]: issueConsoleToken,
+  [`POST ${consolePaths.signOut}`]: signOutOfConsole,
 }
 
 /**

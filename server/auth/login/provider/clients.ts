@@ -1,6 +1,6 @@
 // The clients of the OpenID Provider.
 import type { ClientMetadata } from 'oidc-provider'
-import { paths } from '../paths.ts'
+import { consolePaths, paths } from '../paths.ts'
 
 /** The command line client, and any other program that receives its redirect on the user's machine. */
 export const nativeClient = 'stemma'
@@ -9,15 +9,28 @@ export const publishedClient = 'published'
 /** The client id by which published programs name the built-in sign-in. They use it for the device flow. */
 export const publishedDeviceClient = 'auth0'
 
+/** The web console. The server redeems its authorization codes and keeps its sessions (console/session.ts). */
+export const consoleClient = 'console'
+
 /** The clients whose id tokens leave the server. The exchange accepts these id tokens. */
 export const idTokenClients: readonly string[] = [nativeClient, publishedDeviceClient]
 
+/** The names of the clients, which sign-in shows. */
+export const clientNames: Readonly<Record<string, string>> = {
+  [nativeClient]: 'The Stemma client',
+  [publishedClient]: 'A client of this API',
+  [publishedDeviceClient]: 'A client of this API',
+  [consoleClient]: 'Stemma console',
+}
+
 const deviceGrantType = 'urn:ietf:params:oauth:grant-type:device_code'
 
-export const clientsOf = (authUrl: string): ClientMetadata[] => [
+export const clientsOf = (authUrl: string, baseUrl: string): ClientMetadata[] =>
+  clients(authUrl, baseUrl).map((client) => ({ client_name: clientNames[client.client_id] ?? '', ...client }))
+
+const clients = (authUrl: string, baseUrl: string): ClientMetadata[] => [
   {
     client_id: nativeClient,
-    client_name: 'The Stemma client',
     application_type: 'native',
     token_endpoint_auth_method: 'none',
     grant_types: ['authorization_code', 'refresh_token', deviceGrantType],
@@ -26,15 +39,20 @@ export const clientsOf = (authUrl: string): ClientMetadata[] => [
   },
   {
     client_id: publishedClient,
-    client_name: 'A client of this API',
     token_endpoint_auth_method: 'none',
     grant_types: ['authorization_code'],
     response_types: ['code'],
     redirect_uris: [authUrl + paths.publishedReturn],
   },
   {
+    client_id: consoleClient,
+    token_endpoint_auth_method: 'none',
+    grant_types: ['authorization_code'],
+    response_types: ['code'],
+    redirect_uris: [baseUrl + consolePaths.signedIn],
+  },
+  {
     client_id: publishedDeviceClient,
-    client_name: 'A client of this API',
     application_type: 'native',
     token_endpoint_auth_method: 'none',
     grant_types: [deviceGrantType],

@@ -20,13 +20,13 @@ const refreshLifetime = 30 * day
 const cookieOptions = { httpOnly: true, overwrite: true, sameSite: 'lax', signed: true } as const
 
 export function configurationOf(deps: ProviderDependencies): Configuration {
-  const { keys, authUrl, cookieKeys } = deps
+  const { keys, authUrl, baseUrl, cookieKeys } = deps
   const { session, interaction, resume } = cookieNamesOf(authUrl)
   const names = { session, interaction, resume }
   return {
     adapter: adapterOf(deps),
     jwks: { keys: signingJwks(keys) },
-    clients: clientsOf(authUrl),
+    clients: clientsOf(authUrl, baseUrl),
     clientDefaults: { id_token_signed_response_alg: idTokenAlgorithm },
     clientAuthMethods: ['none'],
     ...protocol,

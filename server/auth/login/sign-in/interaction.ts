@@ -5,7 +5,7 @@ import type { SignInContext } from '../../../pages/sign-in/context.ts'
 import { expiredSignIn } from '../error-response.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import { paths, prefixOf } from '../paths.ts'
-import { clientsOf } from '../provider/clients.ts'
+import { clientNames } from '../provider/clients.ts'
 import type { SignInDependencies } from './dependencies.ts'
 
 export type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>
@@ -31,15 +31,12 @@ export const parameterOf = ({ params }: Interaction, name: string): string =>
 
 export const pageContextOf = (authUrl: string, interaction: Interaction): SignInContext => ({
   server: new URL(authUrl).host,
-  program: programOf(authUrl, interaction),
+  program: clientNames[parameterOf(interaction, 'client_id')] ?? 'A program',
   path: `${prefixOf(authUrl)}${paths.signIn}/${interaction.uid}`,
   isDevice: interaction.deviceCode !== undefined,
   headlessCode: parameterOf(interaction, 'headless_code'),
   isInvited: parameterOf(interaction, 'invite') !== '',
 })
-
-const programOf = (authUrl: string, { params }: Interaction): string =>
-  clientsOf(authUrl).find(({ client_id: id }) => id === params.client_id)?.client_name ?? 'A program'
 
 /** OAuth error code: the person has no account, and the client asked not to create one (`skip_registration`). */
 export const notRegistered = 'account_not_registered'

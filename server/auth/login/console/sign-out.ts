@@ -1,0 +1,40 @@
+import { endOneSignIn, signOutEverywhere } from '../../sign-outs.ts'
+import { cookieNamesOf, readCookie, setCookie } from '../cookies.ts'
+import type { PageRequest, PageResponse } from '../page-request.ts'
+import { requireOwnRequest } from './own-request.ts'
+import type { ConsoleDependencies } from './session.ts'
+import { findConsoleSession, forgetConsoleSession } from './session.ts'
+
+/**
+ * Ends the session of the browser, in the console and at the sign-in pages, and its access tokens. With `?everywhere`,
+ * all sessions and tokens of the person end, on all machines.
+ */
+export async function signOutOfConsole(deps: ConsoleDependencies, page: PageRequest): Promise<PageResponse> {
+  requireOwnRequest(page)
+  const { store, now, pageLog } = deps
+  const signIn = await findConsoleSession(deps, page)
+  if (signIn) {
+    const { person: identity, provider } = signIn
+    const by = page.query.has('everywhere') ? 'everywhere' : 'console'
+    const event = { method: 'console/sign-out', action: 'signed-out', identity, provider, details: { by } }
+    await store.write(function* () {
+      yield* by === 'everywhere' ? signOutEverywhere(identity, now()) : endOneSignIn(signIn.id, now())
+      yield* pageLog.record(page, event)
+    })
+  }
+  await forgetConsoleSession(deps, page)
+  await forgetSignInSession(deps, page)
+  return { json: {} }
+}
+
+/** The session at the sign-in pages, which would sign the next user of the browser in with one click. */
+async function forgetSignInSession(
+  { store, states, authUrl }: ConsoleDependencies,
+  page: PageRequest,
+): Promise<void> {
+  const { session } = cookieNamesOf(authUrl)
+  const id = readCookie(page, session)
+  if (id === undefined) return
+  await store.write(() => states.remove('Session', id))
+  setCookie(authUrl, page, { name: session, value: '', path: '/', seconds: 0 })
+}

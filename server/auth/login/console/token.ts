@@ -1,0 +1,33 @@
+import { mintToken } from '../../tokens/mint.ts'
+import type { PageRequest, PageResponse } from '../page-request.ts'
+import { requireOwnRequest } from './own-request.ts'
+import type { ConsoleDependencies } from './session.ts'
+import { findConsoleSession, forgetConsoleSession } from './session.ts'
+
+/** In seconds. Short, because a page keeps the token in memory and can get another one at any time. */
+const lifetimeSeconds = 10 * 60
+
+/**
+ * Issues an access token for the session of the browser. Without a session the response has no token and still the
+ * status 200: browsers would report another status as an error, and a visitor who is not signed in is none.
+ */
+export async function issueConsoleToken(deps: ConsoleDependencies, page: PageRequest): Promise<PageResponse> {
+  requireOwnRequest(page)
+  const signIn = await findConsoleSession(deps, page)
+  const profile = signIn && (await deps.findPerson(signIn.person))
+  if (!signIn || !profile) {
+    await forgetConsoleSession(deps, page)
+    return { json: {} }
+  }
+  const { authUrl, baseUrl, now } = deps
+  const { person } = signIn
+  const expires = Math.floor(now() / 1000) + lifetimeSeconds
+  // The same claims as in other access tokens of the person (login/published/tokens.ts).
+  const act = { iss: authUrl, sub: person, aud: authUrl }
+  const { name, email } = profile
+  const token = await mintToken(deps, {
+    ...{ identity: person, audience: baseUrl, act, signIn, expires },
+    ...(email !== undefined && { email }),
+  })
+  return { json: { token, expiresInSeconds: lifetimeSeconds, person: { uid: person, name, email } } }
+}
