@@ -8,6 +8,17 @@ COPY cli/package.json cli/
 # The base image has Node, so the optional Node package is not installed. Nor is PostgreSQL, which only tests need.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --workspace=@stemma/server --workspace=@stemma/cli
 
+# The files of the web console, bundled from its sources.
+FROM node:24-slim AS console
+WORKDIR /stemma
+COPY package.json package-lock.json ./
+COPY api/package.json api/
+COPY console/package.json console/
+RUN npm ci --ignore-scripts --workspace=@stemma/console
+COPY api api
+COPY console console
+RUN node console/build/main.ts /assets
+
 FROM node:24-slim
 WORKDIR /stemma
 ENV NODE_ENV=production \
@@ -19,6 +30,7 @@ COPY scripts/pinned-node.mjs scripts/
 COPY api api
 COPY cli cli
 COPY server server
+COPY --from=console /assets server/console/assets
 RUN ln -s /stemma/server/bin/stemmad.mjs /usr/local/bin/stemmad \
  && ln -s /stemma/cli/bin/stemma.mjs /usr/local/bin/stemma \
  && install -d -o node -g node -m 700 /data

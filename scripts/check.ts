@@ -7,6 +7,7 @@ const checks: Record<string, string[]> = {
   // Several threads would check the types that they share several times. One thread needs half of their CPU time, and
   // the other checks use the other cores.
   types: ['node_modules/typescript/bin/tsc', '--noEmit', '--singleThreaded', '-p', 'tsconfig.json'],
+  console: ['node_modules/typescript/bin/tsc', '--noEmit', '--singleThreaded', '-p', 'console/tsconfig.json'],
   style: ['node_modules/@biomejs/biome/bin/biome', 'ci', `--colors=${colors}`, '.'],
   imports: ['scripts/check-imports.ts'],
   generated: ['scripts/check-generated.ts'],

@@ -19,7 +19,7 @@ const importCall = /(?<type>\btypeof\s+)?\bimport\(\s*['"](?<path>[^'"]+)['"]/g
 
 /** All hand-written TypeScript files, as paths relative to the root. */
 export function listFiles(root: string): string[] {
-  return globSync('{api,server,cli,e2e,bench,scripts}/**/*.{ts,mts}', {
+  return globSync('{api,server,cli,console,e2e,bench,scripts}/**/*.{ts,tsx,mts}', {
     cwd: root,
     exclude: ['**/node_modules', 'api/gen'],
   })

@@ -9,7 +9,7 @@ const target = resolve(process.argv[2] ?? join(import.meta.dirname, '../dist'))
 const staging = mkdtempSync(join(tmpdir(), 'stemma-pack-'))
 try {
   mkdirSync(target, { recursive: true })
-  pack(stagePackages(staging))
+  pack(await stagePackages(staging))
 } finally {
   rmSync(staging, { recursive: true, force: true })
 }

@@ -6,7 +6,8 @@
 export const mayImport: Record<string, string[]> = {
   api: [],
   cli: ['api'],
-  scripts: ['api', 'server/config'],
+  console: ['api'],
+  scripts: ['api', 'console', 'server/config'],
   e2e: ['*', 'server/testing'],
   bench: ['*', 'server/testing'],
   'server/app': ['*'],
@@ -54,6 +55,7 @@ export const mayImport: Record<string, string[]> = {
   'server/http': ['api', 'server/aip', 'server/wire'],
   'server/front-door': ['api', 'server/pages', 'server/store'],
   'server/reference': ['api', 'server/pages'],
+  'server/console': ['api', 'console', 'server/pages'],
   'server/rpc': [
     ...['api', 'server/aip', 'server/wire'],
     ...['type server/auth', 'type server/limits', 'type server/policy'],

@@ -3,6 +3,8 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { bundleConsole } from '../console/build/build.ts'
+import { writeBundle } from '../console/build/bundle-folder.ts'
 import { wantedMajor } from './pinned-node.mjs'
 
 export const packages = ['api', 'server', 'cli']
@@ -17,9 +19,10 @@ type Manifest = {
 }
 
 /** Writes a folder for each package and returns their paths. */
-export function stagePackages(folder: string): string[] {
+export async function stagePackages(folder: string): Promise<string[]> {
   compile(folder)
   for (const name of packages) stage(name, folder)
+  writeBundle(join(folder, 'server/console/assets'), await bundleConsole())
   return packages.map((name) => join(folder, name))
 }
 

@@ -9,7 +9,7 @@ const args = process.argv.slice(2).filter((arg) => arg !== '--')
 const flags = args.filter((arg) => arg.startsWith('-'))
 const paths = args.filter((arg) => !arg.startsWith('-')).map((path) => path.replace(/^\.\/|\/$/g, ''))
 
-const allFiles = globSync('{api,server,cli,e2e,scripts,bench}/**/*.test.ts', {
+const allFiles = globSync('{api,server,cli,console,e2e,scripts,bench}/**/*.test.ts', {
   cwd: root,
   exclude: ['**/node_modules'],
 })

@@ -7,6 +7,7 @@ import { makeSetUpLink } from './auth/login/set-up/set-up-link.ts'
 import { sweepExpiredStates } from './authentication.ts'
 import { scheduleBindingExpiry } from './binding-expiry.ts'
 import type { Config } from './config/config.ts'
+import { openConsole } from './console/console.ts'
 import type { CoreOverrides } from './core.ts'
 import { openCore } from './core.ts'
 import type { DeliveryOverrides } from './event-delivery.ts'
@@ -161,13 +162,17 @@ async function openApp(
     minimumRate: overrides.minimumUploadRate,
     onError: (err) => log.error({ err }, 'a request to the registry failed'),
   })
+  const console = openConsole({
+    baseUrl: config.baseUrl,
+    onError: (err) => log.error({ err }, 'the console cannot be shown'),
+  })
   const authzen = openAuthzen({ ...doorOptions, endpoints: core.endpoints, corridor, isDraining })
   const frontDoor = openFrontDoor({ store, baseUrl: config.baseUrl, prefersHtml })
   const doors = await openDoors({
     ...doorOptions,
     ...{ endpoints: offered, corridor, streams, authenticate, plainPaths, isDraining },
     ...{
-      mounts: [registryDoor, authzen, ...core.mounts, frontDoor],
+      mounts: [registryDoor, authzen, ...core.mounts, console, frontDoor],
       notFoundPage: notFound,
       sharesPort: role.sharesPort,
     },

@@ -1,0 +1,50 @@
+// Errors as sentences for people.
+import { Code, StemmaError } from '@stemma/api/json'
+
+export type ErrorText = { title: string; text: string; requestId?: string | undefined; mayRetry: boolean }
+
+const titles: Partial<Record<Code, string>> = {
+  [Code.PERMISSION_DENIED]: 'You may not see this',
+  [Code.NOT_FOUND]: 'Not found',
+  [Code.UNAVAILABLE]: 'The server does not answer',
+  [Code.DEADLINE_EXCEEDED]: 'The server took too long',
+  [Code.RESOURCE_EXHAUSTED]: 'Too many requests',
+  [Code.ABORTED]: 'Changed by somebody else',
+}
+
+const retryable = new Set<Code>([
+  ...[Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.RESOURCE_EXHAUSTED, Code.INTERNAL],
+])
+
+export function errorText(error: unknown): ErrorText {
+  if (!(error instanceof StemmaError))
+    return {
+      title: 'Something went wrong',
+      text: error instanceof Error ? error.message : String(error),
+      mayRetry: true,
+    }
+  const { code, requestId } = error
+  const mayRetry = retryable.has(code)
+  return { title: titles[code] ?? 'This did not work', text: sentenceOf(error), requestId, mayRetry }
+}
+
+/** The message without the name of its code; a limit also says when to try again. */
+function sentenceOf({ code, status, message, retryDelayMs }: StemmaError): string {
+  if (code === Code.UNAVAILABLE && status === undefined)
+    return 'Check the connection, or wait until the server is running again.'
+  const text = message.replace(/^[A-Z][a-z ]+: /, '')
+  const wait =
+    code === Code.RESOURCE_EXHAUSTED && retryDelayMs
+      ? `; try again in ${Math.ceil(retryDelayMs / 1000)} s`
+      : ''
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${wait}`.replace(/([^.])$/, '$1.')
+}
+
+/** What is wrong with a field, for the text below it. The field is named as in the request, such as `group.name`. */
+export function violationOf(error: unknown, field: string): string | undefined {
+  if (!(error instanceof StemmaError)) return undefined
+  const violation = error.fieldViolations.find(
+    (entry) => entry.field === field || entry.field.endsWith(`.${field}`),
+  )
+  return violation && `${violation.description.slice(0, 1).toUpperCase()}${violation.description.slice(1)}.`
+}

@@ -1,0 +1,57 @@
+// Whether the person may do something in a group. The server decides for each call; this only explains it before.
+import { api } from './api.ts'
+import { read, useData } from './read.ts'
+
+/** The capabilities that pages ask for. Add one here before a page uses it. */
+const capabilities = [
+  ...(['groups.create', 'groups.update', 'groups.list', 'groups.delete'] as const),
+  ...(['identity.create', 'identity.update', 'identity.list', 'identity.delete'] as const),
+  ...(['roles.create', 'roles.update', 'roles.list', 'roles.delete'] as const),
+  ...([
+    'role_bindings.create',
+    'role_bindings.update',
+    'role_bindings.list',
+    'role_bindings.delete',
+  ] as const),
+  ...(['group_invites.create', 'group_invites.list', 'group_invites.delete'] as const),
+  ...(['identity_providers.create', 'identity_providers.update', 'identity_providers.list'] as const),
+  ...(['identity_providers.delete', 'identity_providers.scim.manage'] as const),
+  ...(['account_associations.create', 'account_associations.update', 'account_associations.list'] as const),
+  ...(['account_associations.delete', 'audit.entries.list'] as const),
+  ...([
+    'subscriptions.create',
+    'subscriptions.update',
+    'subscriptions.list',
+    'subscriptions.delete',
+  ] as const),
+  ...([
+    'repo.create',
+    'repo.update',
+    'repo.list',
+    'repo.delete',
+    'manifest.list',
+    'manifest.delete',
+  ] as const),
+  ...(['tag.create', 'tag.update', 'tag.list', 'tag.delete', 'referrers.list', 'vuln_report.list'] as const),
+  ...(['advisories.create', 'advisories.update', 'advisories.list', 'advisories.delete'] as const),
+]
+
+export type Capability = (typeof capabilities)[number]
+
+/** Loaded for every page of a group (main.tsx). */
+export const readPermissions = (group: string) =>
+  read(api.access.batchCheckAccess, {
+    questions: capabilities.map((capability) => ({ capability, resource: group })),
+  })
+
+/**
+ * Returns a function that says why the person may not do something in the group; undefined if they may. The result is
+ * for `disabledReason` of a button.
+ */
+export function useDenial(group: string): (capability: Capability) => string | undefined {
+  const { decisions = [] } = useData(readPermissions(group))
+  return (capability) =>
+    decisions[capabilities.indexOf(capability)]?.allowed
+      ? undefined
+      : `You need the capability ${capability} in this group. An owner can give you a role that has it.`
+}

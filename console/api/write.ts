@@ -1,0 +1,40 @@
+// Writing: runs a call, reports its result, and marks what it may have changed as outdated.
+import { useSignal } from '@preact/signals'
+import type { DeepPartial, UnaryCall } from '@stemma/api/json'
+import { toast } from '../ui/toast.ts'
+import { invalidate } from './queries.ts'
+import { kindOf } from './read.ts'
+
+export type WriteOptions = {
+  /** Kinds that the call changes besides its own, as in the paths of the API. `groups` and `access` are always included. */
+  also?: readonly string[]
+  /** Shown after success, such as “Group created”. */
+  done?: string
+}
+
+/** `run` resolves to undefined if the call fails; `error` then has the reason. */
+export function useWrite<Request, Response>(
+  call: UnaryCall<Request, Response>,
+  { also = [], done }: WriteOptions = {},
+) {
+  const isRunning = useSignal(false)
+  const error = useSignal<unknown>(undefined)
+  const run = async (request: DeepPartial<Request>): Promise<Response | undefined> => {
+    if (isRunning.value) return undefined
+    isRunning.value = true
+    error.value = undefined
+    try {
+      const response = await call(request)
+      // Usage is a part of groups and changes with every kind; access changes with most of them.
+      await invalidate([...new Set([kindOf(call.route.path), 'groups', 'access', ...also])])
+      if (done) toast(done)
+      return response
+    } catch (caught) {
+      error.value = caught
+      return undefined
+    } finally {
+      isRunning.value = false
+    }
+  }
+  return { run, isRunning, error }
+}

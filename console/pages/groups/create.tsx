@@ -1,0 +1,59 @@
+import { api } from '../../api/api.ts'
+import { violationOf } from '../../api/error-text.ts'
+import { useWrite } from '../../api/write.ts'
+import type { PageProps } from '../../router/route.ts'
+import { closeDialog, Dialog } from '../../ui/dialog.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { Form } from '../../ui/form.tsx'
+
+/** Creates a group below the one that the URL names as `about`. */
+export function CreateGroup({ place }: PageProps) {
+  const parent = place.query.get('about') ?? place.group
+  const { run, isRunning, error } = useWrite(api.groups.createGroup, { done: 'Group created' })
+  const create = async (values: FormData) => {
+    const [name, description] = [String(values.get('name')), String(values.get('description'))]
+    if (await run({ parent, group: { name, description } })) await closeDialog(place)
+  }
+  return (
+    <Dialog place={place} title="New group">
+      <Form
+        submit="Create group"
+        isRunning={isRunning.value}
+        error={error.value}
+        onSubmit={create}
+        onCancel={() => void closeDialog(place)}
+      >
+        <GroupFields error={error.value} />
+      </Form>
+    </Dialog>
+  )
+}
+
+export const GroupFields = ({
+  error,
+  name,
+  description,
+}: {
+  error: unknown
+  name?: string
+  description?: string
+}) => (
+  <>
+    <TextField
+      name="name"
+      label="Name"
+      required
+      maxLength={255}
+      defaultValue={name}
+      hint="Lowercase letters, digits, spaces, dots, underscores and dashes."
+      problem={violationOf(error, 'name')}
+    />
+    <TextField
+      name="description"
+      label="Description"
+      maxLength={512}
+      defaultValue={description}
+      problem={violationOf(error, 'description')}
+    />
+  </>
+)

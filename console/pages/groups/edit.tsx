@@ -1,0 +1,37 @@
+import { api } from '../../api/api.ts'
+import { read, useRead } from '../../api/read.ts'
+import { useWrite } from '../../api/write.ts'
+import type { PageProps } from '../../router/route.ts'
+import { closeDialog, Dialog } from '../../ui/dialog.tsx'
+import { Form, Problem } from '../../ui/form.tsx'
+import { Skeleton } from '../../ui/skeleton.tsx'
+import { GroupFields } from './create.tsx'
+
+/** Changes name and description of the group that the URL names as `about`. */
+export function EditGroup({ place }: PageProps) {
+  const uid = place.query.get('about') ?? place.group
+  const { data: group, error: readError } = useRead(read(api.groups.getGroup, { uid }))
+  const { run, isRunning, error } = useWrite(api.groups.updateGroup, { done: 'Group changed' })
+  const change = async (values: FormData) => {
+    const [name, description] = [String(values.get('name')), String(values.get('description'))]
+    if (await run({ group: { uid, name, description }, updateMask: 'name,description' }))
+      await closeDialog(place)
+  }
+  return (
+    <Dialog place={place} title="Rename or describe">
+      {readError && <Problem error={readError} />}
+      {!group && !readError && <Skeleton />}
+      {group && (
+        <Form
+          submit="Save"
+          isRunning={isRunning.value}
+          error={error.value}
+          onSubmit={change}
+          onCancel={() => void closeDialog(place)}
+        >
+          <GroupFields error={error.value} name={group.name ?? ''} description={group.description ?? ''} />
+        </Form>
+      )}
+    </Dialog>
+  )
+}

@@ -1,0 +1,112 @@
+// The tree below a group.
+import type { GroupJson } from '@stemma/api/json/platform/iam/v2beta1/group'
+import { useInfiniteQuery } from '@tanstack/preact-query'
+import { api } from '../../api/api.ts'
+import { useDenial } from '../../api/permissions.ts'
+import { read, useData } from '../../api/read.ts'
+import { paths } from '../../paths.ts'
+import type { PageProps, Place } from '../../router/route.ts'
+import { navigate } from '../../router/router.ts'
+import { usePaletteActions } from '../../shell/palette-state.ts'
+import { ButtonLink } from '../../ui/button.tsx'
+import { SameWith } from '../../ui/code-block.tsx'
+import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
+import { Menu } from '../../ui/menu.tsx'
+import { PageHeader } from '../../ui/page-header.tsx'
+import type { Children, TreeNode } from '../../ui/tree.tsx'
+import { Tree } from '../../ui/tree.tsx'
+import { CreateGroup } from './create.tsx'
+import { DeleteGroup } from './delete.tsx'
+import { EditGroup } from './edit.tsx'
+
+const readRoot = ({ group }: Place) => read(api.groups.getGroup, { uid: group })
+
+export const load = (place: Place) => [readRoot(place)]
+
+export default function Groups({ place }: PageProps) {
+  const root = useData(readRoot(place))
+  const denial = useDenial(place.group)
+  const create = dialogPath(place, 'create', place.group)
+  usePaletteActions([{ label: 'New group here', section: 'Actions', to: create }], place.group)
+  const nodeOf = ({ uid = '', name, description }: GroupJson): TreeNode => ({
+    uid,
+    label: name,
+    detail: description,
+    menu: (
+      <Menu
+        icon="more"
+        label={`Actions for ${name}`}
+        items={[
+          { label: 'Open', to: paths.group(uid) },
+          {
+            label: 'New group below',
+            to: dialogPath(place, 'create', uid),
+            disabledReason: denial('groups.create'),
+          },
+          {
+            label: 'Rename or describe',
+            to: dialogPath(place, 'edit', uid),
+            disabledReason: denial('groups.update'),
+          },
+          {
+            label: 'Delete',
+            to: dialogPath(place, 'delete', uid),
+            disabledReason: denial('groups.delete'),
+            isDanger: true,
+          },
+        ]}
+      />
+    ),
+  })
+  const useChildren = (uid: string): Children => {
+    const { data, isPending, hasNextPage, fetchNextPage } = useInfiniteQuery({
+      queryKey: ['groups', 'tree', uid],
+      queryFn: ({ pageParam, signal }) =>
+        api.groups.listGroups(
+          { uidp: { childrenOf: uid }, orderBy: 'name', pageSize, pageToken: pageParam },
+          { signal },
+        ),
+      initialPageParam: '',
+      getNextPageParam: ({ nextPageToken }) => nextPageToken || undefined,
+    })
+    return {
+      nodes: (data?.pages ?? []).flatMap(({ groups = [] }) => groups.map(nodeOf)),
+      isLoading: isPending,
+      hasMore: hasNextPage,
+      loadMore: () => void fetchNextPage(),
+    }
+  }
+  return (
+    <>
+      <PageHeader
+        title="Groups"
+        about={`Everything below ${root.name}. A role that is bound in a group applies to everything below it.`}
+        actions={
+          <ButtonLink to={create} tone="primary" icon="plus" disabledReason={denial('groups.create')}>
+            New group
+          </ButtonLink>
+        }
+      />
+      <section class="panel flush">
+        <Tree
+          key={place.group}
+          label={`Groups in ${root.name}`}
+          roots={[nodeOf(root)]}
+          expanded={[place.group]}
+          useChildren={useChildren}
+          onOpen={(uid) => void navigate(paths.group(uid))}
+        />
+      </section>
+      <SameWith
+        stemma={`stemma groups tree ${place.group}`}
+        curl={{ path: `/iam/v2beta1/groups?uidp.descendants_of=${place.group}&order_by=name` }}
+      />
+      {isDialogOpen(place, 'create') && <CreateGroup place={place} />}
+      {isDialogOpen(place, 'edit') && <EditGroup place={place} />}
+      {isDialogOpen(place, 'delete') && <DeleteGroup place={place} />}
+    </>
+  )
+}
+
+/** Children that one request loads; the most that the API returns. */
+const pageSize = 200

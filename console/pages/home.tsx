@@ -1,0 +1,103 @@
+import { api } from '../api/api.ts'
+import { violationOf } from '../api/error-text.ts'
+import { read, useData } from '../api/read.ts'
+import { useWrite } from '../api/write.ts'
+import { paths } from '../paths.ts'
+import { Link } from '../router/link.tsx'
+import type { PageProps } from '../router/route.ts'
+import { navigate } from '../router/router.ts'
+import { ButtonLink } from '../ui/button.tsx'
+import { closeDialog, Dialog, dialogPath, isDialogOpen } from '../ui/dialog.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { TextField } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
+import { PageHeader } from '../ui/page-header.tsx'
+import { Time } from '../ui/time.tsx'
+
+const organizations = read(api.groups.listGroups, { uidp: { inRoot: true }, pageSize: 200, orderBy: 'name' })
+const reach = read(api.access.listReach, { pageSize: 200 })
+
+export const load = () => [organizations, reach]
+
+/** The organizations of the person, and the groups in other organizations that they have a role in. */
+export default function Home({ place }: PageProps) {
+  const { groups = [] } = useData(organizations)
+  const { entries = [] } = useData(reach)
+  const shownUids = new Set(groups.map(({ uid }) => uid))
+  const others = new Map(
+    entries.flatMap(({ group }) =>
+      group?.uid && !shownUids.has(group.uid.split('/')[0])
+        ? [[group.uid, group.name ?? group.uid] as const]
+        : [],
+    ),
+  )
+  return (
+    <>
+      <PageHeader
+        title="Organizations"
+        actions={
+          <ButtonLink to={dialogPath(place, 'create')} icon="plus">
+            New organization
+          </ButtonLink>
+        }
+      />
+      {groups.length + others.size === 0 && (
+        <Empty icon="tree" title="You are in no organization yet">
+          Open the link of an invite, or create an organization of your own.
+        </Empty>
+      )}
+      <ul class="cards">
+        {groups.map(({ uid = '', name, description, createTime }) => (
+          <li key={uid}>
+            <Link to={paths.group(uid)}>
+              <strong dir="auto">{name}</strong>
+              <span class="quiet" dir="auto">
+                {description || 'Organization'}
+              </span>
+              <span class="quiet small">
+                Created <Time at={createTime} />
+              </span>
+            </Link>
+          </li>
+        ))}
+        {[...others].map(([uid, name]) => (
+          <li key={uid}>
+            <Link to={paths.group(uid)}>
+              <strong dir="auto">{name}</strong>
+              <span class="quiet">Group of another organization</span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+      {isDialogOpen(place, 'create') && <CreateOrganization place={place} />}
+    </>
+  )
+}
+
+function CreateOrganization({ place }: PageProps) {
+  const { run, isRunning, error } = useWrite(api.groups.createGroup, { done: 'Organization created' })
+  const create = async (values: FormData) => {
+    const created = await run({ group: { name: String(values.get('name')) } })
+    if (created?.uid) await navigate(paths.group(created.uid), { replace: true })
+  }
+  return (
+    <Dialog place={place} title="New organization">
+      <Form
+        submit="Create organization"
+        isRunning={isRunning.value}
+        error={error.value}
+        onSubmit={create}
+        onCancel={() => void closeDialog(place)}
+      >
+        <TextField
+          name="name"
+          label="Name"
+          required
+          maxLength={255}
+          hint="Lowercase letters, digits, spaces, dots, dashes. Often the domain of the organization."
+          problem={violationOf(error.value, 'name')}
+        />
+      </Form>
+    </Dialog>
+  )
+}

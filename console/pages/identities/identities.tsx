@@ -1,0 +1,101 @@
+// The identities in a group and below it.
+import { api } from '../../api/api.ts'
+import { useDenial } from '../../api/permissions.ts'
+import { read, useData } from '../../api/read.ts'
+import { useWrite } from '../../api/write.ts'
+import { paths } from '../../paths.ts'
+import { Link } from '../../router/link.tsx'
+import type { PageProps, Place } from '../../router/route.ts'
+import { SameWith } from '../../ui/code-block.tsx'
+import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
+import { closeDialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
+import { Empty } from '../../ui/empty.tsx'
+import { PageHeader } from '../../ui/page-header.tsx'
+import { Pager, pageOf, Table } from '../../ui/table.tsx'
+import { Time } from '../../ui/time.tsx'
+import { recognitionOf } from './recognition.ts'
+
+const readIdentities = (place: Place) =>
+  read(api.identities.listIdentities, {
+    uidp: { descendantsOf: place.group },
+    orderBy: 'name',
+    ...pageOf(place),
+  })
+
+export const load = (place: Place) => [readIdentities(place)]
+
+export default function Identities({ place }: PageProps) {
+  const { identities = [], nextPageToken, totalCount } = useData(readIdentities(place))
+  const denial = useDenial(place.group)
+  return (
+    <>
+      <PageHeader
+        title="Identities"
+        about="Workloads that belong to this group or to groups below it. People belong to no group; their roles are on the page Access."
+      />
+      {identities.length === 0 ? (
+        <Empty icon="identity" title="No workloads here">
+          An identity lets a program, such as a CI job, call the API with the tokens of its own issuer.
+        </Empty>
+      ) : (
+        <section class="panel flush">
+          <Table
+            label="Identities"
+            rows={identities}
+            uidOf={({ uid = '' }) => uid}
+            nameOf={({ name = '' }) => name}
+            columns={[
+              {
+                title: 'Name',
+                cell: ({ uid = '', name }) => <Link to={paths.identity(place.group, uid)}>{name}</Link>,
+              },
+              { title: 'Recognised by', cell: (identity) => recognitionOf(identity) },
+              { title: 'Description', cell: ({ description }) => description, isSecondary: true },
+              { title: 'Last seen', cell: ({ lastSeenTime }) => <Time at={lastSeenTime} /> },
+            ]}
+            actions={({ uid = '' }) => [
+              {
+                label: 'Delete',
+                to: dialogPath(place, 'delete', uid),
+                disabledReason: denial('identity.delete'),
+                isDanger: true,
+              },
+            ]}
+          />
+        </section>
+      )}
+      <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={identities.length} />
+      <SameWith
+        stemma={`stemma identities list --descendants-of ${place.group} --order-by name`}
+        curl={{ path: `/iam/v2beta1/identities?uidp.descendants_of=${place.group}&order_by=name` }}
+      />
+      {isDialogOpen(place, 'delete') && (
+        <DeleteIdentity
+          place={place}
+          name={identities.find(({ uid }) => uid === place.query.get('about'))?.name ?? ''}
+        />
+      )}
+    </>
+  )
+}
+
+function DeleteIdentity({ place, name }: PageProps & { name: string }) {
+  const { run, isRunning, error } = useWrite(api.identities.deleteIdentity, {
+    ...{ done: 'Identity deleted', also: ['roleBindings'] },
+  })
+  const remove = async () => {
+    if (await run({ uid: place.query.get('about') ?? '' })) await closeDialog(place)
+  }
+  return (
+    <ConfirmDelete
+      place={place}
+      kind="identity"
+      name={name}
+      isRunning={isRunning.value}
+      error={error.value}
+      onConfirm={remove}
+    >
+      <p>Its tokens stop working at once. This cannot be undone.</p>
+    </ConfirmDelete>
+  )
+}

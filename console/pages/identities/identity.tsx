@@ -1,0 +1,71 @@
+import { api } from '../../api/api.ts'
+import { read, useData } from '../../api/read.ts'
+import { paths } from '../../paths.ts'
+import { Link } from '../../router/link.tsx'
+import type { PageProps, Place } from '../../router/route.ts'
+import { SameWith } from '../../ui/code-block.tsx'
+import { Uid } from '../../ui/copy.tsx'
+import { Empty } from '../../ui/empty.tsx'
+import { PageHeader } from '../../ui/page-header.tsx'
+import { Properties } from '../../ui/properties.tsx'
+import { Table } from '../../ui/table.tsx'
+import { Time } from '../../ui/time.tsx'
+import { recognitionOf } from './recognition.ts'
+
+const readIdentity = ({ uids }: Place) => read(api.identities.getIdentity, { uid: uids.identity ?? '' })
+const readReach = ({ uids, group }: Place) =>
+  read(api.access.listReach, { identity: uids.identity ?? '', group, pageSize: 200 })
+
+export const load = (place: Place) => [readIdentity(place), readReach(place)]
+
+export default function Identity({ place }: PageProps) {
+  const identity = useData(readIdentity(place))
+  const { entries = [] } = useData(readReach(place))
+  const { uid = '', name, description, claimMatch, staticKeys, createTime, lastSeenTime } = identity
+  return (
+    <>
+      <PageHeader title={name} about={description || 'Workload identity'} />
+      <section class="panel">
+        <h2>Properties</h2>
+        <Properties
+          rows={[
+            ['Uid', <Uid key="uid" uid={uid} />],
+            ['Recognised by', recognitionOf(identity)],
+            ['Issuer', claimMatch?.issuer || claimMatch?.issuerPattern || staticKeys?.issuer],
+            ['Subject', claimMatch?.subject || claimMatch?.subjectPattern || staticKeys?.subject],
+            ['Audience', claimMatch?.audience || claimMatch?.audiencePattern],
+            ['Keys expire', staticKeys?.expirationTime && <Time at={staticKeys.expirationTime} />],
+            ['Created', <Time key="created" at={createTime} />],
+            ['Last seen', <Time key="seen" at={lastSeenTime} />],
+          ]}
+        />
+      </section>
+      <section class="panel flush">
+        <h2>Roles in this group and below</h2>
+        {entries.length === 0 ? (
+          <Empty icon="access" title="No roles here">
+            Without a role, the identity can get a token but may do nothing here.
+          </Empty>
+        ) : (
+          <Table
+            label="Roles"
+            rows={entries}
+            uidOf={({ roleBindingUid = '' }) => roleBindingUid}
+            nameOf={({ role }) => role?.name ?? ''}
+            columns={[
+              { title: 'Role', cell: ({ role }) => role?.name ?? 'hidden' },
+              {
+                title: 'Group',
+                cell: ({ group }) => (
+                  <Link to={paths.group(group?.uid ?? '')}>{group?.name ?? group?.uid}</Link>
+                ),
+              },
+              { title: 'Expires', cell: ({ expireTime }) => <Time at={expireTime} /> },
+            ]}
+          />
+        )}
+      </section>
+      <SameWith stemma={`stemma identities get ${uid}`} curl={{ path: `/iam/v2beta1/identities/${uid}` }} />
+    </>
+  )
+}

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { paths, uidOf } from './paths.ts'
+
+const group = 'aa/bb'
+
+test('every page has one path', () => {
+  const all = {
+    home: paths.home(),
+    group: paths.group(group),
+    groups: paths.groups(group),
+    identities: paths.identities(group),
+    identity: paths.identity(group, 'aa/bb/cc'),
+    signIn: paths.signIn('/console/g/aa?page=x&y'),
+    token: paths.token(),
+    signOut: paths.signOut(),
+  }
+  assert.deepEqual(Object.keys(all), Object.keys(paths), 'a path has no line in this test')
+  assert.deepEqual(all, {
+    home: '/console/',
+    group: '/console/g/aa.bb',
+    groups: '/console/g/aa.bb/groups',
+    identities: '/console/g/aa.bb/identities',
+    identity: '/console/g/aa.bb/identities/aa.bb.cc',
+    signIn: '/console/sign-in?to=%2Fconsole%2Fg%2Faa%3Fpage%3Dx%26y',
+    token: '/console/token',
+    signOut: '/console/sign-out',
+  })
+})
+
+test('a uid is one segment of a path', () => {
+  assert.equal(uidOf('aa.bb.cc'), 'aa/bb/cc')
+})

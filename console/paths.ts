@@ -1,0 +1,19 @@
+// The paths of all pages. No other file writes a path, so a page can move without broken links.
+
+/** A uid is a path; in a URL it is one segment, with dots for slashes. */
+export const segmentOf = (uid: string) => uid.replaceAll('/', '.')
+export const uidOf = (segment: string) => segment.replaceAll('.', '/')
+
+const group = (uid: string) => `/console/g/${segmentOf(uid)}`
+
+export const paths = {
+  home: () => '/console/',
+  /** Overview of a group. A group without a parent is an organization. */
+  group,
+  groups: (uid: string) => `${group(uid)}/groups`,
+  identities: (uid: string) => `${group(uid)}/identities`,
+  identity: (uid: string, identity: string) => `${group(uid)}/identities/${segmentOf(identity)}`,
+  signIn: (to: string) => `/console/sign-in?to=${encodeURIComponent(to)}`,
+  token: () => '/console/token',
+  signOut: () => '/console/sign-out',
+}

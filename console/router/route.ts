@@ -1,0 +1,54 @@
+import type { ComponentType } from 'preact'
+import type { Read } from '../api/read.ts'
+import { uidOf } from '../paths.ts'
+import type { IconName } from '../ui/icon.tsx'
+
+export type Route = {
+  /** Segments that begin with a colon are uids, see paths.ts. */
+  path: string
+  title: string
+  page: () => Promise<PageModule>
+  /** Shown in the navigation of a group, below the heading `section`. */
+  nav?: { section: string; icon: IconName }
+}
+
+/** The module of a page. The default export draws it, once everything that `load` names is there. */
+export type PageModule = { default: ComponentType<PageProps>; load?: (place: Place) => Read<unknown>[] }
+
+export type PageProps = { place: Place }
+
+export type Place = {
+  route: Route
+  /** The uids in the path, by the names in the path of the route. */
+  uids: Record<string, string>
+  /** The uid of the group that the page is about; empty for a page outside of groups. */
+  group: string
+  query: URLSearchParams
+  /** Path and query. */
+  href: string
+}
+
+/** Undefined if no route has the path. */
+export function placeOf(routes: readonly Route[], path: string, search: string): Place | undefined {
+  for (const route of routes) {
+    const uids = uidsOf(route.path, path)
+    if (uids)
+      return {
+        ...{ route, uids, group: uids.group ?? '' },
+        ...{ query: new URLSearchParams(search), href: path + search },
+      }
+  }
+  return undefined
+}
+
+function uidsOf(pattern: string, path: string): Record<string, string> | undefined {
+  const [expected, actual] = [pattern.split('/'), path.split('/')]
+  if (expected.length !== actual.length) return undefined
+  const uids: Record<string, string> = {}
+  for (const [at, segment] of expected.entries()) {
+    const value = actual[at] ?? ''
+    if (segment.startsWith(':') && value !== '') uids[segment.slice(1)] = uidOf(decodeURIComponent(value))
+    else if (segment !== value) return undefined
+  }
+  return uids
+}

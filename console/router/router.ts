@@ -1,0 +1,130 @@
+// Shows the page of the URL. A page appears when its code and its data are loaded; until then the previous page stays.
+import { signal } from '@preact/signals'
+import type { ComponentType } from 'preact'
+import { queries } from '../api/queries.ts'
+import type { Read } from '../api/read.ts'
+import type { PageProps, Place, Route } from './route.ts'
+import { placeOf } from './route.ts'
+
+export type Shown = { place: Place | undefined; href: string } & (
+  | { page: ComponentType<PageProps> }
+  | { error: unknown }
+)
+
+/** The page on the screen. Undefined until the first one is loaded. */
+export const shown = signal<Shown | undefined>(undefined)
+/** Whether another page is being loaded. */
+export const isLoading = signal(false)
+
+/** The path of the base URL, which precedes all paths. */
+const prefix = document.documentElement.dataset.prefix ?? ''
+
+export const hrefOf = (path: string) => prefix + path
+
+/** Passed in by main.tsx: the pages import this file, so it cannot import their list. */
+type RouterOptions = {
+  routes: readonly Route[]
+  /** Data that every page needs, such as the permissions in its group. */
+  load(place: Place): Read<unknown>[]
+}
+
+let options: RouterOptions = { routes: [], load: () => [] }
+
+export function startRouter(chosen: RouterOptions): void {
+  options = chosen
+  history.scrollRestoration = 'manual'
+  addEventListener('popstate', () => void show())
+  addEventListener('click', followLink)
+  void show()
+}
+
+/** `back` is kept with the entry of the history, and can be read by `historyState`. */
+type Navigation = { replace?: boolean; state?: unknown }
+
+export function navigate(path: string, { replace = false, state = null }: Navigation = {}): Promise<void> {
+  const at = hrefOf(path)
+  if (replace) history.replaceState(state, '', at)
+  else {
+    history.replaceState({ ...history.state, scroll: scrollY }, '')
+    history.pushState(state, '', at)
+  }
+  return show()
+}
+
+/** The current page with other query parameters; undefined and '' remove one. */
+export function withQuery(place: Place, changes: Record<string, string | undefined>): string {
+  const query = new URLSearchParams(place.query)
+  for (const [name, value] of Object.entries(changes)) {
+    if (value) query.set(name, value)
+    else query.delete(name)
+  }
+  const [path = ''] = place.href.split('?')
+  return query.size > 0 ? `${path}?${query}` : path
+}
+
+let turn = 0
+
+async function show(): Promise<void> {
+  const own = ++turn
+  const path = location.pathname.slice(prefix.length)
+  const href = path + location.search
+  const place = placeOf(options.routes, path, location.search)
+  isLoading.value = true
+  const next = await load(place, href)
+  if (own !== turn) return
+  const previous = shown.value
+  shown.value = next
+  isLoading.value = false
+  document.title = titleOf(next)
+  if (previous && previous.place?.href.split('?')[0] !== path) moveToTop()
+}
+
+async function load(place: Place | undefined, href: string): Promise<Shown> {
+  if (!place) return { place, href, error: new NoSuchPage() }
+  try {
+    const [module] = await Promise.all([loadModule(place), ...options.load(place).map(ensure)])
+    await Promise.all((module.load?.(place) ?? []).map(ensure))
+    return { place, href, page: module.default }
+  } catch (error) {
+    return { place, href, error }
+  }
+}
+
+export class NoSuchPage extends Error {}
+
+const ensure = (read: Read<unknown>) => queries.ensureQueryData(read)
+
+/** After an update of the server the files of the old version are gone: the page is then loaded anew, once. */
+async function loadModule({ route }: Place) {
+  try {
+    return await route.page()
+  } catch (error) {
+    const key = 'stemma-reloaded'
+    if (sessionStorage.getItem(key) === location.href) throw error
+    sessionStorage.setItem(key, location.href)
+    location.reload()
+    return new Promise<never>(() => {})
+  }
+}
+
+const titleOf = ({ place }: Shown) => `${place?.route.title ?? 'Not found'} · Stemma`
+
+/** The heading gets the focus, so that readers of the screen hear the name of the page. */
+function moveToTop(): void {
+  requestAnimationFrame(() => {
+    scrollTo(0, (history.state as { scroll?: number } | null)?.scroll ?? 0)
+    document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true })
+  })
+}
+
+/** Links to pages of the console are followed without loading the document. */
+function followLink(event: MouseEvent): void {
+  const link = (event.target as Element | null)?.closest?.('a')
+  const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey
+  if (!link || !isPlain || event.defaultPrevented || link.target || link.hasAttribute('download')) return
+  const { origin, pathname, search } = new URL(link.href)
+  const path = pathname.slice(prefix.length)
+  if (origin !== location.origin || !placeOf(options.routes, path, search)) return
+  event.preventDefault()
+  void navigate(path + search)
+}

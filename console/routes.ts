@@ -1,0 +1,29 @@
+// The pages of the console by path. A page is in the folder that its path names, and is loaded when it is first opened.
+import type { Route } from './router/route.ts'
+
+export const routes: readonly Route[] = [
+  { path: '/console/', title: 'Organizations', page: () => import('./pages/home.tsx') },
+  {
+    path: '/console/g/:group',
+    title: 'Overview',
+    page: () => import('./pages/overview.tsx'),
+    nav: { section: '', icon: 'overview' },
+  },
+  {
+    path: '/console/g/:group/groups',
+    title: 'Groups',
+    page: () => import('./pages/groups/groups.tsx'),
+    nav: { section: '', icon: 'tree' },
+  },
+  {
+    path: '/console/g/:group/identities',
+    title: 'Identities',
+    page: () => import('./pages/identities/identities.tsx'),
+    nav: { section: 'Access', icon: 'identity' },
+  },
+  {
+    path: '/console/g/:group/identities/:identity',
+    title: 'Identity',
+    page: () => import('./pages/identities/identity.tsx'),
+  },
+]

@@ -1,0 +1,42 @@
+import { segmentOf } from '../paths.ts'
+import { Link } from '../router/link.tsx'
+import type { Place, Route } from '../router/route.ts'
+import { routes } from '../routes.ts'
+import { Icon } from '../ui/icon.tsx'
+
+/** The pages of a group, in the order of routes.ts, below the headings of their sections. */
+export function Navigation({ place }: { place: Place }) {
+  const sections = Map.groupBy(navRoutes, ({ nav }) => nav.section)
+  return (
+    <nav class="navigation" aria-label="Pages of this group">
+      {[...sections].map(([section, entries]) => (
+        <div key={section}>
+          {section && <h2>{section}</h2>}
+          <ul>
+            {entries.map((route) => (
+              <li key={route.path}>
+                <Link to={navPath(route, place.group)} aria-current={currentOf(place, route)}>
+                  <Icon name={route.nav.icon} />
+                  {route.title}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+    </nav>
+  )
+}
+
+type NavRoute = Route & { nav: NonNullable<Route['nav']> }
+
+export const navRoutes = routes.filter((route): route is NavRoute => route.nav !== undefined)
+
+/** The same page of another group. */
+export const navPath = ({ path }: Route, group: string) => path.replace(':group', segmentOf(group))
+
+/** The page itself is `page`; a page below it, such as one identity of a list, is `true`. */
+function currentOf({ route }: Place, { path }: NavRoute): 'page' | 'true' | undefined {
+  if (route.path === path) return 'page'
+  return path !== '/console/g/:group' && route.path.startsWith(`${path}/`) ? 'true' : undefined
+}

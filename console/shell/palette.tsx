@@ -1,0 +1,115 @@
+// The command palette: Ctrl K or Cmd K opens it, typing filters, Enter runs.
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { api } from '../api/api.ts'
+import { read, useRead } from '../api/read.ts'
+import { paths } from '../paths.ts'
+import type { Place } from '../router/route.ts'
+import { navigate } from '../router/router.ts'
+import { navPath, navRoutes } from './navigation.tsx'
+import type { PaletteAction } from './palette-state.ts'
+import { isPaletteOpen, openPalette, pageActions } from './palette-state.ts'
+
+export function Palette({ place }: { place: Place | undefined }) {
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return
+      event.preventDefault()
+      openPalette()
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  }, [])
+  return isPaletteOpen.value ? <OpenPalette place={place} /> : null
+}
+
+const maxShown = 12
+
+function OpenPalette({ place }: { place: Place | undefined }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const text = useSignal('')
+  const active = useSignal(0)
+  const { data } = useRead(
+    read(api.groups.listGroups, { uidp: { inRoot: true }, pageSize: 200, orderBy: 'name' }),
+  )
+  const group = place?.group ?? ''
+  const all: PaletteAction[] = [
+    ...pageActions.value,
+    ...(group === ''
+      ? []
+      : navRoutes.map((route) => ({ label: route.title, section: 'Go to', to: navPath(route, group) }))),
+    { label: 'All organizations', section: 'Go to', to: paths.home() },
+    ...(data?.groups ?? []).map(({ uid = '', name = '' }) => ({
+      ...{ label: name, section: 'Organizations', to: paths.group(uid) },
+    })),
+  ]
+  const words = text.value.toLowerCase().split(/\s+/).filter(Boolean)
+  const found = all
+    .filter(({ label, section }) => words.every((word) => `${label} ${section}`.toLowerCase().includes(word)))
+    .slice(0, maxShown)
+  useEffect(() => dialog.current?.showModal(), [])
+  const close = () => {
+    isPaletteOpen.value = false
+  }
+  const run = (action: PaletteAction | undefined) => {
+    if (!action) return
+    close()
+    if (action.to !== undefined) void navigate(action.to)
+    action.run?.()
+  }
+  const press = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (step !== undefined) {
+      event.preventDefault()
+      if (found.length > 0) active.value = (active.value + step + found.length) % found.length
+    } else if (event.key === 'Enter') {
+      event.preventDefault()
+      run(found[active.value])
+    }
+  }
+  return (
+    <dialog
+      ref={dialog}
+      class="palette"
+      aria-label="Search or go to"
+      onClose={close}
+      onPointerDown={(event) => event.target === dialog.current && close()}
+    >
+      <input
+        type="text"
+        role="combobox"
+        aria-expanded="true"
+        aria-controls="palette-list"
+        aria-activedescendant={found.length > 0 ? `palette-${active.value}` : undefined}
+        aria-label="Search or go to"
+        placeholder="Type a page, an organization or an action"
+        autocomplete="off"
+        spellcheck={false}
+        value={text.value}
+        onInput={(event) => {
+          text.value = event.currentTarget.value
+          active.value = 0
+        }}
+        onKeyDown={press}
+      />
+      <ul id="palette-list" role="listbox" aria-label="Results">
+        {found.map((action, at) => (
+          <li
+            key={`${action.section} ${action.label} ${action.to}`}
+            id={`palette-${at}`}
+            role="option"
+            aria-selected={at === active.value}
+            onPointerDown={(event) => {
+              event.preventDefault()
+              run(action)
+            }}
+          >
+            <span dir="auto">{action.label}</span>
+            <span class="quiet">{action.section}</span>
+          </li>
+        ))}
+      </ul>
+      {found.length === 0 && <p class="quiet">Nothing found.</p>}
+    </dialog>
+  )
+}

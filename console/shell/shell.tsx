@@ -1,0 +1,44 @@
+// The frame around every page.
+import { useErrorBoundary } from 'preact/hooks'
+import { isEnded } from '../api/session.ts'
+import type { Shown } from '../router/router.ts'
+import { isLoading, shown } from '../router/router.ts'
+import { Toasts } from '../ui/toasts.tsx'
+import { ErrorPage } from './error-page.tsx'
+import { Navigation } from './navigation.tsx'
+import { Palette } from './palette.tsx'
+import { SessionEndedDialog } from './session-ended.tsx'
+import { TopBar } from './top-bar.tsx'
+
+export function Shell() {
+  const current = shown.value
+  return (
+    <>
+      <a class="skip-link" href="#main">
+        Skip to content
+      </a>
+      <TopBar shown={current} />
+      <div class="frame">
+        {current?.place && current.place.group !== '' && <Navigation place={current.place} />}
+        <main id="main" aria-busy={isLoading.value}>
+          {current && <Page key={current.place?.route.path ?? ''} shown={current} />}
+        </main>
+      </div>
+      <div class={`progress ${isLoading.value ? 'active' : ''}`} aria-hidden="true" />
+      <div class="visually-hidden" role="status">
+        {current?.place?.route.title}
+      </div>
+      <Toasts />
+      <Palette place={current?.place} />
+      {isEnded.value && <SessionEndedDialog />}
+    </>
+  )
+}
+
+function Page({ shown: current }: { shown: Shown }) {
+  const [caught, reset] = useErrorBoundary()
+  if ('error' in current) return <ErrorPage error={current.error} />
+  if (caught) return <ErrorPage error={caught} onRetry={reset} />
+  const Content = current.page
+  return <Content place={current.place as NonNullable<Shown['place']>} />
+}

@@ -1,0 +1,40 @@
+// The same as the page shows or does, as a command to copy.
+import { Copy } from './copy.tsx'
+import { Icon } from './icon.tsx'
+
+export const CodeBlock = ({ code, label }: { code: string; label: string }) => (
+  <div class="code-block">
+    <pre tabIndex={0} aria-label={label}>
+      <code>{code}</code>
+    </pre>
+    <Copy text={code} label={`Copy ${label}`} />
+  </div>
+)
+
+export type SameWithProps = { stemma: string; curl: CurlRequest }
+
+/** `path` is below the base URL. */
+export type CurlRequest = { path: string; verb?: string; body?: unknown }
+
+export const SameWith = ({ stemma, curl }: SameWithProps) => (
+  <details class="same-with">
+    <summary>
+      <Icon name="terminal" /> Same with stemma or curl
+    </summary>
+    <CodeBlock label="stemma command" code={stemma} />
+    <CodeBlock label="curl command" code={curlOf(curl)} />
+  </details>
+)
+
+const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
+
+function curlOf({ path, verb = 'GET', body }: CurlRequest): string {
+  const base = location.origin + (document.documentElement.dataset.prefix ?? '')
+  return [
+    `curl ${verb === 'GET' ? '' : `-X ${verb} `}-H "Authorization: Bearer $(stemma auth token)"`,
+    ...(body === undefined
+      ? []
+      : [`  -H 'Content-Type: application/json' -d ${quote(JSON.stringify(body))}`]),
+    `  ${quote(base + path)}`,
+  ].join(' \\\n')
+}

@@ -1,0 +1,129 @@
+// A text field with a list of suggestions (ARIA 1.2, combobox with a listbox popup).
+import { useSignal } from '@preact/signals'
+import { useEffect, useId, useRef } from 'preact/hooks'
+
+export type Option = { value: string; label: string; detail?: string | undefined }
+
+export type ComboboxProps = {
+  label: string
+  /** The name of the hidden field with the value of the chosen option. */
+  name: string
+  hint?: string
+  problem?: string | undefined
+  required?: boolean
+  /** Called after each change of the text, at most every 200 milliseconds. */
+  find(text: string): Promise<readonly Option[]>
+  chosen?: Option
+  onChoose?: (option: Option | undefined) => void
+}
+
+export function Combobox({ label, name, hint, problem, required, find, chosen, onChoose }: ComboboxProps) {
+  const id = useId()
+  const text = useSignal(chosen?.label ?? '')
+  const choice = useSignal(chosen)
+  const options = useSignal<readonly Option[]>([])
+  const active = useSignal(-1)
+  const isOpen = useSignal(false)
+  const timer = useRef(0)
+  const turn = useRef(0)
+
+  const search = async () => {
+    const own = ++turn.current
+    const found = await find(text.value).catch(() => [])
+    if (own !== turn.current) return
+    options.value = found
+    active.value = found.length > 0 ? 0 : -1
+  }
+  const open = () => {
+    isOpen.value = true
+    void search()
+  }
+  const type = (value: string) => {
+    text.value = value
+    choice.value = undefined
+    onChoose?.(undefined)
+    isOpen.value = true
+    clearTimeout(timer.current)
+    timer.current = setTimeout(search, 200) as unknown as number
+  }
+  const choose = (option: Option | undefined) => {
+    if (!option) return
+    choice.value = option
+    text.value = option.label
+    isOpen.value = false
+    onChoose?.(option)
+  }
+  const press = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (step !== undefined) {
+      event.preventDefault()
+      if (!isOpen.value) return open()
+      const { length } = options.value
+      if (length > 0) active.value = (active.value + step + length) % length
+    } else if (event.key === 'Enter' && isOpen.value) {
+      event.preventDefault()
+      choose(options.value[active.value])
+    } else if (event.key === 'Escape' && isOpen.value) {
+      event.preventDefault()
+      event.stopPropagation()
+      isOpen.value = false
+    }
+  }
+  useEffect(() => () => clearTimeout(timer.current), [])
+
+  return (
+    <div class="field combobox">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        type="text"
+        role="combobox"
+        autocomplete="off"
+        spellcheck={false}
+        required={required}
+        aria-expanded={isOpen.value}
+        aria-controls={`${id}-list`}
+        aria-autocomplete="list"
+        aria-activedescendant={isOpen.value && active.value >= 0 ? `${id}-${active.value}` : undefined}
+        aria-invalid={problem !== undefined}
+        aria-describedby={hint ? `${id}-hint` : undefined}
+        value={text.value}
+        onInput={(event) => type(event.currentTarget.value)}
+        onFocus={open}
+        onBlur={() => {
+          isOpen.value = false
+        }}
+        onKeyDown={press}
+      />
+      <input type="hidden" name={name} value={choice.value?.value ?? ''} />
+      <ul
+        id={`${id}-list`}
+        role="listbox"
+        aria-label={label}
+        hidden={!isOpen.value || options.value.length === 0}
+      >
+        {options.value.map((option, at) => (
+          <li
+            key={option.value}
+            id={`${id}-${at}`}
+            role="option"
+            aria-selected={at === active.value}
+            onPointerDown={(event) => {
+              event.preventDefault()
+              choose(option)
+            }}
+          >
+            <span dir="auto">{option.label}</span>
+            {option.detail && <span class="quiet">{option.detail}</span>}
+          </li>
+        ))}
+      </ul>
+      {problem && <p class="field-problem">{problem}</p>}
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  )
+}

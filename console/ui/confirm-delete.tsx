@@ -1,0 +1,54 @@
+import type { ComponentChildren } from 'preact'
+import type { Place } from '../router/route.ts'
+import { closeDialog, Dialog } from './dialog.tsx'
+import { TextField } from './field.tsx'
+import { Form } from './form.tsx'
+
+export type ConfirmDeleteProps = {
+  place: Place
+  /** The kind and name of the thing, such as “group” and “platform”. */
+  kind: string
+  name: string
+  isRunning: boolean
+  error: unknown
+  /** Must be typed for things whose loss is large. */
+  typed?: boolean
+  disabledReason?: string | undefined
+  onConfirm(): void
+  /** What else is lost, or why it cannot be deleted. */
+  children?: ComponentChildren
+}
+
+export const ConfirmDelete = ({
+  place,
+  kind,
+  name,
+  typed,
+  onConfirm,
+  children,
+  ...rest
+}: ConfirmDeleteProps) => (
+  <Dialog place={place} title={`Delete ${kind} ${name}?`}>
+    <Form
+      {...rest}
+      submit={`Delete ${kind}`}
+      tone="danger"
+      onSubmit={onConfirm}
+      onCancel={() => void closeDialog(place)}
+    >
+      {children}
+      {typed && (
+        <TextField
+          name="confirmation"
+          label={`Type ${name} to confirm`}
+          required
+          pattern={patternOf(name)}
+          autofocus
+        />
+      )}
+    </Form>
+  </Dialog>
+)
+
+/** A pattern that only this text matches. */
+const patternOf = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')

@@ -1,0 +1,49 @@
+// A dialog that is open while the URL says so (`?dialog=NAME`), so it can be shared and closes with the back button.
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import type { Place } from '../router/route.ts'
+import { navigate, withQuery } from '../router/router.ts'
+import { IconButton } from './button.tsx'
+
+/** The path that opens a dialog on the current page. `about` is the uid that it is about, if there are several. */
+export const dialogPath = (place: Place, name: string, about?: string) =>
+  withQuery(place, { dialog: name, about })
+
+export const isDialogOpen = (place: Place, name: string) => place.query.get('dialog') === name
+
+export const closeDialog = (place: Place) =>
+  navigate(withQuery(place, { dialog: undefined, about: undefined }), { replace: true })
+
+export type DialogProps = { place: Place; title: string; children: ComponentChildren }
+
+/** Drawn only while it is open: `{isDialogOpen(place, 'create') && <Dialog …>}`. */
+export function Dialog({ place, title, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    const opener = document.activeElement as HTMLElement | null
+    dialog.current?.showModal()
+    dialog.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
+    return () => opener?.focus()
+  }, [])
+  const close = () => void closeDialog(place)
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault()
+        close()
+      }}
+      onPointerDown={(event) => event.target === dialog.current && close()}
+    >
+      <div class="dialog-body">
+        <header>
+          <h2 id={id}>{title}</h2>
+          <IconButton icon="close" label="Close" onClick={close} />
+        </header>
+        {children}
+      </div>
+    </dialog>
+  )
+}

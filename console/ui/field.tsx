@@ -1,0 +1,85 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { useId } from 'preact/hooks'
+
+type Common = {
+  label: string
+  name: string
+  /** A sentence below the field. */
+  hint?: ComponentChildren
+  /** What is wrong with the value, see `violationOf`. */
+  problem?: string | undefined
+}
+
+type Described = { id: string; 'aria-invalid': boolean; 'aria-describedby': string | undefined }
+
+function Labelled({
+  label,
+  hint,
+  problem,
+  children,
+}: Common & { children: (attributes: Described) => ComponentChildren }) {
+  const id = useId()
+  const describedBy = [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(' ')
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children({ id, 'aria-invalid': problem !== undefined, 'aria-describedby': describedBy || undefined })}
+      {problem && (
+        <p class="field-problem" id={`${id}-problem`}>
+          {problem}
+        </p>
+      )}
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  )
+}
+
+export type TextFieldProps = Common & Omit<JSX.IntrinsicElements['input'], 'label' | 'name'>
+
+export const TextField = ({ label, name, hint, problem, ...rest }: TextFieldProps) => (
+  <Labelled {...{ label, name, hint, problem }}>
+    {(attributes) => (
+      <input type="text" autocomplete="off" spellcheck={false} {...rest} {...attributes} name={name} />
+    )}
+  </Labelled>
+)
+
+export type TextAreaProps = Common & Omit<JSX.IntrinsicElements['textarea'], 'label' | 'name'>
+
+export const TextArea = ({ label, name, hint, problem, ...rest }: TextAreaProps) => (
+  <Labelled {...{ label, name, hint, problem }}>
+    {(attributes) => <textarea rows={3} {...rest} {...attributes} name={name} />}
+  </Labelled>
+)
+
+export type SelectProps = Common &
+  Omit<JSX.IntrinsicElements['select'], 'label' | 'name'> & {
+    options: readonly { value: string; label: string }[]
+  }
+
+export const Select = ({ label, name, hint, problem, options, ...rest }: SelectProps) => (
+  <Labelled {...{ label, name, hint, problem }}>
+    {(attributes) => (
+      <select {...rest} {...attributes} name={name}>
+        {options.map(({ value, label: text }) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    )}
+  </Labelled>
+)
+
+export const Checkbox = ({ label, name, hint, ...rest }: Omit<TextFieldProps, 'problem'>) => (
+  <div class="field checkbox">
+    <label>
+      <input type="checkbox" {...rest} name={name} /> {label}
+    </label>
+    {hint && <p class="hint">{hint}</p>}
+  </div>
+)

@@ -1,0 +1,114 @@
+// A table of one page of a list.
+import type { ComponentChildren } from 'preact'
+import type { Place } from '../router/route.ts'
+import { navigate, withQuery } from '../router/router.ts'
+import { Button } from './button.tsx'
+import { copyText } from './copy.tsx'
+import type { MenuItem } from './menu.tsx'
+import { Menu } from './menu.tsx'
+import { toast } from './toast.ts'
+
+export type Column<Row> = {
+  title: string
+  cell(row: Row): ComponentChildren
+  /** Left out on narrow screens. */
+  isSecondary?: boolean
+  isNumber?: boolean
+}
+
+export type TableProps<Row> = {
+  /** What the rows are, for screen readers. */
+  label: string
+  rows: readonly Row[]
+  columns: readonly Column<Row>[]
+  uidOf(row: Row): string
+  /** Entries of the menu of a row, before “Copy uid”. */
+  actions?: (row: Row) => readonly MenuItem[]
+  /** The name of a row, for the label of its menu. */
+  nameOf(row: Row): string
+}
+
+export function Table<Row>({ label, rows, columns, uidOf, nameOf, actions }: TableProps<Row>) {
+  return (
+    <div class="table-scroll">
+      <table aria-label={label}>
+        <thead>
+          <tr>
+            {columns.map(({ title, isSecondary, isNumber }) => (
+              <th key={title} scope="col" class={classOf(isSecondary, isNumber)}>
+                {title}
+              </th>
+            ))}
+            <th class="row-menu">
+              <span class="visually-hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={uidOf(row)}>
+              {columns.map(({ title, cell, isSecondary, isNumber }) => (
+                <td key={title} class={classOf(isSecondary, isNumber)} dir="auto">
+                  {cell(row)}
+                </td>
+              ))}
+              <td class="row-menu">
+                <Menu
+                  icon="more"
+                  label={`Actions for ${nameOf(row)}`}
+                  items={[...(actions?.(row) ?? []), copyUid(uidOf(row))]}
+                />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+const classOf = (isSecondary?: boolean, isNumber?: boolean) =>
+  [isSecondary && 'secondary', isNumber && 'number'].filter(Boolean).join(' ')
+
+const copyUid = (uid: string): MenuItem => ({
+  label: 'Copy uid',
+  onSelect: () => void copyText(uid).then((isCopied) => isCopied && toast('Uid copied')),
+})
+
+/** Rows in a page of a list. */
+export const pageSize = 50
+
+/** The part of a list request that selects the page of the URL. */
+export const pageOf = (place: Place) => ({ pageSize, pageToken: place.query.get('page') ?? '' })
+
+export type PagerProps = {
+  place: Place
+  nextPageToken: string | undefined
+  total: string | undefined
+  shown: number
+}
+
+/** The way back is kept with the entry of the history; a shared link leads back to the first page. */
+type PagerState = { back?: readonly string[] }
+
+export function Pager({ place, nextPageToken, total, shown }: PagerProps) {
+  const current = place.query.get('page') ?? ''
+  if (!nextPageToken && current === '')
+    return shown > 0 ? <p class="pager quiet">{countText(total ?? shown)}</p> : null
+  const { back = [] } = (history.state ?? {}) as PagerState
+  const go = (page: string | undefined, state: PagerState) =>
+    void navigate(withQuery(place, { page }), { state })
+  return (
+    <nav class="pager" aria-label="Pages">
+      <span class="quiet">{total !== undefined && countText(total)}</span>
+      {current !== '' && (
+        <Button onClick={() => go(back.at(-1), { back: back.slice(0, -1) })}>
+          {back.length > 0 ? 'Previous' : 'First page'}
+        </Button>
+      )}
+      {nextPageToken && <Button onClick={() => go(nextPageToken, { back: [...back, current] })}>Next</Button>}
+    </nav>
+  )
+}
+
+const countText = (total: string | number) => `${Number(total).toLocaleString('en')} in total`

@@ -1,0 +1,31 @@
+// Relative times, with the exact time on hover.
+
+const units: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+]
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' })
+const exact = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'long' })
+
+export function relativeTime(time: number, now: number): string {
+  const seconds = (time - now) / 1000
+  const unit = units.find(([, size]) => Math.abs(seconds) >= size)
+  return unit
+    ? relative.format(Math.round(seconds / unit[1]), unit[0])
+    : seconds > 0
+      ? 'in a moment'
+      : 'just now'
+}
+
+export function Time({ at }: { at: string | undefined }) {
+  if (!at) return <span class="quiet">never</span>
+  const time = new Date(at)
+  return (
+    <time dateTime={at} title={exact.format(time)}>
+      {relativeTime(time.getTime(), Date.now())}
+    </time>
+  )
+}

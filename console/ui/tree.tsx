@@ -1,0 +1,163 @@
+// A tree that loads the children of a node when it is opened (ARIA tree view pattern).
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useRef } from 'preact/hooks'
+import { Icon } from './icon.tsx'
+
+export type TreeNode = {
+  uid: string
+  label: ComponentChildren
+  detail?: ComponentChildren
+  menu?: ComponentChildren
+}
+
+export type Children = { nodes: readonly TreeNode[]; isLoading: boolean; hasMore: boolean; loadMore(): void }
+
+export type TreeProps = {
+  label: string
+  roots: readonly TreeNode[]
+  /** A hook that returns the children of an open node. */
+  useChildren(uid: string): Children
+  /** Called on Enter and on a click on the label. */
+  onOpen(uid: string): void
+  /** Nodes that are open at first. */
+  expanded?: readonly string[]
+}
+
+export function Tree({ label, roots, useChildren, onOpen, expanded = [] }: TreeProps) {
+  const open = useSignal<ReadonlySet<string>>(new Set(expanded))
+  const focused = useSignal(roots[0]?.uid ?? '')
+  const list = useRef<HTMLUListElement>(null)
+
+  const toggle = (uid: string, isOpen = !open.value.has(uid)) => {
+    const next = new Set(open.value)
+    if (isOpen) next.add(uid)
+    else next.delete(uid)
+    open.value = next
+  }
+  const items = () => [...(list.current?.querySelectorAll<HTMLElement>('[role=treeitem]') ?? [])]
+  const focus = (item: HTMLElement | null | undefined) => {
+    if (!item) return
+    focused.value = item.dataset.uid ?? ''
+    item.focus()
+  }
+  const press = (event: KeyboardEvent) => {
+    const item = (event.target as Element).closest<HTMLElement>('[role=treeitem]')
+    // Buttons inside of an item handle their own keys.
+    if (!item || event.target !== item) return
+    const all = items()
+    const at = all.indexOf(item)
+    const uid = item.dataset.uid ?? ''
+    const parent = () => item.parentElement?.closest<HTMLElement>('[role=treeitem]')
+    const moves: Record<string, () => void> = {
+      ArrowDown: () => focus(all[at + 1]),
+      ArrowUp: () => focus(all[at - 1]),
+      Home: () => focus(all[0]),
+      End: () => focus(all.at(-1)),
+      ArrowRight: () =>
+        open.value.has(uid) ? focus(item.querySelector<HTMLElement>('[role=treeitem]')) : toggle(uid, true),
+      ArrowLeft: () => (open.value.has(uid) ? toggle(uid, false) : focus(parent())),
+      Enter: () => onOpen(uid),
+      ' ': () => toggle(uid),
+    }
+    const move = moves[event.key] ?? typeAhead(event, all, at, focus)
+    if (!move) return
+    event.preventDefault()
+    move()
+  }
+  const branch = { open, focused, toggle, useChildren, onOpen }
+  return (
+    <ul class="tree" role="tree" aria-label={label} ref={list} onKeyDown={press}>
+      {roots.map((node) => (
+        <Node key={node.uid} node={node} level={1} branch={branch} />
+      ))}
+    </ul>
+  )
+}
+
+/** A letter moves to the next item that begins with it. */
+function typeAhead(
+  event: KeyboardEvent,
+  all: HTMLElement[],
+  at: number,
+  focus: (item: HTMLElement | undefined) => void,
+) {
+  if (event.key.length !== 1 || event.ctrlKey || event.metaKey || event.altKey) return undefined
+  const letter = event.key.toLowerCase()
+  const after = [...all.slice(at + 1), ...all.slice(0, at)]
+  const found = after.find((item) =>
+    item.querySelector('.tree-label')?.textContent?.toLowerCase().startsWith(letter),
+  )
+  return found && (() => focus(found))
+}
+
+type Branch = Pick<TreeProps, 'useChildren' | 'onOpen'> & {
+  open: { value: ReadonlySet<string> }
+  focused: { value: string }
+  toggle(uid: string): void
+}
+
+function Node({ node, level, branch }: { node: TreeNode; level: number; branch: Branch }) {
+  const { uid, label, detail, menu } = node
+  const isOpen = branch.open.value.has(uid)
+  return (
+    <li
+      role="treeitem"
+      aria-level={level}
+      aria-expanded={isOpen}
+      aria-labelledby={`tree-${uid}`}
+      aria-selected="false"
+      data-uid={uid}
+      tabIndex={branch.focused.value === uid ? 0 : -1}
+      onFocus={(event) => {
+        if (event.target === event.currentTarget) branch.focused.value = uid
+      }}
+    >
+      <div class="tree-row" data-level={Math.min(level, 12)}>
+        <button
+          type="button"
+          class="tree-toggle"
+          tabIndex={-1}
+          aria-hidden="true"
+          onClick={() => branch.toggle(uid)}
+        >
+          <Icon name={isOpen ? 'down' : 'right'} />
+        </button>
+        <span class="tree-label" id={`tree-${uid}`} dir="auto" onClick={() => branch.onOpen(uid)}>
+          {label}
+        </span>
+        <span class="tree-detail quiet" dir="auto">
+          {detail}
+        </span>
+        {menu}
+      </div>
+      {isOpen && <Branches uid={uid} level={level + 1} branch={branch} />}
+    </li>
+  )
+}
+
+function Branches({ uid, level, branch }: { uid: string; level: number; branch: Branch }) {
+  const { nodes, isLoading, hasMore, loadMore } = branch.useChildren(uid)
+  const note = isLoading ? 'Loading' : nodes.length === 0 ? 'Nothing below' : undefined
+  return (
+    <ul role="group">
+      {nodes.map((node) => (
+        <Node key={node.uid} node={node} level={level} branch={branch} />
+      ))}
+      {note && (
+        <li role="none" class="tree-row quiet" data-level={Math.min(level, 12)}>
+          <span class="tree-toggle" />
+          {note}
+        </li>
+      )}
+      {hasMore && (
+        <li role="none" class="tree-row" data-level={Math.min(level, 12)}>
+          <span class="tree-toggle" />
+          <button type="button" class="button plain" onClick={loadMore}>
+            Show more
+          </button>
+        </li>
+      )}
+    </ul>
+  )
+}

@@ -1,0 +1,69 @@
+// The files of the console: their size, and how the server sends them.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { bundleConsole } from '@stemma/console/build/build.ts'
+import { firstLoadOf } from '@stemma/console/build/first-load.ts'
+import type { Platform } from '@stemma/server/testing/platform.ts'
+import { startPlatform } from '@stemma/server/testing/platform.ts'
+
+/** In bytes, compressed by gzip. */
+const maxFirstLoad = { script: 60_000, style: 15_000 }
+
+test('the first load is small', async () => {
+  const { script, style } = firstLoadOf(await bundleConsole())
+  assert.ok(script > 0 && script <= maxFirstLoad.script, `${script} bytes of script`)
+  assert.ok(style > 0 && style <= maxFirstLoad.style, `${style} bytes of style`)
+})
+
+describe('the server', () => {
+  let platform: Platform
+  before(async () => {
+    platform = await startPlatform('sqlite')
+  })
+  after(() => platform.stop())
+
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    fetch(platform.url + path, { headers, redirect: 'manual' })
+
+  test('sends the same page for every path, with a strict policy', async () => {
+    for (const path of ['/console/', '/console/g/abc.def/groups?dialog=create', '/console/nowhere']) {
+      const response = await get(path)
+      assert.equal(response.status, 200)
+      assert.equal(response.headers.get('content-type'), 'text/html; charset=utf-8')
+      assert.equal(response.headers.get('cache-control'), 'no-cache')
+      assert.equal(
+        response.headers.get('content-security-policy'),
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+      )
+      assert.equal(response.headers.get('cross-origin-opener-policy'), 'same-origin')
+      assert.equal(response.headers.get('x-content-type-options'), 'nosniff')
+      assert.equal(response.headers.get('referrer-policy'), 'no-referrer')
+      const etag = response.headers.get('etag') ?? ''
+      assert.equal((await get(path, { 'if-none-match': etag })).status, 304)
+    }
+  })
+
+  test('sends files that never change, compressed as the browser accepts', async () => {
+    const page = await (await get('/console/')).text()
+    const files = [...page.matchAll(/\/console\/assets\/[^"]+/g)].map(([path]) => path)
+    assert.ok(files.length >= 3)
+    for (const file of files)
+      for (const encoding of ['br', 'gzip']) {
+        const response = await get(file, { 'accept-encoding': encoding })
+        assert.equal(response.status, 200)
+        assert.equal(response.headers.get('content-encoding'), encoding)
+        assert.equal(response.headers.get('cache-control'), 'public, max-age=31536000, immutable')
+        assert.match(response.headers.get('content-type') ?? '', /^text\/(javascript|css); charset=utf-8$/)
+        await response.text()
+      }
+  })
+
+  test('answers other paths and methods plainly', async () => {
+    assert.equal((await get('/console')).headers.get('location'), '/console/')
+    assert.equal((await get('/console/assets/../../etc/passwd')).status, 404)
+    assert.equal((await get('/console/assets/main-00000000.js')).status, 404)
+    const posted = await fetch(`${platform.url}/console/`, { method: 'POST' })
+    assert.equal(posted.status, 405)
+    assert.equal(posted.headers.get('allow'), 'GET, HEAD')
+  })
+})

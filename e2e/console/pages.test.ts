@@ -1,0 +1,62 @@
+// Every page of the console in a real browser: accessible, at both sizes, in light and dark, without any problem.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { paths } from '@stemma/console/paths.ts'
+import { noChromium } from '../sign-in/chromium.ts'
+import { checkPage, checkShown } from './check-page.ts'
+import type { Stage } from './stage.ts'
+import { openStage } from './stage.ts'
+
+describe('every page', { timeout: 600_000, skip: noChromium ?? false }, () => {
+  let stage: Stage
+  let organization: string
+  let identity: string
+
+  before(async () => {
+    stage = await openStage()
+    organization = stage.organization
+    const team = await stage.call('POST', `/iam/v2beta1/groups/${organization}`, {
+      ...{ name: 'platform', description: 'runs the servers' },
+    })
+    const created = await stage.call('POST', `/iam/v2beta1/identities/${team.uid}`, {
+      ...{ name: 'ci', claimMatch: { issuer: 'https://issuer.example.com', subject: 'job' } },
+    })
+    identity = created.uid as string
+  })
+  after(() => stage.close())
+
+  /** The path and the first heading of each page. Paths are made late, because they contain uids. */
+  const pages: Record<string, () => [path: string, heading: string]> = {
+    home: () => [paths.home(), 'Organizations'],
+    overview: () => [paths.group(organization), 'acme'],
+    groups: () => [paths.groups(organization), 'Groups'],
+    'new group': () => [`${paths.groups(organization)}?dialog=create`, 'Groups'],
+    identities: () => [paths.identities(organization), 'Identities'],
+    identity: () => [paths.identity(organization, identity), 'ci'],
+    'no such page': () => ['/console/nowhere', 'No such page'],
+  }
+  for (const [name, target] of Object.entries(pages)) test(name, () => checkPage(stage, ...target()))
+
+  test('a group that does not exist is not found', async () => {
+    const { page, problems } = stage
+    await page.goto(stage.at(paths.group(`${organization}/0123456789abcdef`)))
+    await page.getByRole('heading', { level: 1, name: 'Not found' }).waitFor()
+    // The browser reports the status 404 of the call; nothing else went wrong.
+    assert.deepEqual(
+      problems.splice(0).filter((text) => !text.includes('status of 404')),
+      [],
+    )
+  })
+
+  test('the palette', async () => {
+    await stage.page.goto(stage.at(paths.group(organization)))
+    await stage.page.getByRole('heading', { level: 1, name: 'acme' }).waitFor()
+    await stage.page.keyboard.press('Control+k')
+    await stage.page.getByRole('option', { name: 'Identities' }).waitFor()
+    await checkShown(stage.page, 'the palette')
+    await stage.page.keyboard.type('ident')
+    await stage.page.keyboard.press('Enter')
+    await stage.page.waitForURL(stage.at(paths.identities(organization)))
+    assert.deepEqual(stage.problems.splice(0), [])
+  })
+})

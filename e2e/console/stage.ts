@@ -1,0 +1,72 @@
+// A server with an organization and a browser in which its owner is signed in to the console.
+import { randomBytes } from 'node:crypto'
+import { openExpiringStates } from '@stemma/server/auth/login/expiring-states.ts'
+import { newSignIn } from '@stemma/server/auth/sign-outs.ts'
+import type { Platform } from '@stemma/server/testing/platform.ts'
+import type { Engine } from '@stemma/server/testing/stores.ts'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { newBrowserContext, openChromium } from '../sign-in/chromium.ts'
+import { callRest } from '../sign-in/organizations.ts'
+import { addAccount, startSignInPlatform } from '../sign-in/sign-in.ts'
+import { watchProblems } from './problems.ts'
+
+export type Stage = {
+  platform: Platform
+  browser: Browser
+  /** The uid of the organization acme. */
+  organization: string
+  /** The uid of the owner, who has an account with a password. */
+  owner: string
+  /** A page on which the owner is signed in. */
+  page: Page
+  /** Everything that went wrong in the pages of this stage: errors, CSP reports, requests to other origins. */
+  problems: string[]
+  /** Opens a page in a new browser context in which a person is signed in; by default the owner. */
+  openPage(person?: string, options?: BrowserContextOptions): Promise<Page>
+  /** Calls REST as the owner. */
+  call: (method: string, path: string, body?: Parameters<typeof callRest>[3]) => ReturnType<typeof callRest>
+  /** The URL of a path of the console. */
+  at(path: string): string
+  close(): Promise<void>
+}
+
+export const ownerEmail = 'owner@example.com'
+
+export async function openStage(engine: Engine = 'sqlite', args: string[] = []): Promise<Stage> {
+  const [platform, browser] = await Promise.all([startSignInPlatform(engine, args), openChromium()])
+  const { organization } = platform.owner
+  const owner = await addAccount(platform, ownerEmail)
+  await platform.bind(owner, 'owner', organization)
+  const token = await platform.tokenOf(owner)
+  const problems: string[] = []
+  const openPage = async (person = owner, options: BrowserContextOptions = {}) => {
+    const context = await newBrowserContext(browser, { javaScriptEnabled: true, ...options })
+    await signInContext(platform, context, person)
+    const page = await context.newPage()
+    watchProblems(page, platform.url, problems)
+    return page
+  }
+  return {
+    ...{ platform, browser, organization, owner, problems, openPage },
+    page: await openPage(owner, { viewport: { width: 1280, height: 800 } }),
+    call: (method, path, body) => callRest(method, platform.url + path, token, body),
+    at: (path) => platform.url + path,
+    async close() {
+      await browser.close()
+      await platform.stop()
+    },
+  }
+}
+
+/** Stores a session and gives its cookie to the browser, without the pages of sign-in. */
+export async function signInContext(
+  { store, secret, url }: Platform,
+  context: BrowserContext,
+  person: string,
+): Promise<void> {
+  const id = randomBytes(32).toString('base64url')
+  const signIn = await newSignIn(store, person, Date.now())
+  const states = openExpiringStates({ secret, now: Date.now })
+  await store.write(() => states.put('ConsoleSession', id, { signIn }, 3600, { identity: person }))
+  await context.addCookies([{ name: 'stemma-console', value: id, url, httpOnly: true, sameSite: 'Strict' }])
+}
