@@ -25,6 +25,8 @@ const checksExitCode = args.length === 0 ? await runPinned([join(root, 'scripts/
 // Node exits with 0 if it is interrupted before the first test, so this script records the interrupt itself.
 let interruptExitCode = 0
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => (interruptExitCode = 1))
+/** With a young generation of 64 MB, tests take a tenth less CPU time than with Node's default of 16 MB. */
+const nodeOptions = [process.env.NODE_OPTIONS, '--max-semi-space-size=64'].filter(Boolean).join(' ')
 const groups = groupTestFiles(root, selected.sort())
 const testsExitCode = await runPinned(
   [
@@ -37,7 +39,7 @@ const testsExitCode = await runPinned(
     ...flags,
     ...groups.files,
   ],
-  { cwd: root },
+  { cwd: root, env: { ...process.env, NODE_OPTIONS: nodeOptions } },
 )
 groups.remove()
 if (checksExitCode !== 0) console.error('✖ the checks failed, see the first lines of this output')
