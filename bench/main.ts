@@ -14,6 +14,7 @@ import { benchLane } from './cases/lane.ts'
 import { benchList } from './cases/list.ts'
 import { benchPages } from './cases/pages.ts'
 import { benchPostgres } from './cases/postgres.ts'
+import { benchRecording } from './cases/recording.ts'
 import { benchRegistry } from './cases/registry.ts'
 import { benchStart } from './cases/start.ts'
 import { benchWorkers } from './cases/workers.ts'
@@ -32,6 +33,7 @@ const benches: Record<string, Bench> = {
   import: benchImport,
   grpc: benchGrpc,
   creates: benchCreates,
+  recording: benchRecording,
   pages: benchPages,
   start: benchStart,
   postgres: benchPostgres,

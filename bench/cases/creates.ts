@@ -35,10 +35,9 @@ export async function benchCreates(): Promise<Line[]> {
 }
 
 /** Creates per second in each round, with 64 in flight (`together`) and with one (`alone`). */
-export async function createRates({ server, group, authorization }: BenchServer) {
-  const body = JSON.stringify({ name: 'made-by-the-bench', description: 'One of many.' })
-  const head = `POST /iam/v2beta1/groups/${group} HTTP/1.1\r\nhost: localhost\r\nauthorization: ${authorization}`
-  const request = `${head}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+export async function createRates(bench: BenchServer) {
+  const { server } = bench
+  const request = createRequestOf(bench)
   const load = startProcess('load-core', 'bench/load/http-load.ts')
   const rateWith = async (concurrency: number) =>
     (await measure(load, server, { request, inFlight: concurrency, seconds })).rate
@@ -53,6 +52,13 @@ export async function createRates({ server, group, authorization }: BenchServer)
   } finally {
     await load.stop()
   }
+}
+
+/** The request that creates a group. */
+export function createRequestOf({ group, authorization }: BenchServer): string {
+  const body = JSON.stringify({ name: 'made-by-the-bench', description: 'One of many.' })
+  const head = `POST /iam/v2beta1/groups/${group} HTTP/1.1\r\nhost: localhost\r\nauthorization: ${authorization}`
+  return `${head}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 }
 
 async function benchStore(): Promise<Line> {

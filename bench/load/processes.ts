@@ -81,9 +81,10 @@ export async function startStemmad(
   settings: string[],
   port: number,
   cores: Cores = 'server-core',
+  nodeFlags: string[] = [],
 ): Promise<Server> {
   const args = ['serve', ...settings, ...highRates, '--rate-sign-in', 'address=10000000']
-  const server = startProcess(cores, 'server/main.ts', args, nodeFlagsOf('serve'))
+  const server = startProcess(cores, 'server/main.ts', args, [...nodeFlagsOf('serve'), ...nodeFlags])
   await untilReady(port)
   return { ...server, port }
 }

@@ -36,6 +36,7 @@ export async function startBenchServer(
   extraSettings: string[] = [],
   fill?: Fill,
   cores?: Cores,
+  nodeFlags: string[] = [],
 ): Promise<BenchServer> {
   const { settings, port, remove } = await temporarySettings(extraSettings)
   const { config } = readConfig({}, settings)
@@ -52,7 +53,7 @@ export async function startBenchServer(
     `Bearer ${await mintToken(signer, { identity: uid, audience: config.baseUrl })}`
   const authorization = await authorizationOf(identity)
   await store.close()
-  const server = await startStemmad(settings, port, cores)
+  const server = await startStemmad(settings, port, cores, nodeFlags)
   return {
     ...{ server, organization, group, authorization, authorizationOf },
     async end() {

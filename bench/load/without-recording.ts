@@ -1,0 +1,12 @@
+// Preloaded into a server of bench recording: replaces the module that records events by one that records nothing.
+import { registerHooks } from 'node:module'
+
+const recording = '/server/store/events/record.ts'
+
+const source = `export function* recordEvents() {}
+export { recordEvents as recordEvent, recordEvents as recordLoose, recordEvents as recordStored }`
+
+registerHooks({
+  load: (url, context, nextLoad) =>
+    url.endsWith(recording) ? { format: 'module', source, shortCircuit: true } : nextLoad(url, context),
+})
