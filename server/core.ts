@@ -16,7 +16,6 @@ import { contentStorage } from './content-storage.ts'
 import type { RandomBytes } from './crypto/random.ts'
 import { pooled } from './crypto/random.ts'
 import type { Secret } from './crypto/secret.ts'
-import { wakeSubscriptions } from './delivery/wake-subscriptions.ts'
 import { openEventBuffer } from './events/event-buffer.ts'
 import { openRefusedWrites } from './events/refused-writes.ts'
 import type { SealSignal } from './events/seal-signal.ts'
@@ -53,6 +52,7 @@ import { endpointsOf } from './services.ts'
 import { groupLimitsOf, settingsOf } from './settings.ts'
 import { prepareStore } from './storage.ts'
 import type { Store } from './store/db.ts'
+import { wakeQueuesOf } from './store/delivery/queues.ts'
 import type { PoolOptions } from './threads/pool.ts'
 import type { Caller } from './wire/caller.ts'
 import type { Corridor, StreamCorridor } from './wire/envelope.ts'
@@ -137,7 +137,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   const sealer = openSealer({
     store,
     onSealed: sealed.notify,
-    fanOut: (events) => wakeSubscriptions(events, now()),
+    fanOut: (events) => wakeQueuesOf(events, now()),
     onError: (err) => log.warn({ err }, 'events could not be sealed; the server tries again'),
   })
   const eventStore = wakingStore(store, sealer.wake)

@@ -2,7 +2,7 @@
 // the same text. Text for PostgreSQL only is in a comment that starts with `pg`: SQLite skips the comment, and the
 // PostgreSQL driver removes its delimiters. If the comment ends with `--`, PostgreSQL skips the rest of the line.
 import type { Placeholder, Sql, Value } from './statement/statement.ts'
-import { contentOf, fill, fillRows, isSql, noValues } from './statement/statement.ts'
+import { contentOf, fill, fillRows, isSql, noValues, withDeferral } from './statement/statement.ts'
 import type { Template } from './statement/template.ts'
 import { placeholderTemplate } from './statement/template.ts'
 import { composeCached, nodeOf } from './statement/template-cache.ts'
@@ -82,4 +82,14 @@ export function among(values: readonly Value[]): Sql {
  */
 export function bulkInsert(into: Sql, rows: readonly (readonly Value[])[], suffix: Sql = raw('')): Sql {
   return fillRows(contentOf(sql`${into} values ${null} ${suffix}`).template, rows)
+}
+
+/**
+ * Inserts rows that no other statement of the transaction reads, so the engine may insert them later: SQLite before the
+ * commit, PostgreSQL with the next statement. `rows` are the values, or an expression `values (…)` that is evaluated now.
+ * Only the event log uses it: engines do not keep the rows of different tables apart.
+ */
+export function deferrable(into: Sql, rows: readonly (readonly Value[])[] | Sql): Sql {
+  if (!isSql(rows)) return withDeferral(bulkInsert(into, rows), {})
+  return withDeferral(sql`${into} ${rows}`, { tuple: contentOf(rows).template })
 }

@@ -53,11 +53,35 @@ const maxWokenQueues = 1000
  * Makes idle queues of subscriptions in these groups due, because events of the groups were sealed. Bounded, so that a
  * group with very many subscriptions does not make the transaction long; `wakeOverlooked` wakes the others.
  */
-export function* wakeQueues(groups: readonly string[], now: number): Work<void> {
+function* wakeQueues(groups: readonly string[], now: number): Work<void> {
   if (groups.length === 0) return
   yield sql`update delivery_queues set due_time = ${now} where subscription in (
     select subscription from delivery_queues where parent in ${among(groups)} and due_time is null and is_active = 1
     order by parent, subscription limit ${maxWokenQueues} /*pg for update skip locked */)`
+}
+
+/** Whether subscriptions of an organization wait for events. Takes one look-up in the index of idle queues. */
+export function* hasIdleQueues(root: string): Work<boolean> {
+  const rows = yield sql`select 1 from delivery_queues where parent >= ${root} and parent < ${`${root}0`}
+    and due_time is null and is_active = 1 limit 1`
+  return rows.length > 0
+}
+
+const maxGroupsPerStatement = 512
+
+/** Wakes the queues of the subscriptions that can get these events: those in the groups of the events, and above. */
+export function* wakeQueuesOf(events: readonly { group: string }[], now: number): Work<void> {
+  const groups = [...new Set(events.map(({ group }) => group))]
+  const withAncestors = [...new Set(groups.flatMap(groupAndAncestors))]
+  for (let at = 0; at < withAncestors.length; at += maxGroupsPerStatement)
+    yield* wakeQueues(withAncestors.slice(at, at + maxGroupsPerStatement), now)
+}
+
+function groupAndAncestors(group: string): string[] {
+  const groups = [group]
+  for (let end = group.lastIndexOf('/'); end > 0; end = group.lastIndexOf('/', end - 1))
+    groups.push(group.slice(0, end))
+  return groups
 }
 
 /** Wakes idle queues that are behind the log of their organization. Returns whether there may be more. */

@@ -1,5 +1,5 @@
 // A row of the event log, and the bytes that its hash covers.
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Row } from '../sql.ts'
 
 /** One entry of the audit log, which is also one event for subscriptions. */
@@ -92,15 +92,27 @@ export const chainStart = ''
 
 /** The hash of a row, given that of the row before it. Every value is preceded by its length, so none can run into the next. */
 export function chainHash(previous: string, sequence: number, event: EventRow): string {
-  const hash = createHash('sha256').update(`stemma-event-1\n${previous}\n${sequence}\n`)
+  const start = `stemma-event-1\n${previous}\n${sequence}\n`
+  const parts: Uint8Array[] = [textOf(start, event)]
+  for (const bytes of [event.before, event.after])
+    if (bytes) parts.push(Buffer.from(`${bytes.length}:`), bytes)
+    else parts.push(absent)
+  return hash('sha256', Buffer.concat(parts)) // takes half as long as an object of `createHash`
+}
+
+const absent = Buffer.from('-')
+
+/** Nearly all texts are ASCII. Then their length in bytes need not be computed one by one. */
+function textOf(start: string, event: EventRow): Buffer {
+  const text = start + textWith(event, (value) => value.length)
+  const bytes = Buffer.from(text)
+  return bytes.length === text.length ? bytes : Buffer.from(start + textWith(event, Buffer.byteLength))
+}
+
+function textWith(event: EventRow, lengthOf: (value: string) => number): string {
   const { id, root, group, kind, uid, action, method, actor, origin, time, code, details } = event
   let text = ''
-  for (const value of [id, root, group, kind, uid, action, method, actor, origin, time, code, details])
-    text += value === null ? '-\n' : `${Buffer.byteLength(String(value))}:${value}\n`
-  hash.update(text)
-  for (const bytes of [event.before, event.after]) {
-    hash.update(bytes ? `${bytes.length}:` : '-')
-    if (bytes) hash.update(bytes)
-  }
-  return hash.digest('hex')
+  for (const value of [id, root, group, kind, uid, action, method, actor, origin, `${time}`, `${code}`])
+    text += `${lengthOf(value)}:${value}\n`
+  return text + (details === null ? '-\n' : `${lengthOf(details)}:${details}\n`)
 }

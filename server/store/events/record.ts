@@ -2,7 +2,7 @@
 // deleted; other writes call `recordEvent`. Nothing is recorded if the access has no origin: that is upkeep, such as
 // rendering rows again.
 import type { Sql, Value } from '../sql.ts'
-import { bulkInsert, raw, sql } from '../sql.ts'
+import { deferrable, raw, sql } from '../sql.ts'
 import type { Work } from '../work.ts'
 import type { Origin, WriteAccess } from '../write-access.ts'
 import { eventColumns } from './event-row.ts'
@@ -32,7 +32,7 @@ export const recordEvent = (access: Recording, event: NewEvent): Work<void> => r
 
 export function* recordEvents({ origin }: Recording, events: readonly NewEvent[]): Work<void> {
   if (!origin || events.length === 0) return
-  yield bulkInsert(
+  yield deferrable(
     insertInto,
     events.map((event) => [...factsOf(origin, event), event.before ?? null, event.after ?? null]),
   )
@@ -42,7 +42,7 @@ export function* recordEvents({ origin }: Recording, events: readonly NewEvent[]
 export type LooseEvent = NewEvent & { origin: Origin }
 
 export function* recordLoose(events: readonly LooseEvent[]): Work<void> {
-  yield bulkInsert(
+  yield deferrable(
     insertInto,
     events.map((event) => [...factsOf(event.origin, event), event.before ?? null, event.after ?? null]),
   )
@@ -59,8 +59,11 @@ export function* recordStored(
     origin,
     event,
   ) as FactValues
-  yield sql`${insertInto} values (${id}, ${root}, ${group}, ${kind}, ${uid}, ${action}, ${method}, ${actor},
-    ${description}, ${time}, ${code}, ${details}, ${before}, ${after})`
+  yield deferrable(
+    insertInto,
+    sql`values (${id}, ${root}, ${group}, ${kind}, ${uid}, ${action}, ${method}, ${actor},
+      ${description}, ${time}, ${code}, ${details}, ${before}, ${after})`,
+  )
 }
 
 const insertInto = raw(`insert into events (${eventColumns.join(', ')})`)

@@ -1,10 +1,12 @@
 // Sealing gives each recorded row the next sequence number of its organization and a hash that covers the row and the
 // hash before it. Only sealed rows are read, so a reader that continues after a sequence number never misses the row of
 // a slower transaction.
+import { hasIdleQueues, wakeQueuesOf } from '../delivery/queues.ts'
+import type { Row } from '../sql.ts'
 import { among, bulkInsert, join, raw, sql } from '../sql.ts'
 import type { Work } from '../work.ts'
 import type { EventRow, SealedEvent } from './event-row.ts'
-import { chainHash, chainStart, eventColumns, eventOf } from './event-row.ts'
+import { chainHash, chainStart, eventColumns, eventOf, sealedColumns } from './event-row.ts'
 
 /** Called in the transaction that seals the events, in the order of their sequence numbers for each organization. */
 export type FanOut = (events: readonly SealedEvent[]) => Work<void>
@@ -22,7 +24,11 @@ export function* sealBatch(fanOut: FanOut): Work<Sealed | 'busy'> {
   if (lock.length === 0) return 'busy'
   const { events, hasMore } = yield* readUnsealed()
   if (events.length === 0) return { count: 0, hasMore }
-  const sealed = yield* chain(events)
+  const { seals } = yield* chain(events)
+  const sealed = events.map((event, at): SealedEvent => {
+    const [sequence, hash] = seals[at] ?? beforeFirst
+    return { ...event, sequence, hash }
+  })
   yield* storeSeals(sealed)
   yield* fanOut(sealed)
   return { count: sealed.length, hasMore }
@@ -56,36 +62,61 @@ function* readUnsealed(): Work<{ events: EventRow[]; hasMore: boolean }> {
 
 const columns = raw(eventColumns.join(', '))
 
-type Head = { sequence: number; hash: string }
-
-function* chain(events: readonly EventRow[]): Work<SealedEvent[]> {
-  const roots = [...new Set(events.map(({ root }) => root))]
-  const rows = yield sql`select root, sequence, hash from event_chains where root in ${among(roots)}`
-  const heads = new Map<string, Head>(
-    (rows as [string, number, string][]).map(([root, sequence, hash]) => [root, { sequence, hash }]),
+/**
+ * Inserts rows that are sealed already, and wakes the subscriptions that can get them. Only for SQLite, where no other
+ * transaction writes meanwhile. If rows wait to be sealed, left by another process or an older version, the new rows are
+ * inserted behind them in the same state.
+ */
+export function* insertSealed(rows: readonly Row[]): Work<void> {
+  const waiting = yield hasUnsealed
+  if (waiting.length > 0) {
+    yield bulkInsert(insertUnsealed, rows)
+    return
+  }
+  const events = rows.map(eventOf)
+  const { seals, roots } = yield* chain(events)
+  yield bulkInsert(
+    insertWithSeal,
+    rows.map((row, at) => [...row, ...(seals[at] as Seal)]), // chain returns one for each event
   )
+  for (const root of roots)
+    if (yield* hasIdleQueues(root))
+      yield* wakeQueuesOf(
+        events.filter((event) => event.root === root),
+        events.at(-1)?.time ?? 0,
+      )
+}
+
+const insertUnsealed = raw(`insert into events (${eventColumns.join(', ')})`)
+const insertWithSeal = raw(`insert into events (${sealedColumns.join(', ')})`)
+
+type Seal = readonly [sequence: number, hash: string]
+
+/** Continues the chains of the organizations. Returns the seal of each event. */
+function* chain(events: readonly EventRow[]): Work<{ seals: Seal[]; roots: string[] }> {
   const firstTimes = new Map<string, number>()
-  const sealed = events.map((event) => {
-    const { root, time } = event
-    const head = heads.get(root) ?? { sequence: 0, hash: chainStart }
-    const sequence = head.sequence + 1
-    const hash = chainHash(head.hash, sequence, event)
-    heads.set(root, { sequence, hash })
-    if (!firstTimes.has(root)) firstTimes.set(root, time)
-    return { ...event, sequence, hash }
-  })
-  const newHeads = roots.map((root) => {
-    const { sequence, hash } = heads.get(root) ?? { sequence: 0, hash: chainStart }
-    return [root, sequence, hash, 1, chainStart, firstTimes.get(root) ?? null]
+  for (const { root, time } of events) if (!firstTimes.has(root)) firstTimes.set(root, time)
+  const roots = [...firstTimes.keys()]
+  const rows = yield sql`select root, sequence, hash from event_chains where root in ${among(roots)}`
+  const heads = new Map<string, Seal>(
+    (rows as [string, number, string][]).map(([root, sequence, hash]) => [root, [sequence, hash]]),
+  )
+  const seals = events.map((event): Seal => {
+    const [last, previous] = heads.get(event.root) ?? beforeFirst
+    const seal: Seal = [last + 1, chainHash(previous, last + 1, event)]
+    heads.set(event.root, seal)
+    return seal
   })
   yield bulkInsert(
     sql`insert into event_chains (root, sequence, hash, first_sequence, anchor, first_time)`,
-    newHeads,
+    [...firstTimes].map(([root, time]) => [root, ...(heads.get(root) ?? beforeFirst), 1, chainStart, time]),
     raw(`on conflict (root) do update set sequence = excluded.sequence, hash = excluded.hash,
       first_time = coalesce(event_chains.first_time, excluded.first_time)`),
   )
-  return sealed
+  return { seals, roots }
 }
+
+const beforeFirst: Seal = [0, chainStart]
 
 /** Lists of rows have a length that is a power of two, so that there are few different statements. */
 const maxSealsPerStatement = 32

@@ -13,6 +13,8 @@ export type Connection = {
   all(statement: Sql): Row[]
   /** Returns a prepared statement with this text, from the cache if possible. */
   prepare(text: string): StatementSync
+  /** Rows of the event log that are inserted before the commit (`deferrable` in sql.ts). */
+  deferred: Row[]
 }
 
 const cachedStatementLimit = 500
@@ -26,6 +28,7 @@ export function connect(file: string, options: ConnectionOptions): Connection {
   const db = openDatabase(file, options)
   const statements = new BoundedMap<string, StatementSync>(cachedStatementLimit)
   const texts = new WeakMap<Template, string>()
+  const deferred: Row[] = []
 
   const prepare = (text: string) => statements.get(text) ?? prepareAndCache(text)
 
@@ -35,15 +38,33 @@ export function connect(file: string, options: ConnectionOptions): Connection {
     return statement
   }
 
+  function select(template: Template, values: readonly Value[]): Row[] {
+    const text = textOf(template, texts)
+    const prepared = values.length > cachedValueLimit ? prepareUncached(db, text) : prepare(text)
+    return prepared.all(...values) as unknown as Row[] // rows are arrays: setReturnArrays
+  }
+
+  /**
+   * Runs one statement for each row. A statement that inserts several rows may fail after some of them. To be able to
+   * undo these, SQLite copies every page that the statement changes, which took ten times as long when measured.
+   */
+  function insertRows(template: Template, rows: readonly (readonly Value[])[]): Row[] {
+    const statement = prepare(insertTextOf(template, rows[0]?.length ?? 0, texts))
+    for (const row of rows) statement.run(...row)
+    return []
+  }
+
   return {
     db,
     prepare,
+    deferred,
     all(statement) {
-      const { template, values, rows } = contentOf(statement)
-      if (rows) return insertRows(prepare, template, rows)
-      const text = textOf(template, texts)
-      const prepared = values.length > cachedValueLimit ? prepareUncached(db, text) : prepare(text)
-      return prepared.all(...values) as unknown as Row[] // rows are arrays: setReturnArrays
+      const { template, values, rows, deferral } = contentOf(statement)
+      if (deferral) {
+        for (const row of rows ?? select(deferral.tuple ?? template, values)) deferred.push(row as Row)
+        return []
+      }
+      return rows ? insertRows(template, rows) : select(template, values)
     },
   }
 }
@@ -70,19 +91,15 @@ function textOf(template: Template, texts: WeakMap<Template, string>): string {
 const withPlaceholder = (piece: string) =>
   /\blimit\s+$/.test(piece) ? `${piece}cast(? as integer)` : `${piece}?`
 
-/**
- * Runs one statement for each row. A statement that inserts several rows may fail after some of them. To be able to
- * undo these, SQLite copies every page that the statement changes, which took ten times as long when measured.
- */
-function insertRows(
-  prepare: Connection['prepare'],
-  [head, tail]: Template,
-  rows: readonly (readonly Value[])[],
-): Row[] {
-  const placeholders = (rows[0] ?? []).map(() => '?').join(', ')
-  const statement = prepare(`${head}(${placeholders})${tail}`)
-  for (const row of rows) statement.run(...row)
-  return []
+/** The text of a bulk insert. All rows of a template have the same number of values. */
+function insertTextOf(template: Template, valueCount: number, texts: WeakMap<Template, string>): string {
+  let text = texts.get(template)
+  if (text === undefined) {
+    const [head = '', tail = ''] = template
+    text = `${head}(${Array<string>(valueCount).fill('?').join(', ')})${tail}`
+    texts.set(template, text)
+  }
+  return text
 }
 
 /** Retries, because processes that start together, or after a crash, may find the file locked briefly. */

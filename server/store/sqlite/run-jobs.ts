@@ -1,5 +1,6 @@
 // Runs queued writes in the transaction that the queue has begun, and commits them together.
 import type { Clock } from '../clock.ts'
+import { insertSealed } from '../events/seal.ts'
 import { StoreError } from '../store-error.ts'
 import type { Work } from '../work.ts'
 import type { Connection } from './connection.ts'
@@ -31,7 +32,8 @@ export function runSingleJob(writer: Connection, job: Job): Outcome {
     outcome = { error: translate(error) }
   }
   try {
-    if (writer.db.isTransaction) execute(writer, 'error' in outcome ? 'rollback' : 'commit')
+    if ('error' in outcome) rollback(writer)
+    else if (writer.db.isTransaction) commit(writer)
   } catch (error) {
     rollback(writer)
     outcome = { error: new StoreError('unavailable', error) }
@@ -59,7 +61,7 @@ export function runJobs(
       if (!begin()) return []
     }
     outcomes = firstRun ?? runInTime(writer, jobs, now, runInSavepoint) ?? []
-    execute(writer, 'commit')
+    commit(writer)
     return outcomes
   } catch (error) {
     rollback(writer)
@@ -68,7 +70,18 @@ export function runJobs(
   }
 }
 
+/**
+ * Inserts the events of all jobs, sealed: no other transaction can record events meanwhile. To insert them unsealed, and
+ * to update them in another transaction, took 37 µs of CPU time for each event instead of 22.
+ */
+function commit(writer: Connection): void {
+  const events = writer.deferred.splice(0)
+  if (events.length > 0) runWork(writer, insertSealed(events))
+  execute(writer, 'commit')
+}
+
 function rollback(writer: Connection): void {
+  writer.deferred.length = 0
   if (writer.db.isTransaction) execute(writer, 'rollback')
 }
 
@@ -95,6 +108,7 @@ function runInTime(
  * written, or if the error has ended the transaction.
  */
 function runWithoutSavepoint(writer: Connection, { work, writesDirectly }: Job): Outcome | undefined {
+  const { length: eventCount } = writer.deferred
   let hasWritten = writesDirectly
   const onWrite = () => {
     hasWritten = true
@@ -102,17 +116,21 @@ function runWithoutSavepoint(writer: Connection, { work, writesDirectly }: Job):
   try {
     return { value: runWork(writer, work(), onWrite) }
   } catch (error) {
-    return hasWritten || !writer.db.isTransaction ? undefined : { error: translate(error) }
+    if (hasWritten || !writer.db.isTransaction) return undefined
+    writer.deferred.length = eventCount
+    return { error: translate(error) }
   }
 }
 
 function runInSavepoint(writer: Connection, { work }: Job): Outcome {
+  const { length: eventCount } = writer.deferred
   execute(writer, 'savepoint job')
   try {
     const value = runWork(writer, work())
     execute(writer, 'release job')
     return { value }
   } catch (error) {
+    writer.deferred.length = eventCount
     // After some errors, such as a full disk, SQLite has rolled back the whole transaction, including the savepoint.
     if (writer.db.isTransaction) {
       execute(writer, 'rollback to job')

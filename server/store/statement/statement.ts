@@ -20,7 +20,15 @@ export type Statement = {
    * The rows of a bulk insert. The engine replaces the template's only placeholder by one or more tuples `(?, …)`.
    */
   readonly rows?: readonly (readonly Value[])[]
+  /** Only for an insert, see `deferrable` in sql.ts. */
+  readonly deferral?: Deferral
 }
+
+/**
+ * The engine may insert the rows later in the transaction. If the statement is no bulk insert, `tuple` is its part after
+ * the names of the columns, `values (…)`, which returns the row if it is run by itself.
+ */
+export type Deferral = { readonly tuple?: Template }
 
 export const contentOf = (statement: Sql): Statement => statement as unknown as Statement // see toSql
 
@@ -43,6 +51,10 @@ export function fillRows(template: Template, rows: readonly (readonly Value[])[]
   if (different) throw mismatch(first.length, different.length)
   return toSql({ template, values: noValues, rows })
 }
+
+/** Marks an insert. */
+export const withDeferral = (statement: Sql, deferral: Deferral): Sql =>
+  toSql({ ...contentOf(statement), deferral })
 
 export const noValues: readonly Value[] = Object.freeze([])
 

@@ -1,0 +1,120 @@
+// On SQLite, events are sealed in the transaction that records them.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import type { Store } from '../db.ts'
+import { sql } from '../sql.ts'
+import { onEach, openMigrated } from '../test-stores.ts'
+import type { Work } from '../work.ts'
+import { all } from '../work.ts'
+import { countFromZero } from '../write-access.ts'
+import type { EventRow } from './event-row.ts'
+import { chainHash } from './event-row.ts'
+import { readSealed } from './read-sealed.ts'
+import { recordEvent, recordStored } from './record.ts'
+import { hasUnsealed, sealBatch } from './seal.ts'
+import { verifyChains } from './verify-chains.ts'
+
+onEach(['SQLite'], 'sealed inserts', (testStore) => {
+  let store: Store
+  before(async () => {
+    store = await openMigrated(testStore())
+  })
+  after(() => store.close())
+
+  const origin = {
+    ...{ method: 'test', actor: '', describe: () => '{"door":"operator"}' },
+    ...{ now: () => 1000, random: randomBytes, nextNumber: countFromZero() },
+  }
+  const newRoot = () => randomBytes(20).toString('hex')
+  const eventIn = (root: string, uid: string) => ({ group: root, kind: 'groups', uid, action: 'created' })
+  const record = (root: string, uid: string) => () => recordEvent({ origin }, eventIn(root, uid))
+  const read = async (root: string) => store.read(() => readSealed(root, 0, 1000))
+  const uidsIn = async (root: string) => (await read(root)).map(({ sequence, uid }) => `${sequence} ${uid}`)
+
+  async function verify(root: string): Promise<void> {
+    for await (const { head, fault } of verifyChains(store))
+      if (head.root === root) assert.equal(fault, undefined)
+  }
+
+  test('are in the log when the write has resolved', async () => {
+    const root = newRoot()
+    await store.write(record(root, 'a'))
+    assert.deepEqual(await uidsIn(root), ['1 a'])
+    assert.deepEqual(await store.query(hasUnsealed), [])
+  })
+
+  test('leave out the events of writes that fail, and have no gaps', async () => {
+    const root = newRoot()
+    const failing = (uid: string, isLate: boolean) =>
+      function* (): Work<void> {
+        yield* recordEvent({ origin }, eventIn(root, uid))
+        if (isLate) yield sql`insert into migrations (name, apply_time) values (${uid}, 0)`
+        throw new Error('refused')
+      }
+    const outcomes = await Promise.allSettled([
+      store.write(record(root, 'a')),
+      store.write(failing('b', false)),
+      store.write(record(root, 'c')),
+      store.write(failing('d', true)),
+      store.write(record(root, 'e')),
+    ])
+    await store.write(failing('f', true)).catch(() => {})
+    await store.write(record(root, 'g'))
+    const failed = outcomes.map(({ status }) => status === 'rejected')
+    assert.deepEqual(failed, [false, true, false, true, false])
+    assert.deepEqual(await uidsIn(root), ['1 a', '2 c', '3 e', '4 g'])
+    await verify(root)
+  })
+
+  test('contain the bytes that were stored when the event was recorded', async () => {
+    const root = newRoot()
+    await store.write(() => all(sql`insert into migrations (name, apply_time) values (${root}, 1)`))
+    const stored = sql`(select cast(apply_time as blob) from migrations where name = ${root})`
+    await store.write(function* () {
+      yield* recordStored({ origin }, eventIn(root, 'a'), { before: stored, after: null })
+      yield sql`update migrations set apply_time = 2 where name = ${root}`
+      yield* recordStored({ origin }, eventIn(root, 'b'), { before: null, after: stored })
+      yield sql`delete from migrations where name = ${root}`
+    })
+    const bytes = (await read(root)).map((event) => Buffer.from(event.before ?? event.after ?? []).toString())
+    assert.deepEqual(bytes, ['1', '2'])
+    await verify(root)
+  })
+
+  test('follow events that another process left unsealed', async () => {
+    const root = newRoot()
+    await store.write(() =>
+      all(sql`insert into events (id, root, group_uid, kind, uid, action, method, actor, origin, time, code)
+        values ('0', ${root}, ${root}, 'groups', 'left', 'created', 'test', '', '{}', 1, 0)`),
+    )
+    await store.write(record(root, 'a'))
+    assert.deepEqual(await uidsIn(root), [])
+    await store.write(() => sealBatch(function* () {}))
+    await store.write(record(root, 'b'))
+    assert.deepEqual(await uidsIn(root), ['1 left', '2 a', '3 b'])
+    await verify(root)
+  })
+})
+
+test('the hash of an event never changes, whatever its text contains', () => {
+  const event: EventRow = {
+    ...{
+      id: '0123',
+      root: 'ab',
+      group: 'ab/cd',
+      kind: 'groups',
+      uid: 'ab/cd',
+      action: 'updated',
+      method: 'm',
+    },
+    ...{ actor: '', origin: '{"door":"rest"}', time: 1700000000000, code: 0, details: null },
+    ...{ before: null, after: Buffer.from('after') },
+  }
+  assert.equal(chainHash('', 1, event), '17cac321a95f75aea969c7fbda49f3e0eaf1ec50dff25625d08a635c625e914e')
+  const other: EventRow = {
+    ...{ ...event, origin: '{"userAgent":"Grüße 👋"}', details: '{"name":"é"}' },
+    ...{ before: Buffer.from('before'), after: null },
+  }
+  assert.equal(chainHash('f00', 2, other), 'a3fab2e461fc02eb65584859decb964e5221e2c005a4d2b16e28d0939bbd48c4')
+})
