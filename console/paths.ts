@@ -13,6 +13,13 @@ export const paths = {
   groups: (uid: string) => `${group(uid)}/groups`,
   identities: (uid: string) => `${group(uid)}/identities`,
   identity: (uid: string, identity: string) => `${group(uid)}/identities/${segmentOf(identity)}`,
+  newIdentity: (uid: string) => `${group(uid)}/new-identity`,
+  access: (uid: string) => `${group(uid)}/access`,
+  why: (uid: string) => `${group(uid)}/why`,
+  roles: (uid: string) => `${group(uid)}/roles`,
+  role: (uid: string, role: string) => `${group(uid)}/roles/${segmentOf(role)}`,
+  /** Outside of the console: the page on which a person accepts an invite. */
+  invite: (code: string) => `/invite/${encodeURIComponent(code)}`,
   signIn: (to: string) => `/console/sign-in?to=${encodeURIComponent(to)}`,
   token: () => '/console/token',
   signOut: () => '/console/sign-out',

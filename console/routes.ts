@@ -16,6 +16,12 @@ export const routes: readonly Route[] = [
     nav: { section: '', icon: 'tree' },
   },
   {
+    path: '/console/g/:group/access',
+    title: 'Access',
+    page: () => import('./pages/access/access.tsx'),
+    nav: { section: 'Access', icon: 'access' },
+  },
+  {
     path: '/console/g/:group/identities',
     title: 'Identities',
     page: () => import('./pages/identities/identities.tsx'),
@@ -25,5 +31,27 @@ export const routes: readonly Route[] = [
     path: '/console/g/:group/identities/:identity',
     title: 'Identity',
     page: () => import('./pages/identities/identity.tsx'),
+  },
+  {
+    path: '/console/g/:group/new-identity',
+    title: 'New workload',
+    page: () => import('./pages/new-identity/new-identity.tsx'),
+  },
+  {
+    path: '/console/g/:group/roles',
+    title: 'Roles',
+    page: () => import('./pages/roles/roles.tsx'),
+    nav: { section: 'Access', icon: 'role' },
+  },
+  {
+    path: '/console/g/:group/roles/:role',
+    title: 'Role',
+    page: () => import('./pages/roles/role.tsx'),
+  },
+  {
+    path: '/console/g/:group/why',
+    title: 'Why',
+    page: () => import('./pages/why/why.tsx'),
+    nav: { section: 'Access', icon: 'question' },
   },
 ]

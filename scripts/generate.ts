@@ -28,6 +28,7 @@ write(
 )
 // These scripts import the generated code, so each runs in its own process after the code is written.
 run(join(import.meta.dirname, 'generate-routes.ts'), output)
+run(join(import.meta.dirname, 'generate-capability-names.ts'), output)
 run(join(import.meta.dirname, 'generate-docs.ts'), output)
 
 /** A file with an internal service contains nothing else, so that its messages are left out with it. */

@@ -14,10 +14,10 @@ export const isDialogOpen = (place: Place, name: string) => place.query.get('dia
 export const closeDialog = (place: Place) =>
   navigate(withQuery(place, { dialog: undefined, about: undefined }), { replace: true })
 
-export type DialogProps = { place: Place; title: string; children: ComponentChildren }
+export type DialogProps = { place: Place; title: string; isWide?: boolean; children: ComponentChildren }
 
 /** Drawn only while it is open: `{isDialogOpen(place, 'create') && <Dialog …>}`. */
-export function Dialog({ place, title, children }: DialogProps) {
+export function Dialog({ place, title, isWide, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
   useEffect(() => {
@@ -31,6 +31,7 @@ export function Dialog({ place, title, children }: DialogProps) {
     <dialog
       ref={dialog}
       aria-labelledby={id}
+      class={isWide ? 'wide' : ''}
       onCancel={(event) => {
         event.preventDefault()
         close()

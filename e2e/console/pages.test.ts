@@ -33,6 +33,9 @@ describe('every page', { timeout: 600_000, skip: noChromium ?? false }, () => {
     'new group': () => [`${paths.groups(organization)}?dialog=create`, 'Groups'],
     identities: () => [paths.identities(organization), 'Identities'],
     identity: () => [paths.identity(organization, identity), 'ci'],
+    access: () => [paths.access(organization), 'Access'],
+    roles: () => [paths.roles(organization), 'Roles'],
+    why: () => [paths.why(organization), 'Why'],
     'no such page': () => ['/console/nowhere', 'No such page'],
   }
   for (const [name, target] of Object.entries(pages)) test(name, () => checkPage(stage, ...target()))

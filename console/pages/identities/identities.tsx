@@ -6,6 +6,7 @@ import { useWrite } from '../../api/write.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
+import { ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
 import { closeDialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
@@ -32,6 +33,16 @@ export default function Identities({ place }: PageProps) {
       <PageHeader
         title="Identities"
         about="Workloads that belong to this group or to groups below it. People belong to no group; their roles are on the page Access."
+        actions={
+          <ButtonLink
+            to={paths.newIdentity(place.group)}
+            tone="primary"
+            icon="plus"
+            disabledReason={denial('identity.create')}
+          >
+            New workload
+          </ButtonLink>
+        }
       />
       {identities.length === 0 ? (
         <Empty icon="identity" title="No workloads here">

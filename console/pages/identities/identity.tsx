@@ -1,16 +1,21 @@
 import { api } from '../../api/api.ts'
+import { useDenial } from '../../api/permissions.ts'
 import { read, useData } from '../../api/read.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
+import { ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
 import { Uid } from '../../ui/copy.tsx'
+import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Properties } from '../../ui/properties.tsx'
 import { Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
+import { EditIdentity } from './edit.tsx'
 import { recognitionOf } from './recognition.ts'
+import { TokenTester } from './token-tester.tsx'
 
 const readIdentity = ({ uids }: Place) => read(api.identities.getIdentity, { uid: uids.identity ?? '' })
 const readReach = ({ uids, group }: Place) =>
@@ -21,10 +26,19 @@ export const load = (place: Place) => [readIdentity(place), readReach(place)]
 export default function Identity({ place }: PageProps) {
   const identity = useData(readIdentity(place))
   const { entries = [] } = useData(readReach(place))
+  const denial = useDenial(place.group)
   const { uid = '', name, description, claimMatch, staticKeys, createTime, lastSeenTime } = identity
   return (
     <>
-      <PageHeader title={name} about={description || 'Workload identity'} />
+      <PageHeader
+        title={name}
+        about={description || 'Workload identity'}
+        actions={
+          <ButtonLink to={dialogPath(place, 'edit')} disabledReason={denial('identity.update')}>
+            Change identity
+          </ButtonLink>
+        }
+      />
       <section class="panel">
         <h2>Properties</h2>
         <Properties
@@ -65,7 +79,14 @@ export default function Identity({ place }: PageProps) {
           />
         )}
       </section>
+      {(claimMatch || staticKeys) && (
+        <section class="panel">
+          <h2>Test a token</h2>
+          <TokenTester identity={identity} />
+        </section>
+      )}
       <SameWith stemma={`stemma identities get ${uid}`} curl={{ path: `/iam/v2beta1/identities/${uid}` }} />
+      {isDialogOpen(place, 'edit') && <EditIdentity place={place} identity={identity} />}
     </>
   )
 }

@@ -1,0 +1,50 @@
+import { api } from '../../api/api.ts'
+import { violationOf } from '../../api/error-text.ts'
+import { read, useRead } from '../../api/read.ts'
+import { useWrite } from '../../api/write.ts'
+import type { PageProps } from '../../router/route.ts'
+import { closeDialog, Dialog } from '../../ui/dialog.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { Form, Problem } from '../../ui/form.tsx'
+import { Skeleton } from '../../ui/skeleton.tsx'
+import { ExpiryField, expiryOf } from './expiry.tsx'
+
+/** Changes expiry and reason of the role binding that the URL names as `about`. */
+export function ChangeBinding({ place }: PageProps) {
+  const uid = place.query.get('about') ?? ''
+  const { data: binding, error: readError } = useRead(read(api.roleBindings.getRoleBinding, { uid }))
+  const { run, isRunning, error } = useWrite(api.roleBindings.updateRoleBinding, { done: 'Access changed' })
+  const change = async (values: FormData) => {
+    const expireTime = expiryOf(values)
+    const roleBinding = { uid, reason: String(values.get('reason')), ...(expireTime && { expireTime }) }
+    if (await run({ roleBinding, updateMask: 'expire_time,reason' })) await closeDialog(place)
+  }
+  return (
+    <Dialog place={place} title="Change access">
+      {readError && <Problem error={readError} />}
+      {!binding && !readError && <Skeleton />}
+      {binding && (
+        <Form
+          submit="Save"
+          isRunning={isRunning.value}
+          error={error.value}
+          onSubmit={change}
+          onCancel={() => void closeDialog(place)}
+        >
+          <p>
+            <strong dir="auto">{binding.identity?.name || binding.identity?.email}</strong> has the role{' '}
+            <strong>{binding.role?.name}</strong> in {binding.group?.name}.
+          </p>
+          <ExpiryField at={binding.expireTime} problem={violationOf(error.value, 'expire_time')} />
+          <TextField
+            label="Reason"
+            name="reason"
+            maxLength={1000}
+            defaultValue={binding.reason ?? ''}
+            problem={violationOf(error.value, 'reason')}
+          />
+        </Form>
+      )}
+    </Dialog>
+  )
+}

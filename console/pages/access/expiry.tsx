@@ -1,0 +1,55 @@
+// How long a role binding lasts.
+import { useSignal } from '@preact/signals'
+import { Select, TextField } from '../../ui/field.tsx'
+
+const hour = 3_600_000
+const choices = [
+  { value: '', label: 'Never' },
+  { value: String(8 * hour), label: 'In 8 hours' },
+  { value: String(24 * hour), label: 'In a day' },
+  { value: String(7 * 24 * hour), label: 'In a week' },
+  { value: String(30 * 24 * hour), label: 'In 30 days' },
+  { value: 'date', label: 'At a time of your choice' },
+]
+
+export function ExpiryField({ problem, at }: { problem: string | undefined; at?: string | undefined }) {
+  const choice = useSignal(at ? 'date' : '')
+  return (
+    <>
+      <Select
+        label="Ends"
+        name="expiry"
+        value={choice.value}
+        options={choices}
+        problem={choice.value === 'date' ? undefined : problem}
+        onChange={(event) => {
+          choice.value = event.currentTarget.value
+        }}
+      />
+      {choice.value === 'date' && (
+        <TextField
+          label="Date and time"
+          name="expiry-date"
+          type="datetime-local"
+          required
+          defaultValue={at ? localTime(new Date(at)) : undefined}
+          problem={problem}
+        />
+      )}
+    </>
+  )
+}
+
+/** The chosen time as the API expects it; undefined if the role does not end. */
+export function expiryOf(values: FormData): string | undefined {
+  const choice = String(values.get('expiry') ?? '')
+  if (choice === '') return undefined
+  const date = String(values.get('expiry-date') ?? '')
+  if (choice !== 'date') return new Date(Date.now() + Number(choice)).toISOString()
+  return date === '' ? undefined : new Date(date).toISOString()
+}
+
+/** The value of a field of type datetime-local. */
+function localTime(time: Date): string {
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}

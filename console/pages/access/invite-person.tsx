@@ -1,0 +1,85 @@
+// Invites a person to the group. The link is shown once.
+import { useSignal } from '@preact/signals'
+import { api } from '../../api/api.ts'
+import { violationOf } from '../../api/error-text.ts'
+import { useDenial } from '../../api/permissions.ts'
+import { useRead } from '../../api/read.ts'
+import { readRoles, rolesFor } from '../../api/roles.ts'
+import { useWrite } from '../../api/write.ts'
+import { paths } from '../../paths.ts'
+import type { PageProps } from '../../router/route.ts'
+import { hrefOf } from '../../router/router.ts'
+import { Button } from '../../ui/button.tsx'
+import { CodeBlock } from '../../ui/code-block.tsx'
+import { closeDialog } from '../../ui/dialog.tsx'
+import { Checkbox, Select, TextField } from '../../ui/field.tsx'
+import { Form, Problem } from '../../ui/form.tsx'
+import { Skeleton } from '../../ui/skeleton.tsx'
+
+const day = 86_400
+const lifetimes = [
+  { value: `${day}s`, label: 'A day' },
+  { value: `${7 * day}s`, label: 'A week' },
+  { value: `${30 * day}s`, label: '30 days' },
+]
+
+export function InvitePerson({ place }: PageProps) {
+  const { data, error: readError } = useRead(readRoles())
+  const denial = useDenial(place.group)
+  const code = useSignal('')
+  const { run, isRunning, error } = useWrite(api.groupInvites.createGroupInvite, { done: 'Invite created' })
+  if (readError) return <Problem error={readError} />
+  if (!data) return <Skeleton />
+  const invite = async (values: FormData) => {
+    const text = (name: string) => String(values.get(name) ?? '')
+    const created = await run({
+      parent: place.group,
+      groupInvite: {
+        ...{ roleUid: text('role'), email: text('email'), ttl: text('ttl') },
+        singleUse: values.get('single-use') !== null,
+      },
+    })
+    if (created?.code) code.value = created.code
+  }
+  if (code.value !== '')
+    return (
+      <div class="form">
+        <p>Send this link to the person. It is not shown again.</p>
+        <CodeBlock label="link of the invite" code={location.origin + hrefOf(paths.invite(code.value))} />
+        <footer>
+          <Button tone="primary" onClick={() => void closeDialog(place)}>
+            Done
+          </Button>
+        </footer>
+      </div>
+    )
+  return (
+    <Form
+      submit="Create invite"
+      isRunning={isRunning.value}
+      error={error.value}
+      disabledReason={denial('group_invites.create')}
+      onSubmit={invite}
+      onCancel={() => void closeDialog(place)}
+    >
+      <TextField
+        label="E-mail address"
+        name="email"
+        type="email"
+        hint="Optional. Then only this person can accept the invite."
+        problem={violationOf(error.value, 'email')}
+      />
+      <Select
+        label="Role"
+        name="role"
+        required
+        options={rolesFor(place.group, data.roles ?? []).map(({ uid = '', name = '' }) => ({
+          ...{ value: uid, label: name },
+        }))}
+        problem={violationOf(error.value, 'role_uid')}
+      />
+      <Select label="Valid for" name="ttl" options={lifetimes} problem={violationOf(error.value, 'ttl')} />
+      <Checkbox label="Can be used once" name="single-use" defaultChecked />
+    </Form>
+  )
+}

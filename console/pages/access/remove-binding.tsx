@@ -1,0 +1,30 @@
+import type { AccessEntryJson } from '@stemma/api/json/platform/iam/v2beta1/access'
+import { api } from '../../api/api.ts'
+import { useWrite } from '../../api/write.ts'
+import type { PageProps } from '../../router/route.ts'
+import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
+import { closeDialog } from '../../ui/dialog.tsx'
+
+/** Removes the role binding that the URL names as `about`. */
+export function RemoveBinding({ place, entry }: PageProps & { entry: AccessEntryJson | undefined }) {
+  const { run, isRunning, error } = useWrite(api.roleBindings.deleteRoleBinding, { done: 'Access removed' })
+  const remove = async () => {
+    if (await run({ uid: place.query.get('about') ?? '' })) await closeDialog(place)
+  }
+  const { identity, role } = entry ?? {}
+  return (
+    <ConfirmDelete
+      place={place}
+      kind="role binding"
+      name={role?.name ?? ''}
+      isRunning={isRunning.value}
+      error={error.value}
+      onConfirm={remove}
+    >
+      <p>
+        <strong dir="auto">{identity?.name || identity?.email || 'The identity'}</strong> loses this role here
+        and in everything below, with the next call.
+      </p>
+    </ConfirmDelete>
+  )
+}

@@ -1,0 +1,64 @@
+// What somebody gets with a role, before it is given.
+import { api } from '../../api/api.ts'
+import { actionOf, groupCapabilities } from '../../api/capabilities.ts'
+import type { Read } from '../../api/read.ts'
+import { read, useRead } from '../../api/read.ts'
+import type { Option } from '../../ui/combobox.tsx'
+import { Problem } from '../../ui/form.tsx'
+
+type RolePreviewProps = {
+  group: string
+  groupName: string
+  identity: Option | undefined
+  role: { uid: string; name: string }
+  capabilities: readonly string[]
+}
+
+export function RolePreview({ group, groupName, identity, role, capabilities }: RolePreviewProps) {
+  const questions = capabilities.map((capability) => ({
+    ...{ capability, resource: group, identity: identity?.value ?? '' },
+  }))
+  const { data } = useRead(read(api.access.batchCheckAccess, { questions }), identity !== undefined)
+  const { error } = useRead(checkOf(group, identity?.value ?? '', role.uid), identity !== undefined)
+  const held = new Set(capabilities.filter((_, at) => data?.decisions?.[at]?.allowed))
+  const added = capabilities.filter((name) => !held.has(name))
+  return (
+    <div class="preview" aria-live="polite">
+      <p>
+        <strong dir="auto">{identity?.label ?? 'They'}</strong> gets <strong>{role.name}</strong> in{' '}
+        <strong dir="auto">{groupName}</strong> and everything below:{' '}
+        {identity && data
+          ? `${added.length} capabilities are new, ${held.size} they have already.`
+          : `${capabilities.length} capabilities.`}
+      </p>
+      {error && <Problem error={error} />}
+      <details>
+        <summary>Capabilities</summary>
+        <CapabilityList names={identity && data ? added : capabilities} />
+      </details>
+    </div>
+  )
+}
+
+/**
+ * The server makes all checks of the real call, and stores nothing. The check has a kind of its own in the cache, so it
+ * is not repeated after the real call, which would then be in its way.
+ */
+function checkOf(parent: string, identityUid: string, roleUid: string): Read<unknown> {
+  const request = { parent, roleBinding: { identityUid, roleUid }, validateOnly: true }
+  return {
+    ...read(api.roleBindings.createRoleBinding, request),
+    queryKey: ['validation', parent, identityUid, roleUid],
+  }
+}
+
+export const CapabilityList = ({ names }: { names: readonly string[] }) => (
+  <dl class="capabilities">
+    {[...groupCapabilities(names)].map(([about, own]) => (
+      <div key={about}>
+        <dt>{about}</dt>
+        <dd>{own.map(actionOf).join(', ')}</dd>
+      </div>
+    ))}
+  </dl>
+)

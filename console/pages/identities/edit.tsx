@@ -1,0 +1,76 @@
+import type { IdentityJson } from '@stemma/api/json/platform/iam/v2beta1/identity'
+import { api } from '../../api/api.ts'
+import { violationOf } from '../../api/error-text.ts'
+import { useWrite } from '../../api/write.ts'
+import type { PageProps } from '../../router/route.ts'
+import { closeDialog, Dialog } from '../../ui/dialog.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { Form } from '../../ui/form.tsx'
+
+/** Changes an identity: its texts and, for tokens of an issuer, the rules by which it is recognised. */
+export function EditIdentity({ place, identity }: PageProps & { identity: IdentityJson }) {
+  const { claimMatch } = identity
+  const { run, isRunning, error } = useWrite(api.identities.updateIdentity, { done: 'Identity changed' })
+  const change = async (values: FormData) => {
+    const text = (name: string) => String(values.get(name) ?? '').trim()
+    const texts = { uid: identity.uid ?? '', name: text('name'), description: text('description') }
+    const rules = claimMatch && { claimMatch: { ...claimMatch, ...rulesOf(text) } }
+    const updateMask = claimMatch ? 'name,description,claim_match' : 'name,description'
+    if (await run({ identity: { ...texts, ...rules }, updateMask })) await closeDialog(place)
+  }
+  return (
+    <Dialog place={place} title="Change identity">
+      <Form
+        submit="Save"
+        isRunning={isRunning.value}
+        error={error.value}
+        onSubmit={change}
+        onCancel={() => void closeDialog(place)}
+      >
+        <TextField
+          label="Name"
+          name="name"
+          required
+          maxLength={255}
+          defaultValue={identity.name}
+          problem={violationOf(error.value, 'name')}
+        />
+        <TextField
+          label="Description"
+          name="description"
+          maxLength={512}
+          defaultValue={identity.description}
+          problem={violationOf(error.value, 'description')}
+        />
+        {claimMatch &&
+          ruleFields.map(([name, label, hint]) => (
+            <TextField
+              key={name}
+              label={label}
+              name={name}
+              hint={hint}
+              maxLength={1024}
+              defaultValue={claimMatch[name]}
+              problem={violationOf(error.value, snakeCase(name))}
+            />
+          ))}
+      </Form>
+    </Dialog>
+  )
+}
+
+const ruleFields = [
+  ['issuer', 'Issuer', 'An https URL. Either this or a pattern.'],
+  ['issuerPattern', 'Issuer pattern', ''],
+  ['subject', 'Subject', 'The claim sub. Either this or a pattern.'],
+  ['subjectPattern', 'Subject pattern', 'An RE2 expression that must match the whole claim.'],
+  ['audience', 'Audience', 'Empty: the URL of this server.'],
+  ['audiencePattern', 'Audience pattern', ''],
+] as const
+
+/** Fields that are left empty are unset: of a rule and its pattern, only one may be set. */
+function rulesOf(text: (name: string) => string) {
+  return Object.fromEntries(ruleFields.map(([name]) => [name, text(name) || undefined]))
+}
+
+const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { claimsOf, compareClaims } from './token-match.ts'
+
+const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const tokenOf = (claims: object) => `${encode({ alg: 'RS256' })}.${encode(claims)}.c2lnbmF0dXJl`
+const now = Date.UTC(2026, 0, 1)
+const audience = 'https://stemma.example.com'
+const identity = {
+  claimMatch: {
+    ...{ issuer: 'https://issuer.example.com', subjectPattern: 'repo:acme/[^:]+:ref:refs/heads/main' },
+    claims: { environment: 'production' },
+  },
+}
+const fitting = {
+  ...{ iss: 'https://issuer.example.com', sub: 'repo:acme/app:ref:refs/heads/main', aud: [audience] },
+  ...{ environment: 'production', exp: now / 1000 + 60 },
+}
+
+const mismatches = (claims: object) =>
+  compareClaims(identity, claimsOf(tokenOf(claims)) ?? {}, audience, now)
+    .filter(({ matches }) => !matches)
+    .map(({ claim }) => claim)
+
+test('a token that fits has no mismatch', () => assert.deepEqual(mismatches(fitting), []))
+
+test('each claim that does not fit is named', () => {
+  assert.deepEqual(mismatches({ ...fitting, sub: 'repo:evil/app:ref:refs/heads/main' }), ['sub'])
+  assert.deepEqual(mismatches({ ...fitting, sub: 'x repo:acme/app:ref:refs/heads/main' }), ['sub'])
+  assert.deepEqual(mismatches({ ...fitting, aud: 'sts.amazonaws.com', exp: 1 }), ['aud', 'exp'])
+  assert.deepEqual(mismatches({ ...fitting, iss: 'https://other.example.com', environment: undefined }), [
+    ...['iss', 'environment'],
+  ])
+})
+
+test('text that is no token has no claims', () => {
+  for (const text of ['', 'a.b', 'a.%%%.c', `a.${encode('text')}.c`]) assert.equal(claimsOf(text), undefined)
+})

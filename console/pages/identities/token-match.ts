@@ -1,0 +1,91 @@
+// Compares a token with the rules of an identity, in the browser only: the token is neither sent nor stored.
+import type { IdentityJson } from '@stemma/api/json/platform/iam/v2beta1/identity'
+
+export type Claims = Record<string, unknown>
+
+export type ClaimResult = {
+  claim: string
+  /** The value in the token, as text. */
+  actual: string
+  /** The rule of the identity, as text. */
+  expected: string
+  matches: boolean
+}
+
+/** The claims of a JSON Web Token; undefined if the text is none. The signature is not checked. */
+export function claimsOf(token: string): Claims | undefined {
+  const [, payload = '', signature] = token.trim().split('.')
+  if (!signature) return undefined
+  try {
+    const bytes = Uint8Array.from(atob(payload.replaceAll('-', '+').replaceAll('_', '/')), (char) =>
+      char.charCodeAt(0),
+    )
+    const claims: unknown = JSON.parse(new TextDecoder().decode(bytes))
+    return typeof claims === 'object' && claims !== null ? (claims as Claims) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Every rule of the identity with the claim of the token. `ownAudience` is accepted if the identity names none. */
+export function compareClaims(
+  { claimMatch, staticKeys }: IdentityJson,
+  claims: Claims,
+  ownAudience: string,
+  now: number,
+): ClaimResult[] {
+  const rules = claimMatch ?? {
+    ...{ issuer: staticKeys?.issuer, subject: staticKeys?.subject, audience: staticKeys?.audiences?.[0] },
+  }
+  const results = [
+    compare('iss', claims.iss, rules.issuer, claimMatch?.issuerPattern),
+    compare('sub', claims.sub, rules.subject, claimMatch?.subjectPattern),
+    compareAudience(claims.aud, rules.audience, claimMatch?.audiencePattern, ownAudience),
+    ...Object.entries(claimMatch?.claims ?? {}).map(([name, value]) => compare(name, claims[name], value)),
+    ...Object.entries(claimMatch?.claimPatterns ?? {}).map(([name, pattern]) =>
+      compare(name, claims[name], undefined, pattern),
+    ),
+  ]
+  if (typeof claims.exp === 'number')
+    results.push({
+      claim: 'exp',
+      actual: new Date(claims.exp * 1000).toISOString(),
+      expected: 'in the future',
+      matches: claims.exp * 1000 > now,
+    })
+  return results
+}
+
+function compare(claim: string, value: unknown, exact: string | undefined, pattern?: string): ClaimResult {
+  const actual = textOf(value)
+  const matches = exact ? actual === exact : pattern ? matchesPattern(pattern, actual) : false
+  return { claim, actual, expected: exact || (pattern ? `pattern ${pattern}` : 'a value'), matches }
+}
+
+function compareAudience(
+  value: unknown,
+  exact: string | undefined,
+  pattern: string | undefined,
+  ownAudience: string,
+): ClaimResult {
+  const audiences = (Array.isArray(value) ? value : [value]).map(textOf)
+  const accepted = exact ? [exact] : [ownAudience, new URL(ownAudience).host]
+  const matches = audiences.some((audience) =>
+    pattern ? matchesPattern(pattern, audience) : accepted.includes(audience),
+  )
+  return {
+    ...{ claim: 'aud', actual: audiences.join(', '), matches },
+    expected: pattern ? `pattern ${pattern}` : (accepted[0] ?? ''),
+  }
+}
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
+
+/** The server uses RE2, whose patterns JavaScript understands, apart from rare ones. The whole text must match. */
+function matchesPattern(pattern: string, text: string): boolean {
+  try {
+    return new RegExp(`^(?:${pattern})$`, 'u').test(text)
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,61 @@
+// Says whether a pasted token matches an identity, and which claim does not.
+import { useSignal } from '@preact/signals'
+import type { IdentityJson } from '@stemma/api/json/platform/iam/v2beta1/identity'
+import { Badge } from '../../ui/badge.tsx'
+import { TextArea } from '../../ui/field.tsx'
+import { claimsOf, compareClaims } from './token-match.ts'
+
+export function TokenTester({ identity }: { identity: IdentityJson }) {
+  const token = useSignal('')
+  const claims = claimsOf(token.value)
+  const ownAudience = location.origin + (document.documentElement.dataset.prefix ?? '')
+  const results = claims ? compareClaims(identity, claims, ownAudience, Date.now()) : []
+  const isMatch = results.every(({ matches }) => matches)
+  return (
+    <>
+      <TextArea
+        label="Token of the workload"
+        name="token"
+        rows={3}
+        autocomplete="off"
+        spellcheck={false}
+        hint="Compared in this browser only. It is not sent, and its signature is not checked."
+        problem={token.value !== '' && !claims ? 'This is not a JSON Web Token.' : undefined}
+        onInput={(event) => {
+          token.value = event.currentTarget.value
+        }}
+      />
+      <div aria-live="polite">
+        {claims && (
+          <p>
+            <Badge tone={isMatch ? 'good' : 'bad'}>{isMatch ? 'Matches' : 'Does not match'}</Badge>
+          </p>
+        )}
+        {claims && (
+          <div class="table-scroll">
+            <table aria-label="Claims">
+              <thead>
+                <tr>
+                  <th scope="col">Claim</th>
+                  <th scope="col">In the token</th>
+                  <th scope="col">Expected</th>
+                </tr>
+              </thead>
+              <tbody>
+                {results.map(({ claim, actual, expected, matches }) => (
+                  <tr key={claim + expected}>
+                    <td>
+                      <Badge tone={matches ? 'good' : 'bad'}>{claim}</Badge>
+                    </td>
+                    <td class="wrap">{actual || '(missing)'}</td>
+                    <td class="wrap">{expected}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </div>
+    </>
+  )
+}

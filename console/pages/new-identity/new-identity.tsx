@@ -1,0 +1,135 @@
+// Sets up a workload: how it is recognised, its role, and the snippet for its job.
+import { useSignal } from '@preact/signals'
+import { api } from '../../api/api.ts'
+import { violationOf } from '../../api/error-text.ts'
+import { useDenial } from '../../api/permissions.ts'
+import { useData } from '../../api/read.ts'
+import { readRoles, rolesFor } from '../../api/roles.ts'
+import { useWrite } from '../../api/write.ts'
+import { paths } from '../../paths.ts'
+import type { PageProps, Place } from '../../router/route.ts'
+import { withQuery } from '../../router/router.ts'
+import { ButtonLink } from '../../ui/button.tsx'
+import { CodeBlock, SameWith } from '../../ui/code-block.tsx'
+import { Select, TextField } from '../../ui/field.tsx'
+import { Form } from '../../ui/form.tsx'
+import { PageHeader } from '../../ui/page-header.tsx'
+import { Tabs } from '../../ui/tabs.tsx'
+import type { Workload } from './workloads.ts'
+import { workloads } from './workloads.ts'
+
+export const load = () => [readRoles()]
+
+export default function NewIdentity({ place }: PageProps) {
+  const kind = place.query.get('kind') ?? 'github'
+  const workload = workloads[kind] ?? (workloads.github as Workload)
+  const created = useSignal('')
+  return (
+    <>
+      <PageHeader
+        title="New workload"
+        about="A program proves who it is with the tokens of its own platform, so there is no secret to store."
+      />
+      <Tabs
+        label="Platform"
+        tabs={Object.entries(workloads).map(([id, { name }]) => ({
+          ...{ label: name, to: withQuery(place, { kind: id }), isCurrent: workloads[id] === workload },
+        }))}
+      />
+      {created.value === '' ? (
+        <SetUp
+          key={kind}
+          place={place}
+          workload={workload}
+          onCreated={(uid) => {
+            created.value = uid
+          }}
+        />
+      ) : (
+        <Done place={place} workload={workload} uid={created.value} />
+      )}
+    </>
+  )
+}
+
+type SetUpProps = { place: Place; workload: Workload; onCreated(uid: string): void }
+
+function SetUp({ place, workload, onCreated }: SetUpProps) {
+  const { roles = [] } = useData(readRoles())
+  const denial = useDenial(place.group)
+  const identities = useWrite(api.identities.createIdentity, { done: 'Workload created' })
+  const bindings = useWrite(api.roleBindings.createRoleBinding)
+  const error = identities.error.value ?? bindings.error.value
+  const made = useSignal('')
+  const create = async (values: FormData) => {
+    const text = (name: string) => String(values.get(name) ?? '').trim()
+    const answers = Object.fromEntries(workload.fields.map(({ name }) => [name, text(name)]))
+    // A second attempt after the binding failed must not create a second identity.
+    if (made.value === '') {
+      const identity = { name: text('name'), ...workload.recognition(answers) }
+      made.value = (await identities.run({ parent: place.group, identity }))?.uid ?? ''
+      if (made.value === '') return
+    }
+    const roleUid = text('role')
+    const roleBinding = { identityUid: made.value, roleUid }
+    if (roleUid === '' || (await bindings.run({ parent: place.group, roleBinding }))) onCreated(made.value)
+  }
+  return (
+    <section class="panel">
+      <Form
+        submit="Create workload"
+        isRunning={identities.isRunning.value || bindings.isRunning.value}
+        error={error}
+        disabledReason={denial('identity.create')}
+        onSubmit={create}
+      >
+        <TextField
+          label="Name"
+          name="name"
+          required
+          maxLength={255}
+          hint="Lowercase letters, digits, spaces, dots, underscores and dashes."
+          problem={violationOf(error, 'name')}
+        />
+        {workload.fields.map(({ name, label, hint, example, isOptional }) => (
+          <TextField
+            key={name}
+            label={label}
+            name={name}
+            hint={hint}
+            placeholder={example}
+            required={!isOptional}
+            problem={name === 'name' ? undefined : violationOf(error, name)}
+          />
+        ))}
+        <Select
+          label="Role in this group"
+          name="role"
+          options={[
+            { value: '', label: 'none yet' },
+            ...rolesFor(place.group, roles).map(({ uid = '', name = '' }) => ({ value: uid, label: name })),
+          ]}
+        />
+      </Form>
+    </section>
+  )
+}
+
+function Done({ place, workload, uid }: { place: Place; workload: Workload; uid: string }) {
+  const server = location.origin + (document.documentElement.dataset.prefix ?? '')
+  return (
+    <>
+      <section class="panel">
+        <h2>{workload.place}</h2>
+        <CodeBlock label="snippet" code={workload.snippet({ server, identity: uid })} />
+        <div class="actions">
+          <ButtonLink to={paths.identity(place.group, uid)} tone="primary">
+            Test a token
+          </ButtonLink>
+          <ButtonLink to={paths.access(place.group)}>Access of this group</ButtonLink>
+        </div>
+      </section>
+      <SameWith stemma={`stemma identities get ${uid}`} curl={{ path: `/iam/v2beta1/identities/${uid}` }} />
+    </>
+  )
+}

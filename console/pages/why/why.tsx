@@ -1,0 +1,193 @@
+// Whether somebody may do something here, and why: the answer along the way from the organization to the group.
+
+import { capabilityNames } from '@stemma/api/gen/capabilities/capability-names.ts'
+import type { AccessExplanationJson, AccessLevelJson } from '@stemma/api/json/platform/iam/v2beta1/access'
+import { api } from '../../api/api.ts'
+import { findIdentities } from '../../api/find-identities.ts'
+import { read, useData, useRead } from '../../api/read.ts'
+import { person } from '../../api/session.ts'
+import { paths } from '../../paths.ts'
+import { Link } from '../../router/link.tsx'
+import type { PageProps, Place } from '../../router/route.ts'
+import { navigate, withQuery } from '../../router/router.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { SameWith } from '../../ui/code-block.tsx'
+import { Combobox } from '../../ui/combobox.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { Form } from '../../ui/form.tsx'
+import { Icon } from '../../ui/icon.tsx'
+import { PageHeader } from '../../ui/page-header.tsx'
+import { Time } from '../../ui/time.tsx'
+
+const questionOf = ({ query, group }: Place) => ({
+  identity: query.get('identity') ?? '',
+  capability: query.get('capability') || 'groups.list',
+  resource: query.get('resource') || group,
+})
+
+const readExplanation = (place: Place) => {
+  const { identity, ...question } = questionOf(place)
+  return read(api.access.explainAccess, { ...question, ...(identity && { identity }) })
+}
+/** The name of the identity is found with its roles, because the API shows people only where they have some. */
+const readReach = (place: Place) =>
+  read(api.access.listReach, { identity: place.query.get('identity') ?? undefined, pageSize: 1 })
+/** A workload without roles is read itself. */
+const readWorkload = (place: Place) =>
+  read(api.identities.getIdentity, { uid: place.query.get('identity') ?? '' })
+
+const isWorkload = (place: Place) => place.query.get('identity')?.includes('/') === true
+
+export const load = (place: Place) => [readExplanation(place), readReach(place)]
+
+export default function Why({ place }: PageProps) {
+  const question = questionOf(place)
+  const explanation = useData(readExplanation(place))
+  const { entries = [] } = useData(readReach(place))
+  const { data: workload } = useRead(readWorkload(place), isWorkload(place))
+  const who =
+    question.identity === ''
+      ? (person.value?.name ?? 'You')
+      : workload?.name || entries[0]?.identity?.name || entries[0]?.identity?.email || question.identity
+  const ask = (values: FormData) => {
+    const text = (name: string) => String(values.get(name) ?? '')
+    void navigate(
+      withQuery(place, {
+        identity: text('identity'),
+        capability: text('capability'),
+        resource: text('resource') === place.group ? undefined : text('resource'),
+      }),
+    )
+  }
+  return (
+    <>
+      <PageHeader
+        title="Why"
+        about="Ask who may do what, and see the role bindings that decide. The answer is the one that a call gets now."
+      />
+      <section class="panel">
+        <Form submit="Ask" isRunning={false} error={undefined} onSubmit={ask} key={place.href}>
+          <div class="question">
+            <Combobox
+              label="Who"
+              name="identity"
+              hint="Empty: you"
+              find={findIdentities(place.group)}
+              {...(question.identity && { chosen: { value: question.identity, label: who } })}
+            />
+            <Combobox
+              label="May do"
+              name="capability"
+              required
+              find={findCapabilities}
+              chosen={{ value: question.capability, label: question.capability }}
+            />
+            <TextField
+              label="Where"
+              name="resource"
+              defaultValue={question.resource}
+              hint="The uid of this group, or of anything else"
+            />
+          </div>
+        </Form>
+      </section>
+      <Answer explanation={explanation} who={who} capability={question.capability} />
+      <SameWith
+        stemma={`stemma access explain ${question.capability} ${question.resource}${question.identity && ` --identity ${question.identity}`}`}
+        curl={{
+          path: `/iam/v2beta1/access:explain?${new URLSearchParams(Object.entries(question).filter(([, value]) => value !== ''))}`,
+        }}
+      />
+    </>
+  )
+}
+
+const names = Object.values(capabilityNames).sort()
+
+const findCapabilities = async (text: string) =>
+  names
+    .filter((name) => name.includes(text.trim().toLowerCase()))
+    .slice(0, 30)
+    .map((name) => ({ value: name, label: name }))
+
+type AnswerProps = { explanation: AccessExplanationJson; who: string; capability: string }
+
+function Answer({ explanation, who, capability }: AnswerProps) {
+  const { allowed, expireTime, path = [], sufficientRoles = [], grantors = [], hidden, limits } = explanation
+  const isOutsideToken = explanation.capabilities?.some(
+    ({ state }) => state === 'CAPABILITY_STATE_OUTSIDE_TOKEN',
+  )
+  return (
+    <section class="panel">
+      <p class="answer">
+        <Badge tone={allowed ? 'good' : 'bad'}>{allowed ? 'Yes' : 'No'}</Badge>{' '}
+        <span>
+          <strong dir="auto">{who}</strong> {allowed ? 'may do' : 'may not do'} <code>{capability}</code> here
+          {expireTime && (
+            <>
+              , until <Time at={expireTime} />
+            </>
+          )}
+          .
+        </span>
+      </p>
+      <ol class="why-path">
+        {path.map((level, at) => (
+          <Level key={level.group?.uid} level={level} isResource={at === path.length - 1} />
+        ))}
+      </ol>
+      {isOutsideToken && <p>A role has it, but the token of the question is limited and leaves it out.</p>}
+      {limits && (limits.scopes?.length || limits.capabilities?.length) ? (
+        <p class="quiet">The token is limited to some groups or capabilities.</p>
+      ) : null}
+      {!allowed && sufficientRoles.length > 0 && (
+        <p>
+          Enough would be: <strong>{sufficientRoles.join(', ')}</strong>.
+        </p>
+      )}
+      {!allowed && grantors.length > 0 && (
+        <p>
+          Who could grant it:{' '}
+          <span dir="auto">{grantors.map(({ name, email, uid }) => name || email || uid).join(', ')}</span>.
+        </p>
+      )}
+      {hidden && (
+        <p class="quiet">
+          Some role bindings are in groups in which you may not list them, so they are not shown.
+        </p>
+      )}
+    </section>
+  )
+}
+
+function Level({ level, isResource }: { level: AccessLevelJson; isResource: boolean }) {
+  const { group, sources = [], hidden } = level
+  const uid = group?.uid ?? ''
+  const name = group?.name || uid.slice(uid.lastIndexOf('/') + 1)
+  return (
+    <li>
+      <div class="why-level">
+        <Icon name={isResource && !group?.name ? 'repo' : 'tree'} />
+        {group?.name ? <Link to={paths.access(uid)}>{name}</Link> : <code>{name}</code>}
+      </div>
+      {sources.length === 0 && !hidden && <p class="quiet small">no role here</p>}
+      {sources.map(({ roleBindingUid, role, capabilities = [], externalGroup, expireTime, suspended }) => (
+        <p key={roleBindingUid} class="why-source">
+          <Badge tone={capabilities.length > 0 && !suspended ? 'good' : 'neutral'}>{role?.name}</Badge>{' '}
+          {suspended
+            ? 'does not count: the identity provider has deactivated the person'
+            : capabilities.length > 0
+              ? 'gives it'
+              : 'does not have it'}
+          {externalGroup && `, through the external group ${externalGroup.externalGroupId}`}
+          {expireTime && (
+            <>
+              , ends <Time at={expireTime} />
+            </>
+          )}
+        </p>
+      ))}
+      {hidden && <p class="quiet small">role bindings that you may not see</p>}
+    </li>
+  )
+}

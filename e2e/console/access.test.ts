@@ -1,0 +1,123 @@
+// Giving and taking access in a real browser: add, explain, roles, workloads, and what a viewer sees.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { paths } from '@stemma/console/paths.ts'
+import { noChromium } from '../sign-in/chromium.ts'
+import { checkPage, checkShown } from './check-page.ts'
+import type { Stage } from './stage.ts'
+import { openStage } from './stage.ts'
+
+describe('access in the console', { timeout: 600_000, skip: noChromium ?? false }, () => {
+  let stage: Stage
+  let organization: string
+  let team: string
+
+  before(async () => {
+    stage = await openStage()
+    organization = stage.organization
+    team = (await stage.call('POST', `/iam/v2beta1/groups/${organization}`, { name: 'platform' }))
+      .uid as string
+    await stage.call('POST', `/iam/v2beta1/identities/${organization}`, {
+      ...{ name: 'ci', claimMatch: { issuer: 'https://issuer.example.com', subject: 'job' } },
+    })
+  })
+  after(() => stage.close())
+  const noProblems = () => assert.deepEqual(stage.problems.splice(0), [])
+
+  test('a role is given to a workload, found as inherited below, and removed', async () => {
+    const { page } = stage
+    await page.goto(stage.at(`${paths.access(organization)}?dialog=add`))
+    await page.getByRole('combobox', { name: 'Person or workload' }).fill('ci')
+    await page.getByRole('option', { name: 'ci workload' }).click()
+    await page.getByLabel('Role', { exact: true }).selectOption({ label: 'viewer' })
+    await page.getByText(/gets viewer in acme and everything below: \d+ capabilities are new/).waitFor()
+    await checkShown(page, 'the dialog to add access')
+    await page.getByLabel('Ends').selectOption({ label: 'In a week' })
+    await page.getByLabel('Reason').fill('migration')
+    await page.getByRole('button', { name: 'Add access' }).click()
+    const row = page.getByRole('row', { name: /ci workload viewer here/ })
+    await row.waitFor()
+
+    await page.goto(stage.at(paths.access(team)))
+    const inherited = page.getByRole('row', { name: /ci workload viewer acme/ })
+    await inherited.getByRole('link', { name: 'acme' }).waitFor()
+    await inherited.getByRole('button', { name: 'Actions for ci' }).click()
+    const remove = page.getByRole('menuitem', { name: 'Remove' })
+    assert.equal(await remove.getAttribute('title'), 'The role is bound in acme. Change it there.')
+
+    await page.goto(stage.at(paths.access(organization)))
+    await row.getByRole('button', { name: 'Actions for ci' }).click()
+    await page.getByRole('menuitem', { name: 'Remove' }).click()
+    await page.getByRole('button', { name: 'Delete role binding' }).click()
+    await row.waitFor({ state: 'detached' })
+    noProblems()
+  })
+
+  test('an answer says why somebody may do something, and has a URL', async () => {
+    const { page } = stage
+    await page.goto(stage.at(paths.why(team)))
+    await page.getByRole('combobox', { name: 'May do' }).fill('groups.delete')
+    await page.getByRole('option', { name: 'groups.delete', exact: true }).click()
+    await page.getByRole('button', { name: 'Ask' }).click()
+    await page.getByText('may do groups.delete here').waitFor()
+    await page.getByText('gives it').waitFor()
+    assert.equal(new URL(page.url()).searchParams.get('capability'), 'groups.delete')
+    await page.goto(stage.at(`${paths.why(team)}?capability=groups.delete&identity=${await ciUid()}`))
+    await page.getByText('may not do groups.delete here').waitFor()
+    await page.getByText('Enough would be: owner').waitFor()
+    await checkShown(page, 'the answer')
+    noProblems()
+  })
+
+  const ciUid = async () => {
+    const { identities } = await stage.call('GET', '/iam/v2beta1/identities?name=ci')
+    return (identities as { uid: string }[])[0]?.uid ?? ''
+  }
+
+  test('a role is made from a built-in one and compared with it', async () => {
+    const { page } = stage
+    await page.goto(stage.at(`${paths.roles(organization)}?dialog=create`))
+    await page.getByLabel('Name', { exact: true }).fill('reader')
+    await page.getByLabel('Begin with the capabilities of').selectOption({ label: 'viewer' })
+    await page.getByRole('checkbox', { name: 'groups', exact: true }).check()
+    await checkShown(page, 'the form of a role')
+    await page.getByRole('button', { name: 'Create role' }).click()
+    await page.getByRole('link', { name: 'reader' }).click()
+    await page.getByRole('heading', { level: 1, name: 'reader' }).waitFor()
+    await page.getByLabel('Compare with').selectOption({ label: 'viewer' })
+    await page.getByText('+ delete').first().waitFor()
+    await checkShown(page, 'a role')
+    noProblems()
+  })
+
+  test('a workload is set up, and its token is tested in the browser', async () => {
+    const { page } = stage
+    await checkPage(stage, paths.newIdentity(organization), 'New workload')
+    await page.getByLabel('Name', { exact: true }).fill('deploy')
+    await page.getByLabel('Repository').fill('acme/app')
+    await page.getByLabel('Role in this group').selectOption({ label: 'editor' })
+    await page.getByRole('button', { name: 'Create workload' }).click()
+    await page.getByText('id-token: write').waitFor()
+    await page.getByRole('link', { name: 'Test a token' }).click()
+    const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const claims = { iss: 'https://token.actions.githubusercontent.com', sub: 'repo:evil/app', aud: 'x' }
+    await page.getByLabel('Token of the workload').fill(`${encode({ alg: 'RS256' })}.${encode(claims)}.c2ln`)
+    await page.getByText('Does not match').waitFor()
+    await page.getByRole('cell', { name: 'repo:evil/app' }).waitFor()
+    await checkShown(page, 'the tester of tokens')
+    noProblems()
+  })
+
+  test('a person who may only look sees why actions are disabled', async () => {
+    const viewer = await stage.platform.addUser('viewer@example.com')
+    await stage.platform.bind(viewer.identity, 'viewer', organization)
+    const page = await stage.openPage(viewer.identity)
+    await page.goto(stage.at(paths.access(organization)))
+    const add = page.getByRole('button', { name: 'Add access' })
+    await add.waitFor()
+    assert.equal(await add.getAttribute('aria-disabled'), 'true')
+    assert.match((await add.getAttribute('title')) ?? '', /You need the capability role_bindings\.create/)
+    await page.context().close()
+    noProblems()
+  })
+})
