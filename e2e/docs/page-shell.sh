@@ -14,7 +14,8 @@ curl() {
   return "$code"
 }
 
-# Replaces npx, which takes longer to start than most of these programs run. Runs the installed program of a package.
+# Replaces npx, which takes longer to start than most of these programs run. Runs the installed program of a package, on
+# the Node that it needs: another Node would first start this one.
 npx() {
   local program
   case $1 in
@@ -24,7 +25,7 @@ npx() {
     *) echo "npx would install $1" >&2 && return 1 ;;
   esac
   shift
-  "./node_modules/.bin/$program" "$@"
+  "$PAGE_NODE" "./node_modules/.bin/$program" "$@"
 }
 
 # Starts a server in the background, after stopping the one that used its port before. $1 is the port; the command is

@@ -59,6 +59,7 @@ export async function openShell(page: string, databaseUrl: string | undefined): 
       PATH: `${programs}:${process.env.PATH}`,
       HOME: home,
       PAGE_STATE: state,
+      PAGE_NODE: process.execPath,
       PORT: String(ports.get('8080')),
       STEMMA_API: `http://localhost:${ports.get('8080')}`,
       STEMMA_DRAIN_DELAY: '0',

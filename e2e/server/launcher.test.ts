@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import type { Program } from './stemmad.ts'
 import {
-  defaultProgram,
+  machineProgram,
   pause,
   remove,
   runStemmad,
@@ -23,14 +23,14 @@ import {
 const root = join(import.meta.dirname, '../..')
 const timeout = { timeout: 240_000 }
 const { execPath } = process
-const { launcher } = defaultProgram
+const { launcher } = machineProgram
 const onWindows = process.platform === 'win32' ? 'Windows has neither execve nor process groups' : false
 
 const hasExecve = (node: string) =>
   spawnSync(node, ['-p', 'process.execve !== undefined']).stdout.includes('true')
 
 /** The Node of the tests, where the server replaces the launcher, and the machine's Node if it has no execve. */
-const nodes = [execPath, defaultProgram.node].filter((node, at) => at === 0 || !hasExecve(node))
+const nodes = [execPath, machineProgram.node].filter((node, at) => at === 0 || !hasExecve(node))
 
 /** The child processes of a process, with their arguments. */
 function childrenOf(pid: number): { pid: number; args: string }[] {
@@ -65,7 +65,7 @@ describe('the launcher of stemmad', { ...timeout, skip: onWindows }, () => {
   test('starts one child process if its Node is too old, and ends with it', {
     skip: nodes.length === 1 && 'the Node of this machine is not too old',
   }, async () => {
-    const server = await serve(folder, ['--drain-delay', '0'], defaultProgram)
+    const server = await serve(folder, ['--drain-delay', '0'], machineProgram)
     const children = childrenOf(server.pid)
     assert.equal(children.length, 1)
     assert.deepEqual(childrenOf(children[0]?.pid ?? 0), [])

@@ -1,5 +1,4 @@
-// Runs the real stemmad as an operator does: through its launcher, on the machine's Node. `runStemmadInline` runs
-// it in this process instead.
+// Runs the real stemmad as an operator does, through its launcher. `runStemmadInline` runs it in this process instead.
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -15,10 +14,13 @@ import { runCommand } from '../../server/commands/commands.ts'
 /** A launcher and the Node that starts it, with its flags. */
 export type Program = { node: string; launcher: string; flags?: string[] }
 
-export const defaultProgram: Program = {
-  // npm_node_execpath is the machine's Node; the tests may run on another one.
+const launcher = join(import.meta.dirname, '../../server/bin/stemmad.mjs')
+/** Runs on the Node of the tests, which the server needs too. Another Node would first start this one. */
+const defaultProgram: Program = { node: process.execPath, launcher }
+/** Runs on the machine's Node, which npm names. */
+export const machineProgram: Program = {
+  ...defaultProgram,
   node: process.env.npm_node_execpath ?? process.execPath,
-  launcher: join(import.meta.dirname, '../../server/bin/stemmad.mjs'),
 }
 
 export type ExitResult = { code: number; stdout: string; stderr: string }
