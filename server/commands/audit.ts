@@ -75,5 +75,5 @@ const meanings: Record<ChainFault['fault'], string> = {
   'cut off': 'and all later ones are missing',
 }
 
-const describeFault = ({ root, sequence, fault }: ChainFault) =>
+export const describeFault = ({ root, sequence, fault }: ChainFault) =>
   `the entry ${sequence} of ${root} ${meanings[fault]}\n`

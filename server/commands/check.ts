@@ -17,6 +17,7 @@ import type { ContentFinding, ContentReport } from './check-content.ts'
 import { checkContent } from './check-content.ts'
 import type { IdentityFinding } from './check-identities.ts'
 import { checkIdentities } from './check-identities.ts'
+import { checkAuditLog, checkRows } from './check-rows.ts'
 import type { Command, CommandContext } from './command.ts'
 import { countOf, formatBytes } from './format-bytes.ts'
 import { openProgress } from './progress.ts'
@@ -26,9 +27,9 @@ import { withStore } from './with-store.ts'
 export const check: Command = {
   usage: 'check [--repair] [--digests]',
   summary:
-    'Reports wrong totals of lists and sizes of repos, unsafe or unusable identities, and missing content of the registry.',
+    'Reports wrong totals, sizes and queues, unsafe or unusable identities, a changed audit log, and missing content.',
   details:
-    'With --repair, it also corrects the totals and sizes, and adds the platforms of images that were pushed to an older version. Servers can use the store meanwhile. Unsafe patterns were stored before a rule refused them; correct them with stemma identities update. Warnings name identities that nobody can assume, or everybody with a token of the issuer; they do not change the exit code. Every blob that a repo has is looked for in the storage; with --digests, its content is also read and compared with its digest, which takes as long as reading all blobs. --repair does not change blobs.',
+    'It compares the totals of lists, the sizes of repos, the expiry of role bindings and the queues of deliveries with what they are computed from, and verifies the audit log like stemmad audit verify. With --repair, it also corrects all of these but the audit log, and adds the platforms of images that were pushed to an older version. Servers can use the store meanwhile. Unsafe patterns were stored before a rule refused them; correct them with stemma identities update. Warnings name identities that nobody can assume, or everybody with a token of the issuer; they do not change the exit code. Every blob that a repo has is looked for in the storage; with --digests, its content is also read and compared with its digest, which takes as long as reading all blobs. --repair does not change blobs.',
   async run(args, context) {
     const { env } = context
     const { config, flags } = readConfig(env, args, {
@@ -38,25 +39,33 @@ export const check: Command = {
     const shouldRepair = flags.repair === true
     const shouldHash = flags.digests === true
     const repairs = shouldRepair ? operatorAccessFor('stemmad check --repair') : undefined
-    const { differences, sizes, findings, content } = await withStore(config, async (store) => {
-      await store.migrate(loadMigrations())
-      const differences = await checkTally(store, talliedKinds, shouldRepair, [contentAmount])
-      const sizes = await checkRepoSizes(store, repairs)
-      const content = await checkStorage(config, store, context, { shouldHash, repairs })
-      const repaired = differences.length + sizes.length + (content?.completed ?? 0)
-      if (repairs) await store.write(() => recordCommand(repairs, 'store', 'repaired', { repaired }))
-      return { differences, sizes, content, findings: await checkIdentities(store) }
-    })
+    const { differences, sizes, rows, findings, auditFaults, content } = await withStore(
+      config,
+      async (store) => {
+        await store.migrate(loadMigrations())
+        const differences = await checkTally(store, talliedKinds, shouldRepair, [contentAmount])
+        const sizes = await checkRepoSizes(store, repairs)
+        const content = await checkStorage(config, store, context, { shouldHash, repairs })
+        const rows = await checkRows(store, context.now(), repairs)
+        const repaired = differences.length + sizes.length + rows.length + (content?.completed ?? 0)
+        if (repairs) await store.write(() => recordCommand(repairs, 'store', 'repaired', { repaired }))
+        const [findings, auditFaults] = [await checkIdentities(store), await checkAuditLog(store)]
+        return { differences, sizes, rows, content, findings, auditFaults }
+      },
+    )
     for (const difference of differences) context.stdout.write(describe(difference))
     for (const difference of sizes) context.stdout.write(describeSize(difference))
     context.stdout.write(summarize(differences.length + sizes.length, shouldRepair))
+    for (const line of [...rows, ...auditFaults]) context.stdout.write(line)
+    if (rows.length > 0) context.stdout.write(summarizeRows(rows.length, shouldRepair))
     for (const finding of findings) context.stdout.write(describeFinding(finding))
     if (content?.completed) context.stdout.write(describeCompleted(content.completed))
     if (content) context.stdout.write(describeContent(content, shouldHash))
-    const areTotalsCorrect = differences.length + sizes.length === 0 || shouldRepair
+    const areTotalsCorrect = differences.length + sizes.length + rows.length === 0 || shouldRepair
     const arePatternsSafe = findings.every(({ kind }) => kind === 'warning')
     const isContentPresent = !content || content.findings.length === 0
-    return areTotalsCorrect && arePatternsSafe && isContentPresent ? 0 : 1
+    const isSound = areTotalsCorrect && arePatternsSafe && isContentPresent && auditFaults.length === 0
+    return isSound ? 0 : 1
   },
 }
 
@@ -116,6 +125,11 @@ function describeSize({ repo, stored, counted }: SizeDifference): string {
   const text = ({ size, manifests }: RepoSize) => `${size} bytes and ${countOf(manifests, 'manifest')}`
   return `the size of the repo ${repo}: stored are ${text(stored)}, correct are ${text(counted)}\n`
 }
+
+const summarizeRows = (count: number, shouldRepair: boolean) =>
+  shouldRepair
+    ? `${countOf(count, 'fault')} corrected.\n`
+    : `${countOf(count, 'fault')} found; stemmad check --repair corrects them.\n`
 
 function summarize(count: number, shouldRepair: boolean): string {
   if (count === 0) return 'All totals are correct.\n'

@@ -1,0 +1,102 @@
+// `stemmad audit verify` and `stemmad check` find rows that somebody has changed in the store.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import type { Sql } from '../../server/store/sql.ts'
+import { sql } from '../../server/store/sql.ts'
+import { restDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { sealAll } from '../../server/testing/sealed-events.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import { runStemmadInline } from '../server/stemmad.ts'
+
+const { createGroup } = GroupsService.method
+const { createSubscription } = SubscriptionsService.method
+
+onEachStore('a store whose rows were changed', (engine) => {
+  let platform: Platform
+  let root: string
+  before(async () => {
+    platform = await startPlatform(engine, [], { deliversByItself: false })
+    root = platform.owner.organization
+    for (const name of ['a', 'b', 'c']) await create(createGroup, { parent: root, group: { name } })
+    const subscription = { sink: 'https://sink.example.com' }
+    await create(createSubscription, { parent: root, subscription })
+    // Otherwise the queue would be ahead of the log whose end the first test cuts off.
+    await execute(sql`update delivery_queues set position = 0`)
+    await sealAll(platform.store)
+  })
+  after(() => platform.stop())
+
+  async function create(...[method, request]: Parameters<ReturnType<typeof restDoor>['call']>) {
+    const { error } = await restDoor(platform.url).call(method, request, platform.owner.token)
+    assert.equal(error, undefined)
+  }
+  function stemmad(...args: string[]) {
+    const { databaseUrl, dataDir, secretKey } = platform.config
+    const key = secretKey ?? readFileSync(join(dataDir, 'secret.key'), 'utf8').trim()
+    const store = databaseUrl ? ['--database-url', databaseUrl] : []
+    return runStemmadInline([...args, '--data-dir', dataDir, ...store, `--secret-key=${key}`])
+  }
+  const execute = (statement: Sql) =>
+    platform.store.write(function* () {
+      yield statement
+    })
+
+  /** Damages the log, and returns what the command prints about the organization. */
+  async function verdictAfter(...statements: Sql[]): Promise<string | undefined> {
+    for (const statement of statements) await execute(statement)
+    const { code, stdout } = await stemmad('audit', 'verify')
+    assert.equal(code, stdout.includes('all are as they were recorded') ? 0 : 1, stdout)
+    const checked = await stemmad('check')
+    assert.equal(checked.code, code)
+    const line = stdout.split('\n').find((text) => text.includes(root))
+    if (line !== undefined) assert.ok(checked.stdout.includes(line), checked.stdout)
+    return line
+  }
+
+  test('is noticed by stemmad audit verify, which names the first wrong entry', async () => {
+    assert.equal(await verdictAfter(), undefined)
+    const at = (sequence: number) => sql`root = ${root} and sequence = ${sequence}`
+    const changed = `the entry 5 of ${root} was changed, or an entry before it was replaced`
+    const [row] = await platform.store.query(sql`select actor from events where ${at(5)}`)
+    assert.equal(await verdictAfter(sql`update events set actor = 'nobody' where ${at(5)}`), changed)
+    const restore = sql`update events set actor = ${row?.[0] as string} where ${at(5)}`
+    assert.equal(await verdictAfter(restore), undefined)
+    const hashless = sql`update events set hash = ${'0'.repeat(64)} where ${at(5)}`
+    assert.equal(await verdictAfter(hashless), changed)
+    const missing = `the entry 5 of ${root} is missing`
+    assert.equal(await verdictAfter(sql`delete from events where ${at(5)}`), missing)
+    const cut = await verdictAfter(sql`delete from events where root = ${root} and sequence >= 5`)
+    assert.equal(cut, `the entry 5 of ${root} and all later ones are missing`)
+    const [head] = await platform.store.query(sql`select hash from events where ${at(4)}`)
+    const forged = sql`update event_chains set sequence = 3, hash = ${head?.[0] as string} where root = ${root}`
+    assert.equal(await verdictAfter(forged), `the entry 4 of ${root} was added, and is not part of the chain`)
+    const mended = sql`update event_chains set sequence = 4 where root = ${root}`
+    assert.equal(await verdictAfter(mended), undefined)
+  })
+
+  test('is corrected by stemmad check --repair, except for the audit log', async () => {
+    const damages = {
+      'the role binding \\S+ expires at another time': sql`update role_bindings set expire_time = 1`,
+      'the subscription \\S+ has no queue': sql`delete from delivery_queues`,
+      'the subscription \\S+ has a queue that does not fit': sql`update delivery_queues set is_active = 0`,
+      'the subscription \\S+ waits for events after the end': sql`update delivery_queues set position = 1000`,
+    }
+    for (const [text, damage] of Object.entries(damages)) {
+      await execute(damage)
+      const found = await stemmad('check')
+      assert.equal(found.code, 1)
+      assert.match(found.stdout, new RegExp(`^${text}.*\\n1 fault found; stemmad check --repair`, 'm'))
+      const repaired = await stemmad('check', '--repair')
+      assert.match(repaired.stdout, new RegExp(`^${text}.*\\n1 fault corrected\\.$`, 'm'))
+      assert.equal(repaired.code, 0)
+      const again = await stemmad('check')
+      assert.equal(again.code, 0, again.stdout)
+    }
+  })
+})

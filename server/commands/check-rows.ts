@@ -1,0 +1,28 @@
+// The parts of `stemmad check` about role bindings, deliveries and the audit log. Every line describes one fault.
+import { checkDelivery } from '../resources/events/check-delivery.ts'
+import { checkExpiry } from '../resources/iam/role-bindings/check-expiry.ts'
+import type { Store } from '../store/db.ts'
+import { verifyChains } from '../store/events/verify-chains.ts'
+import type { WriteAccess } from '../store/write-access.ts'
+import { describeFault } from './audit.ts'
+
+/** Faults that can be repaired; with `repairs`, they have been. */
+export async function checkRows(
+  store: Store,
+  now: number,
+  repairs: WriteAccess | undefined,
+): Promise<string[]> {
+  const bindings = await checkExpiry(store, repairs)
+  const deliveries = await checkDelivery(store, now, repairs !== undefined)
+  return [
+    ...bindings.map((uid) => `the role binding ${uid} expires at another time than it shows\n`),
+    ...deliveries.map(({ subscription, fault }) => `the subscription ${subscription} ${fault}\n`),
+  ]
+}
+
+/** Entries of the audit log that were changed or removed. Nothing can repair them. */
+export async function checkAuditLog(store: Store): Promise<string[]> {
+  const lines: string[] = []
+  for await (const { fault } of verifyChains(store)) if (fault) lines.push(describeFault(fault))
+  return lines
+}
