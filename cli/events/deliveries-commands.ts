@@ -22,6 +22,12 @@ const subscriptionDeliveries: ComposedCommand = {
     { name: 'all', description: 'List all pages. Each page is printed when it arrives.' },
     { name: 'page-size', placeholder: 'NUMBER', description: 'Maximum number of deliveries in a page.' },
     { name: 'page-token', placeholder: 'TEXT', description: 'Token of the page to list.' },
+    {
+      name: 'order-by',
+      placeholder: 'TEXT',
+      description: 'create_time for the oldest first, or "create_time desc", which is the default.',
+    },
+    { name: 'skip', placeholder: 'NUMBER', description: 'Number of deliveries to skip.' },
   ],
   load: async () => runAs('deliveries', 'list', 'subscription'),
 }

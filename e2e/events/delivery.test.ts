@@ -197,6 +197,57 @@ onEachStore('the delivery of an event', (engine) => {
     assert.equal((await call(getSubscription, { uid })).handshake, 'HANDSHAKE_NOT_ALLOWED')
   })
 
+  test('happens as often as the sink allows, and not more', async () => {
+    const sink = await addSink()
+    sink.allowedRate = '2'
+    const { uid } = await subscribe(sink.url, { eventTypes: ['dev.stemma.api.iam.group.'] })
+    const start = now()
+    for (const name of ['a', 'b', 'c', 'd']) await addGroup(owner.organization, name)
+    for (const [seconds, count] of [
+      [0, 1],
+      [29, 1],
+      [31, 2],
+      [62, 3],
+      [93, 4],
+    ] as const) {
+      await moveTo(start + seconds * 1000)
+      await platform.app.deliverEvents()
+      assert.equal(sink.events.length, count, `after ${seconds} seconds`)
+    }
+    // The queue is empty now. A new event waits until the sink allows another request.
+    await addGroup(owner.organization, 'e')
+    await platform.app.deliverEvents()
+    assert.equal(sink.events.length, 4)
+    await moveTo(start + 124_000)
+    await platform.app.deliverEvents()
+    assert.equal(sink.events.length, 5)
+    await call(deleteSubscription, { uid })
+  })
+
+  test('is listed in pages, in both orders, with the exact total', async () => {
+    const sink = await addSink()
+    const { uid } = await subscribe(sink.url)
+    const made: string[] = []
+    for (let at = 0; at < 5; at++) {
+      await moveTo(now() + 1000)
+      made.push(await sendTest(uid))
+    }
+    const list = async (request: JsonObject) => {
+      const page = await call(listDeliveries, { subscription: uid, pageSize: 2, ...request })
+      const uids = (page.deliveries as unknown as Delivery[]).map((delivery) => delivery.uid)
+      return { uids, next: page.nextPageToken as string | undefined, total: page.totalCount }
+    }
+    const first = await list({ orderBy: 'create_time' })
+    assert.deepEqual([first.uids, first.total], [made.slice(0, 2), '5'])
+    const second = await list({ orderBy: 'create_time', pageToken: first.next ?? '' })
+    assert.deepEqual(second.uids, made.slice(2, 4))
+    assert.deepEqual((await list({})).uids, made.slice(3).reverse())
+    assert.deepEqual((await list({ orderBy: 'create_time', skip: 4 })).uids, made.slice(4))
+    assert.equal((await list({ state: 'DELIVERY_STATE_FAILED' })).total, '0')
+    const wrong = await door.call(listDeliveries, { subscription: uid, orderBy: 'state' }, token)
+    assert.match(wrong.error?.message ?? '', /create_time desc/)
+  })
+
   test('is attempted for 72 hours, can then be found, and be delivered again', async () => {
     const sink = await addSink(answerWith(500, {}, 'out of order'))
     const { uid } = await subscribe(sink.url)

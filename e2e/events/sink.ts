@@ -15,6 +15,8 @@ export type Sink = {
   /** The requests with events, without handshakes. */
   events: Received[]
   handshakes: Received[]
+  /** `WebHook-Allowed-Rate` in the answer to a handshake. */
+  allowedRate?: string
   answer: Answer
   /** Resolves when this many events have arrived. */
   until(count: number): Promise<void>
@@ -35,7 +37,8 @@ export async function openSink(answer: Answer = answerWith(204), isHttps = false
     const received = { method, headers, body: Buffer.concat(chunks).toString() }
     if (method === 'OPTIONS') {
       sink.handshakes.push(received)
-      response.writeHead(204).end()
+      const { allowedRate } = sink
+      response.writeHead(204, allowedRate ? { 'webhook-allowed-rate': allowedRate } : {}).end()
       return
     }
     sink.events.push(received)

@@ -8,7 +8,7 @@ import { endHandshake, readLeasedQueue, releaseQueue } from '../store/delivery/q
 import type { Work } from '../store/work.ts'
 import type { DeliverDependencies, Destination } from './deliver.ts'
 import { deliver } from './deliver.ts'
-import { isAllowed } from './handshake.ts'
+import { shakeHands } from './handshake.ts'
 import { healthAfter, isHopeless, pauseUntilOf } from './health.ts'
 import { nextDeliveries } from './next-deliveries.ts'
 
@@ -35,36 +35,53 @@ export async function takeTurn(deps: TurnDependencies, { subscription: uid, toke
   const queue = await deps.store.read(() => readLeasedQueue(uid, token))
   if (!queue) return
   const destination = { subscription: fromBinary(SubscriptionSchema, queue.proto), queue }
-  if (queue.wantsHandshake) await performHandshake(deps, destination.subscription)
-  const { health, pauseUntil, reason } = await sendSome(deps, destination, token)
+  const rate = queue.wantsHandshake
+    ? await performHandshake(deps, destination.subscription)
+    : queue.allowedRate
+  const { health, pauseUntil, restUntil, reason } = await sendSome(deps, destination, token, rate)
   await deps.store.write(function* () {
     const now = deps.now()
     const why = reason ?? (isHopeless(health, now) ? 'no delivery has succeeded for five days' : undefined)
     if (why !== undefined) yield* deps.disable(uid, why)
-    yield* releaseQueue(uid, token, { ...health, pauseUntil }, now)
+    yield* releaseQueue(uid, token, { ...health, pauseUntil, restUntil }, now)
   })
 }
 
-async function performHandshake(deps: TurnDependencies, { uid, sink }: Subscription): Promise<void> {
-  const allowed = await isAllowed(deps.send, sink, deps.origin, deps.stopped)
-  if (deps.stopped.aborted) return
+/** Returns the rate that the sink allows. */
+async function performHandshake(deps: TurnDependencies, { uid, sink }: Subscription): Promise<number | null> {
+  const { isAllowed, rate } = await shakeHands(deps.send, sink, deps.origin, deps.stopped)
+  if (deps.stopped.aborted) return rate
   await deps.store.write(function* () {
-    yield* endHandshake(uid)
-    yield* deps.recordHandshake(uid, allowed)
+    yield* endHandshake(uid, rate)
+    yield* deps.recordHandshake(uid, isAllowed)
   })
+  return rate
 }
 
-/** `reason` is why the subscription is to be disabled. */
-type Result = { health: Health; pauseUntil: number; reason?: string }
+/** `restUntil`: the sink allows no request before. `reason` is why the subscription is to be disabled. */
+type Result = { health: Health; pauseUntil: number; restUntil: number; reason?: string }
 
-/** Sends deliveries until none is due, the sink fails, or the turn is over. */
-async function sendSome(deps: TurnDependencies, destination: Destination, token: string): Promise<Result> {
+const minuteMs = 60_000
+
+/**
+ * Sends deliveries until none is due, the sink fails, or the turn is over. `rate` is how many requests in a minute the
+ * sink allows. It gets those of a second together, and then none until this many are allowed again.
+ */
+async function sendSome(
+  deps: TurnDependencies,
+  destination: Destination,
+  token: string,
+  rate: number | null,
+): Promise<Result> {
   const { clock, now, stopped } = deps
   const end = clock() + turnMs
   let health: Health = destination.queue
   let pauseUntil = 0
-  for (let sent = 0; sent < maxPerTurn && pauseUntil === 0 && clock() < end && !stopped.aborted; ) {
-    const wanted = health.isProven ? maxConcurrent : 1
+  const most = rate === null ? maxPerTurn : Math.min(maxPerTurn, Math.ceil(rate / 60))
+  let sent = 0
+  const begin = now()
+  while (sent < most && pauseUntil === 0 && clock() < end && !stopped.aborted) {
+    const wanted = Math.min(most - sent, health.isProven ? maxConcurrent : 1)
     const due = await nextDeliveries(deps, destination, token, wanted)
     if (due.length === 0) break
     const judgements = await Promise.all(due.map((delivery) => deliver(deps, destination, delivery)))
@@ -74,7 +91,8 @@ async function sendSome(deps: TurnDependencies, destination: Destination, token:
     health = healthAfter(health, results, now())
     pauseUntil = pauseUntilOf(health, results, now())
     if (results.some(({ kind }) => kind === 'gone'))
-      return { health, pauseUntil, reason: 'the sink answered with the status 410' }
+      return { health, pauseUntil, restUntil: 0, reason: 'the sink answered with the status 410' }
   }
-  return { health, pauseUntil }
+  const restUntil = rate === null ? 0 : begin + Math.ceil((sent * minuteMs) / rate)
+  return { health, pauseUntil, restUntil }
 }

@@ -1,6 +1,7 @@
 // Deliveries: events on their way to the sink of a subscription, and what became of them.
-import type { Row } from '../sql.ts'
+import type { Row, Sql } from '../sql.ts'
 import { raw, sql } from '../sql.ts'
+import { StoreError } from '../store-error.ts'
 import { insertRows } from '../table.ts'
 import type { Work } from '../work.ts'
 import { all, first } from '../work.ts'
@@ -84,17 +85,36 @@ export function* readDueDeliveries(subscription: string, now: number, limit: num
 
 export type Position = { createTime: number; uid: string }
 
-/** The deliveries of a subscription, the newest first. `state` is 0 for all. */
+/** `state` is 0 for all. */
+export type DeliverySelection = { subscription: string; state: number }
+
+export type DeliveryPage = { after: Position | undefined; descending: boolean; skip: number; limit: number }
+
+/** The deliveries of a subscription by the time at which they were made. */
 export function* listDeliveries(
-  subscription: string,
-  state: number,
-  { after, limit }: { after: Position | undefined; limit: number },
+  selection: DeliverySelection,
+  { after, descending, skip, limit }: DeliveryPage,
 ): Work<StoredDelivery[]> {
-  const ofState = state === 0 ? raw('') : sql`and state = ${state}`
-  const older = after ? sql`and (create_time, uid) < (${after.createTime}, ${after.uid})` : raw('')
-  const rows = yield* all(sql`select ${selected} from deliveries where subscription = ${subscription}
-    ${ofState} ${older} order by create_time desc, uid desc limit ${limit}`)
+  const key = after && sql`(${after.createTime}, ${after.uid})`
+  const following = key ? sql`and (create_time, uid) ${raw(descending ? '<' : '>')} ${key}` : raw('')
+  const order = raw(descending ? 'create_time desc, uid desc' : 'create_time, uid')
+  const rows = yield* all(sql`select ${selected} from deliveries where ${isSelected(selection)} ${following}
+    order by ${order} limit ${limit} offset ${skip}`)
   return rows.map(deliveryOf)
+}
+
+const isSelected = ({ subscription, state }: DeliverySelection): Sql =>
+  state === 0 ? sql`subscription = ${subscription}` : sql`subscription = ${subscription} and state = ${state}`
+
+/** Throws a StoreError `expensive` if there are more than `maxRows`. Undefined: no limit. */
+export function* countDeliveries(selection: DeliverySelection, maxRows: number | undefined): Work<number> {
+  if (maxRows !== undefined) {
+    const row = yield* first(sql`select 1 from deliveries where ${isSelected(selection)}
+      order by create_time, uid limit 1 offset ${maxRows}`)
+    if (row) throw new StoreError('expensive')
+  }
+  const [row] = yield sql`select count(*) from deliveries where ${isSelected(selection)}`
+  return Number(row?.[0])
 }
 
 const maxStoredAttempts = 20

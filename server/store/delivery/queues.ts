@@ -131,6 +131,8 @@ export type LeasedQueue = {
   failures: number
   failingSince: number | null
   wantsHandshake: boolean
+  /** How many requests in a minute the sink allows; null if it set no limit. */
+  allowedRate: number | null
   /** The subscription as protobuf bytes. */
   proto: Uint8Array
   /** Encrypted; empty if there is none. */
@@ -143,35 +145,47 @@ export type LeasedQueue = {
 export function* readLeasedQueue(subscription: string, token: string): Work<LeasedQueue | undefined> {
   const row =
     yield* first(sql`select q.root, q.parent, q.is_proven, q.failures, q.failing_since, q.wants_handshake,
-      s.proto, s.secret, s.previous_secret, s.previous_secret_until
+      q.allowed_rate, s.proto, s.secret, s.previous_secret, s.previous_secret_until
     from delivery_queues q join subscriptions s on s.uid = q.subscription
     where q.subscription = ${subscription} and q.lease = ${token} and q.is_active = 1`)
   if (!row) return undefined
-  const [root, parent, isProven, failures, failingSince, wantsHandshake, proto, secret, ...previous] = row
+  const [root, parent, isProven, failures, failingSince, wantsHandshake, allowedRate, ...rest] = row
+  const [proto, secret, ...previous] = rest
   const [previousSecret, previousSecretUntil] = previous
   return {
     ...{ root, parent, failures, failingSince, proto, secret, previousSecret, previousSecretUntil },
-    ...{ isProven: isProven === 1, wantsHandshake: wantsHandshake === 1 },
+    ...{ allowedRate, isProven: isProven === 1, wantsHandshake: wantsHandshake === 1 },
   } as LeasedQueue // the columns have these types
 }
 
 export type Health = { isProven: boolean; failures: number; failingSince: number | null }
 
-/** Ends the work on a queue. It is due again when its next delivery is, but not before `pauseUntil`. */
+/**
+ * Ends the work on a queue. It is due again when its next delivery is, but not before `pauseUntil` and `restUntil`. It
+ * is not idle before `restUntil`, so that a new event does not wake it earlier.
+ */
 export function* releaseQueue(
   subscription: string,
   token: string,
-  { isProven, failures, failingSince, pauseUntil }: Health & { pauseUntil: number },
+  {
+    isProven,
+    failures,
+    failingSince,
+    pauseUntil,
+    restUntil,
+  }: Health & { pauseUntil: number; restUntil: number },
   now: number,
 ): Work<void> {
   const row = yield* first(sql`select is_active, position, replay_position, root from delivery_queues
     where subscription = ${subscription} and lease = ${token} /*pg for update */`)
   if (!row) return
   const [isActive, position, replayPosition, root] = row as [number, number, number | null, string]
-  const due = isActive === 1 ? yield* dueTimeOf(subscription, { position, replayPosition, root, now }) : null
+  const next = yield* dueTimeOf(subscription, { position, replayPosition, root, now })
+  const rest = restUntil > now ? restUntil : null
+  const due = isActive === 1 ? (next ?? rest) : null
   yield sql`update delivery_queues set lease = null, lease_until = 0, is_proven = ${isProven ? 1 : 0},
     failures = ${failures}, failing_since = ${failingSince},
-    due_time = ${due === null ? null : Math.max(due, pauseUntil)} where subscription = ${subscription}`
+    due_time = ${due === null ? null : Math.max(due, pauseUntil, restUntil)} where subscription = ${subscription}`
 }
 
 type Positions = { position: number; replayPosition: number | null; root: string; now: number }
@@ -189,8 +203,10 @@ function* dueTimeOf(
   return (next?.[0] as number | undefined) ?? null
 }
 
-export function* endHandshake(subscription: string): Work<void> {
-  yield sql`update delivery_queues set wants_handshake = 0 where subscription = ${subscription}`
+/** `rate` is how many requests in a minute the sink allows; null if it set no limit. */
+export function* endHandshake(subscription: string, rate: number | null): Work<void> {
+  yield sql`update delivery_queues set wants_handshake = 0, allowed_rate = ${rate}
+    where subscription = ${subscription}`
 }
 
 /** Takes the events since a time from the log once more, up to the present position. A running replay is replaced. */
@@ -204,4 +220,11 @@ export function* beginReplay(subscription: string, since: number, now: number): 
   if (start >= position) return
   yield sql`update delivery_queues set replay_position = ${start}, replay_end = ${position},
     due_time = case when is_active = 1 then cast(${now} as bigint) end where subscription = ${subscription}`
+}
+
+/** How many events of the log are before the positions of active queues. */
+export function* countWaiting(): Work<number> {
+  const row = yield* first(sql`select coalesce(sum(c.sequence - q.position), 0) from delivery_queues q
+    join event_chains c on c.root = q.root where q.is_active = 1 and c.sequence > q.position`)
+  return Number(row?.[0])
 }

@@ -12,7 +12,7 @@ import { fingerprintOf } from '../../../aip/page-token.ts'
 import { parentOf } from '../../../aip/uid.ts'
 import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
-import { listDeliveries, restartDelivery } from '../../../store/delivery/deliveries.ts'
+import { countDeliveries, listDeliveries, restartDelivery } from '../../../store/delivery/deliveries.ts'
 import { hurryQueue } from '../../../store/delivery/queues.ts'
 import { recordEvent } from '../../../store/events/record.ts'
 import type { Work } from '../../../store/work.ts'
@@ -51,22 +51,33 @@ export const deliveriesService = defineService({
   }),
 })
 
-function* listPage({ pageSeals }: Dependencies, call: Call<ListDeliveriesRequest>): Work<Reply> {
+function* listPage({ pageSeals, maxListRows }: Dependencies, call: Call<ListDeliveriesRequest>): Work<Reply> {
   const { request, method, demand } = call
   yield* admitToRead(demand)
-  const { state, subscription } = request
+  const { state, subscription, skip } = request
   if (!DeliveryStateSchema.value[state]) throw invalidField('state', 'must be one of the delivery states')
-  const query = { method: method.name, fingerprint: fingerprintOf([subscription, state]) }
+  const descending = isDescending(request.orderBy)
+  const query = { method: method.name, fingerprint: fingerprintOf([subscription, state, descending]) }
   const cursor = pageSeals.open(query, request.pageToken) as [number, string] | undefined // sealed below
   yield* requireSubscription(subscription)
   const size = pageSizeOf(request)
   const after = cursor && { createTime: cursor[0], uid: cursor[1] }
-  const rows = yield* listDeliveries(subscription, state, { after, limit: size + 1 })
+  const totalCount = BigInt(yield* countDeliveries({ subscription, state }, maxListRows))
+  const rows = yield* listDeliveries({ subscription, state }, { after, descending, skip, limit: size + 1 })
   const page = rows.slice(0, size)
   const last = rows.length > size ? page.at(-1) : undefined
   const nextPageToken = last ? pageSeals.seal(query, [last.createTime, last.uid]) : ''
   return messageReply(
     ListDeliveriesResponseSchema,
-    create(ListDeliveriesResponseSchema, { deliveries: page.map(deliveryOf), nextPageToken }),
+    create(ListDeliveriesResponseSchema, {
+      ...{ deliveries: page.map(deliveryOf), nextPageToken, totalCount, skipped: skip },
+    }),
   )
+}
+
+function isDescending(orderBy: string): boolean {
+  if (orderBy.trim() === '') return true
+  const [isValid, direction] = /^ *create_?[tT]ime(?: +(asc|desc))? *$/.exec(orderBy) ?? []
+  if (isValid === undefined) throw invalidField('order_by', 'must be create_time or create_time desc')
+  return direction === 'desc'
 }

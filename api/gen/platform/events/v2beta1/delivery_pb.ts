@@ -17,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file platform/events/v2beta1/delivery.proto.
  */
 export const file_platform_events_v2beta1_delivery: GenFile = /*@__PURE__*/
-  fileDesc("CiZwbGF0Zm9ybS9ldmVudHMvdjJiZXRhMS9kZWxpdmVyeS5wcm90bxIXcGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEiugUKCERlbGl2ZXJ5EhQKA3VpZBgBIAEoCUIH4EED0MEYARIVCghldmVudF9pZBgCIAEoCUID4EEDEhcKCmV2ZW50X3R5cGUYAyABKAlCA+BBAxIaCg1ldmVudF9zdWJqZWN0GAQgASgJQgPgQQMSFQoIc2VxdWVuY2UYBSABKANCA+BBAxI6CgVzdGF0ZRgGIAEoDjImLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLkRlbGl2ZXJ5U3RhdGVCA+BBAxI0CgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI6ChFuZXh0X2F0dGVtcHRfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI0CgtmaW5pc2hfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI/CghhdHRlbXB0cxgKIAMoCzIoLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLkRlbGl2ZXJ5QXR0ZW1wdEID4EEDOo8C4sEYigIKEwoFRVZFTlQSCmV2ZW50X3R5cGUKGAoHU1VCSkVDVBINZXZlbnRfc3ViamVjdAoOCgVTVEFURRIFc3RhdGUKHgoGU1RBVFVTEhRhdHRlbXB0cy5zdGF0dXNfY29kZQobCgdMQVRFTkNZEhBhdHRlbXB0cy5sYXRlbmN5ChIKA0FHRRILY3JlYXRlX3RpbWUKIwoMTkVYVCBBVFRFTVBUEhFuZXh0X2F0dGVtcHRfdGltZRgBCi0KBkFOU1dFUhIOYXR0ZW1wdHMuZXJyb3ISEWF0dGVtcHRzLnJlc3BvbnNlGAESJHBsYXRmb3JtLmV2ZW50cy52MmJldGExLlN1YnNjcmlwdGlvbiKdAQoPRGVsaXZlcnlBdHRlbXB0EigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3N0YXR1c19jb2RlGAIgASgFEioKB2xhdGVuY3kYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEAoIcmVzcG9uc2UYBCABKAkSDQoFZXJyb3IYBSABKAkipQEKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBIdCgxzdWJzY3JpcHRpb24YASABKAlCB+BBAtDBGAESNQoFc3RhdGUYAiABKA4yJi5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5EZWxpdmVyeVN0YXRlEhkKCXBhZ2Vfc2l6ZRgDIAEoBUIG2sEYAigBEhsKCnBhZ2VfdG9rZW4YBCABKAlCB9rBGAMQgCAicAoWTGlzdERlbGl2ZXJpZXNSZXNwb25zZRI1CgpkZWxpdmVyaWVzGAEgAygLMiEucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuRGVsaXZlcnkSHwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgbawRgCOAEiKgoSR2V0RGVsaXZlcnlSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASJFChVSZWRlbGl2ZXJFdmVudFJlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBEhYKDXZhbGlkYXRlX29ubHkYzAggASgIKoQBCg1EZWxpdmVyeVN0YXRlEh4KGkRFTElWRVJZX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWREVMSVZFUllfU1RBVEVfUEVORElORxABEhwKGERFTElWRVJZX1NUQVRFX0RFTElWRVJFRBACEhkKFURFTElWRVJZX1NUQVRFX0ZBSUxFRBADMvADChFEZWxpdmVyaWVzU2VydmljZRKdAQoOTGlzdERlbGl2ZXJpZXMSLi5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5MaXN0RGVsaXZlcmllc1JlcXVlc3QaLy5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5MaXN0RGVsaXZlcmllc1Jlc3BvbnNlIirKwRgECgLfC4LT5JMCHBIaL2V2ZW50cy92MmJldGExL2RlbGl2ZXJpZXMSkgEKC0dldERlbGl2ZXJ5EisucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuR2V0RGVsaXZlcnlSZXF1ZXN0GiEucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuRGVsaXZlcnkiM8rBGAQKAt8LgtPkkwIlEiMvZXZlbnRzL3YyYmV0YTEvZGVsaXZlcmllcy97dWlkPSoqfRKlAQoOUmVkZWxpdmVyRXZlbnQSLi5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5SZWRlbGl2ZXJFdmVudFJlcXVlc3QaIS5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5EZWxpdmVyeSJAysEYBAoC3guC0+STAjI6ASoiLS9ldmVudHMvdjJiZXRhMS9kZWxpdmVyaWVzL3t1aWQ9Kip9OnJlZGVsaXZlcmIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_duration, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules]);
+  fileDesc("CiZwbGF0Zm9ybS9ldmVudHMvdjJiZXRhMS9kZWxpdmVyeS5wcm90bxIXcGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEiugUKCERlbGl2ZXJ5EhQKA3VpZBgBIAEoCUIH4EED0MEYARIVCghldmVudF9pZBgCIAEoCUID4EEDEhcKCmV2ZW50X3R5cGUYAyABKAlCA+BBAxIaCg1ldmVudF9zdWJqZWN0GAQgASgJQgPgQQMSFQoIc2VxdWVuY2UYBSABKANCA+BBAxI6CgVzdGF0ZRgGIAEoDjImLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLkRlbGl2ZXJ5U3RhdGVCA+BBAxI0CgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI6ChFuZXh0X2F0dGVtcHRfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI0CgtmaW5pc2hfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI/CghhdHRlbXB0cxgKIAMoCzIoLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLkRlbGl2ZXJ5QXR0ZW1wdEID4EEDOo8C4sEYigIKEwoFRVZFTlQSCmV2ZW50X3R5cGUKGAoHU1VCSkVDVBINZXZlbnRfc3ViamVjdAoOCgVTVEFURRIFc3RhdGUKHgoGU1RBVFVTEhRhdHRlbXB0cy5zdGF0dXNfY29kZQobCgdMQVRFTkNZEhBhdHRlbXB0cy5sYXRlbmN5ChIKA0FHRRILY3JlYXRlX3RpbWUKIwoMTkVYVCBBVFRFTVBUEhFuZXh0X2F0dGVtcHRfdGltZRgBCi0KBkFOU1dFUhIOYXR0ZW1wdHMuZXJyb3ISEWF0dGVtcHRzLnJlc3BvbnNlGAESJHBsYXRmb3JtLmV2ZW50cy52MmJldGExLlN1YnNjcmlwdGlvbiKdAQoPRGVsaXZlcnlBdHRlbXB0EigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3N0YXR1c19jb2RlGAIgASgFEioKB2xhdGVuY3kYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEAoIcmVzcG9uc2UYBCABKAkSDQoFZXJyb3IYBSABKAki1gEKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBIdCgxzdWJzY3JpcHRpb24YASABKAlCB+BBAtDBGAESNQoFc3RhdGUYAiABKA4yJi5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5EZWxpdmVyeVN0YXRlEhkKCXBhZ2Vfc2l6ZRgDIAEoBUIG2sEYAigBEhsKCnBhZ2VfdG9rZW4YBCABKAlCB9rBGAMQgCASGQoIb3JkZXJfYnkYBSABKAlCB9rBGAMQgAgSFAoEc2tpcBgGIAEoBUIG2sEYAigBIqsBChZMaXN0RGVsaXZlcmllc1Jlc3BvbnNlEjUKCmRlbGl2ZXJpZXMYASADKAsyIS5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5EZWxpdmVyeRIfCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlCBtrBGAI4ARIYCgt0b3RhbF9jb3VudBgDIAEoA0gAiAEBEg8KB3NraXBwZWQYBCABKAVCDgoMX3RvdGFsX2NvdW50IioKEkdldERlbGl2ZXJ5UmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEiRQoVUmVkZWxpdmVyRXZlbnRSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYARIWCg12YWxpZGF0ZV9vbmx5GMwIIAEoCCqEAQoNRGVsaXZlcnlTdGF0ZRIeChpERUxJVkVSWV9TVEFURV9VTlNQRUNJRklFRBAAEhoKFkRFTElWRVJZX1NUQVRFX1BFTkRJTkcQARIcChhERUxJVkVSWV9TVEFURV9ERUxJVkVSRUQQAhIZChVERUxJVkVSWV9TVEFURV9GQUlMRUQQAzLwAwoRRGVsaXZlcmllc1NlcnZpY2USnQEKDkxpc3REZWxpdmVyaWVzEi4ucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuTGlzdERlbGl2ZXJpZXNSZXF1ZXN0Gi8ucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuTGlzdERlbGl2ZXJpZXNSZXNwb25zZSIqysEYBAoC3wuC0+STAhwSGi9ldmVudHMvdjJiZXRhMS9kZWxpdmVyaWVzEpIBCgtHZXREZWxpdmVyeRIrLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLkdldERlbGl2ZXJ5UmVxdWVzdBohLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLkRlbGl2ZXJ5IjPKwRgECgLfC4LT5JMCJRIjL2V2ZW50cy92MmJldGExL2RlbGl2ZXJpZXMve3VpZD0qKn0SpQEKDlJlZGVsaXZlckV2ZW50Ei4ucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuUmVkZWxpdmVyRXZlbnRSZXF1ZXN0GiEucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuRGVsaXZlcnkiQMrBGAQKAt4LgtPkkwIyOgEqIi0vZXZlbnRzL3YyYmV0YTEvZGVsaXZlcmllcy97dWlkPSoqfTpyZWRlbGl2ZXJiBnByb3RvMw", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_duration, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules]);
 
 /**
  * An event that is sent to the sink of a subscription.
@@ -306,6 +306,20 @@ export type ListDeliveriesRequest = Message<"platform.events.v2beta1.ListDeliver
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
+
+  /**
+   * `create_time`, the oldest first, or `create_time desc`, the newest first. Default: `create_time desc`.
+   *
+   * @generated from field: string order_by = 5;
+   */
+  orderBy: string;
+
+  /**
+   * Number of results to skip before the page starts. Default: 0.
+   *
+   * @generated from field: int32 skip = 6;
+   */
+  skip: number;
 };
 
 /**
@@ -341,6 +355,20 @@ export type ListDeliveriesRequestJson = {
    * @generated from field: string page_token = 4;
    */
   pageToken?: string;
+
+  /**
+   * `create_time`, the oldest first, or `create_time desc`, the newest first. Default: `create_time desc`.
+   *
+   * @generated from field: string order_by = 5;
+   */
+  orderBy?: string;
+
+  /**
+   * Number of results to skip before the page starts. Default: 0.
+   *
+   * @generated from field: int32 skip = 6;
+   */
+  skip?: number;
 };
 
 /**
@@ -369,6 +397,20 @@ export type ListDeliveriesResponse = Message<"platform.events.v2beta1.ListDelive
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
+
+  /**
+   * Number of deliveries that match, over all pages.
+   *
+   * @generated from field: optional int64 total_count = 3;
+   */
+  totalCount?: bigint | undefined;
+
+  /**
+   * Number of results that were skipped, as requested by `skip`.
+   *
+   * @generated from field: int32 skipped = 4;
+   */
+  skipped: number;
 };
 
 /**
@@ -390,6 +432,20 @@ export type ListDeliveriesResponseJson = {
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken?: string;
+
+  /**
+   * Number of deliveries that match, over all pages.
+   *
+   * @generated from field: optional int64 total_count = 3;
+   */
+  totalCount?: string;
+
+  /**
+   * Number of results that were skipped, as requested by `skip`.
+   *
+   * @generated from field: int32 skipped = 4;
+   */
+  skipped?: number;
 };
 
 /**
