@@ -20,10 +20,13 @@ import type { Gauge } from './rpc/metrics.ts'
 import { webhookSecretPurpose, webhookSecretSealer } from './settings.ts'
 import type { Store } from './store/db.ts'
 import { countPending, deleteFinished } from './store/delivery/deliveries.ts'
+import { countWaiting } from './store/delivery/queues.ts'
+import { countRecorded, countUnsealed } from './store/events/seal.ts'
 import { takeTurn } from './store/take-turn.ts'
+import type { Work } from './store/work.ts'
 import { asUpkeep } from './store/write-access.ts'
-import type { DeliveryCounts } from './workers/delivery-counts.ts'
-import { countDelivery, readDeliveryCounts, setPending } from './workers/delivery-counts.ts'
+import type { DeliveryCounts, Measured } from './workers/delivery-counts.ts'
+import { countDelivery, readDeliveryCounts, setMeasured } from './workers/delivery-counts.ts'
 
 export type DeliveryOptions = {
   config: Config
@@ -110,10 +113,17 @@ const upkeepIntervalMs = 60_000
 const keptMs = 30 * 24 * 60 * 60 * 1000
 const maxDeleted = 1000
 
+function* measure(): Work<Measured> {
+  const [unsealed] = yield countUnsealed
+  const pending = yield* countPending()
+  const waiting = yield* countWaiting()
+  return { pending, waiting, recorded: yield* countRecorded(), unsealed: Number(unsealed?.[0]) }
+}
+
 /** Deletes old deliveries and counts pending ones, every minute. Returns a function that stops it. */
 function startUpkeep({ store, log, core: { now }, counts }: DeliveryOptions): () => void {
   const keepUp = async () => {
-    setPending(counts, await store.read(countPending))
+    setMeasured(counts, await store.read(measure))
     if (!(await store.write(() => takeTurn('delete-deliveries', now(), upkeepIntervalMs / 2)))) return
     while (await store.write(() => deleteFinished(now() - keptMs, maxDeleted)));
   }
@@ -124,14 +134,33 @@ function startUpkeep({ store, log, core: { now }, counts }: DeliveryOptions): ()
 }
 
 export function deliveryGauges(counts: DeliveryCounts): Gauge[] {
-  const { delivered, failedAttempts, deadLetters, pending } = readDeliveryCounts(counts)
+  const { delivered, failedAttempts, deadLetters, pending, waiting, recorded, unsealed } =
+    readDeliveryCounts(counts)
   const metric = (name: string, type: Gauge['type'], help: string, value: number): Gauge => ({
-    ...{ name: `stemma_event_${name}`, type, help, value },
+    ...{ name: `stemma_${name}`, type, help, value },
   })
   return [
-    metric('deliveries_total', 'counter', 'Events that sinks have accepted', delivered),
-    metric('failed_attempts_total', 'counter', 'Attempts to deliver an event that failed', failedAttempts),
-    metric('dead_letters_total', 'counter', 'Events that were not accepted within 72 hours', deadLetters),
-    metric('deliveries_pending', 'gauge', 'Deliveries that wait for an attempt, a minute ago', pending),
+    metric('events_recorded_total', 'counter', 'Entries of the audit log, a minute ago', recorded),
+    metric('events_unsealed', 'gauge', 'Events that were not numbered yet, a minute ago', unsealed),
+    metric('event_deliveries_total', 'counter', 'Events that sinks have accepted', delivered),
+    metric(
+      'event_failed_attempts_total',
+      'counter',
+      'Attempts to deliver an event that failed',
+      failedAttempts,
+    ),
+    metric(
+      'event_dead_letters_total',
+      'counter',
+      'Events that were not accepted within 72 hours',
+      deadLetters,
+    ),
+    metric('event_deliveries_pending', 'gauge', 'Deliveries that wait for an attempt, a minute ago', pending),
+    metric(
+      'event_queue_length',
+      'gauge',
+      'Events that active subscriptions have not taken from the log yet, a minute ago',
+      waiting,
+    ),
   ]
 }

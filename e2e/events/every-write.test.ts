@@ -114,6 +114,17 @@ onEachStore('the event log', (engine) => {
     assert.deepEqual(rotation?.changes, [{ path: 'secret', truncated: false, hidden: true }])
   })
 
+  test('has metrics', async () => {
+    const metrics = await (await fetch(`${platform.url}/metrics`)).text()
+    for (const name of [
+      'events_recorded_total',
+      'events_unsealed',
+      'event_queue_length',
+      'event_deliveries_pending',
+    ])
+      assert.match(metrics, new RegExp(`^stemma_${name} \\d+$`, 'm'))
+  })
+
   test('has an entry with the code for each refused write, up to 60 a minute', async () => {
     const { organization } = platform.owner
     const viewer = await platform.addIdentity(organization, 'viewer')

@@ -1,6 +1,9 @@
-// The metrics of deliveries. Several threads may count, and whichever thread serves /metrics reads the counts.
+// The metrics of events and of deliveries. Several threads may count, and whichever thread serves /metrics reads the counts.
 
-const names = ['delivered', 'failedAttempts', 'deadLetters', 'pending'] as const
+const counted = ['delivered', 'failedAttempts', 'deadLetters'] as const
+/** Read from the store every minute. */
+const measured = ['pending', 'waiting', 'recorded', 'unsealed'] as const
+const names = [...counted, ...measured]
 type Name = (typeof names)[number]
 
 export type DeliveryCounts = BigInt64Array<SharedArrayBuffer>
@@ -8,12 +11,14 @@ export type DeliveryCounts = BigInt64Array<SharedArrayBuffer>
 export const makeDeliveryCounts = (): DeliveryCounts =>
   new BigInt64Array(new SharedArrayBuffer(names.length * BigInt64Array.BYTES_PER_ELEMENT))
 
-export function countDelivery(counts: DeliveryCounts, name: Name): void {
+export function countDelivery(counts: DeliveryCounts, name: (typeof counted)[number]): void {
   Atomics.add(counts, names.indexOf(name), 1n)
 }
 
-export function setPending(counts: DeliveryCounts, pending: number): void {
-  Atomics.store(counts, names.indexOf('pending'), BigInt(pending))
+export type Measured = Record<(typeof measured)[number], number>
+
+export function setMeasured(counts: DeliveryCounts, values: Measured): void {
+  for (const name of measured) Atomics.store(counts, names.indexOf(name), BigInt(values[name]))
 }
 
 export const readDeliveryCounts = (counts: DeliveryCounts) =>

@@ -44,6 +44,12 @@ export const hasUnsealed = sql`select 1 from events where sequence is null limit
 
 export const countUnsealed = sql`select count(*) from events where sequence is null`
 
+/** The number of events that were ever sealed, also of those that retention has deleted. */
+export function* countRecorded(): Work<number> {
+  const [row] = yield sql`select coalesce(sum(sequence), 0) from event_chains`
+  return Number(row?.[0])
+}
+
 function* readUnsealed(): Work<{ events: EventRow[]; hasMore: boolean }> {
   const sizes = yield sql`select id, coalesce(length(before), 0) + coalesce(length(after), 0) from events
     where sequence is null order by id limit ${batchRows}`
