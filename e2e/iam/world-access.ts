@@ -28,6 +28,14 @@ const withExpiries = (draw: Draw, world: World, now: number): World => ({
   ),
 })
 
+/** Some identity providers have deactivated some people. */
+export const withSuspensions = (draw: Draw, world: World): World => ({
+  ...world,
+  suspensions: world.providers.flatMap(({ uid }) =>
+    world.users.filter(() => draw.oneIn(3)).map((identity) => ({ identity, provider: uid })),
+  ),
+})
+
 const auditorUid = ({ groups }: World) => `${groups[0]}/${'a'.repeat(16)}`
 
 /** Adds a workload that may list identities and role bindings in every organization. */

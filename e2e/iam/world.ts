@@ -39,6 +39,7 @@ import { advisories } from '../../server/resources/vulnerabilities/advisories/ta
 import { newAdvisoryId } from '../../server/resources/vulnerabilities/advisory-id.ts'
 import type { Store } from '../../server/store/db.ts'
 import { raw, sql } from '../../server/store/sql.ts'
+import { updateSuspended } from '../../server/store/suspensions.ts'
 import { createMany } from '../../server/testing/create-many.ts'
 
 export type Role = { uid: string; capabilities: ReadonlySet<string> }
@@ -57,6 +58,8 @@ export type World = {
   mappings: { uid: string; externalGroup: string; binding: string }[]
   /** Memberships in the external groups of `mappings`. */
   members?: readonly { mapping: string; externalGroup: string; identity: string; expireTime: number }[]
+  /** People whom an identity provider has deactivated: their bindings at and below its group do not count. */
+  suspensions?: readonly { identity: string; provider: string }[]
   /** Account associations have the uids of their groups. */
   associations: string[]
   invites: { uid: string; role: string }[]
@@ -288,6 +291,11 @@ export function writeWorld(store: Store, world: World): Promise<void> {
       yield sql`update identities set external_until = ${expireTime}
         where uid = ${identity} and (external_until is null or external_until < ${expireTime})`
     }
+    for (const { identity, provider } of world.suspensions ?? []) {
+      yield sql`insert into provider_sign_outs (identity, provider, second, disabled_second, place)
+        values (${identity}, ${provider}, 0, 0, ${groupOf(provider)})`
+      yield* updateSuspended(identity)
+    }
     yield* createMany(
       accountAssociations,
       world.associations.map((uid) => [association(), facts(uid)]),
@@ -393,6 +401,7 @@ const provider = (defaultRole: string) =>
 /** Operands of `delete from`, in an order that deletes references before the rows they refer to. */
 const rowsToDelete = [
   'external_group_members',
+  'provider_sign_outs',
   ...plainResources.map(({ kind }) => kind.table.name),
   ...['tags', 'uploads', 'manifests', 'repo_blobs', 'blobs', 'repos', 'advisories'],
   ...[
