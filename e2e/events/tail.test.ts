@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { EventsService } from '@stemma/api/gen/platform/events/v2beta1/event_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { decodeJwt } from 'jose'
 import { mintToken } from '../../server/auth/tokens/mint.ts'
 import { restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
@@ -174,6 +175,19 @@ onEachStore('a stream that follows', (engine) => {
       await stream.next()
       await platform.unbind(editor.identity)
       assert.equal(await stream.ended, follow === followOverRest ? 'reset' : '7')
+    })
+
+    test(`ends completely when the token expires, with ${follow.name}`, async () => {
+      let time = Date.now()
+      const other = await startPlatform(engine, [], { now: () => time })
+      const { organization: group, token } = other.owner
+      const { exp = 0 } = decodeJwt(token)
+      // The clock of the server stands still, so that the token is valid whenever the stream begins.
+      time = exp * 1000 - 1500
+      const stream = follow(other.url, { group, follow: true }, token)
+      await stream.next()
+      assert.equal(await stream.ended, 'complete')
+      await other.stop()
     })
 
     test(`ends completely when the server stops, with ${follow.name}`, async () => {

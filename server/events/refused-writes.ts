@@ -1,5 +1,6 @@
 // Writes and sign-ins that were refused, for the event log. They have no transaction, so they wait in memory and are inserted
-// together. A caller cannot fill the log of an organization: after 60 refusals in a minute, the others are one entry.
+// together. A caller cannot fill the log of an organization: after 60 refusals in a minute, the others are one entry. Nor
+// can somebody with many identities: after 600 refusals of all callers in a minute, the others of each are one entry.
 import { BoundedMap } from '../bounded-map.ts'
 import type { Store } from '../store/db.ts'
 import type { LooseEvent } from '../store/events/record.ts'
@@ -9,6 +10,7 @@ import type { Work } from '../store/work.ts'
 
 const windowMs = 60_000
 const maxPerWindow = 60
+const maxPerOrganization = 600
 /** Callers and organizations whose refusals are counted. */
 const maxCounted = 10_000
 /** Refusals that wait. */
@@ -31,11 +33,14 @@ export type RefusedWrites = {
   stop(): Promise<void>
 }
 
-type Counted = { since: number; count: number; last: LooseEvent }
+/** `recorded` of the refusals are entries of their own. */
+type Counted = { since: number; count: number; recorded: number; last: LooseEvent }
 
 export function openRefusedWrites(options: RefusedWritesOptions): RefusedWrites {
   const { store, now, onError, onLost, delayMs = 500 } = options
   const counts = new BoundedMap<string, Counted>(maxCounted)
+  /** By organization: the refusals of the present minute that are entries of their own. */
+  const organizations = new BoundedMap<string, { since: number; recorded: number }>(maxCounted)
   let waiting: LooseEvent[] = []
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
@@ -53,21 +58,33 @@ export function openRefusedWrites(options: RefusedWritesOptions): RefusedWrites 
     }, delayMs).unref()
   }
   function add(event: LooseEvent): void {
-    const key = `${event.origin.actor} ${event.group.slice(0, rootLength)}`
-    const counted = counts.get(key)
+    const root = event.group.slice(0, rootLength)
+    const key = `${event.origin.actor} ${root}`
     const time = now()
-    if (counted && time - counted.since < windowMs) {
-      counted.last = event
-      if (++counted.count <= maxPerWindow) push(event)
-      return
+    let counted = counts.get(key)
+    if (!counted || time - counted.since >= windowMs) {
+      if (counted) pushRest(counted)
+      counted = { since: time, count: 0, recorded: 0, last: event }
+      counts.set(key, counted)
     }
-    if (counted) pushRest(counted)
-    counts.set(key, { since: time, count: 1, last: event })
+    counted.last = event
+    counted.count++
+    if (counted.recorded >= maxPerWindow || !admitTo(root, time)) return
+    counted.recorded++
     push(event)
   }
+  /** Whether the organization may get another entry in this minute. */
+  function admitTo(root: string, time: number): boolean {
+    let organization = organizations.get(root)
+    if (!organization || time - organization.since >= windowMs) {
+      organization = { since: time, recorded: 0 }
+      organizations.set(root, organization)
+    }
+    return ++organization.recorded <= maxPerOrganization
+  }
   /** The refusals that were not recorded one by one. */
-  function pushRest({ count, last }: Counted): void {
-    const others = count - maxPerWindow
+  function pushRest({ count, recorded, last }: Counted): void {
+    const others = count - recorded
     if (others > 0) push({ ...last, details: { ...last.details, count: others } })
   }
   function endWindows(): void {

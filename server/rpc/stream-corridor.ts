@@ -33,7 +33,7 @@ export function openStreamCorridor({
   const demandOptions = { parseGrants, now, random, defaultLimits }
   return async function* (endpoint, envelope, readRequest) {
     const started = clock()
-    const deadline = deadlines.after(envelope.timeout)
+    let deadline = deadlines.after(envelope.timeout)
     let caller: Caller | undefined
     let error: StatusError | undefined
     let callerMeter: Meter | undefined
@@ -44,6 +44,8 @@ export function openStreamCorridor({
       const networkMeter = limits.arrive(costClass, envelope.address, started)
       const isOpen = endpoint.method.access?.open ?? false
       caller = isOpen ? anonymous : await authenticate(envelope.authorization, envelope)
+      // The stream must not outlive the token.
+      if (caller.expires !== undefined) deadline = Math.min(deadline, deadlines.after(caller.expires - now()))
       if (!isOpen) callerMeter = limits.enter(costClass, caller.identity, networkMeter, started)
       const request = await readRequest()
       const demand = demandOf(endpoint.method, request, caller, envelope, demandOptions)

@@ -3,6 +3,8 @@ export type Caller = {
   identity: string
   /** When the token was issued, in seconds since 1970. */
   issuedAt: number
+  /** When the token expires, in milliseconds since 1970. Streams end then. Undefined for a password of the registry. */
+  expires?: number
   /** The sign-in that the token comes from; undefined for a workload. The call is refused if the sign-in was ended. */
   signIn?: SignIn
   /** Undefined if the token has no limits. */

@@ -107,7 +107,7 @@ export function callerOf(payload: JWTPayload): Caller {
   const limits = limitsOf(payload)
   const signIn = signInOf(payload)
   return {
-    ...{ identity: sub, issuedAt: iat },
+    ...{ identity: sub, issuedAt: iat, expires: expiryOf(payload) },
     ...(signIn && { signIn }),
     ...(Object.keys(limits).length > 0 && { limits }),
     ...(isObject(payload.act) && { act: shownClaims({ ...payload.act, email: payload.email }) }),

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { systemOrigin } from '../policy/origin.ts'
+import { sql } from '../store/sql.ts'
+import type { Platform } from '../testing/platform.ts'
+import { startPlatform } from '../testing/platform.ts'
+import { onEachStore } from '../testing/stores.ts'
+import { openRefusedWrites } from './refused-writes.ts'
+
+onEachStore('refused writes', (engine) => {
+  let platform: Platform
+  before(async () => {
+    platform = await startPlatform(engine)
+  })
+  after(() => platform.stop())
+
+  test('of somebody with many identities do not fill the log of an organization', async () => {
+    const { store, owner } = platform
+    const group = owner.organization
+    let time = Date.now()
+    const now = () => time
+    const fail = (error: unknown) => assert.fail(String(error))
+    const refused = openRefusedWrites({ store, now, onError: fail, onLost: fail })
+    const refuse = (actor: string) => {
+      const origin = { ...systemOrigin('rest', 'CreateGroup', { now, random: randomBytes }), actor }
+      refused.add({ group, kind: 'groups', uid: group, action: 'refused', code: 7, origin })
+    }
+    const count = async () => {
+      await refused.flush()
+      const [row] = await store.query(sql`select count(*) from events where action = 'refused'`)
+      return row?.[0] as number
+    }
+    for (let identity = 0; identity < 40; identity++) for (let at = 0; at < 30; at++) refuse(`i${identity}`)
+    assert.equal(await count(), 600)
+    time += 60_000
+    refuse('i0')
+    assert.equal(await count(), 601)
+    // The others of each identity are one entry with their number.
+    await refused.stop()
+    const rows = await store.query(
+      sql`select details from events where action = 'refused' and details is not null`,
+    )
+    const others = rows.map(([details]) => JSON.parse(details as string).count as number)
+    assert.equal(
+      others.reduce((sum, other) => sum + other, 0),
+      600,
+    )
+    assert.ok(others.length <= 40)
+  })
+})
