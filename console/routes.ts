@@ -7,13 +7,13 @@ export const routes: readonly Route[] = [
     path: '/console/g/:group',
     title: 'Overview',
     page: () => import('./pages/overview.tsx'),
-    nav: { section: '', icon: 'overview' },
+    nav: { section: '', icon: 'overview', key: 'o' },
   },
   {
     path: '/console/g/:group/groups',
     title: 'Groups',
     page: () => import('./pages/groups/groups.tsx'),
-    nav: { section: '', icon: 'tree' },
+    nav: { section: '', icon: 'tree', key: 'g' },
   },
   {
     path: '/console/g/:group/access',
@@ -25,7 +25,7 @@ export const routes: readonly Route[] = [
     path: '/console/g/:group/identities',
     title: 'Identities',
     page: () => import('./pages/identities/identities.tsx'),
-    nav: { section: 'Access', icon: 'identity' },
+    nav: { section: 'Access', icon: 'identity', key: 'i' },
   },
   {
     path: '/console/g/:group/identities/:identity',

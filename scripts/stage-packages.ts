@@ -1,7 +1,7 @@
 // Writes the files of the published packages: JavaScript, type declarations, manifests and other files. The sources
 // are compiled, because Node runs no TypeScript below node_modules.
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundleConsole } from '../console/build/build.ts'
 import { writeBundle } from '../console/build/bundle-folder.ts'
@@ -23,6 +23,8 @@ export async function stagePackages(folder: string): Promise<string[]> {
   compile(folder)
   for (const name of packages) stage(name, folder)
   writeBundle(join(folder, 'server/console/assets'), await bundleConsole())
+  // Packages contain the bundle, and not the sources that this module needs.
+  for (const ending of ['js', 'd.ts']) rmSync(join(folder, `server/console/bundle-sources.${ending}`))
   return packages.map((name) => join(folder, name))
 }
 

@@ -23,11 +23,12 @@ import { ReposService } from '@stemma/api/json/platform/registry/v2beta1/repo'
 import { TagsService } from '@stemma/api/json/platform/registry/v2beta1/tag'
 import { AdvisoriesService } from '@stemma/api/json/platform/vulnerabilities/v2beta1/advisory'
 import { warn } from '../ui/toast.ts'
-import { accessToken } from './session.ts'
+import { accessToken, fetchWithToken } from './session.ts'
 
 const options = {
   baseUrl: location.origin + (document.documentElement.dataset.prefix ?? ''),
   token: accessToken,
+  fetch: fetchWithToken,
   timeoutMs: 30_000,
   onWarning: warn,
 }

@@ -4,6 +4,7 @@ import { Code, StemmaError } from '@stemma/api/json'
 export type ErrorText = { title: string; text: string; requestId?: string | undefined; mayRetry: boolean }
 
 const titles: Partial<Record<Code, string>> = {
+  [Code.UNAUTHENTICATED]: 'Your session has ended',
   [Code.PERMISSION_DENIED]: 'You may not see this',
   [Code.NOT_FOUND]: 'Not found',
   [Code.UNAVAILABLE]: 'The server does not answer',

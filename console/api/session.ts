@@ -35,6 +35,21 @@ export const accessToken = cachedTokenSource(async () => {
   return { token, expiry: Date.now() + expiresInSeconds * 1000 }
 })
 
+/** Sends a call. If its token is refused, which a sign-out elsewhere can cause, it is sent again with another token. */
+export const fetchWithToken: typeof fetch = async (input, init = {}) => {
+  const response = await fetch(input, init)
+  const headers = new Headers(init.headers)
+  const sent = headers.get('authorization')?.replace(/^Bearer /, '')
+  if (response.status !== 401 || !sent) return response
+  accessToken.invalidate?.(sent)
+  try {
+    headers.set('authorization', `Bearer ${await accessToken()}`)
+  } catch {
+    return response
+  }
+  return fetch(input, { ...init, headers })
+}
+
 /** Leaves the page for the sign-in, which returns to it. */
 export function signIn(): void {
   const here = location.pathname.slice(prefix.length) + location.search

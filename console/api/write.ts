@@ -5,17 +5,22 @@ import { toast } from '../ui/toast.ts'
 import { invalidate } from './queries.ts'
 import { kindOf } from './read.ts'
 
-export type WriteOptions = {
+export type WriteOptions<Response> = {
   /** Kinds that the call changes besides its own, as in the paths of the API. `groups` and `access` are always included. */
   also?: readonly string[]
   /** Shown after success, such as “Group created”. */
   done?: string
+  /**
+   * Called after success, before the data is loaded again: closes the dialog or leaves the page of a deleted thing, which
+   * could not be loaded any more.
+   */
+  after?: (response: Response) => unknown
 }
 
 /** `run` resolves to undefined if the call fails; `error` then has the reason. */
 export function useWrite<Request, Response>(
   call: UnaryCall<Request, Response>,
-  { also = [], done }: WriteOptions = {},
+  { also = [], done, after }: WriteOptions<Response> = {},
 ) {
   const isRunning = useSignal(false)
   const error = useSignal<unknown>(undefined)
@@ -25,9 +30,10 @@ export function useWrite<Request, Response>(
     error.value = undefined
     try {
       const response = await call(request)
+      await after?.(response)
+      if (done) toast(done)
       // Usage is a part of groups and changes with every kind; access changes with most of them.
       await invalidate([...new Set([kindOf(call.route.path), 'groups', 'access', ...also])])
-      if (done) toast(done)
       return response
     } catch (caught) {
       error.value = caught

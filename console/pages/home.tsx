@@ -6,6 +6,7 @@ import { paths } from '../paths.ts'
 import { Link } from '../router/link.tsx'
 import type { PageProps } from '../router/route.ts'
 import { navigate } from '../router/router.ts'
+import { organizations } from '../shell/organizations.ts'
 import { ButtonLink } from '../ui/button.tsx'
 import { closeDialog, Dialog, dialogPath, isDialogOpen } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty.tsx'
@@ -14,7 +15,6 @@ import { Form } from '../ui/form.tsx'
 import { PageHeader } from '../ui/page-header.tsx'
 import { Time } from '../ui/time.tsx'
 
-const organizations = read(api.groups.listGroups, { uidp: { inRoot: true }, pageSize: 200, orderBy: 'name' })
 const reach = read(api.access.listReach, { pageSize: 200 })
 
 export const load = () => [organizations, reach]

@@ -8,8 +8,8 @@ export type Route = {
   path: string
   title: string
   page: () => Promise<PageModule>
-  /** Shown in the navigation of a group, below the heading `section`. */
-  nav?: { section: string; icon: IconName }
+  /** Shown in the navigation of a group, below the heading `section`. `key` is its letter for the shortcut `G …`. */
+  nav?: { section: string; icon: IconName; key?: string }
 }
 
 /** The module of a page. The default export draws it, once everything that `load` names is there. */

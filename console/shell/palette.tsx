@@ -1,27 +1,19 @@
-// The command palette: Ctrl K or Cmd K opens it, typing filters, Enter runs.
+// The command palette (shortcuts.tsx opens it): typing filters, Enter runs.
 import { useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
-import { api } from '../api/api.ts'
-import { read, useRead } from '../api/read.ts'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useRead } from '../api/read.ts'
 import { paths } from '../paths.ts'
 import type { Place } from '../router/route.ts'
 import { navigate } from '../router/router.ts'
 import { navPath, navRoutes } from './navigation.tsx'
+import { organizations } from './organizations.ts'
 import type { PaletteAction } from './palette-state.ts'
-import { isPaletteOpen, openPalette, pageActions } from './palette-state.ts'
+import { isPaletteOpen, pageActions } from './palette-state.ts'
+import { useFound } from './search.ts'
+import { openShortcuts } from './shortcuts.tsx'
 
-export function Palette({ place }: { place: Place | undefined }) {
-  useEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return
-      event.preventDefault()
-      openPalette()
-    }
-    addEventListener('keydown', press)
-    return () => removeEventListener('keydown', press)
-  }, [])
-  return isPaletteOpen.value ? <OpenPalette place={place} /> : null
-}
+export const Palette = ({ place }: { place: Place | undefined }) =>
+  isPaletteOpen.value ? <OpenPalette place={place} /> : null
 
 const maxShown = 12
 
@@ -29,9 +21,8 @@ function OpenPalette({ place }: { place: Place | undefined }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const text = useSignal('')
   const active = useSignal(0)
-  const { data } = useRead(
-    read(api.groups.listGroups, { uidp: { inRoot: true }, pageSize: 200, orderBy: 'name' }),
-  )
+  const { data } = useRead(organizations)
+  const results = useFound(text.value)
   const group = place?.group ?? ''
   const all: PaletteAction[] = [
     ...pageActions.value,
@@ -39,15 +30,16 @@ function OpenPalette({ place }: { place: Place | undefined }) {
       ? []
       : navRoutes.map((route) => ({ label: route.title, section: 'Go to', to: navPath(route, group) }))),
     { label: 'All organizations', section: 'Go to', to: paths.home() },
+    { label: 'Keyboard shortcuts', section: 'Help', run: openShortcuts },
     ...(data?.groups ?? []).map(({ uid = '', name = '' }) => ({
       ...{ label: name, section: 'Organizations', to: paths.group(uid) },
     })),
   ]
   const words = text.value.toLowerCase().split(/\s+/).filter(Boolean)
-  const found = all
-    .filter(({ label, section }) => words.every((word) => `${label} ${section}`.toLowerCase().includes(word)))
-    .slice(0, maxShown)
-  useEffect(() => dialog.current?.showModal(), [])
+  const isMatch = ({ label, section }: PaletteAction) =>
+    words.every((word) => `${label} ${section}`.toLowerCase().includes(word))
+  const found = withoutRepetitions([...all.filter(isMatch), ...results]).slice(0, maxShown)
+  useLayoutEffect(() => dialog.current?.showModal(), [])
   const close = () => {
     isPaletteOpen.value = false
   }
@@ -112,4 +104,10 @@ function OpenPalette({ place }: { place: Place | undefined }) {
       {found.length === 0 && <p class="quiet">Nothing found.</p>}
     </dialog>
   )
+}
+
+/** An organization is also found as a group. */
+function withoutRepetitions(actions: readonly PaletteAction[]): PaletteAction[] {
+  const seen = new Set<string>()
+  return actions.filter(({ to }) => to === undefined || (!seen.has(to) && seen.add(to)))
 }

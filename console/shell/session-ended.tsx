@@ -1,11 +1,11 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { signIn } from '../api/session.ts'
 import { Button } from '../ui/button.tsx'
 
 /** The page stays below it, so that nothing that was typed is lost before the person decides. */
 export function SessionEndedDialog() {
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
+  useLayoutEffect(() => dialog.current?.showModal(), [])
   return (
     <dialog ref={dialog} aria-labelledby="session-ended" onCancel={(event) => event.preventDefault()}>
       <div class="dialog-body">

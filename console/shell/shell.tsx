@@ -8,6 +8,7 @@ import { ErrorPage } from './error-page.tsx'
 import { Navigation } from './navigation.tsx'
 import { Palette } from './palette.tsx'
 import { SessionEndedDialog } from './session-ended.tsx'
+import { Shortcuts } from './shortcuts.tsx'
 import { TopBar } from './top-bar.tsx'
 
 export function Shell() {
@@ -30,6 +31,7 @@ export function Shell() {
       </div>
       <Toasts />
       <Palette place={current?.place} />
+      <Shortcuts place={current?.place} />
       {isEnded.value && <SessionEndedDialog />}
     </>
   )

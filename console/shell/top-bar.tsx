@@ -6,7 +6,9 @@ import { Icon } from '../ui/icon.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { toast } from '../ui/toast.ts'
 import { Breadcrumbs } from './breadcrumbs.tsx'
+import { OrganizationSwitcher } from './organization-switcher.tsx'
 import { openPalette } from './palette-state.ts'
+import { openShortcuts } from './shortcuts.tsx'
 import { chooseTheme, theme } from './theme.ts'
 
 export const TopBar = ({ shown }: { shown: Shown | undefined }) => (
@@ -28,6 +30,7 @@ export const TopBar = ({ shown }: { shown: Shown | undefined }) => (
       </svg>
       <span>Stemma</span>
     </Link>
+    <OrganizationSwitcher />
     {shown?.place && shown.place.group !== '' ? (
       <Breadcrumbs place={shown.place} />
     ) : (
@@ -59,6 +62,7 @@ function AccountMenu() {
       class="account"
       items={[
         { label: `Theme: ${theme.value}, change to ${next}`, onSelect: () => chooseTheme(next) },
+        { label: 'Keyboard shortcuts', onSelect: openShortcuts },
         { label: 'Sign out', onSelect: leave(false) },
         { label: 'Sign out everywhere', onSelect: leave(true), isDanger: true },
       ]}

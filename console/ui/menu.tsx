@@ -6,6 +6,8 @@ import { Button } from './button.tsx'
 import type { IconName } from './icon.tsx'
 
 export type MenuItem = {
+  /** Needed if several items have the same label. */
+  key?: string
   label: string
   /** A path made by paths.ts, or a function. */
   to?: string
@@ -67,7 +69,7 @@ export function Menu({ label, items, icon, children, class: className }: MenuPro
       >
         {items.map((item) => (
           <button
-            key={item.label}
+            key={item.key ?? item.label}
             type="button"
             role="menuitem"
             tabIndex={-1}

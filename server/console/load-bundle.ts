@@ -9,7 +9,7 @@ const prebuilt = join(import.meta.dirname, 'assets')
 
 export async function loadBundle(): Promise<Bundle> {
   if (existsSync(prebuilt)) return readBundle(prebuilt)
-  const { bundleConsole } = await import('@stemma/console/build/build.ts')
+  const { bundleConsole } = await import('./bundle-sources.ts')
   return bundleConsole()
 }
 

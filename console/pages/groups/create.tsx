@@ -9,10 +9,12 @@ import { Form } from '../../ui/form.tsx'
 /** Creates a group below the one that the URL names as `about`. */
 export function CreateGroup({ place }: PageProps) {
   const parent = place.query.get('about') ?? place.group
-  const { run, isRunning, error } = useWrite(api.groups.createGroup, { done: 'Group created' })
-  const create = async (values: FormData) => {
+  const { run, isRunning, error } = useWrite(api.groups.createGroup, {
+    ...{ done: 'Group created', after: () => closeDialog(place) },
+  })
+  const create = (values: FormData) => {
     const [name, description] = [String(values.get('name')), String(values.get('description'))]
-    if (await run({ parent, group: { name, description } })) await closeDialog(place)
+    void run({ parent, group: { name, description } })
   }
   return (
     <Dialog place={place} title="New group">

@@ -12,15 +12,17 @@ export function DeleteGroup({ place }: PageProps) {
   const uid = place.query.get('about') ?? place.group
   const { data: group } = useRead(read(api.groups.getGroup, { uid }))
   const { data: usage } = useRead(read(api.groups.getGroupUsage, { uid }))
-  const { run, isRunning, error } = useWrite(api.groups.deleteGroup, { done: 'Group deleted' })
+  const { run, isRunning, error } = useWrite(api.groups.deleteGroup, {
+    done: 'Group deleted',
+    after: () => leave(),
+  })
   const inside = (usage?.kinds ?? []).filter(
     ({ used, kind }) => Number(used) > 0 && kind !== 'registry_mebibytes',
   )
-  const remove = async () => {
-    if (!(await run({ uid }))) return
+  const leave = () => {
+    if (uid !== place.group) return closeDialog(place)
     const parent = uid.slice(0, Math.max(0, uid.lastIndexOf('/')))
-    if (uid !== place.group) await closeDialog(place)
-    else await navigate(parent === '' ? paths.home() : paths.groups(parent), { replace: true })
+    return navigate(parent === '' ? paths.home() : paths.groups(parent), { replace: true })
   }
   return (
     <ConfirmDelete
@@ -29,7 +31,7 @@ export function DeleteGroup({ place }: PageProps) {
       name={group?.name ?? ''}
       isRunning={isRunning.value}
       error={error.value}
-      onConfirm={remove}
+      onConfirm={() => void run({ uid })}
     >
       {inside.length === 0 ? (
         <p>The group is empty. This cannot be undone.</p>

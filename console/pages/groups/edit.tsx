@@ -11,11 +11,12 @@ import { GroupFields } from './create.tsx'
 export function EditGroup({ place }: PageProps) {
   const uid = place.query.get('about') ?? place.group
   const { data: group, error: readError } = useRead(read(api.groups.getGroup, { uid }))
-  const { run, isRunning, error } = useWrite(api.groups.updateGroup, { done: 'Group changed' })
-  const change = async (values: FormData) => {
+  const { run, isRunning, error } = useWrite(api.groups.updateGroup, {
+    ...{ done: 'Group changed', after: () => closeDialog(place) },
+  })
+  const change = (values: FormData) => {
     const [name, description] = [String(values.get('name')), String(values.get('description'))]
-    if (await run({ group: { uid, name, description }, updateMask: 'name,description' }))
-      await closeDialog(place)
+    void run({ group: { uid, name, description }, updateMask: 'name,description' })
   }
   return (
     <Dialog place={place} title="Rename or describe">

@@ -11,6 +11,7 @@ import { SameWith } from '../../ui/code-block.tsx'
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
 import { closeDialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
+import { SearchFilter } from '../../ui/filter.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Pager, pageOf, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
@@ -19,6 +20,7 @@ import { recognitionOf } from './recognition.ts'
 const readIdentities = (place: Place) =>
   read(api.identities.listIdentities, {
     uidp: { descendantsOf: place.group },
+    nameContains: place.query.get('name') ?? undefined,
     orderBy: 'name',
     ...pageOf(place),
   })
@@ -44,7 +46,14 @@ export default function Identities({ place }: PageProps) {
           </ButtonLink>
         }
       />
-      {identities.length === 0 ? (
+      <div class="filters">
+        <SearchFilter place={place} name="name" label="Search identities by name" />
+      </div>
+      {identities.length === 0 && place.query.has('name') ? (
+        <Empty icon="search" title="No identity has such a name">
+          Clear the search to see all identities.
+        </Empty>
+      ) : identities.length === 0 ? (
         <Empty icon="identity" title="No workloads here">
           An identity lets a program, such as a CI job, call the API with the tokens of its own issuer.
         </Empty>
@@ -93,10 +102,8 @@ export default function Identities({ place }: PageProps) {
 function DeleteIdentity({ place, name }: PageProps & { name: string }) {
   const { run, isRunning, error } = useWrite(api.identities.deleteIdentity, {
     ...{ done: 'Identity deleted', also: ['roleBindings'] },
+    after: () => closeDialog(place),
   })
-  const remove = async () => {
-    if (await run({ uid: place.query.get('about') ?? '' })) await closeDialog(place)
-  }
   return (
     <ConfirmDelete
       place={place}
@@ -104,7 +111,7 @@ function DeleteIdentity({ place, name }: PageProps & { name: string }) {
       name={name}
       isRunning={isRunning.value}
       error={error.value}
-      onConfirm={remove}
+      onConfirm={() => void run({ uid: place.query.get('about') ?? '' })}
     >
       <p>Its tokens stop working at once. This cannot be undone.</p>
     </ConfirmDelete>

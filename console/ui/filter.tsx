@@ -1,0 +1,72 @@
+// Filters of a list. Their values are query parameters of the URL; a change goes back to the first page.
+import { useEffect, useId, useRef } from 'preact/hooks'
+import type { Place } from '../router/route.ts'
+import { navigate, withQuery } from '../router/router.ts'
+import { Icon } from './icon.tsx'
+
+export type SearchFilterProps = {
+  place: Place
+  /** The query parameter. */
+  name: string
+  /** Says what is searched, such as “Search groups by name”. */
+  label: string
+}
+
+/** How long typing must pause before the list is loaded, in milliseconds. */
+const pauseMs = 200
+
+export function SearchFilter({ place, name, label }: SearchFilterProps) {
+  const id = useId()
+  const timer = useRef(0)
+  const latest = useRef(place)
+  latest.current = place
+  useEffect(() => () => clearTimeout(timer.current), [])
+  const type = (text: string) => {
+    clearTimeout(timer.current)
+    timer.current = setTimeout(
+      () => setFilter(latest.current, name, text.trim()),
+      pauseMs,
+    ) as unknown as number
+  }
+  return (
+    <search class="filter">
+      <label class="visually-hidden" for={id}>
+        {label}
+      </label>
+      <Icon name="search" />
+      <input
+        id={id}
+        type="search"
+        placeholder={label}
+        autocomplete="off"
+        spellcheck={false}
+        defaultValue={place.query.get(name) ?? ''}
+        onInput={(event) => type(event.currentTarget.value)}
+      />
+    </search>
+  )
+}
+
+export type ChoiceFilterProps = SearchFilterProps & { options: readonly { value: string; label: string }[] }
+
+/** The option with an empty value means “all”. */
+export function ChoiceFilter({ place, name, label, options }: ChoiceFilterProps) {
+  return (
+    <select
+      class="filter"
+      aria-label={label}
+      value={place.query.get(name) ?? ''}
+      onChange={(event) => setFilter(place, name, event.currentTarget.value)}
+    >
+      {options.map(({ value, label: text }) => (
+        <option key={value} value={value}>
+          {text}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+/** Replaces the entry of the history, so that the back button leaves the list. */
+const setFilter = (place: Place, name: string, value: string) =>
+  void navigate(withQuery(place, { [name]: value, page: undefined }), { replace: true })

@@ -1,0 +1,126 @@
+// Failing and slow responses of the server, as the browser sees them.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { paths } from '@stemma/console/paths.ts'
+import type { Page, Route } from 'playwright-core'
+import { noChromium } from '../sign-in/chromium.ts'
+import { checkShown } from './check-page.ts'
+import type { Stage } from './stage.ts'
+import { openStage } from './stage.ts'
+
+describe('the console', { skip: noChromium ?? false, timeout: 600_000 }, () => {
+  let stage: Stage
+  let page: Page
+  before(async () => {
+    stage = await openStage()
+    page = stage.page
+  })
+  after(() => stage.close())
+
+  const listIdentities = '**/iam/v2beta1/identities?*'
+  const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true })
+  const openIdentities = () => page.goto(stage.at(paths.identities(stage.organization)))
+
+  type Failure = { status: number; message: string; code: number; retryDelay?: string }
+
+  const fail = (route: Route, { status, message, code, retryDelay }: Failure) =>
+    route.fulfill({
+      status,
+      json: {
+        code,
+        message,
+        details: retryDelay ? [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay }] : [],
+      },
+    })
+
+  test('shows that the server does not answer, and recovers by a click', async () => {
+    let isBroken = true
+    await page.route(listIdentities, (route) =>
+      isBroken ? fail(route, { status: 503, code: 14, message: 'Unavailable: starting' }) : route.continue(),
+    )
+    await openIdentities()
+    await heading('The server does not answer').waitFor()
+    await checkShown(page, 'an error')
+    isBroken = false
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await heading('Identities').waitFor()
+    await page.unroute(listIdentities)
+  })
+
+  test('waits as long as a limit asks for, without bothering the person', async () => {
+    let refusals = 1
+    await page.route(listIdentities, (route) =>
+      refusals-- > 0
+        ? fail(route, {
+            status: 429,
+            code: 8,
+            message: 'Resource exhausted: too many calls',
+            retryDelay: '0.1s',
+          })
+        : route.continue(),
+    )
+    await openIdentities()
+    await heading('Identities').waitFor()
+    assert.ok(refusals < 0)
+    await page.unroute(listIdentities)
+  })
+
+  test('says when to try again if a limit asks for a long wait', async () => {
+    await page.route(listIdentities, (route) =>
+      fail(route, { status: 429, code: 8, message: 'Resource exhausted: too many calls', retryDelay: '90s' }),
+    )
+    await openIdentities()
+    await heading('Too many requests').waitFor()
+    await page.getByText('Too many calls; try again in 90 s.').waitFor()
+    await page.unroute(listIdentities)
+  })
+
+  test('keeps the form if a change was refused, and says why', async () => {
+    const groups = '**/iam/v2beta1/groups/*'
+    await page.goto(stage.at(`${paths.groups(stage.organization)}?dialog=create`))
+    await page.getByLabel('Name').fill('platform')
+    await page.route(groups, (route) =>
+      route.request().method() === 'POST'
+        ? fail(route, { status: 412, code: 10, message: 'Aborted: the group has changed; read it again' })
+        : route.continue(),
+    )
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').getByText('Changed by somebody else').waitFor()
+    assert.equal(await page.getByLabel('Name').inputValue(), 'platform')
+    await page.unroute(groups)
+    await page.getByRole('button', { name: 'Create group' }).click()
+    await page.getByText('Group created').waitFor()
+  })
+
+  test('keeps the previous page while a slow one loads, and shows that it does', async () => {
+    let answer = () => {}
+    const released = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    await page.route(listIdentities, async (route) => {
+      await released
+      await route.continue()
+    })
+    await page.goto(stage.at(paths.group(stage.organization)))
+    await heading('acme').waitFor()
+    await page.getByRole('link', { name: 'Identities', exact: true }).first().click()
+    await page.locator('main[aria-busy=true]').waitFor()
+    await heading('acme').waitFor()
+    answer()
+    await heading('Identities').waitFor()
+    await page.locator('main[aria-busy=false]').waitFor()
+    await page.unroute(listIdentities)
+  })
+
+  test('loads the document anew if the server has other files than before', async () => {
+    await page.goto(stage.at(paths.group(stage.organization)))
+    await heading('acme').waitFor()
+    let refusals = 1
+    await page.route('**/console/assets/identities-*.js', (route) =>
+      refusals-- > 0 ? route.fulfill({ status: 404, body: '' }) : route.continue(),
+    )
+    await page.getByRole('link', { name: 'Identities', exact: true }).first().click()
+    await heading('Identities').waitFor()
+    assert.equal(page.url(), stage.at(paths.identities(stage.organization)))
+  })
+})

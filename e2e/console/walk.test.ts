@@ -1,0 +1,173 @@
+// People use the console in a real browser: with the keyboard only, in two tabs, without the rights, and after the end of
+// a session.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { paths } from '@stemma/console/paths.ts'
+import { signOutEverywhere } from '@stemma/server/auth/sign-outs.ts'
+import { onEachStore } from '@stemma/server/testing/stores.ts'
+import type { Page } from 'playwright-core'
+import { newBrowserContext, noChromium } from '../sign-in/chromium.ts'
+import { addAccount, password } from '../sign-in/sign-in.ts'
+import { watchProblems } from './problems.ts'
+import type { Stage } from './stage.ts'
+import { openStage, ownerEmail } from './stage.ts'
+
+onEachStore('in the console', (engine) => {
+  if (noChromium) {
+    test('needs Chromium', { skip: noChromium }, () => {})
+    return
+  }
+  let stage: Stage
+  let page: Page
+  let groups: string
+  before(async () => {
+    stage = await openStage(engine)
+    page = stage.page
+    groups = stage.at(paths.groups(stage.organization))
+  })
+  after(() => stage.close())
+
+  const expectNoProblems = () => assert.deepEqual(stage.problems.splice(0), [])
+  const heading = (on: Page, name: string) => on.getByRole('heading', { level: 1, name, exact: true })
+  const item = (on: Page, name: string) => on.getByRole('treeitem', { name, exact: true })
+  const toast = (text: string) => page.getByRole('status').getByText(text).waitFor()
+
+  test('a person signs in, comes back to the page they opened, and signs out', async () => {
+    const context = await newBrowserContext(stage.browser, { javaScriptEnabled: true })
+    const visitor = await context.newPage()
+    watchProblems(visitor, stage.platform.url, stage.problems)
+    await visitor.goto(groups)
+    await visitor.getByLabel('E-mail address').fill(ownerEmail)
+    await visitor.getByLabel('Password').fill(password)
+    await visitor.keyboard.press('Enter')
+    await visitor.waitForURL(groups)
+    await heading(visitor, 'Groups').waitFor()
+    await visitor.getByRole('button', { name: `Account of ${ownerEmail}` }).click()
+    await visitor.getByRole('menuitem', { name: 'Sign out', exact: true }).click()
+    await visitor.waitForURL(stage.at('/'))
+    await visitor.goto(groups)
+    await visitor.getByLabel('Password').waitFor()
+    await context.close()
+    expectNoProblems()
+  })
+
+  test('the keyboard is enough to create, rename and delete a group', async () => {
+    await page.goto(groups)
+    await heading(page, 'Groups').waitFor()
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Search or go to' }).waitFor()
+    await page.keyboard.type('new group')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'New group' }).waitFor()
+    await page.keyboard.type('platform')
+    await page.keyboard.press('Enter')
+    await toast('Group created')
+    await item(page, 'acme').focus()
+    await page.keyboard.press('ArrowDown')
+    assert.equal(await page.locator(':focus').getAttribute('aria-level'), '2')
+    await chooseByKeyboard('Rename or describe')
+    const edit = page.getByRole('dialog', { name: 'Rename or describe' })
+    await edit.getByLabel('Name').waitFor()
+    await edit.getByLabel('Name').fill('engine room')
+    await page.keyboard.press('Enter')
+    await toast('Group changed')
+    await item(page, 'engine room').focus()
+    await chooseByKeyboard('Delete')
+    await page.getByText('The group is empty.').waitFor()
+    await page.getByRole('button', { name: 'Delete group' }).focus()
+    await page.keyboard.press('Enter')
+    await toast('Group deleted')
+    await item(page, 'engine room').waitFor({ state: 'detached' })
+    expectNoProblems()
+  })
+
+  /** Opens the menu of the focused item of the tree, and moves to an entry. */
+  async function chooseByKeyboard(entry: string): Promise<void> {
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.getByRole('menuitem', { name: entry }).waitFor()
+    const isThere = () => page.locator(':focus').innerText()
+    for (let count = 0; count < 5 && (await isThere()) !== entry; count++)
+      await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+  }
+
+  test('an invalid name is explained at its field, and keeps what was typed', async () => {
+    await page.goto(`${groups}?dialog=create`)
+    await page.getByLabel('Name').fill('No Capitals')
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').waitFor()
+    assert.equal(await page.getByLabel('Name').inputValue(), 'No Capitals')
+    assert.equal(await page.getByLabel('Name').getAttribute('aria-invalid'), 'true')
+    stage.problems.splice(0)
+  })
+
+  test('back and forward go through pages and dialogs', async () => {
+    await page.goto(stage.at(paths.group(stage.organization)))
+    await heading(page, 'acme').waitFor()
+    await page.getByRole('link', { name: 'Groups', exact: true }).click()
+    await heading(page, 'Groups').waitFor()
+    await page.getByRole('link', { name: 'New group' }).click()
+    const dialog = page.getByRole('dialog', { name: 'New group' })
+    await dialog.waitFor()
+    await page.goBack()
+    await dialog.waitFor({ state: 'detached' })
+    await page.goBack()
+    await heading(page, 'acme').waitFor()
+    await page.goForward()
+    await page.goForward()
+    await dialog.waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    assert.equal(page.url(), groups)
+    expectNoProblems()
+  })
+
+  test('a second tab shows what the first one has changed', async () => {
+    const second = await page.context().newPage()
+    watchProblems(second, stage.platform.url, stage.problems)
+    await second.goto(groups)
+    await heading(second, 'Groups').waitFor()
+    await page.goto(`${groups}?dialog=create`)
+    await page.getByLabel('Name').fill('from the first tab')
+    await page.keyboard.press('Enter')
+    await item(second, 'from the first tab').waitFor()
+    await second.close()
+    expectNoProblems()
+  })
+
+  test('a viewer sees why actions are disabled', async () => {
+    const viewer = await addAccount(stage.platform, 'viewer@example.com')
+    await stage.platform.bind(viewer, 'viewer', stage.organization)
+    const viewing = await stage.openPage(viewer)
+    await viewing.goto(groups)
+    const create = viewing.getByRole('button', { name: 'New group' })
+    await create.waitFor()
+    assert.equal(await create.getAttribute('aria-disabled'), 'true')
+    assert.match((await create.getAttribute('title')) ?? '', /^You need the capability groups\.create/)
+    await create.click({ force: true })
+    assert.equal(viewing.url(), groups)
+    await viewing.context().close()
+    expectNoProblems()
+  })
+
+  test('the end of the session is explained, and the page comes back after the sign-in', async () => {
+    const person = await addAccount(stage.platform, 'leaver@example.com')
+    await stage.platform.bind(person, 'owner', stage.organization)
+    const leaving = await stage.openPage(person)
+    await leaving.goto(`${groups}?dialog=create`)
+    await leaving.getByLabel('Name').fill('typed before')
+    await stage.platform.store.write(() => signOutEverywhere(person, Date.now()))
+    await leaving.keyboard.press('Enter')
+    const ended = leaving.getByRole('dialog', { name: 'Your session has ended' })
+    await ended.waitFor()
+    assert.equal(await leaving.getByLabel('Name').inputValue(), 'typed before')
+    await ended.getByRole('button', { name: 'Sign in' }).click()
+    await leaving.getByLabel('E-mail address').fill('leaver@example.com')
+    await leaving.getByLabel('Password').fill(password)
+    await leaving.keyboard.press('Enter')
+    await leaving.waitForURL(`${groups}?dialog=create`)
+    await leaving.context().close()
+    stage.problems.splice(0)
+  })
+})
