@@ -76,6 +76,7 @@ export type AuthenticationOverrides = {
   outbound?: Outbound
   callAws?: CallAws
   passwordCost?: PasswordCost
+  devicePollSeconds?: number
 }
 
 export type Authentication = ReturnType<typeof openAuthentication>
@@ -97,7 +98,12 @@ export function openAuthentication(
     onIssued,
     events,
   }: AuthenticationDependencies,
-  { outbound = openOutbound(), callAws = callAwsOverNetwork, passwordCost }: AuthenticationOverrides = {},
+  {
+    outbound = openOutbound(),
+    callAws = callAwsOverNetwork,
+    passwordCost,
+    devicePollSeconds,
+  }: AuthenticationOverrides = {},
 ) {
   const { authUrl, baseUrl } = config
   const rule = issuerRuleOf(config)
@@ -137,6 +143,7 @@ export function openAuthentication(
         outbound,
         recordLastSeen,
         passwordCost,
+        devicePollSeconds,
         verifyForAnyAudience,
         events,
       },

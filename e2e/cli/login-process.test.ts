@@ -18,7 +18,7 @@ describe('the process of stemma auth', () => {
   let identity: string
   let client: Client
   before(async () => {
-    platform = await startSignInPlatform('sqlite')
+    platform = await startSignInPlatform('sqlite', [], { devicePollSeconds: 0.1 })
     identity = await addAccount(platform, ada)
   })
   after(() => platform.stop())

@@ -21,7 +21,7 @@ onEachStore('stemma auth login', (engine) => {
   let identity: string
   let client: Client
   before(async () => {
-    platform = await startSignInPlatform(engine)
+    platform = await startSignInPlatform(engine, [], { devicePollSeconds: 0.1 })
     identity = await addAccount(platform, ada)
     await addAccount(platform, bob)
   })

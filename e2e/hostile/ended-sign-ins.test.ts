@@ -199,7 +199,7 @@ onEachStore('after a sign-in was ended', (engine) => {
       const page = await visitor.open(device.verification_uri)
       const confirm = await visitor.submit(page, { user_code: device.user_code })
       await visitor.submitTo(await visitor.submit(confirm, { confirm: 'yes' }), '/continue')
-      const tokens = await oidc.pollDeviceAuthorizationGrant(party, { ...device, interval: 1 })
+      const tokens = await oidc.pollDeviceAuthorizationGrant(party, { ...device, interval: 0.1 })
       const idToken = tokens.id_token ?? ''
       const issued = [
         ...(await withDescendants(tokens.access_token)),

@@ -37,6 +37,8 @@ export type LoginDependencies = Omit<PageDependencies, CreatedHere> &
   Omit<UpstreamDependencies, CreatedHere> & {
     /** The cost of new password hashes, if it is not the default. */
     passwordCost?: PasswordCost | undefined
+    /** The time between two polls of a device, if it is not the default. */
+    devicePollSeconds?: number | undefined
     /** The event log. */
     events: Omit<PageLogDependencies, 'now' | 'random'>
     /** Writes an event to the log. */

@@ -11,6 +11,7 @@ export type ProviderDependencies = AdapterDependencies & {
   /** Keys that sign the cookies; the same on every copy of the server. */
   cookieKeys: string[]
   devicePages: DevicePages
+  devicePollSeconds?: number | undefined
   findPerson(identity: string): Promise<Profile | undefined>
   logRefusal: LogRefusal
   /** Called for tokens that were issued, and for sign-outs. */

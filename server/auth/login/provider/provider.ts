@@ -22,6 +22,7 @@ export function openProvider(deps: ProviderDependencies): () => Provider {
 }
 
 function makeProvider(deps: ProviderDependencies): Provider {
+  const { devicePollSeconds = 5 } = deps
   const provider = new Provider(deps.authUrl, configurationOf(deps))
   deriveSuccessors(provider, deps.successorOf)
   // Trusts the X-Forwarded headers, which this server sets itself (forward-to-oidc-provider.ts).
@@ -31,7 +32,7 @@ function makeProvider(deps: ProviderDependencies): Provider {
     const { body } = ctx as { body?: ResponseBody }
     if (body?.grant_types_supported) completeDiscovery(deps, body)
     // Without an interval, some published programs poll without a pause (RFC 8628, 3.2).
-    if (body?.user_code) body.interval = pollIntervalSeconds
+    if (body?.user_code) body.interval = devicePollSeconds
   })
   recordGrants(provider, deps.onEvent)
   provider.on('server_error', (_, error) => deps.onError(error))
@@ -49,8 +50,6 @@ type ResponseBody = {
   user_code?: string
   interval?: number
 }
-
-const pollIntervalSeconds = 5
 
 /**
  * Adds the grant type of the token exchange, which is handled in forward-to-oidc-provider.ts. Announces the algorithms
