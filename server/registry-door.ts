@@ -7,7 +7,7 @@ import type { Mount } from './http/dispatch.ts'
 import type { RegistryHandler } from './oci/registry.ts'
 import { isOciPath } from './oci/route.ts'
 import type { MinimumRate } from './oci/slow-body.ts'
-import { lookUpRepo } from './resources/registry/content/find-repo.ts'
+import { openRepoLookup } from './resources/registry/content/find-repo.ts'
 import type { Endpoint } from './rpc/call.ts'
 import type { Store } from './store/db.ts'
 import type { Corridor } from './wire/envelope.ts'
@@ -64,7 +64,7 @@ export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
       runningBodies: openRunningBodies(config.maxUploadBodies),
       bodyBudget: openBodyBudget(maxManifestMemory),
       minimumRate: deps.minimumRate ?? defaultMinimumRate,
-      findRepo: (name) => lookUpRepo(store, name),
+      findRepo: openRepoLookup(store),
       ...{ blobs, lostBlobs: openLostBlobs(blobs, onError) },
       ...{ baseUrl: config.baseUrl, createsRepos: config.repoCreation === 'push' },
       // Published clients of a vendor use its name in paths, as they do in the names of gRPC services.

@@ -5,7 +5,9 @@
 // rights in a group apply to everything below, so nobody can replace the images of a repo without the right to push to it,
 // neither by creating another one nor by renaming a group.
 import { isUid } from '../../../aip/uid.ts'
+import { BoundedMap } from '../../../bounded-map.ts'
 import type { Store } from '../../../store/db.ts'
+import type { Sql } from '../../../store/sql.ts'
 import { join, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import type { MaybePromise } from '../../../wire/maybe-promise.ts'
@@ -26,16 +28,29 @@ export function* findRepo(name: string): Work<FoundRepo> {
   return (levels && repoInLevels(parts, yield levels)) ?? (yield* readLevels(parts))
 }
 
+/** How many names are remembered with the statement that looks them up, which takes 1 of 60 µs of a pull to make. */
+const maxKnownNames = 1000
+/** Longer names are rare. */
+const maxKnownLength = 256
+
 /** Like `findRepo`, outside of a transaction. */
-export function lookUpRepo(store: Store, name: string): MaybePromise<FoundRepo> {
-  if (isUid(name)) return { kind: 'repo', uid: name }
-  const parts = name.split('/')
-  const levels = selectLevels(parts)
-  if (!levels) return store.read(() => readLevels(parts))
-  return andThen(
-    store.query(levels),
-    (rows) => repoInLevels(parts, rows) ?? store.read(() => readLevels(parts)),
-  )
+export function openRepoLookup(store: Store): (name: string) => MaybePromise<FoundRepo> {
+  const known = new BoundedMap<string, { parts: readonly string[]; levels: Sql | undefined }>(maxKnownNames)
+  const statementOf = (name: string) => {
+    const parts = name.split('/')
+    const statement = { parts, levels: selectLevels(parts) }
+    if (name.length <= maxKnownLength) known.set(name, statement)
+    return statement
+  }
+  return (name) => {
+    if (isUid(name)) return { kind: 'repo', uid: name }
+    const { parts, levels } = known.get(name) ?? statementOf(name)
+    if (!levels) return store.read(() => readLevels(parts))
+    return andThen(
+      store.query(levels),
+      (rows) => repoInLevels(parts, rows) ?? store.read(() => readLevels(parts)),
+    )
+  }
 }
 
 /** Reads the groups with a name in a parent, or the organizations. `below` are the parts of the name after it. */
