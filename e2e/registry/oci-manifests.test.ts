@@ -49,6 +49,27 @@ onEachStore('manifests of the registry', (engine) => {
     assert.equal(await client.errorOf('GET', manifestPath('acme/web', 'other')), '404 MANIFEST_UNKNOWN')
   })
 
+  test('are those of the tag at the time of each pull, and only of the repo that has them', async () => {
+    const contentOf = async (name: string) =>
+      (await client.expect(200, 'GET', manifestPath(name, 'moved'))).text()
+    for (const layer of ['one', 'two', 'one']) {
+      await client.pushImage('acme/moved', 'moved', layer)
+      for (let pull = 0; pull < 2; pull++) assert.equal(await contentOf('acme/moved'), imageOf(layer))
+    }
+    await client.pushImage('acme/unmoved', 'moved', 'two')
+    assert.equal(await contentOf('acme/unmoved'), imageOf('two'))
+    const digest = digestOf(imageOf('one'))
+    await client.expect(200, 'GET', manifestPath('acme/moved', digest))
+    assert.equal(await client.errorOf('GET', manifestPath('acme/unmoved', digest)), '404 MANIFEST_UNKNOWN')
+    const { token } = await platform.addOrganization('stranger')
+    const stranger = ociClient(platform.url, token)
+    for (const reference of ['moved', digest])
+      assert.equal(await stranger.errorOf('GET', manifestPath('acme/moved', reference)), '403 DENIED')
+    await client.expect(202, 'DELETE', manifestPath('acme/moved', digest))
+    for (const reference of ['moved', digest])
+      assert.equal(await client.errorOf('GET', manifestPath('acme/moved', reference)), '404 MANIFEST_UNKNOWN')
+  })
+
   test('create and move tags of the API, with their history and other fields', async () => {
     const digests = [
       await client.pushImage('acme/api', 'v1', 'a'),

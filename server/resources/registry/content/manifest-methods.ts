@@ -28,6 +28,8 @@ import { tags } from '../tags/table.ts'
 import { noteUntaggedBy } from '../untagged.ts'
 import { admitToPull, pullRow } from './admit-to-pull.ts'
 import { noManifest } from './content-errors.ts'
+import type { KnownManifests } from './known-manifests.ts'
+import { openKnownManifests } from './known-manifests.ts'
 import { manifestReply, manifestRow } from './manifest-row.ts'
 import { putManifest } from './put-manifest.ts'
 import { referrersReply } from './referrers.ts'
@@ -35,14 +37,7 @@ import { requireRepo, throwMissing } from './require-repo.ts'
 import { tagMovesReply } from './tag-moves.ts'
 
 export const manifestMethods = (deps: Dependencies) => ({
-  getManifest: ({ demand, request }: Call<GetManifestRequest>) =>
-    pullRow(deps, demand, manifestRow(request), {
-      reply: manifestReply,
-      missing: () => noManifest(request.reference),
-      pulled: (row, error) => ({
-        ...{ type: 'manifest', reference: request.reference, digest: String(row?.[0] ?? ''), error },
-      }),
-    }),
+  getManifest: getManifestWith(deps, openKnownManifests()),
 
   listTagNames: (call: Call<ListTagNamesRequest>) =>
     deps.store.read(function* () {
@@ -85,6 +80,24 @@ export const manifestMethods = (deps: Dependencies) => ({
       return emptyReply
     }, call.deadline),
 })
+
+const getManifestWith =
+  (deps: Dependencies, knownManifests: KnownManifests) =>
+  ({ demand, request }: Call<GetManifestRequest>) => {
+    const { repo, reference, withoutContent } = request
+    const known = withoutContent ? undefined : knownManifests.of(repo, reference)
+    return pullRow(deps, demand, manifestRow(request, known?.digest ?? ''), {
+      reply(row) {
+        const [digest, , , content] = row as [string, string, number, Uint8Array | null]
+        if (content) knownManifests.remember(repo, reference, { digest, content })
+        return manifestReply(row, withoutContent ? null : (content ?? known?.content ?? null))
+      },
+      missing: () => noManifest(reference),
+      pulled: (row, error) => ({
+        ...{ type: 'manifest', reference, digest: String(row?.[0] ?? ''), error },
+      }),
+    })
+  }
 
 const maxKnownPlatforms = 10_000
 

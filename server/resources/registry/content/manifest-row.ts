@@ -4,33 +4,60 @@ import type { GetManifestRequest } from '@stemma/api/gen/platform/registry/conte
 import { ManifestSchema } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import type { RowQuery } from '../../../store/row-query.ts'
 import { rowQuery } from '../../../store/row-query.ts'
-import type { Placeholders, Row } from '../../../store/sql.ts'
+import type { Placeholder, Placeholders, Row, Sql } from '../../../store/sql.ts'
 import { raw, sql } from '../../../store/sql.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import { unencodedReply } from '../../../wire/reply.ts'
 
-/** Only digests contain a colon. */
-export const manifestRow = ({ repo, reference, withoutContent }: GetManifestRequest): RowQuery =>
-  reference.includes(':')
-    ? rowQuery(selectByDigest, [withoutContent], [repo, reference])
-    : rowQuery(selectByTag, [withoutContent], [repo, repo, reference])
+/**
+ * The content is null if the manifest has the digest `known`, or if the request does not ask for it. Reading it takes
+ * about a sixth of the CPU time of a pull on SQLite. Only digests contain a colon.
+ */
+export const manifestRow = (
+  { repo, reference, withoutContent }: GetManifestRequest,
+  known: string,
+): RowQuery => {
+  const isDigest = reference.includes(':')
+  if (withoutContent)
+    return isDigest
+      ? rowQuery(selectByDigest, [], [repo, reference])
+      : rowQuery(selectByTag, [], [repo, repo, reference])
+  return isDigest
+    ? rowQuery(selectContentByDigest, [], [known, repo, reference])
+    : rowQuery(selectContentByTag, [], [known, repo, repo, reference])
+}
 
-const columns = (withoutContent: boolean) =>
-  raw(`select m.digest, m.media_type, m.size, ${withoutContent ? 'null' : 'm.content'} as content`)
+const withoutContent = raw('null')
+const contentUnless = (known: Placeholder) => sql`case when m.digest = ${known} then null else m.content end`
 
-const selectByDigest = ([repo, digest]: Placeholders<[string, string]>, withoutContent: boolean) =>
-  sql`${columns(withoutContent)} from manifests m where m.repo = ${repo} and m.digest = ${digest}`
+const select = (content: Sql) => sql`select m.digest, m.media_type, m.size, ${content} as content`
+
+const selectByDigest = (place: Placeholders<[string, string]>) =>
+  sql`${select(withoutContent)} ${byDigest(place)}`
+
+const selectContentByDigest = ([known, ...place]: Placeholders<[string, string, string]>) =>
+  sql`${select(contentUnless(known))} ${byDigest(place)}`
+
+const selectByTag = (place: Placeholders<[string, string, string]>) =>
+  sql`${select(withoutContent)} ${byTag(place)}`
+
+const selectContentByTag = ([known, ...place]: Placeholders<[string, string, string, string]>) =>
+  sql`${select(contentUnless(known))} ${byTag(place)}`
+
+const byDigest = ([repo, digest]: Placeholders<[string, string]>) =>
+  sql`from manifests m where m.repo = ${repo} and m.digest = ${digest}`
 
 /** Not a join: SQLite would first store its result in a temporary table. */
-const selectByTag = ([repo, parent, name]: Placeholders<[string, string, string]>, withoutContent: boolean) =>
-  sql`${columns(withoutContent)} from manifests m
+const byTag = ([repo, parent, name]: Placeholders<[string, string, string]>) =>
+  sql`from manifests m
     where m.repo = ${repo} and m.digest = (select digest from tags where parent = ${parent} and name = ${name})`
 
 /** Of all fields of a manifest without its content. */
 const maxFieldBytes = 2048
 
-export function manifestReply(row: Row): Reply {
-  const [digest, mediaType, size, content] = row as [string, string, number, Uint8Array | null]
+/** `content` is null if the client does not ask for it. */
+export function manifestReply(row: Row, content: Uint8Array | null): Reply {
+  const [digest, mediaType, size] = row as [string, string, number]
   const manifest = create(ManifestSchema)
   manifest.digest = digest
   manifest.mediaType = mediaType
