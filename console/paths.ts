@@ -18,6 +18,11 @@ export const paths = {
   why: (uid: string) => `${group(uid)}/why`,
   roles: (uid: string) => `${group(uid)}/roles`,
   role: (uid: string, role: string) => `${group(uid)}/roles/${segmentOf(role)}`,
+  invites: (uid: string) => `${group(uid)}/invites`,
+  activity: (uid: string) => `${group(uid)}/activity`,
+  events: (uid: string) => `${group(uid)}/events`,
+  subscription: (uid: string, subscription: string) => `${group(uid)}/events/${segmentOf(subscription)}`,
+  usage: (uid: string) => `${group(uid)}/usage`,
   /** Outside of the console: the page on which a person accepts an invite. */
   invite: (code: string) => `/invite/${encodeURIComponent(code)}`,
   signIn: (to: string) => `/console/sign-in?to=${encodeURIComponent(to)}`,

@@ -54,4 +54,33 @@ export const routes: readonly Route[] = [
     page: () => import('./pages/why/why.tsx'),
     nav: { section: 'Access', icon: 'question' },
   },
+  {
+    path: '/console/g/:group/invites',
+    title: 'Invites',
+    page: () => import('./pages/invites/invites.tsx'),
+    nav: { section: 'Access', icon: 'invite' },
+  },
+  {
+    path: '/console/g/:group/activity',
+    title: 'Activity',
+    page: () => import('./pages/activity/activity.tsx'),
+    nav: { section: 'Operations', icon: 'activity' },
+  },
+  {
+    path: '/console/g/:group/events',
+    title: 'Events',
+    page: () => import('./pages/events/events.tsx'),
+    nav: { section: 'Operations', icon: 'event' },
+  },
+  {
+    path: '/console/g/:group/events/:subscription',
+    title: 'Subscription',
+    page: () => import('./pages/events/subscription.tsx'),
+  },
+  {
+    path: '/console/g/:group/usage',
+    title: 'Usage',
+    page: () => import('./pages/usage/usage.tsx'),
+    nav: { section: 'Operations', icon: 'usage' },
+  },
 ]

@@ -26,9 +26,19 @@ export type TableProps<Row> = {
   actions?: (row: Row) => readonly MenuItem[]
   /** The name of a row, for the label of its menu. */
   nameOf(row: Row): string
+  /** Whether rows are resources with a uid, which their menus can copy. */
+  hasUids?: boolean
 }
 
-export function Table<Row>({ label, rows, columns, uidOf, nameOf, actions }: TableProps<Row>) {
+export function Table<Row>({
+  label,
+  rows,
+  columns,
+  uidOf,
+  nameOf,
+  actions,
+  hasUids = true,
+}: TableProps<Row>) {
   return (
     <div class="table-scroll">
       <table aria-label={label}>
@@ -56,7 +66,7 @@ export function Table<Row>({ label, rows, columns, uidOf, nameOf, actions }: Tab
                 <Menu
                   icon="more"
                   label={`Actions for ${nameOf(row)}`}
-                  items={[...(actions?.(row) ?? []), copyUid(uidOf(row))]}
+                  items={[...(actions?.(row) ?? []), ...(hasUids ? [copyUid(uidOf(row))] : [])]}
                 />
               </td>
             </tr>

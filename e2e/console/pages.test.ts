@@ -36,6 +36,10 @@ describe('every page', { timeout: 600_000, skip: noChromium ?? false }, () => {
     access: () => [paths.access(organization), 'Access'],
     roles: () => [paths.roles(organization), 'Roles'],
     why: () => [paths.why(organization), 'Why'],
+    invites: () => [paths.invites(organization), 'Invites and requests'],
+    activity: () => [paths.activity(organization), 'Activity'],
+    events: () => [paths.events(organization), 'Events'],
+    usage: () => [paths.usage(organization), 'Usage'],
     'no such page': () => ['/console/nowhere', 'No such page'],
   }
   for (const [name, target] of Object.entries(pages)) test(name, () => checkPage(stage, ...target()))

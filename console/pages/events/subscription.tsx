@@ -1,0 +1,256 @@
+// One subscription with its deliveries: what was sent, what the sink answered, and how to send it again.
+import { useSignal } from '@preact/signals'
+import type { DeliveryJson } from '@stemma/api/json/platform/events/v2beta1/delivery'
+import { api } from '../../api/api.ts'
+import { violationOf } from '../../api/error-text.ts'
+import { useDenial } from '../../api/permissions.ts'
+import { read, useData } from '../../api/read.ts'
+import { useWrite } from '../../api/write.ts'
+import { Link } from '../../router/link.tsx'
+import type { PageProps, Place } from '../../router/route.ts'
+import { navigate, withQuery } from '../../router/router.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Button, ButtonLink } from '../../ui/button.tsx'
+import { SameWith } from '../../ui/code-block.tsx'
+import { Uid } from '../../ui/copy.tsx'
+import { closeDialog, Dialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
+import { Empty } from '../../ui/empty.tsx'
+import { Select, TextField } from '../../ui/field.tsx'
+import { Form, Problem } from '../../ui/form.tsx'
+import { PageHeader } from '../../ui/page-header.tsx'
+import { Properties } from '../../ui/properties.tsx'
+import { Pager, pageOf, Table } from '../../ui/table.tsx'
+import { Time } from '../../ui/time.tsx'
+import { State } from './events.tsx'
+import { Secret } from './secret.tsx'
+import { EditSubscription } from './subscription-form.tsx'
+
+const uidIn = ({ uids }: Place) => uids.subscription ?? ''
+const readSubscription = (place: Place) => read(api.subscriptions.getSubscription, { uid: uidIn(place) })
+const readDeliveries = (place: Place) =>
+  read(api.deliveries.listDeliveries, {
+    subscription: uidIn(place),
+    ...(place.query.get('state') && { state: place.query.get('state') as DeliveryJson['state'] }), // an option of the filter
+    ...pageOf(place),
+  })
+
+export const load = (place: Place) => [readSubscription(place), readDeliveries(place)]
+
+export default function Subscription({ place }: PageProps) {
+  const subscription = useData(readSubscription(place))
+  const { deliveries = [], nextPageToken } = useData(readDeliveries(place))
+  const denial = useDenial(place.group)
+  const test = useWrite(api.subscriptions.testSubscription, { done: 'Test event sent', also: ['deliveries'] })
+  const again = useWrite(api.deliveries.redeliverEvent, { done: 'Sent again' })
+  const uid = uidIn(place)
+  const opened = deliveries.find((delivery) => delivery.uid === place.query.get('about'))
+  const mayUpdate = denial('subscriptions.update')
+  return (
+    <>
+      <PageHeader
+        title="Subscription"
+        about={subscription.description || subscription.sink}
+        actions={
+          <>
+            <Button
+              disabledReason={mayUpdate}
+              isBusy={test.isRunning.value}
+              onClick={() => void test.run({ uid })}
+            >
+              Send a test event
+            </Button>
+            <ButtonLink to={dialogPath(place, 'replay')} disabledReason={mayUpdate}>
+              Replay
+            </ButtonLink>
+            <ButtonLink to={dialogPath(place, 'rotate')} disabledReason={mayUpdate}>
+              Rotate secret
+            </ButtonLink>
+            <ButtonLink to={dialogPath(place, 'edit')} disabledReason={mayUpdate}>
+              Change
+            </ButtonLink>
+          </>
+        }
+      />
+      {test.error.value !== undefined && <Problem error={test.error.value} />}
+      {again.error.value !== undefined && <Problem error={again.error.value} />}
+      <section class="panel">
+        <h2>Properties</h2>
+        <Properties
+          rows={[
+            ['Uid', <Uid key="uid" uid={uid} />],
+            ['Sink', subscription.sink],
+            ['State', <State key="state" subscription={subscription} />],
+            ['Reason', subscription.stateReason],
+            ['Events', subscription.eventTypes?.length ? subscription.eventTypes.join(', ') : 'all'],
+            ['Created', <Time key="created" at={subscription.createTime} />],
+          ]}
+        />
+      </section>
+      <section class="panel flush">
+        <div class="panel-header inset">
+          <h2>Deliveries</h2>
+          <Select
+            label="State"
+            name="state"
+            value={place.query.get('state') ?? ''}
+            options={states}
+            onChange={(event) =>
+              void navigate(withQuery(place, { state: event.currentTarget.value, page: undefined }))
+            }
+          />
+        </div>
+        {deliveries.length === 0 ? (
+          <Empty icon="event" title="No deliveries">
+            Events of this group appear here when they are sent.
+          </Empty>
+        ) : (
+          <Table
+            label="Deliveries"
+            rows={deliveries}
+            uidOf={(delivery) => delivery.uid ?? ''}
+            nameOf={({ eventType = '' }) => eventType}
+            columns={[
+              {
+                title: 'Event',
+                cell: (delivery) => (
+                  <Link to={dialogPath(place, 'delivery', delivery.uid)}>{delivery.eventType}</Link>
+                ),
+              },
+              { title: 'State', cell: ({ state }) => <DeliveryState state={state} /> },
+              {
+                title: 'Attempts',
+                cell: ({ attempts = [] }) => attempts.length,
+                isNumber: true,
+                isSecondary: true,
+              },
+              { title: 'Time', cell: ({ createTime }) => <Time at={createTime} /> },
+            ]}
+            actions={(delivery) => [
+              {
+                label: 'Send again',
+                onSelect: () => void again.run({ uid: delivery.uid ?? '' }),
+                disabledReason: mayUpdate,
+              },
+            ]}
+          />
+        )}
+      </section>
+      <Pager place={place} nextPageToken={nextPageToken} total={undefined} shown={deliveries.length} />
+      <SameWith
+        stemma={`stemma deliveries list --subscription ${uid}`}
+        curl={{ path: `/events/v2beta1/deliveries?subscription=${uid}` }}
+      />
+      {isDialogOpen(place, 'edit') && <EditSubscription place={place} subscription={subscription} />}
+      {isDialogOpen(place, 'rotate') && <RotateSecret place={place} />}
+      {isDialogOpen(place, 'replay') && <Replay place={place} />}
+      {isDialogOpen(place, 'delivery') && opened && <Delivery place={place} delivery={opened} />}
+    </>
+  )
+}
+
+const states = [
+  { value: '', label: 'every state' },
+  { value: 'DELIVERY_STATE_PENDING', label: 'pending' },
+  { value: 'DELIVERY_STATE_DELIVERED', label: 'delivered' },
+  { value: 'DELIVERY_STATE_FAILED', label: 'failed' },
+]
+
+function DeliveryState({ state }: { state: DeliveryJson['state'] | undefined }) {
+  if (state === 'DELIVERY_STATE_DELIVERED') return <Badge tone="good">delivered</Badge>
+  if (state === 'DELIVERY_STATE_FAILED') return <Badge tone="bad">failed</Badge>
+  return <Badge tone="warning">pending</Badge>
+}
+
+const Delivery = ({ place, delivery }: PageProps & { delivery: DeliveryJson }) => (
+  <Dialog place={place} title={delivery.eventType ?? 'Delivery'} isWide>
+    <Properties
+      rows={[
+        ['Event', delivery.eventId],
+        ['Subject', delivery.eventSubject],
+        ['State', <DeliveryState key="state" state={delivery.state} />],
+        ['Next attempt', delivery.nextAttemptTime && <Time at={delivery.nextAttemptTime} />],
+      ]}
+    />
+    {(delivery.attempts ?? []).map(({ time, statusCode = 0, latency, response, error }) => (
+      <section key={time} class="attempt">
+        <p>
+          <Badge tone={error || statusCode >= 300 ? 'bad' : 'good'}>{error || statusCode}</Badge>{' '}
+          <Time at={time} />
+          {latency && <span class="quiet"> in {latency}</span>}
+        </p>
+        {response && (
+          <pre tabIndex={0} aria-label="Answer of the sink">
+            {response}
+          </pre>
+        )}
+      </section>
+    ))}
+  </Dialog>
+)
+
+function RotateSecret({ place }: PageProps) {
+  const secret = useSignal('')
+  const { run, isRunning, error } = useWrite(api.subscriptions.rotateSubscriptionSecret, {
+    done: 'Secret rotated',
+  })
+  const rotate = async (values: FormData) => {
+    const response = await run({ uid: uidIn(place), overlap: String(values.get('overlap')) })
+    if (response) secret.value = response.secret ?? ''
+  }
+  return (
+    <Dialog place={place} title="Rotate secret">
+      {secret.value ? (
+        <Secret place={place} secret={secret.value} />
+      ) : (
+        <Form
+          submit="Rotate secret"
+          isRunning={isRunning.value}
+          error={error.value}
+          onSubmit={rotate}
+          onCancel={() => void closeDialog(place)}
+        >
+          <Select
+            label="The old secret also signs for"
+            name="overlap"
+            options={[
+              { value: '86400s', label: 'a day' },
+              { value: '3600s', label: 'an hour' },
+              { value: '0s', label: 'no time: it stops working now' },
+            ]}
+            problem={violationOf(error.value, 'overlap')}
+          />
+        </Form>
+      )}
+    </Dialog>
+  )
+}
+
+function Replay({ place }: PageProps) {
+  const { run, isRunning, error } = useWrite(api.subscriptions.replaySubscription, {
+    ...{ done: 'The replay has begun', also: ['deliveries'] },
+  })
+  const replay = async (values: FormData) => {
+    const since = new Date(String(values.get('since'))).toISOString()
+    if (await run({ uid: uidIn(place), since })) await closeDialog(place)
+  }
+  return (
+    <Dialog place={place} title="Replay events">
+      <Form
+        submit="Replay"
+        isRunning={isRunning.value}
+        error={error.value}
+        onSubmit={replay}
+        onCancel={() => void closeDialog(place)}
+      >
+        <TextField
+          label="Since"
+          name="since"
+          type="datetime-local"
+          required
+          hint="Sends all events since this time once more, after those that wait."
+          problem={violationOf(error.value, 'since')}
+        />
+      </Form>
+    </Dialog>
+  )
+}
