@@ -37,6 +37,7 @@ import { capabilityNamed } from './policy/capabilities.ts'
 import { signInAccess } from './policy/system-access.ts'
 import type { GroupLimits, WriteContext } from './resources/dependencies.ts'
 import { acceptInvite } from './resources/iam/group-invites/accept.ts'
+import { describeInvite } from './resources/iam/group-invites/describe.ts'
 import { openLastSeen } from './resources/iam/identities/last-seen.ts'
 import { identities } from './resources/iam/identities/table.ts'
 import { bindOwner, createOrganization, nameFault } from './resources/iam/organization.ts'
@@ -219,6 +220,7 @@ export function peopleOf(context: WriteContext): People {
     grantDefaultRole: (provider, identity) => grantDefaultRole(context, provider, identity),
     replaceGroups: (provider, identity, groupIds) =>
       replaceGroups(provider, identity, groupIds, context.now() + tokenLifetimeSeconds * 1000),
+    describeInvite,
     acceptInvite: (code, guest) => acceptInvite(context, code, guest),
     *createOrganization(name, owner) {
       const organization = yield* createOrganization(context, name)

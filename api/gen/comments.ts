@@ -1311,6 +1311,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.iam.v2beta1.GroupInvite.create_time": "Time at which the invite was created.",
   "platform.iam.v2beta1.GroupInvite.role": "Summary of the role. Absent if the role was deleted.",
   "platform.iam.v2beta1.GroupInvite.update_time": "Time at which the invite was last changed.",
+  "platform.iam.v2beta1.GroupInvite.url": "Link that contains the code. The invited person opens it in a browser, signs in and so accepts the invite. Only the response of `CreateGroupInvite` contains it.",
   "platform.iam.v2beta1.GroupInviteRole": "Summary of the role of an invite.",
   "platform.iam.v2beta1.GroupInviteRole.uid": "Uid of the role.",
   "platform.iam.v2beta1.GroupInviteRole.name": "Name of the role.",

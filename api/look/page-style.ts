@@ -22,6 +22,10 @@ button, .button { display: block; text-align: center; text-decoration: none; wid
 button.plain { background: transparent; color: var(--leaf) }
 :focus-visible { outline: 3px solid var(--leaf); outline-offset: 2px }
 [role=alert] { background: var(--alarm-paper); color: var(--alarm); padding: 0.6rem 0.8rem; border-radius: 0.4rem }
+dl { display: grid; grid-template-columns: auto 1fr; gap: 0.35rem 1rem; margin: 0 0 0.75rem }
+dt { color: var(--quiet) }
+dd { margin: 0; overflow-wrap: anywhere }
+form + .quiet { margin: 1rem 0 0 }
 code, .code { font-family: ui-monospace, monospace; overflow-wrap: anywhere }
 code span { white-space: nowrap }
 a { color: var(--leaf); text-underline-offset: 0.15em }

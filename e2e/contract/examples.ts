@@ -128,6 +128,7 @@ function normalizer(): (answer: CallResult) => CallResult {
       .replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"time"')
       .replaceAll(/"nextPageToken":"[^"]+"/g, '"nextPageToken":"token"')
       .replaceAll(/"code":"[^"]+"/g, '"code":"code"')
+      .replaceAll(/\/invite\/[\w-]+/g, '/invite/code')
       .replaceAll(/"(hash|requestId|door|userAgent)":"[^"]*"/g, '"$1":"differs"')
       .replaceAll(/"eyJ[\w.-]+"/g, '"token"')
       .replaceAll(/"whsec_[^"]+"/g, '"secret"')

@@ -118,7 +118,7 @@ const differences = (before: readonly string[], now: readonly string[]): string[
   return [...old.symmetricDifference(current)].map((line) => line.slice(0, 400))
 }
 
-const secrets = ['code', 'password', 'token', 'secret']
+const secrets = ['code', 'url', 'password', 'token', 'secret']
 const random = ['etag', 'keyId', 'createTime', 'updateTime', 'issuerKeys', ...secrets]
 /** Fields of subscriptions and deliveries that the sender sets in the background. */
 const ofSender = [

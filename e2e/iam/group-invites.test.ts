@@ -49,9 +49,10 @@ async function accept(
 const refusalMessage = /is not the code of an invite that you can accept/
 
 examples('group invites', {
-  async 'only the create response contains the code'(stage) {
+  async 'only the create response contains the code and the link'(stage) {
     const created = await invite(stage, { email: 'guest@example.com', singleUse: true })
-    const { code, ...withoutCode } = created
+    const { code, url, ...withoutCode } = created
+    assert.match(url as string, /^http:\/\/stemma\.test\/invite\/[\w-]+$/)
     const { uid, keyId, createTime, updateTime, expirationTime, role, ...inputFields } = withoutCode
     assert.deepEqual(inputFields, { roleUid, email: 'guest@example.com', singleUse: true })
     const text = Buffer.from(code as string, 'base64').toString()

@@ -308,7 +308,7 @@ export function writeWorld(store: Store, world: World): Promise<void> {
           keyId: uid,
           expirationTime: timestampFromMs(inAnHour),
         }),
-        { ...facts(uid), columns: { digest: '' } },
+        { ...facts(uid), columns: { digest: '', creator: '' } },
       ]),
     )
     yield* createMany(

@@ -1,9 +1,11 @@
 // A platform for sign-in tests. Its base URL is its real address, because browsers follow redirects to it.
+
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
 import { ensureVouchedAccount, setPassword } from '@stemma/server/auth/login/accounts.ts'
 import { openPasswords } from '@stemma/server/auth/login/passwords.ts'
 import { peopleOf } from '@stemma/server/authentication.ts'
+import type { Log } from '@stemma/server/log.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { passwordCost, startPlatform } from '@stemma/server/testing/platform.ts'
 import type { Engine } from '@stemma/server/testing/stores.ts'
@@ -28,10 +30,11 @@ export async function startSignInPlatform(
   engine: Engine,
   args: string[] = [],
   overrides: Parameters<typeof startPlatform>[2] = {},
+  log?: Log,
 ): Promise<Platform> {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
-  return startPlatform(engine, ['--port', String(port), '--base-url', url, ...args], overrides)
+  return startPlatform(engine, ['--port', String(port), '--base-url', url, ...args], overrides, log)
 }
 
 /** Adds a person with a password and returns their uid. */

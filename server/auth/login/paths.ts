@@ -17,6 +17,8 @@ export const paths = {
   callback: '/oauth/callback',
   setUp: '/set-up',
   password: '/password',
+  /** Followed by the code of an invite. */
+  invite: '/invite',
   /** The sign-in of published clients (published/start.ts). */
   published: '/oauth',
   publishedReturn: '/oauth/finish',
@@ -43,7 +45,15 @@ export const prefixOf = (authUrl: string) => new URL(authUrl).pathname.replace(/
 
 /** `paths.published` is `/oauth`, where the paths of OAuth begin too. */
 const firstSegments = new Set<string>([
-  ...[paths.published, paths.device, paths.signIn, paths.setUp, paths.password, paths.organizationCheck],
+  ...[
+    paths.published,
+    paths.device,
+    paths.signIn,
+    paths.setUp,
+    paths.password,
+    paths.organizationCheck,
+    paths.invite,
+  ],
 ])
 
 /** Whether a path, without the prefix of the auth URL, belongs to sign-in. */

@@ -1,6 +1,7 @@
 // People who sign in, and the changes to resources that a sign-in makes.
 import type { Work } from '../../store/work.ts'
 import type { WriteAccess } from '../../store/write-access.ts'
+import type { InviteDescription } from '../../wire/invite-description.ts'
 import type { Person } from '../../wire/person.ts'
 
 /** A person's name and verified address. */
@@ -51,6 +52,8 @@ export type People = {
    */
   replaceGroups(provider: string, identity: string, groupIds: readonly string[]): Work<number>
   acceptInvite(code: string, person: AuthenticatedPerson): Work<{ group: string; role: string }>
+  /** Describes the invite of a code; undefined if there is none. An invite that has expired is described, too. */
+  describeInvite(code: string): Work<InviteDescription | undefined>
   /** Creates an organization and makes an identity its owner; returns its uid. */
   createOrganization(name: string, owner: string): Work<string>
   /** Deletes a person with all their role bindings and access requests. */

@@ -4,6 +4,8 @@ import type { ConsoleDependencies } from './console/session.ts'
 import { finishConsoleSignIn, startConsoleSignIn } from './console/sign-in.ts'
 import { signOutOfConsole } from './console/sign-out.ts'
 import { issueConsoleToken } from './console/token.ts'
+import type { InviteDependencies } from './invite/invite.ts'
+import { acceptInviteInBrowser, showInvite } from './invite/invite.ts'
 import type { PageRequest, PageResponse } from './page-request.ts'
 import { consolePaths, isOidcProviderPath, paths } from './paths.ts'
 import type { PublishedDependencies } from './published/dependencies.ts'
@@ -25,7 +27,8 @@ import type { Upstream } from './upstream/upstream.ts'
 export type RouteDependencies = SignInDependencies &
   SetUpDependencies &
   PublishedDependencies &
-  ConsoleDependencies
+  ConsoleDependencies &
+  InviteDependencies
 
 type Handler = (deps: RouteDependencies, request: PageRequest) => Promise<PageResponse>
 
@@ -43,6 +46,8 @@ const handlers: Record<string, Handler> = {
   [`POST ${paths.setUp}`]: setUpServer,
   [`GET ${paths.password}`]: showPasswordForm,
   [`POST ${paths.password}`]: choosePassword,
+  [`GET ${paths.invite}/:code`]: showInvite,
+  [`POST ${paths.invite}`]: acceptInviteInBrowser,
   [`GET ${paths.published}`]: startPublished,
   [`GET ${paths.publishedReturn}`]: finishPublished,
   [`GET ${paths.organizationCheck}`]: checkOrganization,
@@ -71,8 +76,13 @@ export function routeOf({ method, path }: Pick<PageRequest, 'method' | 'path'>):
 const signInPath = new RegExp(`^${paths.signIn}/[^/]+`)
 const callbackPath = new RegExp(`^${paths.callback}/.+`)
 
+const invitePath = new RegExp(`^${paths.invite}/[\\w-]+$`)
+
 const patternOf = (path: string) =>
-  path.replace(signInPath, `${paths.signIn}/:uid`).replace(callbackPath, `${paths.callback}/:provider`)
+  path
+    .replace(invitePath, `${paths.invite}/:code`)
+    .replace(signInPath, `${paths.signIn}/:uid`)
+    .replace(callbackPath, `${paths.callback}/:provider`)
 
 /** After the return from a provider, redirects to the path of the sign-in: its cookies are sent only to that path. */
 async function returnToInteraction(

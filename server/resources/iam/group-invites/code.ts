@@ -13,6 +13,10 @@ export function makeCode(group: string, random: RandomBytes): { code: string; ke
   return { code, keyId }
 }
 
+/** The link by which a guest accepts an invite in a browser. Its path contains the code as base64url. */
+export const inviteUrl = (authUrl: string, code: string) =>
+  `${authUrl}/invite/${Buffer.from(code, 'base64').toString('base64url')}`
+
 /** The key id of a code, by which its invite is found; undefined for a text that is not a code. */
 export function keyIdOf(code: string): string | undefined {
   if (code.length > maxLength) return undefined

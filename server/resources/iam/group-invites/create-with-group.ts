@@ -56,7 +56,11 @@ export function* createWithGroup(
   const { code, keyId } = makeCode(organization, random)
   draft.keyId = keyId
   const uid = newChildUid(organization, time, random)
-  yield* createEntry(grants, groupInvites, draft, { uid, now: time, columns: { digest: digestOf(code) } })
+  yield* createEntry(grants, groupInvites, draft, {
+    uid,
+    now: time,
+    columns: { digest: digestOf(code), creator },
+  })
   yield* recordUnclaimed(
     organization,
     creator,

@@ -21,7 +21,7 @@ import { withOneTimeField } from '../../one-time-field.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { requireDelegable } from '../delegation.ts'
-import { makeCode } from './code.ts'
+import { inviteUrl, makeCode } from './code.ts'
 import { setExpiry } from './expiry.ts'
 import { groupInvites } from './table.ts'
 
@@ -44,9 +44,13 @@ function groupInvitesMethods(deps: Dependencies) {
           setExpiry(draft, draft.ttl, time)
           draft.keyId = keyId
           yield* requireDelegable(grants, group, draft.roleUid, 'role_uid')
-          return { digest: digestOf(code) }
+          return { digest: digestOf(code), creator: grants.caller.identity }
         },
-        complete: (reply) => withOneTimeField(reply, GroupInviteSchema.field.code, code),
+        complete: (reply) =>
+          withOneTimeField(
+            withOneTimeField(reply, GroupInviteSchema.field.code, code),
+            ...([GroupInviteSchema.field.url, inviteUrl(deps.settings.authUrl, code)] as const),
+          ),
       })
     },
 

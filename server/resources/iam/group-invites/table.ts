@@ -12,8 +12,8 @@ export const groupInvites = kindOf(GroupInviteSchema, name, {
     key_id: ({ keyId }) => keyId,
     expire_time: ({ expirationTime }) => (expirationTime ? timestampMs(expirationTime) : 0),
   },
-  /** The digest of the code. The code itself is not stored. */
-  extraColumns: { digest: 'text' },
+  /** The digest of the code, which is not stored itself, and the identity that created the invite. */
+  extraColumns: { digest: 'text', creator: 'text' },
   hiddenFields: { digest: 'code' },
   rendered: hydrated(name, [
     { from: roles, by: 'role', json: 'invite_json', bytes: 'invite_bytes', isOptional: true },

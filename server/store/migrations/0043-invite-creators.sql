@@ -1,0 +1,3 @@
+-- Who created an invite, for the page that shows the invite to its guest. Empty for invites from before.
+
+alter table group_invites add column creator text /*pg collate "C" */ not null default '';

@@ -1,0 +1,12 @@
+/** An invite, as the page shows it to the person who has its code. */
+export type InviteDescription = {
+  /** The names of the organization and of the groups below it, down to the group of the invite. */
+  groups: string[]
+  role: string
+  /** The name or address of the creator; undefined if it is not known. */
+  creator: string | undefined
+  /** The only address that can accept the invite; empty for any. */
+  email: string
+  /** In milliseconds since 1970. */
+  expires: number
+}
