@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { startApp } from '@stemma/server/app.ts'
+import { cookieNamesOf } from '@stemma/server/auth/login/cookies.ts'
 import { readConfig } from '@stemma/server/config/config.ts'
 import { openLog } from '@stemma/server/log.ts'
 import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
@@ -64,6 +65,9 @@ onEachStore('an empty server', (engine) => {
       assert.deepEqual(concurrentAnswers.map(({ status }) => status).sort(), [200, 410])
       assert.match(concurrentAnswers.find(({ status }) => status === 200)?.title ?? '', /acme is ready/)
       assert.equal((await visitor.open(link)).status, 410)
+      const { person } = await consoleTokenOf(visitor, url)
+      assert.equal(person?.email, 'ada@example.com', 'the owner is signed in to the console')
+      assert.deepEqual(await consoleTokenOf(new Visitor(url), url), {})
 
       const { tokens } = await signIn({ url } as Platform, 'ada@example.com')
       const groups = await fetch(`${url}/iam/v2beta1/groups`, {
@@ -79,6 +83,18 @@ onEachStore('an empty server', (engine) => {
       await remove()
     }
   })
+
+  /** The answer for the console in this browser, without a token if the browser has no session. */
+  async function consoleTokenOf(visitor: Visitor, url: string): Promise<{ person?: { email: string } }> {
+    const answer = await fetch(`${url}/console/token`, {
+      method: 'POST',
+      headers: {
+        ...{ origin: url, 'x-stemma-console': '1' },
+        cookie: `${cookieNamesOf(url).console}=${visitor.cookie(cookieNamesOf(url).console)}`,
+      },
+    })
+    return (await answer.json()) as { person?: { email: string } }
+  }
 
   test('cannot be set up when an organization exists', async () => {
     const { url, start, args, remove: removeStore } = await startEmpty(engine)

@@ -6,7 +6,11 @@ import { readyPage, setUpPage } from '../../../pages/set-up.ts'
 import { raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
+import { newSignInTime } from '../../sign-outs.ts'
 import { ensureVouchedAccount, isEmail, setPassword } from '../accounts.ts'
+import type { ConsoleDependencies } from '../console/session.ts'
+import { startConsoleSession } from '../console/session.ts'
+import { signInIdOf } from '../expiring-states.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import { passwordFault } from '../passwords.ts'
 import { paths, prefixOf } from '../paths.ts'
@@ -25,7 +29,10 @@ export async function showSetUp(deps: SetUpDependencies, { query }: PageRequest)
   return { page: setUpPage({ ...formOf(deps, code), organization: '', email: '' }) }
 }
 
-export async function setUpServer(deps: SetUpDependencies, request: PageRequest): Promise<PageResponse> {
+export async function setUpServer(
+  deps: SetUpDependencies & ConsoleDependencies,
+  request: PageRequest,
+): Promise<PageResponse> {
   const form = await request.form()
   const field = (name: string) => form.get(name) ?? ''
   const [code, organization, email] = [field('code'), field('organization'), field('email').trim()]
@@ -40,7 +47,28 @@ export async function setUpServer(deps: SetUpDependencies, request: PageRequest)
     createOwner(deps, request, { code, organization, email, passwordHash }),
   )
   deps.onSetUp(created)
-  return { page: readyPage(`${organization} is ready`, email, deps.baseUrl) }
+  const isSignedIn = await signInToConsole(deps, request, created.identity)
+  return { page: readyPage(`${organization} is ready`, email, deps.baseUrl, isSignedIn) }
+}
+
+/**
+ * The owner has just chosen the password, so the console does not ask for it. The cookie belongs to the host of the
+ * API; if the sign-in pages have another one, the owner signs in.
+ */
+async function signInToConsole(
+  deps: ConsoleDependencies,
+  page: PageRequest,
+  identity: string,
+): Promise<boolean> {
+  const { store, now, random, authUrl, baseUrl } = deps
+  if (new URL(authUrl).origin !== new URL(baseUrl).origin) return false
+  const grant = random(32).toString('base64url')
+  const signedInAt = await store.write(() => newSignInTime(identity, now()))
+  await startConsoleSession(deps, page, {
+    signIn: { person: identity, signedInAt, id: signInIdOf(grant) },
+    grant,
+  })
+  return true
 }
 
 const formOf = ({ authUrl }: SetUpDependencies, code: string) => ({
