@@ -5,6 +5,7 @@ import { benchAccess } from './cases/access.ts'
 import { benchAdvisories } from './cases/advisories.ts'
 import { benchBindings } from './cases/bindings.ts'
 import { benchCheck } from './cases/check.ts'
+import { benchConsole } from './cases/console.ts'
 import { benchCreates } from './cases/creates.ts'
 import { benchExchange } from './cases/exchange.ts'
 import { benchGet } from './cases/get.ts'
@@ -40,6 +41,7 @@ const benches: Record<string, Bench> = {
   workers: benchWorkers,
   lane: benchLane,
   registry: benchRegistry,
+  console: benchConsole,
 }
 
 const chosen = process.argv.slice(2)

@@ -38,7 +38,10 @@ const types: Record<string, string> = {
   css: 'text/css; charset=utf-8',
 }
 
-/** Takes 0.3 seconds. Loads esbuild and stops its process afterwards, which would keep 30 MB. */
+/**
+ * Loads esbuild and stops its process afterwards. Its code stays loaded: the server has 12 MB more than with a prebuilt
+ * bundle.
+ */
 export async function bundleConsole(): Promise<Bundle> {
   const esbuild = await import('esbuild')
   try {
