@@ -123,7 +123,7 @@ async function openApp(
     },
     overrides,
   )
-  const { corridorOptions, authenticate, refusals, keys, secret, now, random } = core
+  const { corridorOptions, authenticator, refusals, keys, secret, now, random } = core
   const offered = core.endpoints.filter(({ method }) => !method.isInternal)
   role.onOpen(core)
   const { collectionCounts: counts, deliveryCounts } = role.shared
@@ -170,7 +170,8 @@ async function openApp(
   const frontDoor = openFrontDoor({ store, baseUrl: config.baseUrl, prefersHtml })
   const doors = await openDoors({
     ...doorOptions,
-    ...{ endpoints: offered, corridor, streams, authenticate, plainPaths, isDraining },
+    ...{ ...authenticator, endpoints: offered, corridor, streams, plainPaths, isDraining },
+    turns: core.turns,
     ...{
       mounts: [registryDoor, authzen, ...core.mounts, console, frontDoor],
       notFoundPage: notFound,

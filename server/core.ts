@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { openPageSeals } from './aip/page-token.ts'
 import type { KeyRing } from './auth/keys/key-ring.ts'
 import type { MakeRsaKey } from './auth/keys/rsa-key.ts'
-import type { Authenticate } from './auth/tokens/authenticate.ts'
+import type { Authenticator } from './auth/tokens/authenticate.ts'
 import { openAuthenticator } from './auth/tokens/authenticate.ts'
 import type { Authentication, AuthenticationOverrides } from './authentication.ts'
 import { openAuthentication } from './authentication.ts'
@@ -25,6 +25,9 @@ import { openSealer } from './events/sealer.ts'
 import { wakingStore } from './events/waking-store.ts'
 import { proxyTest } from './http/client-address.ts'
 import type { Mount } from './http/dispatch.ts'
+import { partyOfCaller } from './http/turns/party.ts'
+import type { Turns } from './http/turns/turns.ts'
+import { openTurns } from './http/turns/turns.ts'
 import { noLimits, openCallLimits } from './limits/rate/call-limits.ts'
 import type { SharedLimits } from './limits/sharing/shared-usage.ts'
 import type { Log } from './log.ts'
@@ -99,12 +102,14 @@ export type Core = Pick<Authentication, 'states'> & {
   /** The corridors for a caller who is already authenticated. They do not report calls, because another thread does. */
   corridorFor(caller: Caller): Corridor<Endpoint>
   streamCorridorFor(caller: Caller): StreamCorridor<Endpoint>
-  authenticate: Authenticate
+  authenticator: Authenticator
   /** The corridor of the registry, which accepts other credentials. */
   registryCorridor: Corridor<Endpoint>
   /** Shares rate limits with other copies and threads. */
   sharedLimits: SharedLimits
   clock(): number
+  /** Decides when calls start. */
+  turns: Turns
   /** The metrics of the calls. */
   series: readonly Series[]
   refusals: RefusalLog
@@ -184,8 +189,11 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   })
   const deadlines = openDeadlines(systemNow)
   const { report, series } = openReport(log, refusals)
+  const turns = openTurns(clock)
+  const waitForTurn = (identity: string) => turns.wait(partyOfCaller(identity))
   const parties = { issuer: config.authUrl, audience: config.baseUrl }
-  const authenticate = openAuthenticator(keys, parties, now)
+  const authenticator = openAuthenticator(keys, parties, now)
+  const { authenticate } = authenticator
   const parseGrants = openGrantParser()
   const corridorOptions: CorridorOptions = {
     ...{ authenticate, report, deadlines, unsent, parseGrants, now, random, clock, otherThreads },
@@ -201,7 +209,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
       mounts: [scim, login],
       states,
       corridorOptions,
-      authenticate,
+      authenticator,
       series,
       refusals,
       keys,
@@ -213,13 +221,13 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     },
     registryCorridor: openCorridor({ ...corridorOptions, authenticate: registry.authenticate }),
     endpoints: endpointsOf({
-      ...{ ...deps, sts, registration, registry, deadlines, unsent, audit },
+      ...{ ...deps, sts, registration, registry, deadlines, unsent, audit, waitForTurn },
       tail: tailOf(config, sealed, overrides.tailHeartbeatMs),
     }),
     corridorFor: (caller) => openCorridor(optionsFor(caller)),
     streamCorridorFor: (caller) => openStreamCorridor(optionsFor(caller)),
     sharedLimits: limits.shared,
-    clock,
+    ...{ clock, turns },
     async close() {
       await Promise.all([loose.stop(), refused.stop()])
       await Promise.all([checks.close(), content.close(), sealer.stop()])

@@ -31,7 +31,7 @@ import { tagsMethods } from './resources/registry/tags/resource.ts'
 import type { AnyService } from './resources/resource.ts'
 import { defineService } from './resources/resource.ts'
 import type { CallV2 } from './resources/v1/call-v2.ts'
-import { openTurns } from './resources/v1/turns.ts'
+import type { V1Dependencies } from './resources/v1/dependencies.ts'
 import { securityAdvisoryService } from './resources/vulnerabilities/advisories/security-advisory/service.ts'
 import type { Call, Endpoint, Handler, SentKey } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
@@ -43,7 +43,8 @@ import { advisoryWritesOf, imageReadsOf, ownerInvitesOf, v1Services } from './v1
 type ServiceDependencies = Dependencies &
   TailDependencies &
   AuditDependencies &
-  Pick<Authentication, 'sts' | 'registration' | 'registry'> & { deadlines: Deadlines; unsent: UnsentBudget }
+  Pick<Authentication, 'sts' | 'registration' | 'registry'> &
+  Pick<V1Dependencies, 'waitForTurn'> & { deadlines: Deadlines; unsent: UnsentBudget }
 
 /** Services that have no kind and call no other service. */
 const otherServices: readonly AnyService<ServiceDependencies>[] = [
@@ -83,7 +84,6 @@ export function endpointsOf(deps: ServiceDependencies): Endpoint[] {
       deps.deadlines,
     ),
     deadlineClock: Date.now,
-    waitForTurn: openTurns(),
     advisoryWrites: advisoryWritesOf(deps),
     ownerInvites: ownerInvitesOf(deps),
     images: imageReadsOf(deps),

@@ -13,7 +13,8 @@ import { contentEncodingFault, headFault } from './request-head.ts'
 import { awaitsContinue, sendContinue } from './rest/body.ts'
 import { splitTarget } from './target.ts'
 
-type Handle = (request: IncomingMessage, response: ServerResponse) => unknown
+/** Returns a promise if the request is not answered at once. */
+export type Handle = (request: IncomingMessage, response: ServerResponse) => unknown
 
 /** A part of the server that has its own paths and writes its own responses. */
 export type Mount = {

@@ -10,6 +10,7 @@ import { openPenalties } from './listen/penalties.ts'
 import { defaultTimeoutsMs } from './listen/timeouts.ts'
 import type { RestOptions } from './rest/rest.ts'
 import { openRest } from './rest/rest.ts'
+import { answerInTurn } from './turns/answer-in-turn.ts'
 
 export type DoorsOptions<E extends Endpoint> = DoorOptions &
   RestOptions<E> &
@@ -34,7 +35,7 @@ export async function openDoors<E extends Endpoint>(options: DoorsOptions<E>): P
   })
   const grpc = openGrpcOnDemand({ ...options, onAbuse: penalties.add })
   const rest = openRest(options)
-  const onRequest = dispatch({ ...options, rest })
+  const onRequest = answerInTurn(options.turns, options, dispatch({ ...options, rest }))
   const listener = await listen({ ...options, penalties, onRequest, onHttp2: grpc.acceptSocket })
   return {
     port: listener.port,

@@ -23,6 +23,9 @@ import { openRequestIds } from '../http/request-id.ts'
 import { openRest } from '../http/rest/rest.ts'
 import type { Streams } from '../http/streams.ts'
 import { openStreams } from '../http/streams.ts'
+import { answerInTurn } from '../http/turns/answer-in-turn.ts'
+import type { Turns } from '../http/turns/turns.ts'
+import { openTurns } from '../http/turns/turns.ts'
 import type { Corridor, Envelope, StreamCorridor } from '../wire/envelope.ts'
 import { writeJson } from '../wire/json-writer.ts'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
@@ -36,6 +39,7 @@ const methods = [...describeMethods(GroupsService), describeMethod(exportAdvisor
 const endpoints = methods.map((method): Endpoint => ({ method }))
 
 export type TestDoorOptions = {
+  turns?: Turns
   isTls?: boolean
   hosts?: string[]
   port?: number
@@ -90,6 +94,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     act,
     documents = noDocuments,
     mounts = [],
+    turns = openTurns(() => performance.now()),
   } = options
   const rejected: TestDoor['rejected'] = []
   const onRejected = (requestId: string, error: StatusError) => void rejected.push({ requestId, error })
@@ -104,8 +109,9 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
   const penalties = openPenalties({
     ...{ mayPenalize: () => true, durationMs: penalty, pauseMs: penaltyPause, now: Date.now },
   })
+  const findCaller = () => undefined
   const grpc = openGrpcOnDemand({
-    ...{ onAbuse: penalties.add, isProxy: () => false, authenticate },
+    ...{ turns, findCaller, onAbuse: penalties.add, isProxy: () => false, authenticate },
     ...shared,
     vendorPrefixes: ['vendor.'],
     now,
@@ -128,12 +134,17 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
       onRejected,
       timeoutsMs,
       penalties,
+      turns,
       isHttps,
       maxConnections,
       isProxy: () => false,
       now,
     },
-    onRequest: dispatch({ plainPaths, mounts, rest, addressOf, requestIds, isHttps }),
+    onRequest: answerInTurn(
+      turns,
+      { addressOf, findCaller },
+      dispatch({ plainPaths, mounts, rest, addressOf, requestIds, isHttps }),
+    ),
     onHttp2: grpc.acceptSocket,
   })
   return {

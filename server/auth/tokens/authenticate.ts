@@ -10,15 +10,24 @@ import { callerOf, openVerifiedHeaders } from './verified-headers.ts'
 /** Returns the caller that an Authorization header names, or throws. Synchronous if the header was verified before. */
 export type Authenticate = (authorization: string | undefined) => MaybePromise<Caller>
 
-export function openAuthenticator(keys: KeyRing, parties: TokenParties, now: () => number): Authenticate {
+export type Authenticator = {
+  authenticate: Authenticate
+  /** The caller of a header that was verified before. */
+  findCaller(authorization: string): Caller | undefined
+}
+
+export function openAuthenticator(keys: KeyRing, parties: TokenParties, now: () => number): Authenticator {
   const { find, verify } = openVerifiedHeaders(
     keys,
     { parties, type: tokenType, requiredClaims: ['sub', 'exp', 'iat'], read: callerOf },
     now,
   )
-  return (authorization) => {
-    if (authorization === undefined) throw missingToken
-    return find(authorization) ?? verify(authorization)
+  return {
+    authenticate(authorization) {
+      if (authorization === undefined) throw missingToken
+      return find(authorization) ?? verify(authorization)
+    },
+    findCaller: find,
   }
 }
 

@@ -10,6 +10,9 @@ import type { DoorOptions } from '../door.ts'
 import { forwardedFor } from '../door.ts'
 import { maxHeaderBytes, minBytesPerSecond } from '../listen/limits.ts'
 import { timeoutOf } from '../timeout.ts'
+import type { PartyOptions } from '../turns/party.ts'
+import { partyOf } from '../turns/party.ts'
+import type { Turns } from '../turns/turns.ts'
 import type { InterceptedStream } from './intercepted-stream.ts'
 import { interceptStream, rejectStream } from './intercepted-stream.ts'
 import type { RequestDeadlines } from './request-deadlines.ts'
@@ -23,7 +26,9 @@ import type { StatusWriter } from './status.ts'
 
 export type InterceptorOptions = DoorOptions &
   RequestLimitOptions &
+  PartyOptions &
   SessionGuardOptions & {
+    turns: Turns
     statuses: StatusWriter
     /** The method of a path; undefined for the standard services of gRPC (health and reflection). */
     methodAt(path: string): Method | undefined
@@ -94,9 +99,11 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
   const http2 = http2ServerOf(server)
   http2.updateSettings(http2Settings)
   const grpcListener = replaceStreamListener(http2, (original, headers, flags, rawHeaders) => {
-    if (original.destroyed) {
+    // A stream that was reset with NO_ERROR is closed, but not destroyed until it is read.
+    if (original.destroyed || original.closed) {
       original.on('error', () => {}) // emitted if the client reset the stream with an error code
       guard.onReset(original)
+      original.destroy()
       return
     }
     const requestId = requestIds.of(headers)
@@ -121,17 +128,16 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
       return
     }
     const loading = method ? undefined : loadStandardService(path)
-    if (!loading) {
+    const passToGrpc = () => {
       limits.watch(stream, method, path, headers)
-      grpcListener(stream, headers, flags, rawHeaders)
+      startInTurn(options, stream, headers, () => grpcListener(stream, headers, flags, rawHeaders))
+    }
+    if (!loading) {
+      passToGrpc()
       return
     }
     loading.then(
-      () => {
-        if (stream.destroyed) return
-        limits.watch(stream, method, path, headers)
-        grpcListener(stream, headers, flags, rawHeaders)
-      },
+      () => stream.destroyed || passToGrpc(),
       (error) => stream.destroyed || rejectStream(stream, internal(error), true),
     )
   })
@@ -149,6 +155,30 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
       for (const stream of state.standardStreams) stream.close(constants.NGHTTP2_CANCEL)
     },
   }
+}
+
+const unanswered = Promise.resolve()
+
+/** A call that waits for its turn may be closed or rejected before. grpc-js answers every call in a later turn. */
+function startInTurn(
+  { turns, addressOf, findCaller }: Pick<InterceptorOptions, 'turns' | 'addressOf' | 'findCaller'>,
+  stream: InterceptedStream,
+  headers: IncomingHttpHeaders,
+  start: () => void,
+): void {
+  stream.on('error', () => {}) // grpc-js adds its listener only when it gets the stream
+  // Without this, a stream that its client resets with NO_ERROR would count as an open call until its turn.
+  const onAborted = () => void stream.destroy()
+  stream.once('aborted', onAborted)
+  turns.run(
+    () => partyOf({ addressOf, findCaller }, headers, stream.session?.socket.remoteAddress),
+    () => {
+      stream.off('aborted', onAborted)
+      if (stream.destroyed || stream.headersSent) return undefined
+      start()
+      return unanswered
+    },
+  )
 }
 
 /** grpc-js does not expose its HTTP/2 server. There is exactly one, for the connection injector. */

@@ -5,6 +5,7 @@ import type { DoorOptions, Endpoint } from '../door.ts'
 import { defaultTimeoutsMs } from '../listen/timeouts.ts'
 import { maxDurationOf } from '../timeout.ts'
 import type { HandlerOptions } from './handlers.ts'
+import type { InterceptorOptions } from './interceptor.ts'
 import { openInterceptor } from './interceptor.ts'
 import { maxMessageBytes } from './request-bytes.ts'
 import type { RequestLimitOptions } from './request-limits.ts'
@@ -18,6 +19,7 @@ export type GrpcOptions<E extends Endpoint> = DoorOptions &
   Pick<ServiceOptions<E>, 'endpoints' | 'corridor' | 'streams' | 'vendorPrefixes' | 'now'> &
   Partial<Pick<HandlerOptions<E>, 'maxDuration'>> &
   RequestLimitOptions &
+  Pick<InterceptorOptions, 'turns' | 'findCaller'> &
   SessionGuardOptions & {
     /** How long a stream may be without traffic before it is cancelled, in milliseconds. */
     streamIdleMs?: number

@@ -4,6 +4,8 @@ import type { Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createServer as createTlsServer } from 'node:tls'
+import { partyOfAddress } from '../turns/party.ts'
+import type { Turns } from '../turns/turns.ts'
 import type { ConnectionCounter } from './connection-counter.ts'
 import type { ConnectionState } from './connection-state.ts'
 import type { IdleConnections } from './idle-connections.ts'
@@ -28,6 +30,7 @@ export type Connections = {
   idle: IdleConnections<Socket>
   stateOf(socket: Socket): ConnectionState
   pacedTurns: PacedTurns
+  turns: Turns
   /** Every open connection. */
   open: Set<Socket>
   /** Connections whose protocol is not known yet. */
@@ -65,7 +68,7 @@ export function createSecureServer(connections: Connections, tls: Tls): Server {
   return createServer((socket) => {
     accept(connections, socket, () => {
       connections.undetected.delete(socket)
-      tlsServer.emit('connection', socket)
+      startInTurn(connections, socket, () => tlsServer.emit('connection', socket))
     })
   })
 }
@@ -119,8 +122,19 @@ function passToHttp1(connections: Connections, socket: Socket, firstBytes: Buffe
   socket.resume()
 }
 
-function passToHttp2({ onHttp2 }: Connections, socket: Socket): void {
+function passToHttp2(connections: Connections, socket: Socket): void {
   // HTTP/2 has no half-open connections.
   socket.allowHalfOpen = false
-  onHttp2(socket)
+  startInTurn(connections, socket, () => connections.onHttp2(socket))
+}
+
+/**
+ * A TLS handshake and a new HTTP/2 session take about a millisecond each, so clients that connect again and again wait
+ * for their turns.
+ */
+function startInTurn({ turns }: Connections, socket: Socket, start: () => void): void {
+  turns.run(
+    () => partyOfAddress(socket.remoteAddress ?? ''),
+    () => socket.destroyed || start(),
+  )
 }

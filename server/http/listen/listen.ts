@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { DoorOptions } from '../door.ts'
+import type { Turns } from '../turns/turns.ts'
 import { bindAll, portOf } from './bind.ts'
 import type { ConnectionLimits } from './connection-counter.ts'
 import { openConnectionCounter } from './connection-counter.ts'
@@ -32,6 +33,7 @@ export type ListenOptions = Omit<DoorOptions, 'addressOf'> & {
   penalties: Penalties
   maxConnections: ConnectionLimits
   isProxy(address: string): boolean
+  turns: Turns
   now(): number
 }
 
@@ -47,7 +49,18 @@ export type Listener = {
 const drainIntervalMs = 100
 
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { port, sharesPort = false, hosts, tls, onHttp2, penalties, maxConnections, isProxy, now } = options
+  const {
+    port,
+    sharesPort = false,
+    hosts,
+    tls,
+    onHttp2,
+    penalties,
+    maxConnections,
+    isProxy,
+    turns,
+    now,
+  } = options
   const timeoutsMs = { ...defaultTimeoutsMs, ...options.timeoutsMs }
   const stateOf = openConnectionStates()
   const onAbuse = ({ remoteAddress }: Socket) => penalties.add(remoteAddress)
@@ -64,7 +77,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const pacedTurns = openPacedTurns(now)
   const connections: Connections = {
     http1: openHttp1({ ...options, timeoutsMs, stateOf, pacedTurns, onAbuse }),
-    ...{ onHttp2, penalties, stateOf, pacedTurns, slowReaders, idle },
+    ...{ onHttp2, penalties, stateOf, pacedTurns, turns, slowReaders, idle },
     counter: openConnectionCounter({ ...maxConnections, isProxy }),
     refuse: openRefusals({ ...options, lingerMs: timeoutsMs.linger }, tls !== undefined),
     firstBytesMs: timeoutsMs.firstBytes,

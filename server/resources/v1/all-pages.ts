@@ -95,7 +95,7 @@ async function* itemsByPage<I extends DescMessage, O extends DescMessage, L exte
     yield page.items
     if (page.nextPageToken === undefined) return
     // The embedded store answers synchronously: let other calls run between two pages.
-    await deps.waitForTurn()
+    await deps.waitForTurn(call.demand.caller.identity)
     const deadline = isSentByPage ? Math.min(sendDeadline, deps.deadlineClock() + maxPageMs) : call.deadline
     page = await readPage(deps, { ...call, deadline }, v1List, paging, page.nextPageToken)
   }

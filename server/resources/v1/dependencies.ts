@@ -11,7 +11,6 @@ import type { MaybePromise } from '../../wire/maybe-promise.ts'
 import type { ChartContent, Dependencies, Sbom } from '../dependencies.ts'
 import type { V1RepoFields } from '../registry/repos/table.ts'
 import type { CallV2 } from './call-v2.ts'
-import type { WaitForTurn } from './turns.ts'
 
 /** Passed to the methods of every v1 service. */
 export type V1Dependencies = Dependencies & {
@@ -25,8 +24,8 @@ export type V1Dependencies = Dependencies & {
   images: ImageReads
   /** The clock of `call.deadline`, in milliseconds. It is real time even where a test sets `now`. */
   deadlineClock(): number
-  /** Awaited before each further page of a list. */
-  waitForTurn: WaitForTurn
+  /** Awaited before each further page of a list, so that other calls can run. */
+  waitForTurn(identity: string): Promise<void>
   /** Limits the bytes of large replies that are not sent yet. */
   unsent: UnsentBudget
 }

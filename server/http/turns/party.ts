@@ -1,0 +1,36 @@
+// The party to which the time of a call is charged, before the call is authenticated.
+import type { IncomingHttpHeaders } from 'node:http'
+import { rootOf } from '../../aip/uid.ts'
+import type { Caller } from '../../wire/caller.ts'
+import { networksOf } from '../../wire/client-network.ts'
+import type { ClientAddress } from '../client-address.ts'
+import { forwardedFor } from '../door.ts'
+import type { Party } from './waiting-calls.ts'
+
+export type PartyOptions = {
+  addressOf: ClientAddress
+  /** The caller of an Authorization header that was verified before. */
+  findCaller(authorization: string): Pick<Caller, 'identity'> | undefined
+}
+
+export const partyOfCaller = (identity: string): Party => ({ group: rootOf(identity), member: identity })
+
+/**
+ * The organization of the caller if its token was verified in an earlier call. Otherwise the network: a client can
+ * invent any number of tokens, but has few networks.
+ */
+export function partyOf(
+  { addressOf, findCaller }: PartyOptions,
+  headers: IncomingHttpHeaders,
+  peer: string | undefined,
+): Party {
+  const { authorization } = headers
+  const caller = authorization === undefined ? undefined : findCaller(authorization)
+  if (caller) return partyOfCaller(caller.identity)
+  return partyOfAddress(addressOf(peer, forwardedFor(headers)))
+}
+
+export function partyOfAddress(address: string): Party {
+  const [wide, , narrow] = networksOf(address)
+  return { group: wide, member: narrow }
+}

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openTurns } from './turns.ts'
+
+const immediate = () => new Promise<void>((resolve) => setImmediate(resolve))
+const of = (group: string) => () => ({ group, member: 'only' })
+
+describe('turns', () => {
+  test('start calls at once while the event loop has time, and the others in later turns', async () => {
+    let time = 0
+    const turns = openTurns(() => time)
+    const started: number[] = []
+    for (let at = 0; at < 10; at++)
+      turns.run(of('caller'), () => {
+        started.push(at)
+        time += 1
+      })
+    assert.deepEqual(started, [0, 1])
+    const counts = [started.length]
+    while (started.length < 10) {
+      await immediate()
+      counts.push(started.length)
+    }
+    assert.deepEqual(started, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    assert.ok(
+      counts.every((count, at) => count - (counts[at - 1] ?? 0) <= 3),
+      counts.join(),
+    )
+    turns.run(of('caller'), () => started.push(10))
+    assert.equal(started.length, 11, 'with nothing waiting, a call starts at once again')
+  })
+
+  test('charge a call for the time of its promises', async () => {
+    let time = 0
+    const turns = openTurns(() => time)
+    const started: string[] = []
+    // Uses up the time in which calls start at once.
+    turns.run(of('first'), () => {
+      time += 2
+    })
+    for (let at = 0; at < 3; at++) {
+      turns.run(of('costly'), async () => {
+        started.push('costly')
+        await Promise.resolve()
+        time += 10
+      })
+      turns.run(of('cheap'), () => void started.push('cheap'))
+    }
+    while (started.length < 6) await immediate()
+    assert.deepEqual(started, ['costly', 'cheap', 'cheap', 'cheap', 'costly', 'costly'])
+  })
+})

@@ -1,0 +1,99 @@
+// Decides when the calls of both doors start. While the server has time, they start at once. When calls arrive faster
+// than it can answer them, they wait (waiting-calls.ts), and in each turn of the event loop some of them start, for a
+// limited time: short turns let new calls and connections in, and the callers who have used the least time go first.
+import type { MaybePromise } from '../../wire/maybe-promise.ts'
+import type { Party } from './waiting-calls.ts'
+import { openWaitingCalls } from './waiting-calls.ts'
+
+export type Turns = {
+  /** Starts a call now or in a later turn. `partyOf` is called only if the call has to wait. */
+  run(partyOf: () => Party, start: StartCall): void
+  /** Resolves when a call that has already started may go on: in a later turn. */
+  wait(party: Party): Promise<void>
+}
+
+/** Returns a promise if the call goes on in later turns of the event loop. */
+export type StartCall = () => MaybePromise<unknown>
+
+/** How long calls start at once in a turn of the event loop, in milliseconds. Further calls wait. */
+const timeAtOnce = 2
+/** How long waiting calls are started in a turn of the event loop, in milliseconds. */
+const timePerTurn = 3
+/** How many waiting calls are started in a turn of the event loop at most. */
+const callsPerTurn = 50
+/**
+ * The parts of a call that are not measured: parsing and writing, and the later turns of a call that is not answered at
+ * once. In milliseconds, of a create or a sign-in.
+ */
+const unmeasuredTime = { atOnce: 0.02, later: 0.5 }
+
+/** `clock` is monotonic, in milliseconds. */
+export function openTurns(clock: () => number): Turns {
+  const waiting = openWaitingCalls<StartCall>()
+  let usedAtOnce = 0
+  let isResetScheduled = false
+  let isTurnScheduled = false
+  /** When the time for waiting calls in this turn ends. */
+  let end = 0
+  let running: { began: number; unmeasured: number } | undefined
+
+  function startAtOnce(start: StartCall): void {
+    const began = clock()
+    start()
+    usedAtOnce += clock() - began
+    if (isResetScheduled) return
+    isResetScheduled = true
+    setImmediate(() => {
+      isResetScheduled = false
+      usedAtOnce = 0
+    })
+  }
+
+  /**
+   * Node.js runs the microtasks of each immediate callback before the next one. Each call gets a callback of its own,
+   * so that the time from one to the next is the time of its call, including its promises.
+   */
+  function scheduleTurn(): void {
+    isTurnScheduled = true
+    setImmediate(() => {
+      end = clock() + timePerTurn
+    })
+    for (let at = 0; at < callsPerTurn; at++) setImmediate(startNext)
+    setImmediate(endTurn)
+  }
+
+  function startNext(): void {
+    const time = clock()
+    chargeRunning(time)
+    if (time >= end) return
+    const start = waiting.take()
+    if (!start) return
+    running = { began: time, unmeasured: unmeasuredTime.later }
+    if (!(start() instanceof Promise)) running.unmeasured = unmeasuredTime.atOnce
+  }
+
+  function endTurn(): void {
+    chargeRunning(clock())
+    isTurnScheduled = false
+    if (waiting.count() > 0) scheduleTurn()
+  }
+
+  function chargeRunning(time: number): void {
+    if (!running) return
+    waiting.charge(time - running.began + running.unmeasured)
+    running = undefined
+  }
+
+  function startLater(party: Party, start: StartCall): void {
+    waiting.add(party, start)
+    if (!isTurnScheduled) scheduleTurn()
+  }
+
+  return {
+    run(partyOf, start) {
+      if (waiting.count() === 0 && usedAtOnce < timeAtOnce) startAtOnce(start)
+      else startLater(partyOf(), start)
+    },
+    wait: (party) => new Promise((resolve) => startLater(party, resolve)),
+  }
+}

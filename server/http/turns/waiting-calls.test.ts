@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openWaitingCalls } from './waiting-calls.ts'
+
+const member = (group: string, name = 'only') => ({ group, member: name })
+
+describe('waiting calls', () => {
+  test('are taken of the group that has used the least time', () => {
+    const waiting = openWaitingCalls<{ name: string; time: number }>()
+    for (let at = 0; at < 100; at++) {
+      waiting.add(member('costly'), { name: 'costly', time: 4 })
+      waiting.add(member('cheap'), { name: 'cheap', time: 1 })
+    }
+    const used: Record<string, number> = { costly: 0, cheap: 0 }
+    for (let at = 0; at < 100; at++) {
+      const call = waiting.take()
+      assert.ok(call)
+      used[call.name] = (used[call.name] ?? 0) + call.time
+      waiting.charge(call.time)
+      assert.ok(Math.abs((used.costly ?? 0) - (used.cheap ?? 0)) <= 4, JSON.stringify(used))
+    }
+    assert.equal(waiting.count(), 100)
+  })
+
+  test('of a group that was idle are next, but the group has saved up no time', () => {
+    const waiting = openWaitingCalls<string>()
+    const takeAll = (count: number) =>
+      Array.from({ length: count }, () => {
+        const call = waiting.take()
+        waiting.charge(1)
+        return call
+      })
+    for (let at = 0; at < 100; at++) waiting.add(member('flood'), 'flood')
+    takeAll(50)
+    for (let at = 0; at < 10; at++) waiting.add(member('late'), 'late')
+    const next = takeAll(6)
+    assert.ok(next.slice(0, 2).includes('late'), next.join())
+    assert.equal(next.filter((name) => name === 'late').length, 3)
+  })
+
+  test('of a group that waits again after its last call go behind the calls of the others', () => {
+    const waiting = openWaitingCalls<string>()
+    waiting.add(member('costly'), 'costly')
+    waiting.add(member('other'), 'other')
+    assert.equal(waiting.take(), 'costly')
+    waiting.charge(100)
+    waiting.add(member('costly'), 'costly again')
+    for (const name of ['other', 'other again']) {
+      if (name === 'other again') waiting.add(member('other'), name)
+      assert.equal(waiting.take(), name)
+      waiting.charge(1)
+    }
+    assert.equal(waiting.take(), 'costly again')
+  })
+
+  test('of the members of a group take turns', () => {
+    const waiting = openWaitingCalls<string>()
+    for (const call of ['a1', 'a2', 'a3']) waiting.add(member('group', 'a'), call)
+    for (const call of ['b1', 'b2']) waiting.add(member('group', 'b'), call)
+    const order = Array.from({ length: 6 }, () => {
+      const call = waiting.take()
+      waiting.charge(1)
+      return call
+    })
+    assert.deepEqual(order, ['a1', 'b1', 'a2', 'b2', 'a3', undefined])
+  })
+})

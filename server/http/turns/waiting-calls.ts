@@ -1,0 +1,87 @@
+// The calls that wait for time of the event loop. Groups of callers share this time equally (start-time fair queueing):
+// the next call is of the group that has used the least. A group that needs less than its share therefore hardly waits,
+// however many calls the others send. The callers of a group take turns.
+import { BoundedMap } from '../../bounded-map.ts'
+import type { Heap } from './heap.ts'
+import { openHeap } from './heap.ts'
+
+/** An organization and an identity in it, or a network and an address in it. */
+export type Party = { group: string; member: string }
+
+export type WaitingCalls<Call> = {
+  count(): number
+  add(party: Party, call: Call): void
+  /** Removes the next call. `charge` must be called before the next `take`. */
+  take(): Call | undefined
+  /** Adds the time of the call that was taken to the time that its group has used, in milliseconds. */
+  charge(time: number): void
+}
+
+type Group<Call> = {
+  name: string
+  /** The time that the group has used, on a scale that only compares groups with each other. */
+  used: number
+  /** The member whose turn is next is the first. */
+  callsByMember: Map<string, Call[]>
+}
+
+/** How many groups without waiting calls are remembered. */
+const maxIdleGroups = 10_000
+
+export function openWaitingCalls<Call>(): WaitingCalls<Call> {
+  /** Groups with waiting calls. */
+  const groups = new Map<string, Group<Call>>()
+  const byUsed: Heap<Group<Call>> = openHeap(({ used }) => used)
+  const usedByIdle = new BoundedMap<string, number>(maxIdleGroups)
+  let current: Group<Call> | undefined
+  /** A group that had no calls does not save up time: it begins with the time of the group that was served last. */
+  let leastUsed = 0
+  let count = 0
+
+  function openGroup(name: string): Group<Call> {
+    const used = Math.max(leastUsed, usedByIdle.get(name) ?? 0)
+    usedByIdle.delete(name)
+    const group = { name, used, callsByMember: new Map() }
+    groups.set(name, group)
+    byUsed.add(group)
+    return group
+  }
+
+  return {
+    count: () => count,
+    add(party, call) {
+      const { callsByMember } = groups.get(party.group) ?? openGroup(party.group)
+      const calls = callsByMember.get(party.member)
+      if (calls) calls.push(call)
+      else callsByMember.set(party.member, [call])
+      count++
+    },
+    take() {
+      current = byUsed.takeLeast()
+      if (!current) return undefined
+      leastUsed = current.used
+      count--
+      return takeNext(current.callsByMember)
+    },
+    charge(time) {
+      if (!current) return
+      current.used += time
+      if (current.callsByMember.size > 0) byUsed.add(current)
+      else {
+        groups.delete(current.name)
+        usedByIdle.set(current.name, current.used)
+      }
+      current = undefined
+    },
+  }
+}
+
+/** Takes the first call of the member whose turn is next. The member's other calls wait for the other members. */
+function takeNext<Call>(callsByMember: Map<string, Call[]>): Call | undefined {
+  const [member, calls] = callsByMember.entries().next().value ?? []
+  if (member === undefined || !calls) return undefined
+  const call = calls.shift()
+  callsByMember.delete(member)
+  if (calls.length > 0) callsByMember.set(member, calls)
+  return call
+}
