@@ -2,6 +2,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
+import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
+import { Identities as EventIdentities } from '@stemma/api/gen/platform/events/identity_pb.ts'
+import { GroupInvites as V1GroupInvites } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
+import { Groups as V1Groups } from '@stemma/api/gen/platform/iam/group_pb.ts'
 import { AccessService } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
@@ -51,6 +55,34 @@ examples('CheckAccess', {
     assert.deepEqual(await ask('groups.list', owner.organization), refused)
     await platform.unbind(viewer.identity)
     assert.deepEqual(await ask('groups.list', team), refused, 'the revocation takes effect at once')
+  },
+
+  async 'answers about calls that concern the identity of the caller, or organizations, as these calls do'(
+    stage,
+  ) {
+    const { platform, owner, succeed, fail } = stage
+    const person = await platform.addUser('ada@example.com')
+    const editor = await platform.addIdentity(owner.organization, 'editor')
+    const limited = await limitedToken(platform, editor.identity, { capabilities: ['groups.list'] })
+    const ask = (method: DescMethod, token: string) => succeed(checkAccess, { method: nameOf(method) }, token)
+    const { delete: deleteAccount } = Auth.method
+    const { updateIdentityMetadata } = IdentitiesService.method
+    for (const method of [updateIdentityMetadata, EventIdentities.method.updateMetadata]) {
+      assert.deepEqual(await ask(method, editor.token), allowed)
+      assert.deepEqual(await ask(method, limited), refused)
+      const request = method === updateIdentityMetadata ? { identityMetadata: { company: 'acme' } } : {}
+      assert.equal((await fail(method, request, limited)).code, 7)
+    }
+    // The owner of the platform may create organizations, an editor may not.
+    for (const method of [V1GroupInvites.method.createWithGroup, V1Groups.method.create]) {
+      assert.deepEqual(await ask(method, owner.token), allowed)
+      assert.deepEqual(await ask(method, editor.token), refused)
+    }
+    const { createWithGroup } = V1GroupInvites.method
+    assert.equal((await fail(createWithGroup, { group: 'acme' }, editor.token)).code, 7)
+    assert.deepEqual(await ask(deleteAccount, editor.token), refused)
+    assert.deepEqual(await ask(deleteAccount, person.token), allowed)
+    await succeed(deleteAccount, { id: person.identity }, person.token)
   },
 
   async 'answers about the caller without any role, and within the limits of the token'(stage) {

@@ -1,6 +1,7 @@
 // Answers questions about access. The answer is the time at which the access ends (see policy/decide.ts).
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import { invalidArgument, StatusError } from '../../../aip/errors.ts'
+import { parentOf } from '../../../aip/uid.ts'
 import type { Demand } from '../../../policy/admit.ts'
 import { admitToRead } from '../../../policy/admit.ts'
 import { capabilityOf } from '../../../policy/capabilities.ts'
@@ -67,9 +68,13 @@ const faultOf = (need: Need) => (need.kind === 'wrong' ? invalidArgument(need.vi
 
 /** The answer for a need of another kind than `at`, by all grants of an identity. */
 export function* specialEnd(settings: AnswerSettings, need: Need, grants: Grants): Work<number> {
-  if (need.kind === 'organizations')
-    return (yield* mayCreateOrganizations(settings, grants)) ? forever : noAccess
-  if (need.kind !== 'anywhere') return noAccess
+  if (need.kind === 'self') {
+    const { identity, limits } = grants.caller
+    return limits || (need.isForPeople && parentOf(identity) !== '') ? noAccess : forever
+  }
+  if (need.kind === 'organizations' && !(yield* mayCreateOrganizations(settings, grants))) return noAccess
+  if (need.kind === 'organizations' && need.bits.length === 0) return forever
+  if (need.kind !== 'anywhere' && need.kind !== 'organizations') return noAccess
   const decide = openDecisions(grants.list)
   return Math.max(noAccess, ...grants.list.map(({ group }) => decide(need.bits, group)))
 }

@@ -1,9 +1,14 @@
 // The access that a question asks for: that of a capability, or of a method of the contract. A method needs what its
 // handler requires first; the exceptions from the options of the contract are listed here.
+import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
+import { Identities as EventIdentities } from '@stemma/api/gen/platform/events/identity_pb.ts'
+import { GroupInvites as V1GroupInvites } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
+import { Groups as V1Groups } from '@stemma/api/gen/platform/iam/group_pb.ts'
 import type { CheckAccessRequest } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { services } from '@stemma/api/gen/services.ts'
 import type { Method } from '@stemma/api/method.ts'
 import { describeMethod, describeMethods } from '@stemma/api/method.ts'
@@ -16,8 +21,10 @@ export type Need =
   | At
   /** All of these capabilities in at least one group. */
   | { kind: 'anywhere'; bits: readonly number[] }
-  /** The right to create organizations. */
-  | { kind: 'organizations' }
+  /** The right to create organizations, and all of these capabilities in at least one group. */
+  | { kind: 'organizations'; bits: readonly number[] }
+  /** Only the identity itself may do it, with a token without limits. If `isForPeople`, a workload may not. */
+  | { kind: 'self'; isForPeople: boolean }
   /** No identity can have the access: it is reserved to the operator. */
   | { kind: 'operator' }
   | Wrong
@@ -76,9 +83,15 @@ function methodNeed({ method: name, resource }: Omit<Question, 'identity'>, self
   const known = methods.get(name)
   if (!known) return unknownName('method', 'the full name of a method', name, methodNames)
   const { method, bits } = known
+  if (self !== undefined) {
+    if (name === deleteAccount) return { kind: 'self', isForPeople: true }
+    if (metadataUpdates.has(name)) return { kind: 'self', isForPeople: false }
+    if (name === getPackage) return { kind: 'anywhere', bits }
+    if (name === createWithGroup) return { kind: 'organizations', bits }
+  }
   if (resource === '') {
     if (self === undefined) return resourceIsRequiredForOthers
-    if (name === createGroup) return { kind: 'organizations' }
+    if (groupCreations.has(name)) return { kind: 'organizations', bits: [] }
     return method.access?.scopeOptional || bits.length === 0 ? nothing : resourceIsRequired
   }
   const isRoot = parentOf(resource) === ''
@@ -91,14 +104,27 @@ function methodNeed({ method: name, resource }: Omit<Question, 'identity'>, self
 
 const nothing: Need = { kind: 'at', bits: [], uid: '' }
 
-/** Without a parent, the call creates an organization. */
-const createGroup = describeMethod(GroupsService.method.createGroup).name
+/** Without a parent, these calls create an organization. */
+const groupCreations = new Set(namesOf(GroupsService.method.createGroup, V1Groups.method.create))
+/** People may delete their own account, but not with a limited token. */
+const deleteAccount = describeMethod(Auth.method.delete).name
+const metadataUpdates = new Set(
+  namesOf(IdentitiesService.method.updateIdentityMetadata, EventIdentities.method.updateMetadata),
+)
+/** Packages are in no group. Those with the capability in at least one group may read them. */
+const getPackage = describeMethod(Registry.method.getPackageVersionMetadata).name
+/** Creates an organization, whatever the field `group` contains. */
+const createWithGroup = describeMethod(V1GroupInvites.method.createWithGroup).name
 /** The limits of a group are set by those who may change the group above it. */
 const setGroupLimits = describeMethod(GroupsService.method.setGroupLimits).name
 /** People may read themselves. */
 const getIdentity = describeMethod(IdentitiesService.method.getIdentity).name
 /** Built-in roles are in no group. Those who may list roles in at least one group may read them. */
 const getRole = describeMethod(RolesService.method.getRole).name
+
+function namesOf(...descs: Method['desc'][]): string[] {
+  return descs.map((desc) => describeMethod(desc).name)
+}
 
 function unknownName(field: string, expected: string, name: string, names: readonly string[]): Wrong {
   const similar = nearestNames(name, names)
