@@ -4,20 +4,22 @@ import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import type { Store } from '../db.ts'
 import type { Sql } from '../sql.ts'
-import { sql } from '../sql.ts'
+import { raw, sql } from '../sql.ts'
 import { onEach, openMigrated } from '../test-stores.ts'
 import type { Work } from '../work.ts'
 import { all } from '../work.ts'
 import { countFromZero } from '../write-access.ts'
 import type { SealedEvent } from './event-row.ts'
 import { readSealed } from './read-sealed.ts'
-import { recordEvents } from './record.ts'
+import { recordEvents, recordStored } from './record.ts'
 import { deleteOldEvents } from './retain.ts'
 import { sealBatch } from './seal.ts'
 import type { ChainFault } from './verify-chains.ts'
 import { verifyChains } from './verify-chains.ts'
 
 function* nothing(): Work<void> {}
+
+const textOf = (bytes: Uint8Array | null) => (bytes ? Buffer.from(bytes).toString() : undefined)
 
 onEach(['SQLite', 'PostgreSQL'], 'event chains', (testStore) => {
   let store: Store
@@ -102,6 +104,30 @@ onEach(['SQLite', 'PostgreSQL'], 'event chains', (testStore) => {
       Array.from({ length: 100 }, (_, at) => at + 1),
     )
     assert.equal(new Set(passedOn).size, passedOn.length)
+    assert.equal(await faultOf(root), undefined)
+  })
+
+  test('contain the bytes that were stored when the event was recorded', async () => {
+    await change(raw('create table kept (key text primary key, bytes bytea)'))
+    const root = newRoot()
+    const event = { group: root, kind: 'groups', uid: root, action: 'updated' }
+    const stored = sql`(select bytes from kept where key = 'k')`
+    await store.write(function* () {
+      yield sql`insert into kept (key, bytes) values ('k', ${Buffer.from('first')})`
+      yield* recordStored({ origin }, event, { before: stored, after: null })
+      yield sql`update kept set bytes = ${Buffer.from('second')} where key = 'k'`
+      yield* recordStored({ origin }, event, { before: null, after: stored })
+      const deleted = yield sql`delete from kept where key = 'k' returning key`
+      assert.deepEqual(deleted, [['k']])
+      yield* recordStored({ origin }, event, { before: null, after: stored })
+    })
+    await seal()
+    const bytes = (await read(root)).map((recorded) => [recorded.before, recorded.after].map(textOf))
+    assert.deepEqual(bytes, [
+      ['first', undefined],
+      [undefined, 'second'],
+      [undefined, undefined],
+    ])
     assert.equal(await faultOf(root), undefined)
   })
 

@@ -11,7 +11,7 @@ import { countFromZero } from '../write-access.ts'
 import type { EventRow } from './event-row.ts'
 import { chainHash } from './event-row.ts'
 import { readSealed } from './read-sealed.ts'
-import { recordEvent, recordStored } from './record.ts'
+import { recordEvent } from './record.ts'
 import { hasUnsealed, sealBatch } from './seal.ts'
 import { verifyChains } from './verify-chains.ts'
 
@@ -64,21 +64,6 @@ onEach(['SQLite'], 'sealed inserts', (testStore) => {
     const failed = outcomes.map(({ status }) => status === 'rejected')
     assert.deepEqual(failed, [false, true, false, true, false])
     assert.deepEqual(await uidsIn(root), ['1 a', '2 c', '3 e', '4 g'])
-    await verify(root)
-  })
-
-  test('contain the bytes that were stored when the event was recorded', async () => {
-    const root = newRoot()
-    await store.write(() => all(sql`insert into migrations (name, apply_time) values (${root}, 1)`))
-    const stored = sql`(select cast(apply_time as blob) from migrations where name = ${root})`
-    await store.write(function* () {
-      yield* recordStored({ origin }, eventIn(root, 'a'), { before: stored, after: null })
-      yield sql`update migrations set apply_time = 2 where name = ${root}`
-      yield* recordStored({ origin }, eventIn(root, 'b'), { before: null, after: stored })
-      yield sql`delete from migrations where name = ${root}`
-    })
-    const bytes = (await read(root)).map((event) => Buffer.from(event.before ?? event.after ?? []).toString())
-    assert.deepEqual(bytes, ['1', '2'])
     await verify(root)
   })
 

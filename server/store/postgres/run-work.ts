@@ -22,13 +22,49 @@ export async function runWork<T>(
   now: Clock['now'],
   deadline: number,
 ): Promise<T> {
+  let deferred: Sql | undefined
   let step = work.next()
   while (!step.done) {
     if (now() > deadline) throw new StoreError('deadline')
-    step = work.next(await runInWork(runner, work, step.value))
+    let statement = step.value
+    if (deferred) {
+      const both = combined(deferred, statement)
+      if (both) statement = both
+      else await runInWork(runner, work, deferred)
+      deferred = undefined
+    }
+    if (contentOf(statement).deferral) {
+      deferred = statement
+      step = work.next([])
+    } else step = work.next(await runInWork(runner, work, statement))
   }
+  if (deferred) await runStatement(runner, deferred)
   return step.value
 }
+
+/**
+ * One statement that inserts a deferred row and then changes other rows. It saves a round trip: a create takes 9 instead
+ * of 10. Undefined for statements that do not change rows, since there would be too many different ones. Both parts read
+ * the rows as they were before the statement.
+ */
+function combined(deferred: Sql, statement: Sql): Sql | undefined {
+  const { template, rows, deferral } = contentOf(statement)
+  if (rows || deferral || !changesRows.test(template[0] ?? '')) return undefined
+  const insert = insertOfOneRow(deferred)
+  return insert && sql`with deferred as (${insert}) ${statement}`
+}
+
+const changesRows = /^(insert into|update|delete from) /
+
+function insertOfOneRow(deferred: Sql): Sql | undefined {
+  const { template, rows } = contentOf(deferred)
+  if (!rows) return deferred
+  const [row, ...others] = rows
+  return row && others.length === 0 ? insertOf(template, [row]) : undefined
+}
+
+const insertOf = ([head = '', tail = '']: Template, rows: readonly (readonly Value[])[]) =>
+  sql`${raw(head)} ${join(rows.map(tuple), ', ')} ${raw(tail)}`
 
 async function runInWork(runner: Runner, work: Work<unknown>, statement: Sql): Promise<Row[]> {
   try {
@@ -54,13 +90,11 @@ export async function runStatement(runner: Runner, statement: Sql): Promise<Row[
 /** Inserts many rows with one statement, so that they share a round trip. */
 async function insertRows(
   { client, texts }: Runner,
-  [head, tail]: Template,
+  into: Template,
   rows: readonly (readonly Value[])[],
 ): Promise<Row[]> {
   for (let at = 0; at < rows.length; at += rowsPerInsert) {
-    const tuples = rows.slice(at, at + rowsPerInsert).map(tuple)
-    const statement = sql`${raw(head ?? '')} ${join(tuples, ', ')} ${raw(tail ?? '')}`
-    const { template, values } = contentOf(statement)
+    const { template, values } = contentOf(insertOf(into, rows.slice(at, at + rowsPerInsert)))
     await client.query({ ...texts(template), values: values as Value[] }) // the driver does not change them
   }
   return []
