@@ -13,6 +13,7 @@ import { renderedRow } from '../store/row-query.ts'
 import { endSignIn } from '../store/sign-ins.ts'
 import { sql } from '../store/sql.ts'
 import type { Form } from '../store/table.ts'
+import { all } from '../store/work.ts'
 import { smallTree, uidInSmallTree } from '../testing/arbitraries.ts'
 import type { TestIdentity } from '../testing/identities.ts'
 import type { Platform } from '../testing/platform.ts'
@@ -199,6 +200,28 @@ onEachStore('reading grants', (engine) => {
     assert.equal((await read(callerOf(identity))).list.length, 1)
     await platform.unbind(identity)
     assert.deepEqual((await read(callerOf(identity))).list, [])
+  })
+
+  test('does not return grants of an earlier call after they were revoked or have ended', async () => {
+    const { identity } = await platform.addIdentity(platform.owner.organization, 'owner')
+    const caller = callerOf(identity)
+    const limited: Caller = { ...caller, limits: { capabilities: ['groups.list'] } }
+    const readAt = async (reader: Caller, time: number) =>
+      platform.store.read(() => readGrants(reader, time, absentGroup))
+    const countAt = async (time: number) => (await readAt(caller, time)).list.length
+    await platform.store.write(() =>
+      all(sql`update role_bindings set expire_time = ${now + 1000} where identity = ${identity}`),
+    )
+    for (let repetition = 0; repetition < 2; repetition++) {
+      assert.deepEqual([await countAt(now), await countAt(now + 999)], [1, 1])
+      assert.deepEqual([await countAt(now + 1000), await countAt(now + 2000)], [0, 0])
+      assert.equal(holds(await readAt(limited, now), [create], absentGroup), false)
+      assert.equal(holds(await readAt(caller, now), [create], absentGroup), true)
+    }
+    await platform.unbind(identity)
+    assert.equal(await countAt(now), 0)
+    await platform.deleteIdentity(identity)
+    await assert.rejects(countAt(now), isUnauthenticated)
   })
 
   test('reads the bindings of each group from an index alone, also with their expiry', async () => {

@@ -6,6 +6,7 @@ import { quotasBetween } from '../store/quota.ts'
 import type { RowQuery } from '../store/row-query.ts'
 import type { SignInCondition } from '../store/sign-ins.ts'
 import { conditionFor, fieldCountOf } from '../store/sign-ins.ts'
+import { currentSnapshot } from '../store/snapshot.ts'
 import type { Placeholder, Placeholders, Row, Sql } from '../store/sql.ts'
 import { join, prepared, preparedByKeys, raw, sql } from '../store/sql.ts'
 import { isNotSuspended } from '../store/suspensions.ts'
@@ -14,6 +15,7 @@ import type { QuotaAccess } from '../store/write-access.ts'
 import type { Caller, SignIn } from '../wire/caller.ts'
 import type { Grant, Grants, ParseGrants } from './grants.ts'
 import { parseGrants, withinLimits } from './grants.ts'
+import { recallGrants, rememberGrants } from './remembered-grants.ts'
 
 /**
  * Reads all grants of a caller, or only those that apply to `scope` if it is given. `time` is the current time in
@@ -25,11 +27,21 @@ export function* readGrants(
   scope: string | undefined,
   parse: ParseGrants = parseGrants,
 ): Work<Grants> {
+  const snapshot = yield* currentSnapshot()
+  const known = snapshot && recallGrants(snapshot, caller, scope, time)
+  if (known) return { caller, time, list: known }
   const groups = scope === undefined ? undefined : lineage(scope)
   const [row] = yield selectGrants(caller, time, groups)
   if (!row) return (yield* selectEach(caller, time, groups, parse, noSql)).grants
   const [createTime, own, external] = row as IdentityAndGrants
-  return grantsOf({ caller, time, groups, createTime, own, external, parse })
+  const grants = grantsOf({ caller, time, groups, createTime, own, external, parse })
+  // A grant of an external group may end sooner than it says: with the role binding of the group.
+  if (snapshot && external === null)
+    rememberGrants(snapshot, caller, scope, time, {
+      read: own ? parse(own) : [],
+      list: grants.list,
+    })
+  return grants
 }
 
 /**

@@ -1,6 +1,7 @@
 // Runs a statement or a whole work on a connection.
 import type pg from 'pg'
 import type { Clock } from '../clock.ts'
+import { rowsOfSnapshot, snapshotStatement } from '../snapshot.ts'
 import type { Row, Sql, Value } from '../sql.ts'
 import { join, raw, sql, tuple } from '../sql.ts'
 import { contentOf } from '../statement/statement.ts'
@@ -27,6 +28,10 @@ export async function runWork<T>(
   while (!step.done) {
     if (now() > deadline) throw new StoreError('deadline')
     let statement = step.value
+    if (statement === snapshotStatement) {
+      step = work.next(rowsOfSnapshot(undefined))
+      continue
+    }
     if (deferred) {
       const both = combined(deferred, statement)
       if (both) statement = both

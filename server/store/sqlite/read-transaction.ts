@@ -1,3 +1,4 @@
+import type { Row } from '../sql.ts'
 import type { Connection } from './connection.ts'
 import { execute } from './connection.ts'
 
@@ -12,6 +13,8 @@ export type ReadTransaction = {
   /** Begins the transaction if none is open. */
   enter(): void
   end(): void
+  /** The same object as before if nobody has committed meanwhile. Only while a transaction is open. */
+  snapshot(): object
 }
 
 /**
@@ -26,15 +29,18 @@ export function openReadTransaction(
 ): ReadTransaction {
   let isOpen = false
   let seenCommits = 0
+  const snapshots = openSnapshots(reader)
 
   function end(): void {
     if (!isOpen) return
     isOpen = false
+    snapshots.end()
     if (reader.db.isTransaction) execute(reader, 'commit')
   }
 
   return {
     end,
+    snapshot: snapshots.current,
     enter() {
       const commitCount = commits ? Atomics.load(commits, 0) : 0
       if (isOpen && !isolatesReads && commitCount === seenCommits) return
@@ -43,6 +49,28 @@ export function openReadTransaction(
       if (!reader.db.isTransaction) execute(reader, 'begin')
       isOpen = true
       setImmediate(end)
+    },
+  }
+}
+
+/** SQLite changes the data version of a connection when another connection or process has committed. */
+function openSnapshots(reader: Connection) {
+  const version = reader.prepare('pragma data_version')
+  let seenVersion: unknown
+  let snapshot = {}
+  let isCurrent = false
+  return {
+    /** The version is read once in each transaction: only the first read can find another one. */
+    current(): object {
+      if (isCurrent) return snapshot
+      const [row] = version.all() as unknown as Row[] // rows are arrays: setReturnArrays
+      if (row?.[0] !== seenVersion) snapshot = {}
+      seenVersion = row?.[0]
+      isCurrent = true
+      return snapshot
+    },
+    end(): void {
+      isCurrent = false
     },
   }
 }

@@ -114,7 +114,7 @@ function runWithoutSavepoint(writer: Connection, { work, writesDirectly }: Job):
     hasWritten = true
   }
   try {
-    return { value: runWork(writer, work(), onWrite) }
+    return { value: runWork(writer, work(), { onWrite }) }
   } catch (error) {
     if (hasWritten || !writer.db.isTransaction) return undefined
     writer.deferred.length = eventCount

@@ -1,4 +1,6 @@
 // Runs a work on a connection synchronously.
+
+import { rowsOfSnapshot, snapshotStatement } from '../snapshot.ts'
 import type { Row, Sql } from '../sql.ts'
 import { contentOf } from '../statement/statement.ts'
 import { StoreError } from '../store-error.ts'
@@ -7,10 +9,27 @@ import { abort } from '../work.ts'
 import type { Connection } from './connection.ts'
 import { translate } from './errors.ts'
 
-/** `onWrite` is called before every statement that is not a `select`. */
-export function runWork<T>(connection: Connection, work: Work<T>, onWrite?: () => void): T {
+/** A write has no snapshot: its own changes are not part of one. */
+const noSnapshot = () => undefined
+
+export type WorkOptions = {
+  /** Called before every statement that is not a `select`. */
+  onWrite?: () => void
+  /** See snapshot.ts. */
+  snapshot?: () => object | undefined
+}
+
+export function runWork<T>(
+  connection: Connection,
+  work: Work<T>,
+  { onWrite, snapshot = noSnapshot }: WorkOptions = {},
+): T {
   let step = work.next()
   while (!step.done) {
+    if (step.value === snapshotStatement) {
+      step = work.next(rowsOfSnapshot(snapshot()))
+      continue
+    }
     if (onWrite && !isSelect(step.value)) onWrite()
     step = work.next(runStatement(connection, work, step.value))
   }

