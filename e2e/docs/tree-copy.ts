@@ -1,13 +1,12 @@
 // A copy of the repository that can be changed and run. Its node_modules contains symbolic links: those of our
 // workspaces lead to the folders of the copy, all others to the packages of the original.
 import { execFile } from 'node:child_process'
-import { cp, mkdir, readdir, symlink } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { remove, temporaryFolder } from '../server/stemmad.ts'
 
 const root = join(import.meta.dirname, '../..')
-const workspaces = ['api', 'server', 'cli', 'e2e', 'bench']
 const notCopied = new Set(['node_modules', '.git', '.cache', 'data', 'dist'])
 
 const testFlags = ['--test', '--test-isolation=none', '--import=./server/testing/resolve-imports.ts']
@@ -43,6 +42,9 @@ async function linkPackages(folder: string): Promise<void> {
   for (const name of await readdir(join(root, 'node_modules')))
     if (!['@stemma', '.cache'].includes(name))
       await symlink(join(root, 'node_modules', name), join(packages, name))
+  const { workspaces } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+    workspaces: string[]
+  }
   for (const name of workspaces) await symlink(join(folder, name), join(packages, '@stemma', name))
 }
 
