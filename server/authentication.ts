@@ -1,5 +1,10 @@
 // Composition of authentication: the token exchange, registration, and sign-in for people.
 
+import type { DescService } from '@bufbuild/protobuf'
+import { AccountService } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.ts'
+import { Code } from './aip/code.ts'
+import { StatusError } from './aip/errors.ts'
+import { parentOf } from './aip/uid.ts'
 import { openAssume } from './auth/exchange/assume.ts'
 import type { CallAws } from './auth/exchange/aws-request.ts'
 import { callAwsOverNetwork } from './auth/exchange/call-aws.ts'
@@ -16,12 +21,14 @@ import { isConsoleSessionPath, isSignInPath, paths, prefixOf } from './auth/logi
 import type { People, Profile } from './auth/login/people.ts'
 import { idTokenClients } from './auth/login/provider/clients.ts'
 import { registrationCalls } from './auth/login/registration/registration.ts'
+import { openSignInThrottles } from './auth/login/sign-in-throttles.ts'
 import { fetchJsonBy } from './auth/outbound/fetch-json.ts'
 import type { Outbound } from './auth/outbound/outbound.ts'
 import { openOutbound } from './auth/outbound/outbound.ts'
 import { openRefreshTokens } from './auth/refresh/refresh-tokens.ts'
 import type { HeldAccess } from './auth/registry/registry-authentication.ts'
 import { openRegistryAuthentication } from './auth/registry/registry-authentication.ts'
+import { relyingPartyOf } from './auth/second-factors/webauthn.ts'
 import { openThrottle } from './auth/throttle.ts'
 import { issuableAudiences, tokenLifetimeSeconds } from './auth/tokens/mint.ts'
 import { openVerifyOwn } from './auth/tokens/verify-own.ts'
@@ -33,7 +40,10 @@ import type { Secret } from './crypto/secret.ts'
 import type { Mount } from './http/dispatch.ts'
 import type { SignInLimits } from './limits/rate/call-limits.ts'
 import type { Log } from './log.ts'
+import type { Demand } from './policy/admit.ts'
+import { admitToWrite } from './policy/admit.ts'
 import { capabilityNamed } from './policy/capabilities.ts'
+import { requireFreshSignIn } from './policy/fresh-sign-in.ts'
 import { signInAccess } from './policy/system-access.ts'
 import type { GroupLimits, WriteContext } from './resources/dependencies.ts'
 import { acceptInvite } from './resources/iam/group-invites/accept.ts'
@@ -41,14 +51,16 @@ import { describeInvite } from './resources/iam/group-invites/describe.ts'
 import { openLastSeen } from './resources/iam/identities/last-seen.ts'
 import { identities } from './resources/iam/identities/table.ts'
 import { bindOwner, createOrganization, nameFault } from './resources/iam/organization.ts'
-import { ensurePerson, grantDefaultRole, replaceGroups } from './resources/iam/people.ts'
+import { ensurePerson, grantDefaultRole, renamePerson, replaceGroups } from './resources/iam/people.ts'
 import { messageOf } from './resources/kind.ts'
 import { removePerson } from './resources/remove-person.ts'
+import type { Call, Handler } from './rpc/call.ts'
 import type { RefusalLog } from './rpc/refusal-log.ts'
 import { linkPerson, requireProvisioned } from './scim/users/access.ts'
 import { refusingProviders } from './scim/users/refusing.ts'
 import type { Store } from './store/db.ts'
 import { sql } from './store/sql.ts'
+import type { Reply } from './wire/reply.ts'
 
 /** How many exchanges of one network, issuer and identity may fail in a minute. Further failures get the status 429. */
 const maxFailedExchanges = 300
@@ -132,6 +144,19 @@ export function openAuthentication(
     throttle: openThrottle(maxFailedExchanges, failurePeriodMs, now),
     onIssued,
   }
+  const throttles = openSignInThrottles(now)
+  const openAccount = async () => {
+    const [{ accountCalls }, { openPasswords }] = await Promise.all([
+      import('./auth/account/account-calls.ts'),
+      import('./auth/login/passwords.ts'),
+    ])
+    return accountCalls({
+      ...{ ...shared, states, throttles, passwords: openPasswords(random, passwordCost) },
+      party: relyingPartyOf(authUrl, baseUrl),
+      admit: (demand: Demand, { fresh }) => admitPerson(demand, fresh ? config.freshSignInMs : undefined),
+      rename: (renaming, identity, name) => renamePerson({ access: renaming, now }, identity, name),
+    })
+  }
   const openLogin = async () => {
     // Loaded at the first request: it takes 0.1 s and 15 MB, and most servers never need it.
     const login = await import('./auth/login/login.ts')
@@ -140,6 +165,7 @@ export function openAuthentication(
         ...shared,
         ...tokens,
         states,
+        throttles,
         people,
         outbound,
         recordLastSeen,
@@ -165,9 +191,42 @@ export function openAuthentication(
       allowsAnonymous: config.publicRepos,
     }),
     registration: registrationCalls({ ...shared, ...tokens, states, people, verifyOwn, issuerKeys }),
+    account: lazyMethods(AccountService, openAccount),
     login: mountBelow(authUrl, openLogin),
     states,
   }
+}
+
+/** Admits a person with an unlimited token. With `maxAgeMs`, their sign-in must be younger. */
+function* admitPerson(demand: Demand, maxAgeMs: number | undefined) {
+  const access = yield* admitToWrite(demand)
+  const { identity, limits: tokenLimits, signIn } = access.caller
+  // The token of an identity that the person has assumed is a token of that identity.
+  const isPerson = parentOf(identity) === '' && (signIn === undefined || signIn.person === identity)
+  if (!isPerson || tokenLimits)
+    throw new StatusError(
+      Code.PERMISSION_DENIED,
+      'only a person can call this, for their own account, with a token that is not limited',
+    )
+  if (maxAgeMs !== undefined) requireFreshSignIn(access.caller, maxAgeMs, demand.now())
+  return access
+}
+
+/** The methods of a service whose code is loaded at the first call. */
+function lazyMethods(
+  { methods }: DescService,
+  open: () => Promise<Record<string, (call: never) => Promise<Reply>>>,
+): Record<string, Handler> {
+  let opened: ReturnType<typeof open> | undefined
+  const call = async (name: string, received: Call<never>) => {
+    opened ??= open()
+    const handler = (await opened)[name]
+    if (!handler) throw new Error(`${name} is not implemented`)
+    return handler(received as never) // the handler of this method
+  }
+  return Object.fromEntries(
+    methods.map(({ localName }) => [localName, (received: Call<never>) => call(localName, received)]),
+  )
 }
 
 /** The paths of sign-in below the auth URL, and those of console sessions. Their handler is opened at the first request. */

@@ -168,7 +168,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     idempotency: openIdempotency({ secret, now }),
     recordPull: openPullLog({ ...loose, recorded: config.pullEvents }),
   }
-  const { sts, registration, registry, login, states } = openAuthentication(
+  const { sts, registration, registry, account, login, states } = openAuthentication(
     {
       ...{ config, store: deps.store, keys, secret, log, refusals, now, random, runMatch: checks.match },
       limits: limits.signIn,
@@ -221,7 +221,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     },
     registryCorridor: openCorridor({ ...corridorOptions, authenticate: registry.authenticate }),
     endpoints: endpointsOf({
-      ...{ ...deps, sts, registration, registry, deadlines, unsent, audit, waitForTurn },
+      ...{ ...deps, sts, registration, registry, account, deadlines, unsent, audit, waitForTurn },
       tail: tailOf(config, sealed, overrides.tailHeartbeatMs),
     }),
     corridorFor: (caller) => openCorridor(optionsFor(caller)),

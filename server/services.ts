@@ -2,6 +2,7 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import { create, fromBinary } from '@bufbuild/protobuf'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
+import { AccountService } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { RegistryTokens } from '@stemma/api/gen/platform/registry/content/token_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
@@ -43,7 +44,7 @@ import { advisoryWritesOf, imageReadsOf, ownerInvitesOf, v1Services } from './v1
 type ServiceDependencies = Dependencies &
   TailDependencies &
   AuditDependencies &
-  Pick<Authentication, 'sts' | 'registration' | 'registry'> &
+  Pick<Authentication, 'sts' | 'registration' | 'registry' | 'account'> &
   Pick<V1Dependencies, 'waitForTurn'> & { deadlines: Deadlines; unsent: UnsentBudget }
 
 /** Services that have no kind and call no other service. */
@@ -59,6 +60,7 @@ const otherServices: readonly AnyService<ServiceDependencies>[] = [
   pingService,
   pingServiceV1,
   termsService,
+  { service: AccountService, methods: ({ account }: ServiceDependencies) => account },
   accessService,
   accessSearchService(searchedKinds(resources)),
   auditService,

@@ -6,22 +6,23 @@ import { DeliveriesService as service2 } from './platform/events/v2beta1/deliver
 import { EventsService as service3 } from './platform/events/v2beta1/event_pb.ts'
 import { SubscriptionsService as service4 } from './platform/events/v2beta1/subscription_pb.ts'
 import { AccessService as service5 } from './platform/iam/v2beta1/access_pb.ts'
-import { AccountAssociationsService as service6 } from './platform/iam/v2beta1/account_association_pb.ts'
-import { ExternalGroupRoleMappingsService as service7 } from './platform/iam/v2beta1/external_group_role_mapping_pb.ts'
-import { GroupsService as service8 } from './platform/iam/v2beta1/group_pb.ts'
-import { GroupAccessRequestsService as service9 } from './platform/iam/v2beta1/group_access_request_pb.ts'
-import { GroupInvitesService as service10 } from './platform/iam/v2beta1/group_invite_pb.ts'
-import { IdentitiesService as service11 } from './platform/iam/v2beta1/identity_pb.ts'
-import { IdentityProvidersService as service12 } from './platform/iam/v2beta1/identity_provider_pb.ts'
-import { RolesService as service13 } from './platform/iam/v2beta1/role_pb.ts'
-import { RoleBindingsService as service14 } from './platform/iam/v2beta1/role_binding_pb.ts'
-import { TermsService as service15 } from './platform/iam/v2beta1/terms_pb.ts'
-import { PingService as service16 } from './platform/ping/v2beta1/ping_pb.ts'
-import { ImagesService as service17 } from './platform/registry/v2beta1/image_pb.ts'
-import { PullTokensService as service18 } from './platform/registry/v2beta1/pull_token_pb.ts'
-import { ReposService as service19 } from './platform/registry/v2beta1/repo_pb.ts'
-import { TagsService as service20 } from './platform/registry/v2beta1/tag_pb.ts'
-import { AdvisoriesService as service21 } from './platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { AccountService as service6 } from './platform/iam/v2beta1/account_pb.ts'
+import { AccountAssociationsService as service7 } from './platform/iam/v2beta1/account_association_pb.ts'
+import { ExternalGroupRoleMappingsService as service8 } from './platform/iam/v2beta1/external_group_role_mapping_pb.ts'
+import { GroupsService as service9 } from './platform/iam/v2beta1/group_pb.ts'
+import { GroupAccessRequestsService as service10 } from './platform/iam/v2beta1/group_access_request_pb.ts'
+import { GroupInvitesService as service11 } from './platform/iam/v2beta1/group_invite_pb.ts'
+import { IdentitiesService as service12 } from './platform/iam/v2beta1/identity_pb.ts'
+import { IdentityProvidersService as service13 } from './platform/iam/v2beta1/identity_provider_pb.ts'
+import { RolesService as service14 } from './platform/iam/v2beta1/role_pb.ts'
+import { RoleBindingsService as service15 } from './platform/iam/v2beta1/role_binding_pb.ts'
+import { TermsService as service16 } from './platform/iam/v2beta1/terms_pb.ts'
+import { PingService as service17 } from './platform/ping/v2beta1/ping_pb.ts'
+import { ImagesService as service18 } from './platform/registry/v2beta1/image_pb.ts'
+import { PullTokensService as service19 } from './platform/registry/v2beta1/pull_token_pb.ts'
+import { ReposService as service20 } from './platform/registry/v2beta1/repo_pb.ts'
+import { TagsService as service21 } from './platform/registry/v2beta1/tag_pb.ts'
+import { AdvisoriesService as service22 } from './platform/vulnerabilities/v2beta1/advisory_pb.ts'
 
 /** The services of v2beta1, for programs that need no others. */
 export const services: readonly DescService[] = [
@@ -47,4 +48,5 @@ export const services: readonly DescService[] = [
   service19,
   service20,
   service21,
+  service22,
 ]

@@ -53,6 +53,21 @@ const associationGroup = async (context: MatrixContext) => ({
   group: await createIn(context, 'AccountAssociation'),
 })
 
+/** The callers of the matrix are workloads, which have no account. */
+const accountRows: Record<string, MatrixRow> = Object.fromEntries(
+  Object.entries<JsonObject>({
+    ...{ GetAccount: {}, ListSessions: {}, EndSessions: {}, MakeRecoveryCodes: {} },
+    ...{ RenameAccount: { name: 'somebody' }, EndSession: { id: 'id' } },
+    ChangePassword: { currentPassword: 'current', newPassword: 'new' },
+    ...{ BeginAuthenticatorApp: {}, ConfirmAuthenticatorApp: { code: '123456' }, RemoveAuthenticatorApp: {} },
+    ...{ BeginPasskey: {}, RegisterPasskey: { name: 'laptop', responseJson: '{}' } },
+    ...{ RenamePasskey: { id: 'id', name: 'laptop' }, RemovePasskey: { id: 'id' } },
+  }).map(([name, request]) => [
+    `platform.iam.v2beta1.AccountService.${name}`,
+    { request: () => request, codes: [16, 16, 7, 7, 7, 7, 7] },
+  ]),
+)
+
 /** A question about an identity that does not exist. */
 const somebodyAt = (resource: string) => ({ identity: 'a'.repeat(40), capability: 'groups.list', resource })
 
@@ -400,6 +415,7 @@ const exceptions: Record<string, MatrixRow> = {
     request: () => ({ code: 'CQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' }),
     codes: [5, 5, 5, 5, 5, 5, 5],
   },
+  ...accountRows,
   'platform.auth.Auth.Validate': { request: () => ({}), codes: anyToken },
   'platform.auth.Auth.Delete': {
     request: () => ({ id: '0'.repeat(40) }),

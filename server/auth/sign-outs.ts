@@ -20,6 +20,7 @@ export function* signOutEverywhere(identity: string, now: number): Work<void> {
       when excluded.second > sign_outs.second then excluded.second else sign_outs.second + 1 end`
   yield sql`delete from sign_in_states where identity = ${identity}`
   yield sql`delete from refresh_tokens where identity = ${identity}`
+  yield sql`delete from sign_ins where identity = ${identity}`
 }
 
 /**

@@ -58,6 +58,8 @@ export type Config = {
   maxUploadBodies: { caller: number; total: number }
   /** How often the retention rules of a repo are applied. 0: never. */
   retentionIntervalMs: number
+  /** How long ago the sign-in of people who change second factors or owners may be. */
+  freshSignInMs: number
   /** For how many days entries of the event log are kept. 0: for ever. */
   auditRetentionDays: number
   /** The default limits on the number of resources in an organization, by name. */
@@ -157,6 +159,7 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
     maxUploads: read('maxUploads', counts(maxUploads), maxUploads),
     maxUploadBodies: read('maxUploadBodies', counts(maxUploadBodies), maxUploadBodies),
     retentionIntervalMs: read('retentionInterval', integer(0, 43_200), 0) * 60_000,
+    freshSignInMs: read('freshSignIn', integer(1, 43_200), 15) * 60_000,
     auditRetentionDays: read('auditRetention', integer(0, 36_500), 400),
     defaultLimits: read('defaultLimits', limits, []),
     terms: read('terms', documents, []),

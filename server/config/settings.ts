@@ -148,6 +148,11 @@ export const settings = {
     '1440',
     'minutes between two applications of the retention rules of a repo; 0 for none',
   ),
+  freshSignIn: setting(
+    'STEMMA_FRESH_SIGN_IN',
+    '15',
+    'minutes after which people must sign in again to change their second factors, or who owns an organization',
+  ),
   auditRetention: setting(
     'STEMMA_AUDIT_RETENTION',
     '400',

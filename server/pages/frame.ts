@@ -10,8 +10,7 @@ export const hashOf = (text: string) => `'sha256-${createHash('sha256').update(t
 
 /**
  * There is no form-action: a sign-in ends with a redirect to the client's own port, and browsers apply form-action to
- * redirects too. Our pages have no scripts; script-src is here for oidc-provider, which adds the hash of its own
- * script.
+ * redirects too. The sign-in pages have one script, for passkeys; oidc-provider adds the hash of its own script.
  */
 export const contentSecurityPolicy = `default-src 'none'; style-src ${hashOf(pageStyle)}; script-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'`
 

@@ -7,10 +7,11 @@ import type { Work } from './work.ts'
 /** How long an ended sign-in is remembered: longer than an access token is valid, which is an hour. */
 const retentionMs = 2 * 60 * 60 * 1000
 
-/** Ends one sign-in. */
+/** Ends one sign-in, and deletes its description (auth/sign-in-records.ts). */
 export function* endSignIn(id: string, now: number): Work<void> {
   yield sql`insert into ended_sign_ins (id, expire_time) values (${id}, ${now + retentionMs})
     on conflict (id) do nothing`
+  yield sql`delete from sign_ins where id = ${id}`
 }
 
 /** Makes the SQL condition that a sign-in is valid, from its fields (see `SignIn` in wire/caller.ts). */

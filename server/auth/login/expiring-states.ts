@@ -160,13 +160,17 @@ function* findWhere({ secret, now }: StateDependencies, condition: Sql): Work<Ex
   }
 }
 
+const expiringTables = [
+  ...['sign_in_states', 'refresh_tokens', 'ended_sign_ins', 'idempotency_keys', 'sign_ins'],
+]
+
 /**
- * Deletes a batch of expired states, refresh tokens, ended sign-ins, idempotency keys and memberships in external
+ * Deletes a batch of expired states, refresh tokens, descriptions of sign-ins, ended sign-ins, idempotency keys and memberships in external
  * groups. Returns whether there may be more.
  */
 export function* deleteExpired(now: number): Work<boolean> {
   let mayBeMore = yield* deleteExpiredMemberships(now, deletionBatchSize)
-  for (const table of ['sign_in_states', 'refresh_tokens', 'ended_sign_ins', 'idempotency_keys']) {
+  for (const table of expiringTables) {
     const rows = yield sql`delete from ${raw(table)} where id in
       (select id from ${raw(table)} where expire_time < ${now} limit ${deletionBatchSize}) returning id`
     mayBeMore ||= rows.length === deletionBatchSize

@@ -20,7 +20,6 @@ import { openSuccessors } from './provider/refresh-tokens.ts'
 import type { RouteDependencies } from './routes.ts'
 import { routeOf } from './routes.ts'
 import { openSealedStates } from './sealed-states.ts'
-import { openSignInThrottles } from './sign-in-throttles.ts'
 import { oauthError } from './token-exchange.ts'
 import type { UpstreamDependencies } from './upstream/upstream.ts'
 import { openUpstream } from './upstream/upstream.ts'
@@ -29,7 +28,7 @@ import { openUpstream } from './upstream/upstream.ts'
 type PageDependencies = RouteDependencies & ForwardDependencies
 
 type CreatedHere =
-  | ('provider' | 'upstream' | 'passwords' | 'throttles' | 'requestsWithWrongCode')
+  | ('provider' | 'upstream' | 'passwords' | 'requestsWithWrongCode')
   | 'pageLog'
   | ('sealer' | 'onSignInResult' | 'onIgnoredGroups' | 'onSetUp' | 'onRefusal')
 
@@ -111,7 +110,6 @@ function openPageDependencies(deps: LoginDependencies, currentPage: () => PageRe
     ...{ sealer, pageLog },
     upstream: openUpstream({ ...deps, sealer }),
     passwords: openPasswords(deps.random, deps.passwordCost),
-    throttles: openSignInThrottles(deps.now),
     requestsWithWrongCode,
     onSignInResult: (event) =>
       event.reason === undefined ? log(event, 'signed in') : logRefusal(event, 'sign-in failed'),

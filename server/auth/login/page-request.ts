@@ -21,6 +21,7 @@ export type PageResponse = { headers?: Record<string, string> } & (
   | { page: Page; status?: number }
   | { location: string }
   | { json: unknown; status?: number }
+  | { script: string; status?: number }
 )
 
 /** The path of a request below the auth URL, its query, and the IP address of its client. */
@@ -55,6 +56,12 @@ export async function readForm(request: IncomingMessage): Promise<URLSearchParam
   return new URLSearchParams(Buffer.concat(chunks).toString())
 }
 
+function contentOf(answer: Exclude<PageResponse, { location: string }>): [type: string, text: string] {
+  if ('json' in answer) return ['application/json', JSON.stringify(answer.json)]
+  if ('script' in answer) return ['text/javascript; charset=utf-8', answer.script]
+  return ['text/html; charset=utf-8', renderPage(answer.page)]
+}
+
 export function sendResponse({ response, method }: PageRequest, answer: PageResponse): void {
   if (response.destroyed || response.writableEnded) return
   for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value)
@@ -62,10 +69,7 @@ export function sendResponse({ response, method }: PageRequest, answer: PageResp
     response.writeHead(303, { location: answer.location, 'content-length': 0 }).end()
     return
   }
-  const [type, text] =
-    'json' in answer
-      ? ['application/json', JSON.stringify(answer.json)]
-      : ['text/html; charset=utf-8', renderPage(answer.page)]
+  const [type, text] = contentOf(answer)
   response.setHeader('content-security-policy', contentSecurityPolicy)
   response.writeHead(answer.status ?? 200, {
     'content-type': type,

@@ -11,6 +11,8 @@ export const paths = {
   logout: '/oauth/logout',
   device: '/device',
   signIn: '/sign-in',
+  /** The script of the sign-in pages. */
+  passkeyScript: '/sign-in.js',
   /**
    * Followed by the uid of an organization's identity provider, this is the redirect URI registered at that provider.
    */
@@ -53,6 +55,7 @@ const firstSegments = new Set<string>([
     paths.password,
     paths.organizationCheck,
     paths.invite,
+    paths.passkeyScript,
   ],
 ])
 

@@ -18,7 +18,9 @@ import { setUpServer, showSetUp } from './set-up/set-up.ts'
 import type { SignInDependencies } from './sign-in/dependencies.ts'
 import { signInWithNewAccount } from './sign-in/new-account.ts'
 import { goToOrganization, returnFromOrganization } from './sign-in/organization.ts'
+import { servePasskeyScript, signInWithPasskey } from './sign-in/passkey.ts'
 import { signInWithPassword } from './sign-in/password.ts'
+import { signInWithCode } from './sign-in/second-factor.ts'
 import { cancelSignIn, continueSession } from './sign-in/session.ts'
 import { showSignIn } from './sign-in/show.ts'
 import { interactionOf } from './upstream/authorization-state.ts'
@@ -35,6 +37,9 @@ type Handler = (deps: RouteDependencies, request: PageRequest) => Promise<PageRe
 const handlers: Record<string, Handler> = {
   [`GET ${paths.signIn}/:uid`]: showSignIn,
   [`POST ${paths.signIn}/:uid`]: signInWithPassword,
+  [`POST ${paths.signIn}/:uid/second-factor`]: signInWithCode,
+  [`POST ${paths.signIn}/:uid/passkey`]: signInWithPasskey,
+  [`GET ${paths.passkeyScript}`]: servePasskeyScript,
   [`POST ${paths.signIn}/:uid/account`]: signInWithNewAccount,
   [`POST ${paths.signIn}/:uid/organization`]: goToOrganization,
   [`POST ${paths.signIn}/:uid/continue`]: continueSession,

@@ -4,6 +4,8 @@ import type { Attempt, Throttle } from '../throttle.ts'
 import { openThrottle } from '../throttle.ts'
 
 export type SignInThrottles = {
+  /** Wrong codes of second factors, for one identity. */
+  codes: Throttle
   perAddress: Throttle
   perAccount: Throttle
   /** Failures for one account from one network, in the order of `networksOf`. */
@@ -21,11 +23,18 @@ const maxFailures = {
   perAccountAndNetwork: { wide: 60, middle: 30, narrow: 10 },
 }
 const failurePeriodMs = 5 * 60_000
+/**
+ * A code has six digits, and three codes are right at a time. Somebody who knows the password and tries all the time
+ * finds one in four years on average. Passkeys are not limited by this.
+ */
+const maxWrongCodes = 10
+const wrongCodePeriodMs = 60 * 60_000
 
 export function openSignInThrottles(now: () => number): SignInThrottles {
   const open = (limit: number) => openThrottle(limit, failurePeriodMs, now)
   const { wide, middle, narrow } = maxFailures.perAccountAndNetwork
   return {
+    codes: openThrottle(maxWrongCodes, wrongCodePeriodMs, now),
     perAddress: open(maxFailures.perAddress),
     perAccount: open(maxFailures.perAccount),
     perAccountAndNetwork: [open(wide), open(middle), open(narrow)],

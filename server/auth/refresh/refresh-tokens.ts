@@ -8,6 +8,7 @@ import type { Store } from '../../store/db.ts'
 import type { Work } from '../../store/work.ts'
 import type { SignIn, TokenLimits } from '../../wire/caller.ts'
 import type { IssuedToken } from '../exchange/exchange.ts'
+import { recordUse } from '../sign-in-records.ts'
 import type { MintDependencies } from '../tokens/mint.ts'
 import { issuableAudiences, mintToken, tokenLifetimeSeconds } from '../tokens/mint.ts'
 import { isInGracePeriod } from './grace.ts'
@@ -43,7 +44,7 @@ export type RefreshTokens = {
 export type RefreshDependencies = MintDependencies & { store: Store; secret: Secret; baseUrl: string }
 
 /** The lifetime of a family, from its sign-in. */
-const familyLifetimeMs = 30 * 24 * 60 * 60 * 1000
+export const refreshTokenLifetimeMs = 30 * 24 * 60 * 60 * 1000
 
 const refused = (cause: string) =>
   unauthenticated('the refresh token is not valid; sign in again', 'error="invalid_token"', new Error(cause))
@@ -52,7 +53,12 @@ export function openRefreshTokens(deps: RefreshDependencies): RefreshTokens {
   return {
     start: (signIn) => ({ ...signIn, id: newTokenId(deps.random) }),
     issue: ({ person, signedInAt, id, provider = null }, audience) => {
-      const claims = { identity: person, provider, audience, expires: signedInAt * 1000 + familyLifetimeMs }
+      const claims = {
+        identity: person,
+        provider,
+        audience,
+        expires: signedInAt * 1000 + refreshTokenLifetimeMs,
+      }
       return deps.store.write(() => insertToken(deps, claims, { id, family: id, issued: deps.now() }))
     },
     use: (token, audiences, limits) => use(deps, token, audiences, limits),
@@ -123,7 +129,7 @@ function* replace(
   const stored = yield* findRow(content)
   if (typeof stored === 'string') return stored
   const { family, identity, provider, email, expires, isUsed, useTime, signedOutAt } = stored
-  const signedInAt = (expires - familyLifetimeMs) / 1000
+  const signedInAt = (expires - refreshTokenLifetimeMs) / 1000
   const isReused = isUsed && !isInGracePeriod(useTime, deps.now())
   if (isReused || expires <= deps.now() || signedInAt <= signedOutAt) {
     yield* endFamily(family, deps.now())
@@ -146,6 +152,7 @@ function* insertSuccessor(
 ): Work<IssuedToken> {
   const issued = deps.now()
   yield* markUsed(id, issued)
+  yield* recordUse(family, { useTime: issued })
   return yield* insertToken(
     deps,
     { identity, provider, audience, expires },

@@ -5,6 +5,8 @@ import type { Page } from '../frame.ts'
 import { html } from '../html.ts'
 import type { SignInContext } from './context.ts'
 import { cancelForm, notices, parties } from './context.ts'
+import type { PasskeyOffer } from './passkey.ts'
+import { passkeyForm } from './passkey.ts'
 
 /** The values that the person typed before, and the error in these values. */
 export type LoginForm = {
@@ -12,12 +14,14 @@ export type LoginForm = {
   organization: string
   error: FieldError | undefined
   isOrganizationOffered: boolean
+  passkey: PasskeyOffer
 }
 
 export const loginPage = (context: SignInContext, form: LoginForm): Page => ({
   title: 'Sign in',
   body: html`${alert(form.error?.message)}${parties(context)}${notices(context)}
 ${passwordForm(context, form)}
+${passkeyForm(context, form.passkey)}
 ${context.isInvited && newAccountForm(context, form)}
 ${form.isOrganizationOffered && organizationForm(context, form)}
 ${cancelForm(context)}`,

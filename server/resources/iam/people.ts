@@ -56,6 +56,23 @@ function* updateEmail(access: WriteAccess, person: Person, stored: Identity, upd
   yield* replaceResource(access, identities, changed, { uid: stored.uid, updateTime })
 }
 
+/** Changes the name of a person. */
+export function* renamePerson(
+  { access, now }: Pick<WriteContext, 'access' | 'now'>,
+  uid: string,
+  name: string,
+): Work<void> {
+  const stored = yield* lockResource(identities, uid)
+  if (!stored || stored.resource.name === name) return
+  const updateTime = nextUpdateTime(now(), stored.updateTime)
+  const changed = create(IdentitySchema, {
+    ...stored.resource,
+    name,
+    updateTime: timestampFromMs(updateTime),
+  })
+  yield* replaceResource(access, identities, changed, { uid, updateTime })
+}
+
 /** An identity that is recognised by one issuer and one subject. */
 export function identityOf({ issuer, subject, name, email, emailUnverified }: Person, now: number): Identity {
   const identity: MessageInitShape<typeof IdentitySchema> = {

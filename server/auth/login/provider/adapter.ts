@@ -16,6 +16,7 @@ import type { SealedStates } from '../sealed-states.ts'
 import { isSealedKind } from '../sealed-states.ts'
 import { identityOf, loginOf, providerOf } from '../state-identity.ts'
 import { findRefreshToken, refreshTokenKind } from './refresh-tokens.ts'
+import { describeSignIn, forgetSession } from './sign-in-descriptions.ts'
 
 /** For states that oidc-provider stores without a lifetime: the lifetime of refresh tokens, which is the longest. */
 const defaultLifetimeSeconds = 30 * 24 * 60 * 60
@@ -46,6 +47,8 @@ export function adapterOf(deps: AdapterDependencies): AdapterFactory {
     return {
       async upsert(id, payload, seconds = defaultLifetimeSeconds) {
         const keys = keysOf(kind, id, payload)
+        // Read here: the work below may run outside of the request.
+        const page = currentPage()
         const state = {
           ...payload,
           ...(isBoundToBrowser && { browser: rememberBrowser(deps, currentPage()) }),
@@ -56,7 +59,10 @@ export function adapterOf(deps: AdapterDependencies): AdapterFactory {
           keys.networks = networksOf(currentPage().address)
         }
         await store
-          .write(() => states.put(kind, id, state, seconds, keys))
+          .write(function* () {
+            yield* states.put(kind, id, state, seconds, keys)
+            yield* describeSignIn(kind, payload, seconds, { page, now: deps.now() })
+          })
           .catch((error: unknown) => throwForClient(error, currentPage()))
         removeSealed(id)
       },
@@ -74,7 +80,11 @@ export function adapterOf(deps: AdapterDependencies): AdapterFactory {
           throw new errors.InvalidGrant('the code or token was used before')
       },
       async destroy(id) {
-        if (!removeSealed(id)) await store.write(() => states.remove(kind, id))
+        if (removeSealed(id)) return
+        await store.write(function* () {
+          if (kind === 'Session') yield* forgetSession(states, id)
+          yield* states.remove(kind, id)
+        })
       },
       revokeByGrantId: (grant) => store.write(() => states.removeByGrant(grant)),
     }

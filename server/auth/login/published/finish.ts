@@ -12,7 +12,7 @@ import { redeemCode } from '../redeem-code.ts'
 import { openRequest } from './client-request.ts'
 import type { PublishedDependencies } from './dependencies.ts'
 import { redirectWith } from './redirect.ts'
-import { issueTokens } from './tokens.ts'
+import { describe, issueTokens } from './tokens.ts'
 
 /** Finishes the sign-in of a published client. oidc-provider has sent the browser here with an authorization code. */
 export async function finishPublished(deps: PublishedDependencies, page: PageRequest): Promise<PageResponse> {
@@ -23,7 +23,7 @@ export async function finishPublished(deps: PublishedDependencies, page: PageReq
     const { verifier } = clientRequest
     const { signIn } = await redeemCode(deps.provider(), query, { client: publishedClient, verifier })
     if (headlessCode !== '') return await storeForProgram(deps, page, headlessCode, signIn)
-    const { token, refreshToken } = await issueTokens(deps, clientRequest, signIn)
+    const { token, refreshToken } = await issueTokens(deps, clientRequest, signIn, page)
     deps.pageLog.add(page, issueOf(issuedSubject(token), signIn))
     const result = { token, ...(refreshToken && { refresh_token: refreshToken }) }
     return { location: redirectWith(redirect, result) }
@@ -58,6 +58,7 @@ async function storeForProgram(
   await store.write(function* () {
     yield* storeHeadlessSession(states, headlessCode, session, identity)
     yield* pageLog.record(page, issueOf(identity, signIn))
+    yield* describe(deps, signIn, page)
   })
   return { page: headlessSignedInPage }
 }

@@ -3,9 +3,15 @@ import { isUid } from '../../../aip/uid.ts'
 import { isLiveAt } from '../../../store/expiry.ts'
 import { principalsOf } from '../../../store/external-groups.ts'
 import { sql } from '../../../store/sql.ts'
+import type { Work } from '../../../store/work.ts'
 import type { SignIn } from '../../../wire/caller.ts'
-import { mintToken } from '../../tokens/mint.ts'
+import { refreshTokenLifetimeMs } from '../../refresh/refresh-tokens.ts'
+import { putSignInRecord } from '../../sign-in-records.ts'
+import { mintToken, tokenLifetimeSeconds } from '../../tokens/mint.ts'
 import { requestedLimits } from '../../tokens/token-limits.ts'
+import type { PageRequest } from '../page-request.ts'
+import { publishedClient } from '../provider/clients.ts'
+import { clientOf } from '../provider/sign-in-descriptions.ts'
 import type { ClientRequest } from './client-request.ts'
 import type { PublishedDependencies } from './dependencies.ts'
 
@@ -14,8 +20,9 @@ export async function issueTokens(
   deps: PublishedDependencies,
   { identity: requested, audiences, scopes, wantsRefreshToken }: ClientRequest,
   browserSignIn: SignIn,
+  page: PageRequest,
 ): Promise<{ token: string; refreshToken: string | undefined }> {
-  const { exchange, refreshTokens, authUrl, baseUrl } = deps
+  const { store, exchange, refreshTokens, authUrl, baseUrl } = deps
   const { person: identity } = browserSignIn
   const groups = await Promise.all(scopes.map((scope) => findGroup(deps, scope, identity)))
   const limits = requestedLimits({ scopes: groups, cap: [] }, () => true)
@@ -32,9 +39,24 @@ export async function issueTokens(
     audiences,
     limits,
   })
+  await store.write(() => describe(deps, signIn, page, hasRefreshToken ? refreshTokenLifetimeMs : undefined))
   if (!hasRefreshToken) return { token, refreshToken: undefined }
   const refresh = await refreshTokens.issue(signIn, audiences[0] ?? baseUrl)
   return { token, refreshToken: refresh.token }
+}
+
+/** For the person's list of sessions. */
+export function* describe(
+  { now }: Pick<PublishedDependencies, 'now'>,
+  { id, person }: SignIn,
+  page: PageRequest,
+  lifetimeMs = tokenLifetimeSeconds * 1000,
+): Work<void> {
+  const time = now()
+  yield* putSignInRecord({
+    ...{ id, identity: person, isBrowser: false, client: publishedClient, ...clientOf(page) },
+    ...{ createTime: time, useTime: time, expireTime: time + lifetimeMs },
+  })
 }
 
 /** `scope` is the uid of a group, or its name if the person has a role in only one group of that name. */

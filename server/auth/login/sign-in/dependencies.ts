@@ -1,7 +1,8 @@
 import type { Provider } from 'oidc-provider'
 import type { RandomBytes } from '../../../crypto/random.ts'
-import type { Secret } from '../../../crypto/secret.ts'
+import type { Sealer, Secret } from '../../../crypto/secret.ts'
 import type { Store } from '../../../store/db.ts'
+import type { ExpiringStates } from '../expiring-states.ts'
 import type { PageLog } from '../page-log.ts'
 import type { Passwords } from '../passwords.ts'
 import type { People, Profile } from '../people.ts'
@@ -12,12 +13,16 @@ export type SignInDependencies = {
   provider(): Provider
   store: Store
   secret: Secret
+  /** Encrypts the state of sign-ins under way. */
+  sealer: Sealer
+  states: ExpiringStates
   people: People
   upstream: Upstream
   passwords: Passwords
   throttles: SignInThrottles
   pageLog: PageLog
   authUrl: string
+  baseUrl: string
   findPerson(identity: string): Promise<Profile | undefined>
   now(): number
   random: RandomBytes

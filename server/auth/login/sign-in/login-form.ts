@@ -7,6 +7,7 @@ import { hasAnyProvider } from '../upstream/known-providers.ts'
 import type { SignInDependencies } from './dependencies.ts'
 import type { Interaction } from './interaction.ts'
 import { pageContextOf, parameterOf } from './interaction.ts'
+import { passkeyOffer } from './passkey-offer.ts'
 
 /** Values that the person has entered, to be shown again. */
 type EnteredValues = { email?: string; organization?: string }
@@ -18,14 +19,15 @@ type LoginFormOptions = EnteredValues & {
 }
 
 export async function showLoginForm(
-  { authUrl, store }: SignInDependencies,
+  deps: SignInDependencies,
   interaction: Interaction,
   { status = 200, headers = {}, error, email, organization = '' }: LoginFormOptions = {},
 ): Promise<PageResponse> {
-  const page = loginPage(pageContextOf(authUrl, interaction), {
+  const page = loginPage(pageContextOf(deps.authUrl, interaction), {
+    passkey: passkeyOffer(deps, interaction),
     email: email ?? parameterOf(interaction, 'login_hint'),
     ...{ organization, error },
-    isOrganizationOffered: organization !== '' || (await hasAnyProvider(store)),
+    isOrganizationOffered: organization !== '' || (await hasAnyProvider(deps.store)),
   })
   return { page, status, headers }
 }

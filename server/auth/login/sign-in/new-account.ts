@@ -10,6 +10,7 @@ import type { SignInDependencies } from './dependencies.ts'
 import { finishSignIn } from './finish.ts'
 import { parameterOf, requireInteraction } from './interaction.ts'
 import { showLoginError, showLoginForm } from './login-form.ts'
+import { finishPasswordSignIn } from './second-factor.ts'
 import { verifyPassword } from './verify-password.ts'
 
 /** Creates an account for an invited person and signs them in. */
@@ -30,8 +31,9 @@ export async function signInWithNewAccount(
     // created, even if the address has other accounts, so the response does not reveal whether it has any. Creating
     // an account counts as a wrong password, because a guesser could try passwords in this way.
     const verified = await verifyPassword(deps, email, password, request.address)
-    const person = verified.person ?? (() => createAccount(deps, email, verified.claimHash))
-    return await finishSignIn(deps, request, interaction, 'pwd', person)
+    if (verified.person) return await finishPasswordSignIn(deps, request, interaction, verified.person)
+    const create = () => createAccount(deps, email, verified.claimHash)
+    return await finishSignIn(deps, request, interaction, 'pwd', create)
   } catch (error) {
     return showLoginError(deps, interaction, error, 'email', { email })
   }

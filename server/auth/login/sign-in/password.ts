@@ -3,9 +3,9 @@ import { StatusError } from '../../../aip/errors.ts'
 import { canonicalEmail } from '../accounts.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import type { SignInDependencies } from './dependencies.ts'
-import { finishSignIn } from './finish.ts'
 import { requireInteraction } from './interaction.ts'
 import { showLoginError, showLoginForm } from './login-form.ts'
+import { finishPasswordSignIn } from './second-factor.ts'
 import { verifyPassword } from './verify-password.ts'
 
 /** The same message whether the address or the password is wrong. */
@@ -27,7 +27,7 @@ export async function signInWithPassword(
       deps.onSignInResult({ by: 'pwd', address, reason: 'wrong address or password' })
       return showLoginForm(deps, interaction, { status: 401, error: { field: 'password', message }, email })
     }
-    return await finishSignIn(deps, request, interaction, 'pwd', person).catch((error: unknown) => {
+    return await finishPasswordSignIn(deps, request, interaction, person).catch((error: unknown) => {
       if (error instanceof StatusError) logRefusal(deps, request, person.identity, error.code)
       throw error
     })

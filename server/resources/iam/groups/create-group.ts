@@ -13,6 +13,7 @@ import type { Dependencies } from '../../dependencies.ts'
 import { readReply } from '../../reply.ts'
 import { resourceIn } from '../../request-resource.ts'
 import { bindOwner, requireMayCreateOrganizations } from '../organization.ts'
+import { requireOrganizationFor } from './second-factor-requirement.ts'
 import { groups } from './table.ts'
 
 const maxDepth = 32
@@ -55,7 +56,9 @@ function* createChild(
     throw failedPrecondition('TREE_TOO_DEEP', `groups can be nested at most ${maxDepth} levels deep`)
   const time = now()
   const uid = newChildUid(parent, time, random)
-  yield* createIn(access, parent, groups, draftIn(call), { uid, now: time })
+  const draft = draftIn(call)
+  requireOrganizationFor(draft, uid)
+  yield* createIn(access, parent, groups, draft, { uid, now: time })
   return uid
 }
 

@@ -17,6 +17,7 @@ export const groups = kindOf(GroupSchema, 'groups', {
   columns: {
     /** A verified organization is named after the domain of its people's e-mail addresses. */
     domain: ({ verified, name }) => (verified ? name : null),
+    second_factor_required: ({ secondFactorRequired }) => (secondFactorRequired ? 1 : 0),
     binding_json: (group) => fieldAsJson(bindingField, bindingGroup(group)),
     binding_bytes: (group) => fieldAsBytes(bindingField, bindingGroup(group)),
   },

@@ -1,0 +1,223 @@
+// Passkeys in a real Chromium with a virtual authenticator: registering one by the API, and signing in with it. The
+// attacks replay and change what the browser has sent.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, describe, test } from 'node:test'
+import { AccountService } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.ts'
+import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
+import { Code } from '../../server/aip/code.ts'
+import { sql } from '../../server/store/sql.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import type { Engine } from '../../server/testing/stores.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import { newBrowserContext, noChromium, openChromium } from './chromium.ts'
+import { addAccount, begin, freePort, password, relyingParty, signIn } from './sign-in.ts'
+import { Visitor } from './visitor.ts'
+
+const { beginPasskey, registerPasskey, renamePasskey, removePasskey, getAccount } = AccountService.method
+
+/** Runs in the browser: makes a passkey, as a page of the console does. */
+const createPasskey = `async (optionsJson) => {
+  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(JSON.parse(optionsJson))
+  return JSON.stringify((await navigator.credentials.create({ publicKey })).toJSON())
+}`
+
+describe('passkeys', { timeout: 300_000, skip: noChromium ?? false }, () => {
+  let browser: Browser
+  before(async () => {
+    browser = await openChromium()
+  })
+  after(() => browser?.close())
+
+  onEachStore('in a browser', (engine) => {
+    let platform: Platform
+    let url: string
+    let rest: Door
+    let grpc: Door
+    let context: BrowserContext
+    let page: Page
+    let devtools: CDPSession
+    let authenticatorId: string
+    /** The program that has started the sign-ins. */
+    let callback: Server
+    let redirectUri: string
+    const problems: string[] = []
+    before(async () => {
+      ;({ platform, url } = await startOnLocalhost(engine))
+      rest = restDoor(platform.url)
+      grpc = grpcDoor(platform.url)
+      context = await newBrowserContext(browser, { javaScriptEnabled: true })
+      page = await context.newPage()
+      page.on('console', (message) => problems.push(message.text()))
+      page.on('pageerror', (error) => problems.push(error.message))
+      devtools = await context.newCDPSession(page)
+      await devtools.send('WebAuthn.enable')
+      ;({ authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
+        options: {
+          ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true },
+          ...{ hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
+        },
+      }))
+      callback = createServer((_, response) => response.end('done')).listen(0, '127.0.0.1')
+      await once(callback, 'listening')
+      redirectUri = `http://127.0.0.1:${(callback.address() as AddressInfo).port}/callback`
+    })
+    after(async () => {
+      await context?.close()
+      callback?.close()
+      grpc?.close()
+      await platform?.stop()
+    })
+
+    /** Makes a passkey in the browser, on a page of this server, and registers it. */
+    async function addPasskey(token: string, name: string) {
+      const { body, error } = await rest.call(beginPasskey, {}, token)
+      assert.equal(error, undefined)
+      await page.goto(`${url}/docs`)
+      const responseJson = await page.evaluate<string>(
+        `(${createPasskey})(${JSON.stringify(body?.optionsJson)})`,
+      )
+      return { responseJson, registered: await grpc.call(registerPasskey, { name, responseJson }, token) }
+    }
+
+    const openSignIn = async () =>
+      page.goto((await begin(await relyingParty(url), { redirect_uri: redirectUri })).url)
+    const waitForEnd = () => page.waitForURL(`${redirectUri}?**`)
+    const press = () => page.getByRole('button', { name: 'Use a passkey' }).click()
+
+    test('are registered once, and sign in without a name and password', async () => {
+      const identity = await addAccount(platform, 'ada@example.com')
+      const { tokens } = await signInAt(url, platform, 'ada@example.com')
+      const { responseJson, registered } = await addPasskey(tokens, 'Laptop')
+      assert.equal(registered.error, undefined)
+      const id = String(registered.body?.id)
+      const again = await rest.call(registerPasskey, { name: 'Again', responseJson }, tokens)
+      assert.equal(again.error?.code, Code.FAILED_PRECONDITION, 'the challenge works once')
+      const renamed = await rest.call(renamePasskey, { id, name: 'Work laptop' }, tokens)
+      assert.equal(renamed.body?.name, 'Work laptop')
+
+      await openSignIn()
+      await press()
+      await waitForEnd()
+      const account = (await rest.call(getAccount, {}, tokens)).body
+      const [passkey] = account?.passkeys as { id: string; lastUseTime?: string }[]
+      assert.deepEqual([account?.uid, passkey?.id], [identity, id])
+      assert.ok(passkey?.lastUseTime)
+
+      // Also after the password, where the page asks for this passkey.
+      await context.clearCookies()
+      await openSignIn()
+      await page.getByLabel('E-mail address').fill('ada@example.com')
+      await page.getByLabel('Password').fill(password)
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+      await page.getByRole('heading', { name: 'Second factor' }).waitFor()
+      await press()
+      await waitForEnd()
+      assert.deepEqual(problems, [])
+
+      // Nobody else can rename or remove it.
+      await addAccount(platform, 'mal@example.com')
+      const strange = (await signInAt(url, platform, 'mal@example.com')).tokens
+      assert.equal((await rest.call(renamePasskey, { id, name: 'x' }, strange)).error?.code, Code.NOT_FOUND)
+      assert.equal((await rest.call(removePasskey, { id }, strange)).error?.code, Code.NOT_FOUND)
+      assert.equal((await grpc.call(removePasskey, { id }, tokens)).error, undefined)
+      await context.clearCookies()
+      await openSignIn()
+      await press()
+      await page.getByRole('alert').filter({ hasText: 'cannot be used here' }).waitFor()
+    })
+
+    test('refuse replays, other challenges, changed responses and copies of an authenticator', async () => {
+      // Keys of the other test, which the server no longer knows.
+      await devtools.send('WebAuthn.clearCredentials', { authenticatorId })
+      await addAccount(platform, 'bob@example.com')
+      const { tokens } = await signInAt(url, platform, 'bob@example.com')
+      const { registered } = await addPasskey(tokens, 'Key')
+      const id = String(registered.body?.id)
+      await context.clearCookies()
+      await openSignIn()
+      // Captures the form in place of sending it.
+      await page.route('**/passkey', (route) => route.abort())
+      const sent = page.waitForRequest('**/passkey')
+      await press()
+      const form = new URLSearchParams((await sent).postData() ?? '')
+      await page.unroute('**/passkey')
+      const action = (await sent).url()
+      const response = form.get('response') ?? ''
+      /** Sends a form with the cookies of the browser, and returns the status. */
+      const post = async (value: string) => {
+        const answer = await context.request.post(action, {
+          form: { pending: '', response: value },
+          headers: { origin: new URL(url).origin },
+          maxRedirects: 0,
+        })
+        return answer.status()
+      }
+
+      // In another interaction of another browser, the challenge is wrong.
+      const visitor = new Visitor(url)
+      const other = await visitor.open((await begin(await relyingParty(url))).url)
+      const refused = await visitor.submitTo(other, '/passkey', { response })
+      assert.deepEqual([refused.status, refused.title], [401, 'Sign in'])
+
+      const changed = (change: (parsed: { response: Record<string, string> }) => void) => {
+        const parsed = JSON.parse(response)
+        change(parsed)
+        return JSON.stringify(parsed)
+      }
+      const withOrigin = (origin: string) =>
+        changed(({ response: parts }) => {
+          const data = JSON.parse(Buffer.from(parts.clientDataJSON ?? '', 'base64url').toString())
+          parts.clientDataJSON = Buffer.from(JSON.stringify({ ...data, origin })).toString('base64url')
+        })
+      const attacks = [
+        ...['', '{}', '[]', 'null', '{"id":5,"response":{}}', '{"id":"x","response":{"userHandle":7}}'],
+        withOrigin('https://evil.example'),
+        changed(({ response: parts }) => {
+          parts.signature = Buffer.from('wrong').toString('base64url')
+        }),
+        changed(({ response: parts }) => {
+          // The digest of another rpId.
+          const data = Buffer.from(parts.authenticatorData ?? '', 'base64url')
+          parts.authenticatorData = Buffer.concat([Buffer.alloc(32, 7), data.subarray(32)]).toString(
+            'base64url',
+          )
+        }),
+        changed(({ response: parts }) => {
+          parts.userHandle = Buffer.alloc(20, 1).toString('base64url')
+        }),
+      ]
+      for (const attack of attacks) assert.equal(await post(attack), 401, `attack ${attack.slice(0, 80)}`)
+
+      // A higher stored counter: the authenticator that answers is a copy of an earlier state.
+      const setCounter = (counter: number) =>
+        platform.store.write(function* () {
+          yield sql`update passkeys set counter = ${counter} where id = ${id}`
+        })
+      await setCounter(1_000_000)
+      assert.equal(await post(response), 401)
+      await setCounter(0)
+      assert.equal(await post(response), 303, 'the response itself is valid')
+      await setCounter(0)
+      assert.notEqual(await post(response), 303, 'and works once')
+    })
+  })
+})
+
+/** Passkeys do not work for IP addresses, so the server is at localhost. */
+async function startOnLocalhost(engine: Engine): Promise<{ platform: Platform; url: string }> {
+  const port = await freePort()
+  const url = `http://localhost:${port}`
+  return { platform: await startPlatform(engine, ['--port', String(port), '--base-url', url]), url }
+}
+
+async function signInAt(url: string, platform: Platform, email: string): Promise<{ tokens: string }> {
+  const { tokens } = await signIn({ ...platform, url }, email)
+  return { tokens: tokens.access_token }
+}

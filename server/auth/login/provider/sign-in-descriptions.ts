@@ -1,0 +1,55 @@
+// Describes the sign-ins of oidc-provider for the people who signed in (sign-in-records.ts): a session is a browser, and a
+// grant is a program.
+import type { AdapterPayload } from 'oidc-provider'
+import { sql } from '../../../store/sql.ts'
+import type { Work } from '../../../store/work.ts'
+import { printableUserAgent } from '../../../wire/user-agent.ts'
+import { browserSessionId, putSignInRecord, recordUse } from '../../sign-in-records.ts'
+import { tokenLifetimeSeconds } from '../../tokens/mint.ts'
+import type { ExpiringStates } from '../expiring-states.ts'
+import { signInIdOf } from '../expiring-states.ts'
+import type { PageRequest } from '../page-request.ts'
+import { publishedClient } from './clients.ts'
+
+type Request = { page: PageRequest; now: number }
+
+/** Address and user agent of a request, as descriptions show them. */
+export const clientOf = ({ address, request }: PageRequest) => ({
+  address,
+  userAgent: printableUserAgent(request.headers['user-agent'] ?? ''),
+})
+
+/** Follows a state that oidc-provider stores. States that are neither sessions, grants nor refresh tokens are ignored. */
+export function* describeSignIn(
+  kind: string,
+  payload: AdapterPayload,
+  seconds: number,
+  { page, now }: Request,
+): Work<void> {
+  const { accountId, clientId = '', uid, grantId } = payload
+  const times = { createTime: now, useTime: now }
+  if (kind === 'Session' && accountId !== undefined && uid !== undefined)
+    yield* putSignInRecord({
+      ...{ id: browserSessionId(uid), identity: accountId, isBrowser: true, client: '', ...clientOf(page) },
+      ...{ ...times, expireTime: now + seconds * 1000 },
+    })
+  // Tokens of published clients are issued by the server itself, which describes them (published/tokens.ts).
+  if (kind === 'Grant' && accountId !== undefined && clientId !== publishedClient)
+    yield* putSignInRecord({
+      ...{ id: signInIdOf(payload.jti ?? ''), identity: accountId, isBrowser: false, client: clientId },
+      ...{ ...clientOf(page), ...times, expireTime: now + lifetimeOf(clientId) },
+    })
+  if (kind === 'RefreshToken' && grantId !== undefined)
+    yield* recordUse(signInIdOf(grantId), {
+      ...{ ...clientOf(page), useTime: now, expireTime: now + seconds * 1000 },
+    })
+}
+
+/** Until a refresh token extends it: the lifetime of an access token or, for the console, of its session. */
+const lifetimeOf = (client: string) => (client === 'console' ? 24 * 60 * 60 : tokenLifetimeSeconds) * 1000
+
+/** Deletes the description of a session that ends. */
+export function* forgetSession(states: ExpiringStates, id: string): Work<void> {
+  const uid = (yield* states.find('Session', id))?.payload.uid
+  if (typeof uid === 'string') yield sql`delete from sign_ins where id = ${browserSessionId(uid)}`
+}

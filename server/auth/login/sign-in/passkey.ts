@@ -1,0 +1,86 @@
+// Sign-in with a passkey, as the only factor or after the password. The authenticator has verified the person, so a
+// passkey is two factors by itself.
+import { Code } from '../../../aip/code.ts'
+import { StatusError } from '../../../aip/errors.ts'
+import { passkeyScript } from '../../../pages/sign-in/passkey.ts'
+import type { Work } from '../../../store/work.ts'
+import { findPasskey, recordPasskeyUse } from '../../second-factors/passkeys.ts'
+import type { Assertion } from '../../second-factors/webauthn.ts'
+import { readAssertion, relyingPartyOf, verifyAssertion } from '../../second-factors/webauthn.ts'
+import { attemptAll } from '../../throttle.ts'
+import { findAccount, loginAddressOf } from '../accounts.ts'
+import type { PageRequest, PageResponse } from '../page-request.ts'
+import type { AuthenticatedPerson } from '../people.ts'
+import { attemptsOf } from '../sign-in-throttles.ts'
+import type { SignInDependencies } from './dependencies.ts'
+import { finishSignIn } from './finish.ts'
+import type { Interaction } from './interaction.ts'
+import { requireInteraction } from './interaction.ts'
+import { showLoginError } from './login-form.ts'
+import { isChallenge, useChallenge } from './passkey-challenge.ts'
+import { openPending } from './pending-sign-in.ts'
+
+export async function servePasskeyScript(): Promise<PageResponse> {
+  return { script: passkeyScript, headers: { 'cache-control': 'no-cache' } }
+}
+
+export async function signInWithPasskey(
+  deps: SignInDependencies,
+  request: PageRequest,
+): Promise<PageResponse> {
+  const interaction = await requireInteraction(deps, request)
+  const form = await request.form()
+  const sealed = form.get('pending') ?? ''
+  // After the password, only a passkey of the same person is accepted.
+  const expected = sealed === '' ? undefined : openPending(deps, interaction, sealed).identity
+  try {
+    const succeed = attemptAll(attemptsOf(deps.throttles, undefined, request.address))
+    const person = await verify(deps, interaction, form.get('response') ?? '', expected)
+    succeed()
+    return await finishSignIn(deps, request, interaction, 'hwk', person)
+  } catch (error) {
+    if (error instanceof StatusError && error.code === Code.UNAUTHENTICATED)
+      deps.onSignInResult({ by: 'hwk', address: request.address, reason: 'wrong passkey' })
+    return showLoginError(deps, interaction, error, 'email')
+  }
+}
+
+/** The same error whatever is wrong, so that it does not say whether a passkey or an account exists. */
+const refused = () =>
+  new StatusError(Code.UNAUTHENTICATED, 'this passkey cannot be used here; sign in with your password')
+
+/** Returns the work that uses the challenge and the passkey, in the transaction of the sign-in. */
+async function verify(
+  deps: SignInDependencies,
+  interaction: Interaction,
+  responseJson: string,
+  expected: string | undefined,
+): Promise<() => Work<AuthenticatedPerson>> {
+  const assertion = readAssertion(responseJson)
+  const passkey = assertion && (await deps.store.read(() => findPasskey(assertion.credentialId)))
+  if (!passkey || (expected !== undefined && passkey.identity !== expected)) throw refused()
+  const counter = await verifyAssertion(
+    relyingPartyOf(deps.authUrl, deps.baseUrl),
+    assertion,
+    passkey,
+    (challenge) => isChallenge(deps, interaction, challenge),
+  )
+  if (counter === undefined) throw refused()
+  return function* () {
+    if (!(yield* useChallenge(deps.states, challengeOf(assertion)))) throw refused()
+    if (!(yield* recordPasskeyUse(passkey.id, counter, deps.now()))) throw refused()
+    return { identity: passkey.identity, email: yield* verifiedAddressOf(passkey.identity) }
+  }
+}
+
+function challengeOf({ response }: Assertion): string {
+  const { challenge } = JSON.parse(Buffer.from(response.response.clientDataJSON, 'base64url').toString())
+  return String(challenge)
+}
+
+/** The address that the operator vouches for, as in a sign-in with the password. */
+function* verifiedAddressOf(identity: string): Work<string | undefined> {
+  const address = yield* loginAddressOf(identity)
+  if (!address || address.isUnverified) return undefined
+  return (yield* findAccount(address.email))?.isVouched ? address.email : undefined
+}

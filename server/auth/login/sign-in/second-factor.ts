@@ -1,0 +1,125 @@
+// The step after a right password. `finishPasswordSignIn` is the only way from a password to a session: it ends the
+// sign-in of a person who has no second factor and needs none, and otherwise shows the next page.
+import { Code } from '../../../aip/code.ts'
+import { StatusError } from '../../../aip/errors.ts'
+import { newFactorPage, secondFactorPage } from '../../../pages/sign-in/second-factor.ts'
+import type { Work } from '../../../store/work.ts'
+import { addConfirmedApp, useAuthenticatorCode } from '../../second-factors/authenticator-app.ts'
+import { passkeysOf } from '../../second-factors/passkeys.ts'
+import { isRecoveryCode, useRecoveryCode } from '../../second-factors/recovery-codes.ts'
+import { requiringOrganizations } from '../../second-factors/requirement.ts'
+import { hasSecondFactor, secondFactorsOf } from '../../second-factors/second-factors.ts'
+import { base32Of, matchingStep, totpSecretSize, totpUri } from '../../second-factors/totp.ts'
+import { attemptAll } from '../../throttle.ts'
+import { plainMessage, sentence } from '../error-response.ts'
+import type { PageRequest, PageResponse } from '../page-request.ts'
+import type { AuthenticatedPerson } from '../people.ts'
+import { attemptsOf } from '../sign-in-throttles.ts'
+import type { SignInDependencies } from './dependencies.ts'
+import { finishSignIn } from './finish.ts'
+import type { Interaction } from './interaction.ts'
+import { pageContextOf, requireInteraction } from './interaction.ts'
+import { passkeyOffer } from './passkey-offer.ts'
+import type { PendingSignIn } from './pending-sign-in.ts'
+import { openPending, sealPending } from './pending-sign-in.ts'
+
+/** Ends the sign-in of a person whose password was right, or asks for the second factor. */
+export async function finishPasswordSignIn(
+  deps: SignInDependencies,
+  request: PageRequest,
+  interaction: Interaction,
+  person: AuthenticatedPerson,
+): Promise<PageResponse> {
+  const { identity, email } = person
+  const { factors, isRequired } = await deps.store.read(function* () {
+    const found = yield* secondFactorsOf(identity)
+    const requiring = yield* requiringOrganizations(identity, deps.now())
+    return { factors: found, isRequired: requiring.length > 0 }
+  })
+  if (hasSecondFactor(factors)) return showStep(deps, interaction, { identity, email })
+  if (!isRequired) return finishSignIn(deps, request, interaction, 'pwd', person)
+  const newSecret = deps.random(totpSecretSize).toString('base64url')
+  return showStep(deps, interaction, { identity, email, newSecret })
+}
+
+type StepOptions = { status?: number; message?: string; headers?: Record<string, string> }
+
+/** The page that asks for a code. */
+async function showStep(
+  deps: SignInDependencies,
+  interaction: Interaction,
+  pending: PendingSignIn,
+  { status = 200, message, headers = {} }: StepOptions = {},
+): Promise<PageResponse> {
+  const context = pageContextOf(deps.authUrl, interaction)
+  const sealed = sealPending(deps, interaction, pending)
+  if (pending.newSecret !== undefined) {
+    const key = Buffer.from(pending.newSecret, 'base64url')
+    const host = new URL(deps.authUrl).hostname
+    const uri = totpUri(key, `Stemma ${host}`, pending.email ?? pending.identity)
+    const form = { pending: sealed, message, secret: base32Of(key), uri }
+    return { page: newFactorPage(context, form), status, headers }
+  }
+  const { factors, passkeys } = await deps.store.read(function* () {
+    return {
+      factors: yield* secondFactorsOf(pending.identity),
+      passkeys: yield* passkeysOf(pending.identity),
+    }
+  })
+  const passkey = passkeys.length > 0 ? passkeyOffer(deps, interaction, passkeys, sealed) : undefined
+  const form = { pending: sealed, hasAuthenticatorApp: factors.hasAuthenticatorApp, passkey, message }
+  return { page: secondFactorPage(context, form), status, headers }
+}
+
+/** Continues a sign-in with a code of the authenticator app, or with a recovery code. */
+export async function signInWithCode(deps: SignInDependencies, request: PageRequest): Promise<PageResponse> {
+  const interaction = await requireInteraction(deps, request)
+  const form = await request.form()
+  const pending = openPending(deps, interaction, form.get('pending') ?? '')
+  const { identity, email } = pending
+  const code = (form.get('code') ?? '').slice(0, 64)
+  const by = isRecoveryCode(code) ? 'recovery' : 'otp'
+  try {
+    const succeed = attemptAll([
+      ...attemptsOf(deps.throttles, identity, request.address),
+      [deps.throttles.codes, identity],
+    ])
+    // The code is used in a transaction of its own. If a later step fails, it stays used.
+    if (!(await deps.store.write(() => useCode(deps, pending, code)))) {
+      deps.onSignInResult({ identity, by, address: request.address, reason: 'wrong code' })
+      const refusal = {
+        method: 'sign-in',
+        action: 'refused',
+        identity,
+        code: Code.UNAUTHENTICATED,
+        details: { by },
+      }
+      deps.pageLog.addRefused(request, refusal)
+      return await showStep(deps, interaction, pending, { status: 401, message: wrongCodeMessage })
+    }
+    succeed()
+    return await finishSignIn(deps, request, interaction, by, { identity, email })
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error
+    const message = sentence(plainMessage(error))
+    return showStep(deps, interaction, pending, {
+      status: error.http,
+      message,
+      headers: { ...error.headers },
+    })
+  }
+}
+
+const wrongCodeMessage = 'The code is wrong, or was used before.'
+
+function* useCode(deps: SignInDependencies, pending: PendingSignIn, code: string): Work<boolean> {
+  const { identity, newSecret } = pending
+  if (newSecret !== undefined) {
+    const key = Buffer.from(newSecret, 'base64url')
+    const step = matchingStep(key, code, deps.now())
+    return step !== undefined && (yield* addConfirmedApp(deps, identity, key, step))
+  }
+  return isRecoveryCode(code)
+    ? yield* useRecoveryCode(identity, code)
+    : yield* useAuthenticatorCode(deps, identity, code)
+}

@@ -1,0 +1,29 @@
+// Organizations that require a second factor of their people.
+import { failedPrecondition } from '../../aip/errors.ts'
+import { isLiveAt } from '../../store/expiry.ts'
+import { principalsOf } from '../../store/external-groups.ts'
+import { sql } from '../../store/sql.ts'
+import type { Work } from '../../store/work.ts'
+import { all } from '../../store/work.ts'
+import { hasSecondFactor, secondFactorsOf } from './second-factors.ts'
+
+const maxListed = 100
+
+/** The uids of the organizations in which a person has a role and which require a second factor. */
+export function* requiringOrganizations(identity: string, now: number): Work<string[]> {
+  const rows = yield* all(sql`select distinct g.uid from role_bindings b join groups g on g.uid = b.root
+    where b.identity in ${principalsOf([identity], now)} and ${isLiveAt(now, 'b')}
+    and g.second_factor_required = 1 order by g.uid limit ${maxListed}`)
+  return rows.map(([uid]) => uid as string)
+}
+
+/** Called after a second factor was removed, in the same transaction. */
+export function* requireRemainingFactor(identity: string, now: number): Work<void> {
+  if (hasSecondFactor(yield* secondFactorsOf(identity))) return
+  const [organization] = yield* requiringOrganizations(identity, now)
+  if (organization !== undefined)
+    throw failedPrecondition(
+      'SECOND_FACTOR_REQUIRED',
+      `organization ${organization} requires a second factor; add another one before you remove the last`,
+    )
+}

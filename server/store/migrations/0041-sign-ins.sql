@@ -1,0 +1,17 @@
+-- Where people are signed in, for the people themselves. `id` is the id of the sign-in in its access tokens or, for the
+-- session of a browser at the sign-in pages, the digest of its uid; `is_browser` is 1 for the latter. Only descriptions:
+-- whether a sign-in is valid is decided by the tables of states, tokens and sign-outs.
+
+create table sign_ins (
+  id text /*pg collate "C" */ primary key,
+  identity text /*pg collate "C" */ not null references identities (uid) on delete cascade,
+  is_browser bigint not null,
+  client text /*pg collate "C" */ not null,
+  address text not null,
+  user_agent text not null,
+  create_time bigint not null,
+  use_time bigint not null,
+  expire_time bigint not null
+);
+create index sign_ins_by_identity on sign_ins (identity, use_time);
+create index sign_ins_by_expire_time on sign_ins (expire_time);
