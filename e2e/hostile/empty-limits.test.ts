@@ -164,7 +164,7 @@ onEachStore('empty and misspelt limits', (engine) => {
       ],
       [`${groups}?pagesize=1`, 'pagesize', /did you mean page_size or pageSize\?/],
       [`${groups}?uidp=${organization}`, 'uidp', /did you mean uidp\./],
-      [`${groups}?zzz=1`, 'zzz', /its parameters are uidp\.ancestors_of, .*skip$/],
+      [`${groups}?zzz=1`, 'zzz', /its parameters are uidp\.ancestors_of, .*name_contains$/],
       [`/iam/v2/groups?zzz=1`, 'zzz', /is not a parameter/],
       [`${groups}/${organization}?uid=x`, 'uid', /which has no query parameters/],
       [`${groups}?${'x'.repeat(7000)}=1`, 'x'.repeat(100), /is not a parameter/],

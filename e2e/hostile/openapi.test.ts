@@ -247,7 +247,9 @@ onEachStore('a client of the OpenAPI document', (engine) => {
       parameters?: Parameter[]
     }[]) {
       const shown = parameters.filter(({ in: place, example }) => place === 'query' && example !== undefined)
-      if (verb !== 'get' || path.includes('{') || shown.length === 0) continue
+      // A required parameter without an example names a resource of the reader.
+      const isComplete = parameters.every(({ required, example }) => !required || example !== undefined)
+      if (verb !== 'get' || path.includes('{') || shown.length === 0 || !isComplete) continue
       const query = new URLSearchParams(
         shown.map(({ name, example }): [string, string] => [name, example ?? '']),
       )
