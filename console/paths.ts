@@ -23,6 +23,11 @@ export const paths = {
   events: (uid: string) => `${group(uid)}/events`,
   subscription: (uid: string, subscription: string) => `${group(uid)}/events/${segmentOf(subscription)}`,
   usage: (uid: string) => `${group(uid)}/usage`,
+  repos: (uid: string) => `${group(uid)}/repos`,
+  repo: (uid: string, repo: string) => `${group(uid)}/repos/${segmentOf(repo)}`,
+  pullTokens: (uid: string) => `${group(uid)}/pull-tokens`,
+  advisories: (uid: string) => `${group(uid)}/advisories`,
+  advisory: (uid: string, advisory: string) => `${group(uid)}/advisories/${segmentOf(advisory)}`,
   /** Outside of the console: the page on which a person accepts an invite. */
   invite: (code: string) => `/invite/${encodeURIComponent(code)}`,
   signIn: (to: string) => `/console/sign-in?to=${encodeURIComponent(to)}`,

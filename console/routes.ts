@@ -61,6 +61,34 @@ export const routes: readonly Route[] = [
     nav: { section: 'Access', icon: 'invite' },
   },
   {
+    path: '/console/g/:group/repos',
+    title: 'Repos',
+    page: () => import('./pages/repos/repos.tsx'),
+    nav: { section: 'Registry', icon: 'repo' },
+  },
+  {
+    path: '/console/g/:group/repos/:repo',
+    title: 'Repo',
+    page: () => import('./pages/repos/repo.tsx'),
+  },
+  {
+    path: '/console/g/:group/pull-tokens',
+    title: 'Pull tokens',
+    page: () => import('./pages/pull-tokens/pull-tokens.tsx'),
+    nav: { section: 'Registry', icon: 'access' },
+  },
+  {
+    path: '/console/g/:group/advisories',
+    title: 'Advisories',
+    page: () => import('./pages/advisories/advisories.tsx'),
+    nav: { section: 'Registry', icon: 'advisory' },
+  },
+  {
+    path: '/console/g/:group/advisories/:advisory',
+    title: 'Advisory',
+    page: () => import('./pages/advisories/advisory.tsx'),
+  },
+  {
     path: '/console/g/:group/activity',
     title: 'Activity',
     page: () => import('./pages/activity/activity.tsx'),

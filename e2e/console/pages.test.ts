@@ -40,6 +40,9 @@ describe('every page', { timeout: 600_000, skip: noChromium ?? false }, () => {
     activity: () => [paths.activity(organization), 'Activity'],
     events: () => [paths.events(organization), 'Events'],
     usage: () => [paths.usage(organization), 'Usage'],
+    repos: () => [paths.repos(organization), 'Repos'],
+    'pull tokens': () => [paths.pullTokens(organization), 'Pull tokens'],
+    advisories: () => [paths.advisories(organization), 'Advisories'],
     'no such page': () => ['/console/nowhere', 'No such page'],
   }
   for (const [name, target] of Object.entries(pages)) test(name, () => checkPage(stage, ...target()))

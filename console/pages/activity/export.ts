@@ -3,6 +3,7 @@ import type { DeepPartial } from '@stemma/api/json'
 import type { ExportAuditEntriesRequestJson } from '@stemma/api/json/platform/audit/v2beta1/audit_entry'
 import { api } from '../../api/api.ts'
 import { errorText } from '../../api/error-text.ts'
+import { saveFile } from '../../ui/save-file.ts'
 import { toast } from '../../ui/toast.ts'
 
 /** A browser keeps the whole file in memory; the command line has no such limit. */
@@ -26,13 +27,5 @@ export async function exportEntries(filter: DeepPartial<ExportAuditEntriesReques
     toast(errorText(error).text, 'error')
     return
   }
-  save(`${lines.join('\n')}\n`)
-}
-
-function save(text: string): void {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(new Blob([text], { type: 'application/jsonl' }))
-  link.download = 'audit.jsonl'
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
+  saveFile('audit.jsonl', `${lines.join('\n')}\n`, 'application/jsonl')
 }

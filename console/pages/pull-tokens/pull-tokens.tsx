@@ -1,0 +1,162 @@
+// Long-lived credentials with which a cluster pulls images.
+import { useSignal } from '@preact/signals'
+import type { PullTokenJson } from '@stemma/api/json/platform/registry/v2beta1/pull_token'
+import { api } from '../../api/api.ts'
+import { violationOf } from '../../api/error-text.ts'
+import { useDenial } from '../../api/permissions.ts'
+import { read, useData } from '../../api/read.ts'
+import { useWrite } from '../../api/write.ts'
+import type { PageProps, Place } from '../../router/route.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Button, ButtonLink } from '../../ui/button.tsx'
+import { CodeBlock, SameWith } from '../../ui/code-block.tsx'
+import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
+import { closeDialog, Dialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
+import { Empty } from '../../ui/empty.tsx'
+import { Select, TextField } from '../../ui/field.tsx'
+import { Form } from '../../ui/form.tsx'
+import { PageHeader } from '../../ui/page-header.tsx'
+import { Pager, pageOf, Table } from '../../ui/table.tsx'
+import { Time } from '../../ui/time.tsx'
+
+const readTokens = (place: Place) =>
+  read(api.pullTokens.listPullTokens, { uidp: { descendantsOf: place.group }, ...pageOf(place) })
+
+export const load = (place: Place) => [readTokens(place)]
+
+export default function PullTokens({ place }: PageProps) {
+  const { pullTokens = [], nextPageToken, totalCount } = useData(readTokens(place))
+  const denial = useDenial(place.group)
+  const about = pullTokens.find(({ uid }) => uid === place.query.get('about'))
+  return (
+    <>
+      <PageHeader
+        title="Pull tokens"
+        about="A user name and a password that can only pull, for clusters and programs without tokens of their own."
+        actions={
+          <ButtonLink
+            to={dialogPath(place, 'create')}
+            tone="primary"
+            icon="plus"
+            disabledReason={denial('identity.create')}
+          >
+            New pull token
+          </ButtonLink>
+        }
+      />
+      {pullTokens.length === 0 ? (
+        <Empty icon="access" title="No pull tokens">
+          A workload with tokens of its own issuer needs none: set it up as an identity.
+        </Empty>
+      ) : (
+        <section class="panel flush">
+          <Table
+            label="Pull tokens"
+            rows={pullTokens}
+            uidOf={({ uid = '' }) => uid}
+            nameOf={({ name = '' }) => name}
+            columns={[
+              { title: 'Name', cell: ({ name }) => name },
+              {
+                title: 'Expires',
+                cell: ({ expirationTime, expired }) => (
+                  <>
+                    <Time at={expirationTime} /> {expired && <Badge tone="bad">expired</Badge>}
+                  </>
+                ),
+              },
+              {
+                title: 'Last used',
+                cell: ({ lastSeenTime }) => <Time at={lastSeenTime} />,
+                isSecondary: true,
+              },
+            ]}
+            actions={({ uid }) => [
+              {
+                label: 'Revoke',
+                to: dialogPath(place, 'revoke', uid),
+                disabledReason: denial('identity.delete'),
+                isDanger: true,
+              },
+            ]}
+          />
+        </section>
+      )}
+      <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={pullTokens.length} />
+      <SameWith
+        stemma={`stemma pull-tokens list --descendants-of ${place.group}`}
+        curl={{ path: `/registry/v2beta1/pullTokens?uidp.descendants_of=${place.group}` }}
+      />
+      {isDialogOpen(place, 'create') && <CreatePullToken place={place} />}
+      {isDialogOpen(place, 'revoke') && <RevokePullToken place={place} name={about?.name ?? ''} />}
+    </>
+  )
+}
+
+const lifetimes = [30, 60, 90, 365].map((days) => ({ value: `${days * 86_400}s`, label: `${days} days` }))
+
+function CreatePullToken({ place }: PageProps) {
+  const made = useSignal<PullTokenJson | undefined>(undefined)
+  const { run, isRunning, error } = useWrite(api.pullTokens.createPullToken, {
+    ...{ done: 'Pull token created', also: ['identities', 'roleBindings'] },
+  })
+  const create = async (values: FormData) => {
+    const pullToken = { name: String(values.get('name')), ttl: String(values.get('ttl')) }
+    made.value = await run({ parent: place.group, pullToken })
+  }
+  return (
+    <Dialog place={place} title="New pull token">
+      {made.value ? (
+        <div class="form">
+          <p>The password is not shown again.</p>
+          <CodeBlock
+            label="login command"
+            code={`docker login ${location.host} --username ${made.value.username} --password ${made.value.password}`}
+          />
+          <footer>
+            <Button tone="primary" onClick={() => void closeDialog(place)}>
+              Done
+            </Button>
+          </footer>
+        </div>
+      ) : (
+        <Form
+          submit="Create pull token"
+          isRunning={isRunning.value}
+          error={error.value}
+          onSubmit={create}
+          onCancel={() => void closeDialog(place)}
+        >
+          <TextField label="Name" name="name" required problem={violationOf(error.value, 'name')} />
+          <Select
+            label="Valid for"
+            name="ttl"
+            options={lifetimes}
+            problem={violationOf(error.value, 'ttl')}
+          />
+        </Form>
+      )}
+    </Dialog>
+  )
+}
+
+function RevokePullToken({ place, name }: PageProps & { name: string }) {
+  const { run, isRunning, error } = useWrite(api.pullTokens.deletePullToken, {
+    ...{ done: 'Pull token revoked', also: ['identities', 'roleBindings'] },
+  })
+  const revoke = async () => {
+    if (await run({ uid: place.query.get('about') ?? '' })) await closeDialog(place)
+  }
+  return (
+    <ConfirmDelete
+      place={place}
+      kind="pull token"
+      name={name}
+      isRunning={isRunning.value}
+      error={error.value}
+      onConfirm={revoke}
+    >
+      <p>Clients that use it can no longer pull, from their next request on.</p>
+    </ConfirmDelete>
+  )
+}

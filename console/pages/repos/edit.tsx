@@ -1,0 +1,69 @@
+import type { RepoJson } from '@stemma/api/json/platform/registry/v2beta1/repo'
+import { api } from '../../api/api.ts'
+import { violationOf } from '../../api/error-text.ts'
+import { useWrite } from '../../api/write.ts'
+import type { PageProps } from '../../router/route.ts'
+import { closeDialog, Dialog } from '../../ui/dialog.tsx'
+import { Checkbox, TextArea, TextField } from '../../ui/field.tsx'
+import { Form } from '../../ui/form.tsx'
+
+/** Changes the texts of a repo, who may pull, and which tags cannot be moved. */
+export function EditRepo({
+  place,
+  repo,
+  readme,
+}: PageProps & { repo: RepoJson; readme: string | undefined }) {
+  const repos = useWrite(api.repos.updateRepo, { done: 'Repo changed' })
+  const readmes = useWrite(api.repos.updateRepoReadme)
+  const error = repos.error.value ?? readmes.error.value
+  const change = async (values: FormData) => {
+    const text = (name: string) => String(values.get(name) ?? '').trim()
+    const changed = {
+      ...{ uid: repo.uid ?? '', description: text('description'), public: values.get('public') !== null },
+      immutableTags: text('immutable')
+        .split(/\s+/)
+        .filter((pattern) => pattern !== ''),
+    }
+    if (!(await repos.run({ repo: changed, updateMask: 'description,public,immutable_tags' }))) return
+    const repoReadme = { uid: repo.uid ?? '', content: text('readme') }
+    if (repoReadme.content === (readme ?? '') || (await readmes.run({ repoReadme }))) await closeDialog(place)
+  }
+  return (
+    <Dialog place={place} title="Change repo">
+      <Form
+        submit="Save"
+        isRunning={repos.isRunning.value || readmes.isRunning.value}
+        error={error}
+        onSubmit={change}
+        onCancel={() => void closeDialog(place)}
+      >
+        <TextField
+          label="Description"
+          name="description"
+          defaultValue={repo.description}
+          problem={violationOf(error, 'description')}
+        />
+        <TextArea
+          label="Tags that cannot be moved or deleted"
+          name="immutable"
+          defaultValue={repo.immutableTags?.join('\n')}
+          hint="One on each line; * stands for any characters, as in v*."
+          problem={violationOf(error, 'immutable_tags')}
+        />
+        <Checkbox
+          label="Everybody may pull"
+          name="public"
+          defaultChecked={repo.public === true}
+          hint="Works only if the server allows public repos."
+        />
+        <TextArea
+          label="Readme"
+          name="readme"
+          rows={6}
+          defaultValue={readme}
+          problem={violationOf(error, 'content')}
+        />
+      </Form>
+    </Dialog>
+  )
+}

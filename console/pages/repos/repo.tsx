@@ -1,0 +1,128 @@
+// One repo: its tags with digest, size and platforms, how to pull them, and its readme.
+import { api } from '../../api/api.ts'
+import { useDenial } from '../../api/permissions.ts'
+import { read, useData, useRead } from '../../api/read.ts'
+import { useWrite } from '../../api/write.ts'
+import type { PageProps, Place } from '../../router/route.ts'
+import { ButtonLink } from '../../ui/button.tsx'
+import { CodeBlock, SameWith } from '../../ui/code-block.tsx'
+import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
+import { Copy } from '../../ui/copy.tsx'
+import { closeDialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
+import { Empty } from '../../ui/empty.tsx'
+import { PageHeader } from '../../ui/page-header.tsx'
+import { Pager, pageOf, Table } from '../../ui/table.tsx'
+import { Time } from '../../ui/time.tsx'
+import { EditRepo } from './edit.tsx'
+import { sizeText } from './size.ts'
+
+const uidIn = ({ uids }: Place) => uids.repo ?? ''
+const readRepo = (place: Place) => read(api.repos.getRepo, { uid: uidIn(place) })
+const readTags = (place: Place) =>
+  read(api.tags.listTags, { uidp: { childrenOf: uidIn(place) }, orderBy: 'name', ...pageOf(place) })
+const readReadme = (place: Place) => read(api.repos.getRepoReadme, { uid: uidIn(place) })
+
+export const load = (place: Place) => [readRepo(place), readTags(place)]
+
+export default function Repo({ place }: PageProps) {
+  const repo = useData(readRepo(place))
+  const { tags = [], nextPageToken, totalCount } = useData(readTags(place))
+  const { data: readme } = useRead(readReadme(place))
+  const denial = useDenial(place.group)
+  // The uid is always a valid name, also if two repos have the same one.
+  const image = `${location.host}/${uidIn(place)}`
+  const about = tags.find(({ uid }) => uid === place.query.get('about'))
+  return (
+    <>
+      <PageHeader
+        title={repo.name}
+        about={repo.description || `${sizeText(repo.size)} in total`}
+        actions={
+          <ButtonLink to={dialogPath(place, 'edit')} disabledReason={denial('repo.update')}>
+            Change repo
+          </ButtonLink>
+        }
+      />
+      <section class="panel flush">
+        <h2>Tags</h2>
+        {tags.length === 0 ? (
+          <Empty
+            icon="repo"
+            title="No tags yet"
+            action={<CodeBlock label="push command" code={`docker push ${image}:latest`} />}
+          >
+            Push an image to this repo:
+          </Empty>
+        ) : (
+          <Table
+            label="Tags"
+            rows={tags}
+            uidOf={({ uid = '' }) => uid}
+            nameOf={({ name = '' }) => name}
+            columns={[
+              {
+                title: 'Tag',
+                cell: ({ name = '' }) => (
+                  <>
+                    {name}{' '}
+                    <Copy text={`docker pull ${image}:${name}`} label={`Copy the pull command of ${name}`} />
+                  </>
+                ),
+              },
+              {
+                title: 'Digest',
+                cell: ({ digest = '' }) => <code title={digest}>{digest.slice(0, 19)}</code>,
+                isSecondary: true,
+              },
+              { title: 'Platforms', cell: ({ platforms = [] }) => platforms.join(', '), isSecondary: true },
+              { title: 'Size', cell: ({ size }) => sizeText(size), isNumber: true },
+              { title: 'Changed', cell: ({ updateTime }) => <Time at={updateTime} /> },
+            ]}
+            actions={({ uid }) => [
+              {
+                label: 'Delete',
+                to: dialogPath(place, 'delete', uid),
+                disabledReason: denial('tag.delete'),
+                isDanger: true,
+              },
+            ]}
+          />
+        )}
+      </section>
+      <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={tags.length} />
+      {readme?.content && (
+        <section class="panel">
+          <h2>Readme</h2>
+          <p class="readme" dir="auto">
+            {readme.content}
+          </p>
+        </section>
+      )}
+      <SameWith
+        stemma={`stemma tags list --children-of ${uidIn(place)}`}
+        curl={{ path: `/registry/v2beta1/tags?uidp.children_of=${uidIn(place)}` }}
+      />
+      {isDialogOpen(place, 'edit') && <EditRepo place={place} repo={repo} readme={readme?.content} />}
+      {isDialogOpen(place, 'delete') && <DeleteTag place={place} name={about?.name ?? ''} />}
+    </>
+  )
+}
+
+function DeleteTag({ place, name }: PageProps & { name: string }) {
+  const { run, isRunning, error } = useWrite(api.tags.deleteTag, { done: 'Tag deleted', also: ['repos'] })
+  const remove = async () => {
+    if (await run({ uid: place.query.get('about') ?? '' })) await closeDialog(place)
+  }
+  return (
+    <ConfirmDelete
+      place={place}
+      kind="tag"
+      name={name}
+      isRunning={isRunning.value}
+      error={error.value}
+      onConfirm={remove}
+    >
+      <p>Images that no other tag refers to are deleted later.</p>
+    </ConfirmDelete>
+  )
+}

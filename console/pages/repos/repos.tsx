@@ -1,0 +1,154 @@
+// The repos of a group and of the groups below it.
+import { api } from '../../api/api.ts'
+import { violationOf } from '../../api/error-text.ts'
+import { useDenial } from '../../api/permissions.ts'
+import { read, useData } from '../../api/read.ts'
+import { useWrite } from '../../api/write.ts'
+import { paths } from '../../paths.ts'
+import { Link } from '../../router/link.tsx'
+import type { PageProps, Place } from '../../router/route.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { ButtonLink } from '../../ui/button.tsx'
+import { CodeBlock, SameWith } from '../../ui/code-block.tsx'
+import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
+import { closeDialog, Dialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
+import { Empty } from '../../ui/empty.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { SearchFilter } from '../../ui/filter.tsx'
+import { Form } from '../../ui/form.tsx'
+import { PageHeader } from '../../ui/page-header.tsx'
+import { Pager, pageOf, Table } from '../../ui/table.tsx'
+import { Time } from '../../ui/time.tsx'
+import { sizeText } from './size.ts'
+
+const readRepos = (place: Place) =>
+  read(api.repos.listRepos, {
+    uidp: { descendantsOf: place.group },
+    orderBy: 'name',
+    ...(place.query.get('name') && { nameContains: place.query.get('name') ?? '' }),
+    ...pageOf(place),
+  })
+
+export const load = (place: Place) => [readRepos(place)]
+
+export default function Repos({ place }: PageProps) {
+  const { repos = [], nextPageToken, totalCount } = useData(readRepos(place))
+  const denial = useDenial(place.group)
+  const about = repos.find(({ uid }) => uid === place.query.get('about'))
+  return (
+    <>
+      <PageHeader
+        title="Repos"
+        about="Images of this group and of the groups below it. Docker and other clients push and pull with the same access rules."
+        actions={
+          <ButtonLink
+            to={dialogPath(place, 'create')}
+            tone="primary"
+            icon="plus"
+            disabledReason={denial('repo.create')}
+          >
+            New repo
+          </ButtonLink>
+        }
+      />
+      <div class="filters">
+        <SearchFilter place={place} name="name" label="Search repos by name" />
+      </div>
+      {repos.length === 0 ? (
+        <Empty icon="repo" title={place.query.get('name') ? 'No repo has such a name' : 'No repos yet'}>
+          A push creates a repo by itself, if you may create one.
+        </Empty>
+      ) : (
+        <section class="panel flush">
+          <Table
+            label="Repos"
+            rows={repos}
+            uidOf={({ uid = '' }) => uid}
+            nameOf={({ name = '' }) => name}
+            columns={[
+              {
+                title: 'Name',
+                cell: ({ uid = '', name, public: isPublic }) => (
+                  <>
+                    <Link to={paths.repo(place.group, uid)}>{name}</Link>{' '}
+                    {isPublic && <Badge tone="warning">public</Badge>}
+                  </>
+                ),
+              },
+              { title: 'Description', cell: ({ description }) => description, isSecondary: true },
+              { title: 'Size', cell: ({ size }) => sizeText(size), isNumber: true },
+              { title: 'Changed', cell: ({ updateTime }) => <Time at={updateTime} />, isSecondary: true },
+            ]}
+            actions={({ uid }) => [
+              {
+                label: 'Delete',
+                to: dialogPath(place, 'delete', uid),
+                disabledReason: denial('repo.delete'),
+                isDanger: true,
+              },
+            ]}
+          />
+        </section>
+      )}
+      <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={repos.length} />
+      <section class="panel">
+        <h2>Sign docker in</h2>
+        <CodeBlock label="login command" code={`stemma registry login --registry ${location.host}`} />
+      </section>
+      <SameWith
+        stemma={`stemma repos list --descendants-of ${place.group}`}
+        curl={{ path: `/registry/v2beta1/repos?uidp.descendants_of=${place.group}&order_by=name` }}
+      />
+      {isDialogOpen(place, 'create') && <CreateRepo place={place} />}
+      {isDialogOpen(place, 'delete') && <DeleteRepo place={place} name={about?.name ?? ''} />}
+    </>
+  )
+}
+
+function CreateRepo({ place }: PageProps) {
+  const { run, isRunning, error } = useWrite(api.repos.createRepo, { done: 'Repo created' })
+  const create = async (values: FormData) => {
+    const repo = { name: String(values.get('name')), description: String(values.get('description')) }
+    if (await run({ parent: place.group, repo })) await closeDialog(place)
+  }
+  return (
+    <Dialog place={place} title="New repo">
+      <Form
+        submit="Create repo"
+        isRunning={isRunning.value}
+        error={error.value}
+        onSubmit={create}
+        onCancel={() => void closeDialog(place)}
+      >
+        <TextField
+          label="Name"
+          name="name"
+          required
+          hint="Lowercase letters, digits, dots, underscores, dashes and slashes."
+          problem={violationOf(error.value, 'name')}
+        />
+        <TextField label="Description" name="description" problem={violationOf(error.value, 'description')} />
+      </Form>
+    </Dialog>
+  )
+}
+
+function DeleteRepo({ place, name }: PageProps & { name: string }) {
+  const { run, isRunning, error } = useWrite(api.repos.deleteRepo, { done: 'Repo deleted', also: ['tags'] })
+  const remove = async () => {
+    if (await run({ uid: place.query.get('about') ?? '' })) await closeDialog(place)
+  }
+  return (
+    <ConfirmDelete
+      place={place}
+      kind="repo"
+      name={name}
+      typed
+      isRunning={isRunning.value}
+      error={error.value}
+      onConfirm={remove}
+    >
+      <p>All its tags and images are deleted with it. This cannot be undone.</p>
+    </ConfirmDelete>
+  )
+}

@@ -1,0 +1,12 @@
+const units = ['B', 'kB', 'MB', 'GB', 'TB']
+
+/** A number of bytes for people, such as “12.3 MB”. */
+export function sizeText(bytes: string | number | undefined): string {
+  let value = Number(bytes ?? 0)
+  let unit = 0
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000
+    unit++
+  }
+  return `${value.toLocaleString('en', { maximumFractionDigits: value < 10 && unit > 0 ? 1 : 0 })} ${units[unit]}`
+}
