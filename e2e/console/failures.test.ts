@@ -78,7 +78,7 @@ describe('the console', { skip: noChromium ?? false, timeout: 600_000 }, () => {
   test('keeps the form if a change was refused, and says why', async () => {
     const groups = '**/iam/v2beta1/groups/*'
     await page.goto(stage.at(`${paths.groups(stage.organization)}?dialog=create`))
-    await page.getByLabel('Name').fill('platform')
+    await page.getByLabel('Name', { exact: true }).fill('platform')
     await page.route(groups, (route) =>
       route.request().method() === 'POST'
         ? fail(route, { status: 412, code: 10, message: 'Aborted: the group has changed; read it again' })
@@ -86,7 +86,7 @@ describe('the console', { skip: noChromium ?? false, timeout: 600_000 }, () => {
     )
     await page.keyboard.press('Enter')
     await page.getByRole('alert').getByText('Changed by somebody else').waitFor()
-    assert.equal(await page.getByLabel('Name').inputValue(), 'platform')
+    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'platform')
     await page.unroute(groups)
     await page.getByRole('button', { name: 'Create group' }).click()
     await page.getByText('Group created').waitFor()

@@ -30,6 +30,7 @@ describe('every page', { timeout: 600_000, skip: noChromium ?? false }, () => {
     home: () => [paths.home(), 'Organizations'],
     overview: () => [paths.group(organization), 'acme'],
     groups: () => [paths.groups(organization), 'Groups'],
+    'found groups': () => [`${paths.groups(organization)}?name=plat`, 'Groups'],
     'new group': () => [`${paths.groups(organization)}?dialog=create`, 'Groups'],
     identities: () => [paths.identities(organization), 'Identities'],
     identity: () => [paths.identity(organization, identity), 'ci'],

@@ -1,6 +1,10 @@
 // Console sessions over HTTP: sign-in, tokens, sign-out, and attacks on them.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { Code } from '@stemma/server/aip/code.ts'
+import { cookieNamesOf } from '@stemma/server/auth/login/cookies.ts'
+import { grpcDoor } from '@stemma/server/testing/doors.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
 import { addAccount, password, startSignInPlatform } from '../sign-in/sign-in.ts'
@@ -70,6 +74,11 @@ onEachStore('a console session', (engine) => {
     const cookie = (await signIn()).cookie(cookieName) ?? ''
     assert.equal(await listGroups({ cookie: `${cookieName}=${cookie}` }), 401)
     assert.equal(await listGroups({ authorization: `Bearer ${cookie}` }), 401)
+    const grpc = grpcDoor(platform.url)
+    const { listGroups: method } = GroupsService.method
+    const sent = await grpc.send(method, {}, cookie, { cookie: `${cookieName}=${cookie}` })
+    assert.equal(sent.result.error?.code, Code.UNAUTHENTICATED)
+    grpc.close()
   })
 
   test('gives no token to other sites', async () => {
@@ -145,4 +154,8 @@ onEachStore('a console session', (engine) => {
     assert.equal(await tokenOf(there.cookie(cookieName)), undefined)
     assert.equal(await listGroups({ authorization: `Bearer ${token}` }), 401)
   })
+})
+
+test('over https, no other host of the domain can set the cookie of a console session', () => {
+  assert.equal(cookieNamesOf('https://stemma.example.com').console, '__Host-stemma-console')
 })

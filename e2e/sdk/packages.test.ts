@@ -136,6 +136,13 @@ describe('the packages', { timeout: 900_000 }, () => {
       await server?.exited
     })
 
+    test('serve the console, which they contain', async () => {
+      const page = await (await fetch(`${server.url}/console/`)).text()
+      const files = [...page.matchAll(/\/console\/assets\/[^"]+/g)].map(([path]) => path)
+      assert.ok(files.length >= 3, page)
+      for (const file of files) assert.equal((await fetch(server.url + file)).status, 200, file)
+    })
+
     test('check readmes in a worker thread', async () => {
       const send = async (method: string, path: string, body: object) => {
         const headers = { authorization: `Bearer ${owner.token}`, 'content-type': 'application/json' }

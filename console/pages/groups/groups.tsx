@@ -11,6 +11,7 @@ import { usePaletteActions } from '../../shell/palette-state.ts'
 import { ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
 import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
+import { SearchFilter } from '../../ui/filter.tsx'
 import { Menu } from '../../ui/menu.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import type { Children, TreeNode } from '../../ui/tree.tsx'
@@ -18,10 +19,13 @@ import { Tree } from '../../ui/tree.tsx'
 import { CreateGroup } from './create.tsx'
 import { DeleteGroup } from './delete.tsx'
 import { EditGroup } from './edit.tsx'
+import { FoundGroups, readFound } from './found.tsx'
 
 const readRoot = ({ group }: Place) => read(api.groups.getGroup, { uid: group })
 
-export const load = (place: Place) => [readRoot(place)]
+const isSearch = ({ query }: Place) => (query.get('name') ?? '') !== ''
+
+export const load = (place: Place) => [readRoot(place), ...(isSearch(place) ? [readFound(place)] : [])]
 
 export default function Groups({ place }: PageProps) {
   const root = useData(readRoot(place))
@@ -87,16 +91,23 @@ export default function Groups({ place }: PageProps) {
           </ButtonLink>
         }
       />
-      <section class="panel flush">
-        <Tree
-          key={place.group}
-          label={`Groups in ${root.name}`}
-          roots={[nodeOf(root)]}
-          expanded={[place.group]}
-          useChildren={useChildren}
-          onOpen={(uid) => void navigate(paths.group(uid))}
-        />
-      </section>
+      <div class="filters">
+        <SearchFilter place={place} name="name" label="Search groups by name" />
+      </div>
+      {isSearch(place) ? (
+        <FoundGroups place={place} />
+      ) : (
+        <section class="panel flush">
+          <Tree
+            key={place.group}
+            label={`Groups in ${root.name}`}
+            roots={[nodeOf(root)]}
+            expanded={[place.group]}
+            useChildren={useChildren}
+            onOpen={(uid) => void navigate(paths.group(uid))}
+          />
+        </section>
+      )}
       <SameWith
         stemma={`stemma groups tree ${place.group}`}
         curl={{ path: `/iam/v2beta1/groups?uidp.descendants_of=${place.group}&order_by=name` }}
