@@ -36,11 +36,7 @@ export function* readGrants(
   const [createTime, own, external] = row as IdentityAndGrants
   const grants = grantsOf({ caller, time, groups, createTime, own, external, parse })
   // A grant of an external group may end sooner than it says: with the role binding of the group.
-  if (snapshot && external === null)
-    rememberGrants(snapshot, caller, scope, time, {
-      read: own ? parse(own) : [],
-      list: grants.list,
-    })
+  if (snapshot && external === null) rememberGrants(snapshot, grants, scope)
   return grants
 }
 

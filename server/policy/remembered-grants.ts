@@ -3,7 +3,7 @@
 // another object after every commit, whoever made it, so a revoked role binding grants nothing in the next call.
 import { BoundedMap } from '../bounded-map.ts'
 import type { Caller } from '../wire/caller.ts'
-import type { Grant } from './grants.ts'
+import type { Grant, Grants } from './grants.ts'
 
 /** Together these bound the memory: 2000 lists of 64 grants take about 10 MB. */
 const maxCallers = 100
@@ -28,21 +28,18 @@ export function recallGrants(
   return remembered && time >= remembered.since && time < remembered.until ? remembered.list : undefined
 }
 
-/** `read` are the grants as they were read at `time`, and `list` those that remain within the limits of the token. */
 export function rememberGrants(
   snapshot: object,
-  caller: Caller,
+  { caller, time, list }: Grants,
   scope: string | undefined,
-  time: number,
-  { read, list }: { read: readonly Grant[]; list: readonly Grant[] },
 ): void {
-  if (read.length > maxGrants || list.length > maxGrants) return
+  if (list.length > maxGrants) return
   let byCaller = bySnapshot.get(snapshot)
   if (!byCaller) {
     byCaller = new BoundedMap(maxCallers)
     bySnapshot.set(snapshot, byCaller)
   }
-  const until = Math.min(...read.map((grant) => grant.until ?? Number.POSITIVE_INFINITY))
+  const until = Math.min(...list.map((grant) => grant.until ?? Number.POSITIVE_INFINITY))
   const byScope = byCaller.getOrMake(caller, () => new BoundedMap(maxScopesPerCaller))
   byScope.set(scope, { list, since: time, until })
 }
