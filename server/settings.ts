@@ -43,6 +43,7 @@ export function settingsOf(config: Config, secret: Secret, limits: GroupLimits):
     limits,
     maxUploads: config.maxUploads,
     terms: config.terms,
+    freshSignInMs: config.freshSignInMs,
     contentGraceMs: config.collection.graceMs,
   }
 }

@@ -26,14 +26,14 @@ export function signInWithBrowser(
     )
     try {
       const url = oidc.buildAuthorizationUrl(provider, {
+        // Required for a refresh token (OpenID Connect Core, section 11).
+        prompt: 'consent',
         ...parameters,
         redirect_uri: server.redirectUri,
         state,
         scope,
         code_challenge: challenge,
         code_challenge_method: 'S256',
-        // Required for a refresh token (OpenID Connect Core, section 11).
-        prompt: 'consent',
       })
       show(url)
       return signInResult(await server.result, issuer)

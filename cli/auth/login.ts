@@ -28,6 +28,7 @@ const parseLoginFlags = (args: string[]) =>
     invite: text,
     'identity-provider': text,
     'login-hint': text,
+    again: toggle,
   })
 
 type Flags = ReturnType<typeof parseLoginFlags>
@@ -42,7 +43,14 @@ export async function login(args: string[], runtime: Runtime): Promise<void> {
   reportLine(runtime, `Signed in to ${context.api} as ${name}.`)
 }
 
-const interactiveFlags = ['device', 'no-browser', 'invite', 'identity-provider', 'login-hint'] as const
+const interactiveFlags = [
+  'device',
+  'no-browser',
+  'invite',
+  'identity-provider',
+  'login-hint',
+  'again',
+] as const
 
 function requireConsistent(flags: Flags, { api, audience }: Context): void {
   if (flags.identity === undefined) {
@@ -84,6 +92,7 @@ const parametersOf = (flags: Flags): SignInParameters => ({
   ...(flags.invite !== undefined && { invite: flags.invite }),
   ...(flags['identity-provider'] !== undefined && { idp_id: flags['identity-provider'] }),
   ...(flags['login-hint'] !== undefined && { login_hint: flags['login-hint'] }),
+  ...(flags.again && { prompt: 'login consent' }),
 })
 
 async function readIdentityToken(source: string, { stdin }: Runtime): Promise<string> {

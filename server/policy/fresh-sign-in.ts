@@ -7,6 +7,6 @@ export function requireFreshSignIn({ signIn }: Caller, maxAgeMs: number, now: nu
   if (!signIn || now - signIn.signedInAt * 1000 <= maxAgeMs) return
   throw failedPrecondition(
     'FRESH_SIGN_IN_REQUIRED',
-    `this needs a sign-in within the last ${Math.round(maxAgeMs / 60_000)} minutes; sign in again (stemma auth login) and repeat the call`,
+    `this needs a sign-in within the last ${Math.round(maxAgeMs / 60_000)} minutes; sign in again (stemma auth login --again) and repeat the call`,
   )
 }

@@ -112,6 +112,8 @@ export type Settings = {
   /** How many uploads of blobs may be begun and not finished; 0 for any number. */
   maxUploads: { caller: number; organization: number }
   terms: readonly TermsDocument[]
+  /** How long ago the sign-in of people who change owners may be. */
+  freshSignInMs: number
   /** How long content of the registry to which nothing refers is kept, in milliseconds. */
   contentGraceMs: number
 }

@@ -16,6 +16,8 @@ export type AuthenticatedPerson = {
   email: string | undefined
   /** The identity provider that the person has signed in through. */
   provider?: string | undefined
+  /** When the person signed in to the session that is continued, in seconds since 1970. Absent for a new sign-in. */
+  since?: number | undefined
 }
 
 /** A person whom a token of an identity provider names. `externalId` names them in SCIM. */

@@ -43,8 +43,8 @@ export async function startConsoleSignIn(
     redirect_uri: baseUrl + consolePaths.signedIn,
     state: sealText(sealer, purpose, JSON.stringify(started)),
     ...{ code_challenge: digestOf(verifier), code_challenge_method: 'S256' },
-    // A person who is already signed in must confirm.
-    prompt: 'consent',
+    // A person who is already signed in must confirm, or with `again` prove again who they are.
+    prompt: page.query.has('again') ? 'login consent' : 'consent',
   })
   for (const name of forwardedParameters) {
     const value = page.query.get(name)

@@ -27,7 +27,9 @@ export async function finishSignIn(
     const { identity, provider: idp } = authenticated
     const event = { method: 'sign-in', action: 'signed-in', identity, provider: idp, details: { by } }
     yield* deps.pageLog.record(request, event)
-    return { identity, idp, signedInAt: yield* newSignInTime(identity, now(), idp) }
+    const time = yield* newSignInTime(identity, now(), idp)
+    // Continuing a session proves nothing new, so the time stays.
+    return { identity, idp, signedInAt: Math.min(time, authenticated.since ?? time) }
   })
   const login = { accountId: identity, amr: [by], ts: signedInAt, ...(idp !== undefined && { acr: idp }) }
   const result = { login, consent: {} }

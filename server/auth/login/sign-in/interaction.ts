@@ -29,6 +29,10 @@ export async function requireInteraction(
 export const parameterOf = ({ params }: Interaction, name: string): string =>
   typeof params[name] === 'string' ? params[name] : ''
 
+/** Whether the program asks the person to sign in again, even if the browser has a session. */
+export const isLoginRequired = (interaction: Interaction) =>
+  parameterOf(interaction, 'prompt').split(' ').includes('login')
+
 export const pageContextOf = (authUrl: string, interaction: Interaction): SignInContext => ({
   server: new URL(authUrl).host,
   program: clientNames[parameterOf(interaction, 'client_id')] ?? 'A program',

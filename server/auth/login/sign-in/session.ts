@@ -1,7 +1,7 @@
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import type { SignInDependencies } from './dependencies.ts'
 import { finishSignIn } from './finish.ts'
-import { refuseSignIn, requireInteraction } from './interaction.ts'
+import { isLoginRequired, refuseSignIn, requireInteraction } from './interaction.ts'
 import { showLoginError, showLoginForm } from './login-form.ts'
 
 /** Signs in with the existing session of this browser, after the person has confirmed it. */
@@ -9,11 +9,13 @@ export async function continueSession(deps: SignInDependencies, request: PageReq
   const interaction = await requireInteraction(deps, request)
   const identity = interaction.session?.accountId
   const person = identity && (await deps.findPerson(identity))
-  if (!identity || !person) return showLoginForm(deps, interaction)
+  const session = interaction.session && (await deps.provider().Session.findByUid(interaction.session.uid))
+  if (!identity || !person || !session || isLoginRequired(interaction))
+    return showLoginForm(deps, interaction)
   try {
     const provider = interaction.session?.acr
     return await finishSignIn(deps, request, interaction, 'session', {
-      ...{ identity, email: person.email, provider },
+      ...{ identity, email: person.email, provider, since: session.loginTs },
     })
   } catch (error) {
     return showLoginError(deps, interaction, error, 'email')

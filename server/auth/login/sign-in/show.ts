@@ -1,7 +1,7 @@
 import { continuePage } from '../../../pages/sign-in/continue.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import type { SignInDependencies } from './dependencies.ts'
-import { pageContextOf, parameterOf, requireInteraction } from './interaction.ts'
+import { isLoginRequired, pageContextOf, parameterOf, requireInteraction } from './interaction.ts'
 import { showLoginForm } from './login-form.ts'
 import { confirmOrganization } from './organization.ts'
 
@@ -12,7 +12,7 @@ import { confirmOrganization } from './organization.ts'
 export async function showSignIn(deps: SignInDependencies, request: PageRequest): Promise<PageResponse> {
   const interaction = await requireInteraction(deps, request)
   if (request.query.has('other')) return showLoginForm(deps, interaction)
-  const identity = interaction.session?.accountId
+  const identity = isLoginRequired(interaction) ? undefined : interaction.session?.accountId
   const person = identity && (await deps.findPerson(identity))
   if (person)
     return { page: continuePage(pageContextOf(deps.authUrl, interaction), person.email ?? person.name) }

@@ -6,6 +6,7 @@ import type {
 } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { operatorOnly } from '../../../aip/errors.ts'
+import { parentOf } from '../../../aip/uid.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { restartPublicNames } from '../../../store/public-names.ts'
 import { raw, sql } from '../../../store/sql.ts'
@@ -18,6 +19,7 @@ import { nameSearch } from '../../name-search.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { removeExpired } from '../expired-bindings.ts'
+import { requireFreshForOwnership } from '../ownership.ts'
 import { accessMethods } from './access-methods.ts'
 import { admitToCreate, createGroup } from './create-group.ts'
 import { limitMethods } from './limit-methods.ts'
@@ -55,7 +57,11 @@ const groupsMethods = (deps: Dependencies) => ({
   deleteGroup: (call: Call) =>
     deleteResource(deps, groups, call, {
       removeBatch: (uid, access) => removeExpired(access, deps.now(), sql`parent = ${uid}`),
-      beforeDelete: (uid, access) => requireEmpty(access, uid, call.demand.caller.identity),
+      *beforeDelete(uid, access) {
+        const { caller } = call.demand
+        yield* requireEmpty(access, uid, caller.identity)
+        if (parentOf(uid) === '') yield* requireFreshForOwnership(deps, caller)
+      },
     }),
 
   ...accessMethods(deps),

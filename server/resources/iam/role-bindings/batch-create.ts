@@ -21,22 +21,24 @@ import { createIn, draftOf } from '../../create.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { redactionFor } from '../../kind.ts'
 import { listReply } from '../../reply.ts'
+import { requireFreshForRole } from '../ownership.ts'
 import { bindingConflict, requireAllowed } from './require-allowed.ts'
 import { roleBindings } from './table.ts'
 
 /** Creates all bindings or none. The reply has the order of the requests. */
 export function* batchCreate(
-  { now, random }: Dependencies,
+  deps: Dependencies,
   call: Call<BatchCreateRoleBindingsRequest>,
   grants: WriteGrants,
 ): Work<Reply> {
   const { parent } = call.request
-  const time = now()
+  const time = deps.now()
   const uids: string[] = []
   for (const [index, draft] of draftsOf(call.request).entries()) {
-    const uid = newChildUid(parent, time, random)
+    const uid = newChildUid(parent, time, deps.random)
     const path = `requests[${index}].role_binding`
     const columns = yield* requireAllowed(grants, parent, draft, { prefix: `${path}.` })
+    yield* requireFreshForRole(deps, grants.caller, columns.role)
     const conflict = `${path}: ${bindingConflict}`
     yield* createIn(grants, parent, roleBindings, draft, { uid, now: time, columns }, conflict)
     uids.push(uid)

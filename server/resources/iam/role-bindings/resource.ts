@@ -11,6 +11,7 @@ import type { Call } from '../../../rpc/call.ts'
 import { principalsOf } from '../../../store/external-groups.ts'
 import type { Sql } from '../../../store/sql.ts'
 import { raw, sql } from '../../../store/sql.ts'
+import { first } from '../../../store/work.ts'
 import { createResource } from '../../create.ts'
 import { createOnce } from '../../create-once.ts'
 import { deleteResource } from '../../delete.ts'
@@ -19,6 +20,7 @@ import { getResource } from '../../get.ts'
 import { equalTo, listResources } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
+import { requireFreshForRole } from '../ownership.ts'
 import { requireUnmapped, roleIsMapped } from '../remove-mappings.ts'
 import { batchCreate } from './batch-create.ts'
 import { bindingConflict, requireAllowed } from './require-allowed.ts'
@@ -43,7 +45,11 @@ function roleBindingsMethods(deps: Dependencies) {
     createRoleBinding: (call: Call<CreateRoleBindingRequest>) =>
       createResource(deps, roleBindings, call, {
         conflict,
-        beforeCreate: (draft, { grants }) => requireAllowed(grants, call.demand.scope, draft),
+        *beforeCreate(draft, { grants }) {
+          const columns = yield* requireAllowed(grants, call.demand.scope, draft)
+          yield* requireFreshForRole(deps, grants.caller, columns.role)
+          return columns
+        },
       }),
 
     batchCreateRoleBindings: (call: Call<BatchCreateRoleBindingsRequest>) =>
@@ -60,14 +66,23 @@ function roleBindingsMethods(deps: Dependencies) {
           const isSameGrant = merged.identityUid === identity && merged.roleUid === role
           // A later expiry grants more, and an earlier one takes the role away.
           if (isSameGrant && expiryOf(current) === expiryOf(merged)) return {}
-          return yield* requireAllowed(grants, parentOf(call.demand.scope), merged, {
+          const columns = yield* requireAllowed(grants, parentOf(call.demand.scope), merged, {
             identityBefore: identity,
           })
+          yield* requireFreshForRole(deps, grants.caller, role, columns.role)
+          return columns
         },
       }),
 
     deleteRoleBinding: (call: Call) =>
-      deleteResource(deps, roleBindings, call, { isIdempotent: true, beforeDelete: requireUnmapped }),
+      deleteResource(deps, roleBindings, call, {
+        isIdempotent: true,
+        *beforeDelete(uid) {
+          yield* requireUnmapped(uid)
+          const row = yield* first(sql`select role from role_bindings where uid = ${uid}`)
+          yield* requireFreshForRole(deps, call.demand.caller, row?.[0] as string | undefined)
+        },
+      }),
   }
 }
 

@@ -1011,7 +1011,7 @@ export const RemovePasskeyRequestSchema: GenMessage<RemovePasskeyRequest, {jsonT
 /**
  * The account of the caller: name, password, second factors, and where the caller is signed in. Only a person can call
  * these methods, only for their own account, and not with a token that is limited to groups or capabilities. Methods
- * that change the password or the second factors fail with `FRESH_SIGN_IN_REQUIRED` if the person signed in more than 15
+ * that change the second factors fail with `FRESH_SIGN_IN_REQUIRED` if the person signed in more than 15
  * minutes ago (`STEMMA_FRESH_SIGN_IN`), and with `NO_LOCAL_ACCOUNT` if the person does not sign in with a password: then
  * their identity provider decides about passwords and second factors.
  *

@@ -1,0 +1,122 @@
+// Changes of ownership need a sign-in that is not long ago, for people who signed in with stemma or the console.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { Code } from '../../server/aip/code.ts'
+import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import { addAccount, begin, password, redeem, signIn, startSignInPlatform } from './sign-in.ts'
+import { Visitor } from './visitor.ts'
+
+const { createRoleBinding, batchCreateRoleBindings, updateRoleBinding, deleteRoleBinding } =
+  RoleBindingsService.method
+const { createGroup, deleteGroup } = GroupsService.method
+const { createGroupInvite } = GroupInvitesService.method
+const email = 'ada@example.com'
+const ttl = '3600s'
+
+onEachStore('a fresh sign-in', (engine) => {
+  let platform: Platform
+  let rest: Door
+  let grpc: Door
+  let identity: string
+  let organization: string
+  let clockOffset = 0
+  before(async () => {
+    platform = await startSignInPlatform(engine, [], { now: () => Date.now() + clockOffset })
+    rest = restDoor(platform.url)
+    grpc = grpcDoor(platform.url)
+    identity = await addAccount(platform, email)
+    ;({ organization } = platform.owner)
+    await platform.bind(identity, 'owner', organization)
+  })
+  after(async () => {
+    grpc.close()
+    await platform.stop()
+  })
+
+  const [owner, viewer] = ['owner', 'viewer'].map((role) => builtInRole(role).uid) as [string, string]
+  const grant = (token: string, door = rest, roleUid = owner, identityUid = platform.owner.identity) =>
+    door.call(createRoleBinding, { parent: organization, roleBinding: { identityUid, roleUid } }, token)
+  const newWorkload = async () => (await platform.addIdentity(organization)).identity
+
+  test('is needed to change who owns an organization, and for nothing else', async () => {
+    const { tokens, visitor, party } = await signIn(platform, email)
+    const token = tokens.access_token
+    const made = await grant(token, rest, owner, await newWorkload())
+    assert.equal(made.error, undefined)
+    const binding = String(made.body?.uid)
+    const root = await rest.call(createGroup, { parent: '', group: { name: 'spare' } }, token)
+    clockOffset = 16 * 60_000
+    const someone = await newWorkload()
+    const ownership = [
+      grant(token, rest, owner, someone),
+      grant(token, grpc, owner, someone),
+      grpc.call(
+        batchCreateRoleBindings,
+        { parent: organization, roleUid: owner, requests: [{ roleBinding: { identityUid: someone } }] },
+        token,
+      ),
+      rest.call(updateRoleBinding, { roleBinding: { uid: binding, roleUid: viewer } }, token),
+      rest.call(deleteRoleBinding, { uid: binding }, token),
+      rest.call(createGroupInvite, { parent: organization, groupInvite: { roleUid: owner, ttl } }, token),
+      grpc.call(deleteGroup, { uid: String(root.body?.uid) }, token),
+    ]
+    for (const { error } of await Promise.all(ownership)) {
+      assert.equal(error?.code, Code.FAILED_PRECONDITION, error?.message)
+      assert.match(JSON.stringify(error), /FRESH_SIGN_IN_REQUIRED/)
+      assert.match(error?.message ?? '', /last 15 minutes; sign in again \(stemma auth login --again\)/)
+    }
+    assert.equal((await grant(token, rest, viewer, someone)).error, undefined)
+    const child = await rest.call(createGroup, { parent: organization, group: { name: 'team' } }, token)
+    assert.equal((await rest.call(deleteGroup, { uid: String(child.body?.uid) }, token)).error, undefined)
+
+    // The session of the browser continues the old sign-in. A program can ask for a new one.
+    const begun = await begin(party)
+    const end = await visitor.submitTo(await visitor.open(begun.url), '/continue')
+    const continued = await redeem(party, begun, end)
+    assert.equal(
+      (await grant(continued.access_token, rest, owner, someone)).error?.code,
+      Code.FAILED_PRECONDITION,
+    )
+    const again = await begin(party, { prompt: 'login consent' })
+    const page = await visitor.open(again.url)
+    assert.equal(page.title, 'Sign in')
+    const skipped = await fetch(`${page.url}/continue`, {
+      ...{ method: 'POST', redirect: 'manual', body: new URLSearchParams() },
+      headers: {
+        origin: new URL(page.url).origin,
+        cookie: visitor
+          .copyCookies()
+          .map(({ name, value }) => `${name}=${value}`)
+          .join('; '),
+      },
+    })
+    await skipped.text()
+    assert.notEqual(skipped.status, 303, 'the session is not enough')
+    const fresh = await redeem(party, again, await visitor.submit(page, { email, password }))
+    assert.equal((await rest.call(deleteRoleBinding, { uid: binding }, fresh.access_token)).error, undefined)
+    assert.equal(
+      (await grpc.call(deleteGroup, { uid: String(root.body?.uid) }, fresh.access_token)).error,
+      undefined,
+    )
+  })
+
+  test('is not needed by workloads, tokens of the operator and published clients', async () => {
+    const query = new URLSearchParams({
+      ...{ exit: 'redirect', redirect: 'http://localhost:8085/callback', create_refresh_token: 'true' },
+    })
+    const visitor = new Visitor(platform.url)
+    const end = await visitor.submit(await visitor.open(`/oauth?${query}`), { email, password })
+    const published = new URL(end.url).searchParams.get('token') ?? ''
+    const operator = await platform.tokenOf(identity)
+    clockOffset += 20 * 60_000
+    for (const token of [published, operator, platform.owner.token])
+      assert.equal((await grant(token, rest, owner, await newWorkload())).error, undefined)
+  })
+})

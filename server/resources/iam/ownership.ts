@@ -1,0 +1,36 @@
+// Who owns an organization is what an attacker with a stolen session changes first. These changes need a sign-in that is
+// not long ago, if the caller has signed in with the console or with stemma. Published clients cannot ask their users to
+// sign in again in the middle of a run, and keep sessions for 30 days, so they are not concerned; nor are workloads and
+// tokens of the operator.
+import { builtInRole } from '../../policy/built-in-roles.ts'
+import { requireFreshSignIn } from '../../policy/fresh-sign-in.ts'
+import { sql } from '../../store/sql.ts'
+import type { Work } from '../../store/work.ts'
+import { first } from '../../store/work.ts'
+import type { Caller } from '../../wire/caller.ts'
+import type { Dependencies } from '../dependencies.ts'
+
+type OwnershipDependencies = Pick<Dependencies, 'settings' | 'now'>
+
+/** The client ids of the console and of stemma. Both can sign a person in again. */
+const ownClients: readonly unknown[] = ['console', 'stemma']
+
+/** For a change of ownership. */
+export function* requireFreshForOwnership(
+  { settings, now }: OwnershipDependencies,
+  caller: Caller,
+): Work<void> {
+  const { signIn } = caller
+  if (!signIn || signIn.id === '') return
+  const row = yield* first(sql`select client from sign_ins where id = ${signIn.id}`)
+  if (ownClients.includes(row?.[0])) requireFreshSignIn(caller, settings.freshSignInMs, now())
+}
+
+/** For a change of who has a role, if that is `owner`. */
+export function* requireFreshForRole(
+  deps: OwnershipDependencies,
+  caller: Caller,
+  ...roles: readonly (string | undefined)[]
+): Work<void> {
+  if (roles.includes(builtInRole('owner').uid)) yield* requireFreshForOwnership(deps, caller)
+}
