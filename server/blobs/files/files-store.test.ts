@@ -1,6 +1,6 @@
 // Behaviour that only the driver for files has. conformance.test.ts has the rest.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createHash, randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { readdir, rename, rm, stat, symlink } from 'node:fs/promises'
@@ -67,6 +67,33 @@ describe('a blob store in a folder', () => {
     assert.equal(await blobs.uploadSize(half), 4)
     const whole = (await blobs.append(half, Readable.from([content.subarray(4)]), { offset: 4 })).upload
     assert.equal(await blobs.finish(whole, contentDigest), content.length)
+    await assertIntact(blobs, contentDigest)
+  })
+
+  test('gives back the space of an append that has filled the disk', async () => {
+    const upload = await blobs.begin(newUploadId())
+    const half = (await blobs.append(upload, Readable.from([content.subarray(0, 4)]))).upload
+    const program = `import { Readable } from 'node:stream'
+      import { openFilesStore } from ${JSON.stringify(import.meta.resolve('./files-store.ts'))}
+      const blobs = await openFilesStore({ folder: ${JSON.stringify(join(folder, 'content'))} })
+      const body = Readable.from(Array.from({ length: 8 }, () => Buffer.alloc(2 ** 20)))
+      const { upload, failure } = await blobs.append(${JSON.stringify(half)}, body)
+      console.log(failure?.code, upload.size)`
+    // The limit of the size of files is 4 MiB, in blocks of 1 KiB.
+    const node = [
+      process.execPath,
+      '--disable-warning=ExperimentalWarning',
+      '--input-type=module',
+      '-e',
+      program,
+    ]
+    const { stdout, stderr } = spawnSync('bash', ['-c', 'ulimit -f 4096 && exec "$@"', 'bash', ...node], {
+      encoding: 'utf8',
+    })
+    assert.deepEqual([stdout, stderr], ['no-space 4\n', ''])
+    assert.equal((await stat(uploadPath(upload.id))).size, 4)
+    const whole = (await blobs.append(half, Readable.from([content.subarray(4)]), { offset: 4 })).upload
+    await blobs.finish(whole, contentDigest)
     await assertIntact(blobs, contentDigest)
   })
 

@@ -47,6 +47,7 @@ export async function appendToSpool(
   const running = hashes.take(id, markOf(before))
   const hash = async (batch: Batch) => running && hashes.update(running, batch)
   const failure = await receive(file, before.size, body, hash, options)
+  if (failure?.code === 'no-space') await giveBack(file, before.size)
   const after = await file.stat()
   // After a failed write, the hash can include bytes that the file does not have.
   if (running && (failure === undefined || failure.code === 'interrupted')) {
@@ -54,6 +55,12 @@ export async function appendToSpool(
   }
   return failure ? { size: after.size, failure } : { size: after.size }
 }
+
+/**
+ * The database may be on the same disk, and could not write until somebody makes room. So the space of this append is
+ * given back: the client gets an error for all of it, and continues where it began.
+ */
+const giveBack = (file: FileHandle, size: number) => file.truncate(size).catch(() => {})
 
 async function receive(
   file: FileHandle,
