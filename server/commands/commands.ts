@@ -7,6 +7,7 @@ import { UsageError } from './command.ts'
 /** A command is loaded when it is used: loading all of them takes 0.4 seconds. */
 const commands: Record<string, () => Promise<Command>> = {
   serve: async () => (await import('./serve.ts')).serve,
+  demo: async () => (await import('./demo.ts')).demo,
   bootstrap: async () => (await import('./bootstrap.ts')).bootstrap,
   users: async () => (await import('./users.ts')).users,
   token: async () => (await import('./token.ts')).token,
