@@ -188,7 +188,9 @@ describe('a server', () => {
     }
 
     test('and most operations were called successfully', () => {
-      assert.ok(okCount > 0.85 * Object.keys(matrix).length, `${okCount} of ${Object.keys(matrix).length}`)
+      // The owner is a workload, and has no account.
+      const count = Object.keys(matrix).filter((name) => !name.includes('.AccountService.')).length
+      assert.ok(okCount > 0.85 * count, `${okCount} of ${count}`)
     })
   })
 
