@@ -56,6 +56,30 @@ onEachStore('registry events', (engine) => {
     return (body?.repos as { uid: string }[])[0]?.uid ?? ''
   }
 
+  test('are in the audit log for content that was deleted by its digest', async () => {
+    const { organization, identity, token } = await platform.addOrganization('deleting')
+    const client = ociClient(platform.url, token)
+    const manifest = await client.pushImage('deleting/web', 'latest', 'one')
+    const blob = digestOf('unused')
+    await client.pushBlob('deleting/web', 'unused')
+    for (const path of [`manifests/${manifest}`, `blobs/${blob}`])
+      await client.expect(202, 'DELETE', `/v2/deleting/web/${path}`)
+    const events = await sealedEvents(platform.store, organization)
+    // Sorted, because the clock of this server stands still: their order is not that of the calls.
+    const deletions = events
+      .filter(({ action }) => action === 'content-deleted')
+      .sort((a, b) => ((a.details ?? '') < (b.details ?? '') ? 1 : -1))
+    const uid = await repoOf(organization, token)
+    assert.deepEqual(
+      deletions.map((event) => [event.uid, event.actor, event.details]),
+      [
+        [uid, identity, JSON.stringify({ type: 'manifest', digest: manifest })],
+        [uid, identity, JSON.stringify({ type: 'blob', digest: blob })],
+      ],
+    )
+    assert.ok(events.some(({ kind, action }) => kind === 'tags' && action === 'deleted'))
+  })
+
   test('describe each push with the digest that its tag had before', async () => {
     const { organization, identity, token } = await platform.addOrganization('pushing')
     const client = ociClient(platform.url, token)

@@ -20,6 +20,7 @@ import { messageReply, unencodedReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { emptyReply } from '../../reply.ts'
 import { hasManifest, oldestUse } from '../blob-use.ts'
+import { recordDeletion } from '../record-deletion.ts'
 import { pullRow } from './admit-to-pull.ts'
 import { blobRow, linkBlob, lockBlob, readBlobSize, unlinkBlob } from './blob-rows.ts'
 import { noBlob, usedBlob } from './content-errors.ts'
@@ -70,6 +71,7 @@ export const blobMethods = (deps: Dependencies) => ({
       if (use) throw usedBlob(digest, use[0] as string)
       yield sql`update blobs set unused_since = ${deps.now()} where digest = ${digest}`
       yield* unlinkBlob(access, repo, digest)
+      yield* recordDeletion(access, repo, 'blob', digest)
       return emptyReply
     }, call.deadline),
 })
