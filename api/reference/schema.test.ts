@@ -37,7 +37,13 @@ describe('the schema of a message', () => {
 
   test('for a create has the fields that can be set, with their rules', () => {
     const { properties, required } = schemaOf(GroupSchema, 'create')
-    assert.deepEqual(Object.keys(properties), ['name', 'description', 'verified', 'kind'])
+    assert.deepEqual(Object.keys(properties), [
+      'name',
+      'description',
+      'verified',
+      'kind',
+      'secondFactorRequired',
+    ])
     assert.deepEqual(required, ['name'])
     const { pattern, maxLength } = properties.name ?? {}
     assert.deepEqual([pattern, maxLength], ['^(?:[a-z0-9 ._-]{1,})$', 255])

@@ -14,7 +14,7 @@ describe('the error of a call that took too long', () => {
     assert.equal(code, deadlineExceeded().code)
     assert.equal(
       message,
-      'Deadline exceeded: the call took too long; ask for less: set a smaller page_size, or filter by uidp.descendants_of, uidp.children_of or name',
+      'Deadline exceeded: the call took too long; ask for less: set a smaller page_size, or filter by uidp.descendants_of, uidp.children_of, name or name_contains',
     )
   })
 
