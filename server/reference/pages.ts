@@ -15,9 +15,9 @@ const services = describeServices()
 export function indexPage(): string {
   return page(
     'API reference',
-    html`<section>${prose(introduction)}</section>
-<search hidden><label for="words">Find a call</label><input id="words" type="search" autocomplete="off">
+    html`<search hidden><label for="words">Find a call</label><input id="words" type="search" autocomplete="off">
 <output class="quiet"></output></search>
+<section class="introduction">${prose(introduction)}</section>
 ${services.map(serviceSection)}
 <section id="errors"><h2>Errors</h2><dl>${Object.values(errorResponses).map(
       ({ status, name, description }) => html`<dt>${status} ${name}</dt><dd>${inline(description)}</dd>`,

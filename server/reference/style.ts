@@ -41,7 +41,7 @@ search { margin-bottom: 1rem }
 
 /**
  * Shows only calls that contain every word of the search, and all calls of a section whose heading contains every word.
- * Hides sections without a visible call.
+ * Hides sections without a visible call, and the introduction, so that the results are directly below the field.
  */
 export const script = `
 const search = document.querySelector('search')
@@ -50,6 +50,7 @@ search.hidden = false
 search.querySelector('input').addEventListener('input', ({ target }) => {
   const words = target.value.toLowerCase().split(/\\s+/).filter(Boolean)
   const matches = (element) => words.every((word) => element.textContent.toLowerCase().includes(word))
+  document.querySelector('section.introduction').hidden = words.length > 0
   let total = 0
   for (const section of sections) {
     const isHeadingMatch = matches(section.querySelector('h2'))
