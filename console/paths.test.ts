@@ -7,6 +7,7 @@ const group = 'aa/bb'
 test('every page has one path', () => {
   const all = {
     home: paths.home(),
+    account: paths.account(),
     group: paths.group(group),
     groups: paths.groups(group),
     identities: paths.identities(group),
@@ -34,6 +35,7 @@ test('every page has one path', () => {
   assert.deepEqual(Object.keys(all), Object.keys(paths), 'a path has no line in this test')
   assert.deepEqual(all, {
     home: '/console/',
+    account: '/console/account',
     group: '/console/g/aa.bb',
     groups: '/console/g/aa.bb/groups',
     identities: '/console/g/aa.bb/identities',

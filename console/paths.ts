@@ -8,6 +8,7 @@ const group = (uid: string) => `/console/g/${segmentOf(uid)}`
 
 export const paths = {
   home: () => '/console/',
+  account: () => '/console/account',
   /** Overview of a group. A group without a parent is an organization. */
   group,
   groups: (uid: string) => `${group(uid)}/groups`,

@@ -6,6 +6,7 @@ import { DeliveriesService } from '@stemma/api/json/platform/events/v2beta1/deli
 import { EventsService } from '@stemma/api/json/platform/events/v2beta1/event'
 import { SubscriptionsService } from '@stemma/api/json/platform/events/v2beta1/subscription'
 import { AccessService } from '@stemma/api/json/platform/iam/v2beta1/access'
+import { AccountService } from '@stemma/api/json/platform/iam/v2beta1/account'
 import { AccountAssociationsService } from '@stemma/api/json/platform/iam/v2beta1/account_association'
 import { ExternalGroupRoleMappingsService } from '@stemma/api/json/platform/iam/v2beta1/external_group_role_mapping'
 import { GroupsService } from '@stemma/api/json/platform/iam/v2beta1/group'
@@ -40,6 +41,7 @@ export const api = {
   events: createClient(EventsService, options),
   subscriptions: createClient(SubscriptionsService, options),
   access: createClient(AccessService, options),
+  account: createClient(AccountService, options),
   accountAssociations: createClient(AccountAssociationsService, options),
   externalGroupRoleMappings: createClient(ExternalGroupRoleMappingsService, options),
   groups: createClient(GroupsService, options),

@@ -61,6 +61,7 @@ function AccountMenu() {
       label={`Account of ${email ?? name}`}
       class="account"
       items={[
+        { label: 'My account', to: paths.account() },
         { label: `Theme: ${theme.value}, change to ${next}`, onSelect: () => chooseTheme(next) },
         { label: 'Keyboard shortcuts', onSelect: openShortcuts },
         { label: 'Sign out', onSelect: leave(false) },

@@ -44,6 +44,7 @@ describe('every page', { timeout: 600_000, skip: noChromium ?? false }, () => {
     repos: () => [paths.repos(organization), 'Repos'],
     'pull tokens': () => [paths.pullTokens(organization), 'Pull tokens'],
     advisories: () => [paths.advisories(organization), 'Advisories'],
+    account: () => [paths.account(), 'My account'],
     'no such page': () => ['/console/nowhere', 'No such page'],
   }
   for (const [name, target] of Object.entries(pages)) test(name, () => checkPage(stage, ...target()))

@@ -3,11 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { openExpiringStates } from '@stemma/server/auth/login/expiring-states.ts'
 import { newSignIn } from '@stemma/server/auth/sign-outs.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
+import { startPlatform } from '@stemma/server/testing/platform.ts'
 import type { Engine } from '@stemma/server/testing/stores.ts'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { newBrowserContext, openChromium } from '../sign-in/chromium.ts'
 import { callRest } from '../sign-in/organizations.ts'
-import { addAccount, startSignInPlatform } from '../sign-in/sign-in.ts'
+import { addAccount, freePort } from '../sign-in/sign-in.ts'
 import { watchProblems } from './problems.ts'
 
 export type Stage = {
@@ -33,7 +34,7 @@ export type Stage = {
 export const ownerEmail = 'owner@example.com'
 
 export async function openStage(engine: Engine = 'sqlite', args: string[] = []): Promise<Stage> {
-  const [platform, browser] = await Promise.all([startSignInPlatform(engine, args), openChromium()])
+  const [platform, browser] = await Promise.all([startOnLocalhost(engine, args), openChromium()])
   const { organization } = platform.owner
   const owner = await addAccount(platform, ownerEmail)
   await platform.bind(owner, 'owner', organization)
@@ -56,6 +57,14 @@ export async function openStage(engine: Engine = 'sqlite', args: string[] = []):
       await platform.stop()
     },
   }
+}
+
+/** At a name and not at an address, because passkeys belong to a name. */
+async function startOnLocalhost(engine: Engine, args: readonly string[]): Promise<Platform> {
+  const port = await freePort()
+  const url = `http://localhost:${port}`
+  const platform = await startPlatform(engine, ['--port', String(port), '--base-url', url, ...args])
+  return { ...platform, url }
 }
 
 /** Stores a session and gives its cookie to the browser, without the pages of sign-in. */

@@ -1,0 +1,55 @@
+// Browsers and programs in which the person is signed in.
+import { api } from '../../api/api.ts'
+import { read, useData } from '../../api/read.ts'
+import { useWrite } from '../../api/write.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Problem } from '../../ui/form.tsx'
+import { Table } from '../../ui/table.tsx'
+import { Time } from '../../ui/time.tsx'
+
+export const readSessions = () => read(api.account.listSessions, {})
+
+export function Sessions() {
+  const { sessions = [] } = useData(readSessions())
+  const end = useWrite(api.account.endSession, { done: 'Session ended' })
+  const endAll = useWrite(api.account.endSessions, { done: 'All sessions ended' })
+  const error = end.error.value ?? endAll.error.value
+  return (
+    <section class="panel flush">
+      <div class="panel-header inset">
+        <h2>Where you are signed in</h2>
+        <Button isBusy={endAll.isRunning.value} onClick={() => void endAll.run({})}>
+          Sign out everywhere
+        </Button>
+      </div>
+      {error !== undefined && <Problem error={error} />}
+      <Table
+        label="Sessions"
+        rows={sessions}
+        uidOf={({ id = '' }) => id}
+        nameOf={({ client = '' }) => client || 'this browser'}
+        hasUids={false}
+        columns={[
+          {
+            title: 'Program',
+            cell: ({ client, browser, current }) => (
+              <>
+                {client || (browser ? 'Browser' : 'Program')}{' '}
+                {current && <Badge tone="good">this session</Badge>}
+              </>
+            ),
+          },
+          { title: 'Address', cell: ({ address }) => address, isSecondary: true },
+          {
+            title: 'Last used',
+            cell: ({ lastUseTime, createTime }) => <Time at={lastUseTime ?? createTime} />,
+          },
+        ]}
+        actions={({ id = '' }) => [
+          { label: 'End this session', onSelect: () => void end.run({ id }), isDanger: true },
+        ]}
+      />
+    </section>
+  )
+}
