@@ -49,4 +49,29 @@ describe('turns', () => {
     while (started.length < 6) await immediate()
     assert.deepEqual(started, ['costly', 'cheap', 'cheap', 'cheap', 'costly', 'costly'])
   })
+
+  test('give waiting calls as long as the rest of a turn took, up to 10 ms', async () => {
+    let time = 0
+    const turns = openTurns(() => time)
+    let started = 0
+    const start = () => {
+      started++
+      time += 1
+    }
+    const add = (count: number) => {
+      for (let at = 0; at < count; at++) turns.run(of('caller'), start)
+    }
+    add(102)
+    for (const [elsewhere, expected] of [
+      [1, 3],
+      [7, 7],
+      [50, 10],
+    ] as const) {
+      const before = started
+      // Like work that does not wait for turns, such as parsing.
+      time += elsewhere
+      await immediate()
+      assert.equal(started - before, expected, `after ${elsewhere} ms of other work`)
+    }
+  })
 })

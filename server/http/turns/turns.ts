@@ -17,8 +17,11 @@ export type StartCall = () => MaybePromise<unknown>
 
 /** How long calls start at once in a turn of the event loop, in milliseconds. Further calls wait. */
 const timeAtOnce = 2
-/** How long waiting calls are started in a turn of the event loop, in milliseconds. */
-const timePerTurn = 3
+/**
+ * How long waiting calls are started in a turn of the event loop, in milliseconds: as long as everything else in the
+ * turn took, but within these limits. Otherwise work that does not wait here, such as parsing, would leave them little.
+ */
+const timePerTurn = { min: 3, max: 10 }
 /** How many waiting calls are started in a turn of the event loop at most. */
 const callsPerTurn = 50
 /**
@@ -35,6 +38,8 @@ export function openTurns(clock: () => number): Turns {
   let isTurnScheduled = false
   /** When the time for waiting calls in this turn ends. */
   let end = 0
+  /** When the latest turn was scheduled. */
+  let scheduled = 0
   let running: { began: number; unmeasured: number } | undefined
 
   function startAtOnce(start: StartCall): void {
@@ -55,8 +60,10 @@ export function openTurns(clock: () => number): Turns {
    */
   function scheduleTurn(): void {
     isTurnScheduled = true
+    scheduled = clock()
     setImmediate(() => {
-      end = clock() + timePerTurn
+      const time = clock()
+      end = time + Math.min(Math.max(time - scheduled, timePerTurn.min), timePerTurn.max)
     })
     for (let at = 0; at < callsPerTurn; at++) setImmediate(startNext)
     setImmediate(endTurn)
