@@ -7,7 +7,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { AccountService } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.ts'
-import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
+import type { Browser, BrowserContext, CDPSession, Page, Request } from 'playwright-core'
 import { Code } from '../../server/aip/code.ts'
 import { sql } from '../../server/store/sql.ts'
 import type { Door } from '../../server/testing/doors.ts'
@@ -142,13 +142,17 @@ describe('passkeys', { timeout: 300_000, skip: noChromium ?? false }, () => {
       const id = String(registered.body?.id)
       await context.clearCookies()
       await openSignIn()
-      // Captures the form in place of sending it.
-      await page.route('**/passkey', (route) => route.abort())
-      const sent = page.waitForRequest('**/passkey')
+      // Captures the form in place of sending it. The route must stay until it has aborted the request.
+      const captured = Promise.withResolvers<Request>()
+      await page.route('**/passkey', async (route) => {
+        await route.abort()
+        captured.resolve(route.request())
+      })
       await press()
-      const form = new URLSearchParams((await sent).postData() ?? '')
+      const sent = await captured.promise
       await page.unroute('**/passkey')
-      const action = (await sent).url()
+      const form = new URLSearchParams(sent.postData() ?? '')
+      const action = sent.url()
       const response = form.get('response') ?? ''
       /** Sends a form with the cookies of the browser, and returns the status. */
       const post = async (value: string) => {
