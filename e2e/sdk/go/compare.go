@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -58,15 +59,15 @@ func coversAt(path string, want, got protoreflect.Message) (err error) {
 }
 
 // Fields that the pinned SDK does not have; clients pass over them.
-var newer = map[protoreflect.FullName]protowire.Number{
-	"chainguard.platform.iam.v2beta1.GroupInvite": 1000, // update_time
+var newer = map[protoreflect.FullName][]protowire.Number{
+	"chainguard.platform.iam.v2beta1.GroupInvite": {1000, 1001}, // update_time, url
 }
 
 func known(m protoreflect.Message) (err error) {
 	name := m.Descriptor().FullName()
 	for rest := m.GetUnknown(); len(rest) > 0; {
 		number, _, size := protowire.ConsumeField(rest)
-		if size < 0 || number != newer[name] {
+		if size < 0 || !slices.Contains(newer[name], number) {
 			return fmt.Errorf("%s has a field that the SDK does not know: %x", name, rest)
 		}
 		rest = rest[size:]
