@@ -199,7 +199,9 @@ export function openAuthentication(
 
 /** Admits a person with an unlimited token. With `maxAgeMs`, their sign-in must be younger. */
 function* admitPerson(demand: Demand, maxAgeMs: number | undefined) {
-  const access = yield* admitToWrite(demand)
+  const { fault } = demand
+  // Wrong values are reported only to a person.
+  const access = yield* admitToWrite({ ...demand, fault: undefined })
   const { identity, limits: tokenLimits, signIn } = access.caller
   // The token of an identity that the person has assumed is a token of that identity.
   const isPerson = parentOf(identity) === '' && (signIn === undefined || signIn.person === identity)
@@ -208,6 +210,7 @@ function* admitPerson(demand: Demand, maxAgeMs: number | undefined) {
       Code.PERMISSION_DENIED,
       'only a person can call this, for their own account, with a token that is not limited',
     )
+  if (fault) throw fault
   if (maxAgeMs !== undefined) requireFreshSignIn(access.caller, maxAgeMs, demand.now())
   return access
 }

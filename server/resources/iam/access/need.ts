@@ -5,6 +5,7 @@ import { Identities as EventIdentities } from '@stemma/api/gen/platform/events/i
 import { GroupInvites as V1GroupInvites } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
 import { Groups as V1Groups } from '@stemma/api/gen/platform/iam/group_pb.ts'
 import type { CheckAccessRequest } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
+import { AccountService } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
@@ -84,7 +85,7 @@ function methodNeed({ method: name, resource }: Omit<Question, 'identity'>, self
   if (!known) return unknownName('method', 'the full name of a method', name, methodNames)
   const { method, bits } = known
   if (self !== undefined) {
-    if (name === deleteAccount) return { kind: 'self', isForPeople: true }
+    if (isOwnAccount(method)) return { kind: 'self', isForPeople: true }
     if (metadataUpdates.has(name)) return { kind: 'self', isForPeople: false }
     if (name === getPackage) return { kind: 'anywhere', bits }
     if (name === createWithGroup) return { kind: 'organizations', bits }
@@ -106,8 +107,8 @@ const nothing: Need = { kind: 'at', bits: [], uid: '' }
 
 /** Without a parent, these calls create an organization. */
 const groupCreations = new Set(namesOf(GroupsService.method.createGroup, V1Groups.method.create))
-/** People may delete their own account, but not with a limited token. */
-const deleteAccount = describeMethod(Auth.method.delete).name
+/** People may change or delete their own account, but not with a limited token. */
+const isOwnAccount = ({ desc }: Method) => desc.parent === AccountService || desc === Auth.method.delete
 const metadataUpdates = new Set(
   namesOf(IdentitiesService.method.updateIdentityMetadata, EventIdentities.method.updateMetadata),
 )
