@@ -29,8 +29,6 @@ export const paths = {
   pullTokens: (uid: string) => `${group(uid)}/pull-tokens`,
   advisories: (uid: string) => `${group(uid)}/advisories`,
   advisory: (uid: string, advisory: string) => `${group(uid)}/advisories/${segmentOf(advisory)}`,
-  /** Outside of the console: the page on which a person accepts an invite. */
-  invite: (code: string) => `/invite/${encodeURIComponent(code)}`,
   signIn: (to: string) => `/console/sign-in?to=${encodeURIComponent(to)}`,
   token: () => '/console/token',
   signOut: () => '/console/sign-out',

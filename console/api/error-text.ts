@@ -41,7 +41,7 @@ function sentenceOf({ code, status, message, retryDelayMs }: StemmaError): strin
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${wait}`.replace(/([^.])$/, '$1.')
 }
 
-/** What is wrong with a field, for the text below it. The field is named as in the request, such as `group.name`. */
+/** Describes the fault of a field, for the text below it. The field is named as in the request, such as `group.name`. */
 export function violationOf(error: unknown, field: string): string | undefined {
   if (!(error instanceof StemmaError)) return undefined
   const violation = error.fieldViolations.find(

@@ -15,7 +15,7 @@ export type ConfirmDeleteProps = {
   typed?: boolean
   disabledReason?: string | undefined
   onConfirm(): void
-  /** What else is lost, or why it cannot be deleted. */
+  /** Says which other things are lost, or why it cannot be deleted. */
   children?: ComponentChildren
 }
 

@@ -6,7 +6,7 @@ type Common = {
   name: string
   /** A sentence below the field. */
   hint?: ComponentChildren
-  /** What is wrong with the value, see `violationOf`. */
+  /** The fault of the value, see `violationOf`. */
   problem?: string | undefined
 }
 

@@ -17,7 +17,7 @@ export type Column<Row> = {
 }
 
 export type TableProps<Row> = {
-  /** What the rows are, for screen readers. */
+  /** Names the rows for screen readers. */
   label: string
   rows: readonly Row[]
   columns: readonly Column<Row>[]

@@ -137,7 +137,7 @@ onEachStore('CheckAccess', (engine) => {
   const isAllowed = async ({ caller, method, uid }: Question) =>
     (await api.errorOf(caller, method.desc, requestAt(method, uid)))?.code !== Code.PERMISSION_DENIED
 
-  /** What each caller is told about itself, in one batch; a call for each question would take half of the time. */
+  /** The answers that each caller gets about itself, in one batch; a call for each question would take half of the time. */
   async function checkOwn(questions: readonly Question[]): Promise<Map<Question, boolean>> {
     const answers = new Map<Question, boolean>()
     for (const [caller, asked] of Map.groupBy(questions, (question) => question.caller)) {

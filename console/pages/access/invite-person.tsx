@@ -6,9 +6,7 @@ import { useDenial } from '../../api/permissions.ts'
 import { useRead } from '../../api/read.ts'
 import { readRoles, rolesFor } from '../../api/roles.ts'
 import { useWrite } from '../../api/write.ts'
-import { paths } from '../../paths.ts'
 import type { PageProps } from '../../router/route.ts'
-import { hrefOf } from '../../router/router.ts'
 import { Button } from '../../ui/button.tsx'
 import { CodeBlock } from '../../ui/code-block.tsx'
 import { closeDialog } from '../../ui/dialog.tsx'
@@ -26,7 +24,7 @@ const lifetimes = [
 export function InvitePerson({ place }: PageProps) {
   const { data, error: readError } = useRead(readRoles())
   const denial = useDenial(place.group)
-  const code = useSignal('')
+  const url = useSignal('')
   const { run, isRunning, error } = useWrite(api.groupInvites.createGroupInvite, { done: 'Invite created' })
   if (readError) return <Problem error={readError} />
   if (!data) return <Skeleton />
@@ -39,13 +37,13 @@ export function InvitePerson({ place }: PageProps) {
         singleUse: values.get('single-use') !== null,
       },
     })
-    if (created?.code) code.value = created.code
+    url.value = created?.url ?? ''
   }
-  if (code.value !== '')
+  if (url.value !== '')
     return (
       <div class="form">
         <p>Send this link to the person. It is not shown again.</p>
-        <CodeBlock label="link of the invite" code={location.origin + hrefOf(paths.invite(code.value))} />
+        <CodeBlock label="link of the invite" code={url.value} />
         <footer>
           <Button tone="primary" onClick={() => void closeDialog(place)}>
             Done

@@ -1,4 +1,4 @@
-// What somebody gets with a role, before it is given.
+// Shows the capabilities that somebody gets with a role, before it is given.
 import { api } from '../../api/api.ts'
 import { actionOf, groupCapabilities } from '../../api/capabilities.ts'
 import type { Read } from '../../api/read.ts'

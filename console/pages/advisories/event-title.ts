@@ -16,7 +16,7 @@ type EventType = keyof typeof titles
 
 const typeOf = (event: AdvisoryEventJson) => (Object.keys(titles) as EventType[]).find((type) => event[type])
 
-/** What an event says, in a few words. */
+/** The type of an event in a few words. */
 export function eventTitle(event: AdvisoryEventJson | undefined): string {
   const type = event && typeOf(event)
   return type ? titles[type] : 'Unknown'

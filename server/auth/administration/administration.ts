@@ -1,4 +1,4 @@
-// What operators do with the people of a server, by the commands of `stemmad users` and by the API. Every function is
+// Operators' actions on the people of a server, by the commands of `stemmad users`. Every function is
 // work of a transaction, and leaves an entry in the log of the person. Nothing here returns or records a password.
 import type { RandomBytes } from '../../crypto/random.ts'
 import type { Recording } from '../../store/events/record.ts'

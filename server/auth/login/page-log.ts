@@ -27,9 +27,9 @@ export type PageEvent = {
 export type PageLog = {
   /** In the transaction of a change. */
   record(page: PageRequest, event: PageEvent): Work<void>
-  /** What has no transaction. Never waits and never throws. */
+  /** Records an event that has no transaction. Never waits and never throws. */
   add(page: PageRequest, event: PageEvent): void
-  /** What was refused. The number of entries in a minute is limited, because strangers can cause these events. */
+  /** Records a refusal. The number of entries in a minute is limited, because strangers can cause these events. */
   addRefused(page: PageRequest, event: PageEvent): void
 }
 
