@@ -1,10 +1,14 @@
 // Changes of ownership need a sign-in that is not long ago, for people who signed in with stemma or the console.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { ExternalGroupRoleMappingsService } from '@stemma/api/gen/platform/iam/v2beta1/external_group_role_mapping_pb.ts'
+import { GroupAccessRequestsService } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
 import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { Code } from '../../server/aip/code.ts'
+import { verifyOrganization } from '../../server/commands/verify.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
@@ -15,7 +19,15 @@ import { Visitor } from './visitor.ts'
 
 const { createRoleBinding, batchCreateRoleBindings, updateRoleBinding, deleteRoleBinding } =
   RoleBindingsService.method
-const { createGroup, deleteGroup } = GroupsService.method
+const { createGroup, updateGroup, deleteGroup, requestGroupAccess } = GroupsService.method
+const { createIdentityProvider, updateIdentityProvider, deleteIdentityProvider, generateScimToken } =
+  IdentityProvidersService.method
+const {
+  createExternalGroupRoleMapping,
+  deleteExternalGroupRoleMapping,
+  batchDeleteExternalGroupRoleMappings,
+} = ExternalGroupRoleMappingsService.method
+const { listGroupAccessRequests, approveGroupAccessRequest } = GroupAccessRequestsService.method
 const { createGroupInvite } = GroupInvitesService.method
 const email = 'ada@example.com'
 const ttl = '3600s'
@@ -105,6 +117,76 @@ onEachStore('a fresh sign-in', (engine) => {
       (await grpc.call(deleteGroup, { uid: String(root.body?.uid) }, fresh.access_token)).error,
       undefined,
     )
+  })
+
+  test('is needed to change who becomes an owner through an identity provider or a request', async () => {
+    const [parent, operator] = [organization, platform.owner.token]
+    const oidc = { issuer: 'https://sso.test', clientId: 'stemma', clientSecret: 'hush' }
+    const providerFor = (defaultRole: string) => ({
+      ...{ parent, identityProvider: { name: 'sso', defaultRole, oidc } },
+    })
+    const mappingFor = (provider: string, roleUid: string) => ({
+      ...{ parent: provider },
+      externalGroupRoleMapping: { externalGroupId: `group-${roleUid}`, roleUid, scope: organization },
+    })
+    const uidOf = async (call: ReturnType<Door['call']>) => {
+      const { body, error } = await call
+      assert.equal(error, undefined)
+      return String(body?.uid)
+    }
+    const [defaults, mapped] = [
+      await uidOf(rest.call(createIdentityProvider, providerFor(owner), operator)),
+      await uidOf(rest.call(createIdentityProvider, providerFor(viewer), operator)),
+    ]
+    const [ownerMapping, viewerMapping] = [
+      await uidOf(rest.call(createExternalGroupRoleMapping, mappingFor(mapped, owner), operator)),
+      await uidOf(rest.call(createExternalGroupRoleMapping, mappingFor(mapped, viewer), operator)),
+    ]
+    const domain = 'fresh.example.com'
+    await rest.call(updateGroup, { group: { uid: organization, name: domain } }, operator)
+    await verifyOrganization(platform.store, organization, { isVerified: true, now: Date.now() })
+    const member = await platform.addUser(`member@${domain}`)
+    await rest.call(requestGroupAccess, { groupUid: organization }, member.token)
+    const listed = await rest.call(listGroupAccessRequests, {}, operator)
+    const [request] = listed.body?.groupAccessRequests as { uid: string }[]
+    const { tokens } = await signIn(platform, email)
+    const token = tokens.access_token
+    // In a verified organization, every change of a provider concerns owners: it confirms e-mail addresses.
+    clockOffset += 16 * 60_000
+    assert.match(
+      (await rest.call(createIdentityProvider, providerFor(viewer), token)).error?.message ?? '',
+      /last 15 minutes/,
+    )
+    await verifyOrganization(platform.store, organization, { isVerified: false, now: Date.now() })
+    const nameOf = (uid: string) => ({ identityProvider: { uid, description: 'changed' } })
+    const concerning = [
+      rest.call(createIdentityProvider, providerFor(owner), token),
+      grpc.call(updateIdentityProvider, nameOf(defaults), token),
+      rest.call(updateIdentityProvider, nameOf(mapped), token),
+      grpc.call(createExternalGroupRoleMapping, mappingFor(defaults, owner), token),
+      rest.call(deleteExternalGroupRoleMapping, { uid: ownerMapping }, token),
+      grpc.call(
+        batchDeleteExternalGroupRoleMappings,
+        { parent: mapped, names: [viewerMapping, ownerMapping] },
+        token,
+      ),
+      rest.call(generateScimToken, { identityProviderUid: mapped }, token),
+      rest.call(deleteIdentityProvider, { uid: mapped }, token),
+      grpc.call(approveGroupAccessRequest, { uid: request?.uid ?? '', roleUid: owner }, token),
+    ]
+    for (const { error } of await Promise.all(concerning))
+      assert.match(JSON.stringify(error ?? {}), /FRESH_SIGN_IN_REQUIRED/)
+    const others = [
+      await rest.call(createIdentityProvider, providerFor(viewer), token),
+      await rest.call(deleteExternalGroupRoleMapping, { uid: viewerMapping }, token),
+      await rest.call(generateScimToken, { identityProviderUid: defaults }, token),
+      await rest.call(approveGroupAccessRequest, { uid: request?.uid ?? '', roleUid: viewer }, token),
+    ]
+    for (const { error } of others) assert.equal(error, undefined)
+    const fresh = (await signIn(platform, email)).tokens.access_token
+    const deleted = await rest.call(deleteExternalGroupRoleMapping, { uid: ownerMapping }, fresh)
+    assert.equal(deleted.error, undefined)
+    assert.equal((await rest.call(deleteIdentityProvider, { uid: mapped }, token)).error, undefined)
   })
 
   test('is not needed by workloads, tokens of the operator and published clients', async () => {

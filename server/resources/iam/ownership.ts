@@ -34,3 +34,15 @@ export function* requireFreshForRole(
 ): Work<void> {
   if (roles.includes(builtInRole('owner').uid)) yield* requireFreshForOwnership(deps, caller)
 }
+
+/** For a change of who the members of external groups are, if one of them is `owner` by a mapping of the provider. */
+export function* requireFreshForMappedRoles(
+  deps: OwnershipDependencies,
+  caller: Caller,
+  provider: string,
+): Work<void> {
+  const row = yield* first(sql`select b.role from external_group_role_mappings m
+    join role_bindings b on b.uid = m.binding
+    where m.parent = ${provider} and b.role = ${builtInRole('owner').uid} limit 1`)
+  if (row) yield* requireFreshForOwnership(deps, caller)
+}

@@ -25,6 +25,7 @@ import { getResource } from '../../get.ts'
 import { messageOf } from '../../kind.ts'
 import { listResources } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
+import { requireFreshForRole } from '../ownership.ts'
 import { lockProvider, removeMapping, removeUnmappedMembers } from '../remove-mappings.ts'
 import { createMapping } from './create-mapping.ts'
 import { externalGroupRoleMappings } from './table.ts'
@@ -44,6 +45,10 @@ function externalGroupRoleMappingsMethods(deps: Dependencies) {
       let unmapped: string | undefined
       const reply = await deleteResource(deps, externalGroupRoleMappings, call, {
         isIdempotent: true,
+        *beforeDelete(uid) {
+          const [mapping] = yield* findMappings([uid])
+          yield* requireFreshForRole(deps, call.demand.caller, mapping?.roleUid)
+        },
         *remove(access, uid) {
           unmapped = yield* removeMapping(access, uid)
         },
@@ -60,6 +65,7 @@ function externalGroupRoleMappingsMethods(deps: Dependencies) {
         requireChildren(parent, names)
         yield* lockProvider(parent)
         const deleted = yield* findMappings(names)
+        yield* requireFreshForRole(deps, call.demand.caller, ...deleted.map(({ roleUid }) => roleUid))
         for (const { uid } of deleted) unmapped.push(yield* removeMapping(access, uid))
         const response = create(BatchDeleteResponseSchema, { parent, externalGroupRoleMappings: deleted })
         return messageReply(BatchDeleteResponseSchema, response)

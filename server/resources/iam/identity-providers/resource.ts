@@ -13,7 +13,6 @@ import {
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { invalidField } from '../../../aip/errors.ts'
 import { parentOf } from '../../../aip/uid.ts'
-import type { IssuerRule } from '../../../claims/issuer.ts'
 import { issuerFault } from '../../../claims/issuer.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
@@ -29,13 +28,13 @@ import { readResource } from '../../stored-resource.ts'
 import { isNamed, updateResource } from '../../update.ts'
 import { requireAllMappedRoles, requireDelegable, requireOwner } from '../delegation.ts'
 import { groups } from '../groups/table.ts'
+import { requireFreshForMappedRoles, requireFreshForOwnership, requireFreshForRole } from '../ownership.ts'
 import { removeDependents } from './remove-dependents.ts'
 import { scimMethods } from './scim-methods.ts'
 import { identityProviders } from './table.ts'
 
 function identityProvidersMethods(deps: Dependencies) {
   const { settings } = deps
-  const { issuerRule } = settings
   const seal = (secret: string) => (secret === '' ? '' : settings.sealSecret(secret))
 
   return {
@@ -51,12 +50,7 @@ function identityProvidersMethods(deps: Dependencies) {
         *beforeCreate(draft, { grants }) {
           const oidc = oidcOf(draft)
           const secret = oidc?.clientSecret ?? ''
-          yield* requireUsable(draft, {
-            issuerRule,
-            grants,
-            group: call.demand.scope,
-            hasSecret: secret !== '',
-          })
+          yield* requireUsable(deps, draft, { grants, group: call.demand.scope, hasSecret: secret !== '' })
           if (oidc?.correlationRule === CorrelationRule.UNSPECIFIED)
             oidc.correlationRule = CorrelationRule.SUB_EQUALS_EXTERNAL_ID
           return { client_secret: seal(secret) }
@@ -72,8 +66,10 @@ function identityProvidersMethods(deps: Dependencies) {
           const isKept = sent === '' && !isNamed(mask, 'oidc.client_secret')
           const secret = isKept ? stored : seal(sent)
           const group = parentOf(call.demand.scope)
-          yield* requireUsable(merged, { issuerRule, grants, group, hasSecret: secret !== '' })
+          yield* requireUsable(deps, merged, { grants, group, hasSecret: secret !== '' })
           yield* requireAllMappedRoles(grants, call.demand.scope)
+          yield* requireFreshForRole(deps, grants.caller, current.defaultRole)
+          yield* requireFreshForMappedRoles(deps, grants.caller, call.demand.scope)
           const hasNewIssuer = oidcOf(current)?.issuer !== oidcOf(merged)?.issuer
           if (hasNewIssuer && isKept && stored !== '')
             throw invalidField('oidc.client_secret', 'must be sent again if the issuer changes')
@@ -84,7 +80,10 @@ function identityProvidersMethods(deps: Dependencies) {
 
     deleteIdentityProvider: (call: Call) =>
       deleteResource(deps, identityProviders, call, {
-        removeBatch: (uid, access) => removeDependents(access, uid, deps.now()),
+        *removeBatch(uid, access) {
+          yield* requireFreshForMappedRoles(deps, call.demand.caller, uid)
+          return yield* removeDependents(access, uid, deps.now())
+        },
       }),
   }
 }
@@ -95,23 +94,28 @@ export const identityProvidersResource = defineResource({
   methods: identityProvidersMethods,
 })
 
-type CheckContext = { issuerRule: IssuerRule; grants: Grants; group: string; hasSecret: boolean }
+type CheckContext = { grants: Grants; group: string; hasSecret: boolean }
 
 /**
  * Requires a configuration with which people can sign in, and a default role that the caller may delegate. The provider
  * of a verified organization confirms e-mail addresses of its domain. A caller who configures it can sign in as any
- * person of the domain, and must therefore hold everything that an owner holds.
+ * person of the domain, and must therefore hold everything that an owner holds, and have signed in recently.
  */
 function* requireUsable(
+  deps: Dependencies,
   provider: IdentityProvider,
-  { issuerRule, grants, group, hasSecret }: CheckContext,
+  { grants, group, hasSecret }: CheckContext,
 ): Work<void> {
   yield* requireDelegable(grants, group, provider.defaultRole, 'default_role')
+  yield* requireFreshForRole(deps, grants.caller, provider.defaultRole)
   const organization = parentOf(group) === '' ? yield* readResource(groups, group) : undefined
-  if (organization?.verified) yield* requireOwner(grants, group)
+  if (organization?.verified) {
+    yield* requireOwner(grants, group)
+    yield* requireFreshForOwnership(deps, grants.caller)
+  }
   const oidc = oidcOf(provider)
   if (!oidc) throw invalidField('oidc', 'is required')
-  const fault = issuerFault(oidc.issuer, issuerRule)
+  const fault = issuerFault(oidc.issuer, deps.settings.issuerRule)
   if (fault) throw invalidField('oidc.issuer', fault)
   if (!hasSecret && !oidc.pkceEnabled)
     throw invalidField('oidc.client_secret', 'is required unless pkce_enabled is true', ['pkce_enabled'])

@@ -32,6 +32,7 @@ import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { requireAllMappedRoles } from '../delegation.ts'
+import { requireFreshForMappedRoles } from '../ownership.ts'
 import { etagOfSettings, getWithScim, timeField } from './get-with-scim.ts'
 import { expiryOf, isLive, newScimToken, overlapOf } from './scim-token.ts'
 import { identityProviders } from './table.ts'
@@ -39,6 +40,10 @@ import { identityProviders } from './table.ts'
 export function scimMethods(deps: Dependencies) {
   const { random, settings } = deps
   const endpointOf = (uid: string) => `${settings.scimUrl}/${uid}`
+  function* authorize(grants: Grants, uid: string): Work<void> {
+    yield* requireAllMappedRoles(grants, uid)
+    yield* requireFreshForMappedRoles(deps, grants.caller, uid)
+  }
   return {
     getIdentityProvider: (call: Call) => getWithScim(deps, call),
 
@@ -66,7 +71,7 @@ export function scimMethods(deps: Dependencies) {
               ),
           ]
         },
-        { authorize: requireAllMappedRoles },
+        { authorize },
       ),
 
     regenerateScimToken: (call: Call<RegenerateScimTokenRequest>) =>
@@ -100,7 +105,7 @@ export function scimMethods(deps: Dependencies) {
               ),
           ]
         },
-        { authorize: requireAllMappedRoles },
+        { authorize },
       ),
 
     revokeScimToken: (call: Call) =>
@@ -137,7 +142,7 @@ export function scimMethods(deps: Dependencies) {
               ),
           ]
         },
-        call.request.enabled ? { authorize: requireAllMappedRoles, check: requireTwoOwners } : {},
+        call.request.enabled ? { authorize, check: requireTwoOwners } : {},
       ),
   }
 }
