@@ -85,17 +85,20 @@ onEachStore('commands of the operator', (engine) => {
     const password = ['--password-file', '-']
     await stemmad(['users', 'reset', 'ada@example.com', ...password], 'a long passphrase of ada')
     for (const action of ['sign-out', 'disable', 'enable']) await stemmad(['users', action, person])
+    for (const action of ['add', 'remove']) await stemmad(['operators', action, person])
     assert.deepEqual(await entriesIn(person), [
       'stemmad users reset: accounts password-reset',
       'stemmad users sign-out: accounts signed-out',
       'stemmad users disable: accounts disabled',
       'stemmad users enable: accounts enabled',
+      'stemmad operators add: accounts operator-added',
+      'stemmad operators remove: accounts operator-removed',
     ])
     const printed = await stemmad(['audit', 'list', person])
     const [first = '{}'] = printed.split('\n')
     const { method, origin } = JSON.parse(first)
     assert.deepEqual([method, origin], ['stemmad users add', { door: 'operator' }])
-    assert.equal(printed.trim().split('\n').length, 6)
+    assert.equal(printed.trim().split('\n').length, 8)
     assert.doesNotMatch(printed, /passphrase/)
   })
 

@@ -8,18 +8,20 @@ import { onEachStore } from '../../server/testing/stores.ts'
 import { addAccount, signIn, startSignInPlatform } from '../sign-in/sign-in.ts'
 import { runStemmadInline } from './stemmad.ts'
 
-onEachStore('stemmad users', (engine) => {
+onEachStore('stemmad users and operators', (engine) => {
   let platform: Platform
   before(async () => {
     platform = await startSignInPlatform(engine)
   })
   after(() => platform.stop())
 
-  function users(...args: string[]) {
+  function stemmad(...args: string[]) {
     const { dataDir, baseUrl, databaseUrl, secretKey } = platform.config
     const storeFlags = databaseUrl ? ['--database-url', databaseUrl, '--secret-key', secretKey ?? ''] : []
-    return runStemmadInline(['users', ...args, '--data-dir', dataDir, '--base-url', baseUrl, ...storeFlags])
+    return runStemmadInline([...args, '--data-dir', dataDir, '--base-url', baseUrl, ...storeFlags])
   }
+  const users = (...args: string[]) => stemmad('users', ...args)
+  const operators = (...args: string[]) => stemmad('operators', ...args)
 
   test('lists people, and searches them by a part of the address', async () => {
     const ada = await addAccount(platform, 'ada@example.com')
@@ -83,5 +85,39 @@ onEachStore('stemmad users', (engine) => {
       ],
     )
     assert.ok(!JSON.stringify(events).includes(code))
+  })
+
+  test('makes people operators, and ends that', async () => {
+    const fay = await addAccount(platform, 'fay@example.com')
+    const gus = await addAccount(platform, 'gus@example.com')
+    for (const person of ['Fay@Example.com', gus, gus]) assert.equal((await operators('add', person)).code, 0)
+    const both = `${fay}  fay@example.com\n${gus}  gus@example.com\n`
+    assert.equal((await operators('list')).stdout, both)
+    assert.equal((await operators('remove', 'gus@example.com')).code, 0)
+    assert.match((await operators('remove', gus)).stderr, /is not an operator/)
+    await users('remove', 'fay@example.com')
+    assert.equal((await operators('list')).stdout, '')
+    const events = (await sealedEvents(platform.store, gus)).filter(({ kind }) => kind === 'accounts')
+    assert.deepEqual(
+      events.map(({ action, method }) => [action, method]),
+      [
+        ['operator-added', 'stemmad operators add'],
+        ['operator-removed', 'stemmad operators remove'],
+      ],
+    )
+  })
+
+  test('makes nobody an operator whose address is not verified', async () => {
+    const { organization, identity: workload } = platform.owner
+    const claimant = await addAccount(platform, 'hal@example.com')
+    await platform.store.write(function* () {
+      yield sql`delete from accounts where identity = ${claimant}`
+      yield sql`insert into claimed_accounts (identity, email, password) values (${claimant}, 'ida@example.com', 'x')`
+    })
+    for (const person of ['ida@example.com', claimant, workload, organization, 'nobody@example.com', 'x', ''])
+      assert.equal((await operators('add', person)).code, 2, person)
+    for (const args of [[], ['list', 'x'], ['add', 'a@example.com', 'b@example.com']])
+      assert.match((await operators(...args)).stderr, /^Usage: stemmad operators/)
+    assert.equal((await operators('list')).stdout, '')
   })
 })

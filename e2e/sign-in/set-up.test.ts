@@ -39,7 +39,7 @@ onEachStore('an empty server', (engine) => {
   }
 
   test('is set up in a browser by the printed link, once', async () => {
-    const { url, start, remove } = await startEmpty(engine)
+    const { url, start, args, remove } = await startEmpty(engine)
     const app = await start()
     try {
       const link = app.setUpLink ?? ''
@@ -69,6 +69,8 @@ onEachStore('an empty server', (engine) => {
       assert.equal(person?.email, 'ada@example.com', 'the owner is signed in to the console')
       assert.deepEqual(await consoleTokenOf(new Visitor(url), url), {})
 
+      const { stdout: operators } = await runStemmadInline(['operators', 'list', ...args])
+      assert.match(operators, /^[0-9a-f]{40} {2}ada@example\.com\n$/)
       const { tokens } = await signIn({ url } as Platform, 'ada@example.com')
       const groups = await fetch(`${url}/iam/v2beta1/groups`, {
         headers: { authorization: `Bearer ${tokens.access_token}` },
@@ -101,8 +103,15 @@ onEachStore('an empty server', (engine) => {
     const folder = await temporaryFolder()
     const app = await start()
     try {
-      const ran = await runStemmad(folder, ['bootstrap', '--org', 'acme', '--json', ...args])
-      assert.equal(ran.code, 0, ran.stderr)
+      for (const [org, owner] of [
+        ['acme', 'ada@example.com'],
+        ['beta', 'bea@example.com'],
+      ] as const) {
+        const ran = await runStemmad(folder, ['bootstrap', '--org', org, '--owner', owner, ...args])
+        assert.equal(ran.code, 0, ran.stderr)
+      }
+      const { stdout: operators } = await runStemmadInline(['operators', 'list', ...args])
+      assert.match(operators, /^\S+ {2}ada@example\.com\n$/, 'only the owner of the first organization')
       const page = await new Visitor(url).open(app.setUpLink ?? '')
       assert.equal(page.status, 410)
       assert.match(page.alert ?? '', /set up already/)

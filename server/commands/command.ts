@@ -1,3 +1,4 @@
+import { StatusError, textOf } from '../aip/errors.ts'
 import type { RandomBytes } from '../crypto/random.ts'
 
 /** A command of stemmad. */
@@ -24,5 +25,10 @@ export type CommandContext = {
 
 /** A mistake that the operator can correct. It is printed as one line, without a stack. */
 export class UsageError extends Error {}
+
+/** Errors of a caller of the API are mistakes of the operator in a command. */
+export function throwUsageError(error: unknown): never {
+  throw error instanceof StatusError ? new UsageError(textOf(error)) : error
+}
 
 export const usageOf = ({ usage }: Pick<Command, 'usage'>) => new UsageError(`Usage: stemmad ${usage}`)

@@ -10,6 +10,7 @@ const commands: Record<string, () => Promise<Command>> = {
   demo: async () => (await import('./demo.ts')).demo,
   bootstrap: async () => (await import('./bootstrap.ts')).bootstrap,
   users: async () => (await import('./users.ts')).users,
+  operators: async () => (await import('./operators.ts')).operators,
   token: async () => (await import('./token.ts')).token,
   verify: async () => (await import('./verify.ts')).verify,
   limits: async () => (await import('./limits.ts')).limits,

@@ -1,5 +1,6 @@
 // Fills an empty store with an example organization, for newcomers, screenshots and tests of the console.
 import { startApp } from '../app.ts'
+import { addOperator } from '../auth/administration/operators.ts'
 import { makePasswordLink, passwordLinkHours } from '../auth/login/accounts.ts'
 import { openExpiringStates } from '../auth/login/expiring-states.ts'
 import type { Config } from '../config/config.ts'
@@ -61,6 +62,7 @@ async function fill(config: Config, store: Store, context: CommandContext): Prom
     }
     await tellStory(actors, wait)
     time = context.now()
+    await store.write(() => addOperator(access, actors.uidOf(ownerEmail), time))
     return await passwordLinkOf(config, store, actors.uidOf(ownerEmail), context)
   } finally {
     await app.stop(true)

@@ -1,5 +1,4 @@
 // Shows and sets the limits on the number of resources in an organization or another group.
-import { StatusError, textOf } from '../aip/errors.ts'
 import { isUid, lineage } from '../aip/uid.ts'
 import { readConfig } from '../config/config.ts'
 import { firstReached, limitsOnPath, usedIn } from '../limits/quota/effective-limit.ts'
@@ -14,7 +13,7 @@ import type { Store } from '../store/db.ts'
 import { readAllUsage } from '../store/quota.ts'
 import type { Work } from '../store/work.ts'
 import type { Command, CommandContext } from './command.ts'
-import { UsageError, usageOf } from './command.ts'
+import { throwUsageError, UsageError, usageOf } from './command.ts'
 import { withPreparedStore } from './with-store.ts'
 
 export const limits: Command = {
@@ -95,7 +94,6 @@ function requireKind(name: string, kinds: readonly string[]): string {
   return kind
 }
 
-/** A StatusError, such as for a group that does not exist, is a mistake of the operator. */
 async function replace(
   store: Store,
   action: string,
@@ -104,8 +102,8 @@ async function replace(
   { defaults }: GroupLimits,
   { now }: CommandContext,
 ): Promise<void> {
-  try {
-    await store.write(() =>
+  await store
+    .write(() =>
       replaceLimits(operatorAccessFor(`stemmad limits ${action}`), {
         uid,
         change,
@@ -114,9 +112,7 @@ async function replace(
         mayNameInErrors: () => true,
       }),
     )
-  } catch (error) {
-    throw error instanceof StatusError ? new UsageError(textOf(error)) : error
-  }
+    .catch(throwUsageError)
 }
 
 /** `limit` is the one that is reached first; `from` is the uid of its group, or `default`. */

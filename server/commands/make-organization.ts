@@ -1,5 +1,6 @@
 // Creates an organization with its owner on behalf of the operator: there is no caller to authorize.
 import { newChildUid } from '../aip/uid.ts'
+import { addOperator } from '../auth/administration/operators.ts'
 import { ensureVouchedAccount } from '../auth/login/accounts.ts'
 import { peopleOf } from '../authentication.ts'
 import type { RandomBytes } from '../crypto/random.ts'
@@ -11,6 +12,7 @@ import { identityOf } from '../resources/iam/people.ts'
 import type { Store } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
+import { first } from '../store/work.ts'
 
 export const bootstrapAccess = operatorAccessFor('stemmad bootstrap')
 
@@ -24,7 +26,10 @@ export type OrganizationDependencies = {
 /** Uids of the organization and of its owner. */
 export type NewOrganization = { organization: string; identity: string }
 
-/** The owner is the person with the address `email`. Without `email`, it is a new identity in the organization. */
+/**
+ * The owner is the person with the address `email`, who becomes an operator if it is the first organization. Without
+ * `email`, the owner is a new identity in the organization.
+ */
 export function makeOrganization(
   deps: OrganizationDependencies,
   name: string,
@@ -33,12 +38,14 @@ export function makeOrganization(
   const { store, authUrl, now, random } = deps
   const context = { access: bootstrapAccess, now, random }
   return store.write(function* () {
+    const isFirst = !(yield* first(sql`select uid from groups limit 1`))
     const organization = yield* createOrganization(context, name)
     const identity =
       email === undefined
         ? yield* createOwner(deps, organization)
         : yield* ensureVouchedAccount(peopleOf(context), authUrl, email, now())
     yield* bindOwner(context, organization, identity)
+    if (isFirst && email !== undefined) yield* addOperator(bootstrapAccess, identity, now())
     return { organization, identity }
   })
 }

@@ -1,7 +1,6 @@
 // Adds people who sign in with a password, lists people, resets passwords and second factors, disables and removes people.
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
-import { StatusError, textOf } from '../aip/errors.ts'
 import { isUid } from '../aip/uid.ts'
 import type { Administration, AdministrationDependencies } from '../auth/administration/administration.ts'
 import { openAdministration, recordAccountEvent } from '../auth/administration/administration.ts'
@@ -27,7 +26,7 @@ import type { Store } from '../store/db.ts'
 import type { Work } from '../store/work.ts'
 import type { WriteAccess } from '../store/write-access.ts'
 import type { Command, CommandContext } from './command.ts'
-import { UsageError, usageOf } from './command.ts'
+import { throwUsageError, UsageError, usageOf } from './command.ts'
 import { withPreparedStore } from './with-store.ts'
 
 const names =
@@ -76,11 +75,6 @@ people, or those whose address or name contains the text that follows; disabled 
 function queryOf(action: string, text: string): Omit<PeopleQuery, 'limit'> | undefined {
   if (action === 'list') return { search: text }
   return action === 'disabled' && text === '' ? { isDisabled: true } : undefined
-}
-
-/** Errors of a caller of the API are mistakes of the operator here. */
-function throwUsageError(error: unknown): never {
-  throw error instanceof StatusError ? new UsageError(textOf(error)) : error
 }
 
 type UserDependencies = AdministrationDependencies & {

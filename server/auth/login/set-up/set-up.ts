@@ -1,8 +1,9 @@
-// Setting up an empty server: the first organization and its owner.
+// Setting up an empty server: the first organization and its owner, who becomes an operator of the server.
 import { malformed } from '../../../aip/errors.ts'
 import type { FieldError } from '../../../pages/fields.ts'
 import type { SetUpForm } from '../../../pages/set-up.ts'
 import { readyPage, setUpPage } from '../../../pages/set-up.ts'
+import { insertOperator } from '../../../store/operators.ts'
 import { raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
@@ -110,11 +111,8 @@ function* createOwner(
   if (!(yield* states.use(setUpLinkKind, code))) throw usedLink(advice)
   const identity = yield* ensureVouchedAccount(people, authUrl, email, now())
   yield* setPassword(identity, passwordHash, now())
-  yield* deps.pageLog.record(request, {
-    method: 'set-up',
-    kind: 'accounts',
-    action: 'password-set',
-    identity,
-  })
+  yield* insertOperator(identity, now())
+  for (const action of ['password-set', 'operator-added'])
+    yield* deps.pageLog.record(request, { method: 'set-up', kind: 'accounts', action, identity })
   return { identity, organization: yield* people.createOrganization(organization, identity) }
 }

@@ -1,0 +1,34 @@
+// People who may administer the server through the API. Only those with a local account whose address is verified
+// count: nobody else decides who they are.
+import { sql } from './sql.ts'
+import type { Work } from './work.ts'
+import { all, first } from './work.ts'
+
+export function* isOperator(identity: string): Work<boolean> {
+  const row = yield* first(sql`select 1 from operators o join accounts a on a.identity = o.identity
+    where o.identity = ${identity} and a.is_vouched = 1`)
+  return row !== undefined
+}
+
+/** Returns whether the person was no operator before. */
+export function* insertOperator(identity: string, now: number): Work<boolean> {
+  const rows = yield* all(sql`insert into operators (identity, create_time) values (${identity}, ${now})
+    on conflict do nothing returning identity`)
+  return rows.length > 0
+}
+
+/** Returns whether the person was an operator. */
+export function* deleteOperator(identity: string): Work<boolean> {
+  const rows = yield* all(sql`delete from operators where identity = ${identity} returning identity`)
+  return rows.length > 0
+}
+
+export type Operator = { identity: string; email: string }
+
+/** All operators by address. There are few: each is added by a command on the machine of the server. */
+export function* readOperators(): Work<Operator[]> {
+  const rows =
+    yield* all(sql`select o.identity, a.email from operators o join accounts a on a.identity = o.identity
+    where a.is_vouched = 1 order by a.email`)
+  return rows.map(([identity, email]) => ({ identity: identity as string, email: email as string }))
+}
