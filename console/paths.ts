@@ -21,6 +21,7 @@ export const paths = {
   role: (uid: string, role: string) => `${group(uid)}/roles/${segmentOf(role)}`,
   invites: (uid: string) => `${group(uid)}/invites`,
   activity: (uid: string) => `${group(uid)}/activity`,
+  auditEntry: (uid: string, entry: string) => `${group(uid)}/activity/${segmentOf(entry)}`,
   events: (uid: string) => `${group(uid)}/events`,
   subscription: (uid: string, subscription: string) => `${group(uid)}/events/${segmentOf(subscription)}`,
   usage: (uid: string) => `${group(uid)}/usage`,

@@ -7,7 +7,7 @@ export const routes: readonly Route[] = [
   {
     path: '/console/g/:group',
     title: 'Overview',
-    page: () => import('./pages/overview.tsx'),
+    page: () => import('./pages/overview/overview.tsx'),
     nav: { section: '', icon: 'overview', key: 'o' },
   },
   {
@@ -94,6 +94,11 @@ export const routes: readonly Route[] = [
     title: 'Activity',
     page: () => import('./pages/activity/activity.tsx'),
     nav: { section: 'Operations', icon: 'activity' },
+  },
+  {
+    path: '/console/g/:group/activity/:entry',
+    title: 'Entry',
+    page: () => import('./pages/activity/entry.tsx'),
   },
   {
     path: '/console/g/:group/events',

@@ -6,7 +6,6 @@ const noPage = 'The console has no page for it yet.'
 export const unreachable: Record<string, string> = {
   'securityAdvisory.listDocuments': noPage,
   'securityAdvisory.listVulnerabilityMetadata': noPage,
-  'auditEntries.getAuditEntry': noPage,
   'deliveries.getDelivery': noPage,
   'events.tailEvents': noPage,
   'access.checkAccess': noPage,

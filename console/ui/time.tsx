@@ -20,12 +20,14 @@ export function relativeTime(time: number, now: number): string {
       : 'just now'
 }
 
-export function Time({ at }: { at: string | undefined }) {
+/** `isExact`: the exact time is shown too, because a single thing has room for it. */
+export function Time({ at, isExact }: { at: string | undefined; isExact?: boolean }) {
   if (!at) return <span class="quiet">never</span>
   const time = new Date(at)
   return (
     <time dateTime={at} title={exact.format(time)}>
       {relativeTime(time.getTime(), Date.now())}
+      {isExact && `, ${exact.format(time)}`}
     </time>
   )
 }

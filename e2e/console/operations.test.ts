@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
 import { paths } from '@stemma/console/paths.ts'
+import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import { noChromium } from '../sign-in/chromium.ts'
 import { checkShown } from './check-page.ts'
 import type { Stage } from './stage.ts'
@@ -32,12 +33,46 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     await page.getByLabel('Action').selectOption('created')
     await page.waitForURL(/action=created/)
     await page.getByText('updated group platform').waitFor({ state: 'detached' })
-    await page.goBack()
+    await page.getByLabel('Action').selectOption('')
     await page.getByText('updated group platform').waitFor()
     const download = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Export JSON lines' }).click()
     const lines = (await readFile(await (await download).path(), 'utf8')).trim().split('\n')
     assert.ok(lines.some((line) => JSON.parse(line).resource?.name === 'platform'))
+    noProblems()
+  })
+
+  test('an entry of the activity has a page of its own, which can be shared', async () => {
+    const { page } = stage
+    await page.goto(stage.at(paths.group(organization)))
+    await page.getByRole('link', { name: /updated group platform/ }).click()
+    await page.getByRole('heading', { level: 1, name: /updated group platform/ }).waitFor()
+    await page.reload()
+    await page.getByRole('row', { name: /description runs the servers/ }).waitFor()
+    await checkShown(page, 'an entry of the activity')
+    await page.getByRole('link', { name: 'All about this resource' }).click()
+    await page.getByText('created group platform').waitFor()
+    noProblems()
+  })
+
+  test('the overview shows what waits, and the next steps until they are done', async () => {
+    const { page } = stage
+    const invited = { roleUid: builtInRole('viewer').uid, email: 'late@example.com', ttl: '3600s' }
+    const invite = await stage.call('POST', `/iam/v2beta1/groupInvites/${organization}`, invited)
+    await page.goto(stage.at(paths.group(organization)))
+    await page.getByRole('link', { name: 'The invite of late@example.com as viewer expires' }).waitFor()
+    await page.getByRole('link', { name: 'Push an image' }).waitFor()
+    await page.getByText('Divide it into groups (done)').waitFor()
+    await checkShown(page, 'the overview')
+    await stage.call('DELETE', `/iam/v2beta1/groupInvites/${invite.uid}`)
+
+    const viewer = await stage.platform.addUser('reader@example.com')
+    await stage.platform.bind(viewer.identity, 'viewer', organization)
+    const viewing = await stage.openPage(viewer.identity)
+    await viewing.goto(stage.at(paths.group(organization)))
+    await viewing.getByText('You need the capability audit.entries.list in this group.').waitFor()
+    assert.equal(await viewing.getByText('Next steps in').count(), 0)
+    await viewing.context().close()
     noProblems()
   })
 

@@ -8,13 +8,13 @@ import { read, useData } from '../../api/read.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
-import { navigate, withQuery } from '../../router/router.ts'
+import { withQuery } from '../../router/router.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
 import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
-import { Select } from '../../ui/field.tsx'
+import { ChoiceFilter } from '../../ui/filter.tsx'
 import type { MenuItem } from '../../ui/menu.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Pager, pageOf, Table } from '../../ui/table.tsx'
@@ -56,14 +56,11 @@ export default function Access({ place }: PageProps) {
         }
       />
       <div class="filters">
-        <Select
-          label="Who can"
+        <ChoiceFilter
+          place={place}
           name="can"
-          value={can}
-          onChange={(event) =>
-            void navigate(withQuery(place, { can: event.currentTarget.value, page: undefined }))
-          }
-          options={[{ value: '', label: 'do anything' }, ...capabilityOptions]}
+          label="Who can"
+          options={[{ value: '', label: 'Everyone with access' }, ...capabilityOptions]}
         />
         {place.query.get('identity') && (
           <ButtonLink to={withQuery(place, { identity: undefined })} icon="close">
@@ -112,7 +109,7 @@ export default function Access({ place }: PageProps) {
 
 const capabilityOptions = Object.values(capabilityNames)
   .sort()
-  .map((name) => ({ value: name, label: name }))
+  .map((name) => ({ value: name, label: `Who can ${name}` }))
 
 export const nameOf = ({ identity }: AccessEntryJson) =>
   identity?.name || identity?.email || identity?.uid || 'somebody'

@@ -1,19 +1,19 @@
 // The audit log of a group and of everything below it, with filters in the URL.
-import type { AuditChangeJson, AuditEntryJson } from '@stemma/api/json/platform/audit/v2beta1/audit_entry'
+import type { AuditEntryJson } from '@stemma/api/json/platform/audit/v2beta1/audit_entry'
 import { api } from '../../api/api.ts'
 import { read, useData } from '../../api/read.ts'
+import { paths } from '../../paths.ts'
+import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
-import { navigate, withQuery } from '../../router/router.ts'
-import { Badge } from '../../ui/badge.tsx'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
-import { Uid } from '../../ui/copy.tsx'
 import { Empty } from '../../ui/empty.tsx'
-import { Select, TextField } from '../../ui/field.tsx'
+import { ChoiceFilter, SearchFilter } from '../../ui/filter.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
-import { Properties } from '../../ui/properties.tsx'
 import { Pager, pageOf } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
+import { EntryDetails } from './entry-details.tsx'
+import { EntryText } from './entry-text.tsx'
 import { exportEntries } from './export.ts'
 
 const filterNames = ['action', 'kind', 'outcome', 'actor', 'resource', 'since'] as const
@@ -44,8 +44,6 @@ export const load = (place: Place) => [readEntries(place)]
 
 export default function Activity({ place }: PageProps) {
   const { entries = [], nextPageToken, totalCount } = useData(readEntries(place))
-  const set = (name: string) => (event: { currentTarget: { value: string } }) =>
-    void navigate(withQuery(place, { [name]: event.currentTarget.value, page: undefined }))
   const isFiltered = filterNames.some((name) => place.query.get(name))
   return (
     <>
@@ -62,48 +60,12 @@ export default function Activity({ place }: PageProps) {
         }
       />
       <div class="filters">
-        <Select
-          label="Action"
-          name="action"
-          value={place.query.get('action') ?? ''}
-          options={actions}
-          onChange={set('action')}
-        />
-        <Select
-          label="Kind"
-          name="kind"
-          value={place.query.get('kind') ?? ''}
-          options={kinds}
-          onChange={set('kind')}
-        />
-        <Select
-          label="Outcome"
-          name="outcome"
-          value={place.query.get('outcome') ?? ''}
-          options={outcomes}
-          onChange={set('outcome')}
-        />
-        <Select
-          label="Time"
-          name="since"
-          value={place.query.get('since') ?? ''}
-          options={times}
-          onChange={set('since')}
-        />
-        <TextField
-          label="Actor"
-          name="actor"
-          placeholder="uid"
-          defaultValue={place.query.get('actor') ?? ''}
-          onChange={set('actor')}
-        />
-        <TextField
-          label="Resource"
-          name="resource"
-          placeholder="uid"
-          defaultValue={place.query.get('resource') ?? ''}
-          onChange={set('resource')}
-        />
+        <ChoiceFilter place={place} name="action" label="Action" options={actions} />
+        <ChoiceFilter place={place} name="kind" label="Kind" options={kinds} />
+        <ChoiceFilter place={place} name="outcome" label="Outcome" options={outcomes} />
+        <ChoiceFilter place={place} name="since" label="Time" options={times} />
+        <SearchFilter place={place} name="actor" label="Uid of the actor" />
+        <SearchFilter place={place} name="resource" label="Uid of the resource" />
         {isFiltered && (
           <ButtonLink to={place.href.split('?')[0] ?? ''} icon="close">
             Clear
@@ -118,7 +80,7 @@ export default function Activity({ place }: PageProps) {
         <section class="panel flush">
           <ol class="entries">
             {entries.map((entry) => (
-              <Entry key={entry.uid} entry={entry} />
+              <Entry key={entry.uid} place={place} entry={entry} />
             ))}
           </ol>
         </section>
@@ -161,57 +123,17 @@ const times = [
 ]
 
 /** One line that opens to show everything that is known. */
-export function Entry({ entry }: { entry: AuditEntryJson }) {
-  const { time, actor, action, resource, changes = [], code, method, hash } = entry
-  return (
-    <li>
-      <details>
-        <summary>
-          <span class="entry-text" dir="auto">
-            {code ? <Badge tone="bad">refused</Badge> : null}{' '}
-            <strong>{actor?.name || actor?.door || 'somebody'}</strong> {action}{' '}
-            {resource?.kind?.replaceAll('_', ' ').replace(/s$/, '')} <strong>{resource?.name}</strong>
-          </span>
-          <Time at={time} />
-        </summary>
-        {changes.length > 0 && <Changes changes={changes} />}
-        <Properties
-          rows={[
-            ['Method', method],
-            ['Resource', resource?.uid && <Uid uid={resource.uid} />],
-            ['Actor', actor?.identity && <Uid uid={actor.identity} />],
-            ['Through', actor?.door],
-            ['Address', actor?.address],
-            ['User agent', actor?.userAgent],
-            ['Request', actor?.requestId],
-            ['Hash', hash && <code class="small">{hash}</code>],
-          ]}
-        />
-      </details>
-    </li>
-  )
-}
-
-const Changes = ({ changes }: { changes: readonly AuditChangeJson[] }) => (
-  <table class="changes" aria-label="Changed fields">
-    <thead>
-      <tr>
-        <th scope="col">Field</th>
-        <th scope="col">Before</th>
-        <th scope="col">After</th>
-      </tr>
-    </thead>
-    <tbody>
-      {changes.map(({ path, before, after, hidden }) => (
-        <tr key={path}>
-          <th scope="row">{path}</th>
-          <td class="wrap">{hidden ? 'secret' : valueText(before)}</td>
-          <td class="wrap">{hidden ? 'secret' : valueText(after)}</td>
-        </tr>
-      ))}
-    </tbody>
-  </table>
+const Entry = ({ entry, place }: PageProps & { entry: AuditEntryJson }) => (
+  <li>
+    <details>
+      <summary>
+        <EntryText entry={entry} />
+        <Time at={entry.time} />
+      </summary>
+      <EntryDetails entry={entry} />
+      <p>
+        <Link to={paths.auditEntry(place.group, entry.uid ?? '')}>Open this entry</Link>
+      </p>
+    </details>
+  </li>
 )
-
-const valueText = (value: unknown) =>
-  value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)

@@ -8,7 +8,6 @@ import { read, useData } from '../../api/read.ts'
 import { useWrite } from '../../api/write.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
-import { navigate, withQuery } from '../../router/router.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
@@ -16,6 +15,7 @@ import { Uid } from '../../ui/copy.tsx'
 import { closeDialog, Dialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { Select, TextField } from '../../ui/field.tsx'
+import { ChoiceFilter } from '../../ui/filter.tsx'
 import { Form, Problem } from '../../ui/form.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Properties } from '../../ui/properties.tsx'
@@ -89,15 +89,7 @@ export default function Subscription({ place }: PageProps) {
       <section class="panel flush">
         <div class="panel-header inset">
           <h2>Deliveries</h2>
-          <Select
-            label="State"
-            name="state"
-            value={place.query.get('state') ?? ''}
-            options={states}
-            onChange={(event) =>
-              void navigate(withQuery(place, { state: event.currentTarget.value, page: undefined }))
-            }
-          />
+          <ChoiceFilter place={place} name="state" label="State" options={states} />
         </div>
         {deliveries.length === 0 ? (
           <Empty icon="event" title="No deliveries">
