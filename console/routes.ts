@@ -73,6 +73,11 @@ export const routes: readonly Route[] = [
     page: () => import('./pages/repos/repo.tsx'),
   },
   {
+    path: '/console/g/:group/tags/:tag',
+    title: 'Tag',
+    page: () => import('./pages/tags/tag.tsx'),
+  },
+  {
     path: '/console/g/:group/pull-tokens',
     title: 'Pull tokens',
     page: () => import('./pages/pull-tokens/pull-tokens.tsx'),

@@ -41,13 +41,8 @@ export const unreachable: Record<string, string> = {
   'terms.acceptTerms': noPage,
   'terms.listTermsAcceptances': noPage,
   'ping.ping': noPage,
-  'images.getArchitectures': noPage,
-  'images.getSize': noPage,
   'pullTokens.getPullToken': noPage,
   'repos.previewRetention': noPage,
-  'tags.getTag': noPage,
-  'tags.createTag': noPage,
-  'tags.updateTag': noPage,
   'advisories.exportAdvisoriesOsv': noPage,
   'advisories.exportAdvisoriesOpenVex': noPage,
 }

@@ -37,3 +37,11 @@ export const Uid = ({ uid }: { uid: string }) => (
     <Copy text={uid} label="Copy uid" />
   </span>
 )
+
+/** A digest, shortened to the digits that people compare, with a button that copies all of it. */
+export const Digest = ({ digest }: { digest: string }) => (
+  <span class="uid">
+    <code title={digest}>{digest.slice(0, digest.indexOf(':') + 13)}</code>
+    <Copy text={digest} label={`Copy digest ${digest.slice(0, digest.indexOf(':') + 13)}`} />
+  </span>
+)

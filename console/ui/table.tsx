@@ -39,6 +39,7 @@ export function Table<Row>({
   actions,
   hasUids = true,
 }: TableProps<Row>) {
+  const hasMenus = hasUids || actions !== undefined
   return (
     <div class="table-scroll">
       <table aria-label={label}>
@@ -49,9 +50,11 @@ export function Table<Row>({
                 {title}
               </th>
             ))}
-            <th class="row-menu">
-              <span class="visually-hidden">Actions</span>
-            </th>
+            {hasMenus && (
+              <th class="row-menu">
+                <span class="visually-hidden">Actions</span>
+              </th>
+            )}
           </tr>
         </thead>
         <tbody>
@@ -62,13 +65,15 @@ export function Table<Row>({
                   {cell(row)}
                 </td>
               ))}
-              <td class="row-menu">
-                <Menu
-                  icon="more"
-                  label={`Actions for ${nameOf(row)}`}
-                  items={[...(actions?.(row) ?? []), ...(hasUids ? [copyUid(uidOf(row))] : [])]}
-                />
-              </td>
+              {hasMenus && (
+                <td class="row-menu">
+                  <Menu
+                    icon="more"
+                    label={`Actions for ${nameOf(row)}`}
+                    items={[...(actions?.(row) ?? []), ...(hasUids ? [copyUid(uidOf(row))] : [])]}
+                  />
+                </td>
+              )}
             </tr>
           ))}
         </tbody>

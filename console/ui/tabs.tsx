@@ -7,8 +7,7 @@ export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Tab[] }) =
   <nav class="tabs" aria-label={label}>
     {tabs.map(({ label: text, to, isCurrent, count }) => (
       <Link key={text} to={to} aria-current={isCurrent ? 'page' : undefined}>
-        {text}
-        {count !== undefined && <span class="count">{count}</span>}
+        {text} {count !== undefined && <span class="count">{count}</span>}
       </Link>
     ))}
   </nav>

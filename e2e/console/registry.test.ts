@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { paths } from '@stemma/console/paths.ts'
+import { digestOf, ociClient } from '../registry/oci-client.ts'
 import { noChromium } from '../sign-in/chromium.ts'
 import { checkPage, checkShown } from './check-page.ts'
+import { pushWholeImage } from './pushed-image.ts'
 import type { Stage } from './stage.ts'
 import { openStage } from './stage.ts'
 
@@ -48,6 +50,82 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     await stage.page.getByRole('button', { name: 'Copy the pull command of v1' }).waitFor()
     await stage.page.getByText('sha256:abababab').waitFor()
     noProblems()
+  })
+
+  const uidOf = async (kind: 'repos' | 'tags', name: string) => {
+    const list = await stage.call('GET', `/registry/v2beta1/${kind}?name=${name}`)
+    return (list[kind] as { uid: string }[])[0]?.uid ?? ''
+  }
+
+  test('a tag shows its image: platforms, layers, configuration, history, referrers and packages', async () => {
+    const { page } = stage
+    const client = ociClient(stage.platform.url, await stage.platform.tokenOf(stage.owner))
+    const first = await client.pushImage('acme/whole', 'v1', 'an older image')
+    const digest = await pushWholeImage(client, 'acme/whole', 'v1')
+    const repo = await uidOf('repos', 'whole')
+    const path = paths.tag(organization, await uidOf('tags', `v1&uidp.children_of=${repo}`))
+    await checkPage(stage, path, 'whole:v1')
+    const host = new URL(stage.platform.url).host
+    const pull = page.getByLabel('pull command', { exact: true })
+    assert.equal(await pull.innerText(), `docker pull ${host}/acme/whole:v1`)
+    await page.getByText(`docker pull ${host}/acme/whole@${digest}`).waitFor()
+    await page.getByLabel('Client').selectOption('podman')
+    await page.getByText(`podman pull --tls-verify=false ${host}/acme/whole:v1`).waitFor()
+    await page.getByText('ADD file:1 in /').waitFor()
+    await page.getByRole('img', { name: '2 layers, 5 kB' }).waitFor()
+    await page.getByRole('link', { name: 'linux/arm64' }).click()
+
+    await page.getByRole('link', { name: 'Configuration' }).click()
+    await page.getByText(`serve 'two words'`).waitFor()
+    await page.getByText('linux/arm64', { exact: true }).nth(1).waitFor()
+    await checkShown(page, 'the configuration of an image')
+
+    await page.getByRole('link', { name: 'History' }).click()
+    const [now, before] = [digest, first].map((each) =>
+      page.getByRole('row', { name: new RegExp(`${each.slice(0, 19)}.*owner@example.com`) }),
+    )
+    await now?.getByText('now', { exact: true }).waitFor()
+    await before?.waitFor()
+
+    await page.getByRole('link', { name: 'Referrers 2' }).click()
+    await page.getByRole('row', { name: /Signature application\/vnd\.dev\.cosign/ }).waitFor()
+    await checkShown(page, 'the referrers of an image')
+
+    await page.getByRole('link', { name: 'Packages' }).click()
+    await page.getByText('100 of 300 packages are shown').waitFor()
+    await page.getByRole('searchbox', { name: 'Search packages' }).fill('package-29')
+    await page.getByText('SPDX 2.3. 11 of 300 packages.').waitFor()
+    await page.getByRole('row', { name: 'package-299 1.299' }).waitFor()
+    noProblems()
+  })
+
+  test('a tag is created, moved and deleted', async () => {
+    const { page } = stage
+    const client = ociClient(stage.platform.url, await stage.platform.tokenOf(stage.owner))
+    const image = await client.pushImage('acme/moving', 'v1', 'one')
+    const other = await client.pushImage('acme/moving', 'v2', 'two')
+    await page.goto(stage.at(`${paths.repo(organization, await uidOf('repos', 'moving'))}?dialog=create-tag`))
+    await page.getByLabel('Name', { exact: true }).fill('stable')
+    await page.getByLabel('Digest of the image').fill(digestOf('nothing'))
+    await page.getByText('The repo does not have this image yet.').waitFor()
+    await page.getByLabel('Digest of the image').fill(image)
+    await page.getByText('An image for an unknown architecture.').waitFor()
+    await checkShown(page, 'the dialog of a new tag')
+    await page.getByRole('button', { name: 'Create tag' }).click()
+    await page.getByRole('link', { name: 'stable', exact: true }).click()
+    await page.getByRole('link', { name: 'Move or change' }).click()
+    await page.getByLabel('Digest of the image').fill(other)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText(`@${other}`).waitFor()
+    await page.getByRole('link', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'Delete tag' }).click()
+    await page.getByRole('heading', { level: 1, name: 'moving' }).waitFor()
+    assert.equal(await page.getByRole('link', { name: 'stable', exact: true }).count(), 0)
+    // The browser reports the status 404 of the image that the repo does not have.
+    assert.deepEqual(
+      stage.problems.splice(0).filter((text) => !text.includes('status of 404')),
+      [],
+    )
   })
 
   test('a pull token shows its login once, and is revoked', async () => {

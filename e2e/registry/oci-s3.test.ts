@@ -46,6 +46,13 @@ onEachStore('the registry with its content in S3', (engine) => {
     await client.expect(416, 'GET', path, { ...withoutFollowing, headers: { range: 'bytes=100-' } })
   })
 
+  test('sends a blob to a page of the server itself, which may not follow a redirect', async () => {
+    const headers = { 'sec-fetch-site': 'same-origin' }
+    const response = await client.expect(200, 'GET', path, { ...withoutFollowing, headers })
+    assert.equal(await response.text(), layer)
+    await client.expect(307, 'GET', path, { ...withoutFollowing, headers: { 'sec-fetch-site': 'none' } })
+  })
+
   test('gives no URL to a client that may not read the repo, or if the repo has no such blob', async () => {
     const stranger = await platform.addOrganization('umbrella')
     const other = ociClient(platform.url, stranger.token)

@@ -47,7 +47,8 @@ async function sendBlob(
 ): Promise<Answer | undefined> {
   const range = requestedRange(request.headers.range, size)
   if (range === 'unsatisfiable') throw unsatisfiable(size)
-  if (deps.blobs.redirectUrl) return redirectTo(await deps.blobs.redirectUrl(digest), digest)
+  if (deps.blobs.redirectUrl && !isFromOwnPage(request))
+    return redirectTo(await deps.blobs.redirectUrl(digest), digest)
   const content = await deps.blobs.read(digest, range).catch((error: unknown) => {
     if (!(error instanceof BlobError) || error.code !== 'not-found') throw error
     deps.lostBlobs.note(digest)
@@ -65,6 +66,9 @@ async function sendBlob(
   response.end()
   return undefined
 }
+
+/** Whether a page of this server has sent the request: the policy of the console allows no other origin. */
+const isFromOwnPage = ({ headers }: Exchange['request']) => headers['sec-fetch-site'] === 'same-origin'
 
 /** The blob was deleted since the call, or the storage has lost it. */
 const lost = (digest: Digest) =>

@@ -2,18 +2,20 @@
 import { api } from '../../api/api.ts'
 import { useDenial } from '../../api/permissions.ts'
 import { read, useData, useRead } from '../../api/read.ts'
-import { useWrite } from '../../api/write.ts'
+import { paths } from '../../paths.ts'
+import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { ButtonLink } from '../../ui/button.tsx'
 import { CodeBlock, SameWith } from '../../ui/code-block.tsx'
-import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
 import { Copy } from '../../ui/copy.tsx'
-import { closeDialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
+import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Pager, pageOf, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
+import { CreateTag, DeleteTag } from '../tags/edit.tsx'
 import { EditRepo } from './edit.tsx'
+import { useImageName } from './image-name.ts'
 import { sizeText } from './size.ts'
 
 const uidIn = ({ uids }: Place) => uids.repo ?? ''
@@ -29,8 +31,7 @@ export default function Repo({ place }: PageProps) {
   const { tags = [], nextPageToken, totalCount } = useData(readTags(place))
   const { data: readme } = useRead(readReadme(place))
   const denial = useDenial(place.group)
-  // The uid is always a valid name, also if two repos have the same one.
-  const image = `${location.host}/${uidIn(place)}`
+  const image = useImageName(repo)
   const about = tags.find(({ uid }) => uid === place.query.get('about'))
   return (
     <>
@@ -38,9 +39,18 @@ export default function Repo({ place }: PageProps) {
         title={repo.name}
         about={repo.description || `${sizeText(repo.size)} in total`}
         actions={
-          <ButtonLink to={dialogPath(place, 'edit')} disabledReason={denial('repo.update')}>
-            Change repo
-          </ButtonLink>
+          <>
+            <ButtonLink to={dialogPath(place, 'edit')} disabledReason={denial('repo.update')}>
+              Change repo
+            </ButtonLink>
+            <ButtonLink
+              to={dialogPath(place, 'create-tag')}
+              icon="plus"
+              disabledReason={denial('tag.create')}
+            >
+              New tag
+            </ButtonLink>
+          </>
         }
       />
       <section class="panel flush">
@@ -62,9 +72,9 @@ export default function Repo({ place }: PageProps) {
             columns={[
               {
                 title: 'Tag',
-                cell: ({ name = '' }) => (
+                cell: ({ uid = '', name = '' }) => (
                   <>
-                    {name}{' '}
+                    <Link to={paths.tag(place.group, uid)}>{name}</Link>{' '}
                     <Copy text={`docker pull ${image}:${name}`} label={`Copy the pull command of ${name}`} />
                   </>
                 ),
@@ -103,26 +113,8 @@ export default function Repo({ place }: PageProps) {
         curl={{ path: `/registry/v2beta1/tags?uidp.children_of=${uidIn(place)}` }}
       />
       {isDialogOpen(place, 'edit') && <EditRepo place={place} repo={repo} readme={readme?.content} />}
-      {isDialogOpen(place, 'delete') && <DeleteTag place={place} name={about?.name ?? ''} />}
+      {isDialogOpen(place, 'create-tag') && <CreateTag place={place} repo={uidIn(place)} />}
+      {isDialogOpen(place, 'delete') && about && <DeleteTag place={place} tag={about} />}
     </>
-  )
-}
-
-function DeleteTag({ place, name }: PageProps & { name: string }) {
-  const { run, isRunning, error } = useWrite(api.tags.deleteTag, { done: 'Tag deleted', also: ['repos'] })
-  const remove = async () => {
-    if (await run({ uid: place.query.get('about') ?? '' })) await closeDialog(place)
-  }
-  return (
-    <ConfirmDelete
-      place={place}
-      kind="tag"
-      name={name}
-      isRunning={isRunning.value}
-      error={error.value}
-      onConfirm={remove}
-    >
-      <p>Images that no other tag refers to are deleted later.</p>
-    </ConfirmDelete>
   )
 }

@@ -1,0 +1,23 @@
+// The name of a repo for registry clients: the host of the server, and the names of its groups and of the repo.
+import type { RepoJson } from '@stemma/api/json/platform/registry/v2beta1/repo'
+import { useRead } from '../../api/read.ts'
+import { readPath, uidsOnPath } from '../../shell/group-path.ts'
+
+export const parentOf = (uid: string) => uid.slice(0, uid.lastIndexOf('/'))
+
+/** A part of a name that registry clients accept. Names of groups may contain spaces, too. */
+const segmentPattern = /^[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*$/
+
+/** Until the groups are read, and if their names cannot be used, the uid: it is always a valid name. */
+export function useImageName({ uid = '', name = '' }: RepoJson): string {
+  const path = useGroupPath(parentOf(uid))
+  return path === undefined ? `${location.host}/${uid}` : `${location.host}/${path}/${name}`
+}
+
+/** The names of a group and of all groups above it, joined by slashes; undefined if images cannot be named so. */
+export function useGroupPath(group: string): string | undefined {
+  const { data } = useRead(readPath(group))
+  const names = new Map(data?.groups?.map(({ uid, name }) => [uid, name]))
+  const segments = uidsOnPath(group).map((uid) => names.get(uid) ?? '')
+  return segments.every((segment) => segmentPattern.test(segment)) ? segments.join('/') : undefined
+}

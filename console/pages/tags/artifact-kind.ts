@@ -1,0 +1,27 @@
+// The kinds of artifacts that describe an image.
+import type { Descriptor } from '../../api/registry.ts'
+
+export type ArtifactKind = 'Signature' | 'SBOM' | 'Attestation' | 'Artifact'
+
+/** Words in types of artifacts, in the order in which they are looked for. */
+const words: [RegExp, ArtifactKind][] = [
+  [/spdx|cyclonedx|syft|sbom/i, 'SBOM'],
+  [/in-toto|attestation|provenance|slsa/i, 'Attestation'],
+  [/signature|cosign\/sign|sigstore|cosign|notary/i, 'Signature'],
+]
+
+/** The annotations with which cosign and buildkit say what a statement is about. */
+const predicateAnnotations = ['dev.sigstore.bundle.predicateType', 'in-toto.io/predicate-type']
+
+/** What a signed statement is about, such as `https://slsa.dev/provenance/v1`. */
+export const predicateTypeOf = ({ annotations = {} }: Descriptor) =>
+  predicateAnnotations.map((name) => annotations[name]).find((type) => typeof type === 'string')
+
+export function artifactKindOf(descriptor: Descriptor): ArtifactKind {
+  const predicate = predicateTypeOf(descriptor)
+  const found = kindOfText(predicate ?? descriptor.artifactType ?? descriptor.mediaType ?? '')
+  return predicate !== undefined && found === 'Artifact' ? 'Attestation' : found
+}
+
+const kindOfText = (text: string): ArtifactKind =>
+  words.find(([pattern]) => pattern.test(text))?.[1] ?? 'Artifact'

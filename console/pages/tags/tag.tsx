@@ -1,0 +1,186 @@
+// One tag: how to pull its image, its platforms and layers, its configuration, its history, and everything that describes it.
+import type { TagJson } from '@stemma/api/json/platform/registry/v2beta1/tag'
+import { api } from '../../api/api.ts'
+import { useDenial } from '../../api/permissions.ts'
+import { read, useData, useRead } from '../../api/read.ts'
+import type { Manifest } from '../../api/registry.ts'
+import { readJsonBlob, readManifest } from '../../api/registry.ts'
+import { paths } from '../../paths.ts'
+import { Link } from '../../router/link.tsx'
+import type { PageProps, Place } from '../../router/route.ts'
+import { navigate, withQuery } from '../../router/router.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { ButtonLink } from '../../ui/button.tsx'
+import { SameWith } from '../../ui/code-block.tsx'
+import { Digest } from '../../ui/copy.tsx'
+import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
+import { Empty } from '../../ui/empty.tsx'
+import { Problem } from '../../ui/form.tsx'
+import { PageHeader } from '../../ui/page-header.tsx'
+import { Skeleton } from '../../ui/skeleton.tsx'
+import { Tabs } from '../../ui/tabs.tsx'
+import { Time } from '../../ui/time.tsx'
+import { parentOf, useImageName } from '../repos/image-name.ts'
+import { sizeText } from '../repos/size.ts'
+import { useArtifacts } from './artifacts.ts'
+import { Configuration } from './configuration.tsx'
+import { DeleteTag, EditTag } from './edit.tsx'
+import { imageConfigOf, imagesIn } from './image.ts'
+import { Layers } from './layers.tsx'
+import { Packages } from './packages.tsx'
+import { Platforms } from './platforms.tsx'
+import { PullCommands } from './pull-commands.tsx'
+import { Referrers } from './referrers.tsx'
+import { TagHistory } from './tag-history.tsx'
+
+const uidIn = ({ uids }: Place) => uids.tag ?? ''
+const readTag = (place: Place) => read(api.tags.getTag, { uid: uidIn(place) })
+const readRepo = (place: Place) => read(api.repos.getRepo, { uid: parentOf(uidIn(place)) })
+
+export const load = (place: Place) => [readTag(place), readRepo(place)]
+
+export default function Tag({ place }: PageProps) {
+  const tag = useData(readTag(place))
+  const repo = useData(readRepo(place))
+  const denial = useDenial(place.group)
+  const image = useImageName(repo)
+  const { uid = '', name = '', digest = '', size, mediaType, updateTime, deprecated } = tag
+  return (
+    <>
+      <PageHeader
+        title={`${repo.name}:${name}`}
+        about={
+          <>
+            <Digest digest={digest} /> {size !== undefined && `${sizeText(size)} · `}
+            moved <Time at={updateTime} /> {deprecated && <Badge tone="warning">deprecated</Badge>}
+            <br />
+            in the repo <Link to={paths.repo(place.group, repo.uid ?? '')}>{repo.name}</Link>
+          </>
+        }
+        actions={
+          <>
+            <ButtonLink to={dialogPath(place, 'edit')} disabledReason={denial('tag.update')}>
+              Move or change
+            </ButtonLink>
+            <ButtonLink to={dialogPath(place, 'delete')} disabledReason={denial('tag.delete')}>
+              Delete
+            </ButtonLink>
+          </>
+        }
+      />
+      <PullCommands place={place} image={image} tag={name} digest={digest} />
+      {mediaType ? (
+        <Content place={place} tag={tag} image={`${image}@${digest}`} />
+      ) : (
+        <section class="panel">
+          <Empty icon="repo" title="The repo does not have this image">
+            The tag was created with the API before the image was pushed. Push the image with this digest, and
+            it is shown here.
+          </Empty>
+        </section>
+      )}
+      <SameWith stemma={`stemma tags get ${uid}`} curl={{ path: `/registry/v2beta1/tags/${uid}` }} />
+      {isDialogOpen(place, 'edit') && <EditTag place={place} tag={tag} />}
+      {isDialogOpen(place, 'delete') && (
+        <DeleteTag
+          place={place}
+          tag={tag}
+          after={() => navigate(paths.repo(place.group, repo.uid ?? ''), { replace: true })}
+        />
+      )}
+    </>
+  )
+}
+
+type ContentProps = PageProps & { tag: TagJson; image: string }
+
+/** Everything that the registry knows about the image. */
+function Content({ place, tag, image }: ContentProps) {
+  const { uid = '', digest = '' } = tag
+  const repo = parentOf(uid)
+  const { data: manifest, error } = useRead(readManifest(repo, digest))
+  if (error) return <Problem error={error} />
+  if (!manifest) return <Skeleton lines={6} />
+  const images = manifest.manifests && imagesIn(manifest)
+  const wanted = place.query.get('platform')
+  const chosen = images ? (images.find((each) => each.digest === wanted) ?? images[0])?.digest : digest
+  return (
+    <>
+      {images && chosen && <Platforms place={place} repo={repo} images={images} chosen={chosen} />}
+      <Views
+        {...{ place, tag, repo, image, digest: chosen ?? digest }}
+        index={images ? manifest : undefined}
+      />
+    </>
+  )
+}
+
+type ViewsProps = ContentProps & { repo: string; digest: string; index: Manifest | undefined }
+
+/** `digest` is that of the image of the chosen platform. */
+function Views({ place, tag, repo, image, digest, index }: ViewsProps) {
+  const view = place.query.get('view') ?? 'layers'
+  const { artifacts, error } = useArtifacts({ repo, digest: tag.digest ?? '', index, image: digest })
+  const tab = (name: string, label: string, count?: number) => ({
+    ...{ label, count, isCurrent: view === name },
+    to: withQuery(place, { view: name === 'layers' ? undefined : name }),
+  })
+  return (
+    <>
+      <Tabs
+        label="Views of the image"
+        tabs={[
+          tab('layers', 'Layers'),
+          tab('configuration', 'Configuration'),
+          tab('history', 'History'),
+          tab('referrers', 'Referrers', artifacts?.length),
+          tab('packages', 'Packages'),
+        ]}
+      />
+      {view === 'history' ? (
+        <section class="panel flush">
+          <TagHistory place={place} tag={tag} />
+        </section>
+      ) : view === 'referrers' || view === 'packages' ? (
+        <section class="panel flush">
+          {error ? (
+            <Problem error={error} />
+          ) : artifacts === undefined ? (
+            <Skeleton />
+          ) : view === 'referrers' ? (
+            <Referrers repo={repo} artifacts={artifacts} image={image} />
+          ) : (
+            <Packages place={place} repo={repo} artifacts={artifacts} image={image} />
+          )}
+        </section>
+      ) : (
+        <section class="panel">
+          <Image repo={repo} digest={digest} view={view} />
+        </section>
+      )}
+    </>
+  )
+}
+
+/** Configurations that are larger are not shown. Those of real images have some kilobytes. */
+const maxConfigBytes = 2 ** 20
+
+const imageConfigTypes = [
+  'application/vnd.oci.image.config.v1+json',
+  'application/vnd.docker.container.image.v1+json',
+]
+
+function Image({ repo, digest, view }: { repo: string; digest: string; view: string }) {
+  const manifest = useRead(readManifest(repo, digest))
+  const { config, layers = [], manifests } = manifest.data ?? {}
+  const isImage = config !== undefined && imageConfigTypes.includes(config.mediaType ?? '')
+  const blob = useRead(readJsonBlob(repo, config?.digest ?? '', maxConfigBytes), isImage)
+  if (manifest.error) return <Problem error={manifest.error} />
+  if (!manifest.data || (isImage && blob.isPending)) return <Skeleton lines={6} />
+  if (manifests) return <p>This entry is an index of its own. Pull it by its digest.</p>
+  const parsed = imageConfigOf(blob.data)
+  if (view !== 'configuration') return <Layers layers={layers} history={parsed.history} />
+  if (blob.error) return <Problem error={blob.error} />
+  if (!isImage) return <p>This is an artifact of the type {config?.mediaType}, and no image to run.</p>
+  return <Configuration config={parsed} />
+}
