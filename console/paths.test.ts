@@ -30,6 +30,7 @@ test('every page has one path', () => {
     advisories: paths.advisories(group),
     advisory: paths.advisory(group, 'aa/11'),
     signIn: paths.signIn('/console/g/aa?page=x&y'),
+    signedIn: paths.signedIn(),
     token: paths.token(),
     signOut: paths.signOut(),
   }
@@ -59,6 +60,7 @@ test('every page has one path', () => {
     advisories: '/console/g/aa.bb/advisories',
     advisory: '/console/g/aa.bb/advisories/aa.11',
     signIn: '/console/sign-in?to=%2Fconsole%2Fg%2Faa%3Fpage%3Dx%26y',
+    signedIn: '/console/welcome-back',
     token: '/console/token',
     signOut: '/console/sign-out',
   })

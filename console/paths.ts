@@ -32,6 +32,8 @@ export const paths = {
   advisories: (uid: string) => `${group(uid)}/advisories`,
   advisory: (uid: string, advisory: string) => `${group(uid)}/advisories/${segmentOf(advisory)}`,
   signIn: (to: string) => `/console/sign-in?to=${encodeURIComponent(to)}`,
+  /** The end of a sign-in in a window of its own. */
+  signedIn: () => '/console/welcome-back',
   token: () => '/console/token',
   signOut: () => '/console/sign-out',
 }

@@ -4,6 +4,7 @@ import type { Route } from './router/route.ts'
 export const routes: readonly Route[] = [
   { path: '/console/', title: 'Organizations', page: () => import('./pages/home.tsx') },
   { path: '/console/account', title: 'My account', page: () => import('./pages/account/account.tsx') },
+  { path: '/console/welcome-back', title: 'Signed in', page: () => import('./pages/signed-in.tsx') },
   {
     path: '/console/g/:group',
     title: 'Overview',

@@ -24,10 +24,16 @@ export function errorText(error: unknown): ErrorText {
       text: error instanceof Error ? error.message : String(error),
       mayRetry: true,
     }
+  if (isSignInTooOld(error))
+    return { title: 'Sign in again', text: 'This needs a sign-in that is not long ago.', mayRetry: true }
   const { code, requestId } = error
   const mayRetry = retryable.has(code)
   return { title: titles[code] ?? 'This did not work', text: sentenceOf(error), requestId, mayRetry }
 }
+
+/** Whether a call was refused because the person signed in too long ago for it. */
+export const isSignInTooOld = ({ preconditionViolations }: StemmaError) =>
+  preconditionViolations.some(({ type }) => type === 'FRESH_SIGN_IN_REQUIRED')
 
 /** The message without the name of its code; a limit also says when to try again. */
 function sentenceOf({ code, status, message, retryDelayMs }: StemmaError): string {

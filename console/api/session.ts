@@ -7,8 +7,10 @@ export type Person = { uid: string; name: string; email?: string }
 
 /** The signed-in person. Undefined until the first token is there. */
 export const person = signal<Person | undefined>(undefined)
-/** Whether the session ended while pages are open. */
-export const isEnded = signal(false)
+/** The session ended while pages are open, or a call needs a sign-in that is not long ago. */
+export type SignInReason = 'ended' | 'not-fresh'
+/** Why the person must sign in again; undefined if they need not. */
+export const signInReason = signal<SignInReason | undefined>(undefined)
 
 const prefix = document.documentElement.dataset.prefix ?? ''
 
@@ -26,10 +28,9 @@ export const accessToken = cachedTokenSource(async () => {
   if (!response.ok) throw new Error(`the server answered ${response.status} to a request for a token`)
   const { token, expiresInSeconds = 0, person: signedIn } = (await response.json()) as TokenResponse
   if (!token || !signedIn) {
-    isEnded.value = true
+    signInReason.value = 'ended'
     throw new SessionEnded()
   }
-  isEnded.value = false
   if (person.value && person.value.uid !== signedIn.uid) location.reload()
   person.value = signedIn
   return { token, expiry: Date.now() + expiresInSeconds * 1000 }
@@ -56,6 +57,47 @@ export function signIn(): void {
   location.assign(prefix + paths.signIn(here))
 }
 
+let waiting: ((hasSignedIn: boolean) => void)[] = []
+
+/** Asks the person to sign in (shell/sign-in-again.tsx). Resolves to whether they have. */
+export function askToSignIn(reason: SignInReason): Promise<boolean> {
+  signInReason.value = reason
+  return new Promise((resolve) => {
+    waiting.push(resolve)
+  })
+}
+
+export function stopAsking(hasSignedIn: boolean): void {
+  signInReason.value = undefined
+  for (const resolve of waiting) resolve(hasSignedIn)
+  waiting = []
+}
+
+/** Opens the sign-in in a window of its own, or in place of the page if the browser blocks windows. */
+export function openSignIn(reason: SignInReason): void {
+  const again = reason === 'not-fresh' ? '&again' : ''
+  const path = prefix + paths.signIn(paths.signedIn()) + again
+  if (!open(path, 'stemma-sign-in', 'popup,width=480,height=720')) signIn()
+}
+
+/** Called in the window of the sign-in, when it is done. */
+export const announceSignIn = () => otherTabs.postMessage('signed in')
+
+/** Calls `listener` when the person has signed in, in a window or in another tab. Returns how to stop it. */
+export function onSignedIn(listener: () => void): () => void {
+  const listen = async ({ data }: MessageEvent<string>) => {
+    if (data !== 'signed in') return
+    // The token of the sign-in before would be refused again.
+    const token = accessToken()
+    if (typeof token === 'string') accessToken.invalidate?.(token)
+    await accessToken()
+    listener()
+    stopAsking(true)
+  }
+  otherTabs.addEventListener('message', listen)
+  return () => otherTabs.removeEventListener('message', listen)
+}
+
 export async function signOut(everywhere: boolean): Promise<void> {
   const response = await post(paths.signOut() + (everywhere ? '?everywhere' : ''))
   if (!response.ok) throw new Error(`the server answered ${response.status} to the sign-out`)
@@ -64,4 +106,4 @@ export async function signOut(everywhere: boolean): Promise<void> {
 }
 
 const otherTabs = new BroadcastChannel('stemma-console-session')
-otherTabs.onmessage = () => location.reload()
+otherTabs.addEventListener('message', ({ data }) => data === 'signed out' && location.reload())

@@ -1,9 +1,13 @@
 // Writing: runs a call, reports its result, and marks what it may have changed as outdated.
 import { useSignal } from '@preact/signals'
 import type { DeepPartial, UnaryCall } from '@stemma/api/json'
+import { Code, StemmaError } from '@stemma/api/json'
 import { toast } from '../ui/toast.ts'
+import { isSignInTooOld } from './error-text.ts'
 import { invalidate } from './queries.ts'
 import { kindOf } from './read.ts'
+import type { SignInReason } from './session.ts'
+import { askToSignIn, SessionEnded } from './session.ts'
 
 export type WriteOptions<Response> = {
   /** Kinds that the call changes besides its own, as in the paths of the API. `groups` and `access` are always included. */
@@ -29,7 +33,7 @@ export function useWrite<Request, Response>(
     isRunning.value = true
     error.value = undefined
     try {
-      const response = await call(request)
+      const response = await send(call, request)
       await after?.(response)
       if (done) toast(done)
       // Usage is a part of groups and changes with every kind; access changes with most of them.
@@ -43,4 +47,25 @@ export function useWrite<Request, Response>(
     }
   }
   return { run, isRunning, error }
+}
+
+/** If the person must sign in first, the call is made again when they have. */
+async function send<Request, Response>(
+  call: UnaryCall<Request, Response>,
+  request: DeepPartial<Request>,
+): Promise<Response> {
+  try {
+    return await call(request)
+  } catch (error) {
+    const reason = signInReasonOf(error)
+    if (!reason || !(await askToSignIn(reason))) throw error
+    return call(request)
+  }
+}
+
+function signInReasonOf(error: unknown): SignInReason | undefined {
+  if (error instanceof SessionEnded) return 'ended'
+  if (!(error instanceof StemmaError)) return undefined
+  if (error.code === Code.UNAUTHENTICATED) return 'ended'
+  return isSignInTooOld(error) ? 'not-fresh' : undefined
 }

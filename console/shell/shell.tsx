@@ -1,14 +1,13 @@
 // The frame around every page.
 import { useErrorBoundary } from 'preact/hooks'
-import { isEnded } from '../api/session.ts'
 import type { Shown } from '../router/router.ts'
 import { isLoading, shown } from '../router/router.ts'
 import { Toasts } from '../ui/toasts.tsx'
 import { ErrorPage } from './error-page.tsx'
 import { Navigation } from './navigation.tsx'
 import { Palette } from './palette.tsx'
-import { SessionEndedDialog } from './session-ended.tsx'
 import { Shortcuts } from './shortcuts.tsx'
+import { SignInAgain } from './sign-in-again.tsx'
 import { TopBar } from './top-bar.tsx'
 
 export function Shell() {
@@ -32,7 +31,7 @@ export function Shell() {
       <Toasts />
       <Palette place={current?.place} />
       <Shortcuts place={current?.place} />
-      {isEnded.value && <SessionEndedDialog />}
+      <SignInAgain />
     </>
   )
 }

@@ -1,6 +1,7 @@
 // A server with an organization and a browser in which its owner is signed in to the console.
 import { randomBytes } from 'node:crypto'
-import { openExpiringStates } from '@stemma/server/auth/login/expiring-states.ts'
+import { openExpiringStates, signInIdOf } from '@stemma/server/auth/login/expiring-states.ts'
+import { putSignInRecord } from '@stemma/server/auth/sign-in-records.ts'
 import { newSignIn } from '@stemma/server/auth/sign-outs.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { startPlatform } from '@stemma/server/testing/platform.ts'
@@ -33,8 +34,12 @@ export type Stage = {
 
 export const ownerEmail = 'owner@example.com'
 
-export async function openStage(engine: Engine = 'sqlite', args: string[] = []): Promise<Stage> {
-  const [platform, browser] = await Promise.all([startOnLocalhost(engine, args), openChromium()])
+export async function openStage(
+  engine: Engine = 'sqlite',
+  args: string[] = [],
+  options: Parameters<typeof startPlatform>[2] = {},
+): Promise<Stage> {
+  const [platform, browser] = await Promise.all([startOnLocalhost(engine, args, options), openChromium()])
   const { organization } = platform.owner
   const owner = await addAccount(platform, ownerEmail)
   await platform.bind(owner, 'owner', organization)
@@ -60,10 +65,14 @@ export async function openStage(engine: Engine = 'sqlite', args: string[] = []):
 }
 
 /** At a name and not at an address, because passkeys belong to a name. */
-async function startOnLocalhost(engine: Engine, args: readonly string[]): Promise<Platform> {
+async function startOnLocalhost(
+  engine: Engine,
+  args: readonly string[],
+  options: Parameters<typeof startPlatform>[2],
+): Promise<Platform> {
   const port = await freePort()
   const url = `http://localhost:${port}`
-  const platform = await startPlatform(engine, ['--port', String(port), '--base-url', url, ...args])
+  const platform = await startPlatform(engine, ['--port', String(port), '--base-url', url, ...args], options)
   return { ...platform, url }
 }
 
@@ -73,9 +82,17 @@ export async function signInContext(
   context: BrowserContext,
   person: string,
 ): Promise<void> {
-  const id = randomBytes(32).toString('base64url')
-  const signIn = await newSignIn(store, person, Date.now())
+  const [id, grant] = [randomBytes(32).toString('base64url'), randomBytes(32).toString('base64url')]
+  const now = Date.now()
+  const signIn = { ...(await newSignIn(store, person, now)), id: signInIdOf(grant) }
   const states = openExpiringStates({ secret, now: Date.now })
-  await store.write(() => states.put('ConsoleSession', id, { signIn }, 3600, { identity: person }))
+  await store.write(function* () {
+    yield* states.put('ConsoleSession', id, { signIn }, 3600, { grant, identity: person })
+    yield* putSignInRecord({
+      ...{ id: signIn.id, identity: person, isBrowser: false, client: 'console', address: '::1' },
+      ...{ userAgent: 'Chromium', createTime: now, useTime: now },
+      expireTime: now + 3_600_000,
+    })
+  })
   await context.addCookies([{ name: 'stemma-console', value: id, url, httpOnly: true, sameSite: 'Strict' }])
 }

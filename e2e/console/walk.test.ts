@@ -20,8 +20,9 @@ onEachStore('in the console', (engine) => {
   let stage: Stage
   let page: Page
   let groups: string
+  let clockOffset = 0
   before(async () => {
-    stage = await openStage(engine)
+    stage = await openStage(engine, [], { now: () => Date.now() + clockOffset })
     page = stage.page
     groups = stage.at(paths.groups(stage.organization))
   })
@@ -152,7 +153,15 @@ onEachStore('in the console', (engine) => {
     expectNoProblems()
   })
 
-  test('the end of the session is explained, and the page comes back after the sign-in', async () => {
+  /** Signs in in the window that `open` opens, with the password. */
+  async function signInAgain(on: Page, email: string, open: () => Promise<void>): Promise<void> {
+    const [window] = await Promise.all([on.context().waitForEvent('page'), open()])
+    await window.getByLabel('E-mail address').fill(email)
+    await window.getByLabel('Password').fill(password)
+    await window.keyboard.press('Enter')
+  }
+
+  test('the end of the session is explained, and what was typed is saved after a sign-in', async () => {
     const person = await addAccount(stage.platform, 'leaver@example.com')
     await stage.platform.bind(person, 'owner', stage.organization)
     const leaving = await stage.openPage(person)
@@ -163,12 +172,34 @@ onEachStore('in the console', (engine) => {
     const ended = leaving.getByRole('dialog', { name: 'Your session has ended' })
     await ended.waitFor()
     assert.equal(await leaving.getByLabel('Name', { exact: true }).inputValue(), 'typed before')
-    await ended.getByRole('button', { name: 'Sign in' }).click()
-    await leaving.getByLabel('E-mail address').fill('leaver@example.com')
-    await leaving.getByLabel('Password').fill(password)
-    await leaving.keyboard.press('Enter')
-    await leaving.waitForURL(`${groups}?dialog=create`)
+    await signInAgain(leaving, 'leaver@example.com', () =>
+      ended.getByRole('button', { name: 'Sign in' }).click(),
+    )
+    await item(leaving, 'typed before').waitFor()
+    assert.equal(leaving.url(), groups)
     await leaving.context().close()
+    stage.problems.splice(0)
+  })
+
+  test('a change of ownership asks for a new sign-in, and is then made', async () => {
+    const email = 'founder@example.com'
+    const person = await addAccount(stage.platform, email)
+    await stage.platform.bind(person, 'owner', stage.organization)
+    const founding = await stage.openPage(person)
+    await founding.goto(stage.at(`${paths.access(stage.organization)}?dialog=add&who=invite`))
+    await founding.getByLabel('E-mail address').fill('heir@example.com')
+    await founding.getByLabel('Role', { exact: true }).selectOption({ label: 'owner' })
+    const create = founding.getByRole('button', { name: 'Create invite' })
+    clockOffset = 16 * 60_000
+    await create.click()
+    const again = founding.getByRole('dialog', { name: 'Sign in again' })
+    await again.getByRole('button', { name: 'Cancel' }).click()
+    await founding.getByText('This needs a sign-in that is not long ago.').waitFor()
+    assert.equal(await founding.getByLabel('E-mail address').inputValue(), 'heir@example.com')
+    await create.click()
+    await signInAgain(founding, email, () => again.getByRole('button', { name: 'Sign in' }).click())
+    await founding.getByText('Send this link to the person').waitFor()
+    await founding.context().close()
     stage.problems.splice(0)
   })
 })
