@@ -30,6 +30,7 @@ COPY scripts/pinned-node.mjs scripts/
 COPY api api
 COPY cli cli
 COPY server server
+COPY docs docs
 COPY --from=console /assets server/console/assets
 RUN ln -s /stemma/server/bin/stemmad.mjs /usr/local/bin/stemmad \
  && ln -s /stemma/cli/bin/stemma.mjs /usr/local/bin/stemma \

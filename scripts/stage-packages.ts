@@ -23,9 +23,16 @@ export async function stagePackages(folder: string): Promise<string[]> {
   compile(folder)
   for (const name of packages) stage(name, folder)
   writeBundle(join(folder, 'server/console/assets'), await bundleConsole())
+  stageGuides(join(folder, 'server/reference/guides'))
   // Packages contain the bundle, and not the sources that this module needs.
   for (const ending of ['js', 'd.ts']) rmSync(join(folder, `server/console/bundle-sources.${ending}`))
   return packages.map((name) => join(folder, name))
+}
+
+/** The pages and pictures of docs that the server shows at /docs. */
+function stageGuides(folder: string): void {
+  for (const file of globSync(['*.md', '**/*.{svg,png,webp}'], { cwd: join(root, 'docs') }))
+    cpSync(join(root, 'docs', file), join(folder, file))
 }
 
 /** Compiles without checking types (`noCheck`), because `npm run check` does that. */
@@ -41,7 +48,7 @@ function compile(folder: string): void {
 /** Copies the files that are not TypeScript; `files` in the manifest decides which of them are published. */
 function stage(name: string, folder: string): void {
   const [from, to] = [join(root, name), join(folder, name)]
-  for (const file of globSync('**/*.{sql,proto,mjs}', { cwd: from, exclude: ['**/node_modules'] }))
+  for (const file of globSync('**/*.{sql,proto,mjs,css}', { cwd: from, exclude: ['**/node_modules'] }))
     cpSync(join(from, file), join(to, file))
   if (existsSync(join(from, 'README.md'))) cpSync(join(from, 'README.md'), join(to, 'README.md'))
   cpSync(join(root, 'LICENSE'), join(to, 'LICENSE'))

@@ -124,11 +124,19 @@ onEachStore('a console session', (engine) => {
     assert.equal((await attacker.open(link)).status, 400, 'the code works once')
   })
 
-  test('leads only to pages of the console', async () => {
+  test('leads only to pages of the console and of the documentation', async () => {
+    await signIn(undefined, '/docs/iam-v2beta1-groups#try-getgroup')
     const elsewhere = [
       ...['https://evil.example.com/', '//evil.example.com/console/', '/\\evil.example.com', '/console'],
       ...['/console/../docs', '/console/sign-in', 'javascript:alert(1)', `/console/${'a'.repeat(2000)}`],
       ...['/console//../../oauth/logout', '/iam/v2beta1/groups', '/console/\t/../../x'],
+      ...[
+        '/docs/../iam/v2beta1/groups',
+        '/docs/../../evil',
+        '/docsevil',
+        '//docs/x',
+        '/docs/..//evil.example.com',
+      ],
     ]
     for (const to of elsewhere) {
       const visitor = new Visitor(platform.url)

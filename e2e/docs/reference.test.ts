@@ -1,4 +1,4 @@
-// The reference, as pages of a server and as files in docs, covers every method.
+// The documentation that a server serves: the reference, which covers every method, and the guides.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,6 +22,10 @@ describe('the reference', () => {
 
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     fetch(platform.url + path, { headers, method })
+  /** The names of all pages that the first page links to. */
+  const slugsIn = (index: string) => [
+    ...new Set([...index.matchAll(/href="\/docs\/([\w-]+)"/g)].map(([, slug]) => slug ?? '')),
+  ]
   const textOf = async (path: string) => {
     const response = await get(path)
     assert.equal(response.status, 200, path)
@@ -31,7 +35,7 @@ describe('the reference', () => {
   test('has an operation, a page and an entry in docs for every method that is served', async () => {
     const openapi = await textOf('/openapi.json')
     const index = await textOf('/docs')
-    const slugs = [...new Set([...index.matchAll(/href="docs\/([^"#]+)"/g)].map(([, slug]) => slug))]
+    const slugs = slugsIn(index)
     const pages = (await Promise.all(slugs.map((slug) => textOf(`/docs/${slug}`)))).join('')
     const files = readdirSync(join(docs, 'reference')).map((file) =>
       readFileSync(join(docs, 'reference', file), 'utf8'),
@@ -46,8 +50,8 @@ describe('the reference', () => {
         `OpenAPI lacks ${method.name}`,
       )
       const anchor = name.toLowerCase()
-      const isShown = slugs.some((slug) => index.includes(`href="docs/${slug}#${anchor}"`))
-      assert.ok(isShown && pages.includes(`<article id="${anchor}">`), `the pages lack ${method.name}`)
+      const isShown = slugs.some((slug) => index.includes(`href="/docs/${slug}#${anchor}"`))
+      assert.ok(isShown && pages.includes(`<article id="${anchor}"`), `the pages lack ${method.name}`)
       const file = files.find((text) => text.includes(`gRPC: \`${parent.typeName}\``))
       assert.ok(file?.includes(`\n## ${name}\n`), `docs lack ${method.name}`)
     }
@@ -79,23 +83,68 @@ describe('the reference', () => {
   })
 
   test('has no broken links', async () => {
-    const index = await textOf('/docs')
-    const links = [...index.matchAll(/href="(docs\/[^"#]+)(?:#([^"]+))?"/g)]
-    assert.ok(links.length > 100)
-    const pages = new Map<string, string>()
-    for (const [, path = '', anchor] of links) {
-      const text = pages.get(path) ?? (await textOf(`/${path}`))
-      pages.set(path, text)
-      if (anchor) assert.ok(text.includes(`id="${anchor}"`), `${path}#${anchor}`)
+    const pages = new Map([['/docs', await textOf('/docs')]])
+    for (const slug of slugsIn(pages.get('/docs') ?? ''))
+      pages.set(`/docs/${slug}`, await textOf(`/docs/${slug}`))
+    let count = 0
+    for (const [page, text] of pages) {
+      for (const [, path = '', anchor] of text.matchAll(/href="(\/docs(?:\/[\w-]+)?)?#([^"]+)"/g)) {
+        const target = pages.get(path || page)
+        assert.equal(target?.split(`id="${anchor}"`).length, 2, `${page} links to ${path}#${anchor}`)
+        count += 1
+      }
+      const files = [...text.matchAll(/(?:href|src)="(\/[^"#]*)/g)].map(([, path = '']) => path)
+      for (const path of new Set(files)) if (!pages.has(path) && path !== '/console/') await textOf(path)
     }
-    for (const [path, text] of pages) {
-      for (const [, anchor] of text.matchAll(/href="#([^"]+)"/g))
-        assert.equal(text.split(`id="${anchor}"`).length, 2, `${path}#${anchor}`)
+    assert.ok(pages.size > 50 && count > 1000)
+  })
+
+  test('has every guide of docs, with the address of this server in the examples', async () => {
+    const slugs = slugsIn(await textOf('/docs'))
+    const files = readdirSync(docs).filter((file) => file.endsWith('.md') && file !== 'README.md')
+    assert.deepEqual(
+      files.filter((file) => !slugs.includes(file.replace(/\.md$/, ''))),
+      [],
+    )
+    const tour = await textOf('/docs/tour')
+    assert.ok(tour.includes(`IAM=${platform.config.baseUrl}/iam/v2beta1`))
+    assert.match(tour, /<title>A tour · Stemma<\/title>/)
+    assert.ok(!(await textOf('/docs/registry')).includes('localhost:8080'))
+    assert.ok(
+      (await textOf('/docs/iam-v2beta1-groups')).includes(
+        `&quot;${platform.config.baseUrl}/iam/v2beta1/groups/$`,
+      ),
+    )
+  })
+
+  test('is searched without scripts, and shows the words as they were typed', async () => {
+    const shown = async (words: string) => {
+      const page = await textOf(`/docs?q=${encodeURIComponent(words)}`)
+      return [...page.matchAll(/<li (?![^>]* hidden)[^>]*data-name[^>]*><a href="([^"]+)"/g)].map(
+        ([, path]) => path,
+      )
     }
+    assert.deepEqual(await shown('post v2beta1/groups/'), [
+      ...['/docs/iam-v2beta1-groups#creategroup', '/docs/iam-v2beta1-groups#requestgroupaccess'],
+      '/docs/iam-v2beta1-groups#setgrouplimits',
+    ])
+    assert.ok((await shown('rate limits')).includes('/docs/specification#rate-limits'))
+    assert.deepEqual(await shown('no such thing'), [])
+    const attack = `"><script>alert(1)</script><img src=x onerror=alert(1)>`
+    const page = await textOf(`/docs?q=${encodeURIComponent(attack)}`)
+    assert.ok(page.includes('value="&quot;&gt;&lt;script&gt;alert(1)'))
+    assert.ok(!page.includes('<script>') && !page.includes('<img src=x'))
+    assert.ok((await textOf(`/docs?q=${'a'.repeat(5000)}`)).includes(`value="${'a'.repeat(200)}"`))
   })
 
   test('can be cached until it changes', async () => {
-    for (const path of ['/openapi.json', '/docs', '/docs/iam-v2beta1-groups']) {
+    for (const path of [
+      '/openapi.json',
+      '/docs',
+      '/docs/iam-v2beta1-groups',
+      '/docs/tour',
+      '/docs/assets/docs.mjs',
+    ]) {
       const first = await get(path)
       await first.arrayBuffer()
       const etag = first.headers.get('etag') ?? ''
@@ -109,10 +158,22 @@ describe('the reference', () => {
     }
   })
 
-  test('has a Content-Security-Policy that allows only its own script and style', async () => {
-    const policy = (await get('/docs')).headers.get('content-security-policy') ?? ''
-    assert.match(policy, /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+';/)
-    assert.doesNotMatch(policy, /unsafe|https?:|\*/)
+  test('allows no inline script or style, no other origin and no frame', async () => {
+    for (const path of ['/docs', '/docs?q=group', '/docs/tour', '/docs/iam-v2beta1-groups']) {
+      const { headers } = await get(path)
+      const policy = headers.get('content-security-policy') ?? ''
+      assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self';/)
+      assert.match(
+        policy,
+        /frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'$/,
+      )
+      assert.doesNotMatch(policy, /unsafe|https?:|\*/)
+      assert.equal(headers.get('cross-origin-opener-policy'), 'same-origin')
+      assert.doesNotMatch(
+        await textOf(path),
+        /<script(?! type="module" src="\/docs\/)|<style| style=| on[a-z]+="/,
+      )
+    }
   })
 
   describe('in a browser', { skip: noChromium ?? false }, () => {
@@ -133,6 +194,7 @@ describe('the reference', () => {
         page.on('console', (message) => consoleMessages.push(message.text()))
         for (const path of [
           '/docs',
+          '/docs/tour',
           '/docs/iam-v2beta1-groups',
           '/docs/vulnerabilities-v2beta1-advisories',
         ]) {
@@ -140,6 +202,9 @@ describe('the reference', () => {
           const width = await page.locator('body').evaluate(({ scrollWidth }) => scrollWidth)
           assert.ok(width <= 320, `${path} is ${width} wide`)
         }
+        await page.getByRole('button', { name: 'Menu' }).click()
+        await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Tour' }).click()
+        await page.waitForURL('**/docs/tour')
         assert.deepEqual(consoleMessages, [])
         await context.close()
       })
@@ -149,8 +214,8 @@ describe('the reference', () => {
       const context = await newBrowserContext(browser, { javaScriptEnabled: true })
       const page = await context.newPage()
       await page.goto(`${platform.url}/docs`)
-      await page.getByLabel('Find a call').fill('post v2beta1/groups/')
-      await page.getByText('3 calls', { exact: true }).waitFor()
+      await page.getByLabel('Search the guides').fill('post v2beta1/groups/')
+      await page.getByText('3 results', { exact: true }).waitFor()
       await page.getByRole('link', { name: 'POST /iam/v2beta1/groups/{parent}' }).click()
       await page.waitForURL('**/docs/iam-v2beta1-groups#creategroup')
       await page.getByRole('heading', { name: 'CreateGroup', exact: true }).first().waitFor()

@@ -143,6 +143,17 @@ describe('the packages', { timeout: 900_000 }, () => {
       for (const file of files) assert.equal((await fetch(server.url + file)).status, 200, file)
     })
 
+    test('serve the guides, their pictures and the scripts of the documentation', async () => {
+      for (const path of [
+        '/docs',
+        '/docs/tour',
+        '/docs/tree.svg',
+        '/docs/assets/docs.mjs',
+        '/docs/assets/docs.css',
+      ])
+        assert.equal((await fetch(server.url + path)).status, 200, path)
+    })
+
     test('check readmes in a worker thread', async () => {
       const send = async (method: string, path: string, body: object) => {
         const headers = { authorization: `Bearer ${owner.token}`, 'content-type': 'application/json' }

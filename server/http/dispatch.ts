@@ -52,7 +52,7 @@ export function dispatch(options: DispatchOptions): Handle {
     const target = splitTarget(request.url ?? '')
     // A lookup hashes the whole path, and the paths of most calls are longer than any plain path.
     const respond = target.path.length > maxPlainLength ? undefined : plain.get(target.path)
-    if (respond) return sendPlain(respond, request, response, options)
+    if (respond) return sendPlain(() => respond(target.query), request, response, options)
     const mount = mounts.find(({ isFor }) => isFor(target.path, request))
     if (!mount) return rest(request, response)
     const encodingFault = contentEncodingFault(request)

@@ -20,7 +20,10 @@ export function securityHeaders(
   if (cacheFor === undefined && policy === undefined) return defaults
   const headers = [...defaults]
   if (cacheFor !== undefined) headers[headers.indexOf('cache-control') + 1] = `max-age=${cacheFor}`
-  if (policy !== undefined) headers[headers.indexOf('content-security-policy') + 1] = policy
+  if (policy !== undefined) {
+    headers[headers.indexOf('content-security-policy') + 1] = policy
+    headers.push('cross-origin-opener-policy', 'same-origin')
+  }
   return headers
 }
 

@@ -33,7 +33,7 @@ export async function listenForMetrics(options: MetricsOptions, paths: PlainPath
     const server = createServer(limits, (request, response) => {
       const { path } = splitTarget(request.url ?? '')
       const respond = Object.hasOwn(paths, path) ? paths[path] : undefined
-      void sendPlain(respond ?? notFound, request, response, options)
+      void sendPlain(() => (respond ?? notFound)(''), request, response, options)
     })
     server.maxConnections = maxConnections
     servers.push(server)

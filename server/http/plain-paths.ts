@@ -14,7 +14,7 @@ export type PlainResponse = HeaderOverrides & {
   body: string | Uint8Array
   etag?: string
 }
-export type MakeResponse = () => MaybePromise<PlainResponse>
+export type MakeResponse = (query: string) => MaybePromise<PlainResponse>
 export type PlainPaths = Record<string, MakeResponse>
 
 export const textResponse = (status: number, body: string): PlainResponse => ({
@@ -25,7 +25,7 @@ export const textResponse = (status: number, body: string): PlainResponse => ({
 
 /** Synchronous unless the response has to be waited for: the paths are open to everybody, so they must be cheap. */
 export function sendPlain(
-  makeResponse: MakeResponse,
+  makeResponse: () => MaybePromise<PlainResponse>,
   request: IncomingMessage,
   response: ServerResponse,
   options: Pick<DoorOptions, 'requestIds' | 'isHttps'>,

@@ -23,7 +23,7 @@ get another.</p>
 ${docsLink}`,
 })
 
-const docsLink = html`<p class="links"><a href="/docs">API reference</a> <a href="/openapi.json">OpenAPI</a></p>`
+const docsLink = html`<p class="links"><a href="/docs">Documentation</a> <a href="/openapi.json">OpenAPI</a></p>`
 
 /** For a server that cannot reach its store. */
 export const unavailablePage: Page = {

@@ -12,7 +12,7 @@ import { startConsoleSession } from './session.ts'
 
 /** A sign-in under way. The browser carries it, encrypted, as `state`, and a cookie binds it to that browser. */
 type StartedSignIn = {
-  /** The path of the console to show after the sign-in. */
+  /** The path to show after the sign-in: of the console, or of the documentation, from which calls can be tried. */
   to: string
   verifier: string
   /** The digest of the browser's secret (browser.ts). */
@@ -77,14 +77,21 @@ function openStarted({ sealer, now, authUrl }: ConsoleDependencies, page: PageRe
 /** A path has at most this many characters: the browser carries it in a URL. */
 const maxPathLength = 1000
 
-/** `to` if it is a path of the console, or else the path of its first page. A sign-in never leads to another site. */
+/**
+ * `to` if it is a path of the console or of the documentation, or else the path of the console's first page. A sign-in
+ * never leads to another site.
+ */
 function ownPath(baseUrl: string, to: string): string {
   const { origin } = new URL(baseUrl)
-  if (!to.startsWith(consolePaths.home) || to.length > maxPathLength || !URL.canParse(to, origin))
-    return consolePaths.home
+  if (!isPagePath(to) || to.length > maxPathLength || !URL.canParse(to, origin)) return consolePaths.home
   const url = new URL(to, origin)
-  const isOwn = url.origin === origin && url.pathname.startsWith(consolePaths.home)
+  const isOwn = url.origin === origin && isPagePath(url.pathname)
   return isOwn && !isConsoleSessionPath(url.pathname)
     ? url.pathname + url.search + url.hash
     : consolePaths.home
 }
+
+const isPagePath = (path: string) => path.startsWith(consolePaths.home) || path.startsWith(docsPath)
+
+/** The pages of services and guides. */
+const docsPath = '/docs/'

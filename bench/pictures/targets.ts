@@ -1,0 +1,75 @@
+// The pages to take pictures of: every page of the console, with uids of the example, and the pages around it.
+import { segmentOf } from '@stemma/console/paths.ts'
+import type { Page } from 'playwright-core'
+
+export type Target = { name: string; path: string }
+
+/** Lists in which the uid of a path variable is found. The first page of the console has the token for them. */
+const lists: Record<string, string> = {
+  group: '/iam/v2beta1/groups?name=platform',
+  identity: '/iam/v2beta1/identities?pageSize=1&orderBy=name',
+  role: '/iam/v2beta1/roles?pageSize=1&name=editor',
+  repo: '/registry/v2beta1/repos?pageSize=1&orderBy=name',
+  tag: '/registry/v2beta1/tags?pageSize=1&orderBy=name',
+  advisory: '/vulnerabilities/v2beta1/advisories?pageSize=1',
+  subscription: '/events/v2beta1/subscriptions?pageSize=1',
+  provider: '/iam/v2beta1/identityProviders?pageSize=1',
+}
+
+const others: readonly Target[] = [
+  { name: 'start', path: '/' },
+  { name: 'sign-in', path: '/console/sign-in' },
+  { name: 'invite', path: '/invite/unknown' },
+  { name: 'not-found', path: '/nowhere' },
+  { name: 'docs', path: '/docs' },
+  { name: 'docs-search', path: '/docs?q=create+group' },
+  { name: 'docs-guide', path: '/docs/tour' },
+  { name: 'docs-service', path: '/docs/iam-v2beta1-groups' },
+]
+
+export async function findTargets(page: Page, url: string): Promise<Target[]> {
+  // A name that is no literal: the pages of the console are checked with other settings of TypeScript than this file.
+  const name = '@stemma/console/routes.ts'
+  const { routes } = (await import(name)) as { routes: { path: string }[] }
+  const call = await openCaller(page, url)
+  const targets: Target[] = []
+  for (const { path } of routes) {
+    const filled = await fill(path, call)
+    if (filled === undefined) console.log(`no example for ${path}`)
+    else targets.push({ name: nameOf(path), path: filled })
+  }
+  return [...targets, ...others]
+}
+
+const nameOf = (path: string) =>
+  path
+    .replace('/console/', 'console-')
+    .replace('g/:group', 'group')
+    .replaceAll(/[/:]+/g, '-')
+    .replace(/-$/, '')
+
+type Call = (path: string) => Promise<Record<string, unknown>>
+
+async function openCaller(page: Page, url: string): Promise<Call> {
+  const response = await page.request.post(`${url}/console/token`, {
+    headers: { 'x-stemma-console': '1', origin: url },
+  })
+  const { token } = (await response.json()) as { token: string }
+  return async (path) => {
+    const answer = await page.request.get(url + path, { headers: { authorization: `Bearer ${token}` } })
+    return (await answer.json()) as Record<string, unknown>
+  }
+}
+
+/** Undefined if the example has no resource of this kind. Pages of a group are those of the organization. */
+async function fill(path: string, call: Call): Promise<string | undefined> {
+  let filled = path
+  for (const [, variable = ''] of path.matchAll(/:(\w+)/g)) {
+    const answer = await call(lists[variable] ?? '/')
+    const found = Object.values(answer).find(Array.isArray)?.[0] as { uid?: string } | undefined
+    const uid = variable === 'group' ? found?.uid?.split('/')[0] : found?.uid
+    if (uid === undefined) return undefined
+    filled = filled.replace(`:${variable}`, segmentOf(uid))
+  }
+  return filled
+}
