@@ -18,6 +18,8 @@ test('every page has one path', () => {
     roles: paths.roles(group),
     role: paths.role(group, 'aa/dd'),
     invites: paths.invites(group),
+    identityProviders: paths.identityProviders(group),
+    identityProvider: paths.identityProvider(group, 'aa/22'),
     activity: paths.activity(group),
     auditEntry: paths.auditEntry(group, 'aa/77'),
     events: paths.events(group),
@@ -31,6 +33,7 @@ test('every page has one path', () => {
     advisory: paths.advisory(group, 'aa/11'),
     signIn: paths.signIn('/console/g/aa?page=x&y'),
     signedIn: paths.signedIn(),
+    signInThrough: paths.signInThrough('aa/22'),
     token: paths.token(),
     signOut: paths.signOut(),
   }
@@ -48,6 +51,8 @@ test('every page has one path', () => {
     roles: '/console/g/aa.bb/roles',
     role: '/console/g/aa.bb/roles/aa.dd',
     invites: '/console/g/aa.bb/invites',
+    identityProviders: '/console/g/aa.bb/identity-providers',
+    identityProvider: '/console/g/aa.bb/identity-providers/aa.22',
     activity: '/console/g/aa.bb/activity',
     auditEntry: '/console/g/aa.bb/activity/aa.77',
     events: '/console/g/aa.bb/events',
@@ -61,6 +66,7 @@ test('every page has one path', () => {
     advisory: '/console/g/aa.bb/advisories/aa.11',
     signIn: '/console/sign-in?to=%2Fconsole%2Fg%2Faa%3Fpage%3Dx%26y',
     signedIn: '/console/welcome-back',
+    signInThrough: '/console/sign-in?idp_id=aa%2F22',
     token: '/console/token',
     signOut: '/console/sign-out',
   })

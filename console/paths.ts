@@ -20,6 +20,9 @@ export const paths = {
   roles: (uid: string) => `${group(uid)}/roles`,
   role: (uid: string, role: string) => `${group(uid)}/roles/${segmentOf(role)}`,
   invites: (uid: string) => `${group(uid)}/invites`,
+  identityProviders: (uid: string) => `${group(uid)}/identity-providers`,
+  identityProvider: (uid: string, provider: string) =>
+    `${group(uid)}/identity-providers/${segmentOf(provider)}`,
   activity: (uid: string) => `${group(uid)}/activity`,
   auditEntry: (uid: string, entry: string) => `${group(uid)}/activity/${segmentOf(entry)}`,
   events: (uid: string) => `${group(uid)}/events`,
@@ -34,6 +37,8 @@ export const paths = {
   signIn: (to: string) => `/console/sign-in?to=${encodeURIComponent(to)}`,
   /** The end of a sign-in in a window of its own. */
   signedIn: () => '/console/welcome-back',
+  /** Signs in through an identity provider. */
+  signInThrough: (provider: string) => `/console/sign-in?idp_id=${encodeURIComponent(provider)}`,
   token: () => '/console/token',
   signOut: () => '/console/sign-out',
 }

@@ -63,6 +63,17 @@ export const routes: readonly Route[] = [
     nav: { section: 'Access', icon: 'invite' },
   },
   {
+    path: '/console/g/:group/identity-providers',
+    title: 'Identity providers',
+    page: () => import('./pages/identity-providers/identity-providers.tsx'),
+    nav: { section: 'Access', icon: 'provider' },
+  },
+  {
+    path: '/console/g/:group/identity-providers/:provider',
+    title: 'Identity provider',
+    page: () => import('./pages/identity-providers/identity-provider.tsx'),
+  },
+  {
     path: '/console/g/:group/repos',
     title: 'Repos',
     page: () => import('./pages/repos/repos.tsx'),

@@ -163,7 +163,7 @@ async function openApp(
     onError: (err) => log.error({ err }, 'a request to the registry failed'),
   })
   const console = openConsole({
-    baseUrl: config.baseUrl,
+    ...{ baseUrl: config.baseUrl, authUrl: config.authUrl },
     onError: (err) => log.error({ err }, 'the console cannot be shown'),
   })
   const authzen = openAuthzen({ ...doorOptions, endpoints: core.endpoints, corridor, isDraining })

@@ -61,12 +61,12 @@ export type SelectProps = Common &
     options: readonly { value: string; label: string }[]
   }
 
-export const Select = ({ label, name, hint, problem, options, ...rest }: SelectProps) => (
+export const Select = ({ label, name, hint, problem, options, defaultValue, ...rest }: SelectProps) => (
   <Labelled {...{ label, name, hint, problem }}>
     {(attributes) => (
       <select {...rest} {...attributes} name={name}>
         {options.map(({ value, label: text }) => (
-          <option key={value} value={value}>
+          <option key={value} value={value} selected={value === defaultValue}>
             {text}
           </option>
         ))}

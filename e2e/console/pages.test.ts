@@ -11,6 +11,7 @@ describe('every page', { timeout: 600_000, skip: noChromium ?? false }, () => {
   let stage: Stage
   let organization: string
   let identity: string
+  let provider: string
 
   before(async () => {
     stage = await openStage()
@@ -22,6 +23,16 @@ describe('every page', { timeout: 600_000, skip: noChromium ?? false }, () => {
       ...{ name: 'ci', claimMatch: { issuer: 'https://issuer.example.com', subject: 'job' } },
     })
     identity = created.uid as string
+    const { roles } = await stage.call('GET', '/iam/v2beta1/roles?name=viewer')
+    const viewer = (roles as { uid: string }[])[0]?.uid ?? ''
+    const made = await stage.call('POST', `/iam/v2beta1/identityProviders/${organization}`, {
+      ...{ name: 'sso', defaultRole: viewer },
+      oidc: { issuer: 'https://sso.example.com', clientId: 'stemma', pkceEnabled: true },
+    })
+    provider = made.uid as string
+    await stage.call('POST', `/iam/v2beta1/externalGroupRoleMappings/${provider}`, {
+      ...{ externalGroupId: 'developers', roleUid: viewer, scope: team.uid as string },
+    })
   })
   after(() => stage.close())
 
@@ -38,6 +49,12 @@ describe('every page', { timeout: 600_000, skip: noChromium ?? false }, () => {
     roles: () => [paths.roles(organization), 'Roles'],
     why: () => [paths.why(organization), 'Why'],
     invites: () => [paths.invites(organization), 'Invites and requests'],
+    'identity providers': () => [paths.identityProviders(organization), 'Identity providers'],
+    'new identity provider': () => [
+      `${paths.identityProviders(organization)}?dialog=create&preset=entra`,
+      'Identity providers',
+    ],
+    'identity provider': () => [paths.identityProvider(organization, provider), 'sso'],
     activity: () => [paths.activity(organization), 'Activity'],
     events: () => [paths.events(organization), 'Events'],
     usage: () => [paths.usage(organization), 'Usage'],

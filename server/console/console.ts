@@ -8,7 +8,7 @@ import { contentSecurityPolicy, indexPage } from './index-page.ts'
 import type { Asset, Bundle } from './load-bundle.ts'
 import { loadBundle } from './load-bundle.ts'
 
-export type ConsoleOptions = { baseUrl: string; onError(error: unknown): void }
+export type ConsoleOptions = { baseUrl: string; authUrl: string; onError(error: unknown): void }
 
 type Handle = (request: IncomingMessage, response: ServerResponse, target: { path: string }) => Promise<void>
 
@@ -21,7 +21,7 @@ export function openConsole(options: ConsoleOptions): { isFor(path: string): boo
   let opened: Promise<Files> | undefined
   const open = () => {
     opened ??= loadBundle()
-      .then((bundle) => filesOf(bundle, options.baseUrl))
+      .then((bundle) => filesOf(bundle, options))
       .catch((error: unknown) => {
         opened = undefined
         throw error
@@ -49,10 +49,10 @@ const homeOf = ({ baseUrl }: ConsoleOptions) => `${prefixOf(baseUrl)}${home}`
 
 type Files = { assets: Map<string, Asset>; page: Asset; pageTag: string }
 
-function filesOf(bundle: Bundle, baseUrl: string): Files {
+function filesOf(bundle: Bundle, { baseUrl, authUrl }: ConsoleOptions): Files {
   const colours = compressed('palette', 'text/css; charset=utf-8', palette)
   const name = `palette-${digestOf(palette).slice(0, 8)}.css`
-  const text = indexPage(bundle, prefixOf(baseUrl), name)
+  const text = indexPage(bundle, { prefix: prefixOf(baseUrl), issuer: authUrl }, name)
   return {
     assets: new Map([...bundle.assets.map((asset) => [asset.name, asset] as const), [name, colours]]),
     page: compressed('index.html', 'text/html; charset=utf-8', text),

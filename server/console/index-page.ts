@@ -16,10 +16,16 @@ export const contentSecurityPolicy = [
   "require-trusted-types-for 'script'",
 ].join('; ')
 
-/** `prefix` is the path of the base URL, which a proxy removes before this server gets the request. */
-export const indexPage = ({ entry }: Bundle, prefix: string, palette: string): string =>
+export type PageAddresses = {
+  /** The path of the base URL, which a proxy removes before this server gets the request. */
+  prefix: string
+  /** The issuer of this server, with which redirect URIs begin. */
+  issuer: string
+}
+
+export const indexPage = ({ entry }: Bundle, { prefix, issuer }: PageAddresses, palette: string): string =>
   html`<!doctype html>
-<html lang="en" data-prefix="${prefix}">
+<html lang="en" data-prefix="${prefix}" data-issuer="${issuer}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

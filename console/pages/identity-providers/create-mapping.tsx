@@ -1,0 +1,80 @@
+import { useSignal } from '@preact/signals'
+import { api } from '../../api/api.ts'
+import { violationOf } from '../../api/error-text.ts'
+import { findGroups } from '../../api/find-groups.ts'
+import { read, useData } from '../../api/read.ts'
+import { readRoles, rolesFor } from '../../api/roles.ts'
+import { useWrite } from '../../api/write.ts'
+import type { PageProps } from '../../router/route.ts'
+import { Combobox } from '../../ui/combobox.tsx'
+import { closeDialog, Dialog } from '../../ui/dialog.tsx'
+import { Select, TextField } from '../../ui/field.tsx'
+import { Form } from '../../ui/form.tsx'
+
+const groupOf = (provider: string) => provider.slice(0, provider.lastIndexOf('/'))
+
+export const readGroupOf = (provider: string) => read(api.groups.getGroup, { uid: groupOf(provider) })
+
+/** Gives the members of a group at the provider a role in the group of the provider, or in a group below it. */
+export function CreateMapping({ place, provider }: PageProps & { provider: string }) {
+  const group = groupOf(provider)
+  const scope = useSignal(group)
+  const { name } = useData(readGroupOf(provider))
+  const { roles = [] } = useData(readRoles())
+  const { run, isRunning, error } = useWrite(api.externalGroupRoleMappings.createExternalGroupRoleMapping, {
+    ...{ done: 'Group mapped', also: ['roleBindings'], after: () => closeDialog(place) },
+  })
+  const create = (values: FormData) => {
+    const text = (name: string) => String(values.get(name))
+    void run({
+      parent: provider,
+      externalGroupRoleMapping: {
+        ...{ externalGroupId: text('group'), roleUid: text('role'), scope: text('scope') },
+      },
+    })
+  }
+  return (
+    <Dialog place={place} title="Map a group to a role">
+      <Form
+        submit="Map group"
+        isRunning={isRunning.value}
+        error={error.value}
+        onSubmit={create}
+        onCancel={() => void closeDialog(place)}
+      >
+        <TextField
+          label="Group at the provider"
+          name="group"
+          required
+          maxLength={256}
+          hint="Exactly as the provider sends it: a name, a path or, with Entra, an object id."
+          problem={violationOf(error.value, 'external_group_id')}
+        />
+        <Combobox
+          label="In the group"
+          name="scope"
+          required
+          hint="The role also applies to everything below."
+          chosen={{ value: group, label: name ?? group }}
+          find={findGroups(group)}
+          problem={violationOf(error.value, 'scope')}
+          onChoose={(option) => {
+            scope.value = option?.value ?? group
+          }}
+        />
+        <Select
+          label="Role"
+          name="role"
+          required
+          options={[
+            { value: '', label: 'Choose a role' },
+            ...rolesFor(scope.value, roles).map(({ uid = '', name = '' }) => ({
+              ...{ value: uid, label: name },
+            })),
+          ]}
+          problem={violationOf(error.value, 'role_uid')}
+        />
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,164 @@
+// Identity providers in a real browser: set-up, roles of external groups, provisioning and deletion.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { paths } from '@stemma/console/paths.ts'
+import { noChromium } from '../sign-in/chromium.ts'
+import { checkShown } from './check-page.ts'
+import type { Stage } from './stage.ts'
+import { openStage } from './stage.ts'
+
+describe('identity providers in the console', { timeout: 600_000, skip: noChromium ?? false }, () => {
+  let stage: Stage
+  let organization: string
+  let provider: string
+
+  before(async () => {
+    stage = await openStage()
+    organization = stage.organization
+    await stage.call('POST', `/iam/v2beta1/groups/${organization}`, { name: 'platform' })
+  })
+  after(() => stage.close())
+  const noProblems = () => assert.deepEqual(stage.problems.splice(0), [])
+  const providers = async () => {
+    const { identityProviders = [] } = await stage.call('GET', '/iam/v2beta1/identityProviders')
+    return identityProviders as { uid: string; name: string; defaultRole: string; oidc: object }[]
+  }
+  const stored = async () => await stage.call('GET', `/iam/v2beta1/identityProviders/${provider}`)
+
+  test('a provider is created from a preset and shows what to register', async () => {
+    const { page } = stage
+    await page.goto(stage.at(paths.identityProviders(organization)))
+    await page.getByRole('heading', { name: 'No identity provider' }).waitFor()
+    await page.getByRole('link', { name: 'New identity provider' }).click()
+    await page.getByRole('link', { name: 'Microsoft Entra ID' }).click()
+    const issuer = 'https://login.microsoftonline.com/acme/v2.0'
+    await page.getByLabel('Issuer').fill(issuer)
+    await page.getByLabel('Client id').fill('stemma')
+    await page.getByLabel('Client secret').fill('hush')
+    await page.getByRole('button', { name: 'Create identity provider' }).click()
+    await page.getByRole('heading', { level: 1, name: 'entra' }).waitFor()
+    const [made] = await providers()
+    provider = made?.uid ?? ''
+    assert.deepEqual(made?.oidc, {
+      ...{ issuer, clientId: 'stemma', additionalScopes: [], groupsClaim: 'groups', pkceEnabled: true },
+      correlationRule: 'CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID',
+    })
+    const { roles } = await stage.call('GET', '/iam/v2beta1/roles?name=viewer')
+    assert.equal(made?.defaultRole, (roles as { uid: string }[])[0]?.uid, 'not the first role of the list')
+    const uri = page.getByLabel('redirect URI', { exact: true })
+    assert.equal(await uri.textContent(), `${stage.platform.url}/oauth/callback/${provider}`)
+    noProblems()
+  })
+
+  test('a change keeps what is not changed, also the secret', async () => {
+    const { page } = stage
+    const before = await stored()
+    await page.goto(stage.at(`${paths.identityProvider(organization, provider)}?dialog=edit`))
+    await page.getByLabel('Description').fill('Sign-in of all employees')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByText('Sign-in of all employees').waitFor()
+    const { description, updateTime, ...rest } = await stored()
+    assert.equal(description, 'Sign-in of all employees')
+    const { description: _, updateTime: __, ...restBefore } = before
+    assert.deepEqual(rest, restBefore)
+    await page.goto(stage.at(`${paths.identityProvider(organization, provider)}?dialog=edit`))
+    await page.getByLabel('Issuer').fill('https://login.example.com')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Must be sent again if the issuer changes.').waitFor()
+    assert.equal(stage.problems.splice(0).filter((text) => !text.includes('status of 400')).length, 0)
+  })
+
+  test('groups of the provider get roles and lose them, one by one or several at once', async () => {
+    const { page } = stage
+    const map = async (group: string, where: string) => {
+      await page.goto(stage.at(`${paths.identityProvider(organization, provider)}?dialog=map`))
+      await page.getByLabel('Group at the provider').fill(group)
+      await page.getByRole('combobox', { name: 'In the group' }).fill(where)
+      await page.getByRole('option', { name: where }).click()
+      await page.getByLabel('Role', { exact: true }).selectOption({ label: 'editor' })
+      await page.getByRole('button', { name: 'Map group' }).click()
+      await page.getByRole('row', { name: new RegExp(`${group} editor ${where}`) }).waitFor()
+    }
+    await map('developers', 'platform')
+    await map('operators', 'acme')
+    await map('auditors', 'acme')
+    await page.getByRole('button', { name: 'Actions for developers' }).click()
+    await page.getByRole('menuitem', { name: 'Remove' }).click()
+    await page.getByRole('button', { name: 'Delete mapping' }).click()
+    await page.getByRole('row', { name: /developers/ }).waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'Remove several' }).click()
+    await page.getByLabel('operators: editor in acme').check()
+    await page.getByLabel('auditors: editor in acme').check()
+    await checkShown(page, 'the dialog to remove several mappings')
+    await page.getByRole('button', { name: 'Remove 2' }).click()
+    await page.getByRole('heading', { name: 'No group has a role' }).waitFor()
+    noProblems()
+  })
+
+  test('provisioning is turned on with a token that is shown once, replaced and revoked', async () => {
+    const { page } = stage
+    const scim = async () => (await stored()).scim as { enabled: boolean; credentialState: string }
+    const shownToken = async () => {
+      const token = await page.getByLabel('token', { exact: true }).textContent()
+      assert.match(token ?? '', /^cgscim_[0-9a-f]{64}$/)
+      await page.getByRole('button', { name: 'Done' }).click()
+      return token ?? ''
+    }
+    await page.goto(stage.at(paths.identityProvider(organization, provider)))
+    await page.getByRole('link', { name: 'Create a token' }).click()
+    await page.getByRole('button', { name: 'Create token' }).click()
+    const first = await shownToken()
+    await page.getByRole('link', { name: 'Turn on' }).click()
+    await page.getByRole('button', { name: 'Turn on' }).click()
+    await page.getByRole('link', { name: 'Turn off' }).waitFor()
+    assert.equal((await scim()).enabled, true)
+    const users = (token: string) =>
+      fetch(`${stage.platform.url}/scim/v2/${provider}/Users`, {
+        headers: { authorization: `Bearer ${token}` },
+      })
+    assert.equal((await users(first)).status, 200)
+    await page.getByRole('link', { name: 'Replace the token' }).click()
+    await page.getByLabel('The previous token still works for').selectOption({ label: 'a day' })
+    await page.getByRole('button', { name: 'Replace token' }).click()
+    const second = await shownToken()
+    await page.getByText('works, and the previous one too').waitFor()
+    assert.deepEqual([(await users(first)).status, (await users(second)).status], [200, 200])
+    await page.getByRole('link', { name: 'Revoke the token' }).click()
+    await page.getByRole('button', { name: 'Revoke token' }).click()
+    await page.getByText('revoked', { exact: true }).waitFor()
+    assert.deepEqual([(await users(first)).status, (await users(second)).status], [401, 401])
+    await page.getByRole('link', { name: 'Turn off' }).click()
+    await page.getByRole('button', { name: 'Turn off' }).click()
+    await page.getByRole('link', { name: 'Turn on' }).waitFor()
+    noProblems()
+  })
+
+  test('a person is found by the subject of their tokens', async () => {
+    const { page } = stage
+    await page.goto(stage.at(`${paths.identityProvider(organization, provider)}?dialog=find`))
+    await page.getByLabel('Subject').fill('oid:4711')
+    await page.getByRole('button', { name: 'Find', exact: true }).click()
+    const uid = await page.getByLabel('uid', { exact: true }).textContent()
+    assert.match(uid ?? '', /^[0-9a-f]{40}$/)
+    assert.ok(
+      (await page.getByRole('link', { name: 'Why', exact: true }).last().getAttribute('href'))?.includes(
+        uid ?? '',
+      ),
+    )
+    noProblems()
+  })
+
+  test('a provider is deleted after its name was typed', async () => {
+    const { page } = stage
+    await page.goto(stage.at(`${paths.identityProvider(organization, provider)}?dialog=delete`))
+    await page.getByLabel('Type entra to confirm').fill('entrance')
+    await page.getByRole('button', { name: 'Delete identity provider' }).click()
+    assert.equal((await providers()).length, 1)
+    await page.getByLabel('Type entra to confirm').fill('entra')
+    await page.getByRole('button', { name: 'Delete identity provider' }).click()
+    await page.getByRole('heading', { name: 'No identity provider' }).waitFor()
+    assert.equal((await providers()).length, 0)
+    noProblems()
+  })
+})
