@@ -7,14 +7,14 @@ import { bindingsOf } from './http-binding.ts'
 
 /**
  * Whether a method creates something, so that it accepts an idempotency key: a POST that requires an access token
- * and, if it requires any capabilities, at least one whose name ends in `_CREATE`. Other POSTs are sign-in, and
- * checks that change nothing.
+ * and, if it requires any capabilities, at least one whose name ends in `_CREATE`. Other POSTs are sign-in, checks that
+ * change nothing, and changes by operators of the server.
  */
 export function isCreateMethod(method: DescMethod): boolean {
   const [binding] = bindingsOf(method)
   if (binding?.verb !== 'POST' || !hasOption(method, access)) return false
-  const { open, capabilities } = getOption(method, access)
-  return !open && (capabilities.length === 0 || capabilities.some(isToCreate))
+  const { open, operators, capabilities } = getOption(method, access)
+  return !open && !operators && (capabilities.length === 0 || capabilities.some(isToCreate))
 }
 
 const isToCreate = (capability: Capability) =>

@@ -31,6 +31,7 @@ export const mayImport: Record<string, string[]> = {
   'server/event-delivery': ['*'],
   'server/services': ['*'],
   'server/settings': ['*'],
+  'server/server-facts': ['*'],
   'server/storage': ['*'],
   'server/v1-services': ['*'],
   'server/checks': ['*'],
@@ -87,6 +88,10 @@ export const mayImport: Record<string, string[]> = {
   'server/scim': [
     ...['api', 'server/aip', 'server/crypto', 'server/store'],
     ...['server/auth', 'server/limits'],
+  ],
+  'server/operators': [
+    ...['api', 'server/aip', 'server/wire', 'server/store', 'server/policy', 'server/limits'],
+    ...['server/auth', 'server/resources', 'type server/rpc'],
   ],
   'server/policy': ['api', 'server/aip', 'server/wire', 'server/store', 'tables'],
 }

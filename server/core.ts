@@ -51,6 +51,7 @@ import { openRefusalLog } from './rpc/refusal-log.ts'
 import { openReport } from './rpc/report.ts'
 import { openStreamCorridor } from './rpc/stream-corridor.ts'
 import { openUnsentBudget } from './rpc/unsent-budget.ts'
+import { serverFactsOf } from './server-facts.ts'
 import { endpointsOf } from './services.ts'
 import { groupLimitsOf, settingsOf } from './settings.ts'
 import { prepareStore } from './storage.ts'
@@ -222,6 +223,13 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     registryCorridor: openCorridor({ ...corridorOptions, authenticate: registry.authenticate }),
     endpoints: endpointsOf({
       ...{ ...deps, sts, registration, registry, account, deadlines, unsent, audit, waitForTurn },
+      operating: {
+        states,
+        secret,
+        keys,
+        tokenAlgorithm: config.tokenAlgorithm,
+        facts: serverFactsOf(config),
+      },
       tail: tailOf(config, sealed, overrides.tailHeartbeatMs),
     }),
     corridorFor: (caller) => openCorridor(optionsFor(caller)),

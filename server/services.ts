@@ -10,6 +10,10 @@ import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts
 import { describeMethods } from '@stemma/api/method.ts'
 import type { Authentication } from './authentication.ts'
 import { noLimits } from './limits/rate/call-limits.ts'
+import type { OperatorDependencies } from './operators/dependencies.ts'
+import { organizationsService } from './operators/organizations.ts'
+import { peopleService } from './operators/people.ts'
+import { serverService } from './operators/server.ts'
 import { resources } from './resource-list.ts'
 import type { AuditDependencies } from './resources/audit/service.ts'
 import { auditService } from './resources/audit/service.ts'
@@ -44,6 +48,7 @@ import { advisoryWritesOf, imageReadsOf, ownerInvitesOf, v1Services } from './v1
 type ServiceDependencies = Dependencies &
   TailDependencies &
   AuditDependencies &
+  OperatorDependencies &
   Pick<Authentication, 'sts' | 'registration' | 'registry' | 'account'> &
   Pick<V1Dependencies, 'waitForTurn'> & { deadlines: Deadlines; unsent: UnsentBudget }
 
@@ -64,6 +69,9 @@ const otherServices: readonly AnyService<ServiceDependencies>[] = [
   accessService,
   accessSearchService(searchedKinds(resources)),
   auditService,
+  peopleService,
+  organizationsService,
+  serverService,
   defineService({
     service: Auth,
     methods: (deps: ServiceDependencies) => ({ ...authMethods(deps), ...deps.registration }),

@@ -22,7 +22,10 @@ import { ImagesService as service18 } from './platform/registry/v2beta1/image_pb
 import { PullTokensService as service19 } from './platform/registry/v2beta1/pull_token_pb.ts'
 import { ReposService as service20 } from './platform/registry/v2beta1/repo_pb.ts'
 import { TagsService as service21 } from './platform/registry/v2beta1/tag_pb.ts'
-import { AdvisoriesService as service22 } from './platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { OrganizationsService as service22 } from './platform/server/v2beta1/organization_pb.ts'
+import { PeopleService as service23 } from './platform/server/v2beta1/person_pb.ts'
+import { ServerService as service24 } from './platform/server/v2beta1/server_pb.ts'
+import { AdvisoriesService as service25 } from './platform/vulnerabilities/v2beta1/advisory_pb.ts'
 
 /** The services of v2beta1, for programs that need no others. */
 export const services: readonly DescService[] = [
@@ -49,4 +52,7 @@ export const services: readonly DescService[] = [
   service20,
   service21,
   service22,
+  service23,
+  service24,
+  service25,
 ]

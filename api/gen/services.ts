@@ -38,8 +38,11 @@ import { ImagesService as service34 } from './platform/registry/v2beta1/image_pb
 import { PullTokensService as service35 } from './platform/registry/v2beta1/pull_token_pb.ts'
 import { ReposService as service36 } from './platform/registry/v2beta1/repo_pb.ts'
 import { TagsService as service37 } from './platform/registry/v2beta1/tag_pb.ts'
-import { Advisories as service38 } from './platform/vulnerabilities/v1/advisory_pb.ts'
-import { AdvisoriesService as service39 } from './platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { OrganizationsService as service38 } from './platform/server/v2beta1/organization_pb.ts'
+import { PeopleService as service39 } from './platform/server/v2beta1/person_pb.ts'
+import { ServerService as service40 } from './platform/server/v2beta1/server_pb.ts'
+import { Advisories as service41 } from './platform/vulnerabilities/v1/advisory_pb.ts'
+import { AdvisoriesService as service42 } from './platform/vulnerabilities/v2beta1/advisory_pb.ts'
 
 /** Every service of the contract. */
 export const services: readonly DescService[] = [
@@ -83,4 +86,7 @@ export const services: readonly DescService[] = [
   service37,
   service38,
   service39,
+  service40,
+  service41,
+  service42,
 ]

@@ -119,6 +119,7 @@ function accessOf({ access, scope }: Method, capabilities: string[], variables: 
       ? 'Open: needs no token.'
       : `Open: needs no access token. The bearer token is ${credential}.`
   }
+  if (access?.operators) return 'Only for operators of the server.'
   if (capabilities.length === 0) return 'Needs an access token, but no capability.'
   const names = capabilities.map((name) => `\`${name}\``).join(' and ')
   if (scope.length + variables.length > 0) return `Needs ${names} in the group or above it.`

@@ -83,6 +83,7 @@ const demandOf = (identity: string, scope: string): Demand => ({
   ...{
     scope,
     scopeField: 'uid',
+    isForOperators: false,
     isScopeOptional: false,
     fault: undefined,
     resourceType: GroupSchema.typeName,

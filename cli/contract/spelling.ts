@@ -12,7 +12,8 @@ export const camel = (name: string): string =>
 export const snake = (name: string): string => kebab(name).replaceAll('-', '_')
 
 /** The singular of a resource: `role-binding` of `role-bindings`. */
-export const singular = (resource: string): string => resource.replace(/ies$/, 'y').replace(/s$/, '')
+export const singular = (resource: string): string =>
+  resource === 'people' ? 'person' : resource.replace(/ies$/, 'y').replace(/s$/, '')
 
 /** The singular with its article for messages: `an identity` of `identities`. */
 export function withArticle(resource: string): string {

@@ -52,7 +52,7 @@ function requireRoute({ bindings }: Method): void {
 
 function requireAccess({ access, scope }: Method): void {
   assert.ok(access, 'has no access option')
-  if (access.scopeOptional || access.open) return
+  if (access.scopeOptional || access.open || access.operators) return
   assert.ok(access.capabilities.length > 0, 'needs no capability')
   const field = scope.at(-1)
   assert.equal(field?.fieldKind, 'scalar', 'has no scope field')

@@ -24,6 +24,8 @@ const reasons: Record<string, string> = {
   'platform.registry.v2beta1.PullTokensService.CreatePullToken': 'creates an identity and a role binding',
   'platform.registry.v2beta1.PullTokensService.DeletePullToken': 'deletes an identity and a role binding',
   'platform.registry.v2beta1.ReposService.UpdateRepoReadme': 'updates a repo',
+  'platform.server.v2beta1.OrganizationsService.SetOrganizationLimits': 'updates a group',
+  'platform.server.v2beta1.PeopleService.RemovePerson': 'deletes an identity and its role bindings',
   'platform.vulnerabilities.v1.Advisories.CreateAdvisoryEvent': 'updates an advisory',
   'platform.vulnerabilities.v1.Advisories.UpdateAdvisoryEvent': 'updates an advisory',
 }

@@ -2,6 +2,9 @@
 // are derived from the options of these methods.
 import type { JsonObject } from '@bufbuild/protobuf'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { OrganizationsService } from '@stemma/api/gen/platform/server/v2beta1/organization_pb.ts'
+import { PeopleService } from '@stemma/api/gen/platform/server/v2beta1/person_pb.ts'
+import { ServerService } from '@stemma/api/gen/platform/server/v2beta1/server_pb.ts'
 import { exampleOf } from '@stemma/api/reference/examples.ts'
 import { parentOf } from '../../server/aip/uid.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
@@ -66,6 +69,19 @@ const accountRows: Record<string, MatrixRow> = Object.fromEntries(
     `platform.iam.v2beta1.AccountService.${name}`,
     { request: () => request, codes: [16, 16, 7, 7, 7, 7, 7] },
   ]),
+)
+
+/** The callers of the matrix are workloads, which cannot be operators of the server. */
+const operatorRows: Record<string, MatrixRow> = Object.fromEntries(
+  [PeopleService, OrganizationsService, ServerService].flatMap(({ typeName, methods }) =>
+    methods.map(({ name, input }) => [
+      `${typeName}.${name}`,
+      {
+        request: async () => (input.field.uid ? { uid: '0'.repeat(40) } : {}),
+        codes: [16, 16, 7, 7, 7, 7, 7],
+      },
+    ]),
+  ),
 )
 
 /** A question about an identity that does not exist. */
@@ -416,6 +432,7 @@ const exceptions: Record<string, MatrixRow> = {
     codes: [5, 5, 5, 5, 5, 5, 5],
   },
   ...accountRows,
+  ...operatorRows,
   'platform.auth.Auth.Validate': { request: () => ({}), codes: anyToken },
   'platform.auth.Auth.Delete': {
     request: () => ({ id: '0'.repeat(40) }),

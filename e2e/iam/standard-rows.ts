@@ -8,8 +8,12 @@ import { anyToken, codesFor, visibleFor } from './matrix-row.ts'
 
 export type StandardMethod = { verb: 'Get' | 'List' | 'Create' | 'Update' | 'Delete'; resource: string }
 
-/** The verb and the resource of a standard method: `Create` and `Group` of CreateGroup, or of Groups.Create in v1. */
-export function standardMethod({ desc }: Method): StandardMethod | undefined {
+/**
+ * The verb and the resource of a standard method: `Create` and `Group` of CreateGroup, or of Groups.Create in v1. Methods
+ * for operators need no capabilities, so that nothing can be derived for them.
+ */
+export function standardMethod({ desc, access }: Method): StandardMethod | undefined {
+  if (access?.operators) return undefined
   const [, verb, suffix = ''] = /^(Get|List|Create|Update|Delete)(.*)$/.exec(desc.name) ?? []
   const noun = suffix || desc.parent.name.replace(/Service$/, '')
   const resource = [...resourceMessages.keys()].find((name) => noun === name || noun === pluralOf(name))

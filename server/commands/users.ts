@@ -147,6 +147,7 @@ function lineOf(person: ListedPerson): string {
   const { identity, name, email, disableTime, passkeys, hasAuthenticatorApp } = person
   const facts = [
     disableTime !== undefined && `disabled since ${new Date(disableTime).toISOString()}`,
+    person.isOperator && 'operator',
     person.isUnverified && 'unverified address',
     person.hasLocalAccount && !person.hasPassword && 'no password',
     (passkeys > 0 || hasAuthenticatorApp) && 'second factor',

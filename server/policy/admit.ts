@@ -13,6 +13,7 @@ import type { CallOrigin } from '../wire/envelope.ts'
 import { nameOf } from './capabilities.ts'
 import type { Grants, ParseGrants } from './grants.ts'
 import { holds } from './grants.ts'
+import { requireOperatorToRead, requireOperatorToWrite } from './operators.ts'
 import { callerOrigin } from './origin.ts'
 import type { GrantsAndRow } from './read-grants.ts'
 import { grantsWithRow, lockGrantsAndQuotas, readGrants, splitGrantsAndRow } from './read-grants.ts'
@@ -27,6 +28,8 @@ export type Demand = {
   scopeField: string
   /** Whether the request may leave out the uid. */
   isScopeOptional: boolean
+  /** Whether only operators of the server may call the method. */
+  isForOperators: boolean
   /** The error to return if the request breaks the contract's rules. Only an authorized caller gets it. */
   fault: StatusError | undefined
   /** The type of the resource at the scope, for a not-found error. */
@@ -43,6 +46,7 @@ export type Demand = {
 
 export function* admitToRead(demand: Demand): Work<Grants> {
   const grants = yield* readGrants(demand.caller, demand.now(), scopeOf(demand), demand.parseGrants)
+  if (demand.isForOperators) yield* requireOperatorToRead(demand.caller)
   requireGranted(demand, grants)
   return grants
 }
@@ -58,6 +62,7 @@ export function* admitToWrite(demand: Demand): Work<WriteGrants> {
     scopeOf(demand),
     demand.parseGrants,
   )
+  if (demand.isForOperators) yield* requireOperatorToWrite(demand.caller)
   requireGranted(demand, grants)
   const mayNameInErrors = (group: string) => holds(grants, [Capability.CAP_IAM_GROUPS_LIST], group)
   const quotas: QuotaAccess = { defaults: demand.defaultLimits, quotasOfOrganization, mayNameInErrors }
@@ -78,6 +83,7 @@ export type RowAdmission = {
  */
 export function admitToRow(demand: Demand, query: RowQuery): RowAdmission {
   const scope = scopeOf(demand)
+  if (demand.isForOperators) throw new Error('operators are admitted by admitToRead and admitToWrite')
   if (scope === undefined) throw invalidField(demand.scopeField, 'is required')
   const groups = lineage(scope)
   const time = demand.now()

@@ -3,11 +3,19 @@ import type { Migration } from './db.ts'
 
 const folder = new URL('./migrations/', import.meta.url)
 
+const readNames = () =>
+  readdirSync(folder)
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => file.replace(/\.sql$/, ''))
+    .sort()
+
+/** The name of the last migration that this program has. */
+export const latestMigration = (): string => readNames().at(-1) ?? ''
+
 /** All migrations of this program, in the order of their names. Read synchronously, which takes a third of the time. */
 export function loadMigrations(): Migration[] {
-  const files = readdirSync(folder).filter((file) => file.endsWith('.sql'))
-  return files.sort().map((file) => ({
-    name: file.replace(/\.sql$/, ''),
-    script: readFileSync(new URL(file, folder), 'utf8'),
+  return readNames().map((name) => ({
+    name,
+    script: readFileSync(new URL(`${name}.sql`, folder), 'utf8'),
   }))
 }

@@ -5,10 +5,16 @@ import type { Work } from './work.ts'
 import { all, first } from './work.ts'
 
 export function* isOperator(identity: string): Work<boolean> {
-  const row = yield* first(sql`select 1 from operators o join accounts a on a.identity = o.identity
-    where o.identity = ${identity} and a.is_vouched = 1`)
-  return row !== undefined
+  return (yield* first(operatorRow(identity))) !== undefined
 }
+
+/** The same for a transaction that writes: on PostgreSQL, the removal of the operator waits for its end. */
+export function* isLockedOperator(identity: string): Work<boolean> {
+  return (yield* first(sql`${operatorRow(identity)} /*pg for share */`)) !== undefined
+}
+
+const operatorRow = (identity: string) => sql`select 1 from operators o
+  join accounts a on a.identity = o.identity where o.identity = ${identity} and a.is_vouched = 1`
 
 /** Returns whether the person was no operator before. */
 export function* insertOperator(identity: string, now: number): Work<boolean> {

@@ -3,6 +3,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { Account } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.ts'
 import { AccountSchema, PasskeySchema } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.ts'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { isOperator } from '../../store/operators.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
@@ -24,6 +25,7 @@ export function* accountOf(identity: string, now: number): Work<Account> {
     passkeys: (yield* passkeysOf(identity)).map(passkeyMessage),
     ...{ authenticatorApp: factors.hasAuthenticatorApp, recoveryCodesLeft: factors.recoveryCodes },
     requiringOrganizations: yield* requiringOrganizations(identity, now),
+    operator: yield* isOperator(identity),
   })
 }
 

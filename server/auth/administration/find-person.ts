@@ -2,25 +2,26 @@
 import { Code } from '../../aip/code.ts'
 import { failedPrecondition, StatusError } from '../../aip/errors.ts'
 import { isUid, parentOf } from '../../aip/uid.ts'
-import { sql } from '../../store/sql.ts'
+import { raw, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
 import type { LoginAddress } from '../login/accounts.ts'
 import { canonicalEmail, findAccount, loginAddressOf } from '../login/accounts.ts'
 import { claimantsOf } from '../login/claimed-accounts.ts'
+import { isPerson } from './list-people.ts'
 
 const maxListedClaimants = 10
 
 /** The uid of a person. Throws if there is none, and for a workload. */
 export function* findPerson(person: string): Work<string> {
   const identity = isUid(person) ? person : yield* identityOf(person)
-  if (!(yield* first(sql`select uid from identities where uid = ${identity}`)))
-    throw new StatusError(Code.NOT_FOUND, `there is no identity ${identity}`)
   if (parentOf(identity) !== '')
     throw failedPrecondition(
       'NOT_A_PERSON',
       `${identity} is a workload, which does not sign in; delete its role bindings instead`,
     )
+  if (!(yield* first(sql`select uid from identities where uid = ${identity} and ${raw(isPerson)}`)))
+    throw new StatusError(Code.NOT_FOUND, `there is no person ${identity}`)
   return identity
 }
 

@@ -1,7 +1,10 @@
 // The people whom the server knows, for its operators.
 import { fromBinary } from '@bufbuild/protobuf'
+import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import { raw, sql } from '../../store/sql.ts'
+import type { Sql } from '../../store/sql.ts'
+import { join, raw, sql } from '../../store/sql.ts'
+import { StoreError } from '../../store/store-error.ts'
 import type { Work } from '../../store/work.ts'
 import { all } from '../../store/work.ts'
 
@@ -18,19 +21,33 @@ export type ListedPerson = {
   hasPassword: boolean
   passkeys: number
   hasAuthenticatorApp: boolean
+  isOperator: boolean
+  /** How many role bindings the person has, in all organizations. */
+  roleBindings: number
   /** In milliseconds since 1970, as all times here. */
   createTime: number
+  lastSeenTime: number | undefined
   disableTime: number | undefined
 }
 
-export type PeopleQuery = {
-  limit: number
-  /** Only people whose uid follows this one. */
-  after?: string | undefined
-  /** Only people whose name or address of a local account contains this text, in any case. */
+/** People who fulfil all conditions. */
+export type PeopleFilter = {
+  /** The name, or the address of a local account, contains this text, in any case. */
   search?: string | undefined
-  /** Only people who are disabled. */
   isDisabled?: boolean | undefined
+  isOperator?: boolean | undefined
+  /** The uid of the only person. */
+  identity?: string | undefined
+}
+
+/** The place of a person in the order of lists. */
+export type PersonKey = { name: string; identity: string }
+
+export type PeopleQuery = PeopleFilter & {
+  limit: number
+  skip?: number | undefined
+  /** Only people who follow this place. */
+  after?: PersonKey | undefined
 }
 
 /** The columns that `listPeople` selects. */
@@ -38,34 +55,60 @@ type Columns = [
   ...[identity: string, proto: Uint8Array, createTime: number, disabledSecond: number | null],
   ...[vouched: string | null, vouchedPassword: string | null],
   ...[claimed: string | null, claimedPassword: string | null],
-  ...[passkeys: number, apps: number],
+  ...[passkeys: number, apps: number, bindings: number, operator: string | null],
 ]
 
-/** People in the order of their uids. A search reads all people. */
-export function* listPeople({
-  limit,
-  after = '',
-  search = '',
-  isDisabled,
-}: PeopleQuery): Work<ListedPerson[]> {
+/** External groups have rows like people, but no issuer and subject. */
+export const isPerson = 'relationship_type > 0'
+
+const joined = raw(`identities i left join sign_outs o on o.identity = i.uid
+  left join accounts a on a.identity = i.uid left join claimed_accounts c on c.identity = i.uid
+  left join operators p on p.identity = i.uid and a.is_vouched = 1`)
+
+function conditionOf({ search = '', isDisabled, isOperator, identity }: PeopleFilter): Sql {
   const pattern = `%${search.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`
-  const matches = sql`(lower(i.name) like ${pattern} escape '\\' or lower(a.email) like ${pattern} escape '\\'
-    or lower(c.email) like ${pattern} escape '\\')`
+  const conditions = [
+    raw(`i.parent is null and ${isPerson}`),
+    ...(identity === undefined ? [] : [sql`i.uid = ${identity}`]),
+    ...(search === ''
+      ? []
+      : [
+          sql`(lower(i.name) like ${pattern} escape '\\' or lower(a.email) like ${pattern} escape '\\'
+            or lower(c.email) like ${pattern} escape '\\')`,
+        ]),
+    ...(isDisabled ? [raw('o.disabled_second is not null')] : []),
+    ...(isOperator ? [raw('p.identity is not null')] : []),
+  ]
+  return join(conditions, ' and ')
+}
+
+/** People by name. With a filter other than `identity`, it may read all people. */
+export function* listPeople({ limit, skip = 0, after, ...filter }: PeopleQuery): Work<ListedPerson[]> {
+  const follows = after ? sql`(i.name, i.uid) > (${after.name}, ${after.identity})` : raw('1 = 1')
   const rows = yield* all(sql`select i.uid, i.proto, i.create_time, o.disabled_second,
     a.email, a.password, c.email, c.password,
     (select count(*) from passkeys k where k.identity = i.uid),
-    (select count(*) from authenticator_apps t where t.identity = i.uid and t.confirm_time is not null)
-    from identities i left join sign_outs o on o.identity = i.uid
-    left join accounts a on a.identity = i.uid left join claimed_accounts c on c.identity = i.uid
-    where i.parent is null and i.uid > ${after} and ${search === '' ? raw('1 = 1') : matches}
-    and ${isDisabled ? raw('o.disabled_second is not null') : raw('1 = 1')}
-    order by i.uid limit ${limit}`)
+    (select count(*) from authenticator_apps t where t.identity = i.uid and t.confirm_time is not null),
+    (select count(*) from role_bindings b where b.identity = i.uid), p.identity
+    from ${joined} where ${conditionOf(filter)} and ${follows}
+    order by i.name, i.uid limit ${limit} offset ${skip}`)
   return rows.map((row) => personOf(row as Columns))
 }
 
+/** `maxRows`: throws a StoreError `expensive` if more people would be read. */
+export function* countPeople(filter: PeopleFilter, maxRows?: number | undefined): Work<number> {
+  const isFiltered = filter.search || filter.isDisabled || filter.isOperator
+  const [all] = yield raw(`select count(*) from identities where parent is null and ${isPerson}`)
+  const total = Number(all?.[0])
+  if (!isFiltered) return total
+  if (maxRows !== undefined && total > maxRows) throw new StoreError('expensive')
+  const [row] = yield sql`select count(*) from ${joined} where ${conditionOf(filter)}`
+  return Number(row?.[0])
+}
+
 function personOf([identity, proto, createTime, disabledSecond, ...accounts]: Columns): ListedPerson {
-  const [vouched, vouchedPassword, claimed, claimedPassword, passkeys, apps] = accounts
-  const { name, email } = fromBinary(IdentitySchema, proto)
+  const [vouched, vouchedPassword, claimed, claimedPassword, passkeys, apps, bindings, operator] = accounts
+  const { name, email, lastSeenTime } = fromBinary(IdentitySchema, proto)
   const verified = vouched ?? email
   return {
     ...{ identity, name, email: verified ?? claimed ?? undefined, createTime },
@@ -73,6 +116,8 @@ function personOf([identity, proto, createTime, disabledSecond, ...accounts]: Co
     hasLocalAccount: vouched !== null || claimed !== null,
     hasPassword: Boolean(vouchedPassword || claimedPassword),
     ...{ passkeys: Number(passkeys), hasAuthenticatorApp: Number(apps) > 0 },
+    ...{ roleBindings: Number(bindings), isOperator: operator !== null },
+    lastSeenTime: lastSeenTime && timestampMs(lastSeenTime),
     disableTime: disabledSecond === null ? undefined : disabledSecond * 1000,
   }
 }

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/common/access.proto.
  */
 export const file_platform_common_access: GenFile = /*@__PURE__*/
-  fileDesc("ChxwbGF0Zm9ybS9jb21tb24vYWNjZXNzLnByb3RvEg9wbGF0Zm9ybS5jb21tb24icgoGQWNjZXNzEi4KDGNhcGFiaWxpdGllcxgBIAMoDjIYLmNhcGFiaWxpdGllcy5DYXBhYmlsaXR5EhYKDnNjb3BlX29wdGlvbmFsGAIgASgIEgwKBG9wZW4YAyABKAgSEgoKY3JlZGVudGlhbBgEIAEoCTpRCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxiZiAMgASgLMhcucGxhdGZvcm0uY29tbW9uLkFjY2Vzc1IGYWNjZXNzOjUKBXNjb3BlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxiaiAMgASgIUgVzY29wZTo9CghpbnRlcm5hbBIfLmdvb2dsZS5wcm90b2J1Zi5TZXJ2aWNlT3B0aW9ucxibiAMgASgIUghpbnRlcm5hbGIGcHJvdG8z", [file_capabilities_capability, file_google_protobuf_descriptor]);
+  fileDesc("ChxwbGF0Zm9ybS9jb21tb24vYWNjZXNzLnByb3RvEg9wbGF0Zm9ybS5jb21tb24ihQEKBkFjY2VzcxIuCgxjYXBhYmlsaXRpZXMYASADKA4yGC5jYXBhYmlsaXRpZXMuQ2FwYWJpbGl0eRIWCg5zY29wZV9vcHRpb25hbBgCIAEoCBIMCgRvcGVuGAMgASgIEhIKCmNyZWRlbnRpYWwYBCABKAkSEQoJb3BlcmF0b3JzGAUgASgIOlEKBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGJmIAyABKAsyFy5wbGF0Zm9ybS5jb21tb24uQWNjZXNzUgZhY2Nlc3M6NQoFc2NvcGUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGJqIAyABKAhSBXNjb3BlOj0KCGludGVybmFsEh8uZ29vZ2xlLnByb3RvYnVmLlNlcnZpY2VPcHRpb25zGJuIAyABKAhSCGludGVybmFsYgZwcm90bzM", [file_capabilities_capability, file_google_protobuf_descriptor]);
 
 /**
  * Access that the caller of a method needs.
@@ -50,6 +50,14 @@ export type Access = Message<"platform.common.Access"> & {
    * @generated from field: string credential = 4;
    */
   credential: string;
+
+  /**
+   * Only operators of the server may call the method, with a token of their own sign-in that is not limited. Everybody
+   * else gets `PERMISSION_DENIED`, whatever the request contains.
+   *
+   * @generated from field: bool operators = 5;
+   */
+  operators: boolean;
 };
 
 /**
@@ -86,6 +94,14 @@ export type AccessJson = {
    * @generated from field: string credential = 4;
    */
   credential?: string;
+
+  /**
+   * Only operators of the server may call the method, with a token of their own sign-in that is not limited. Everybody
+   * else gets `PERMISSION_DENIED`, whatever the request contains.
+   *
+   * @generated from field: bool operators = 5;
+   */
+  operators?: boolean;
 };
 
 /**

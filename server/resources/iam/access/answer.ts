@@ -7,6 +7,7 @@ import { admitToRead } from '../../../policy/admit.ts'
 import { capabilityOf } from '../../../policy/capabilities.ts'
 import { accessEnd, forever, noAccess, openDecisions } from '../../../policy/decide.ts'
 import type { Grants } from '../../../policy/grants.ts'
+import { mayOperate } from '../../../policy/operators.ts'
 import { readGrantsOf } from '../../../policy/read-grants.ts'
 import type { Work } from '../../../store/work.ts'
 import type { Settings } from '../../dependencies.ts'
@@ -72,6 +73,7 @@ export function* specialEnd(settings: AnswerSettings, need: Need, grants: Grants
     const { identity, limits } = grants.caller
     return limits || (need.isForPeople && parentOf(identity) !== '') ? noAccess : forever
   }
+  if (need.kind === 'operators') return (yield* mayOperate(grants.caller)) ? forever : noAccess
   if (need.kind === 'organizations' && !(yield* mayCreateOrganizations(settings, grants))) return noAccess
   if (need.kind === 'organizations' && need.bits.length === 0) return forever
   if (need.kind !== 'anywhere' && need.kind !== 'organizations') return noAccess

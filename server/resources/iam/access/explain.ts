@@ -83,6 +83,7 @@ const ruleOf = (need: Need): AccessRule => {
     case 'organizations':
       return AccessRule.ORGANIZATION_CREATION
     case 'operator':
+    case 'operators':
       return AccessRule.OPERATOR
     default:
       return 'bits' in need && need.bits.length > 0 ? AccessRule.ROLES : AccessRule.NO_CAPABILITY

@@ -26,7 +26,9 @@ export type Need =
   | { kind: 'organizations'; bits: readonly number[] }
   /** Only the identity itself may do it, with a token without limits. If `isForPeople`, a workload may not. */
   | { kind: 'self'; isForPeople: boolean }
-  /** No identity can have the access: it is reserved to the operator. */
+  /** The caller must be an operator of the server. */
+  | { kind: 'operators' }
+  /** No identity can have the access, or nobody else may know whether it has: it is reserved to the operator. */
   | { kind: 'operator' }
   | Wrong
 
@@ -84,6 +86,7 @@ function methodNeed({ method: name, resource }: Omit<Question, 'identity'>, self
   const known = methods.get(name)
   if (!known) return unknownName('method', 'the full name of a method', name, methodNames)
   const { method, bits } = known
+  if (method.access?.operators) return { kind: self === undefined ? 'operator' : 'operators' }
   if (self !== undefined) {
     if (isOwnAccount(method)) return { kind: 'self', isForPeople: true }
     if (metadataUpdates.has(name)) return { kind: 'self', isForPeople: false }

@@ -55,7 +55,8 @@ export function limitMethods({ store, now, settings }: Dependencies) {
         const group = yield* first(sql`select uid from groups where uid = ${uid}`)
         if (!group) throw notFound(groups.desc.typeName, uid)
         const usage = yield* readLiveUsage(lineage(uid), grants.time)
-        const usageByKind = kinds.map((kind) => usageOf(kind, uid, usage, defaults, grants))
+        const isVisible = (limitGroup: string) => maySee(grants, limitGroup)
+        const usageByKind = kinds.map((kind) => kindUsageOf(kind, uid, usage, defaults, isVisible))
         return messageReply(GroupUsageSchema, create(GroupUsageSchema, { kinds: usageByKind }))
       }),
   }
@@ -70,8 +71,8 @@ function requireMayUpdateParent(grants: Grants, uid: string): void {
     throw permissionDenied(nameOf(CAP_IAM_GROUPS_UPDATE), above)
 }
 
-function parseChange(
-  { resourceLimits, remove }: SetGroupLimitsRequest,
+export function parseChange(
+  { resourceLimits, remove }: Pick<SetGroupLimitsRequest, 'resourceLimits' | 'remove'>,
   kinds: readonly string[],
 ): ReplaceLimitsOptions['change'] {
   const { limits, faults } = parseLimits(Object.entries(resourceLimits), kinds)
@@ -94,16 +95,17 @@ function parseChange(
 
 const maySee = (grants: Grants, group: string) => holds(grants, [Capability.CAP_IAM_GROUPS_LIST], group)
 
-function usageOf(
+/** Limits of groups that are not visible are left out. */
+export function kindUsageOf(
   kind: string,
   uid: string,
   usage: readonly Usage[],
   defaults: GroupLimits['defaults'],
-  grants: Grants,
+  isVisible: (group: string) => boolean,
 ): MessageInitShape<typeof KindUsageSchema> {
   const used = BigInt(usedIn(kind, uid, usage))
   const limits = limitsOnPath(kind, lineage(uid), usage, defaults)
-  const limit = firstReached(limits.filter(({ group }) => maySee(grants, group)))
+  const limit = firstReached(limits.filter(({ group }) => isVisible(group)))
   if (!limit) return { kind, used }
   return {
     ...{ kind, used, limit: limit.limit, limitGroupUid: limit.group, defaultLimit: limit.isDefault },

@@ -1258,7 +1258,8 @@ export const AccessRule = {
   ORGANIZATION_CREATION: 4,
 
   /**
-   * Only the operator of the server has this access.
+   * Only the operator of the server has this access, or people whom the operator has made operators. Only they themselves
+   * can ask whether they have it; the answer about others is always no.
    *
    * @generated from enum value: ACCESS_RULE_OPERATOR = 5;
    */
