@@ -28,8 +28,6 @@ export const unreachable: Record<string, string> = {
   'terms.acceptTerms': noPage,
   'terms.listTermsAcceptances': noPage,
   'ping.ping': 'It is for programs that monitor the server.',
-  'pullTokens.getPullToken': noPage,
-  'repos.previewRetention': noPage,
   'advisories.exportAdvisoriesOsv': noPage,
   'advisories.exportAdvisoriesOpenVex': noPage,
   'people.listPeople': noPage,

@@ -4,18 +4,22 @@ import type { PullTokenJson } from '@stemma/api/json/platform/registry/v2beta1/p
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
 import { useDenial } from '../../api/permissions.ts'
-import { read, useData } from '../../api/read.ts'
+import { read, useData, useRead } from '../../api/read.ts'
 import { useWrite } from '../../api/write.ts'
+import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { CodeBlock, SameWith } from '../../ui/code-block.tsx'
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
+import { Uid } from '../../ui/copy.tsx'
 import { closeDialog, Dialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { Select, TextField } from '../../ui/field.tsx'
-import { Form } from '../../ui/form.tsx'
+import { Form, Problem } from '../../ui/form.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
+import { Properties } from '../../ui/properties.tsx'
+import { Skeleton } from '../../ui/skeleton.tsx'
 import { Pager, pageOf, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
 
@@ -56,7 +60,10 @@ export default function PullTokens({ place }: PageProps) {
             uidOf={({ uid = '' }) => uid}
             nameOf={({ name = '' }) => name}
             columns={[
-              { title: 'Name', cell: ({ name }) => name },
+              {
+                title: 'Name',
+                cell: ({ uid, name }) => <Link to={dialogPath(place, 'show', uid)}>{name}</Link>,
+              },
               {
                 title: 'Expires',
                 cell: ({ expirationTime, expired }) => (
@@ -87,21 +94,64 @@ export default function PullTokens({ place }: PageProps) {
         stemma={`stemma pull-tokens list --descendants-of ${place.group}`}
         curl={{ path: `/registry/v2beta1/pullTokens?uidp.descendants_of=${place.group}` }}
       />
+      {isDialogOpen(place, 'show') && <ShowPullToken place={place} />}
       {isDialogOpen(place, 'create') && <CreatePullToken place={place} />}
       {isDialogOpen(place, 'revoke') && <RevokePullToken place={place} name={about?.name ?? ''} />}
     </>
   )
 }
 
+function ShowPullToken({ place }: PageProps) {
+  const { data: token, error } = useRead(
+    read(api.pullTokens.getPullToken, { uid: place.query.get('about') ?? '' }),
+  )
+  const { data: repo } = useRead(
+    read(api.repos.getRepo, { uid: token?.repoUid ?? '' }),
+    token?.repoUid !== undefined && token.repoUid !== '',
+  )
+  return (
+    <Dialog place={place} title={`Pull token ${token?.name ?? ''}`}>
+      {error ? (
+        <Problem error={error} />
+      ) : token ? (
+        <Properties
+          rows={[
+            ['User name', <Uid key="username" uid={token.username ?? ''} />],
+            [
+              'Pulls from',
+              token.repoUid ? (repo?.name ?? token.repoUid) : 'all repos in its group and below',
+            ],
+            ['Description', token.description],
+            ['Expires', <Time key="expires" at={token.expirationTime} />],
+            ['Last used', <Time key="used" at={token.lastSeenTime} />],
+            ['Created', <Time key="created" at={token.createTime} />],
+          ]}
+        />
+      ) : (
+        <Skeleton />
+      )}
+    </Dialog>
+  )
+}
+
+/** The most that the API returns at once; others are limited with the command line. */
+const readRepos = (group: string) =>
+  read(api.repos.listRepos, { uidp: { descendantsOf: group }, orderBy: 'name', pageSize: 200 })
+
 const lifetimes = [30, 60, 90, 365].map((days) => ({ value: `${days * 86_400}s`, label: `${days} days` }))
 
 function CreatePullToken({ place }: PageProps) {
+  const { data: repos } = useRead(readRepos(place.group))
   const made = useSignal<PullTokenJson | undefined>(undefined)
   const { run, isRunning, error } = useWrite(api.pullTokens.createPullToken, {
     ...{ done: 'Pull token created', also: ['identities', 'roleBindings'] },
   })
   const create = async (values: FormData) => {
-    const pullToken = { name: String(values.get('name')), ttl: String(values.get('ttl')) }
+    const text = (name: string) => String(values.get(name) ?? '')
+    const pullToken = {
+      ...{ name: text('name'), description: text('description'), ttl: text('ttl') },
+      ...(text('repo') && { repoUid: text('repo') }),
+    }
     made.value = await run({ parent: place.group, pullToken })
   }
   return (
@@ -112,6 +162,11 @@ function CreatePullToken({ place }: PageProps) {
           <CodeBlock
             label="login command"
             code={`docker login ${location.host} --username ${made.value.username} --password ${made.value.password}`}
+          />
+          <p class="quiet">As a secret of Kubernetes, for imagePullSecrets:</p>
+          <CodeBlock
+            label="command for Kubernetes"
+            code={`kubectl create secret docker-registry stemma --docker-server ${location.host} \\\n  --docker-username ${made.value.username} --docker-password ${made.value.password}`}
           />
           <footer>
             <Button tone="primary" onClick={() => void closeDialog(place)}>
@@ -128,6 +183,20 @@ function CreatePullToken({ place }: PageProps) {
           onCancel={() => void closeDialog(place)}
         >
           <TextField label="Name" name="name" required problem={violationOf(error.value, 'name')} />
+          <TextField
+            label="Description"
+            name="description"
+            problem={violationOf(error.value, 'description')}
+          />
+          <Select
+            label="Pulls from"
+            name="repo"
+            options={[
+              { value: '', label: 'All repos in this group and below' },
+              ...(repos?.repos ?? []).map(({ uid = '', name = '' }) => ({ value: uid, label: name })),
+            ]}
+            problem={violationOf(error.value, 'repo_uid')}
+          />
           <Select
             label="Valid for"
             name="ttl"

@@ -5,17 +5,22 @@ import { read, useData, useRead } from '../../api/read.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
+import { navigate } from '../../router/router.ts'
 import { ButtonLink } from '../../ui/button.tsx'
-import { CodeBlock, SameWith } from '../../ui/code-block.tsx'
-import { Copy } from '../../ui/copy.tsx'
+import { SameWith } from '../../ui/code-block.tsx'
+import { Copy, Digest } from '../../ui/copy.tsx'
 import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
-import { Empty } from '../../ui/empty.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Pager, pageOf, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
 import { CreateTag, DeleteTag } from '../tags/edit.tsx'
+import { DeleteRepo } from './delete.tsx'
 import { EditRepo } from './edit.tsx'
-import { useImageName } from './image-name.ts'
+import { FirstPush } from './first-push.tsx'
+import { parentOf, useImageName } from './image-name.ts'
+import { Readme } from './readme.tsx'
+import { EditRetention } from './retention.tsx'
+import { retentionTexts } from './retention-text.ts'
 import { sizeText } from './size.ts'
 
 const uidIn = ({ uids }: Place) => uids.repo ?? ''
@@ -32,6 +37,7 @@ export default function Repo({ place }: PageProps) {
   const { data: readme } = useRead(readReadme(place))
   const denial = useDenial(place.group)
   const image = useImageName(repo)
+  const retention = retentionTexts(repo.retention ?? {})
   const about = tags.find(({ uid }) => uid === place.query.get('about'))
   return (
     <>
@@ -42,6 +48,9 @@ export default function Repo({ place }: PageProps) {
           <>
             <ButtonLink to={dialogPath(place, 'edit')} disabledReason={denial('repo.update')}>
               Change repo
+            </ButtonLink>
+            <ButtonLink to={dialogPath(place, 'delete-repo')} disabledReason={denial('repo.delete')}>
+              Delete repo
             </ButtonLink>
             <ButtonLink
               to={dialogPath(place, 'create-tag')}
@@ -56,13 +65,7 @@ export default function Repo({ place }: PageProps) {
       <section class="panel flush">
         <h2>Tags</h2>
         {tags.length === 0 ? (
-          <Empty
-            icon="repo"
-            title="No tags yet"
-            action={<CodeBlock label="push command" code={`docker push ${image}:latest`} />}
-          >
-            Push an image to this repo:
-          </Empty>
+          <FirstPush group={parentOf(uidIn(place))} repo={repo.name} />
         ) : (
           <Table
             label="Tags"
@@ -81,7 +84,7 @@ export default function Repo({ place }: PageProps) {
               },
               {
                 title: 'Digest',
-                cell: ({ digest = '' }) => <code title={digest}>{digest.slice(0, 19)}</code>,
+                cell: ({ digest }) => digest && <Digest digest={digest} />,
                 isSecondary: true,
               },
               { title: 'Platforms', cell: ({ platforms = [] }) => platforms.join(', '), isSecondary: true },
@@ -100,12 +103,27 @@ export default function Repo({ place }: PageProps) {
         )}
       </section>
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={tags.length} />
+      <section class="panel">
+        <div class="panel-header">
+          <h2>Retention</h2>
+          <ButtonLink to={dialogPath(place, 'retention')} disabledReason={denial('repo.update')}>
+            Change retention
+          </ButtonLink>
+        </div>
+        {retention.length === 0 ? (
+          <p class="quiet">All tags and images are kept.</p>
+        ) : (
+          <ul>
+            {retention.map((text) => (
+              <li key={text}>{text}</li>
+            ))}
+          </ul>
+        )}
+      </section>
       {readme?.content && (
         <section class="panel">
           <h2>Readme</h2>
-          <p class="readme" dir="auto">
-            {readme.content}
-          </p>
+          <Readme text={readme.content} />
         </section>
       )}
       <SameWith
@@ -113,6 +131,14 @@ export default function Repo({ place }: PageProps) {
         curl={{ path: `/registry/v2beta1/tags?uidp.children_of=${uidIn(place)}` }}
       />
       {isDialogOpen(place, 'edit') && <EditRepo place={place} repo={repo} readme={readme?.content} />}
+      {isDialogOpen(place, 'retention') && <EditRetention place={place} repo={repo} />}
+      {isDialogOpen(place, 'delete-repo') && (
+        <DeleteRepo
+          place={place}
+          repo={repo}
+          after={() => navigate(paths.repos(place.group), { replace: true })}
+        />
+      )}
       {isDialogOpen(place, 'create-tag') && <CreateTag place={place} repo={uidIn(place)} />}
       {isDialogOpen(place, 'delete') && about && <DeleteTag place={place} tag={about} />}
     </>

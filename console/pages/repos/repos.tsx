@@ -10,7 +10,6 @@ import type { PageProps, Place } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
 import { CodeBlock, SameWith } from '../../ui/code-block.tsx'
-import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
 import { closeDialog, Dialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { TextField } from '../../ui/field.tsx'
@@ -19,6 +18,8 @@ import { Form } from '../../ui/form.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Pager, pageOf, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
+import { DeleteRepo } from './delete.tsx'
+import { FirstPush, loginCommand } from './first-push.tsx'
 import { sizeText } from './size.ts'
 
 const readRepos = (place: Place) =>
@@ -55,9 +56,13 @@ export default function Repos({ place }: PageProps) {
         <SearchFilter place={place} name="name" label="Search repos by name" />
       </div>
       {repos.length === 0 ? (
-        <Empty icon="repo" title={place.query.get('name') ? 'No repo has such a name' : 'No repos yet'}>
-          A push creates a repo by itself, if you may create one.
-        </Empty>
+        place.query.get('name') ? (
+          <Empty icon="repo" title="No repo has such a name">
+            The search finds parts of names, in this group and below it.
+          </Empty>
+        ) : (
+          <FirstPush group={place.group} />
+        )
       ) : (
         <section class="panel flush">
           <Table
@@ -91,16 +96,18 @@ export default function Repos({ place }: PageProps) {
         </section>
       )}
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={repos.length} />
-      <section class="panel">
-        <h2>Sign docker in</h2>
-        <CodeBlock label="login command" code={`stemma registry login --registry ${location.host}`} />
-      </section>
+      {repos.length > 0 && (
+        <section class="panel">
+          <h2>Sign docker in</h2>
+          <CodeBlock label="login command" code={loginCommand()} />
+        </section>
+      )}
       <SameWith
         stemma={`stemma repos list --descendants-of ${place.group}`}
         curl={{ path: `/registry/v2beta1/repos?uidp.descendants_of=${place.group}&order_by=name` }}
       />
       {isDialogOpen(place, 'create') && <CreateRepo place={place} />}
-      {isDialogOpen(place, 'delete') && <DeleteRepo place={place} name={about?.name ?? ''} />}
+      {isDialogOpen(place, 'delete') && about && <DeleteRepo place={place} repo={about} />}
     </>
   )
 }
@@ -130,25 +137,5 @@ function CreateRepo({ place }: PageProps) {
         <TextField label="Description" name="description" problem={violationOf(error.value, 'description')} />
       </Form>
     </Dialog>
-  )
-}
-
-function DeleteRepo({ place, name }: PageProps & { name: string }) {
-  const { run, isRunning, error } = useWrite(api.repos.deleteRepo, { done: 'Repo deleted', also: ['tags'] })
-  const remove = async () => {
-    if (await run({ uid: place.query.get('about') ?? '' })) await closeDialog(place)
-  }
-  return (
-    <ConfirmDelete
-      place={place}
-      kind="repo"
-      name={name}
-      typed
-      isRunning={isRunning.value}
-      error={error.value}
-      onConfirm={remove}
-    >
-      <p>All its tags and images are deleted with it. This cannot be undone.</p>
-    </ConfirmDelete>
   )
 }

@@ -1,0 +1,37 @@
+// Retention rules as sentences, and as the values of their form.
+import type { RetentionJson, RetentionRuleJson } from '@stemma/api/json/platform/registry/v2beta1/repo'
+
+const daySeconds = 86_400
+
+/** `14` of `1209600s`; empty if there is none. */
+export const daysOf = (duration: string | undefined) =>
+  duration ? String(Math.round((Number.parseFloat(duration) / daySeconds) * 100) / 100) : ''
+
+export const durationOf = (days: string) =>
+  Number(days) > 0 ? `${Math.round(Number(days) * daySeconds)}s` : undefined
+
+/** One sentence for each rule. A rule without conditions keeps all tags that match. */
+export function retentionTexts({ rules = [], deleteUntaggedAfter }: RetentionJson): string[] {
+  return [
+    ...rules.map(ruleText),
+    ...(deleteUntaggedAfter
+      ? [`Images without a tag are deleted after ${daysText(deleteUntaggedAfter)}.`]
+      : []),
+  ]
+}
+
+function ruleText({ tags = [], keepMostRecent = 0, keepPushedWithin }: RetentionRuleJson): string {
+  const which = tags.length > 0 ? `tags like ${tags.join(', ')}` : 'tags'
+  const conditions = [
+    keepMostRecent > 0 && `the last ${keepMostRecent}`,
+    keepPushedWithin && `those pushed in the last ${daysText(keepPushedWithin)}`,
+  ].filter(Boolean)
+  return conditions.length > 0
+    ? `Of ${which}, ${conditions.join(' and ')} are kept.`
+    : `All ${which} are kept.`
+}
+
+const daysText = (duration: string) => {
+  const days = daysOf(duration)
+  return days === '1' ? 'day' : `${days} days`
+}
