@@ -23,6 +23,8 @@ export const paths = {
   identityProviders: (uid: string) => `${group(uid)}/identity-providers`,
   identityProvider: (uid: string, provider: string) =>
     `${group(uid)}/identity-providers/${segmentOf(provider)}`,
+  accountAssociations: (uid: string) => `${group(uid)}/account-associations`,
+  settings: (uid: string) => `${group(uid)}/settings`,
   activity: (uid: string) => `${group(uid)}/activity`,
   auditEntry: (uid: string, entry: string) => `${group(uid)}/activity/${segmentOf(entry)}`,
   events: (uid: string) => `${group(uid)}/events`,

@@ -74,6 +74,12 @@ export const routes: readonly Route[] = [
     page: () => import('./pages/identity-providers/identity-provider.tsx'),
   },
   {
+    path: '/console/g/:group/account-associations',
+    title: 'Accounts',
+    page: () => import('./pages/account-associations/account-associations.tsx'),
+    nav: { section: 'Access', icon: 'account' },
+  },
+  {
     path: '/console/g/:group/repos',
     title: 'Repos',
     page: () => import('./pages/repos/repos.tsx'),
@@ -133,5 +139,11 @@ export const routes: readonly Route[] = [
     title: 'Usage',
     page: () => import('./pages/usage/usage.tsx'),
     nav: { section: 'Operations', icon: 'usage' },
+  },
+  {
+    path: '/console/g/:group/settings',
+    title: 'Settings',
+    page: () => import('./pages/settings/settings.tsx'),
+    nav: { section: 'Operations', icon: 'settings' },
   },
 ]

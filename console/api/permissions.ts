@@ -17,7 +17,7 @@ const capabilities = [
   ...(['identity_providers.create', 'identity_providers.update', 'identity_providers.list'] as const),
   ...(['identity_providers.delete', 'identity_providers.scim.manage'] as const),
   ...(['account_associations.create', 'account_associations.update', 'account_associations.list'] as const),
-  ...(['account_associations.delete', 'audit.entries.list'] as const),
+  ...(['account_associations.delete', 'audit.entries.list', 'terms.list', 'terms.accept'] as const),
   ...([
     'subscriptions.create',
     'subscriptions.update',

@@ -30,6 +30,9 @@ describe('every page', { timeout: 600_000, skip: noChromium ?? false }, () => {
       oidc: { issuer: 'https://sso.example.com', clientId: 'stemma', pkceEnabled: true },
     })
     provider = made.uid as string
+    await stage.call('POST', `/iam/v2beta1/accountAssociations/${organization}`, {
+      ...{ name: 'cloud', amazon: { account: '123456789012' } },
+    })
     await stage.call('POST', `/iam/v2beta1/externalGroupRoleMappings/${provider}`, {
       ...{ externalGroupId: 'developers', roleUid: viewer, scope: team.uid as string },
     })
@@ -54,6 +57,10 @@ describe('every page', { timeout: 600_000, skip: noChromium ?? false }, () => {
       `${paths.identityProviders(organization)}?dialog=create&preset=entra`,
       'Identity providers',
     ],
+    accounts: () => [paths.accountAssociations(organization), 'Accounts'],
+    'new accounts': () => [`${paths.accountAssociations(organization)}?dialog=create`, 'Accounts'],
+    settings: () => [paths.settings(organization), 'Settings'],
+    'settings, deleting': () => [`${paths.settings(organization)}?dialog=delete`, 'Settings'],
     'identity provider': () => [paths.identityProvider(organization, provider), 'sso'],
     activity: () => [paths.activity(organization), 'Activity'],
     events: () => [paths.events(organization), 'Events'],

@@ -16,12 +16,13 @@ import { Properties } from '../../ui/properties.tsx'
 import { AddAuthenticatorApp, AuthenticatorApp } from './authenticator-app.tsx'
 import { ChangePassword } from './change-password.tsx'
 import { AddPasskey, Passkeys, RemovePasskey, RenamePasskey } from './passkeys.tsx'
+import { Profile, readProfile } from './profile.tsx'
 import { RecoveryCodes } from './recovery-codes.tsx'
 import { readSessions, Sessions } from './sessions.tsx'
 
 const readAccount = () => read(api.account.getAccount, {})
 
-export const load = () => [readAccount(), readSessions()]
+export const load = () => [readAccount(), readSessions(), readProfile()]
 
 export default function Account({ place }: PageProps) {
   const account = useData(readAccount())
@@ -60,6 +61,7 @@ export default function Account({ place }: PageProps) {
           ]}
         />
       </section>
+      <Profile place={place} />
       <Passkeys place={place} passkeys={account.passkeys ?? []} disabledReason={notLocal} />
       <AuthenticatorApp place={place} account={account} disabledReason={notLocal} />
       <Sessions />

@@ -2,6 +2,7 @@ import { api } from '../../api/api.ts'
 import { read, useRead } from '../../api/read.ts'
 import { useWrite } from '../../api/write.ts'
 import { paths } from '../../paths.ts'
+import { Link } from '../../router/link.tsx'
 import type { PageProps } from '../../router/route.ts'
 import { navigate } from '../../router/router.ts'
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
@@ -10,14 +11,15 @@ import { closeDialog } from '../../ui/dialog.tsx'
 /** Deletes the group that the URL names as `about`, and lists what is inside. */
 export function DeleteGroup({ place }: PageProps) {
   const uid = place.query.get('about') ?? place.group
+  const kind = uid.includes('/') ? 'group' : 'organization'
   const { data: group } = useRead(read(api.groups.getGroup, { uid }))
   const { data: usage } = useRead(read(api.groups.getGroupUsage, { uid }))
   const { run, isRunning, error } = useWrite(api.groups.deleteGroup, {
-    done: 'Group deleted',
+    done: `${kind === 'group' ? 'Group' : 'Organization'} deleted`,
     after: () => leave(),
   })
   const inside = (usage?.kinds ?? []).filter(
-    ({ used, kind }) => Number(used) > 0 && kind !== 'registry_mebibytes',
+    ({ used, kind: counted }) => Number(used) > 0 && counted !== 'registry_mebibytes',
   )
   const leave = () => {
     if (uid !== place.group) return closeDialog(place)
@@ -27,26 +29,53 @@ export function DeleteGroup({ place }: PageProps) {
   return (
     <ConfirmDelete
       place={place}
-      kind="group"
+      kind={kind}
       name={group?.name ?? ''}
+      typed={kind === 'organization'}
       isRunning={isRunning.value}
       error={error.value}
       onConfirm={() => void run({ uid })}
     >
       {inside.length === 0 ? (
-        <p>The group is empty. This cannot be undone.</p>
+        <p>The {kind} is empty. This cannot be undone.</p>
       ) : (
         <>
-          <p>Only an empty group can be deleted. In and below this group there are:</p>
+          <p>
+            Only an empty {kind} can be deleted
+            {kind === 'organization' && '; your own role bindings in it are deleted with it'}. In and below it
+            there are:
+          </p>
           <ul>
-            {inside.map(({ kind, used }) => (
-              <li key={kind}>
-                {Number(used).toLocaleString('en')} {kind?.replaceAll('_', ' ')}
-              </li>
-            ))}
+            {inside.map(({ kind: counted = '', used }) => {
+              const text = `${Number(used).toLocaleString('en')} ${nameOf(counted, Number(used))}`
+              const to = pagesByKind[counted]
+              return <li key={counted}>{to ? <Link to={to(uid)}>{text}</Link> : text}</li>
+            })}
           </ul>
         </>
       )}
     </ConfirmDelete>
   )
+}
+
+/** `role bindings` for two of `role_bindings`, `role binding` for one. */
+function nameOf(kind: string, count: number): string {
+  const plural = kind.replaceAll('_', ' ')
+  return count === 1 ? plural.replace(/ies$/, 'y').replace(/s$/, '') : plural
+}
+
+/** The pages that list what is inside of a group, by the name of the kind in its usage. */
+const pagesByKind: Readonly<Record<string, (group: string) => string>> = {
+  groups: paths.groups,
+  identities: paths.identities,
+  roles: paths.roles,
+  role_bindings: paths.access,
+  group_invites: paths.invites,
+  group_access_requests: paths.invites,
+  identity_providers: paths.identityProviders,
+  account_associations: paths.accountAssociations,
+  subscriptions: paths.events,
+  repos: paths.repos,
+  tags: paths.repos,
+  advisories: paths.advisories,
 }

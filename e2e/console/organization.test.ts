@@ -1,4 +1,4 @@
-// Identity providers in a real browser: set-up, roles of external groups, provisioning and deletion.
+// Identity providers, accounts and settings of an organization in a real browser.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { paths } from '@stemma/console/paths.ts'
@@ -7,13 +7,18 @@ import { checkShown } from './check-page.ts'
 import type { Stage } from './stage.ts'
 import { openStage } from './stage.ts'
 
-describe('identity providers in the console', { timeout: 600_000, skip: noChromium ?? false }, () => {
+const termsId = 'terms-of-use.v1'
+
+describe('the settings of an organization in the console', {
+  timeout: 600_000,
+  skip: noChromium ?? false,
+}, () => {
   let stage: Stage
   let organization: string
   let provider: string
 
   before(async () => {
-    stage = await openStage()
+    stage = await openStage('sqlite', ['--terms', `${termsId}=https://example.com/terms`])
     organization = stage.organization
     await stage.call('POST', `/iam/v2beta1/groups/${organization}`, { name: 'platform' })
   })
@@ -159,6 +164,112 @@ describe('identity providers in the console', { timeout: 600_000, skip: noChromi
     await page.getByRole('button', { name: 'Delete identity provider' }).click()
     await page.getByRole('heading', { name: 'No identity provider' }).waitFor()
     assert.equal((await providers()).length, 0)
+    noProblems()
+  })
+
+  test('cloud accounts are associated with a group, checked, changed and deleted', async () => {
+    const { page } = stage
+    const path = `/iam/v2beta1/accountAssociations/${organization}`
+    await page.goto(stage.at(paths.accountAssociations(organization)))
+    await page.getByRole('heading', { name: 'No accounts here' }).waitFor()
+    await page.getByRole('link', { name: 'Associate accounts' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('cloud')
+    await page.getByLabel('AWS account').fill('123')
+    await page.getByRole('button', { name: 'Associate accounts' }).last().click()
+    await page.locator('.field-problem').waitFor()
+    await page.getByLabel('AWS account').fill('123456789012')
+    await page.getByLabel('GitHub app installations').fill('12 34 acme')
+    await page.getByRole('button', { name: 'Associate accounts' }).last().click()
+    const row = page.getByRole('row', { name: /cloud acme AWS 123456789012, GitHub app/ })
+    await row.waitFor()
+    const disabled = page.getByRole('button', { name: 'Associate accounts' })
+    assert.equal(await disabled.getAttribute('title'), 'This group has its accounts already. Change them.')
+    const open = async (item: string) => {
+      await row.getByRole('button', { name: 'Actions for cloud' }).click()
+      await page.getByRole('menuitem', { name: item }).click()
+    }
+    await open('Check')
+    await page.getByRole('button', { name: 'Check', exact: true }).click()
+    await page.getByText('not ready').waitFor()
+    await checkShown(page, 'the result of a check')
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await open('Change')
+    assert.equal(await page.getByLabel('GitHub app installations').inputValue(), '12 34 acme')
+    await page.getByLabel('AWS account').fill('')
+    await page.getByLabel('Google Cloud project id').fill('acme-prod')
+    await page.getByLabel('Google Cloud project number').fill('4711')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('row', { name: /cloud acme Google acme-prod, GitHub app/ }).waitFor()
+    const { amazon, google } = await stage.call('GET', path)
+    assert.deepEqual([amazon, google], [undefined, { projectId: 'acme-prod', projectNumber: '4711' }])
+    await page.getByRole('button', { name: 'Actions for cloud' }).click()
+    await page.getByRole('menuitem', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'Delete account association' }).click()
+    await page.getByRole('heading', { name: 'No accounts here' }).waitFor()
+    assert.deepEqual(
+      stage.problems.splice(0).filter((text) => !text.includes('status of 400')),
+      [],
+    )
+  })
+
+  test('the settings of an organization are saved: its texts, the second factor and terms', async () => {
+    const { page } = stage
+    const saved = () => stage.call('GET', `/iam/v2beta1/groups/${organization}`)
+    await page.goto(stage.at(paths.settings(organization)))
+    await page.getByLabel('Description').fill('makes everything')
+    await page.getByRole('button', { name: 'Save' }).first().click()
+    await page.getByText('Settings saved').waitFor()
+    await page.getByLabel('Require a second factor').check()
+    await page.getByRole('button', { name: 'Save' }).last().click()
+    await page.getByText('second factor required').waitFor()
+    const { name, description, secondFactorRequired } = await saved()
+    assert.deepEqual([name, description, secondFactorRequired], ['acme', 'makes everything', true])
+    await page.getByLabel('Require a second factor').uncheck()
+    await page.getByRole('button', { name: 'Save' }).last().click()
+    await page.getByText('second factor required').waitFor({ state: 'detached' })
+    assert.equal((await saved()).secondFactorRequired, false)
+    await page.getByRole('link', { name: 'Accept documents' }).click()
+    await page.getByLabel('Ids of the documents').fill(termsId)
+    await page.getByRole('button', { name: 'Accept', exact: true }).click()
+    await page.getByRole('row', { name: new RegExp(`${termsId} .* this group`) }).waitFor()
+    noProblems()
+  })
+
+  test('an organization is deleted after its name was typed, if it is empty', async () => {
+    const { page } = stage
+    const spare = await stage.call('POST', '/iam/v2beta1/groups', { name: 'spare' })
+    const uid = spare.uid as string
+    const team = await stage.call('POST', `/iam/v2beta1/groups/${uid}`, { name: 'team' })
+    await page.goto(stage.at(paths.settings(uid)))
+    await page.getByRole('link', { name: 'Delete organization' }).click()
+    await page.getByRole('link', { name: '1 group', exact: true }).waitFor()
+    await page.getByLabel('Type spare to confirm').fill('spare')
+    await page.getByRole('button', { name: 'Delete organization' }).click()
+    await page.getByText('Cannot delete group with child').waitFor()
+    await stage.call('DELETE', `/iam/v2beta1/groups/${team.uid}`)
+    await page.goto(stage.at(`${paths.settings(uid)}?dialog=delete`))
+    await page.getByLabel('Type spare to confirm').fill('spar')
+    await page.getByRole('button', { name: 'Delete organization' }).last().click()
+    assert.equal((await stage.call('GET', `/iam/v2beta1/groups/${uid}`)).name, 'spare')
+    await page.getByLabel('Type spare to confirm').fill('spare')
+    await page.getByRole('button', { name: 'Delete organization' }).last().click()
+    await page.waitForURL(stage.at(paths.home()))
+    const { groups } = await stage.call('GET', '/iam/v2beta1/groups?uidp.in_root=true')
+    assert.ok(!(groups as { uid: string }[]).some((group) => group.uid === uid))
+    assert.deepEqual(
+      stage.problems.splice(0).filter((text) => !text.includes('status of 400')),
+      [],
+    )
+  })
+
+  test('a person says something about themselves', async () => {
+    const { page } = stage
+    await page.goto(stage.at(`${paths.account()}?dialog=profile`))
+    await page.getByLabel('Company').fill('Acme Inc.')
+    await page.getByLabel('Inform me of news').check()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Acme Inc.').waitFor()
+    await page.getByText('wanted').waitFor()
     noProblems()
   })
 })
