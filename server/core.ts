@@ -125,7 +125,7 @@ export type Core = Pick<Authentication, 'states'> & {
   close(): Promise<void>
 }
 
-/** Deadlines follow the system clock even in tests that replace `now`: grpc-js and the store read it too. */
+/** Deadlines follow the system clock even in tests that replace `now`: the store reads it too. */
 const systemNow = Date.now
 const monotonicNow = () => performance.now()
 

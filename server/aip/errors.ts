@@ -90,6 +90,14 @@ export const unsupportedEncoding = (encoding: string) =>
     { http: 415, headers: { 'accept-encoding': 'identity' } },
   )
 
+/** gRPC defines this code for a call whose number of messages differs from that of its method. */
+export const notOneMessage = () =>
+  new StatusError(Code.UNIMPLEMENTED, 'the request must be exactly one message')
+
+/** gRPC defines this code for a message that is compressed in an unknown way. */
+export const unknownCompression = (encoding: string) =>
+  new StatusError(Code.UNIMPLEMENTED, `messages must not be compressed with ${printable(encoding)}`)
+
 export const tooLarge = (text: string, http: number) =>
   new StatusError(Code.RESOURCE_EXHAUSTED, text, { http })
 

@@ -1,10 +1,10 @@
-// Completes the responses of grpc-js before they are sent: every response gets the request id, and every error that
-// grpc-js creates itself gets the same details as ours.
-import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+// The HTTP/2 stream of a call: its state, and the errors that it is answered with.
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
 import { Code } from '../../aip/code.ts'
 import { deadlineExceeded, malformed, StatusError } from '../../aip/errors.ts'
 import type { DoorOptions } from '../door.ts'
+import { forwardedFor } from '../door.ts'
 import { errorBody } from '../rest/error-body.ts'
 import type { GuardedStream } from './session-usage.ts'
 import type { StatusWriter } from './status.ts'
@@ -17,51 +17,65 @@ type StreamOptions = Pick<DoorOptions, 'errorDomain' | 'addressOf' | 'onRejected
   onClose(stream: InterceptedStream): void
 }
 
+/** The stream of a call. */
 export type InterceptedStream = GuardedStream & {
+  headers: IncomingHttpHeaders
   requestId: string
-  forwardedFor: string | undefined
+  /** In milliseconds since 1970. Set before the call starts. */
+  deadline: number
   /** Whether the client got extra time, because the deadline passed while it was reading the reply. */
   hasExtraTime: boolean
   options: StreamOptions
-  /** The methods of the stream before `interceptStream` replaced them. */
-  originalRespond: Respond
-  originalSendTrailers: ServerHttp2Stream['sendTrailers']
 }
 
 /** All streams share the same functions, which takes less time and memory than closures for each stream. */
 export function interceptStream(
   original: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
   requestId: string,
-  forwardedFor: string | undefined,
   options: StreamOptions,
 ): InterceptedStream {
-  const stream = Object.assign(original, {
-    originalRespond: original.respond,
-    originalSendTrailers: original.sendTrailers,
-    requestId,
-    forwardedFor,
-    hasExtraTime: false,
-    options,
-  }) as InterceptedStream // the session guard adds its fields before they are used
-  stream.respond = respond
-  stream.sendTrailers = sendTrailers
+  const stream = original as InterceptedStream // the session guard adds its fields before they are used
+  stream.headers = headers
+  stream.requestId = requestId
+  stream.deadline = 0
+  stream.hasExtraTime = false
+  stream.options = options
+  stream.on('error', ignoreError)
   stream.on('finish', onFinish)
   stream.on('close', onClose)
   return stream
 }
 
+/** node:http2 closes a stream after an error. */
+function ignoreError() {}
+
+/** A stream that is passed to grpc-js, with its own methods before `completeResponses` replaced them. */
+type CompletedStream = InterceptedStream & {
+  originalRespond: Respond
+  originalSendTrailers: ServerHttp2Stream['sendTrailers']
+}
+
+/** Completes the responses of grpc-js: each gets the request id, and each error the same details as ours. */
+export function completeResponses(stream: InterceptedStream): void {
+  const completed = stream as CompletedStream // the next two lines add the fields
+  completed.originalRespond = stream.respond
+  completed.originalSendTrailers = stream.sendTrailers
+  stream.respond = respond
+  stream.sendTrailers = sendTrailers
+}
+
 function respond(
-  this: InterceptedStream,
+  this: CompletedStream,
   headers: Parameters<Respond>[0] = {},
   options: Parameters<Respond>[1] = {},
 ) {
-  // A call that was rejected in the meantime has its response already.
-  if (this.headersSent || this.destroyed) return
+  if (!canRespond(this)) return
   const detailed = withDetails(this, headers as OutgoingHttpHeaders)
   this.originalRespond({ 'x-request-id': this.requestId, ...detailed }, options)
 }
 
-function sendTrailers(this: InterceptedStream, trailers: OutgoingHttpHeaders) {
+function sendTrailers(this: CompletedStream, trailers: OutgoingHttpHeaders) {
   this.originalSendTrailers(withDetails(this, trailers))
 }
 
@@ -84,8 +98,12 @@ function withDetails(stream: InterceptedStream, trailers: OutgoingHttpHeaders): 
 }
 
 function reportRejected(stream: InterceptedStream, error: StatusError): void {
-  const { requestId, forwardedFor, session, options } = stream
-  options.onRejected(requestId, error, options.addressOf(session?.socket.remoteAddress, forwardedFor))
+  const { requestId, headers, session, options } = stream
+  options.onRejected(
+    requestId,
+    error,
+    options.addressOf(session?.socket.remoteAddress, forwardedFor(headers)),
+  )
 }
 
 /** Messages of grpc-js for requests that it cannot read. Its codes for these are replaced by INVALID_ARGUMENT. */
@@ -107,19 +125,33 @@ function decodeMessage(encoded: string): string {
   }
 }
 
-/** Responds with an error in place of grpc-js: as a gRPC status, or as JSON to a client that does not use gRPC. */
+/** Whether the stream is open and its response has not begun. A call that was rejected has its response already. */
+export const canRespond = ({ headersSent, closed, destroyed }: InterceptedStream) =>
+  !headersSent && !closed && !destroyed
+
+/** Rejects a call before the corridor: with a gRPC status, or with JSON for a client that does not use gRPC. */
 export function rejectStream(stream: InterceptedStream, error: StatusError, isGrpc: boolean): void {
-  const { errorDomain, statuses } = stream.options
+  const { requestId, options } = stream
   reportRejected(stream, error)
-  stream.on('error', () => {})
   stream.resume()
-  if (isGrpc) {
-    stream.respond(
-      { ':status': 200, 'content-type': 'application/grpc+proto', ...statuses.trailers(error) },
-      { endStream: true },
-    )
-  } else {
-    stream.respond({ ':status': error.http, 'content-type': 'application/json' })
-    stream.end(errorBody(error, errorDomain))
+  if (isGrpc) sendError(stream, error)
+  else if (canRespond(stream)) {
+    stream.respond({ ':status': error.http, 'content-type': 'application/json', 'x-request-id': requestId })
+    stream.end(errorBody(error, options.errorDomain))
   }
+}
+
+/** Ends a call with a gRPC status, unless its response has begun. */
+export function sendError(stream: InterceptedStream, error: StatusError): void {
+  const { requestId, options } = stream
+  if (!canRespond(stream)) return
+  stream.respond(
+    {
+      ':status': 200,
+      'content-type': 'application/grpc+proto',
+      'x-request-id': requestId,
+      ...options.statuses.trailers(error),
+    },
+    { endStream: true },
+  )
 }

@@ -1,5 +1,5 @@
-// Handles HTTP/2 streams before grpc-js, which answers some calls itself and sets no deadlines. Gives every call a
-// deadline and a request id, and every error its details.
+// Gets every HTTP/2 stream first, gives it a deadline and a request id, and starts its call in its turn: in
+// unary-calls.ts, or in grpc-js.
 import type { Http2Server, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
 import type { Server } from '@grpc/grpc-js'
@@ -7,22 +7,23 @@ import type { Method } from '@stemma/api/method.ts'
 import type { StatusError } from '../../aip/errors.ts'
 import { deadlineExceeded, internal, malformed, noSuchMethod, tooManyRequests } from '../../aip/errors.ts'
 import type { DoorOptions } from '../door.ts'
-import { forwardedFor } from '../door.ts'
 import { maxHeaderBytes, minBytesPerSecond } from '../listen/limits.ts'
 import { timeoutOf } from '../timeout.ts'
 import type { PartyOptions } from '../turns/party.ts'
 import { partyOf } from '../turns/party.ts'
 import type { Turns } from '../turns/turns.ts'
 import type { InterceptedStream } from './intercepted-stream.ts'
-import { interceptStream, rejectStream } from './intercepted-stream.ts'
+import { completeResponses, interceptStream, rejectStream } from './intercepted-stream.ts'
 import type { RequestDeadlines } from './request-deadlines.ts'
 import { openRequestDeadlines } from './request-deadlines.ts'
 import type { RequestLimitOptions } from './request-limits.ts'
 import { openRequestLimits } from './request-limits.ts'
+import type { Route } from './services.ts'
 import type { SessionGuardOptions } from './session-guard.ts'
 import { openSessionGuard } from './session-guard.ts'
 import { isHealthWatch, isStandardPath } from './standard-services.ts'
 import type { StatusWriter } from './status.ts'
+import type { AnswerCall } from './unary-calls.ts'
 
 export type InterceptorOptions = DoorOptions &
   RequestLimitOptions &
@@ -30,8 +31,8 @@ export type InterceptorOptions = DoorOptions &
   SessionGuardOptions & {
     turns: Turns
     statuses: StatusWriter
-    /** The method of a path; undefined for the standard services of gRPC (health and reflection). */
-    methodAt(path: string): Method | undefined
+    /** Undefined for the standard services of gRPC (health and reflection). */
+    routeAt(path: string): Route | undefined
     /** Resolves when the standard service of a path is loaded; undefined for other paths. */
     loadStandardService(path: string): Promise<void> | undefined
     /** How long a stream may be idle before it is closed, in milliseconds. */
@@ -107,16 +108,14 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
       return
     }
     const requestId = requestIds.of(headers)
-    headers['x-request-id'] = requestId
-    const stream = interceptStream(original, requestId, forwardedFor(headers), streamOptions)
+    const stream = interceptStream(original, headers, requestId, streamOptions)
     const path = headers[':path'] ?? ''
-    const method = options.methodAt(path)
+    const { method, answer } = options.routeAt(path) ?? noRoute
     const fault = guard.open(stream, rawHeaders)
     if (fault) {
       rejectStream(stream, fault, isGrpc(headers))
       return
     }
-    // Not left to grpc-js: it would read the request first, and its message would name the method alone.
     if (!method && !isStandardPath(path) && isGrpc(headers)) {
       rejectStream(stream, noSuchMethod(), true)
       return
@@ -128,16 +127,20 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
       return
     }
     const loading = method ? undefined : loadStandardService(path)
-    const passToGrpc = () => {
+    const passToGrpcJs = () => {
+      completeResponses(stream)
+      grpcListener(stream, headers, flags, rawHeaders)
+    }
+    const startCall = () => {
       limits.watch(stream, method, path, headers)
-      startInTurn(options, stream, headers, () => grpcListener(stream, headers, flags, rawHeaders))
+      startInTurn(options, stream, answer ?? passToGrpcJs)
     }
     if (!loading) {
-      passToGrpc()
+      startCall()
       return
     }
     loading.then(
-      () => stream.destroyed || passToGrpc(),
+      () => stream.destroyed || startCall(),
       (error) => stream.destroyed || rejectStream(stream, internal(error), true),
     )
   })
@@ -157,28 +160,28 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
   }
 }
 
+const noRoute = { method: undefined, answer: undefined }
+
 const unanswered = Promise.resolve()
 
-/** A call that waits for its turn may be closed or rejected before. grpc-js answers every call in a later turn. */
+/** A call that waits for its turn may be closed or rejected before. Every call is answered in a later turn. */
 function startInTurn(
   { turns, addressOf, findCaller }: Pick<InterceptorOptions, 'turns' | 'addressOf' | 'findCaller'>,
   stream: InterceptedStream,
-  headers: IncomingHttpHeaders,
-  start: () => void,
+  start: AnswerCall,
 ): void {
-  stream.on('error', () => {}) // grpc-js adds its listener only when it gets the stream
-  // Without this, a stream that its client resets with NO_ERROR would count as an open call until its turn.
-  const onAborted = () => void stream.destroy()
-  stream.once('aborted', onAborted)
+  let isStarted = false
   turns.run(
-    () => partyOf({ addressOf, findCaller }, headers, stream.session?.socket.remoteAddress),
+    () => partyOf({ addressOf, findCaller }, stream.headers, stream.session?.socket.remoteAddress),
     () => {
-      stream.off('aborted', onAborted)
+      isStarted = true
       if (stream.destroyed || stream.headersSent) return undefined
-      start()
+      start(stream)
       return unanswered
     },
   )
+  // Without this, a stream that its client resets with NO_ERROR would count as an open call until its turn.
+  if (!isStarted) stream.once('aborted', () => isStarted || stream.destroy())
 }
 
 /** grpc-js does not expose its HTTP/2 server. There is exactly one, for the connection injector. */
@@ -207,7 +210,7 @@ function limitDuration(
   method: Method | undefined,
   path: string,
   { deadlines, standardStreams }: State,
-  { maxDuration, streamIdleMs }: InterceptorOptions,
+  { maxDuration, streamIdleMs, now }: InterceptorOptions,
 ): void {
   if (!isGrpc(headers)) throw malformed('HTTP/2 is for gRPC only; use HTTP/1.1 for REST', 415)
   const timeout = timeoutOf(headers['grpc-timeout'], maxDuration(method ?? standardMethodAt(path)))
@@ -224,9 +227,11 @@ function limitDuration(
       standardStreams.delete(stream)
     })
   }
+  stream.deadline = now() + timeout
   deadlines.add(stream, timeout)
-  // grpc-js enforces this timeout. Calls of the standard services always get one, because they may be endless streams.
-  if (!method || headers['grpc-timeout'] !== undefined) headers['grpc-timeout'] = `${Math.ceil(timeout)}m`
+  // grpc-js enforces the timeout of streams. Those of the standard services always get one, because they may be endless.
+  if (!method || (method.isStream && headers['grpc-timeout'] !== undefined))
+    headers['grpc-timeout'] = `${Math.ceil(timeout)}m`
   if (method?.isStream) closeIfIdle(stream, streamIdleMs)
 }
 

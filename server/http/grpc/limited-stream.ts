@@ -1,4 +1,4 @@
-// A stream whose chunks are checked before grpc-js gets them.
+// A stream whose chunks are checked before the reader of its call gets them: unary-calls.ts or grpc-js.
 import type { Method } from '@stemma/api/method.ts'
 import type { InterceptedStream } from './intercepted-stream.ts'
 import type { MessageCounter } from './message-counter.ts'
@@ -20,7 +20,7 @@ export type RequestState = {
   maxMessages: number
   /** A request is `trusted` once its access token is verified. */
   trustLevel: 'anonymous' | 'trusted'
-  /** While this is true, grpc-js gets nothing, so that it decompresses nothing for an unknown caller. */
+  /** While this is true, the reader gets nothing, so that it decompresses nothing for an unknown caller. */
   isCheckingToken: boolean
   /** The chunks that arrived while the token was checked. */
   waitingChunks: Buffer[] | undefined
@@ -37,7 +37,7 @@ export type RequestState = {
   /** The networks and the identity whose bytes include this request (request-bytes.ts); empty until it is counted. */
   owners: readonly string[]
   originalOn: LimitedStream['on']
-  /** The listeners of grpc-js for chunks and for the end. */
+  /** The listeners of the reader for chunks and for the end. */
   receive: Listener | undefined
   end: (() => void) | undefined
 }
@@ -56,7 +56,7 @@ export type RequestHeaders = {
 export const uncheckedBytes = 16 * 1024
 const noOwners: readonly string[] = []
 
-/** Must be called before the stream is passed to grpc-js. `method` is undefined for the standard services of gRPC. */
+/** Must be called before the call starts. `method` is undefined for the standard services of gRPC. */
 export function limitStream(
   watched: InterceptedStream,
   method: Method | undefined,
@@ -88,7 +88,7 @@ export function limitStream(
   stream.on = onEvent as typeof stream.on // `on` has an overload for each event
 }
 
-/** Replaces `on` of a stream until grpc-js has added its listeners: first one for chunks, then one for the end. */
+/** Replaces `on` of a stream until the reader has added its listeners: first one for chunks, then one for the end. */
 function onEvent(this: LimitedStream, event: string, listener: Listener & (() => void)): LimitedStream {
   const { request } = this
   if (event === 'data') {
@@ -116,7 +116,7 @@ function onEnd(this: LimitedStream): void {
   else request.end?.()
 }
 
-/** Passes to grpc-js what arrived while the token was checked. */
+/** Passes on what arrived while the token was checked. */
 export function receiveWaiting({ request }: LimitedStream): void {
   const { waitingChunks = [], receive, isEndWaiting, end } = request
   request.waitingChunks = undefined

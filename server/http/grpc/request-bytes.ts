@@ -1,7 +1,8 @@
-// Counts the bytes of the requests that grpc-js keeps in memory: for each connection, for each owner and in total. The
+// Counts the bytes of the requests that are kept in memory until they are complete: for each connection, for each owner and in total. The
 // owners of a request are the networks of its client and, once its token is verified, its identity. Each owner may use
 // only a part of the total, so no client can use up all of it.
 import { networksOf } from '../../wire/client-network.ts'
+import { forwardedFor } from '../door.ts'
 import type { LimitedStream, RequestState } from './limited-stream.ts'
 
 const mib = 1024 * 1024
@@ -72,7 +73,7 @@ export function openRequestBytes(isProxy: (address: string) => boolean): Request
   }
 }
 
-/** grpc-js decompresses a message when it is complete. Until then, only the bytes that were sent are in memory. */
+/** A message is decompressed when it is complete. Until then, only the bytes that were sent are in memory. */
 function sizeOf({ bytes, isCompressed, messages }: RequestState): number {
   if (!isCompressed || !messages) return bytes
   return Math.max(bytes, Math.min(bytes * maxInflation, messages.complete * maxMessageBytes))
@@ -84,5 +85,5 @@ const ownersOf = (trustLevel: RequestState['trustLevel'], address: string, ...id
 
 const peerOf = ({ session }: LimitedStream) => session?.socket.remoteAddress ?? ''
 
-const addressOf = ({ session, forwardedFor, options }: LimitedStream) =>
-  options.addressOf(session?.socket.remoteAddress, forwardedFor)
+const addressOf = ({ session, headers, options }: LimitedStream) =>
+  options.addressOf(session?.socket.remoteAddress, forwardedFor(headers))

@@ -1,9 +1,9 @@
-// Deadlines for calls that grpc-js and the corridor do not end: calls whose request is never completed, and calls whose
-// reply is never read. One interval serves all calls: a timer per call would take more time than all other
+// Deadlines for calls that the corridor does not end: calls whose request is never completed, and calls whose reply is
+// never read. One interval serves all calls: a timer per call would take more time than all other
 // work of the interceptor.
 
 /** The part of an HTTP/2 stream that is needed here. */
-type Incoming = { destroyed: boolean; readableEnded: boolean; headersSent: boolean }
+type Incoming = { destroyed: boolean; headersSent: boolean }
 
 export type RequestDeadlines<S extends Incoming> = {
   add(stream: S, timeoutMs: number): void
@@ -12,7 +12,7 @@ export type RequestDeadlines<S extends Incoming> = {
 }
 
 type DeadlineOptions<S> = {
-  /** Called at the deadline of a call whose request is not complete. */
+  /** Called at the deadline of a call whose response has not begun. */
   onExceeded(stream: S): void
   /** Called `graceMs` after the deadline of a call that has not ended. */
   onGraceEnded(stream: S): void
@@ -38,7 +38,7 @@ export function openRequestDeadlines<S extends Incoming>({
       else if (deadline + graceMs <= time) {
         deadlines.delete(stream)
         onGraceEnded(stream)
-      } else if (!stream.readableEnded && !stream.headersSent) onExceeded(stream)
+      } else if (!stream.headersSent) onExceeded(stream)
     }
   }
 

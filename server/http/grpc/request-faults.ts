@@ -19,7 +19,7 @@ export function requestFault(
   messages: number,
   maxMessages: number,
 ): StatusError | undefined {
-  // grpc-js would decompress all messages of a chunk before it refuses the second message.
+  // Checked as soon as a message begins: grpc-js would decompress all messages of a chunk before it refuses the second.
   if (messages > maxMessages)
     return maxMessages === 1
       ? malformed('the request must be exactly one message')

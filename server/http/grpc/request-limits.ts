@@ -1,4 +1,4 @@
-// Limits the requests that grpc-js keeps in memory: it collects a whole message before the corridor authenticates the
+// Limits the requests that are kept in memory: a whole message is collected before the corridor authenticates the
 // caller. The token of a large request is checked while the request arrives, and the bytes of all requests are limited
 // per connection, network and identity, and in total. Nearly all requests are small; for these, the limits take only
 // one addition and a few comparisons.
@@ -24,7 +24,7 @@ export type RequestLimitOptions = {
 type Identified = Pick<Caller, 'identity'>
 
 export type RequestLimits = {
-  /** Must be called before the stream is passed to grpc-js. `method` is undefined for the standard services of gRPC. */
+  /** Must be called before the call starts. `method` is undefined for the standard services of gRPC. */
   watch(stream: InterceptedStream, method: Method | undefined, path: string, headers: RequestHeaders): void
   /** Must be called when the stream is closed. */
   release(stream: InterceptedStream): void

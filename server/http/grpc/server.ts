@@ -1,23 +1,23 @@
-// The gRPC door: grpc-js over the HTTP/2 connections that the listener passes to it.
+// The gRPC door, over the HTTP/2 connections that the listener passes to it. grpc-js manages the connections, and
+// answers calls of streams and of the standard services.
 import type { Duplex } from 'node:stream'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
 import type { DoorOptions, Endpoint } from '../door.ts'
 import { defaultTimeoutsMs } from '../listen/timeouts.ts'
 import { maxDurationOf } from '../timeout.ts'
-import type { HandlerOptions } from './handlers.ts'
 import type { InterceptorOptions } from './interceptor.ts'
 import { openInterceptor } from './interceptor.ts'
 import { maxMessageBytes } from './request-bytes.ts'
 import type { RequestLimitOptions } from './request-limits.ts'
 import type { ServiceOptions } from './services.ts'
-import { addServices } from './services.ts'
+import { openRoutes } from './services.ts'
 import type { SessionGuardOptions } from './session-guard.ts'
 import { openStandardServices } from './standard-services.ts'
 import { openStatusWriter } from './status.ts'
 
 export type GrpcOptions<E extends Endpoint> = DoorOptions &
   Pick<ServiceOptions<E>, 'endpoints' | 'corridor' | 'streams' | 'vendorPrefixes' | 'now'> &
-  Partial<Pick<HandlerOptions<E>, 'maxDuration'>> &
+  Partial<Pick<InterceptorOptions, 'maxDuration'>> &
   RequestLimitOptions &
   Pick<InterceptorOptions, 'turns' | 'findCaller'> &
   SessionGuardOptions & {
@@ -44,7 +44,7 @@ export function openGrpc<E extends Endpoint>(options: GrpcOptions<E>): GrpcDoor 
   const { endpoints, maxDuration = maxDurationOf, streamIdleMs = defaultTimeoutsMs.idle } = options
   const server = new Server(serverOptions)
   const statuses = openStatusWriter(options.errorDomain)
-  const methods = addServices(server, { ...options, maxDuration, statuses })
+  const routes = openRoutes(server, { ...options, statuses })
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
   const services = [...new Set(endpoints.map(({ method }) => method.desc.parent))]
   const standardServices = openStandardServices(server, services)
@@ -53,7 +53,7 @@ export function openGrpc<E extends Endpoint>(options: GrpcOptions<E>): GrpcDoor 
     maxDuration,
     statuses,
     streamIdleMs,
-    methodAt: (path) => methods.get(path),
+    routeAt: (path) => routes.get(path),
     loadStandardService: standardServices.load,
   })
   return {

@@ -1,51 +1,62 @@
-// Registers every service of the contract with grpc-js, under all its names.
-import type { Server, ServiceDefinition, UntypedHandleCall } from '@grpc/grpc-js'
+// The methods of the contract by their paths, under all names of their services. Those whose response is a stream are
+// registered with grpc-js.
+import type { Server, ServiceDefinition } from '@grpc/grpc-js'
 import type { Method } from '@stemma/api/method.ts'
 import { serviceNames } from '../aliases.ts'
 import type { Endpoint } from '../door.ts'
-import type { HandlerOptions } from './handlers.ts'
-import { streamHandler, unaryHandler } from './handlers.ts'
+import type { StreamHandlerOptions } from './stream-calls.ts'
+import { streamHandler } from './stream-calls.ts'
+import type { AnswerCall, UnaryOptions } from './unary-calls.ts'
+import { answerUnary } from './unary-calls.ts'
 
-export type ServiceOptions<E extends Endpoint> = HandlerOptions<E> & {
-  endpoints: readonly E[]
-  /** Prefixes that clients may put before the name of a service. */
-  vendorPrefixes: readonly string[]
-}
+export type ServiceOptions<E extends Endpoint> = StreamHandlerOptions<E> &
+  UnaryOptions<E> & {
+    endpoints: readonly E[]
+    /** Prefixes that clients may put before the name of a service. */
+    vendorPrefixes: readonly string[]
+  }
 
-/** Returns the methods by their paths. */
-export function addServices<E extends Endpoint>(
+/** A method, and the function that answers its calls; undefined if grpc-js answers them. */
+export type Route = { method: Method; answer: AnswerCall | undefined }
+
+export function openRoutes<E extends Endpoint>(
   server: Server,
   options: ServiceOptions<E>,
-): Map<string, Method> {
-  const methods = new Map<string, Method>()
-  const byService = Map.groupBy(options.endpoints, ({ method }) => method.desc.parent)
-  for (const [{ typeName }, endpoints] of byService) {
-    const handlers = endpoints.map((endpoint): [string, UntypedHandleCall] => [
-      endpoint.method.desc.name,
-      endpoint.method.isStream ? streamHandler(endpoint, options) : unaryHandler(endpoint, options),
-    ])
-    for (const service of serviceNames(typeName, options.vendorPrefixes)) {
-      const definitions = endpoints.map(({ method }) => [method.desc.name, definitionOf(service, method)])
-      server.addService(Object.fromEntries(definitions) as ServiceDefinition, Object.fromEntries(handlers))
-      for (const { method } of endpoints) methods.set(pathOf(service, method), method)
+): ReadonlyMap<string, Route> {
+  const routes = new Map<string, Route>()
+  for (const endpoint of options.endpoints) {
+    const { method } = endpoint
+    const answer = method.isStream ? undefined : answerUnary(endpoint, options)
+    for (const service of serviceNames(method.desc.parent.typeName, options.vendorPrefixes)) {
+      const path = pathOf(service, method)
+      routes.set(path, { method, answer })
+      if (method.isStream) addStream(server, path, method, streamHandler(endpoint, options))
     }
   }
-  return methods
+  return routes
 }
 
 const pathOf = (service: string, { desc }: Method) => `/${service}/${desc.name}`
 
 const passBytes = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-function definitionOf(service: string, method: Method) {
-  return {
-    path: pathOf(service, method),
-    originalName: method.desc.localName,
-    requestStream: false,
-    responseStream: method.isStream,
-    requestSerialize: passBytes,
-    requestDeserialize: passBytes,
-    responseSerialize: passBytes,
-    responseDeserialize: passBytes,
+function addStream(
+  server: Server,
+  path: string,
+  { desc }: Method,
+  handler: ReturnType<typeof streamHandler>,
+): void {
+  const definition: ServiceDefinition = {
+    [desc.name]: {
+      path,
+      originalName: desc.localName,
+      requestStream: false,
+      responseStream: true,
+      requestSerialize: passBytes,
+      requestDeserialize: passBytes,
+      responseSerialize: passBytes,
+      responseDeserialize: passBytes,
+    },
   }
+  server.addService(definition, { [desc.name]: handler })
 }

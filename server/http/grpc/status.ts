@@ -54,8 +54,10 @@ export function openStatusWriter(errorDomain: string): StatusWriter {
   return {
     trailers(error) {
       const { message, bytes } = renderedOf(error)
+      const replayed = error.headers[replayedHeader]
       return {
         ...retryHeaders(error),
+        ...(replayed !== undefined && { [replayedHeader]: replayed }),
         'grpc-status': error.code,
         'grpc-message': encodeURI(message),
         'grpc-status-details-bin': bytes.toString('base64'),
