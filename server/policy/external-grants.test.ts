@@ -11,6 +11,7 @@ import { allowAtProvider, blockAtProvider } from '../auth/provider-sign-outs.ts'
 import { groups } from '../resources/iam/groups/table.ts'
 import { talliedKinds } from '../storage.ts'
 import { checkTally } from '../store/check.ts'
+import { neverExpires } from '../store/expiry.ts'
 import { replaceMemberships, setGroupMembers } from '../store/external-groups.ts'
 import { renderedRow } from '../store/row-query.ts'
 import { sql } from '../store/sql.ts'
@@ -182,5 +183,39 @@ onEachStore('the grants of members of external groups', (engine) => {
     await fc.assert(property, { numRuns: 25 })
     const differences = await checkTally(store, talliedKinds, false)
     assert.deepEqual(differences, [])
+  })
+
+  test('end with the membership or with the role binding of the group, whichever is first', async () => {
+    const { store, owner } = platform
+    const [provider = ''] = providers
+    const now = Date.now()
+    const [soon, later] = [now + 3_600_000, now + 7_200_000]
+    await deleteMappings()
+    const role = builtInRole('registry.pull').uid
+    await make(createExternalGroupRoleMapping, {
+      parent: provider,
+      externalGroupRoleMapping: { externalGroupId: 'developers', roleUid: role, scope: owner.organization },
+    })
+    const [[binding] = []] = await store.query(sql`select b.uid from role_bindings b
+      where b.role = ${role} and b.parent = ${owner.organization} and b.identity <> ${caller.identity}`)
+    await store.write(() => allowAtProvider(provider, caller.identity, now))
+    for (const [member, bound, expected] of [
+      [later, soon, soon],
+      [soon, later, soon],
+      [later, neverExpires, later],
+    ] as const) {
+      await store.write(function* () {
+        yield sql`update role_bindings set expire_time = ${bound} where uid = ${binding as string}`
+        yield* replaceMemberships(provider, caller.identity, 'sign-in', ['developers'], member)
+      })
+      for (const { list } of [
+        await store.read(() => readGrants(caller, now, undefined)),
+        await store.write(() => lockGrants({ caller, time: now }, undefined)),
+      ])
+        assert.deepEqual(
+          list.flatMap(({ until }) => until ?? []),
+          [expected],
+        )
+    }
   })
 })

@@ -35,8 +35,7 @@ export function* readGrants(
   if (!row) return (yield* selectEach(caller, time, groups, parse, noSql)).grants
   const [createTime, own, external] = row as IdentityAndGrants
   const grants = grantsOf({ caller, time, groups, createTime, own, external, parse })
-  // A grant of an external group may end sooner than it says: with the role binding of the group.
-  if (snapshot && external === null) rememberGrants(snapshot, grants, scope)
+  if (snapshot) rememberGrants(snapshot, grants, scope)
   return grants
 }
 
@@ -276,8 +275,10 @@ const withExpiry = (grant: string) =>
 const grantAtPosition = withExpiry("g.position || ' ' || r.bits")
 const grantInGroup = withExpiry("b.parent || ' ' || r.bits")
 
-/** A grant of an external group ends with the membership. */
-const externalGrantText = raw("b.parent || ' ' || r.bits || ' ' || m.expire_time")
+/** A grant of an external group ends with the membership or with the role binding of the group, whichever is first. */
+const externalGrantText = raw(
+  "b.parent || ' ' || r.bits || ' ' || case when b.expire_time < m.expire_time then b.expire_time else m.expire_time end",
+)
 
 /**
  * Written so that SQLite makes one index look-up for each group. The groups are rows of a derived table, because SQLite
