@@ -1,6 +1,6 @@
 // How events reach the sinks of subscriptions, and what happens if they do not.
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { createHash, createSecretKey, generateKeyPairSync } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { after, before, beforeEach, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
@@ -12,7 +12,8 @@ import {
   SubscriptionsService,
 } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
-import { createRemoteJWKSet, jwtVerify } from 'jose'
+import type { JWTPayload } from 'jose'
+import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT, UnsecuredJWT } from 'jose'
 import { Webhook } from 'standardwebhooks'
 import { subscriptions } from '../../server/resources/events/subscriptions/table.ts'
 import { sql } from '../../server/store/sql.ts'
@@ -25,6 +26,8 @@ import type { TestIdentity } from '../../server/testing/identities.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
+import { freePort } from '../sign-in/sign-in.ts'
+import { startDocumentedReceiver } from './documented-receiver.ts'
 import type { Answer, Received, Sink } from './sink.ts'
 import { answerWith, openSink } from './sink.ts'
 
@@ -47,6 +50,7 @@ const hourMs = 3_600_000
 
 onEachStore('the delivery of an event', (engine) => {
   let platform: Platform
+  let url: string
   let door: Door
   let owner: TestIdentity
   let token: string
@@ -57,7 +61,9 @@ onEachStore('the delivery of an event', (engine) => {
 
   before(async () => {
     const resolveSink = async (hostname: string) => resolutions[hostname]?.() ?? []
-    platform = await startPlatform(engine, ['--base-url', 'http://localhost:8080'], {
+    const port = await freePort()
+    url = `http://localhost:${port}`
+    platform = await startPlatform(engine, ['--port', String(port), '--base-url', url], {
       now,
       resolveSink,
       deliversByItself: false,
@@ -151,6 +157,76 @@ onEachStore('the delivery of an event', (engine) => {
     assert.deepEqual(payload.webhook, { digest: `sha256:${digest}` })
     const asCaller = await door.call(getSubscription, { uid }, idToken)
     assert.equal(asCaller.error?.code, 16, 'the token is no access token')
+  })
+
+  test('is accepted by the receiver of the documentation, which refuses forged and replayed requests', async () => {
+    const sink = await addSink()
+    const { uid, secret } = await subscribe(sink.url)
+    await sendTest(uid)
+    await platform.app.deliverEvents()
+    const [{ headers: all, body }] = sink.events as [Received]
+    // fetch sets the length and the headers of the connection itself.
+    const { host, connection, 'content-length': length, ...others } = all
+    const headers = others as Record<string, string>
+    const { authorization = '', 'webhook-id': id = '' } = headers
+    const token = authorization.replace('Bearer ', '')
+    const [claims, head] = [decodeJwt(token), decodeProtectedHeader(token)]
+    const { privateKey } = platform.keys.idTokenSigning()
+    const sign = (changed: JWTPayload, key: Parameters<SignJWT['sign']>[0] = privateKey, alg = 'RS256') =>
+      new SignJWT({ ...claims, ...changed }).setProtectedHeader({ ...head, alg }).sign(key)
+    const signature = (key = secret, time = new Date(), content = body, name = id) => ({
+      'webhook-id': id,
+      'webhook-timestamp': String(Math.floor(time.getTime() / 1000)),
+      'webhook-signature': new Webhook(key).sign(name, time, content),
+    })
+    const otherKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+    const publicKey = JSON.stringify(platform.keys.published())
+    const past = new Date(Date.now() - 600_000)
+    const digest = `sha256:${createHash('sha256').update('{}').digest('hex')}`
+
+    const forgedTokens: Record<string, string> = {
+      'no token': '',
+      'no algorithm': new UnsecuredJWT(claims).encode(),
+      'another key': await sign({}, otherKey),
+      'the public key as a secret': await sign({}, createSecretKey(Buffer.from(publicKey)), 'HS256'),
+      'another issuer': await sign({ iss: 'https://stemma.test' }),
+      'another audience': await sign({ aud: 'employee' }),
+      'another subject': await sign({ sub: `webhook:${platform.owner.organization}` }),
+      'an expired token': await sign({ exp: Math.floor(Date.now() / 1000) - 1 }),
+      'the token of another body': await sign({ webhook: { digest } }),
+      'a token without a digest': await sign({ webhook: undefined }),
+      'an access token': owner.token,
+    }
+    const [time, right] = [signature()['webhook-timestamp'], signature()['webhook-signature']]
+    const forgedSignatures: Record<string, Record<string, string>> = {
+      'no signature': {},
+      'an empty signature': { ...signature(), 'webhook-signature': 'v1,' },
+      'another version': { ...signature(), 'webhook-signature': right.replace('v1', 'v1a') },
+      'another secret': signature(`whsec_${Buffer.alloc(32, 1).toString('base64')}`),
+      'the signature of another body': signature(secret, new Date(), '{}'),
+      'the signature of another id': signature(secret, new Date(), body, 'another'),
+      'a time long ago': signature(secret, past),
+      'a time long ago that was changed': { ...signature(secret, past), 'webhook-timestamp': time },
+      'no time': { ...signature(), 'webhook-timestamp': 'now' },
+    }
+
+    const receiver = await startDocumentedReceiver(url, owner.organization, secret)
+    try {
+      assert.equal(await receiver.send(headers, body), 204)
+      const rightToken = `Bearer ${await sign({})}`
+      assert.equal(await receiver.send({ authorization: rightToken, ...signature() }, body), 204)
+      assert.equal(await receiver.send(headers, '{}'), 401)
+      for (const [name, forged] of Object.entries(forgedTokens))
+        assert.equal(
+          await receiver.send({ ...headers, ...signature(), authorization: `Bearer ${forged}` }, body),
+          401,
+          name,
+        )
+      for (const [name, forged] of Object.entries(forgedSignatures))
+        assert.equal(await receiver.send({ authorization, ...forged }, body), 401, name)
+    } finally {
+      await receiver.stop()
+    }
   })
 
   test('is a JSON object with attributes and data in structured mode', async () => {
@@ -489,7 +565,7 @@ onEachStore('the delivery of an event', (engine) => {
     }
     for (const literal of ['https://10.0.0.1/', 'https://169.254.169.254/latest', 'https://[::ffff:7f00:1]/'])
       assert.equal((await deliverTo(literal)).attempts[0]?.error, 'the host has no public address', literal)
-    const itself = await deliverTo('http://localhost:8080/events/v2beta1/subscriptions')
+    const itself = await deliverTo(`${url}/events/v2beta1/subscriptions`)
     assert.equal(itself.attempts[0]?.error, 'the host has no public address')
     assert.equal(own.events.length, 0)
   })
