@@ -43,7 +43,19 @@ export function describeMethods(service: DescService): Method[] {
   return service.methods.map(describeMethod)
 }
 
+/** A cache, because a server describes all methods when it starts, and a process of tests starts many servers. */
+const cachedMethods = new WeakMap<DescMethod, Method>()
+
 export function describeMethod(desc: DescMethod): Method {
+  let method = cachedMethods.get(desc)
+  if (!method) {
+    method = readMethod(desc)
+    cachedMethods.set(desc, method)
+  }
+  return method
+}
+
+function readMethod(desc: DescMethod): Method {
   const bindings = bindingsOf(desc)
   const body = bindings[0]?.body
   const scope = scopePath(desc.input)
