@@ -4,8 +4,6 @@
 const noPage = 'The console has no page for it yet.'
 
 export const unreachable: Record<string, string> = {
-  'securityAdvisory.listDocuments': noPage,
-  'securityAdvisory.listVulnerabilityMetadata': noPage,
   'deliveries.getDelivery': noPage,
   'events.tailEvents': noPage,
   'access.checkAccess': 'Pages ask several questions at once, with BatchCheckAccess.',
@@ -19,8 +17,6 @@ export const unreachable: Record<string, string> = {
   'groupInvites.updateGroupInvite': noPage,
   'roleBindings.batchCreateRoleBindings': noPage,
   'ping.ping': 'It is for programs that monitor the server.',
-  'advisories.exportAdvisoriesOsv': noPage,
-  'advisories.exportAdvisoriesOpenVex': noPage,
   'people.listPeople': noPage,
   'people.getPerson': noPage,
   'people.disablePerson': noPage,

@@ -1,7 +1,9 @@
 // Repos, tags, pull tokens and advisories in a real browser.
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
 import { paths } from '@stemma/console/paths.ts'
+import type { Download } from 'playwright-core'
 import { digestOf, ociClient } from '../registry/oci-client.ts'
 import { noChromium } from '../sign-in/chromium.ts'
 import { checkPage, checkShown } from './check-page.ts'
@@ -222,4 +224,52 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     await page.getByRole('heading', { name: 'No pull tokens' }).waitFor()
     noProblems()
   })
+
+  test('an advisory has a timeline, and is exported alone and with all others', async () => {
+    const { page } = stage
+    const add = (artifactName: string, advisoryId: string, events: object[]) =>
+      stage.call('POST', '/vulnerabilities/v1/advisories', {
+        parentId: organization,
+        advisory: {
+          ...{ artifactName, artifactType: 'apk', advisoryId, aliases: ['CVE-2026-10001'] },
+          events: events.map((event, at) => ({
+            ...{ timestamp: `2026-01-0${at + 1}T00:00:00Z`, status: 'APPROVED', author: 'scanner', ...event },
+          })),
+        },
+      })
+    await add('openssl', 'CGA-gggg-gggg-gggg', [
+      { detection: { manual: {} } },
+      { fixed: { fixedVersion: '3.0.1' } },
+    ])
+    await add('curl', 'CGA-hhhh-hhhh-hhhh', [{ detection: { manual: {} } }])
+    await checkPage(stage, paths.advisories(organization), 'Advisories')
+    const exported = await Promise.all([
+      page.waitForEvent('download'),
+      page
+        .getByRole('button', { name: 'Export these advisories' })
+        .click()
+        .then(() => page.getByRole('menuitem', { name: /^OSV/ }).click()),
+    ])
+    const lines = await textOf(exported[0])
+    assert.equal(lines.trim().split('\n').length, 2, lines)
+    assert.equal(exported[0].suggestedFilename(), 'advisories.osv.jsonl')
+
+    await page.getByLabel('Status').selectOption({ label: 'Fixed' })
+    await page.getByRole('row', { name: /curl/ }).waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'CGA-gggg-gggg-gggg' }).click()
+    await page.getByText('in 3.0.1').waitFor()
+    const others = page.getByRole('table', { name: 'Other packages with this vulnerability' })
+    await others.getByRole('row', { name: 'curl CGA-hhhh-hhhh-hhhh Detected' }).waitFor()
+    await checkShown(page, 'an advisory')
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download OpenVEX' }).click(),
+    ])
+    assert.match(JSON.parse(await textOf(download))['@context'], /openvex/)
+    noProblems()
+  })
 })
+
+async function textOf(download: Download): Promise<string> {
+  return readFile(await download.path(), 'utf8')
+}

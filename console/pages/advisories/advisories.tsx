@@ -1,22 +1,33 @@
-// Vulnerability advisories, with search.
+// Vulnerabilities of packages, with what became of them.
+import type { ListAdvisoriesRequestJson } from '@stemma/api/json/platform/vulnerabilities/v2beta1/advisory'
 import { api } from '../../api/api.ts'
+import { exportLines } from '../../api/export-lines.ts'
 import { read, useData } from '../../api/read.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
-import { SameWith } from '../../ui/code-block.tsx'
+import { Badge } from '../../ui/badge.tsx'
+import { CodeBlock, SameWith } from '../../ui/code-block.tsx'
 import { Empty } from '../../ui/empty.tsx'
-import { SearchFilter } from '../../ui/filter.tsx'
+import { ChoiceFilter, SearchFilter } from '../../ui/filter.tsx'
+import { Menu } from '../../ui/menu.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Pager, pageOf, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
-import { eventTitle } from './event-title.ts'
+import { eventTitle, eventTone, latestOf, statusOptions } from './event-title.ts'
+
+const filterOf = ({ query, group }: Place) => {
+  const [search, status] = [query.get('search'), query.get('status')]
+  return {
+    uidp: { descendantsOf: group },
+    ...(search && { query: search }),
+    ...(status && { latestEventType: status as NonNullable<ListAdvisoriesRequestJson['latestEventType']> }),
+  }
+}
 
 const readAdvisories = (place: Place) =>
   read(api.advisories.listAdvisories, {
-    uidp: { descendantsOf: place.group },
-    ...(place.query.get('search') && { query: place.query.get('search') ?? '' }),
-    ...pageOf(place),
+    ...{ ...filterOf(place), orderBy: 'update_time desc', ...pageOf(place) },
   })
 
 export const load = (place: Place) => [readAdvisories(place)]
@@ -24,20 +35,29 @@ export const load = (place: Place) => [readAdvisories(place)]
 export default function Advisories({ place }: PageProps) {
   const { advisories = [], nextPageToken, totalCount } = useData(readAdvisories(place))
   const search = place.query.get('search') ?? ''
+  const isFiltered = search !== '' || place.query.get('status') !== null
   return (
     <>
       <PageHeader
         title="Advisories"
         about="Which vulnerabilities concern which packages, and what became of them."
+        actions={
+          <Menu
+            label="Export these advisories"
+            items={[
+              { label: 'OSV, one record on each line', onSelect: () => exportOsv(place) },
+              { label: 'OpenVEX, one document on each line', onSelect: () => exportOpenVex(place) },
+            ]}
+          >
+            Export
+          </Menu>
+        }
       />
       <div class="filters">
-        <SearchFilter place={place} name="search" label="Search by CVE, package or advisory" />
+        <SearchFilter place={place} name="search" label="Search by CVE or package" />
+        <ChoiceFilter place={place} name="status" label="Status" options={statusOptions} />
       </div>
-      {advisories.length === 0 ? (
-        <Empty icon="advisory" title={search ? 'No advisory matches' : 'No advisories'}>
-          The operator of the server imports them with stemmad import, and programs create them with the API.
-        </Empty>
-      ) : (
+      {advisories.length > 0 ? (
         <section class="panel flush">
           <Table
             label="Advisories"
@@ -53,11 +73,34 @@ export default function Advisories({ place }: PageProps) {
               },
               { title: 'Vulnerability', cell: ({ aliases = [] }) => aliases.join(', ') },
               { title: 'Package', cell: ({ artifactName }) => artifactName },
-              { title: 'Status', cell: ({ events = [] }) => eventTitle(events.at(-1)), isSecondary: true },
+              {
+                title: 'Status',
+                cell: ({ events = [] }) => (
+                  <Badge tone={eventTone(latestOf(events))}>{eventTitle(latestOf(events))}</Badge>
+                ),
+              },
               { title: 'Changed', cell: ({ updateTime }) => <Time at={updateTime} />, isSecondary: true },
             ]}
           />
         </section>
+      ) : isFiltered ? (
+        <Empty icon="advisory" title="No advisory matches">
+          The search finds parts of the names of packages and vulnerabilities.
+        </Empty>
+      ) : (
+        <Empty
+          icon="advisory"
+          title="No advisories"
+          action={
+            <CodeBlock
+              label="import command"
+              code={`stemmad import advisories --group ${place.group} osv-records/`}
+            />
+          }
+        >
+          Programs create advisories with the API, and the operator of the server imports records of the OSV
+          format:
+        </Empty>
       )}
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={advisories.length} />
       <SameWith
@@ -67,3 +110,13 @@ export default function Advisories({ place }: PageProps) {
     </>
   )
 }
+
+const exportOsv = (place: Place) =>
+  void exportLines(api.advisories.exportAdvisoriesOsv(filterOf(place)), {
+    ...{ name: 'advisories.osv.jsonl', unlimited: 'stemma advisories export-osv' },
+  })
+
+const exportOpenVex = (place: Place) =>
+  void exportLines(api.advisories.exportAdvisoriesOpenVex(filterOf(place)), {
+    ...{ name: 'advisories.openvex.jsonl', unlimited: 'stemma advisories export-openvex' },
+  })

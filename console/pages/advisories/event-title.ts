@@ -1,26 +1,50 @@
+// Events of advisories in words.
 import type { AdvisoryEventJson } from '@stemma/api/json/platform/vulnerabilities/v2beta1/advisory'
+import type { BadgeTone } from '../../ui/badge.tsx'
 
-const titles = {
-  detection: 'Detected',
-  fixed: 'Fixed',
-  falsePositiveDetermination: 'False positive',
-  analysisNotPlanned: 'Will not be analysed',
-  fixNotPlanned: 'Will not be fixed',
-  pendingUpstreamFix: 'Waits for a fix upstream',
-  truePositiveDetermination: 'Confirmed',
-  patched: 'Patched',
-  componentLocationChanged: 'Component moved',
-} satisfies Partial<Record<keyof AdvisoryEventJson, string>>
+/** By the field that an event of the type has. */
+const types = {
+  detection: ['Detected', 'warning'],
+  truePositiveDetermination: ['Confirmed', 'bad'],
+  fixed: ['Fixed', 'good'],
+  patched: ['Patched', 'good'],
+  falsePositiveDetermination: ['False positive', 'good'],
+  analysisNotPlanned: ['Will not be analysed', 'neutral'],
+  fixNotPlanned: ['Will not be fixed', 'bad'],
+  pendingUpstreamFix: ['Waits for a fix upstream', 'warning'],
+  componentLocationChanged: ['Component moved', 'neutral'],
+} satisfies Partial<Record<keyof AdvisoryEventJson, [title: string, tone: BadgeTone]>>
 
-type EventType = keyof typeof titles
+type EventType = keyof typeof types
 
-const typeOf = (event: AdvisoryEventJson) => (Object.keys(titles) as EventType[]).find((type) => event[type])
+/** Events of documents have the same fields. */
+export type TypedEvent = { [type in EventType]?: unknown }
+
+const typeOf = (event: TypedEvent) => (Object.keys(types) as EventType[]).find((type) => event[type])
 
 /** The type of an event in a few words. */
-export function eventTitle(event: AdvisoryEventJson | undefined): string {
+export function eventTitle(event: TypedEvent | undefined): string {
   const type = event && typeOf(event)
-  return type ? titles[type] : 'Unknown'
+  return type ? types[type][0] : 'Unknown'
 }
+
+export function eventTone(event: TypedEvent | undefined): BadgeTone {
+  const type = event && typeOf(event)
+  return type ? types[type][1] : 'neutral'
+}
+
+/** Decides about the status: the last event that was approved, or else the last one. */
+export const latestOf = (events: readonly AdvisoryEventJson[]) =>
+  events.findLast(({ reviewState }) => reviewState === 'REVIEW_STATE_APPROVED') ?? events.at(-1)
+
+/** The values of the filter `latest_event_type`, such as `EVENT_TYPE_FILTER_FIX_NOT_PLANNED`. */
+export const statusOptions = [
+  { value: '', label: 'Any status' },
+  ...Object.entries(types).map(([type, [label]]) => ({
+    value: `EVENT_TYPE_FILTER_${type.replace(/[A-Z]/g, '_$&').toUpperCase()}`,
+    label,
+  })),
+]
 
 /** The note of an event, or the version that fixes the vulnerability. */
 export function eventNote(event: AdvisoryEventJson): string {
