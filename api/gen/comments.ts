@@ -1274,7 +1274,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.iam.v2beta1.Group.update_time": "Time at which the group was last changed.",
   "platform.iam.v2beta1.Group.kind": "Kind of organization.",
   "platform.iam.v2beta1.Group.status": "State of the organization.",
-  "platform.iam.v2beta1.Group.second_factor_required": "Whether people who sign in with a password of this server and have a role in this organization, or in a group below it, need a second factor to sign in. People without one set up an authenticator app at their next sign-in; sign-ins that exist stay valid. People who sign in through an identity provider are not concerned: their provider decides. Only for organizations.",
+  "platform.iam.v2beta1.Group.second_factor_required": "Whether people who sign in with a password of this server and have a role in this organization, or in a group below it, need a second factor to sign in. People without one set up an authenticator app at their next sign-in; their tokens are not renewed until then. People who sign in through an identity provider are not concerned: their provider decides. Only for organizations.",
   "platform.iam.v2beta1.OrgKind": "Kind of organization.",
   "platform.iam.v2beta1.OrgKind.ORG_KIND_UNSPECIFIED": "No kind is set.",
   "platform.iam.v2beta1.OrgKind.ORG_KIND_STARTER": "Starter organization.",

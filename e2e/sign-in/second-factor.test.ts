@@ -2,14 +2,19 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { AccountService } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.ts'
+import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
-import type * as oidc from 'openid-client'
+import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import * as oidc from 'openid-client'
 import { Code } from '../../server/aip/code.ts'
+import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import { sql } from '../../server/store/sql.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { sealedEvents } from '../../server/testing/sealed-events.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
+import { issueRefreshToken } from './refresh-token.ts'
 import type { AuthenticatorApp } from './second-factors.ts'
 import { addAuthenticatorApp, appOf } from './second-factors.ts'
 import { addAccount, begin, password, redeem, relyingParty, signIn, startSignInPlatform } from './sign-in.ts'
@@ -17,6 +22,8 @@ import type { Page } from './visitor.ts'
 import { Visitor } from './visitor.ts'
 
 const { makeRecoveryCodes, getAccount, beginAuthenticatorApp, removeAuthenticatorApp } = AccountService.method
+const { createGroupInvite } = GroupInvitesService.method
+const { exchangeRefreshToken } = SecurityTokenService.method
 const wrongCode = 'The code is wrong, or was used before.'
 const step = 30_000
 
@@ -158,6 +165,116 @@ onEachStore('a second factor', (engine) => {
       await rest.call(GroupsService.method.updateGroup, disabled, ownerToken)
       assert.equal((await rest.call(removeAuthenticatorApp, {}, token)).error, undefined)
       await signIn(platform, 'eve@example.com')
+    })
+
+    const requireFactor = async (isRequired: boolean) => {
+      const group = { uid: platform.owner.organization, name: 'acme', secondFactorRequired: isRequired }
+      const { error } = await rest.call(GroupsService.method.updateGroup, { group }, platform.owner.token)
+      assert.equal(error, undefined)
+    }
+    const secretOf = (page: Page) =>
+      /<code>([A-Z2-7 ]+)<\/code>/.exec(page.text)?.[1]?.replaceAll(' ', '') ?? ''
+    const setUp = (visitor: Visitor, page: Page) => {
+      assert.equal(page.title, 'Set up a second factor')
+      return visitor.submitTo(page, '/second-factor', { code: appOf(secretOf(page)).codeAt(now()) })
+    }
+    const consoleToken = async (visitor: Visitor) => {
+      const response = await fetch(`${platform.url}/console/token`, {
+        method: 'POST',
+        headers: {
+          'x-stemma-console': '1',
+          origin: platform.url,
+          cookie: visitor
+            .copyCookies()
+            .map(({ name, value }) => `${name}=${value}`)
+            .join('; '),
+        },
+      })
+      assert.equal(response.status, 200)
+      return ((await response.json()) as { token?: string }).token
+    }
+
+    test('ends sign-ins from before at their next renewal', async () => {
+      const email = 'hal@example.com'
+      const identity = await addAccount(platform, email)
+      await platform.bind(identity, 'viewer', platform.owner.organization)
+      const { visitor, tokens } = await signIn(platform, email)
+      const published = await issueRefreshToken(platform, identity)
+      const browser = new Visitor(platform.url)
+      await browser.submit(await browser.open('/console/sign-in'), { email, password })
+      assert.ok(await consoleToken(browser))
+      await requireFactor(true)
+      try {
+        assert.equal(await consoleToken(browser), undefined)
+        await assert.rejects(oidc.refreshTokenGrant(party, tokens.refresh_token ?? ''), {
+          error: 'invalid_grant',
+        })
+        for (const door of [rest, grpc]) {
+          const { error } = await door.call(exchangeRefreshToken, {}, published)
+          assert.equal(error?.code, Code.UNAUTHENTICATED)
+          assert.match(error.message, /sign in again/)
+        }
+        // The session of the browser is not enough for another sign-in either.
+        const begun = await begin(party)
+        const page = await visitor.open(begun.url)
+        assert.equal(page.title, 'Sign in')
+        const end = await setUp(visitor, await visitor.submit(page, { email, password }))
+        const renewed = await redeem(party, begun, end)
+        const refreshed = await oidc.refreshTokenGrant(party, renewed.refresh_token ?? '')
+        assert.ok(refreshed.access_token)
+        assert.equal((await visitor.open((await begin(party)).url)).title, 'Continue?')
+      } finally {
+        await requireFactor(false)
+      }
+    })
+
+    test('is asked of people who join by an invite, before they get the role', async () => {
+      const { organization, token } = platform.owner
+      const invite = async () => {
+        const groupInvite = { roleUid: builtInRole('viewer').uid, ttl: '600s', singleUse: true }
+        const made = await rest.call(createGroupInvite, { parent: organization, groupInvite }, token)
+        return String(made.body?.code)
+      }
+      const groupsOf = async (identity: string) =>
+        await platform.store.query(sql`select parent from role_bindings where identity = ${identity}`)
+      const email = 'ida@example.com'
+      const identity = await addAccount(platform, email)
+      const { visitor } = await signIn(platform, email)
+      await requireFactor(true)
+      try {
+        // With an account, and even with the session of its browser.
+        const begun = await begin(party, { invite: await invite() })
+        const page = await visitor.open(begun.url)
+        assert.equal(page.title, 'Sign in')
+        const step = await visitor.submitTo(page, `/${new URL(page.url).pathname.split('/').at(-1)}`, {
+          ...{ email, password },
+        })
+        assert.deepEqual(await groupsOf(identity), [])
+        assert.ok(isFinished(await setUp(visitor, step)))
+        assert.deepEqual(await groupsOf(identity), [[organization]])
+
+        // With a new account, which exists only after the code was right.
+        const guest = new Visitor(platform.url)
+        const started = await begin(party, { invite: await invite() })
+        const chosen = { email: 'new@example.com', password: 'a password for the new account' }
+        const asked = await guest.submitTo(await guest.open(started.url), '/account', chosen)
+        assert.equal(asked.title, 'Set up a second factor')
+        assert.ok(!asked.text.includes(chosen.password))
+        const count = async () => (await platform.store.query(sql`select 1 from claimed_accounts`)).length
+        const accounts = await count()
+        const refused = await guest.submitTo(asked, '/second-factor', { code: '000000' })
+        assert.deepEqual([refused.status, refused.alert], [401, wrongCode])
+        assert.equal(await count(), accounts)
+        const claims = (await redeem(party, started, await setUp(guest, refused))).claims()
+        assert.equal(await count(), accounts + 1)
+        assert.deepEqual(await groupsOf(String(claims?.sub)), [[organization]])
+        const again = await begin(party)
+        const other = new Visitor(platform.url)
+        const next = await other.submit(await other.open(again.url), chosen)
+        assert.equal(next.title, 'Second factor')
+      } finally {
+        await requireFactor(false)
+      }
     })
 
     test('can be required only by an organization', async () => {

@@ -8,6 +8,7 @@ import type { Store } from '../../store/db.ts'
 import type { Work } from '../../store/work.ts'
 import type { SignIn, TokenLimits } from '../../wire/caller.ts'
 import type { IssuedToken } from '../exchange/exchange.ts'
+import { lacksRequiredFactor } from '../second-factors/requirement.ts'
 import { recordUse } from '../sign-in-records.ts'
 import type { MintDependencies } from '../tokens/mint.ts'
 import { issuableAudiences, mintToken, tokenLifetimeSeconds } from '../tokens/mint.ts'
@@ -135,6 +136,8 @@ function* replace(
     yield* endFamily(family, deps.now())
     return isReused ? 'it was used before' : 'it has expired, or its identity was signed out everywhere'
   }
+  if (provider === null && (yield* lacksRequiredFactor(identity, deps.now())))
+    return 'an organization requires a second factor, which the person does not have'
   const audience = chooseAudience(deps, audiences, stored.audience)
   const refresh = isUsed
     ? yield* findSuccessor(deps, stored)

@@ -17,6 +17,15 @@ export function* requiringOrganizations(identity: string, now: number): Work<str
   return rows.map(([uid]) => uid as string)
 }
 
+/**
+ * Whether a person has no second factor although an organization requires one. Sign-ins of such a person, from before it
+ * was required, are not renewed; the next sign-in sets a second factor up. Not for sign-ins through an identity provider.
+ */
+export function* lacksRequiredFactor(identity: string, now: number): Work<boolean> {
+  if (hasSecondFactor(yield* secondFactorsOf(identity))) return false
+  return (yield* requiringOrganizations(identity, now)).length > 0
+}
+
 /** Called after a second factor was removed, in the same transaction. */
 export function* requireRemainingFactor(identity: string, now: number): Work<void> {
   if (hasSecondFactor(yield* secondFactorsOf(identity))) return

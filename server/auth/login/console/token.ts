@@ -1,3 +1,5 @@
+import type { SignIn } from '../../../wire/caller.ts'
+import { lacksRequiredFactor } from '../../second-factors/requirement.ts'
 import { mintToken } from '../../tokens/mint.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import { requireOwnRequest } from './own-request.ts'
@@ -13,7 +15,7 @@ const lifetimeSeconds = 10 * 60
  */
 export async function issueConsoleToken(deps: ConsoleDependencies, page: PageRequest): Promise<PageResponse> {
   requireOwnRequest(page)
-  const signIn = await findConsoleSession(deps, page)
+  const signIn = await findRenewable(deps, page)
   const profile = signIn && (await deps.findPerson(signIn.person))
   if (!signIn || !profile) {
     await forgetConsoleSession(deps, page)
@@ -30,4 +32,12 @@ export async function issueConsoleToken(deps: ConsoleDependencies, page: PageReq
     ...(email !== undefined && { email }),
   })
   return { json: { token, expiresInSeconds: lifetimeSeconds, person: { uid: person, name, email } } }
+}
+
+/** The session of the browser, unless the person needs a second factor by now and has none. */
+async function findRenewable(deps: ConsoleDependencies, page: PageRequest): Promise<SignIn | undefined> {
+  const signIn = await findConsoleSession(deps, page)
+  if (!signIn || signIn.provider !== undefined) return signIn
+  const isLacking = await deps.store.read(() => lacksRequiredFactor(signIn.person, deps.now()))
+  return isLacking ? undefined : signIn
 }

@@ -1,5 +1,6 @@
 import type { Configuration } from 'oidc-provider'
 import type { SignIn } from '../../../wire/caller.ts'
+import { lacksRequiredFactor } from '../../second-factors/requirement.ts'
 import { signInClaim } from '../../tokens/sign-in-claim.ts'
 import { signInIdOf } from '../expiring-states.ts'
 import type { ProviderDependencies } from './dependencies.ts'
@@ -7,11 +8,16 @@ import type { ProviderDependencies } from './dependencies.ts'
 /** The claims of a person in id tokens and access tokens. Only a verified address is included. */
 export const accountConfiguration = ({
   findPerson,
+  store,
+  now,
 }: ProviderDependencies): Pick<Configuration, 'findAccount' | 'extraTokenClaims'> => ({
   /** `source` is the code or refresh token that is being redeemed; undefined for the session of a browser. */
   async findAccount(_, identity, source) {
     const person = await findPerson(identity)
     if (!person) return undefined
+    // The person is then not found, so no token is issued. The next sign-in asks for the second factor.
+    if (source && isLocalSignIn(source) && (await store.read(() => lacksRequiredFactor(identity, now()))))
+      return undefined
     const { name, email } = person
     return {
       accountId: identity,
@@ -30,6 +36,10 @@ export const accountConfiguration = ({
     return { ...signInClaim(signInOf(person, { authTime, grantId, acr })), ...emailClaims(email) }
   },
 })
+
+/** Whether it is a code or refresh token, of a sign-in with an account of this server. Access tokens do not tell. */
+const isLocalSignIn = (source: { kind: string; acr?: string | undefined }) =>
+  source.kind !== 'AccessToken' && !source.acr
 
 const emailClaims = (email: string | undefined) => email && { email, email_verified: true }
 

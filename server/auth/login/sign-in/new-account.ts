@@ -1,16 +1,12 @@
 import { malformed } from '../../../aip/errors.ts'
 import type { FieldError } from '../../../pages/fields.ts'
-import type { Work } from '../../../store/work.ts'
 import { canonicalEmail, isEmail } from '../accounts.ts'
-import { claimAddress } from '../claimed-accounts.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import { passwordFault } from '../passwords.ts'
-import type { AuthenticatedPerson } from '../people.ts'
 import type { SignInDependencies } from './dependencies.ts'
-import { finishSignIn } from './finish.ts'
 import { parameterOf, requireInteraction } from './interaction.ts'
 import { showLoginError, showLoginForm } from './login-form.ts'
-import { finishPasswordSignIn } from './second-factor.ts'
+import { finishNewAccount, finishPasswordSignIn } from './second-factor.ts'
 import { verifyPassword } from './verify-password.ts'
 
 /** Creates an account for an invited person and signs them in. */
@@ -32,8 +28,7 @@ export async function signInWithNewAccount(
     // an account counts as a wrong password, because a guesser could try passwords in this way.
     const verified = await verifyPassword(deps, email, password, request.address)
     if (verified.person) return await finishPasswordSignIn(deps, request, interaction, verified.person)
-    const create = () => createAccount(deps, email, verified.claimHash)
-    return await finishSignIn(deps, request, interaction, 'pwd', create)
+    return await finishNewAccount(deps, request, interaction, { email, passwordHash: verified.claimHash })
   } catch (error) {
     return showLoginError(deps, interaction, error, 'email', { email })
   }
@@ -43,16 +38,4 @@ function fieldErrorOf(email: string, password: string): FieldError | undefined {
   if (!isEmail(email)) return { field: 'new-email', message: 'The e-mail address is not valid.' }
   const fault = passwordFault(password, email)
   return fault === undefined ? undefined : { field: 'new-password', message: `The password ${fault}.` }
-}
-
-/**
- * The address of a new account is not verified, so the account cannot accept an invite that is limited to an address.
- */
-function* createAccount(
-  deps: SignInDependencies,
-  email: string,
-  passwordHash: string,
-): Work<AuthenticatedPerson> {
-  const identity = yield* claimAddress(deps, { issuer: deps.authUrl, email, passwordHash })
-  return { identity, email: undefined }
 }

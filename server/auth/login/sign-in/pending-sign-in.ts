@@ -1,13 +1,16 @@
 // A sign-in whose password was right, and which waits for a second factor. The page carries it, encrypted, so every copy
 // of the server can continue it. It belongs to one interaction, which belongs to one browser, and holds no more than
-// the proof that the password was right: without a second factor it is worth nothing.
+// the proof that the password was right, or the account to create: without a second factor it is worth nothing.
 import type { Sealer } from '../../../crypto/secret.ts'
 import { openText, sealText } from '../../../crypto/secret.ts'
 import { expiredSignIn } from '../error-response.ts'
+import type { NewAccount } from './create-account.ts'
 import type { Interaction } from './interaction.ts'
 
 export type PendingSignIn = {
+  /** Empty for a person whose account is created at the end of the sign-in. */
   identity: string
+  newAccount?: NewAccount | undefined
   /** The verified address. */
   email?: string | undefined
   /** The secret of an authenticator app that the person sets up now, in base64url. */

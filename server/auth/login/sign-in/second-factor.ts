@@ -15,10 +15,12 @@ import { plainMessage, sentence } from '../error-response.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import type { AuthenticatedPerson } from '../people.ts'
 import { attemptsOf } from '../sign-in-throttles.ts'
+import type { NewAccount } from './create-account.ts'
+import { createAccount } from './create-account.ts'
 import type { SignInDependencies } from './dependencies.ts'
 import { finishSignIn } from './finish.ts'
 import type { Interaction } from './interaction.ts'
-import { pageContextOf, requireInteraction } from './interaction.ts'
+import { pageContextOf, parameterOf, requireInteraction } from './interaction.ts'
 import { passkeyOffer } from './passkey-offer.ts'
 import type { PendingSignIn } from './pending-sign-in.ts'
 import { openPending, sealPending } from './pending-sign-in.ts'
@@ -32,14 +34,44 @@ export async function finishPasswordSignIn(
 ): Promise<PageResponse> {
   const { identity, email } = person
   const { factors, isRequired } = await deps.store.read(function* () {
-    const found = yield* secondFactorsOf(identity)
-    const requiring = yield* requiringOrganizations(identity, deps.now())
-    return { factors: found, isRequired: requiring.length > 0 }
+    return {
+      factors: yield* secondFactorsOf(identity),
+      isRequired: yield* isFactorRequired(deps, interaction, identity),
+    }
   })
   if (hasSecondFactor(factors)) return showStep(deps, interaction, { identity, email })
   if (!isRequired) return finishSignIn(deps, request, interaction, 'pwd', person)
-  const newSecret = deps.random(totpSecretSize).toString('base64url')
-  return showStep(deps, interaction, { identity, email, newSecret })
+  return showStep(deps, interaction, { identity, email, newSecret: newSecretOf(deps) })
+}
+
+/** Creates the account of an invited person and signs them in; if the organization requires it, with a second factor. */
+export async function finishNewAccount(
+  deps: SignInDependencies,
+  request: PageRequest,
+  interaction: Interaction,
+  newAccount: NewAccount,
+): Promise<PageResponse> {
+  if (!(await deps.store.read(() => isInviteRequiring(deps, interaction))))
+    return finishSignIn(deps, request, interaction, 'pwd', () => createAccount(deps, newAccount))
+  const { email } = newAccount
+  return showStep(deps, interaction, { identity: '', email, newAccount, newSecret: newSecretOf(deps) })
+}
+
+const newSecretOf = ({ random }: SignInDependencies) => random(totpSecretSize).toString('base64url')
+
+/** Whether an organization requires a second factor of the person, who has a role there or gets it by this sign-in. */
+export function* isFactorRequired(
+  deps: SignInDependencies,
+  interaction: Interaction,
+  identity: string,
+): Work<boolean> {
+  const requiring = yield* requiringOrganizations(identity, deps.now())
+  return requiring.length > 0 || (yield* isInviteRequiring(deps, interaction))
+}
+
+function* isInviteRequiring({ people }: SignInDependencies, interaction: Interaction): Work<boolean> {
+  const code = parameterOf(interaction, 'invite')
+  return code !== '' && ((yield* people.describeInvite(code))?.requiresSecondFactor ?? false)
 }
 
 type StepOptions = { status?: number; message?: string; headers?: Record<string, string> }
@@ -54,7 +86,7 @@ async function showStep(
   const context = pageContextOf(deps.authUrl, interaction)
   const sealed = sealPending(deps, interaction, pending)
   if (pending.newSecret !== undefined) {
-    const key = Buffer.from(pending.newSecret, 'base64url')
+    const key = keyOf(pending)
     const host = new URL(deps.authUrl).hostname
     const uri = totpUri(key, `Stemma ${host}`, pending.email ?? pending.identity)
     const form = { pending: sealed, message, secret: base32Of(key), uri }
@@ -76,14 +108,27 @@ export async function signInWithCode(deps: SignInDependencies, request: PageRequ
   const interaction = await requireInteraction(deps, request)
   const form = await request.form()
   const pending = openPending(deps, interaction, form.get('pending') ?? '')
-  const { identity, email } = pending
+  const { identity, email, newAccount } = pending
   const code = (form.get('code') ?? '').slice(0, 64)
   const by = isRecoveryCode(code) ? 'recovery' : 'otp'
+  // An account that does not exist yet is throttled by its address.
+  const throttled = identity || (email ?? '')
   try {
     const succeed = attemptAll([
-      ...attemptsOf(deps.throttles, identity, request.address),
-      [deps.throttles.codes, identity],
+      ...attemptsOf(deps.throttles, throttled, request.address),
+      [deps.throttles.codes, throttled],
     ])
+    if (newAccount) {
+      const step = matchingStep(keyOf(pending), code, deps.now())
+      if (step === undefined)
+        return await showStep(deps, interaction, pending, { status: 401, message: wrongCodeMessage })
+      succeed()
+      return await finishSignIn(deps, request, interaction, by, function* () {
+        const person = yield* createAccount(deps, newAccount)
+        yield* addConfirmedApp(deps, person.identity, keyOf(pending), step)
+        return person
+      })
+    }
     // The code is used in a transaction of its own. If a later step fails, it stays used.
     if (!(await deps.store.write(() => useCode(deps, pending, code)))) {
       deps.onSignInResult({ identity, by, address: request.address, reason: 'wrong code' })
@@ -110,12 +155,15 @@ export async function signInWithCode(deps: SignInDependencies, request: PageRequ
   }
 }
 
+/** The key of the app that the person sets up now. */
+const keyOf = ({ newSecret = '' }: PendingSignIn) => Buffer.from(newSecret, 'base64url')
+
 const wrongCodeMessage = 'The code is wrong, or was used before.'
 
 function* useCode(deps: SignInDependencies, pending: PendingSignIn, code: string): Work<boolean> {
   const { identity, newSecret } = pending
   if (newSecret !== undefined) {
-    const key = Buffer.from(newSecret, 'base64url')
+    const key = keyOf(pending)
     const step = matchingStep(key, code, deps.now())
     return step !== undefined && (yield* addConfirmedApp(deps, identity, key, step))
   }

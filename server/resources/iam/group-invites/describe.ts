@@ -23,10 +23,12 @@ export function* describeInvite(code: string): Work<InviteDescription | undefine
   const { roleUid, email, expirationTime } = messageOf(groupInvites, proto)
   const role = yield* first(sql`select name from roles where uid = ${roleUid}`)
   if (!role) return undefined
-  const groups = yield* all(sql`select name from groups
+  const groups = yield* all(sql`select name, second_factor_required from groups
     where uid in ${among(lineage(parentOf(uid)))} order by length(uid)`)
   return {
     ...{ groups: groups.map(([name]) => String(name)), role: String(role[0]), email },
+    // The first group is the organization; only organizations require a second factor.
+    requiresSecondFactor: groups[0]?.[1] === 1,
     creator: yield* nameOf(creator),
     expires: expirationTime ? timestampMs(expirationTime) : 0,
   }

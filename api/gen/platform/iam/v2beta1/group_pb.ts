@@ -96,9 +96,9 @@ export type Group = Message<"platform.iam.v2beta1.Group"> & {
 
   /**
    * Whether people who sign in with a password of this server and have a role in this organization, or in a group below
-   * it, need a second factor to sign in. People without one set up an authenticator app at their next sign-in; sign-ins
-   * that exist stay valid. People who sign in through an identity provider are not concerned: their provider decides.
-   * Only for organizations.
+   * it, need a second factor to sign in. People without one set up an authenticator app at their next sign-in; their
+   * tokens are not renewed until then. People who sign in through an identity provider are not concerned: their
+   * provider decides. Only for organizations.
    *
    * @generated from field: optional bool second_factor_required = 1000;
    */
@@ -180,9 +180,9 @@ export type GroupJson = {
 
   /**
    * Whether people who sign in with a password of this server and have a role in this organization, or in a group below
-   * it, need a second factor to sign in. People without one set up an authenticator app at their next sign-in; sign-ins
-   * that exist stay valid. People who sign in through an identity provider are not concerned: their provider decides.
-   * Only for organizations.
+   * it, need a second factor to sign in. People without one set up an authenticator app at their next sign-in; their
+   * tokens are not renewed until then. People who sign in through an identity provider are not concerned: their
+   * provider decides. Only for organizations.
    *
    * @generated from field: optional bool second_factor_required = 1000;
    */
