@@ -36,6 +36,12 @@ export const paths = {
   pullTokens: (uid: string) => `${group(uid)}/pull-tokens`,
   advisories: (uid: string) => `${group(uid)}/advisories`,
   advisory: (uid: string, advisory: string) => `${group(uid)}/advisories/${segmentOf(advisory)}`,
+  /** Pages about the whole server, for its operators. */
+  serverPeople: () => '/console/server/people',
+  serverOrganizations: () => '/console/server/organizations',
+  serverOrganization: (uid: string) => `/console/server/organizations/${segmentOf(uid)}`,
+  serverKeys: () => '/console/server/keys',
+  serverHealth: () => '/console/server/health',
   signIn: (to: string) => `/console/sign-in?to=${encodeURIComponent(to)}`,
   /** The end of a sign-in in a window of its own. */
   signedIn: () => '/console/welcome-back',

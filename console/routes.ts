@@ -146,4 +146,33 @@ export const routes: readonly Route[] = [
     page: () => import('./pages/settings/settings.tsx'),
     nav: { section: 'Operations', icon: 'settings' },
   },
+  {
+    path: '/console/server/people',
+    title: 'People',
+    page: () => import('./pages/server/people.tsx'),
+    nav: { section: 'Server', icon: 'identity' },
+  },
+  {
+    path: '/console/server/organizations',
+    title: 'Organizations',
+    page: () => import('./pages/server/organizations.tsx'),
+    nav: { section: 'Server', icon: 'tree' },
+  },
+  {
+    path: '/console/server/organizations/:organization',
+    title: 'Organization',
+    page: () => import('./pages/server/organization.tsx'),
+  },
+  {
+    path: '/console/server/keys',
+    title: 'Keys',
+    page: () => import('./pages/server/keys.tsx'),
+    nav: { section: 'Server', icon: 'access' },
+  },
+  {
+    path: '/console/server/health',
+    title: 'Health',
+    page: () => import('./pages/server/health.tsx'),
+    nav: { section: 'Server', icon: 'activity' },
+  },
 ]

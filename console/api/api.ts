@@ -22,6 +22,9 @@ import { ImagesService } from '@stemma/api/json/platform/registry/v2beta1/image'
 import { PullTokensService } from '@stemma/api/json/platform/registry/v2beta1/pull_token'
 import { ReposService } from '@stemma/api/json/platform/registry/v2beta1/repo'
 import { TagsService } from '@stemma/api/json/platform/registry/v2beta1/tag'
+import { OrganizationsService } from '@stemma/api/json/platform/server/v2beta1/organization'
+import { PeopleService } from '@stemma/api/json/platform/server/v2beta1/person'
+import { ServerService } from '@stemma/api/json/platform/server/v2beta1/server'
 import { AdvisoriesService } from '@stemma/api/json/platform/vulnerabilities/v2beta1/advisory'
 import { warn } from '../ui/toast.ts'
 import { accessToken, fetchWithToken } from './session.ts'
@@ -57,5 +60,8 @@ export const api = {
   pullTokens: createClient(PullTokensService, options),
   repos: createClient(ReposService, options),
   tags: createClient(TagsService, options),
+  people: createClient(PeopleService, options),
+  organizations: createClient(OrganizationsService, options),
+  server: createClient(ServerService, options),
   advisories: createClient(AdvisoriesService, options),
 }

@@ -8,7 +8,7 @@ export type Route = {
   path: string
   title: string
   page: () => Promise<PageModule>
-  /** Shown in the navigation of a group, below the heading `section`. `key` is its letter for the shortcut `G …`. */
+  /** Shown in the navigation of a group or of the server, below the heading `section`. `key` is its letter for the shortcut `G …`. */
   nav?: { section: string; icon: IconName; key?: string }
 }
 

@@ -4,11 +4,12 @@ import type { Place, Route } from '../router/route.ts'
 import { routes } from '../routes.ts'
 import { Icon } from '../ui/icon.tsx'
 
-/** The pages of a group, in the order of routes.ts, below the headings of their sections. */
+/** The pages of a group or of the server, in the order of routes.ts, below the headings of their sections. */
 export function Navigation({ place }: { place: Place }) {
-  const sections = Map.groupBy(navRoutes, ({ nav }) => nav.section)
+  const isServer = isServerRoute(place.route)
+  const sections = Map.groupBy(isServer ? serverRoutes : navRoutes, ({ nav }) => nav.section)
   return (
-    <nav class="navigation" aria-label="Pages of this group">
+    <nav class="navigation" aria-label={isServer ? 'Pages of the server' : 'Pages of this group'}>
       {[...sections].map(([section, entries]) => (
         <div key={section}>
           {section && <h2>{section}</h2>}
@@ -30,7 +31,15 @@ export function Navigation({ place }: { place: Place }) {
 
 type NavRoute = Route & { nav: NonNullable<Route['nav']> }
 
-export const navRoutes = routes.filter((route): route is NavRoute => route.nav !== undefined)
+/** Pages about the whole server, which only its operators can open. */
+export const isServerRoute = ({ path }: Route) => path.startsWith('/console/server/')
+
+const shownRoutes = routes.filter((route): route is NavRoute => route.nav !== undefined)
+
+/** The pages of a group. */
+export const navRoutes = shownRoutes.filter((route) => !isServerRoute(route))
+
+export const serverRoutes = shownRoutes.filter(isServerRoute)
 
 /** The same page of another group. */
 export const navPath = ({ path }: Route, group: string) => path.replace(':group', segmentOf(group))

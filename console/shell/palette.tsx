@@ -1,11 +1,12 @@
 // The command palette (shortcuts.tsx opens it): typing filters, Enter runs.
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useIsOperator } from '../api/account.ts'
 import { useRead } from '../api/read.ts'
 import { paths } from '../paths.ts'
 import type { Place } from '../router/route.ts'
 import { navigate } from '../router/router.ts'
-import { navPath, navRoutes } from './navigation.tsx'
+import { navPath, navRoutes, serverRoutes } from './navigation.tsx'
 import { organizations } from './organizations.ts'
 import type { PaletteAction } from './palette-state.ts'
 import { isPaletteOpen, pageActions } from './palette-state.ts'
@@ -24,12 +25,16 @@ function OpenPalette({ place }: { place: Place | undefined }) {
   const { data } = useRead(organizations)
   const results = useFound(text.value)
   const group = place?.group ?? ''
+  const isOperator = useIsOperator()
   const all: PaletteAction[] = [
     ...pageActions.value,
     ...(group === ''
       ? []
       : navRoutes.map((route) => ({ label: route.title, section: 'Go to', to: navPath(route, group) }))),
     { label: 'All organizations', section: 'Go to', to: paths.home() },
+    ...(isOperator
+      ? serverRoutes.map(({ title, path }) => ({ label: title, section: 'Server', to: path }))
+      : []),
     { label: 'Keyboard shortcuts', section: 'Help', run: openShortcuts },
     ...(data?.groups ?? []).map(({ uid = '', name = '' }) => ({
       ...{ label: name, section: 'Organizations', to: paths.group(uid) },

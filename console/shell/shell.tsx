@@ -4,7 +4,7 @@ import type { Shown } from '../router/router.ts'
 import { isLoading, shown } from '../router/router.ts'
 import { Toasts } from '../ui/toasts.tsx'
 import { ErrorPage } from './error-page.tsx'
-import { Navigation } from './navigation.tsx'
+import { isServerRoute, Navigation } from './navigation.tsx'
 import { Palette } from './palette.tsx'
 import { Shortcuts } from './shortcuts.tsx'
 import { SignInAgain } from './sign-in-again.tsx'
@@ -19,7 +19,9 @@ export function Shell() {
       </a>
       <TopBar shown={current} />
       <div class="frame">
-        {current?.place && current.place.group !== '' && <Navigation place={current.place} />}
+        {current?.place && (current.place.group !== '' || isServerRoute(current.place.route)) && (
+          <Navigation place={current.place} />
+        )}
         <main id="main" aria-busy={isLoading.value}>
           {current && <Page key={current.place?.route.path ?? ''} shown={current} />}
         </main>

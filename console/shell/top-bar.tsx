@@ -1,3 +1,4 @@
+import { useIsOperator } from '../api/account.ts'
 import { person, signOut } from '../api/session.ts'
 import { paths } from '../paths.ts'
 import { Link } from '../router/link.tsx'
@@ -6,6 +7,7 @@ import { Icon } from '../ui/icon.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { toast } from '../ui/toast.ts'
 import { Breadcrumbs } from './breadcrumbs.tsx'
+import { isServerRoute } from './navigation.tsx'
 import { OrganizationSwitcher } from './organization-switcher.tsx'
 import { openPalette } from './palette-state.ts'
 import { openShortcuts } from './shortcuts.tsx'
@@ -34,7 +36,7 @@ export const TopBar = ({ shown }: { shown: Shown | undefined }) => (
     {shown?.place && shown.place.group !== '' ? (
       <Breadcrumbs place={shown.place} />
     ) : (
-      <span class="breadcrumbs" />
+      <span class="breadcrumbs">{shown?.place && isServerRoute(shown.place.route) && 'Server'}</span>
     )}
     <button
       type="button"
@@ -62,6 +64,7 @@ function AccountMenu() {
       class="account"
       items={[
         { label: 'My account', to: paths.account() },
+        ...(useIsOperator() ? [{ label: 'Server', to: paths.serverPeople() }] : []),
         { label: `Theme: ${theme.value}, change to ${next}`, onSelect: () => chooseTheme(next) },
         { label: 'Keyboard shortcuts', onSelect: openShortcuts },
         { label: 'Sign out', onSelect: leave(false) },

@@ -3,18 +3,21 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { paths } from '@stemma/console/paths.ts'
 import { noChromium } from '../sign-in/chromium.ts'
+import { addAccount } from '../sign-in/sign-in.ts'
 import { checkPage, checkShown } from './check-page.ts'
 import type { Stage } from './stage.ts'
-import { openStage } from './stage.ts'
+import { makeOperator, openStage } from './stage.ts'
 
 describe('every page', { timeout: 600_000, skip: noChromium ?? false }, () => {
   let stage: Stage
   let organization: string
   let identity: string
   let provider: string
+  let bystander: string
 
   before(async () => {
     stage = await openStage()
+    await makeOperator(stage)
     organization = stage.organization
     const team = await stage.call('POST', `/iam/v2beta1/groups/${organization}`, {
       ...{ name: 'platform', description: 'runs the servers' },
@@ -36,6 +39,7 @@ describe('every page', { timeout: 600_000, skip: noChromium ?? false }, () => {
     await stage.call('POST', `/iam/v2beta1/externalGroupRoleMappings/${provider}`, {
       ...{ externalGroupId: 'developers', roleUid: viewer, scope: team.uid as string },
     })
+    bystander = await addAccount(stage.platform, 'bystander@example.com')
   })
   after(() => stage.close())
 
@@ -69,6 +73,12 @@ describe('every page', { timeout: 600_000, skip: noChromium ?? false }, () => {
     'pull tokens': () => [paths.pullTokens(organization), 'Pull tokens'],
     advisories: () => [paths.advisories(organization), 'Advisories'],
     account: () => [paths.account(), 'My account'],
+    'people of the server': () => [paths.serverPeople(), 'People'],
+    'removing a person': () => [`${paths.serverPeople()}?dialog=remove&about=${bystander}`, 'People'],
+    'organizations of the server': () => [paths.serverOrganizations(), 'Organizations'],
+    'an organization of the server': () => [paths.serverOrganization(organization), 'acme'],
+    'keys of the server': () => [`${paths.serverKeys()}?dialog=rotate`, 'Keys'],
+    'health of the server': () => [paths.serverHealth(), 'Health'],
     'no such page': () => ['/console/nowhere', 'No such page'],
   }
   for (const [name, target] of Object.entries(pages)) test(name, () => checkPage(stage, ...target()))

@@ -1,8 +1,10 @@
 // A server with an organization and a browser in which its owner is signed in to the console.
 import { randomBytes } from 'node:crypto'
+import { addOperator } from '@stemma/server/auth/administration/operators.ts'
 import { openExpiringStates, signInIdOf } from '@stemma/server/auth/login/expiring-states.ts'
 import { putSignInRecord } from '@stemma/server/auth/sign-in-records.ts'
 import { newSignIn } from '@stemma/server/auth/sign-outs.ts'
+import { operatorAccess } from '@stemma/server/policy/system-access.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { startPlatform } from '@stemma/server/testing/platform.ts'
 import type { Engine } from '@stemma/server/testing/stores.ts'
@@ -63,6 +65,10 @@ export async function openStage(
     },
   }
 }
+
+/** Makes the owner an operator of the server. */
+export const makeOperator = ({ platform, owner }: Stage) =>
+  platform.store.write(() => addOperator(operatorAccess, owner, Date.now()))
 
 /** At a name and not at an address, because passkeys belong to a name. */
 async function startOnLocalhost(

@@ -1,7 +1,8 @@
 // The account of the signed-in person: name, second factors, password and sessions.
+import { readAccount } from '../../api/account.ts'
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
-import { read, useData } from '../../api/read.ts'
+import { useData } from '../../api/read.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
@@ -19,8 +20,6 @@ import { AddPasskey, Passkeys, RemovePasskey, RenamePasskey } from './passkeys.t
 import { Profile, readProfile } from './profile.tsx'
 import { RecoveryCodes } from './recovery-codes.tsx'
 import { readSessions, Sessions } from './sessions.tsx'
-
-const readAccount = () => read(api.account.getAccount, {})
 
 export const load = () => [readAccount(), readSessions(), readProfile()]
 
