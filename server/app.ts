@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { codeName } from './aip/code.ts'
 import { keySetPath } from './auth/keys/key-set-path.ts'
-import { maintainKeys } from './auth/keys/rotation.ts'
+import { maintainKeys, recordRotation } from './auth/keys/rotation.ts'
 import { makeSetUpLink } from './auth/login/set-up/set-up-link.ts'
 import { sweepExpiredStates } from './authentication.ts'
 import { scheduleBindingExpiry } from './binding-expiry.ts'
@@ -33,6 +33,7 @@ import { openRequestIds } from './http/request-id.ts'
 import { openStreams } from './http/streams.ts'
 import { shareLimits } from './limit-sharing.ts'
 import type { Log } from './log.ts'
+import { systemOrigin } from './policy/origin.ts'
 import { referencePaths } from './reference/reference.ts'
 import { collectionGauges, openCollector } from './registry-collection.ts'
 import { openRegistryDoor } from './registry-door.ts'
@@ -194,7 +195,12 @@ async function openApp(
       ? startDelivery({ config, store, log, core, counts: deliveryCounts, overrides })
       : undefined
   const stopTasks = [
-    maintainKeys({ store, secret, tokenAlgorithm: config.tokenAlgorithm, now, random }, keys, onKeyError),
+    maintainKeys(
+      { store, secret, tokenAlgorithm: config.tokenAlgorithm, now, random },
+      keys,
+      () => recordRotation({ origin: systemOrigin('server', 'key rotation', { now, random }) }, false),
+      onKeyError,
+    ),
     sweepExpiredStates(store, now, log),
     ...(role.isFirst ? [sealRegularly(core.sealer, store, onSealError)] : []),
     ...(role.isFirst

@@ -8,7 +8,7 @@ import { createServer, request as send } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import type { App } from '@stemma/server/app.ts'
 import { startApp } from '@stemma/server/app.ts'
-import { rotateKeys } from '@stemma/server/auth/keys/rotation.ts'
+import { recordRotation, rotateKeys } from '@stemma/server/auth/keys/rotation.ts'
 import { ensureVouchedAccount, setPassword } from '@stemma/server/auth/login/accounts.ts'
 import { openPasswords } from '@stemma/server/auth/login/passwords.ts'
 import { mintToken } from '@stemma/server/auth/tokens/mint.ts'
@@ -132,7 +132,8 @@ onEachStore('sign-in', (engine) => {
       const store = openStore(config)
       const { secret, keys } = await prepareStore(config, store)
       const { tokenAlgorithm } = config
-      await rotateKeys({ store, secret, tokenAlgorithm, now: Date.now, random: randomBytes }, true)
+      const deps = { store, secret, tokenAlgorithm, now: Date.now, random: randomBytes }
+      await rotateKeys(deps, true, () => recordRotation(operatorAccess, true))
       await keys.reload()
       const { tokens: oldTokens } = await signIn({ url } as Platform, ada)
       const [row] = await store.query(sql`select identity from accounts where email = ${ada}`)

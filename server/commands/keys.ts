@@ -1,9 +1,8 @@
-import { rotateKeys } from '../auth/keys/rotation.ts'
+import { recordRotation, rotateKeys } from '../auth/keys/rotation.ts'
 import { readConfig } from '../config/config.ts'
 import { operatorAccessFor } from '../policy/system-access.ts'
 import type { Command } from './command.ts'
 import { usageOf } from './command.ts'
-import { recordCommand } from './record-command.ts'
 import { withPreparedStore } from './with-store.ts'
 
 export const keys: Command = {
@@ -19,7 +18,7 @@ With --revoke, the new keys come into use at once and all tokens signed with the
     const { now, random } = context
     await withPreparedStore(config, context, ({ store, secret }) =>
       rotateKeys({ store, secret, tokenAlgorithm, now, random }, shouldRevoke, () =>
-        recordCommand(operatorAccessFor('stemmad keys rotate'), 'keys', 'rotated', { revoked: shouldRevoke }),
+        recordRotation(operatorAccessFor('stemmad keys rotate'), shouldRevoke),
       ),
     )
     context.stdout.write(

@@ -13,14 +13,12 @@ import {
 import { failedPrecondition } from '../aip/errors.ts'
 import type { ListedKey } from '../auth/keys/list-keys.ts'
 import { listKeys } from '../auth/keys/list-keys.ts'
-import { rotateKeys } from '../auth/keys/rotation.ts'
+import { recordRotation, rotateKeys } from '../auth/keys/rotation.ts'
 import type { Demand, WriteGrants } from '../policy/admit.ts'
 import { admitToRead, admitToWrite } from '../policy/admit.ts'
 import { requireFreshSignIn } from '../policy/fresh-sign-in.ts'
 import { defineService } from '../resources/resource.ts'
 import type { Call } from '../rpc/call.ts'
-import { serverLog } from '../store/events/event-row.ts'
-import { recordEvent } from '../store/events/record.ts'
 import type { Work } from '../store/work.ts'
 import { messageReply } from '../wire/reply.ts'
 import type { OperatorDependencies } from './dependencies.ts'
@@ -67,9 +65,7 @@ async function rotate(deps: OperatorDependencies, { demand, request, deadline }:
   }, deadline)
   if (!validatesOnly) {
     await rotateKeys({ store, now, random, ...operating }, revoked, function* () {
-      const access = yield* admit(deps, demand)
-      const event = { group: serverLog, kind: 'keys', uid: serverLog, action: 'rotated' }
-      yield* recordEvent(access, { ...event, details: { revoked } })
+      yield* recordRotation(yield* admit(deps, demand), revoked)
     })
     await operating.keys.reload()
   }

@@ -4,7 +4,10 @@ import { after, before, describe, test } from 'node:test'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { readConfig } from '../../config/config.ts'
+import { systemOrigin } from '../../policy/origin.ts'
 import { openStore, prepareStore } from '../../storage.ts'
+import { serverLog } from '../../store/events/event-row.ts'
+import { sql } from '../../store/sql.ts'
 import { grpcDoor, restDoor } from '../../testing/doors.ts'
 import type { Platform } from '../../testing/platform.ts'
 import { startPlatform } from '../../testing/platform.ts'
@@ -12,12 +15,14 @@ import { onEachStore, temporaryStore } from '../../testing/stores.ts'
 import { mintToken } from '../tokens/mint.ts'
 import type { KeyRing } from './key-ring.ts'
 import { openKeyRing } from './key-ring.ts'
-import { rotateKeys } from './rotation.ts'
+import { recordRotation, rotateKeys, rotateOldKeys } from './rotation.ts'
 import { makeRsaKey, makeRsaKeyEarly } from './rsa-key.ts'
 import type { TokenAlgorithm } from './signing-key.ts'
 import type { KeyDependencies } from './stored-keys.ts'
 
 const { listGroups } = GroupsService.method
+
+const record = () => recordRotation({ origin: systemOrigin('server', 'a test') }, false)
 
 onEachStore('keys of the server', (engine) => {
   let platform: Platform
@@ -77,7 +82,7 @@ onEachStore('keys of the server', (engine) => {
     const mint = () => mintWith(ring)
     const kidOf = (token: string) => decodeProtectedHeader(token).kid
     const oldToken = await mint()
-    await rotateKeys(depsAt(Date.now), false)
+    await rotateKeys(depsAt(Date.now), false, record)
     await ring.reload()
     assert.equal(ring.published().length, 2, 'the key and its successor')
     assert.equal(kidOf(await mint()), kidOf(oldToken))
@@ -99,7 +104,7 @@ onEachStore('keys of the server', (engine) => {
   test('that are revoked are replaced at once', async () => {
     const ring = await openKeyRing(depsAt(Date.now))
     const old = ring.published().map(({ kid }) => kid)
-    await rotateKeys(depsAt(Date.now), true)
+    await rotateKeys(depsAt(Date.now), true, record)
     await ring.reload()
     const kids = ring.published().map(({ kid }) => kid)
     assert.deepEqual(kids, [ring.signing().kid])
@@ -108,10 +113,32 @@ onEachStore('keys of the server', (engine) => {
   })
 
   test('can be rotated concurrently', async () => {
-    await Promise.all([1, 2, 3, 4].map(() => rotateKeys(depsAt(Date.now), false)))
+    await Promise.all([1, 2, 3, 4].map(() => rotateKeys(depsAt(Date.now), false, record)))
     const ring = await openKeyRing(depsAt(() => Date.now() + 60 * 60_000))
     assert.ok(ring.signing())
     assert.ok(ring.page.current)
+  })
+
+  test('are rotated once when they are 90 days old, even by several copies, and this is recorded', async () => {
+    const { store } = platform
+    const countRotations = async () => {
+      const [[count] = []] = await store.query(
+        sql`select count(*) from events where group_uid = ${serverLog} and kind = 'keys' and action = 'rotated'`,
+      )
+      return Number(count)
+    }
+    await rotateKeys(depsAt(Date.now), false, record)
+    const before = await countRotations()
+    const day = 24 * 60 * 60_000
+    for (const [days, rotations] of [
+      [89, 0],
+      [91, 1],
+      [92, 1],
+    ] as const) {
+      const deps = depsAt(() => Date.now() + days * day)
+      await Promise.all([1, 2, 3].map(() => rotateOldKeys(deps, record)))
+      assert.equal((await countRotations()) - before, rotations, `after ${days} days`)
+    }
   })
 
   describe('of another algorithm than the setting', () => {
@@ -130,6 +157,7 @@ onEachStore('keys of the server', (engine) => {
       await rotateKeys(
         depsAt(() => time),
         false,
+        record,
       )
       await rs256.reload()
       assert.deepEqual(algorithmsOf(rs256), new Set(['RS256', 'ES256']))
@@ -142,7 +170,7 @@ onEachStore('keys of the server', (engine) => {
       const ring = await openKeyRing(depsAt(Date.now, 'ES256'))
       const old = ring.signing().kid
       for (const isRevoked of [false, true]) {
-        await rotateKeys(depsAt(Date.now), isRevoked)
+        await rotateKeys(depsAt(Date.now), isRevoked, record)
         await ring.reload()
         assert.equal(ring.signing().kid === old, !isRevoked)
         const later = await openKeyRing(depsAt(() => Date.now() + 60 * 60_000, 'ES256'))
