@@ -6,10 +6,8 @@ import type { AttackerTenant } from '../tenant.ts'
 export type Target = {
   port: number
   tenant: AttackerTenant
-  /** Waits until the budget allows so many requests. The floods share one budget: twice the capacity of the server. */
-  waitForBudget(requests: number): Promise<void>
-  /** Counts requests that were sent. */
-  sent(requests?: number): void
+  /** Waits until so many requests may be sent, and counts them. All attacks share twice the capacity of the server. */
+  take(requests: number): Promise<void>
   /** The next address of the network of this attack. */
   nextAddress(): string
   /** Opens a connection from the next address. */

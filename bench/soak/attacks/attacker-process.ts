@@ -23,11 +23,8 @@ export type AttackCounts = Record<string, AttackCount>
 // In reality attackers have machines of their own, so here they leave the processor to the clients and the server.
 setPriority(10)
 
-/**
- * The second byte of the network of the first attack. Each attack has a /16 network of its own: 127.20.0.0/16,
- * 127.21.0.0/16 and so on. The clients have 127.0.0.0/16.
- */
-const firstNetwork = 20
+/** Each attack has a /16 network of its own: 127.20.0.0/16, 127.21.0.0/16 and so on. The clients have 127.0.0.0/16. */
+const networkOf = (name: string) => `127.${20 + Object.keys(attacks).indexOf(name)}`
 /** Between two rounds. Bounds the number of rounds of an attack that fails at once. */
 const pauseMs = 5
 
@@ -37,10 +34,10 @@ onCommand((command: AttackCommand) => {
   if (command === 'counts') return counts
   const { names, perSecond } = command.start
   const budget = openBudget(perSecond, () => performance.now(), sleep)
-  for (const [at, name] of names.entries()) {
+  for (const name of names) {
     const attack = attacks[name]
     if (!attack) throw new Error(`there is no attack ${name}`)
-    const target = targetOf(command.start, budget, `127.${firstNetwork + at}`, countsOf(name))
+    const target = targetOf(command.start, budget, networkOf(name), countsOf(name))
     for (let copy = 0; copy < attack.parallel; copy++) void repeat(attack, target)
   }
   return 'started'
@@ -76,14 +73,15 @@ function targetOf(
   const countStatus = (status: string) => {
     count.statuses[status] = (count.statuses[status] ?? 0) + 1
   }
+  const take = async (requests: number) => {
+    await budget.take(requests)
+    count.sent += requests
+  }
   return {
-    ...{ port, tenant, nextAddress, waitForBudget: budget.take },
-    sent(requests = 1) {
-      count.sent += requests
-    },
+    ...{ port, tenant, nextAddress, take },
     open: () => openSocket(port, nextAddress()),
     async call(call, address) {
-      count.sent++
+      await take(1)
       const answered = sendRest(port, call, address === undefined ? agent : false, address)
       countStatus(await answered.then(({ status }) => String(status), failureOf))
     },

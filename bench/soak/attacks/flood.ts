@@ -1,5 +1,5 @@
 // Pipelined small requests, whose responses are read: unknown paths, requests without a token, health checks, and
-// ordinary calls of a tenant. Together, these floods send requests at twice the capacity of the server.
+// ordinary calls of a tenant.
 import type { Attack, Target } from './attack.ts'
 import { httpGet, written } from './sockets.ts'
 
@@ -9,13 +9,11 @@ export const flood = (requestFor: (target: Target) => string): Attack => ({
   parallel: 12,
   async round(target) {
     const batch = requestFor(target).repeat(batchSize)
-    await target.waitForBudget(batchSize)
     const socket = await target.open()
     socket.resume()
     while (!socket.closed) {
+      await target.take(batchSize)
       await written(socket, batch)
-      target.sent(batchSize)
-      await target.waitForBudget(batchSize)
     }
   },
 })

@@ -29,8 +29,8 @@ const attackWith = (blockAt: (at: number) => Buffer): Attack => ({
     socket.resume()
     await written(socket, Buffer.concat([preface, settings]))
     for (let at = 0; at < maxBlocks && !socket.closed; at++) {
+      await target.take(1)
       await written(socket, headers(2 * at + 1, blockAt(at)))
-      target.sent()
     }
     socket.destroy()
   },

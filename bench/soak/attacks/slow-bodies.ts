@@ -10,6 +10,7 @@ export const slowBodies: Attack = {
   parallel: 100,
   async round(target) {
     const { organization, authorization } = target.tenant
+    await target.take(1)
     const socket = await target.open()
     socket.resume()
     const head = [
@@ -18,7 +19,6 @@ export const slowBodies: Attack = {
       ...['Content-Type: application/json', 'Content-Length: 1000000', '', '{'],
     ]
     await written(socket, head.join('\r\n'))
-    target.sent()
     for (let waitedMs = 0; waitedMs < holdMs && !socket.closed; waitedMs += secondMs) {
       await sleep(secondMs)
       await written(socket, ' ')

@@ -5,10 +5,10 @@ import { closed, httpGet } from './sockets.ts'
 export const unreadLists: Attack = {
   parallel: 24,
   async round(target) {
+    await target.take(1)
     const socket = await target.open()
     socket.pause()
     socket.write(httpGet('/iam/v1/groups', `Authorization: ${target.tenant.authorization}`))
-    target.sent()
     await closed(socket)
   },
 }

@@ -7,11 +7,11 @@ const requestCount = 1500
 export const unreadPipeline: Attack = {
   parallel: 16,
   async round(target) {
+    await target.take(requestCount)
     const socket = await target.open()
     socket.pause()
     const request = httpGet('/iam/v2beta1/roles', `Authorization: ${target.tenant.authorization}`)
     socket.write(request.repeat(requestCount))
-    target.sent(requestCount)
     await closed(socket)
   },
 }
