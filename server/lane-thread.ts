@@ -1,16 +1,19 @@
 // The program of the thread for expensive calls (workers/lane.ts).
 import { parentPort, workerData } from 'node:worker_threads'
-import { openCore } from './core.ts'
-import { openLog } from './log.ts'
-import { openStore } from './storage.ts'
 import { runInBackground } from './threads/priority.ts'
 import type { LaneData } from './worker-role.ts'
-import { serveCalls } from './workers/call-server.ts'
 
 const port = parentPort
 if (!port) throw new Error('lane-thread.ts runs only as a thread')
 
 runInBackground()
+// Loading these takes half a second of processor time, so it begins when the priority is lowered.
+const [{ openCore }, { openLog }, { openStore }, { serveCalls }] = await Promise.all([
+  import('./core.ts'),
+  import('./log.ts'),
+  import('./storage.ts'),
+  import('./workers/call-server.ts'),
+])
 const { config, shared } = workerData as LaneData // set by laneOf
 const log = openLog(config.logLevel, { outputLock: shared.outputLock })
 // Several calls may arrive in one turn of the event loop. Each must see what was committed before it arrived.
