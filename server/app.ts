@@ -172,7 +172,7 @@ async function openApp(
   const doors = await openDoors({
     ...doorOptions,
     ...{ ...authenticator, endpoints: offered, corridor, streams, plainPaths, isDraining },
-    turns: core.turns,
+    ...{ turns: core.turns, knownNetworks: core.knownNetworks },
     ...{
       mounts: [registryDoor, authzen, ...core.mounts, console, frontDoor],
       notFoundPage: notFound,

@@ -25,6 +25,8 @@ import { openSealer } from './events/sealer.ts'
 import { wakingStore } from './events/waking-store.ts'
 import { proxyTest } from './http/client-address.ts'
 import type { Mount } from './http/dispatch.ts'
+import type { KnownNetworks } from './http/turns/known-networks.ts'
+import { openKnownNetworks } from './http/turns/known-networks.ts'
 import { partyOfCaller } from './http/turns/party.ts'
 import type { Turns } from './http/turns/turns.ts'
 import { openTurns } from './http/turns/turns.ts'
@@ -111,6 +113,7 @@ export type Core = Pick<Authentication, 'states'> & {
   clock(): number
   /** Decides when calls start. */
   turns: Turns
+  knownNetworks: KnownNetworks
   /** The metrics of the calls. */
   series: readonly Series[]
   refusals: RefusalLog
@@ -169,6 +172,8 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     idempotency: openIdempotency({ secret, now }),
     recordPull: openPullLog({ ...loose, recorded: config.pullEvents }),
   }
+  const knownNetworks = openKnownNetworks()
+  const logIssue = openIssueLog({ add: loose.add, now, random })
   const { sts, registration, registry, account, login, states } = openAuthentication(
     {
       ...{ config, store: deps.store, keys, secret, log, refusals, now, random, runMatch: checks.match },
@@ -176,7 +181,10 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
       heldAccess: async (caller, asked) =>
         deps.store.read(() => heldAccess(deps.settings, caller, now(), asked)),
       defaultLimits: groupLimits.defaults,
-      onIssued: openIssueLog({ add: loose.add, now, random }),
+      onIssued(call, token, action) {
+        knownNetworks.add(call.address)
+        logIssue(call, token, action)
+      },
       events: { add: loose.add, addRefused: refused.add },
     },
     overrides,
@@ -235,7 +243,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     corridorFor: (caller) => openCorridor(optionsFor(caller)),
     streamCorridorFor: (caller) => openStreamCorridor(optionsFor(caller)),
     sharedLimits: limits.shared,
-    ...{ clock, turns },
+    ...{ clock, turns, knownNetworks },
     async close() {
       await Promise.all([loose.stop(), refused.stop()])
       await Promise.all([checks.close(), content.close(), sealer.stop()])

@@ -24,6 +24,7 @@ import { openRest } from '../http/rest/rest.ts'
 import type { Streams } from '../http/streams.ts'
 import { openStreams } from '../http/streams.ts'
 import { answerInTurn } from '../http/turns/answer-in-turn.ts'
+import { openKnownNetworks } from '../http/turns/known-networks.ts'
 import type { Turns } from '../http/turns/turns.ts'
 import { openTurns } from '../http/turns/turns.ts'
 import type { Corridor, Envelope, StreamCorridor } from '../wire/envelope.ts'
@@ -110,8 +111,9 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     ...{ mayPenalize: () => true, durationMs: penalty, pauseMs: penaltyPause, now: Date.now },
   })
   const findCaller = () => undefined
+  const knownNetworks = openKnownNetworks()
   const grpc = openGrpcOnDemand({
-    ...{ turns, findCaller, onAbuse: penalties.add, isProxy: () => false, authenticate },
+    ...{ turns, findCaller, knownNetworks, onAbuse: penalties.add, isProxy: () => false, authenticate },
     ...shared,
     vendorPrefixes: ['vendor.'],
     now,
@@ -135,6 +137,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
       timeoutsMs,
       penalties,
       turns,
+      knownNetworks,
       isHttps,
       maxConnections,
       isProxy: () => false,
@@ -142,7 +145,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     },
     onRequest: answerInTurn(
       turns,
-      { addressOf, findCaller },
+      { addressOf, findCaller, knownNetworks },
       dispatch({ plainPaths, mounts, rest, addressOf, requestIds, isHttps }),
     ),
     onHttp2: grpc.acceptSocket,

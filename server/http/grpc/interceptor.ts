@@ -166,13 +166,13 @@ const unanswered = Promise.resolve()
 
 /** A call that waits for its turn may be closed or rejected before. Every call is answered in a later turn. */
 function startInTurn(
-  { turns, addressOf, findCaller }: Pick<InterceptorOptions, 'turns' | 'addressOf' | 'findCaller'>,
+  options: PartyOptions & Pick<InterceptorOptions, 'turns'>,
   stream: InterceptedStream,
   start: AnswerCall,
 ): void {
   let isStarted = false
-  turns.run(
-    () => partyOf({ addressOf, findCaller }, stream.headers, stream.session?.socket.remoteAddress),
+  options.turns.run(
+    () => partyOf(options, stream.headers, stream.session?.socket.remoteAddress),
     () => {
       isStarted = true
       if (stream.destroyed || stream.headersSent) return undefined

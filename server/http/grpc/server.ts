@@ -19,7 +19,7 @@ export type GrpcOptions<E extends Endpoint> = DoorOptions &
   Pick<ServiceOptions<E>, 'endpoints' | 'corridor' | 'streams' | 'vendorPrefixes' | 'now'> &
   Partial<Pick<InterceptorOptions, 'maxDuration'>> &
   RequestLimitOptions &
-  Pick<InterceptorOptions, 'turns' | 'findCaller'> &
+  Pick<InterceptorOptions, 'turns' | 'findCaller' | 'knownNetworks'> &
   SessionGuardOptions & {
     /** How long a stream may be without traffic before it is cancelled, in milliseconds. */
     streamIdleMs?: number

@@ -4,6 +4,7 @@ import type { Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createServer as createTlsServer } from 'node:tls'
+import type { KnownNetworks } from '../turns/known-networks.ts'
 import { partyOfAddress } from '../turns/party.ts'
 import type { Turns } from '../turns/turns.ts'
 import type { ConnectionCounter } from './connection-counter.ts'
@@ -31,6 +32,7 @@ export type Connections = {
   stateOf(socket: Socket): ConnectionState
   pacedTurns: PacedTurns
   turns: Turns
+  knownNetworks: KnownNetworks
   /** Every open connection. */
   open: Set<Socket>
   /** Connections whose protocol is not known yet. */
@@ -132,9 +134,9 @@ function passToHttp2(connections: Connections, socket: Socket): void {
  * A TLS handshake and a new HTTP/2 session take about a millisecond each, so clients that connect again and again wait
  * for their turns.
  */
-function startInTurn({ turns }: Connections, socket: Socket, start: () => void): void {
+function startInTurn({ turns, knownNetworks }: Connections, socket: Socket, start: () => void): void {
   turns.run(
-    () => partyOfAddress(socket.remoteAddress ?? ''),
+    () => partyOfAddress(knownNetworks, socket.remoteAddress ?? ''),
     () => socket.destroyed || start(),
   )
 }

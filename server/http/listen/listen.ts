@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { DoorOptions } from '../door.ts'
+import type { KnownNetworks } from '../turns/known-networks.ts'
 import type { Turns } from '../turns/turns.ts'
 import { bindAll, portOf } from './bind.ts'
 import type { ConnectionLimits } from './connection-counter.ts'
@@ -34,6 +35,7 @@ export type ListenOptions = Omit<DoorOptions, 'addressOf'> & {
   maxConnections: ConnectionLimits
   isProxy(address: string): boolean
   turns: Turns
+  knownNetworks: KnownNetworks
   now(): number
 }
 
@@ -59,6 +61,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     maxConnections,
     isProxy,
     turns,
+    knownNetworks,
     now,
   } = options
   const timeoutsMs = { ...defaultTimeoutsMs, ...options.timeoutsMs }
@@ -77,7 +80,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const pacedTurns = openPacedTurns(now)
   const connections: Connections = {
     http1: openHttp1({ ...options, timeoutsMs, stateOf, pacedTurns, onAbuse }),
-    ...{ onHttp2, penalties, stateOf, pacedTurns, turns, slowReaders, idle },
+    ...{ onHttp2, penalties, stateOf, pacedTurns, turns, knownNetworks, slowReaders, idle },
     counter: openConnectionCounter({ ...maxConnections, isProxy }),
     refuse: openRefusals({ ...options, lingerMs: timeoutsMs.linger }, tls !== undefined),
     firstBytesMs: timeoutsMs.firstBytes,

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { openTurns } from './turns.ts'
 
 const immediate = () => new Promise<void>((resolve) => setImmediate(resolve))
-const of = (group: string) => () => ({ group, member: 'only' })
+const of = (group: string) => () => ({ group, member: 'only', weight: 1 })
 
 describe('turns', () => {
   test('start calls at once while the event loop has time, and the others in later turns', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openWaitingCalls } from './waiting-calls.ts'
 
-const member = (group: string, name = 'only') => ({ group, member: name })
+const member = (group: string, name = 'only') => ({ group, member: name, weight: 1 })
 
 describe('waiting calls', () => {
   test('are taken of the group that has used the least time', () => {
@@ -20,6 +20,20 @@ describe('waiting calls', () => {
       assert.ok(Math.abs((used.costly ?? 0) - (used.cheap ?? 0)) <= 4, JSON.stringify(used))
     }
     assert.equal(waiting.count(), 100)
+  })
+
+  test('of a group with more weight get more time', () => {
+    const waiting = openWaitingCalls<string>()
+    for (let at = 0; at < 90; at++) {
+      waiting.add({ ...member('heavy'), weight: 8 }, 'heavy')
+      waiting.add(member('light'), 'light')
+    }
+    const taken = Array.from({ length: 90 }, () => {
+      const call = waiting.take()
+      waiting.charge(1)
+      return call
+    })
+    assert.equal(taken.filter((name) => name === 'heavy').length, 80)
   })
 
   test('of a group that was idle are next, but the group has saved up no time', () => {

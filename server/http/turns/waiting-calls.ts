@@ -1,12 +1,15 @@
-// The calls that wait for time of the event loop. Groups of callers share this time equally (start-time fair queueing):
-// the next call is of the group that has used the least. A group that needs less than its share therefore hardly waits,
-// however many calls the others send. The callers of a group take turns.
+// The calls that wait for time of the event loop. Groups of callers share this time (start-time fair queueing): the next
+// call is of the group that has used the least. A group that needs less than its share therefore hardly waits, however
+// many calls the others send. The callers of a group take turns.
 import { BoundedMap } from '../../bounded-map.ts'
 import type { Heap } from './heap.ts'
 import { openHeap } from './heap.ts'
 
-/** An organization and an identity in it, or a network and an address in it. */
-export type Party = { group: string; member: string }
+/**
+ * An organization and an identity in it, or a network and an address in it. `weight` is the size of the share of the
+ * group: a group of weight 8 may use eight times as much time as one of weight 1.
+ */
+export type Party = { group: string; member: string; weight: number }
 
 export type WaitingCalls<Call> = {
   count(): number
@@ -19,7 +22,8 @@ export type WaitingCalls<Call> = {
 
 type Group<Call> = {
   name: string
-  /** The time that the group has used, on a scale that only compares groups with each other. */
+  weight: number
+  /** The time that the group has used, divided by its weight, on a scale that only compares groups with each other. */
   used: number
   /** The member whose turn is next is the first. */
   callsByMember: Map<string, Call[]>
@@ -38,10 +42,10 @@ export function openWaitingCalls<Call>(): WaitingCalls<Call> {
   let leastUsed = 0
   let count = 0
 
-  function openGroup(name: string): Group<Call> {
+  function openGroup({ group: name, weight }: Party): Group<Call> {
     const used = Math.max(leastUsed, usedByIdle.get(name) ?? 0)
     usedByIdle.delete(name)
-    const group = { name, used, callsByMember: new Map() }
+    const group = { name, weight, used, callsByMember: new Map() }
     groups.set(name, group)
     byUsed.add(group)
     return group
@@ -50,7 +54,7 @@ export function openWaitingCalls<Call>(): WaitingCalls<Call> {
   return {
     count: () => count,
     add(party, call) {
-      const { callsByMember } = groups.get(party.group) ?? openGroup(party.group)
+      const { callsByMember } = groups.get(party.group) ?? openGroup(party)
       const calls = callsByMember.get(party.member)
       if (calls) calls.push(call)
       else callsByMember.set(party.member, [call])
@@ -65,7 +69,7 @@ export function openWaitingCalls<Call>(): WaitingCalls<Call> {
     },
     charge(time) {
       if (!current) return
-      current.used += time
+      current.used += time / current.weight
       if (current.callsByMember.size > 0) byUsed.add(current)
       else {
         groups.delete(current.name)

@@ -12,7 +12,7 @@ describe('a call that waits for its turn', () => {
   let onWait = () => {}
   const turns: Turns = {
     run(partyOf, start) {
-      assert.deepEqual(partyOf(), { group: '127.0', member: '127.0.0.1' })
+      assert.deepEqual(partyOf(), { group: '127.0', member: '127.0.0.1', weight: 1 })
       if (!isBusy) return void start()
       waiting.push(start)
       onWait()
