@@ -29,6 +29,7 @@ export const paths = {
   auditEntry: (uid: string, entry: string) => `${group(uid)}/activity/${segmentOf(entry)}`,
   events: (uid: string) => `${group(uid)}/events`,
   subscription: (uid: string, subscription: string) => `${group(uid)}/events/${segmentOf(subscription)}`,
+  liveEvents: (uid: string) => `${group(uid)}/live-events`,
   usage: (uid: string) => `${group(uid)}/usage`,
   repos: (uid: string) => `${group(uid)}/repos`,
   repo: (uid: string, repo: string) => `${group(uid)}/repos/${segmentOf(repo)}`,

@@ -135,6 +135,11 @@ export const routes: readonly Route[] = [
     page: () => import('./pages/events/subscription.tsx'),
   },
   {
+    path: '/console/g/:group/live-events',
+    title: 'Live events',
+    page: () => import('./pages/live-events/live-events.tsx'),
+  },
+  {
     path: '/console/g/:group/usage',
     title: 'Usage',
     page: () => import('./pages/usage/usage.tsx'),

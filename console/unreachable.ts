@@ -1,21 +1,10 @@
 // The methods of the API (v2beta1) that no page of the console calls, with the reason. e2e/console/reachable.test.ts fails
 // for a method that is neither called nor listed here, and for a line that is no longer needed.
 
-const noPage = 'The console has no page for it yet.'
-
 export const unreachable: Record<string, string> = {
-  'deliveries.getDelivery': noPage,
-  'events.tailEvents': noPage,
   'access.checkAccess': 'Pages ask several questions at once, with BatchCheckAccess.',
   'externalGroupRoleMappings.getExternalGroupRoleMapping':
     'The page of the provider shows all fields of its mappings.',
-  'groups.lookupGroup': noPage,
-  'groups.requestGroupAccess': noPage,
-  'groups.checkEligibility': noPage,
-  'groupAccessRequests.getGroupAccessRequest': noPage,
-  'groupInvites.getGroupInvite': noPage,
-  'groupInvites.updateGroupInvite': noPage,
-  'roleBindings.batchCreateRoleBindings': noPage,
   'ping.ping': 'It is for programs that monitor the server.',
   'people.getPerson': 'The list shows everything about a person.',
 }

@@ -21,19 +21,22 @@ export type WriteOptions<Response> = {
   after?: (response: Response) => unknown
 }
 
-/** `run` resolves to undefined if the call fails; `error` then has the reason. */
+/** `run` resolves to undefined if the call fails; `error` then has the reason. `isDone`: the last call has succeeded. */
 export function useWrite<Request, Response>(
   call: UnaryCall<Request, Response>,
   { also = [], done, after }: WriteOptions<Response> = {},
 ) {
   const isRunning = useSignal(false)
+  const isDone = useSignal(false)
   const error = useSignal<unknown>(undefined)
   const run = async (request: DeepPartial<Request>): Promise<Response | undefined> => {
     if (isRunning.value) return undefined
     isRunning.value = true
+    isDone.value = false
     error.value = undefined
     try {
       const response = await send(call, request)
+      isDone.value = true
       await after?.(response)
       if (done) toast(done)
       // Usage is a part of groups and changes with every kind; access changes with most of them.
@@ -46,7 +49,7 @@ export function useWrite<Request, Response>(
       isRunning.value = false
     }
   }
-  return { run, isRunning, error }
+  return { run, isRunning, isDone, error }
 }
 
 /** If the person must sign in first, the call is made again when they have. */

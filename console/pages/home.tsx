@@ -7,6 +7,7 @@ import { Link } from '../router/link.tsx'
 import type { PageProps } from '../router/route.ts'
 import { navigate } from '../router/router.ts'
 import { organizations } from '../shell/organizations.ts'
+import { RequestAccess } from '../shell/request-access.tsx'
 import { ButtonLink } from '../ui/button.tsx'
 import { closeDialog, Dialog, dialogPath, isDialogOpen } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty.tsx'
@@ -46,6 +47,7 @@ export default function Home({ place }: PageProps) {
           Open the link of an invite, or create an organization of your own.
         </Empty>
       )}
+      <RequestAccess known={groups.map(({ uid }) => uid)} />
       <ul class="cards">
         {groups.map(({ uid = '', name, description, createTime }) => (
           <li key={uid}>

@@ -1,8 +1,10 @@
+import { Code, StemmaError } from '@stemma/api/json'
 import { errorText } from '../api/error-text.ts'
 import { paths } from '../paths.ts'
 import { NoSuchPage, navigate } from '../router/router.ts'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { PageHeader } from '../ui/page-header.tsx'
+import { RequestAccess } from './request-access.tsx'
 
 /** Stands in place of a page that cannot be shown. */
 export function ErrorPage({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
@@ -33,6 +35,7 @@ export function ErrorPage({ error, onRetry }: { error: unknown; onRetry?: () => 
         </Button>
         <ButtonLink to={paths.home()}>All organizations</ButtonLink>
       </div>
+      {error instanceof StemmaError && error.code === Code.PERMISSION_DENIED && <RequestAccess />}
     </div>
   )
 }

@@ -14,10 +14,22 @@ export type ComboboxProps = {
   /** Called after each change of the text, at most every 200 milliseconds. */
   find(text: string): Promise<readonly Option[]>
   chosen?: Option
+  /** The field becomes empty after each choice, so that several things can be chosen one after the other. */
+  choosesSeveral?: boolean
   onChoose?: (option: Option | undefined) => void
 }
 
-export function Combobox({ label, name, hint, problem, required, find, chosen, onChoose }: ComboboxProps) {
+export function Combobox({
+  label,
+  name,
+  hint,
+  problem,
+  required,
+  find,
+  chosen,
+  choosesSeveral,
+  onChoose,
+}: ComboboxProps) {
   const id = useId()
   const text = useSignal(chosen?.label ?? '')
   const choice = useSignal(chosen)
@@ -41,15 +53,15 @@ export function Combobox({ label, name, hint, problem, required, find, chosen, o
   const type = (value: string) => {
     text.value = value
     choice.value = undefined
-    onChoose?.(undefined)
+    if (!choosesSeveral) onChoose?.(undefined)
     isOpen.value = true
     clearTimeout(timer.current)
     timer.current = setTimeout(search, 200) as unknown as number
   }
   const choose = (option: Option | undefined) => {
     if (!option) return
-    choice.value = option
-    text.value = option.label
+    choice.value = choosesSeveral ? undefined : option
+    text.value = choosesSeveral ? '' : option.label
     isOpen.value = false
     onChoose?.(option)
   }

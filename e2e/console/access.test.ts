@@ -53,6 +53,27 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     noProblems()
   })
 
+  test('several people and workloads get a role at once', async () => {
+    const { page } = stage
+    await stage.call('POST', `/iam/v2beta1/identities/${organization}`, {
+      ...{ name: 'deployer', claimMatch: { issuer: 'https://issuer.example.com', subject: 'deploy' } },
+    })
+    await page.goto(stage.at(`${paths.access(team)}?dialog=add`))
+    const who = page.getByRole('combobox', { name: 'Person or workload' })
+    for (const name of ['ci', 'deployer', 'owner@example.com']) {
+      await who.fill(name)
+      await page.getByRole('option', { name: new RegExp(`^${name} (workload|person)`) }).click()
+    }
+    await page.getByRole('button', { name: 'Remove owner@example.com' }).click()
+    await page.getByLabel('Role', { exact: true }).selectOption({ label: 'viewer' })
+    await page.getByText('2 identities get viewer in platform').waitFor()
+    await checkShown(page, 'the dialog with several identities')
+    await page.getByRole('button', { name: 'Add access' }).click()
+    for (const name of ['ci', 'deployer'])
+      await page.getByRole('row', { name: `${name} workload viewer here` }).waitFor()
+    noProblems()
+  })
+
   test('an answer says why somebody may do something, and has a URL', async () => {
     const { page } = stage
     await page.goto(stage.at(paths.why(team)))

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
-import { paths } from '@stemma/console/paths.ts'
+import { paths, uidOf } from '@stemma/console/paths.ts'
+import { verifyOrganization } from '@stemma/server/commands/verify.ts'
 import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
+import { until } from '../server/stemmad.ts'
 import { noChromium } from '../sign-in/chromium.ts'
 import { checkShown } from './check-page.ts'
 import type { Stage } from './stage.ts'
@@ -86,9 +88,22 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     assert.match(await page.getByLabel('secret', { exact: true }).innerText(), /^whsec_/)
     await page.getByRole('button', { name: 'Done' }).click()
     await page.getByRole('link', { name: 'https://receiver.invalid/events' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Subscription' }).waitFor()
+    const subscription = uidOf(new URL(page.url()).pathname.split('/').at(-1) ?? '')
+    await until(async () => {
+      const list = await stage.call('GET', `/events/v2beta1/deliveries?subscription=${subscription}`)
+      return (list.deliveries as unknown[]).length > 0
+    })
+    await page.reload()
+    await page.getByRole('link', { name: 'api.events.subscription.created.v1' }).click()
+    await page.getByLabel('event', { exact: true }).getByText(subscription).first().waitFor()
+    await checkShown(page, 'a delivery')
+    await page.reload()
+    await page.getByLabel('event', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Close' }).click()
     await page.getByRole('button', { name: 'Send a test event' }).click()
     await page.getByRole('link', { name: /test/ }).click()
-    await checkShown(page, 'a delivery')
+    await page.getByText('A test event').waitFor()
     await page.getByRole('button', { name: 'Close' }).click()
     await page.getByRole('link', { name: 'Change', exact: true }).click()
     await page.getByRole('dialog').getByLabel('State').selectOption({ label: 'Paused' })
@@ -102,7 +117,34 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     noProblems()
   })
 
-  test('an invite is created as a link and revoked', async () => {
+  test('live events appear as they happen, survive a pause and a broken connection, and are filtered', async () => {
+    const { page } = stage
+    const create = (name: string) => stage.call('POST', `/iam/v2beta1/groups/${team}`, { name })
+    const events = page.getByRole('listitem').filter({ hasText: 'api.iam.group.created' })
+    await page.goto(stage.at(paths.liveEvents(organization)))
+    await page.getByText('connected', { exact: true }).waitFor()
+    await create('live one')
+    await events.first().waitFor()
+    await events.first().click()
+    await page.getByText('"live one"').waitFor()
+    await checkShown(page, 'live events')
+    await page.getByRole('link', { name: 'Pause' }).click()
+    await page.getByText('paused', { exact: true }).waitFor()
+    await create('live two')
+    let isBroken = true
+    await page.route('**/events:tail*', (route) => (isBroken ? route.abort() : route.continue()))
+    await page.getByRole('link', { name: 'Continue' }).click()
+    await page.getByText('connecting again').waitFor()
+    isBroken = false
+    await events.nth(1).waitFor()
+    await page.unroute('**/events:tail*')
+    assert.equal(await events.count(), 2, 'no event is shown twice')
+    await page.getByLabel('Type or subject contains').fill('repo')
+    await page.getByText('No event matches').waitFor()
+    stage.problems.splice(0)
+  })
+
+  test('an invite is created as a link, changed and revoked', async () => {
     const { page } = stage
     await page.goto(stage.at(`${paths.access(organization)}?dialog=add&who=invite`))
     await page.getByLabel('E-mail address').fill('guest@example.com')
@@ -114,10 +156,46 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     )
     await page.goto(stage.at(paths.invites(organization)))
     await page.getByRole('button', { name: 'Actions for guest@example.com' }).click()
+    await page.getByRole('menuitem', { name: 'Change role and expiry' }).click()
+    await page.getByRole('dialog').getByLabel('Role').selectOption({ label: 'editor' })
+    await page.getByLabel('Valid for').selectOption({ label: '30 days' })
+    await checkShown(page, 'the dialog that changes an invite')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('row', { name: /guest@example.com editor (next month|in \d+ days)/ }).waitFor()
+    await page.getByRole('button', { name: 'Actions for guest@example.com' }).click()
     await page.getByRole('menuitem', { name: 'Revoke' }).click()
     await page.getByRole('button', { name: 'Delete invite' }).click()
     await page.getByRole('heading', { name: 'No open invites' }).waitFor()
     noProblems()
+  })
+
+  test('a person of the domain asks for access, and an owner grants it', async () => {
+    const { page, platform } = stage
+    const domain = 'acme.example.com'
+    const named = (await stage.call('POST', '/iam/v2beta1/groups', { name: domain })).uid as string
+    await verifyOrganization(platform.store, named, { isVerified: true, now: Date.now() })
+    const person = await platform.addUser(`newcomer@${domain}`)
+    const asking = await stage.openPage(person.identity)
+    await asking.goto(stage.at(paths.group(named)))
+    await asking.getByRole('heading', { name: 'You may not see this' }).waitFor()
+    await asking.getByRole('button', { name: 'Request access' }).waitFor()
+    await asking.goto(stage.at(paths.home()))
+    await asking.getByRole('button', { name: 'Request access' }).click()
+    await asking.getByText('The owners have your request.').waitFor()
+    await checkShown(asking, 'the request for access')
+    await page.goto(stage.at(paths.group(named)))
+    await page.getByRole('link', { name: `newcomer@${domain} asks for access` }).click()
+    await page
+      .getByRole('dialog')
+      .getByText(/asked just now/)
+      .waitFor()
+    await page.getByRole('dialog').getByLabel('Role').selectOption({ label: 'viewer' })
+    await page.getByRole('button', { name: 'Grant access' }).click()
+    await page.getByRole('heading', { name: 'No requests' }).waitFor()
+    await asking.goto(stage.at(paths.group(named)))
+    await asking.getByRole('heading', { level: 1, name: domain }).waitFor()
+    await asking.context().close()
+    stage.problems.splice(0)
   })
 
   test('a limit is set and shown', async () => {

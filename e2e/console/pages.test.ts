@@ -68,6 +68,7 @@ describe('every page', { timeout: 600_000, skip: noChromium ?? false }, () => {
     'identity provider': () => [paths.identityProvider(organization, provider), 'sso'],
     activity: () => [paths.activity(organization), 'Activity'],
     events: () => [paths.events(organization), 'Events'],
+    'live events': () => [paths.liveEvents(organization), 'Live events'],
     usage: () => [paths.usage(organization), 'Usage'],
     repos: () => [paths.repos(organization), 'Repos'],
     'pull tokens': () => [paths.pullTokens(organization), 'Pull tokens'],

@@ -1,4 +1,4 @@
-// Gives a person or a workload a role in the group, or invites somebody who has no access yet.
+// Gives people and workloads a role in the group, or invites somebody who has no access yet.
 import { useSignal } from '@preact/signals'
 import { api } from '../../api/api.ts'
 import { capabilityName } from '../../api/capabilities.ts'
@@ -10,7 +10,7 @@ import { useWrite } from '../../api/write.ts'
 import { paths } from '../../paths.ts'
 import type { PageProps } from '../../router/route.ts'
 import { withQuery } from '../../router/router.ts'
-import { ButtonLink } from '../../ui/button.tsx'
+import { ButtonLink, IconButton } from '../../ui/button.tsx'
 import type { Option } from '../../ui/combobox.tsx'
 import { Combobox } from '../../ui/combobox.tsx'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
@@ -41,21 +41,22 @@ export function AddAccess({ place }: PageProps) {
 function BindKnown({ place }: PageProps) {
   const { data, error: readError } = useRead(readRoles())
   const { data: group } = useRead(read(api.groups.getGroup, { uid: place.group }))
-  const who = useSignal<Option | undefined>(undefined)
+  const chosen = useSignal<readonly Option[]>([])
   const roleUid = useSignal('')
-  const { run, isRunning, error } = useWrite(api.roleBindings.createRoleBinding, { done: 'Access added' })
+  const { run, isRunning, error } = useWrite(api.roleBindings.batchCreateRoleBindings, {
+    ...{ done: 'Access added', after: () => closeDialog(place) },
+  })
   if (readError) return <Problem error={readError} />
   if (!data) return <Skeleton />
   const roles = rolesFor(place.group, data.roles ?? [])
   const role = roles.find(({ uid }) => uid === roleUid.value)
-  const add = async (values: FormData) => {
+  const add = (values: FormData) => {
     const expireTime = expiryOf(values)
-    const roleBinding = {
-      ...{ identityUid: String(values.get('identity')), roleUid: roleUid.value },
-      ...{ reason: String(values.get('reason')), ...(expireTime && { expireTime }) },
-    }
-    if (await run({ parent: place.group, roleBinding })) await closeDialog(place)
+    const terms = { reason: String(values.get('reason')), ...(expireTime && { expireTime }) }
+    const requests = chosen.value.map(({ value }) => ({ roleBinding: { identityUid: value, ...terms } }))
+    void run({ parent: place.group, roleUid: roleUid.value, requests })
   }
+  const [only, ...others] = chosen.value
   return (
     <Form
       submit="Add access"
@@ -67,13 +68,35 @@ function BindKnown({ place }: PageProps) {
       <Combobox
         label="Person or workload"
         name="identity"
-        required
+        required={chosen.value.length === 0}
+        choosesSeveral
         find={findIdentities(place.group)}
-        problem={violationOf(error.value, 'identity_uid')}
+        hint={`Choose one, or up to ${mostAtOnce} who get the same role.`}
+        problem={
+          chosen.value.length > mostAtOnce
+            ? `At most ${mostAtOnce} at once.`
+            : violationOf(error.value, 'identity_uid')
+        }
         onChoose={(option) => {
-          who.value = option
+          if (option) chosen.value = [...without(chosen.value, option), option]
         }}
       />
+      {chosen.value.length > 0 && (
+        <ul class="chosen" aria-label="Chosen">
+          {chosen.value.map((option) => (
+            <li key={option.value}>
+              <span dir="auto">{option.label}</span> <span class="quiet small">{option.detail}</span>
+              <IconButton
+                icon="close"
+                label={`Remove ${option.label}`}
+                onClick={() => {
+                  chosen.value = without(chosen.value, option)
+                }}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
       <p class="hint">
         A program that is not in the list?{' '}
         <ButtonLink to={paths.newIdentity(place.group)}>Set up a workload</ButtonLink>
@@ -104,7 +127,8 @@ function BindKnown({ place }: PageProps) {
         <RolePreview
           group={place.group}
           groupName={group?.name ?? 'this group'}
-          identity={who.value}
+          identity={others.length === 0 ? only : undefined}
+          count={chosen.value.length}
           role={{ uid: role.uid ?? '', name: role.name ?? '' }}
           capabilities={(role.capabilities ?? []).map((capability) => capabilityName(String(capability)))}
         />
@@ -112,3 +136,9 @@ function BindKnown({ place }: PageProps) {
     </Form>
   )
 }
+
+/** The most role bindings that the API creates in one call. */
+const mostAtOnce = 25
+
+const without = (options: readonly Option[], { value }: Option) =>
+  options.filter((option) => option.value !== value)

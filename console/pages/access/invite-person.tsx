@@ -15,7 +15,7 @@ import { Form, Problem } from '../../ui/form.tsx'
 import { Skeleton } from '../../ui/skeleton.tsx'
 
 const day = 86_400
-const lifetimes = [
+export const lifetimes = [
   { value: `${day}s`, label: 'A day' },
   { value: `${7 * day}s`, label: 'A week' },
   { value: `${30 * day}s`, label: '30 days' },

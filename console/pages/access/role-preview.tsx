@@ -9,12 +9,14 @@ import { Problem } from '../../ui/form.tsx'
 type RolePreviewProps = {
   group: string
   groupName: string
+  /** Undefined if there is not exactly one. */
   identity: Option | undefined
+  count: number
   role: { uid: string; name: string }
   capabilities: readonly string[]
 }
 
-export function RolePreview({ group, groupName, identity, role, capabilities }: RolePreviewProps) {
+export function RolePreview({ group, groupName, identity, count, role, capabilities }: RolePreviewProps) {
   const questions = capabilities.map((capability) => ({
     ...{ capability, resource: group, identity: identity?.value ?? '' },
   }))
@@ -25,8 +27,9 @@ export function RolePreview({ group, groupName, identity, role, capabilities }: 
   return (
     <div class="preview" aria-live="polite">
       <p>
-        <strong dir="auto">{identity?.label ?? 'They'}</strong> gets <strong>{role.name}</strong> in{' '}
-        <strong dir="auto">{groupName}</strong> and everything below:{' '}
+        <strong dir="auto">{identity?.label ?? (count > 1 ? `${count} identities` : 'They')}</strong>{' '}
+        {identity ? 'gets' : 'get'} <strong>{role.name}</strong> in <strong dir="auto">{groupName}</strong>{' '}
+        and everything below:{' '}
         {identity && data
           ? `${added.length} capabilities are new, ${held.size} they have already.`
           : `${capabilities.length} capabilities.`}

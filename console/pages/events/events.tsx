@@ -32,14 +32,17 @@ export default function Events({ place }: PageProps) {
         title="Events"
         about="A subscription sends the events of its group, and of everything below it, to a URL as signed CloudEvents."
         actions={
-          <ButtonLink
-            to={dialogPath(place, 'create')}
-            tone="primary"
-            icon="plus"
-            disabledReason={denial('subscriptions.create')}
-          >
-            New subscription
-          </ButtonLink>
+          <>
+            <ButtonLink to={paths.liveEvents(place.group)}>Live events</ButtonLink>
+            <ButtonLink
+              to={dialogPath(place, 'create')}
+              tone="primary"
+              icon="plus"
+              disabledReason={denial('subscriptions.create')}
+            >
+              New subscription
+            </ButtonLink>
+          </>
         }
       />
       {subscriptions.length === 0 ? (

@@ -8,7 +8,6 @@ import { read, useData } from '../../api/read.ts'
 import { useWrite } from '../../api/write.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
-import { Badge } from '../../ui/badge.tsx'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
 import { Uid } from '../../ui/copy.tsx'
@@ -21,6 +20,7 @@ import { PageHeader } from '../../ui/page-header.tsx'
 import { Properties } from '../../ui/properties.tsx'
 import { Pager, pageOf, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
+import { Delivery, DeliveryState } from './delivery.tsx'
 import { State } from './events.tsx'
 import { Secret } from './secret.tsx'
 import { EditSubscription } from './subscription-form.tsx'
@@ -43,7 +43,6 @@ export default function Subscription({ place }: PageProps) {
   const test = useWrite(api.subscriptions.testSubscription, { done: 'Test event sent', also: ['deliveries'] })
   const again = useWrite(api.deliveries.redeliverEvent, { done: 'Sent again' })
   const uid = uidIn(place)
-  const opened = deliveries.find((delivery) => delivery.uid === place.query.get('about'))
   const mayUpdate = denial('subscriptions.update')
   return (
     <>
@@ -135,7 +134,7 @@ export default function Subscription({ place }: PageProps) {
       {isDialogOpen(place, 'edit') && <EditSubscription place={place} subscription={subscription} />}
       {isDialogOpen(place, 'rotate') && <RotateSecret place={place} />}
       {isDialogOpen(place, 'replay') && <Replay place={place} />}
-      {isDialogOpen(place, 'delivery') && opened && <Delivery place={place} delivery={opened} />}
+      {isDialogOpen(place, 'delivery') && <Delivery place={place} sink={subscription.sink ?? ''} />}
     </>
   )
 }
@@ -146,39 +145,6 @@ const states = [
   { value: 'DELIVERY_STATE_DELIVERED', label: 'delivered' },
   { value: 'DELIVERY_STATE_FAILED', label: 'failed' },
 ]
-
-function DeliveryState({ state }: { state: DeliveryJson['state'] | undefined }) {
-  if (state === 'DELIVERY_STATE_DELIVERED') return <Badge tone="good">delivered</Badge>
-  if (state === 'DELIVERY_STATE_FAILED') return <Badge tone="bad">failed</Badge>
-  return <Badge tone="warning">pending</Badge>
-}
-
-const Delivery = ({ place, delivery }: PageProps & { delivery: DeliveryJson }) => (
-  <Dialog place={place} title={delivery.eventType ?? 'Delivery'} isWide>
-    <Properties
-      rows={[
-        ['Event', delivery.eventId],
-        ['Subject', delivery.eventSubject],
-        ['State', <DeliveryState key="state" state={delivery.state} />],
-        ['Next attempt', delivery.nextAttemptTime && <Time at={delivery.nextAttemptTime} />],
-      ]}
-    />
-    {(delivery.attempts ?? []).map(({ time, statusCode = 0, latency, response, error }) => (
-      <section key={time} class="attempt">
-        <p>
-          <Badge tone={error || statusCode >= 300 ? 'bad' : 'good'}>{error || statusCode}</Badge>{' '}
-          <Time at={time} />
-          {latency && <span class="quiet"> in {latency}</span>}
-        </p>
-        {response && (
-          <pre tabIndex={0} aria-label="Answer of the sink">
-            {response}
-          </pre>
-        )}
-      </section>
-    ))}
-  </Dialog>
-)
 
 function RotateSecret({ place }: PageProps) {
   const secret = useSignal('')

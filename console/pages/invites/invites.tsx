@@ -2,21 +2,20 @@
 import { api } from '../../api/api.ts'
 import { useDenial } from '../../api/permissions.ts'
 import { read, useData } from '../../api/read.ts'
-import { readRoles, rolesFor } from '../../api/roles.ts'
-import { useWrite } from '../../api/write.ts'
+import { readRoles } from '../../api/roles.ts'
 import { paths } from '../../paths.ts'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
-import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
-import { closeDialog, Dialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
+import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
-import { Select } from '../../ui/field.tsx'
-import { Form } from '../../ui/form.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Pager, pageOf, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
+import { ChangeInvite } from './change-invite.tsx'
+import { ApproveRequest, DeclineRequest } from './decide-request.tsx'
+import { RevokeInvite } from './revoke-invite.tsx'
 
 const readInvites = (place: Place) =>
   read(api.groupInvites.listGroupInvites, { uidp: { descendantsOf: place.group }, ...pageOf(place) })
@@ -53,7 +52,7 @@ export default function Invites({ place }: PageProps) {
         <h2>Requests</h2>
         {groupAccessRequests.length === 0 ? (
           <Empty icon="access" title="No requests">
-            People of your identity provider who have no role can ask for access when they sign in.
+            People whose e-mail address belongs to the verified domain of the organization can ask for access.
           </Empty>
         ) : (
           <Table
@@ -69,9 +68,14 @@ export default function Invites({ place }: PageProps) {
               {
                 label: 'Approve',
                 to: dialogPath(place, 'approve', uid),
-                disabledReason: denial('role_bindings.create'),
+                disabledReason: denial('group_invites.create') ?? denial('role_bindings.create'),
               },
-              { label: 'Deny', to: dialogPath(place, 'deny', uid), isDanger: true },
+              {
+                label: 'Decline',
+                to: dialogPath(place, 'decline', uid),
+                disabledReason: denial('group_invites.delete'),
+                isDanger: true,
+              },
             ]}
           />
         )}
@@ -104,6 +108,11 @@ export default function Invites({ place }: PageProps) {
             ]}
             actions={({ uid }) => [
               {
+                label: 'Change role and expiry',
+                to: dialogPath(place, 'change', uid),
+                disabledReason: denial('group_invites.create') ?? denial('role_bindings.create'),
+              },
+              {
                 label: 'Revoke',
                 to: dialogPath(place, 'revoke', uid),
                 disabledReason: denial('group_invites.delete'),
@@ -118,81 +127,10 @@ export default function Invites({ place }: PageProps) {
         stemma={`stemma group-invites list --descendants-of ${place.group}`}
         curl={{ path: `/iam/v2beta1/groupInvites?uidp.descendants_of=${place.group}` }}
       />
+      {isDialogOpen(place, 'change') && <ChangeInvite place={place} />}
       {isDialogOpen(place, 'revoke') && <RevokeInvite place={place} />}
-      {isDialogOpen(place, 'deny') && <DenyRequest place={place} />}
+      {isDialogOpen(place, 'decline') && <DeclineRequest place={place} />}
       {isDialogOpen(place, 'approve') && <ApproveRequest place={place} />}
     </>
-  )
-}
-
-function RevokeInvite({ place }: PageProps) {
-  const { run, isRunning, error } = useWrite(api.groupInvites.deleteGroupInvite, { done: 'Invite revoked' })
-  const revoke = async () => {
-    if (await run({ uid: place.query.get('about') ?? '' })) await closeDialog(place)
-  }
-  return (
-    <ConfirmDelete
-      place={place}
-      kind="invite"
-      name=""
-      isRunning={isRunning.value}
-      error={error.value}
-      onConfirm={revoke}
-    >
-      <p>Its link stops working. People who have accepted it keep their roles.</p>
-    </ConfirmDelete>
-  )
-}
-
-function DenyRequest({ place }: PageProps) {
-  const { run, isRunning, error } = useWrite(api.groupAccessRequests.deleteGroupAccessRequest, {
-    done: 'Request denied',
-  })
-  const deny = async () => {
-    if (await run({ uid: place.query.get('about') ?? '' })) await closeDialog(place)
-  }
-  return (
-    <ConfirmDelete
-      place={place}
-      kind="request"
-      name=""
-      isRunning={isRunning.value}
-      error={error.value}
-      onConfirm={deny}
-    >
-      <p>The person gets no access, and can ask again.</p>
-    </ConfirmDelete>
-  )
-}
-
-function ApproveRequest({ place }: PageProps) {
-  const { roles = [] } = useData(readRoles())
-  const { run, isRunning, error } = useWrite(api.groupAccessRequests.approveGroupAccessRequest, {
-    ...{ done: 'Access granted', also: ['roleBindings'] },
-  })
-  const approve = async (values: FormData) => {
-    const request = { uid: place.query.get('about') ?? '', roleUid: String(values.get('role')) }
-    if (await run(request)) await closeDialog(place)
-  }
-  return (
-    <Dialog place={place} title="Approve the request">
-      <Form
-        submit="Grant access"
-        isRunning={isRunning.value}
-        error={error.value}
-        onSubmit={approve}
-        onCancel={() => void closeDialog(place)}
-      >
-        <Select
-          label="Role"
-          name="role"
-          required
-          options={rolesFor(place.group, roles).map(({ uid = '', name = '' }) => ({
-            value: uid,
-            label: name,
-          }))}
-        />
-      </Form>
-    </Dialog>
   )
 }

@@ -1,0 +1,78 @@
+// Dialogs that approve or decline the request for access that the URL names as `about`.
+import { api } from '../../api/api.ts'
+import { violationOf } from '../../api/error-text.ts'
+import { read, useData, useRead } from '../../api/read.ts'
+import { readRoles, rolesFor } from '../../api/roles.ts'
+import { useWrite } from '../../api/write.ts'
+import type { PageProps, Place } from '../../router/route.ts'
+import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
+import { closeDialog, Dialog } from '../../ui/dialog.tsx'
+import { Select } from '../../ui/field.tsx'
+import { Form, Problem } from '../../ui/form.tsx'
+import { Skeleton } from '../../ui/skeleton.tsx'
+import { Time } from '../../ui/time.tsx'
+
+const uidIn = ({ query }: Place) => query.get('about') ?? ''
+
+const useRequest = (place: Place) =>
+  useRead(read(api.groupAccessRequests.getGroupAccessRequest, { uid: uidIn(place) }))
+
+export function ApproveRequest({ place }: PageProps) {
+  const { roles = [] } = useData(readRoles())
+  const { data: request, error: readError } = useRequest(place)
+  const { run, isRunning, error } = useWrite(api.groupAccessRequests.approveGroupAccessRequest, {
+    ...{ done: 'Access granted', also: ['roleBindings'], after: () => closeDialog(place) },
+  })
+  return (
+    <Dialog place={place} title="Approve the request">
+      {readError && <Problem error={readError} />}
+      {!request && !readError && <Skeleton />}
+      {request && (
+        <Form
+          submit="Grant access"
+          isRunning={isRunning.value}
+          error={error.value}
+          onSubmit={(values) => void run({ uid: uidIn(place), roleUid: String(values.get('role')) })}
+          onCancel={() => void closeDialog(place)}
+        >
+          <p>
+            <strong dir="auto">
+              {request.identity?.name || request.identity?.email || request.identity?.uid}
+            </strong>{' '}
+            {request.identity?.email && <span dir="auto">({request.identity.email})</span>} asked{' '}
+            <Time at={request.createTime} />.
+          </p>
+          <Select
+            label="Role"
+            name="role"
+            required
+            defaultValue={rolesFor(place.group, roles).find(({ name }) => name === 'viewer')?.uid}
+            options={rolesFor(place.group, roles).map(({ uid = '', name = '' }) => ({
+              ...{ value: uid, label: name },
+            }))}
+            problem={violationOf(error.value, 'role_uid')}
+          />
+        </Form>
+      )}
+    </Dialog>
+  )
+}
+
+export function DeclineRequest({ place }: PageProps) {
+  const { data: request } = useRequest(place)
+  const { run, isRunning, error } = useWrite(api.groupAccessRequests.deleteGroupAccessRequest, {
+    ...{ done: 'Request declined', after: () => closeDialog(place) },
+  })
+  return (
+    <ConfirmDelete
+      place={place}
+      kind="request"
+      name={request?.identity?.name ?? ''}
+      isRunning={isRunning.value}
+      error={error.value}
+      onConfirm={() => void run({ uid: uidIn(place) })}
+    >
+      <p>The person gets no access, and can ask again.</p>
+    </ConfirmDelete>
+  )
+}

@@ -1,0 +1,25 @@
+import { api } from '../../api/api.ts'
+import { useWrite } from '../../api/write.ts'
+import type { PageProps } from '../../router/route.ts'
+import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
+import { closeDialog } from '../../ui/dialog.tsx'
+
+/** Deletes the invite that the URL names as `about`. */
+export function RevokeInvite({ place }: PageProps) {
+  const { run, isRunning, error } = useWrite(api.groupInvites.deleteGroupInvite, { done: 'Invite revoked' })
+  const revoke = async () => {
+    if (await run({ uid: place.query.get('about') ?? '' })) await closeDialog(place)
+  }
+  return (
+    <ConfirmDelete
+      place={place}
+      kind="invite"
+      name=""
+      isRunning={isRunning.value}
+      error={error.value}
+      onConfirm={revoke}
+    >
+      <p>Its link stops working. People who have accepted it keep their roles.</p>
+    </ConfirmDelete>
+  )
+}

@@ -1,0 +1,59 @@
+// Follows the events of a group. A stream that ends or breaks is continued after the last event, without a gap.
+
+import { Code, StemmaError, type StreamCall } from '@stemma/api/json'
+import type {
+  TailEventsRequestJson,
+  TailEventsResponseJson,
+} from '@stemma/api/json/platform/events/v2beta1/event'
+
+export type Listener = {
+  onEvent(event: Record<string, unknown>, sequence: string): void
+  /** Called when the stream is open, and with the error when it is not. */
+  onState(error: unknown): void
+}
+
+/** The wait before the next attempt, in milliseconds; doubled after each failure. */
+const firstWaitMs = 500
+const longestWaitMs = 30_000
+
+/** Errors that another attempt does not mend. */
+const final = new Set<Code>([Code.PERMISSION_DENIED, Code.NOT_FOUND, Code.INVALID_ARGUMENT])
+
+/** Runs until `signal` is aborted or the server refuses. Returns the number of the last event that was seen. */
+export async function followEvents(
+  tail: StreamCall<TailEventsRequestJson, TailEventsResponseJson>,
+  { group, after }: { group: string; after: string | undefined },
+  listener: Listener,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  let last = after
+  let waitMs = firstWaitMs
+  while (!signal.aborted) {
+    try {
+      const request = { group, follow: true, ...(last !== undefined && { afterSequence: last }) }
+      for await (const { event, sequence } of tail(request, { signal })) {
+        waitMs = firstWaitMs
+        last = sequence ?? last
+        listener.onState(undefined)
+        if (event) listener.onEvent(event, sequence ?? '')
+      }
+    } catch (error) {
+      if (signal.aborted) break
+      listener.onState(error)
+      if (error instanceof StemmaError && final.has(error.code)) break
+      waitMs = Math.min(2 * waitMs, longestWaitMs)
+    }
+    await pause(waitMs, signal)
+  }
+  return last
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

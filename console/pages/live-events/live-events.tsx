@@ -1,0 +1,133 @@
+// The events of a group as they happen.
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { api } from '../../api/api.ts'
+import { useDenial } from '../../api/permissions.ts'
+import { paths } from '../../paths.ts'
+import type { PageProps } from '../../router/route.ts'
+import { withQuery } from '../../router/router.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { ButtonLink } from '../../ui/button.tsx'
+import { SameWith } from '../../ui/code-block.tsx'
+import { Empty } from '../../ui/empty.tsx'
+import { SearchFilter } from '../../ui/filter.tsx'
+import { Problem } from '../../ui/form.tsx'
+import { PageHeader } from '../../ui/page-header.tsx'
+import { Time } from '../../ui/time.tsx'
+import { followEvents } from './follow.ts'
+
+type LiveEvent = { sequence: string; type: string; subject: string; time: string; json: string }
+
+/** The page keeps the newest events only. */
+const mostShown = 200
+
+export default function LiveEvents({ place }: PageProps) {
+  const { group } = place
+  const denied = useDenial(group)('subscriptions.create')
+  const isPaused = place.query.has('paused')
+  const wanted = (place.query.get('type') ?? '').toLowerCase()
+  const events = useSignal<readonly LiveEvent[]>([])
+  const isOpen = useSignal(false)
+  const error = useSignal<unknown>(undefined)
+  const last = useRef<string | undefined>(undefined)
+
+  useEffect(() => {
+    if (denied !== undefined || isPaused) return
+    const canceller = new AbortController()
+    const listener = {
+      onEvent(event: Record<string, unknown>, sequence: string) {
+        events.value = [eventOf(event, sequence), ...events.value].slice(0, mostShown)
+      },
+      onState(problem: unknown) {
+        error.value = problem
+        isOpen.value = problem === undefined
+      },
+    }
+    const followed = followEvents(
+      api.events.tailEvents,
+      { group, after: last.current },
+      listener,
+      canceller.signal,
+    )
+    void followed.then((sequence) => {
+      last.current = sequence
+      isOpen.value = false
+    })
+    return () => canceller.abort()
+  }, [group, isPaused, denied])
+
+  const shown = events.value.filter(({ type, subject }) =>
+    `${type} ${subject}`.toLowerCase().includes(wanted),
+  )
+  return (
+    <>
+      <PageHeader
+        title="Live events"
+        about="The events of this group and of everything below it, as subscriptions get them. A pause loses nothing: the events in between follow."
+        actions={
+          <>
+            <ButtonLink to={paths.events(group)}>Subscriptions</ButtonLink>
+            <ButtonLink
+              to={withQuery(place, { paused: isPaused ? undefined : 'yes' })}
+              tone="primary"
+              disabledReason={denied}
+            >
+              {isPaused ? 'Continue' : 'Pause'}
+            </ButtonLink>
+          </>
+        }
+      />
+      <div class="filters">
+        <SearchFilter place={place} name="type" label="Type or subject contains" />
+        <span role="status">
+          {isPaused ? (
+            <Badge>paused</Badge>
+          ) : isOpen.value ? (
+            <Badge tone="good">connected</Badge>
+          ) : (
+            <Badge tone="warning">{error.value ? 'connecting again' : 'connecting'}</Badge>
+          )}
+        </span>
+      </div>
+      {denied !== undefined && <p class="quiet">{denied}</p>}
+      {error.value !== undefined && <Problem error={error.value} />}
+      {shown.length === 0 ? (
+        <Empty icon="event" title={events.value.length > 0 ? 'No event matches' : 'No events yet'}>
+          Events appear here when something changes. Those from before are in the activity.
+        </Empty>
+      ) : (
+        <section class="panel flush">
+          <ol class="entries" aria-label="Events, the newest first">
+            {shown.map(({ sequence, type, subject, time, json }) => (
+              <li key={sequence}>
+                <details>
+                  <summary>
+                    <span class="entry-text">
+                      <strong>{type}</strong> <span class="quiet small">{subject}</span>
+                    </span>
+                    <Time at={time} />
+                  </summary>
+                  <pre tabIndex={0} aria-label={`Event ${sequence}`}>
+                    {json}
+                  </pre>
+                </details>
+              </li>
+            ))}
+          </ol>
+        </section>
+      )}
+      <SameWith
+        stemma={`stemma events tail ${group}`}
+        curl={{ path: `/events/v2beta1/events:tail?group=${group}&follow=true` }}
+      />
+    </>
+  )
+}
+
+function eventOf(event: Record<string, unknown>, sequence: string): LiveEvent {
+  const text = (name: string) => (typeof event[name] === 'string' ? event[name] : '')
+  return {
+    ...{ sequence, type: text('type'), subject: text('subject'), time: text('time') },
+    json: JSON.stringify(event, undefined, 2),
+  }
+}
