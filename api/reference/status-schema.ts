@@ -32,7 +32,7 @@ const quotaViolation: Schema = {
         'Subject of the limit, such as a group or an IP address. Absent if the caller may not see the group.',
     },
     description: text,
-    quotaMetric: { ...text, description: 'What is limited, such as `repos`.' },
+    quotaMetric: { ...text, description: 'The limited quantity, such as `repos`.' },
     quotaId: { ...text, description: 'The name of the limit.' },
     quotaValue: { ...text, description: 'The limit.' },
     quotaDimensions: { type: 'object', additionalProperties: text },

@@ -5,9 +5,9 @@ import { paths } from '../paths.ts'
 
 export type Person = { uid: string; name: string; email?: string }
 
-/** The signed-in person. Undefined until the first token is there. */
+/** The signed-in person. Undefined until the first token has arrived. */
 export const person = signal<Person | undefined>(undefined)
-/** The session ended while pages are open, or a call needs a sign-in that is not long ago. */
+/** `ended`: the session has ended. `not-fresh`: a call needs a sign-in within the last minutes. */
 export type SignInReason = 'ended' | 'not-fresh'
 /** Why the person must sign in again; undefined if they need not. */
 export const signInReason = signal<SignInReason | undefined>(undefined)
@@ -83,11 +83,11 @@ export function openSignIn(reason: SignInReason): void {
 /** Called in the window of the sign-in, when it is done. */
 export const announceSignIn = () => otherTabs.postMessage('signed in')
 
-/** Calls `listener` when the person has signed in, in a window or in another tab. Returns how to stop it. */
+/** Calls `listener` when the person has signed in, in a window or in another tab. Returns a function that ends this. */
 export function onSignedIn(listener: () => void): () => void {
   const listen = async ({ data }: MessageEvent<string>) => {
     if (data !== 'signed in') return
-    // The token of the sign-in before would be refused again.
+    // The token of the previous sign-in would be refused again.
     const token = accessToken()
     if (typeof token === 'string') accessToken.invalidate?.(token)
     await accessToken()

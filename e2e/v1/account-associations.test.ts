@@ -30,7 +30,7 @@ examples('account associations of v1', {
     assert.equal((await fail(v1.create, { group, ...accounts })).code, 6)
   },
 
-  async 'a check answers as that of v2'({ succeed, fail, owner }) {
+  async 'a check gives the reason why an account is not ready'({ succeed, fail, owner }) {
     const group = owner.organization
     const { azure, ...others } = accounts
     assert.ok(azure)

@@ -24,7 +24,7 @@ export type RegistryCode =
   | 'UNKNOWN'
   | 'UNSUPPORTED'
 
-/** An error whose registry code says more than its code does. */
+/** An error with a code of the registry protocol, which is more specific than its gRPC code. */
 export const registryError = (
   registry: RegistryCode,
   code: Code,

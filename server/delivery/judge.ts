@@ -2,7 +2,7 @@
 import type { RandomBytes } from '../crypto/random.ts'
 import type { Outcome, StoredDelivery } from '../store/delivery/deliveries.ts'
 import { retryAfterMs, retryDelay } from './schedule.ts'
-import type { Answer } from './send.ts'
+import type { SinkResponse } from './send.ts'
 
 /**
  * `gone`: the sink wants no more events. `unreachable`: it does not work at the moment. `refused`: it works, but does not
@@ -18,7 +18,7 @@ export type Judgement = {
 }
 
 export function judge(
-  { status, headers }: Pick<Answer, 'status' | 'headers'>,
+  { status, headers }: Pick<SinkResponse, 'status' | 'headers'>,
   { step, deadline }: Pick<StoredDelivery, 'step' | 'deadline'>,
   now: number,
   random: RandomBytes,

@@ -6,7 +6,7 @@ import { NoAddressError } from '../auth/outbound/outbound.ts'
 import { isLoopback } from '../claims/issuer.ts'
 
 /** `status` is 0 and `error` says why if there was no answer. Header names are lowercase. */
-export type Answer = {
+export type SinkResponse = {
   status: number
   headers: IncomingMessage['headers']
   body: string
@@ -24,7 +24,7 @@ export type SendOptions = {
 }
 
 /** `stopped` ends the request early, when the server stops. */
-export type Send = (sink: string, request: OutboundRequest, stopped: AbortSignal) => Promise<Answer>
+export type Send = (sink: string, request: OutboundRequest, stopped: AbortSignal) => Promise<SinkResponse>
 
 const maxBodyBytes = 1024
 /** The status decides, so a body that arrives slowly is not waited for. */

@@ -7,7 +7,7 @@ import type { RegistryCode } from '../aip/registry-error.ts'
 import { registryCodeOf } from '../aip/registry-error.ts'
 import { BlobError } from '../blobs/blob-error.ts'
 import { blobFailure } from './blob-failure.ts'
-import type { Answer, Exchange } from './door-context.ts'
+import type { Exchange, RegistryResponse } from './door-context.ts'
 import { denied } from './names.ts'
 
 /** How long a client may go on sending a body after its request was refused, in milliseconds. */
@@ -17,7 +17,7 @@ const maxTextBytes = 16 * 1024
 
 export function send(
   { request, response, headers: common }: Pick<Exchange, 'request' | 'response' | 'headers'>,
-  answer: Answer,
+  answer: RegistryResponse,
 ): void {
   if (response.headersSent || response.destroyed) return
   const { status, headers = {} } = answer
@@ -50,7 +50,10 @@ export function send(
 }
 
 /** A flat list, which node:http writes fastest. Only the field for caching is in both. */
-export function headersOf(common: readonly string[], own: NonNullable<Answer['headers']>): string[] {
+export function headersOf(
+  common: readonly string[],
+  own: NonNullable<RegistryResponse['headers']>,
+): string[] {
   const list = [...common]
   for (const [name, value] of Object.entries(own)) {
     if (name === 'cache-control') list[list.indexOf(name) + 1] = String(value)
@@ -68,7 +71,7 @@ export function errorAnswer(
   thrown: unknown,
   name: string,
   challenge: (error: StatusError) => string,
-): Answer {
+): RegistryResponse {
   const error = asStatusError(thrown instanceof BlobError ? blobFailure(thrown) : thrown)
   const isPlainDenial = error.code === Code.PERMISSION_DENIED && registryCodeOf(error) === undefined
   const shown = isPlainDenial ? denied(name) : error

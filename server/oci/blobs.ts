@@ -9,14 +9,14 @@ import { andThen } from '../wire/maybe-promise.ts'
 import { headersOf } from './answers.ts'
 import { requestedRange } from './byte-range.ts'
 import { call } from './call.ts'
-import type { Answer, Exchange, RegistryDependencies } from './door-context.ts'
+import type { Exchange, RegistryDependencies, RegistryResponse } from './door-context.ts'
 import { repoOf } from './names.ts'
 
 export function getBlob(
   deps: RegistryDependencies,
   exchange: Exchange,
   digest: Digest,
-): MaybePromise<Answer | undefined> {
+): MaybePromise<RegistryResponse | undefined> {
   const read = () => andThen(repoOf(deps, exchange), (repo) => ({ repo, digest }))
   return andThen(call(deps, exchange, Content.method.getBlob, read), (blob) => {
     const size = Number(blob.size)
@@ -44,7 +44,7 @@ async function sendBlob(
   { request, response, headers }: Exchange,
   digest: Digest,
   size: number,
-): Promise<Answer | undefined> {
+): Promise<RegistryResponse | undefined> {
   const range = requestedRange(request.headers.range, size)
   if (range === 'unsatisfiable') throw unsatisfiable(size)
   if (deps.blobs.redirectUrl && !isFromOwnPage(request))
@@ -75,7 +75,7 @@ const lost = (digest: Digest) =>
   registryError('BLOB_UNKNOWN', Code.NOT_FOUND, `the content of blob ${digest} is missing`)
 
 /** The URL lets anyone read the blob for some minutes. The client repeats its `Range` there. */
-const redirectTo = (location: string, digest: Digest): Answer => ({
+const redirectTo = (location: string, digest: Digest): RegistryResponse => ({
   status: 307,
   headers: { location, 'docker-content-digest': digest, 'cache-control': 'no-store' },
 })
@@ -89,7 +89,7 @@ export async function deleteBlob(
   deps: RegistryDependencies,
   exchange: Exchange,
   digest: Digest,
-): Promise<Answer> {
+): Promise<RegistryResponse> {
   await call(deps, exchange, Content.method.deleteBlob, () =>
     andThen(repoOf(deps, exchange), (repo) => ({ repo, digest })),
   )

@@ -57,7 +57,7 @@ export type Exchange = {
   envelope: Envelope
 }
 
-export type Answer = {
+export type RegistryResponse = {
   status: number
   headers?: Record<string, string | string[]>
   body?: string | Uint8Array
@@ -65,8 +65,8 @@ export type Answer = {
   size?: number
 }
 
-/** Handles a request. Returns the answer, or undefined if it has written the response itself. */
+/** Handles a request. Returns the response, or undefined if it has written the response itself. */
 export type EndpointHandler = (
   deps: RegistryDependencies,
   exchange: Exchange,
-) => MaybePromise<Answer | undefined>
+) => MaybePromise<RegistryResponse | undefined>

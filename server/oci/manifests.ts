@@ -9,12 +9,12 @@ import type { MaybePromise } from '../wire/maybe-promise.ts'
 import { andThen } from '../wire/maybe-promise.ts'
 import { uncountedBytes } from './body-budget.ts'
 import { call } from './call.ts'
-import type { Answer, Exchange, RegistryDependencies } from './door-context.ts'
+import type { Exchange, RegistryDependencies, RegistryResponse } from './door-context.ts'
 import { repoForPush, repoOf } from './names.ts'
 import { readBody } from './read-body.ts'
 import { isTag } from './route.ts'
 
-/** The specification demands that 4 MB are accepted. */
+/** OCI Distribution recommends to accept at least 4 MB. */
 const maxManifestBytes = 8 * 2 ** 20
 const maxTags = 100
 
@@ -26,13 +26,13 @@ export function getManifest(
   deps: RegistryDependencies,
   exchange: Exchange,
   reference: Reference,
-): MaybePromise<Answer> {
+): MaybePromise<RegistryResponse> {
   const withoutContent = exchange.request.method === 'HEAD'
   const read = () =>
     andThen(repoOf(deps, exchange), (repo) => ({ repo, reference: textOf(reference), withoutContent }))
   return andThen(
     call(deps, exchange, Content.method.getManifest, read),
-    ({ digest, mediaType, size, content }): Answer => ({
+    ({ digest, mediaType, size, content }): RegistryResponse => ({
       status: 200,
       headers: { 'content-type': mediaType, 'docker-content-digest': digest, etag: `"${digest}"` },
       body: content,
@@ -45,7 +45,7 @@ export async function putManifest(
   deps: RegistryDependencies,
   exchange: Exchange,
   reference: Reference,
-): Promise<Answer> {
+): Promise<RegistryResponse> {
   const { request, name, query } = exchange
   const tags = 'tag' in reference ? [reference.tag] : tagsOf(query)
   const { digest, subject } = await call(deps, exchange, Content.method.putManifest, async () => {
@@ -108,7 +108,7 @@ export async function deleteManifest(
   deps: RegistryDependencies,
   exchange: Exchange,
   reference: Reference,
-): Promise<Answer> {
+): Promise<RegistryResponse> {
   if ('tag' in reference)
     await call(deps, exchange, Content.method.deleteTagName, () =>
       andThen(repoOf(deps, exchange), (repo) => ({ repo, name: reference.tag })),

@@ -5,7 +5,7 @@ import { parseDigest } from '../blobs/digest.ts'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
 import { andThen } from '../wire/maybe-promise.ts'
 import { call } from './call.ts'
-import type { Answer, Exchange, RegistryDependencies } from './door-context.ts'
+import type { Exchange, RegistryDependencies, RegistryResponse } from './door-context.ts'
 import { repoOf } from './names.ts'
 
 const indexType = 'application/vnd.oci.image.index.v1+json'
@@ -14,14 +14,14 @@ export function getReferrers(
   deps: RegistryDependencies,
   exchange: Exchange,
   subject: Digest,
-): MaybePromise<Answer> {
+): MaybePromise<RegistryResponse> {
   const { name, query } = exchange
   const artifactType = query.get('artifactType') ?? ''
   const after = parseDigest(query.get('last') ?? '') ?? ''
   const read = () => andThen(repoOf(deps, exchange), (repo) => ({ repo, subject, artifactType, after }))
   return andThen(
     call(deps, exchange, Content.method.listReferrers, read),
-    ({ referrers, hasMore }): Answer => {
+    ({ referrers, hasMore }): RegistryResponse => {
       const manifests = referrers.map(({ mediaType, digest, size, artifactType: type, annotations }) => ({
         ...{ mediaType, digest, size: Number(size) },
         ...(type !== '' && { artifactType: type }),

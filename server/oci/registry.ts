@@ -13,7 +13,7 @@ import { errorAnswer, hasBody, send } from './answers.ts'
 import { deleteBlob, getBlob } from './blobs.ts'
 import { call } from './call.ts'
 import { basicChallenge, bearerChallenge } from './challenge.ts'
-import type { Answer, EndpointHandler, RegistryDependencies } from './door-context.ts'
+import type { EndpointHandler, RegistryDependencies, RegistryResponse } from './door-context.ts'
 import { deleteManifest, getManifest, putManifest } from './manifests.ts'
 import { neededAccess, noAccess } from './needed-access.ts'
 import { getReferrers } from './referrers.ts'
@@ -134,7 +134,7 @@ function answersOf(route: Exclude<OciRoute, { kind: 'invalid' }>): Record<string
 const getBase: EndpointHandler = (deps, exchange) =>
   andThen(
     call(deps, exchange, Content.method.getBase, () => ({})),
-    (): Answer => ({ status: 200, headers: { 'content-type': 'application/json' }, body: '{}' }),
+    (): RegistryResponse => ({ status: 200, headers: { 'content-type': 'application/json' }, body: '{}' }),
   )
 
 /** An extension that some clients use; not a part of OCI Distribution. */

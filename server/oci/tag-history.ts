@@ -1,5 +1,5 @@
-// The images that a tag has named, the oldest first. Not part of OCI Distribution: published clients of a vendor ask for
-// it below the name of the repo.
+// The images that a tag has named, the oldest first. Not part of OCI Distribution: some published clients request it, at a
+// path below the name of the repo.
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import { timestampDate, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { Content } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
@@ -8,20 +8,20 @@ import { registryError } from '../aip/registry-error.ts'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
 import { andThen } from '../wire/maybe-promise.ts'
 import { call } from './call.ts'
-import type { Answer, Exchange, RegistryDependencies } from './door-context.ts'
+import type { Exchange, RegistryDependencies, RegistryResponse } from './door-context.ts'
 import { repoOf } from './names.ts'
 
 export function getTagHistory(
   deps: RegistryDependencies,
   exchange: Exchange,
   { extension, tag }: { extension: string; tag: string },
-): MaybePromise<Answer> {
+): MaybePromise<RegistryResponse> {
   if (!deps.extensions.has(extension))
     throw registryError('UNSUPPORTED', Code.NOT_FOUND, 'the registry has no such path')
   const { query } = exchange
   const range = { ...timeOf(query, 'start'), ...timeOf(query, 'end') }
   const read = () => andThen(repoOf(deps, exchange), (repo) => ({ repo, name: tag, ...range }))
-  return andThen(call(deps, exchange, Content.method.listTagMoves, read), ({ moves }): Answer => {
+  return andThen(call(deps, exchange, Content.method.listTagMoves, read), ({ moves }): RegistryResponse => {
     const history = moves.map(({ time, digest }) => ({
       ...{ updateTimestamp: time ? timestampDate(time).toISOString() : '', digest },
     }))

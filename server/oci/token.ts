@@ -6,7 +6,7 @@ import { Code } from '../aip/code.ts'
 import { registryError } from '../aip/registry-error.ts'
 import type { RepoAccess, RepoAction } from '../wire/repo-access.ts'
 import { call } from './call.ts'
-import type { Answer, EndpointHandler, Exchange, RegistryDependencies } from './door-context.ts'
+import type { EndpointHandler, Exchange, RegistryDependencies, RegistryResponse } from './door-context.ts'
 import { readBody } from './read-body.ts'
 import { readScopes, scopeText } from './scope.ts'
 
@@ -40,7 +40,7 @@ async function issue(
   exchange: Exchange,
   scopes: readonly string[],
   refreshToken: string,
-): Promise<Answer> {
+): Promise<RegistryResponse> {
   const asked = readScopes(scopes).map(({ name, actions }) => ({ name, actions: [...actions] }))
   const issued = await call(deps, exchange, RegistryTokens.method.issueToken, () => ({
     ...{ scopes: asked, refreshToken },

@@ -6,14 +6,14 @@ import type { Algorithm, Digest } from '../blobs/digest.ts'
 import { algorithmOf, parseDigest } from '../blobs/digest.ts'
 import { andThen } from '../wire/maybe-promise.ts'
 import { call } from './call.ts'
-import type { Answer, Exchange, RegistryDependencies } from './door-context.ts'
+import type { Exchange, RegistryDependencies, RegistryResponse } from './door-context.ts'
 import type { HeldUpload } from './held-upload.ts'
 import { finishBlob, lengthOf, openUpload, saveUpload, whileHeld } from './held-upload.ts'
 import { findNamed, repoForPush, repoOf } from './names.ts'
 import { receiveBody, uploadHeaders } from './received-bytes.ts'
 import { isRepoName } from './route.ts'
 
-export async function beginUpload(deps: RegistryDependencies, exchange: Exchange): Promise<Answer> {
+export async function beginUpload(deps: RegistryDependencies, exchange: Exchange): Promise<RegistryResponse> {
   const { query } = exchange
   const mount = query.get('mount')
   if (mount !== null) {
@@ -71,7 +71,11 @@ async function newUpload(
   return { repo, lease, identity, upload, reservation: reply, isHeld: open }
 }
 
-export async function getUpload(deps: RegistryDependencies, exchange: Exchange, id: string): Promise<Answer> {
+export async function getUpload(
+  deps: RegistryDependencies,
+  exchange: Exchange,
+  id: string,
+): Promise<RegistryResponse> {
   const { size, state } = await call(deps, exchange, Content.method.getUpload, () =>
     andThen(repoOf(deps, exchange), (repo) => ({ repo, id })),
   )
@@ -86,7 +90,7 @@ export async function patchUpload(
   deps: RegistryDependencies,
   exchange: Exchange,
   id: string,
-): Promise<Answer> {
+): Promise<RegistryResponse> {
   const held = await openUpload(deps, exchange, id)
   await whileHeld(deps, exchange, held, async (signal) => {
     await receiveBody(deps, exchange, held, signal)
@@ -99,7 +103,7 @@ export async function finishUpload(
   deps: RegistryDependencies,
   exchange: Exchange,
   id: string,
-): Promise<Answer> {
+): Promise<RegistryResponse> {
   const text = exchange.query.get('digest') ?? ''
   const held = await openUpload(deps, exchange, id, parseDigest(text))
   await whileHeld(deps, exchange, held, async (signal) => {
@@ -116,7 +120,7 @@ export async function cancelUpload(
   deps: RegistryDependencies,
   exchange: Exchange,
   id: string,
-): Promise<Answer> {
+): Promise<RegistryResponse> {
   await call(deps, exchange, Content.method.cancelUpload, () =>
     andThen(repoOf(deps, exchange), (repo) => ({ repo, id })),
   )
@@ -124,11 +128,11 @@ export async function cancelUpload(
   return { status: 204 }
 }
 
-const acceptedAnswer = (exchange: Exchange, { upload }: Pick<HeldUpload, 'upload'>): Answer => ({
+const acceptedAnswer = (exchange: Exchange, { upload }: Pick<HeldUpload, 'upload'>): RegistryResponse => ({
   ...{ status: 202, headers: uploadHeaders(exchange, upload) },
 })
 
-const storedAnswer = ({ name }: Exchange, digest: Digest): Answer => ({
+const storedAnswer = ({ name }: Exchange, digest: Digest): RegistryResponse => ({
   status: 201,
   headers: { location: `/v2/${name}/blobs/${digest}`, 'docker-content-digest': digest },
 })

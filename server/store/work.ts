@@ -21,5 +21,5 @@ export function* first(statement: Sql): Work<Row | undefined> {
  */
 export function abort(work: Work<unknown>, error: StoreError): never {
   work.throw(error)
-  throw new Error('a work continued after one of its statements had failed', { cause: error })
+  throw new Error('a transaction continued after one of its statements had failed', { cause: error })
 }

@@ -7,7 +7,7 @@ import { closeDialog, Dialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
 
-/** Changes an identity: its texts and, for tokens of an issuer, the rules by which it is recognised. */
+/** Changes the name and the description of an identity and, if it has claim rules, these rules. */
 export function EditIdentity({ place, identity }: PageProps & { identity: IdentityJson }) {
   const { claimMatch } = identity
   const { run, isRunning, error } = useWrite(api.identities.updateIdentity, { done: 'Identity changed' })

@@ -4,10 +4,10 @@ export type Preset = {
   name: string
   /** The name of the new identity provider. */
   shortName: string
-  /** The issuer if it is the same for everybody, or an example. */
+  /** Set if the issuer is the same for every organization. */
   issuer?: string
   issuerExample: string
-  /** Where in the console of the provider to begin. */
+  /** The first steps in the console of the provider. */
   help: string
   scopes: string
   groupsClaim: string

@@ -93,7 +93,7 @@ export default function Invites({ place }: PageProps) {
             uidOf={({ uid = '' }) => uid}
             nameOf={({ email, keyId }) => email || keyId || ''}
             columns={[
-              { title: 'For', cell: ({ email }) => email || <span class="quiet">whoever has the link</span> },
+              { title: 'For', cell: ({ email }) => email || <span class="quiet">anyone with the link</span> },
               { title: 'Role', cell: ({ role }) => role?.name },
               {
                 title: 'Expires',

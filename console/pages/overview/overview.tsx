@@ -1,4 +1,4 @@
-// The first page of a group: its numbers, what waits for somebody, what happened lately, and how to begin.
+// The first page of a group: counts, open requests for access, recent activity, and first steps.
 import type { GroupUsageJson } from '@stemma/api/json/platform/iam/v2beta1/group'
 import { api } from '../../api/api.ts'
 import { read, useData } from '../../api/read.ts'

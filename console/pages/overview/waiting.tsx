@@ -9,26 +9,26 @@ import { Problem } from '../../ui/form.tsx'
 import { Skeleton } from '../../ui/skeleton.tsx'
 import { Time } from '../../ui/time.tsx'
 
-const shown = 5
-/** The most that the API returns at once; invites cannot be listed by the time at which they expire. */
-const searched = 200
+const maxShown = 5
+/** The largest page of the API. Invites cannot be listed by the time at which they expire, so they are sorted here. */
+const maxInvites = 200
 const soonMs = 3 * 24 * 3_600_000
 
 export function Waiting({ place: { group } }: PageProps) {
   const isHidden = useDenial(group)('group_invites.list') !== undefined
   const uidp = { descendantsOf: group }
   const requests = useRead(
-    read(api.groupAccessRequests.listGroupAccessRequests, { uidp, pageSize: shown }),
+    read(api.groupAccessRequests.listGroupAccessRequests, { uidp, pageSize: maxShown }),
     !isHidden,
   )
-  const invites = useRead(read(api.groupInvites.listGroupInvites, { uidp, pageSize: searched }), !isHidden)
+  const invites = useRead(read(api.groupInvites.listGroupInvites, { uidp, pageSize: maxInvites }), !isHidden)
   if (isHidden) return null
   const error = requests.error ?? invites.error
   const waiting = requests.data?.groupAccessRequests ?? []
   const soon = (invites.data?.groupInvites ?? [])
     .filter(({ expirationTime = '' }) => Date.parse(expirationTime) - Date.now() < soonMs)
     .sort((a, b) => Date.parse(a.expirationTime ?? '') - Date.parse(b.expirationTime ?? ''))
-    .slice(0, shown)
+    .slice(0, maxShown)
   const isLoaded = requests.data !== undefined && invites.data !== undefined
   return (
     <section class="panel flush">
@@ -60,7 +60,7 @@ export function Waiting({ place: { group } }: PageProps) {
           <li key={uid}>
             <Link to={`${paths.invites(group)}?dialog=change&about=${uid}`}>
               <span class="entry-text" dir="auto">
-                The invite of <strong>{email || 'whoever has the link'}</strong> as {role?.name} expires
+                The invite of <strong>{email || 'anyone with the link'}</strong> as {role?.name} expires
               </span>
               <Time at={expirationTime} />
             </Link>

@@ -14,14 +14,14 @@ import { Skeleton } from '../../ui/skeleton.tsx'
 import { Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
 
-/** The most that the API returns at once. Servers have few documents. */
-const mostAcceptances = 200
+/** The largest page of the API. Servers have fewer documents. */
+const maxAcceptances = 200
 
 export function Terms({ place }: PageProps) {
   const denial = useDenial(place.group)
   const mayList = denial('terms.list') === undefined
   const { data, error } = useRead(
-    read(api.terms.listTermsAcceptances, { group: place.group, pageSize: mostAcceptances }),
+    read(api.terms.listTermsAcceptances, { group: place.group, pageSize: maxAcceptances }),
     mayList,
   )
   const { termsAcceptances = [] } = data ?? {}

@@ -22,14 +22,14 @@ type ActorDependencies = {
   random: RandomBytes
 }
 
-export type Answer = { uid: string }
+export type CallResponse = { uid: string }
 
 export type Actors = {
   /** Adds a person with a verified address; returns their uid. */
   addPerson(email: string): Promise<string>
   uidOf(email: string): string
   /** Calls the API as an identity. Throws unless the call succeeds. */
-  call(identity: string, method: string, path: string, body?: object): Promise<Answer>
+  call(identity: string, method: string, path: string, body?: object): Promise<CallResponse>
   /** Sends any request as an identity, and returns the status. */
   send(
     identity: string,
@@ -79,7 +79,7 @@ export function openActors(deps: ActorDependencies): Actors {
     async call(identity, method, path, body) {
       const answer = await request(identity, method, path, 'application/json', body && JSON.stringify(body))
       if (!answer.ok) throw new Error(`${method} ${path} failed: ${answer.status} ${await answer.text()}`)
-      return (await answer.json()) as Answer
+      return (await answer.json()) as CallResponse
     },
     async send(identity, method, path, init) {
       const answer = await request(

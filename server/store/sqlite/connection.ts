@@ -123,8 +123,8 @@ function openDatabase(file: string, { isReadOnly, clock }: ConnectionOptions): D
 }
 
 /**
- * Commits are synced by durability.ts, and the WAL is checkpointed by checkpoint.ts. Only if that falls behind, SQLite
- * checkpoints at 256 MB (64,000 pages). `analyze` is never run: every statement is written for one index, and
+ * Commits are synced by durability.ts, and the WAL is checkpointed by checkpoint.ts. If checkpoint.ts falls
+ * behind, SQLite itself checkpoints at 256 MB (64,000 pages). `analyze` is never run: every statement is written for one index, and
  * statistics could only make SQLite choose another one.
  */
 function configure(db: DatabaseSync, isReadOnly: boolean): void {

@@ -29,7 +29,7 @@ describe('the embedded store', () => {
   const put = (key: string) => () => all(sql`insert into kept (key) values (${key})`)
   const countOf = async (store: Store) => (await store.query(raw('select count(*) from kept')))[0]?.[0]
 
-  /** A sync that waits until the test lets it end. */
+  /** Replaces the sync of the store. After `hold`, each sync ends when the test resolves its promise in `held`. */
   function heldSyncs() {
     const held: PromiseWithResolvers<void>[] = []
     let isHolding = false
