@@ -71,7 +71,7 @@ test('every page has one path', () => {
     usage: '/console/g/aa.bb/usage',
     repos: '/console/g/aa.bb/repos',
     repo: '/console/g/aa.bb/repos/aa.ff',
-    tag: '/console/g/aa.bb/tags/aa.ff.22',
+    tag: '/console/g/aa.bb/repos/aa.ff/tags/aa.ff.22',
     pullTokens: '/console/g/aa.bb/pull-tokens',
     advisories: '/console/g/aa.bb/advisories',
     advisory: '/console/g/aa.bb/advisories/aa.11',

@@ -33,7 +33,9 @@ export const paths = {
   usage: (uid: string) => `${group(uid)}/usage`,
   repos: (uid: string) => `${group(uid)}/repos`,
   repo: (uid: string, repo: string) => `${group(uid)}/repos/${segmentOf(repo)}`,
-  tag: (uid: string, tag: string) => `${group(uid)}/tags/${segmentOf(tag)}`,
+  /** The uid of a tag begins with that of its repo. */
+  tag: (uid: string, tag: string) =>
+    `${group(uid)}/repos/${segmentOf(tag.slice(0, tag.lastIndexOf('/')))}/tags/${segmentOf(tag)}`,
   pullTokens: (uid: string) => `${group(uid)}/pull-tokens`,
   advisories: (uid: string) => `${group(uid)}/advisories`,
   advisory: (uid: string, advisory: string) => `${group(uid)}/advisories/${segmentOf(advisory)}`,

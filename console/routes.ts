@@ -91,7 +91,7 @@ export const routes: readonly Route[] = [
     page: () => import('./pages/repos/repo.tsx'),
   },
   {
-    path: '/console/g/:group/tags/:tag',
+    path: '/console/g/:group/repos/:repo/tags/:tag',
     title: 'Tag',
     page: () => import('./pages/tags/tag.tsx'),
   },
