@@ -85,7 +85,8 @@ onEachStore('registry events', (engine) => {
     const client = ociClient(platform.url, token)
     const first = await client.pushImage('pushing/web', 'latest', 'one')
     const second = await client.pushImage('pushing/web', 'latest', 'two')
-    const pushes = await eventsOf(organization, 'push', 2)
+    const all = await eventsOf(organization, 'push', 6)
+    const pushes = all.filter(({ body }) => body.type === 'manifest')
     assert.equal(pushes.length, 2)
     // The clock of this server stands still, so their order is not that of the pushes.
     const [created, moved] = [first, second].map((digest) =>
@@ -107,6 +108,33 @@ onEachStore('registry events', (engine) => {
     assert.deepEqual(actor, { subject: identity })
     assert.deepEqual([body.repository, body.display_name, body.repo_id], ['pushing/web', 'web', uid])
     assert.deepEqual([body.remote_address, body.user_agent], ['127.0.0.1', 'node'])
+  })
+
+  test('describe each blob that is uploaded, at once or in parts, or mounted from another repo', async () => {
+    const { organization, identity, token } = await platform.addOrganization('blobs')
+    const client = ociClient(platform.url, token)
+    await client.pushBlob('blobs/web', 'at once')
+    const upload = await client.begin('blobs/web')
+    await client.expect(201, 'PUT', `${upload}?digest=${digestOf('in parts')}`, { body: 'in parts' })
+    const mount = `/v2/blobs/copy/blobs/uploads/?mount=${digestOf('at once')}&from=blobs/web`
+    await client.expect(201, 'POST', mount)
+    // Neither of these stores a blob.
+    await client.begin('blobs/copy', `?mount=${digestOf('nowhere')}&from=blobs/web`)
+    await client.expect(400, 'POST', `/v2/blobs/web/blobs/uploads/?digest=${digestOf('a')}`, { body: 'b' })
+    const pushes = await eventsOf(organization, 'push', 3)
+    assert.deepEqual(
+      pushes.map(({ body }) => [body.type, body.repository, body.digest].join(' ')).sort(),
+      [
+        `blob blobs/copy ${digestOf('at once')}`,
+        `blob blobs/web ${digestOf('at once')}`,
+        `blob blobs/web ${digestOf('in parts')}`,
+      ].sort(),
+    )
+    for (const { attributes, actor, body } of pushes) {
+      assert.deepEqual(actor, { subject: identity })
+      assert.equal(attributes.digest, undefined, 'a blob is no image that can be pulled')
+      assert.deepEqual([body.tag, body.display_name], [undefined, String(body.repository).slice(6)])
+    }
   })
 
   test('describe each pull of a manifest or blob, also of one that does not exist', async () => {

@@ -24,7 +24,7 @@ export type RegistryDetails = {
   /** The digest to which a tag pointed before. Only of a push. */
   previousDigest?: string
   digest: string
-  /** Only of a push. */
+  /** Only of the push of a manifest. */
   mediaType?: string
   /** HEAD or GET. Only of a pull. */
   method?: string
@@ -89,14 +89,16 @@ export const otherEvents: OtherEvents = {
   ...scimEvents('scim_groups', 'api.iam.scim_group'),
   'repos pulled': (row, source) => ({ type: 'registry.pull.v1', source, body: registryBody(row) }),
   'repos pushed': (row, registry) => {
-    const { repository, digest, mediaType } = detailsOf(row)
+    const { repository, digest, mediaType, type } = detailsOf(row)
     return {
-      ...{ type: 'registry.push.v1', source: registry },
-      body: registryBody(row),
-      extensions: {
-        digest: `${registry}/${repository}@${digest}`,
-        ...(mediaType && { mediatype: mediaType }),
-      },
+      ...{ type: 'registry.push.v1', source: registry, body: registryBody(row) },
+      // Receivers pull the image that the extension names, and a blob cannot be named so.
+      ...(type === 'manifest' && {
+        extensions: {
+          digest: `${registry}/${repository}@${digest}`,
+          ...(mediaType && { mediatype: mediaType }),
+        },
+      }),
     }
   },
 }

@@ -24,6 +24,7 @@ import { recordDeletion } from '../record-deletion.ts'
 import { pullRow } from './admit-to-pull.ts'
 import { blobRow, linkBlob, lockBlob, readBlobSize, unlinkBlob } from './blob-rows.ts'
 import { noBlob, usedBlob } from './content-errors.ts'
+import { recordBlobPush } from './record-push.ts'
 import { lockRepo, throwMissing } from './require-repo.ts'
 
 /** A digest and a size. */
@@ -53,7 +54,10 @@ export const blobMethods = (deps: Dependencies) => ({
       const oldest = oldestUse(time, deps.settings.contentGraceMs)
       const mounted =
         (yield* mayReadBlob(access.caller, { time, oldest }, source, digest)) && (yield* lockBlob(digest))
-      if (mounted) yield* linkBlob(access, repo, digest, time)
+      if (mounted) {
+        yield* linkBlob(access, repo, digest, time)
+        yield* recordBlobPush(access, call.demand, digest)
+      }
       return messageReply(MountBlobResponseSchema, create(MountBlobResponseSchema, { mounted }))
     }, call.deadline),
 

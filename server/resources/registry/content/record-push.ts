@@ -17,19 +17,25 @@ export type PushedManifest = {
 /** One event for each tag, or one without a tag. */
 export function* recordPush(
   access: WriteAccess,
-  { scope, origin }: Demand,
+  demand: Demand,
   { digest, mediaType, tags, previous }: PushedManifest,
 ): Work<void> {
-  const repository = origin.envelope.repo?.name ?? ''
-  const displayName = repository.slice(repository.lastIndexOf('/') + 1)
-  const common = { repository, displayName, digest, mediaType, type: 'manifest' as const }
-  const pushes: RegistryDetails[] = tags.map((tag) => ({ ...common, tag, ...previousOf(previous.get(tag)) }))
+  const common = { digest, mediaType, type: 'manifest' as const }
+  const pushes = tags.map((tag) => ({ ...common, tag, ...previousOf(previous.get(tag)) }))
   yield* recordEvents(
     access,
-    (pushes.length > 0 ? pushes : [common]).map((details) => ({
-      ...{ group: parentOf(scope), kind: 'repos', uid: scope, action: 'pushed', details },
-    })),
+    (pushes.length > 0 ? pushes : [common]).map((push) => eventOf(demand, push)),
   )
 }
 
+/** The blob was uploaded, or mounted from another repo. */
+export const recordBlobPush = (access: WriteAccess, demand: Demand, digest: string): Work<void> =>
+  recordEvents(access, [eventOf(demand, { digest, type: 'blob' })])
+
 const previousOf = (digest: string | undefined) => (digest ? { previousDigest: digest } : {})
+
+function eventOf({ scope, origin }: Demand, push: Omit<RegistryDetails, 'repository' | 'displayName'>) {
+  const repository = origin.envelope.repo?.name ?? ''
+  const details = { repository, displayName: repository.slice(repository.lastIndexOf('/') + 1), ...push }
+  return { group: parentOf(scope), kind: 'repos', uid: scope, action: 'pushed', details }
+}

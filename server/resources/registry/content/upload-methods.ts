@@ -19,6 +19,7 @@ import { emptyReply } from '../../reply.ts'
 import { countContent } from '../content-usage.ts'
 import { requireRoomOrRelease } from '../release-reserved.ts'
 import { addBlob, dropProtected, linkBlob, protectBlob } from './blob-rows.ts'
+import { recordBlobPush } from './record-push.ts'
 import { lockRepo } from './require-repo.ts'
 import type { Expected } from './reserve-upload.ts'
 import { reserveUpload } from './reserve-upload.ts'
@@ -102,6 +103,7 @@ export function uploadMethods({ store, now, random, settings }: Dependencies) {
         const { reserved } = yield* removeUpload(access, { repo, id, now: time }, lease)
         yield* addBlob(access, digest, Number(size))
         yield* linkBlob(access, repo, digest, time, reserved)
+        yield* recordBlobPush(access, call.demand, digest)
         return messageReply(BlobSchema, create(BlobSchema, { digest, size }))
       }, call.deadline),
 
