@@ -42,6 +42,7 @@ test('every page has one path', () => {
     signIn: paths.signIn('/console/g/aa?page=x&y'),
     signedIn: paths.signedIn(),
     signInThrough: paths.signInThrough('aa/22'),
+    testSignIn: paths.testSignIn('aa/22'),
     token: paths.token(),
     signOut: paths.signOut(),
   }
@@ -83,6 +84,7 @@ test('every page has one path', () => {
     signIn: '/console/sign-in?to=%2Fconsole%2Fg%2Faa%3Fpage%3Dx%26y',
     signedIn: '/console/welcome-back',
     signInThrough: '/console/sign-in?idp_id=aa%2F22',
+    testSignIn: '/console/test-sign-in?provider=aa%2F22',
     token: '/console/token',
     signOut: '/console/sign-out',
   })

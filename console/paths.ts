@@ -50,6 +50,8 @@ export const paths = {
   signedIn: () => '/console/welcome-back',
   /** Signs in through an identity provider. */
   signInThrough: (provider: string) => `/console/sign-in?idp_id=${encodeURIComponent(provider)}`,
+  /** Tests an identity provider; opened as a page of its own. */
+  testSignIn: (provider: string) => `/console/test-sign-in?provider=${encodeURIComponent(provider)}`,
   token: () => '/console/token',
   signOut: () => '/console/sign-out',
 }

@@ -1,6 +1,7 @@
 // Composition of authentication: the token exchange, registration, and sign-in for people.
 
 import type { DescService } from '@bufbuild/protobuf'
+import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import { AccountService } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.ts'
 import { Code } from './aip/code.ts'
 import { StatusError } from './aip/errors.ts'
@@ -44,6 +45,7 @@ import type { Demand } from './policy/admit.ts'
 import { admitToWrite } from './policy/admit.ts'
 import { capabilityNamed } from './policy/capabilities.ts'
 import { requireFreshSignIn } from './policy/fresh-sign-in.ts'
+import { isHeldBy } from './policy/held-by.ts'
 import { signInAccess } from './policy/system-access.ts'
 import type { GroupLimits, WriteContext } from './resources/dependencies.ts'
 import { acceptInvite } from './resources/iam/group-invites/accept.ts'
@@ -176,6 +178,8 @@ export function openAuthentication(
       },
       admit: limits.request,
       findPerson: (identity) => findPerson(store, identity),
+      mayChangeProvider: async (identity, provider) =>
+        store.read(() => isHeldBy(identity, Capability.CAP_IAM_IDENTITY_PROVIDERS_UPDATE, provider, now())),
       log: (event, message) => log.info(event, message),
       logRefusal: (event, message) => {
         if (refusals.admit(event.address, message)) log.info(event, message)

@@ -47,11 +47,20 @@ export type ButtonLinkProps = {
   tone?: 'primary' | 'plain'
   icon?: IconName
   disabledReason?: string | undefined
+  /** Opens a page outside of the console, in a window of its own. */
+  isExternal?: boolean
   children?: ComponentChildren
 }
 
 /** A link that looks like a button: for everything that only changes the URL, such as opening a dialog. */
-export function ButtonLink({ to, tone = 'plain', icon, disabledReason, children }: ButtonLinkProps) {
+export function ButtonLink({
+  to,
+  tone = 'plain',
+  icon,
+  disabledReason,
+  isExternal,
+  children,
+}: ButtonLinkProps) {
   if (disabledReason !== undefined)
     return (
       <Button tone={tone} disabledReason={disabledReason} {...(icon && { icon })}>
@@ -59,7 +68,7 @@ export function ButtonLink({ to, tone = 'plain', icon, disabledReason, children 
       </Button>
     )
   return (
-    <Link to={to} class={`button ${tone}`}>
+    <Link to={to} class={`button ${tone}`} {...(isExternal && { target: '_blank' })}>
       {icon && <Icon name={icon} />}
       {children}
     </Link>

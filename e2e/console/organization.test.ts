@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { paths } from '@stemma/console/paths.ts'
+import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import { noChromium } from '../sign-in/chromium.ts'
 import { checkShown } from './check-page.ts'
 import type { Stage } from './stage.ts'
@@ -52,6 +53,24 @@ describe('the settings of an organization in the console', {
     assert.equal(made?.defaultRole, (roles as { uid: string }[])[0]?.uid, 'not the first role of the list')
     const uri = page.getByLabel('redirect URI', { exact: true })
     assert.equal(await uri.textContent(), `${stage.platform.url}/oauth/callback/${provider}`)
+    noProblems()
+  })
+
+  test('a test of the sign-in opens in a window of its own and says what is wrong', async () => {
+    const { page } = stage
+    // Nothing listens on port 1.
+    const unreachable = await stage.call('POST', `/iam/v2beta1/identityProviders/${organization}`, {
+      ...{ name: 'broken', defaultRole: builtInRole('viewer').uid },
+      oidc: { issuer: 'https://127.0.0.1:1', clientId: 'stemma', clientSecret: 'hush' },
+    })
+    const uid = unreachable.uid as string
+    await page.goto(stage.at(paths.identityProvider(organization, uid)))
+    const opened = page.waitForEvent('popup')
+    await page.getByRole('link', { name: 'Test sign-in' }).click()
+    const popup = await opened
+    await popup.getByRole('heading', { name: 'The sign-in does not work' }).waitFor()
+    await popup.close()
+    await stage.call('DELETE', `/iam/v2beta1/identityProviders/${uid}`)
     noProblems()
   })
 

@@ -16,7 +16,7 @@ import type { OrganizationProvider } from './organization-provider.ts'
 import { clientId, clientSecret, startProvider } from './organization-provider.ts'
 import { addIdentityProvider, addVerifiedOrganization, callRest } from './organizations.ts'
 import type { StartedSignIn } from './sign-in.ts'
-import { begin, redeem, relyingParty, startSignInPlatform } from './sign-in.ts'
+import { addAccount, begin, password, redeem, relyingParty, startSignInPlatform } from './sign-in.ts'
 import type { Page } from './visitor.ts'
 import { Visitor } from './visitor.ts'
 
@@ -25,6 +25,7 @@ const people = {
   'bob-at-acme': { email: 'bob@elsewhere.example', email_verified: true },
   'eve-at-acme': { email: 'eve@acme.example', email_verified: 'false' },
   'fay-at-acme': { email: 'fay@acme.example' },
+  'gus-at-acme': { email: 'gus@acme.example', email_verified: true, name: 'Gus' },
   'cyd-at-acme': { email: 'cyd@acme.example', email_verified: true, oid: 'object-of-cyd' },
 }
 
@@ -228,5 +229,72 @@ onEachStore("sign-in by an organization's provider", (engine) => {
       assert.ok(page.alert)
       assert.ok(!page.text.includes('127.0.0.1:1'))
     }
+  })
+
+  describe('a test of a provider', () => {
+    before(async () => {
+      for (const role of ['owner', 'viewer'])
+        await platform.bind(await addAccount(platform, `${role}@test.example`), role, owner.organization)
+    })
+    /** A browser in which somebody with this role is signed in to the console. */
+    async function consoleOf(role: string): Promise<Visitor> {
+      const visitor = newVisitor()
+      const form = await visitor.open('/console/sign-in')
+      await visitor.submit(form, { email: `${role}@test.example`, password })
+      return visitor
+    }
+    const testPath = (provider: string) => `/console/test-sign-in?provider=${encodeURIComponent(provider)}`
+
+    test('shows the person and all claims, and signs nobody in', async () => {
+      const visitor = await consoleOf('owner')
+      const page = await visitor.open(testPath(providerUid))
+      assert.ok(page.url.startsWith(acme.issuer), page.text)
+      const end = await acme.signIn(visitor, page, 'gus-at-acme')
+      assert.equal(end.title, 'The sign-in works')
+      for (const text of ['Gus', 'gus@acme.example', 'gus-at-acme', acme.issuer, 'email_verified'])
+        assert.ok(end.text.includes(text), `${text} in ${end.text}`)
+      const gus = userUid(acme.issuer, 'gus-at-acme')
+      assert.deepEqual(await identityOf(gus), {})
+      assert.deepEqual(await rolesOf(gus), [])
+      assert.ok((await visitor.open('/sign-in/nothing')).status >= 400)
+      // The result is shown once, and only in the browser that began the test.
+      assert.equal((await newVisitor().open(end.url)).status, 400)
+      assert.equal((await visitor.open(end.url)).title, 'The sign-in does not work')
+    })
+
+    test('says exactly what is wrong', async () => {
+      const visitor = await consoleOf('owner')
+      const wrongSecret = await addProvider({ clientSecret: 'wrong' })
+      const failed = await acme.signIn(visitor, await visitor.open(testPath(wrongSecret)), 'gus-at-acme')
+      assert.equal(failed.title, 'The sign-in does not work')
+      assert.match(failed.text, /invalid_client/)
+      assert.ok(!failed.text.includes('wrong</'), 'the secret is not shown')
+      const unreachable = await addProvider({ issuer: `${acme.issuer}/nowhere` })
+      const page = await visitor.open(testPath(unreachable))
+      assert.equal(page.title, 'The sign-in does not work')
+      assert.equal(page.status, 503)
+      assert.match(page.alert ?? '', /unexpected HTTP response status code/)
+    })
+
+    test('is only for people who may change the provider', async () => {
+      const viewer = await consoleOf('viewer')
+      for (const visitor of [viewer, newVisitor()])
+        for (const provider of [providerUid, `${owner.organization}/0123456789abcdef`, 'x', ''])
+          assert.equal((await visitor.open(testPath(provider))).status, 403)
+    })
+
+    test('cannot be used to sign in, nor a sign-in to read its errors', async () => {
+      const visitor = await consoleOf('owner')
+      const target = await visitor.redirectOf(`${platform.url}${testPath(providerUid)}`)
+      const state = new URL(target).searchParams.get('state') ?? ''
+      const other = newVisitor()
+      const begun = await begin(party, { idp_id: providerUid })
+      const page = await other.open(begun.url)
+      const callback = `${new URL(page.url).pathname}/callback?code=x&state=${encodeURIComponent(state)}`
+      assert.match((await other.open(callback)).alert ?? '', /did not work/)
+      const own = new URL(await other.submitOnly(page, '/organization')).searchParams.get('state') ?? ''
+      const read = await other.open(`/console/tested-sign-in?code=x&state=${encodeURIComponent(own)}`)
+      assert.equal(read.status, 400)
+    })
   })
 })

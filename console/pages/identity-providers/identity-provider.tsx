@@ -40,6 +40,9 @@ export default function IdentityProvider({ place }: PageProps) {
         about={description || 'Identity provider'}
         actions={
           <>
+            <ButtonLink to={paths.testSignIn(uid)} icon="external" isExternal disabledReason={mayUpdate}>
+              Test sign-in
+            </ButtonLink>
             <ButtonLink to={dialogPath(place, 'find')}>Find a person</ButtonLink>
             <ButtonLink to={dialogPath(place, 'edit')} disabledReason={mayUpdate}>
               Change

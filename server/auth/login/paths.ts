@@ -34,10 +34,13 @@ export const consolePaths = {
   signedIn: '/console/signed-in',
   token: '/console/token',
   signOut: '/console/sign-out',
+  testSignIn: '/console/test-sign-in',
+  testedSignIn: '/console/tested-sign-in',
 } as const
 
 const consoleSessionPaths = new Set<string>([
   ...[consolePaths.signIn, consolePaths.signedIn, consolePaths.token, consolePaths.signOut],
+  ...[consolePaths.testSignIn, consolePaths.testedSignIn],
 ])
 
 export const isConsoleSessionPath = (path: string) => consoleSessionPaths.has(path)

@@ -1,8 +1,9 @@
 // The handlers of the paths of sign-in.
 import { methodNotAllowed, noSuchPath } from '../../aip/errors.ts'
-import type { ConsoleDependencies } from './console/session.ts'
 import { finishConsoleSignIn, startConsoleSignIn } from './console/sign-in.ts'
 import { signOutOfConsole } from './console/sign-out.ts'
+import type { TestDependencies } from './console/test-sign-in.ts'
+import { finishTestSignIn, startTestSignIn } from './console/test-sign-in.ts'
 import { issueConsoleToken } from './console/token.ts'
 import type { InviteDependencies } from './invite/invite.ts'
 import { acceptInviteInBrowser, showInvite } from './invite/invite.ts'
@@ -23,13 +24,13 @@ import { signInWithPassword } from './sign-in/password.ts'
 import { signInWithCode } from './sign-in/second-factor.ts'
 import { cancelSignIn, continueSession } from './sign-in/session.ts'
 import { showSignIn } from './sign-in/show.ts'
-import { interactionOf } from './upstream/authorization-state.ts'
+import { purposeOf } from './upstream/authorization-state.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
 export type RouteDependencies = SignInDependencies &
   SetUpDependencies &
   PublishedDependencies &
-  ConsoleDependencies &
+  TestDependencies &
   InviteDependencies
 
 type Handler = (deps: RouteDependencies, request: PageRequest) => Promise<PageResponse>
@@ -60,6 +61,8 @@ const handlers: Record<string, Handler> = {
   [`GET ${consolePaths.signedIn}`]: finishConsoleSignIn,
   [`POST ${consolePaths.token}`]: issueConsoleToken,
   [`POST ${consolePaths.signOut}`]: signOutOfConsole,
+  [`GET ${consolePaths.testSignIn}`]: startTestSignIn,
+  [`GET ${consolePaths.testedSignIn}`]: finishTestSignIn,
 }
 
 /**
@@ -91,9 +94,10 @@ const patternOf = (path: string) =>
 
 /** After the return from a provider, redirects to the path of the sign-in: its cookies are sent only to that path. */
 async function returnToInteraction(
-  { upstream, authUrl }: { upstream: Upstream; authUrl: string },
+  { upstream, authUrl, baseUrl }: { upstream: Upstream; authUrl: string; baseUrl: string },
   { path, query }: PageRequest,
 ): Promise<PageResponse> {
-  const interaction = interactionOf(upstream, query.get('state') ?? '', authUrl + path)
+  const { interaction } = purposeOf(upstream, query.get('state') ?? '', authUrl + path)
+  if (interaction === undefined) return { location: `${baseUrl}${consolePaths.testedSignIn}?${query}` }
   return { location: `${authUrl}${paths.signIn}/${interaction}/callback?${query}` }
 }

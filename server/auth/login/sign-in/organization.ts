@@ -35,7 +35,7 @@ export async function goToOrganization(
   const interaction = await requireInteraction(deps, request)
   const reference = ((await request.form()).get('organization') ?? '').trim()
   try {
-    return { location: await startUpstream(deps.upstream, reference, interaction.uid) }
+    return { location: await startUpstream(deps.upstream, reference, { interaction: interaction.uid }) }
   } catch (error) {
     return showOrganizationError(deps, interaction, error, reference)
   }
@@ -60,7 +60,7 @@ export async function returnFromOrganization(
   const { upstream, people, findPerson } = deps
   const interaction = await requireInteraction(deps, request)
   try {
-    const provided = await finishUpstream(upstream, request.query, interaction.uid)
+    const provided = await finishUpstream(upstream, request.query, { interaction: interaction.uid })
     const { person, provider, claimed } = provided
     if (claimed.ignored > 0) deps.onIgnoredGroups({ provider, count: claimed.ignored })
     const uid = userUid(person.issuer, person.subject)

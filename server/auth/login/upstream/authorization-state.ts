@@ -4,9 +4,20 @@ import { openText, sealText } from '../../../crypto/secret.ts'
 import type { Upstream } from './upstream.ts'
 import { upstreamFailed } from './upstream.ts'
 
-export type AuthorizationState = {
-  /** The uid of the sign-in at this server. */
-  interaction: string
+/** What a browser returns to: a sign-in at this server, or a test of the provider. */
+export type Purpose =
+  | {
+      /** The uid of the sign-in at this server. */
+      interaction: string
+      test?: undefined
+    }
+  | {
+      /** The digest of the secret of the browser that tests the provider (browser.ts). */
+      test: string
+      interaction?: undefined
+    }
+
+export type AuthorizationState = Purpose & {
   /** The uid of the provider. */
   provider: string
   /** Issuer and client id at the time of the request. If they have changed since then, the code is not redeemed. */
@@ -38,9 +49,10 @@ export function openState({ sealer, now }: Upstream, sealed: string): Authorizat
   return state
 }
 
-/** The uid of the sign-in that a browser returns to. `url` is the redirect URI that the browser opened. */
-export function interactionOf(upstream: Upstream, sealed: string, url: string): string {
-  const { interaction, redirectUri } = openState(upstream, sealed)
-  if (redirectUri !== url) throw upstreamFailed(new Error('the redirect URI belongs to another provider'))
-  return interaction
+/** What a browser returns to. `url` is the redirect URI that the browser opened. */
+export function purposeOf(upstream: Upstream, sealed: string, url: string): Purpose {
+  const state = openState(upstream, sealed)
+  if (state.redirectUri !== url)
+    throw upstreamFailed(new Error('the redirect URI belongs to another provider'))
+  return state
 }

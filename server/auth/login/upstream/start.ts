@@ -3,6 +3,7 @@ import { Code } from '../../../aip/code.ts'
 import { StatusError } from '../../../aip/errors.ts'
 import { digestOf } from '../../../crypto/digest.ts'
 import { paths } from '../paths.ts'
+import type { Purpose } from './authorization-state.ts'
 import { sealState, stateLifetimeMs } from './authorization-state.ts'
 import { configurationOf } from './configuration.ts'
 import type { KnownProvider } from './known-providers.ts'
@@ -11,12 +12,12 @@ import { requireProvider } from './upstream.ts'
 
 /**
  * The URL at which a person signs in at a provider. `reference` is the uid of the provider or the domain of its
- * organization, `interaction` the sign-in to return to.
+ * organization, `purpose` what to return to.
  */
 export async function startUpstream(
   upstream: Upstream,
   reference: string,
-  interaction: string,
+  purpose: Purpose,
 ): Promise<string> {
   const { now, random } = upstream
   const provider = await requireProvider(upstream, reference)
@@ -27,7 +28,7 @@ export async function startUpstream(
   const redirectUri = redirectUriOf(upstream, provider)
   const [nonce, verifier] = [random(32).toString('base64url'), random(32).toString('base64url')]
   const state = sealState(upstream, {
-    ...{ interaction, provider: provider.uid, issuer, clientId, redirectUri, nonce, verifier },
+    ...{ ...purpose, provider: provider.uid, issuer, clientId, redirectUri, nonce, verifier },
     expires: now() + stateLifetimeMs,
   })
   const url = oidc.buildAuthorizationUrl(configuration, {
