@@ -24,6 +24,8 @@ export function relativeTime(time: number, now: number): string {
 export function Time({ at, isExact }: { at: string | undefined; isExact?: boolean }) {
   if (!at) return <span class="quiet">never</span>
   const time = new Date(at)
+  // Times in images are written by whoever has built them.
+  if (Number.isNaN(time.getTime())) return <span class="quiet">unknown</span>
   return (
     <time dateTime={at} title={exact.format(time)}>
       {relativeTime(time.getTime(), Date.now())}

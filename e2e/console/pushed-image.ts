@@ -42,6 +42,7 @@ export async function pushWholeImage(client: OciClient, repo: string, tag: strin
     const layers = [descriptor(content, artifactType)]
     const manifest = JSON.stringify({
       ...{ schemaVersion: 2, mediaType: types.manifest, artifactType, config, layers, subject },
+      annotations: { 'org.opencontainers.image.created': 'not a time' },
     })
     await client.pushManifest(repo, digestOf(manifest), manifest)
   }

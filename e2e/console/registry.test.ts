@@ -91,7 +91,7 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     await before?.waitFor()
 
     await page.getByRole('link', { name: 'Referrers 2' }).click()
-    await page.getByRole('row', { name: /Signature application\/vnd\.dev\.cosign/ }).waitFor()
+    await page.getByRole('row', { name: /Signature application\/vnd\.dev\.cosign.*unknown/ }).waitFor()
     await checkShown(page, 'the referrers of an image')
 
     await page.getByRole('link', { name: 'Packages' }).click()

@@ -1,5 +1,6 @@
 // The kinds of artifacts that describe an image.
 import type { Descriptor } from '../../api/registry.ts'
+import { textOf } from './image.ts'
 
 export type ArtifactKind = 'Signature' | 'SBOM' | 'Attestation' | 'Artifact'
 
@@ -14,12 +15,15 @@ const words: [RegExp, ArtifactKind][] = [
 const predicateAnnotations = ['dev.sigstore.bundle.predicateType', 'in-toto.io/predicate-type']
 
 /** What a signed statement is about, such as `https://slsa.dev/provenance/v1`. */
-export const predicateTypeOf = ({ annotations = {} }: Descriptor) =>
-  predicateAnnotations.map((name) => annotations[name]).find((type) => typeof type === 'string')
+export const predicateTypeOf = ({ annotations }: Descriptor) =>
+  predicateAnnotations.map((name) => annotations?.[name]).find((type) => typeof type === 'string')
+
+/** The registry checks the media type of an entry of an index, but not its other fields. */
+export const typeOf = ({ artifactType, mediaType }: Descriptor) => textOf(artifactType) || textOf(mediaType)
 
 export function artifactKindOf(descriptor: Descriptor): ArtifactKind {
   const predicate = predicateTypeOf(descriptor)
-  const found = kindOfText(predicate ?? descriptor.artifactType ?? descriptor.mediaType ?? '')
+  const found = kindOfText(predicate ?? typeOf(descriptor))
   return predicate !== undefined && found === 'Artifact' ? 'Attestation' : found
 }
 

@@ -3,8 +3,8 @@ import { useRead } from '../../api/read.ts'
 import type { Descriptor, Manifest } from '../../api/registry.ts'
 import { readReferrers, readTagsAfter } from '../../api/registry.ts'
 import type { ArtifactKind } from './artifact-kind.ts'
-import { artifactKindOf, predicateTypeOf } from './artifact-kind.ts'
-import { attestationsIn } from './image.ts'
+import { artifactKindOf, predicateTypeOf, typeOf } from './artifact-kind.ts'
+import { attestationsIn, textOf } from './image.ts'
 
 export type Artifact = {
   kind: ArtifactKind
@@ -51,9 +51,9 @@ const mixed = { kind: 'Attestation', isMixed: true } as const
 const artifactOf = (descriptor: Descriptor): Artifact => ({
   kind: artifactKindOf(descriptor),
   reference: descriptor.digest,
-  type: predicateTypeOf(descriptor) ?? descriptor.artifactType ?? descriptor.mediaType ?? '',
+  type: predicateTypeOf(descriptor) ?? typeOf(descriptor),
   size: descriptor.size,
-  created: descriptor.annotations?.['org.opencontainers.image.created'],
+  created: textOf(descriptor.annotations?.['org.opencontainers.image.created']),
 })
 
 const tagPrefix = (digest: string) => digest.replace(':', '-')

@@ -18,15 +18,13 @@ export const Configuration = ({ config }: { config: ImageConfig }) => (
         ['Ports', config.ports.join(', ')],
         ['Volumes', config.volumes.join(', ')],
         ['Author', config.author],
-        ['Created', isTime(config.created) && <Time key="created" at={config.created} />],
+        ['Created', config.created && <Time key="created" at={config.created} />],
       ]}
     />
     <Pairs title="Environment" pairs={config.env} />
     <Pairs title="Labels" pairs={config.labels} />
   </>
 )
-
-const isTime = (text: string) => !Number.isNaN(Date.parse(text))
 
 const Pairs = ({ title, pairs }: { title: string; pairs: readonly (readonly [string, string])[] }) =>
   pairs.length > 0 && (

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Descriptor } from '../../api/registry.ts'
+import { artifactKindOf } from './artifact-kind.ts'
 import { imageConfigOf, shellText, stepsOf } from './image.ts'
 import { sbomOf } from './sbom.ts'
 
@@ -73,6 +75,18 @@ test('each step of the build has its layer, unless the history does not fit', ()
     stepsOf(layers, [step('one')]).map(({ layer }) => layer),
     layers,
   )
+})
+
+test('the kind of an artifact is found, whatever its fields are', () => {
+  const descriptor = (fields: object) => ({ digest: 'sha256:a', ...fields }) as Descriptor
+  const kinds = [
+    { artifactType: 'application/vnd.dev.cosign.artifact.sig.v1+json' },
+    { mediaType: 'application/vnd.cyclonedx+json', annotations: null },
+    { annotations: { 'in-toto.io/predicate-type': 'https://spdx.dev/Document' } },
+    { annotations: { 'dev.sigstore.bundle.predicateType': 'https://example.com/tests' } },
+    { artifactType: { spdx: 1 }, annotations: 'none' },
+  ].map((fields) => artifactKindOf(descriptor(fields)))
+  assert.deepEqual(kinds, ['Signature', 'SBOM', 'SBOM', 'Attestation', 'Artifact'])
 })
 
 test('a command is shown as one would type it', () => {
