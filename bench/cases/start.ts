@@ -2,11 +2,13 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { nodeFlagsOf } from '../../server/bin/node-flags.mjs'
 import { measure } from '../load/load.ts'
 import { startProcess, untilReady, usageOf } from '../load/processes.ts'
 import { median } from '../load/rounds.ts'
 import type { Line } from '../report/report.ts'
+import { plainLine } from '../report/report.ts'
 import { startBenchServer, temporarySettings } from '../stores/bench-server.ts'
 import { requestOf } from './rest-ratio.ts'
 
@@ -14,17 +16,22 @@ const startCount = 5
 const maxMilliseconds = 600
 const maxIdleBytes = 120e6
 const maxLoadedBytes = 150e6
+/** When the garbage of the start is collected (server/commands/serve.ts) and V8 has given its memory back. */
+const untilIdleMs = 20_000
 const launcher = join(import.meta.dirname, '../../server/bin/stemmad.mjs')
 
 export async function benchStart(): Promise<Line[]> {
   const onEmptyStore = await timeStarts(() => temporarySettings())
   const temporary = await temporarySettings()
-  const onExistingStore = await timeStarts(async () => ({ ...temporary, remove: async () => {} }))
+  const existing = async () => ({ ...temporary, remove: async () => {} })
+  const onExistingStore = await timeStarts(existing)
+  const { bytes: idleBytes } = await measureStart(await existing(), untilIdleMs)
   await temporary.remove()
   return [
     timeLine('Start to ready, empty store', onEmptyStore.milliseconds),
     timeLine('Start to ready, existing store', onExistingStore.milliseconds),
-    memoryLine('Memory of all processes, idle', onExistingStore.bytes, maxIdleBytes),
+    plainLine('Memory of all processes, when ready', `${(onExistingStore.bytes / 1e6).toFixed(0)} MB`),
+    memoryLine('Memory of all processes, idle', idleBytes, maxIdleBytes),
     ...(await benchMemory()),
   ]
 }
@@ -35,20 +42,31 @@ async function timeStarts(settingsFor: () => ReturnType<typeof temporarySettings
   const times: number[] = []
   const sizes: number[] = []
   for (let at = 0; at < startCount; at++) {
-    const { settings, port, remove } = await settingsFor()
-    const started = performance.now()
-    // Like `npm start`.
-    const child = spawn(process.execPath, [...nodeFlagsOf('serve'), launcher, 'serve', ...settings], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    })
-    await untilReady(port)
-    times.push(performance.now() - started)
-    sizes.push(residentBytes(child.pid as number)) // defined, because the process has started
-    child.kill('SIGINT')
-    await once(child, 'exit')
-    await remove()
+    const { milliseconds, bytes } = await measureStart(await settingsFor(), 0)
+    times.push(milliseconds)
+    sizes.push(bytes)
   }
   return { milliseconds: median(times), bytes: median(sizes) }
+}
+
+/** The memory is measured `waitMs` after the server is ready. */
+async function measureStart(
+  { settings, port, remove }: Awaited<ReturnType<typeof temporarySettings>>,
+  waitMs: number,
+): Promise<Start> {
+  const started = performance.now()
+  // Like `npm start`.
+  const child = spawn(process.execPath, [...nodeFlagsOf('serve'), launcher, 'serve', ...settings], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  await untilReady(port)
+  const milliseconds = performance.now() - started
+  await sleep(waitMs)
+  const bytes = residentBytes(child.pid as number) // defined, because the process has started
+  child.kill('SIGINT')
+  await once(child, 'exit')
+  await remove()
+  return { milliseconds, bytes }
 }
 
 /** The memory of a process and its children. */

@@ -7,10 +7,10 @@ import { importBatch, tuneStoreForImport } from '../../resources/vulnerabilities
 import type { ImportRows } from '../../resources/vulnerabilities/advisories/import-rows.ts'
 import type { Store } from '../../store/db.ts'
 import { openSegments } from '../../store/postings/numbering.ts'
+import { exposeGarbageCollector } from '../garbage-collector.ts'
 import { openProgress } from '../progress.ts'
 import { openBatch } from './batch.ts'
 import { convertRecords } from './convert-records.ts'
-import { exposeGarbageCollector } from './garbage-collector.ts'
 
 export type Summary = Record<Outcome, number> & {
   records: number
@@ -62,6 +62,7 @@ export async function importAdvisories(
 function openWriter(store: Store, group: string, summary: Summary) {
   const access = operatorAccessFor('stemmad import advisories')
   const nextSegment = openSegments()
+  // Almost nothing of a batch is still referenced after it, but by default V8 lets the heap grow by a hundred megabytes.
   const collectGarbage = exposeGarbageCollector()
   return async (items: readonly ImportRows[]): Promise<void> => {
     const [first] = items
