@@ -1,5 +1,6 @@
 // Checks of text from callers. Their time can grow faster than the length of the text, so threads perform them
 // (checks-thread.ts).
+import { availableParallelism } from 'node:os'
 import { extname } from 'node:path'
 import { tooManyRequests, unavailable } from './aip/errors.ts'
 import { rootOf } from './aip/uid.ts'
@@ -28,13 +29,14 @@ export type CheckAnswer = { result: unknown } | { error: string }
 const program = new URL(`./checks-thread${extname(import.meta.filename)}`, import.meta.url)
 
 /**
- * Two threads: while a costly task occupies one, the other performs the remaining tasks. The time limit is far above
+ * Two threads, if the event loop and they can have a core each: while a costly task occupies one, the other performs the
+ * remaining tasks. With fewer cores, a second thread would only take memory. The time limit is far above
  * the time that any valid input needs (a readme of 64 KB: 0.3 s), because a thread may get little CPU time on a busy
  * machine.
  */
 const limits: PoolOptions = {
   program,
-  maxThreads: 2,
+  maxThreads: availableParallelism() > 2 ? 2 : 1,
   maxWaiting: 64,
   maxPerOwner: 4,
   timeLimitMs: 10_000,

@@ -5,5 +5,15 @@
  */
 const semiSpaceMegabytes = (command) => (command === 'import' ? 4 : 8)
 
+/**
+ * How much the old generation may grow until it is collected, in percent of its live objects. By default it may become
+ * four times as large: a soak took 280 MB for 70 MB of live objects.
+ */
+const heapGrowingPercent = 50
+
 /** `npm start` has the flags of `serve` in package.json, which saves a second start of Node. */
-export const nodeFlagsOf = (command) => [`--max-semi-space-size=${semiSpaceMegabytes(command)}`]
+export const nodeFlagsOf = (command) => [
+  `--max-semi-space-size=${semiSpaceMegabytes(command)}`,
+  // An import collects the garbage itself.
+  ...(command === 'import' ? [] : [`--heap-growing-percent=${heapGrowingPercent}`]),
+]

@@ -7,7 +7,7 @@ export type ThreadOptions = {
   program: URL
   /** How long a job may run. The time it waits for a thread is not included. */
   timeLimitMs: number
-  /** The maximum size of the thread's heap. */
+  /** The maximum size of the thread's heap: of its old generation. */
   maxHeapMb: number
 }
 
@@ -24,13 +24,17 @@ export type Thread = {
   end(reason: Error): Promise<unknown>
 }
 
+/** Small, because a thread waits most of the time. By default, three times the size of a semi-space of the server. */
+const maxYoungGenerationSizeMb = 6
+
 type ThreadEvents = { onIdle(): void; onEnd(): void }
 
 export function openThread(
   { program, timeLimitMs, maxHeapMb }: ThreadOptions,
   { onIdle, onEnd }: ThreadEvents,
 ): Thread {
-  const worker = new Worker(program, { resourceLimits: { maxOldGenerationSizeMb: maxHeapMb } })
+  const resourceLimits = { maxOldGenerationSizeMb: maxHeapMb, maxYoungGenerationSizeMb }
+  const worker = new Worker(program, { resourceLimits })
   let job: Job | undefined
   let isEnding = false
   let timer: NodeJS.Timeout | undefined
