@@ -185,8 +185,9 @@ onEachStore('the services for operators', (engine) => {
     )
     const everybody = await people({ pageSize: 200 })
     assert.equal(everybody.totalCount, String(everybody.people.length))
-    const wrong = await rest.call(listPeople, { search: 'x'.repeat(201) }, token)
-    assert.equal(wrong.error?.code, Code.INVALID_ARGUMENT)
+    for (const search of ['x'.repeat(201), 'a\u0000b'])
+      for (const door of [rest, grpc])
+        assert.equal((await door.call(listPeople, { search }, token)).error?.code, Code.INVALID_ARGUMENT)
   })
 
   test('know external groups of identity providers, which have rows like people, as no people', async () => {

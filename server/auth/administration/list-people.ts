@@ -58,61 +58,77 @@ type Columns = [
   ...[passkeys: number, apps: number, bindings: number, operator: string | null],
 ]
 
-/** External groups have rows like people, but no issuer and subject. */
-export const isPerson = 'relationship_type > 0'
+/**
+ * External groups have rows like people, but no issuer and subject. The sign keeps SQLite from using the index by type,
+ * after which it would sort all people by name.
+ */
+export const isPerson = '+relationship_type > 0'
 
-const joined = raw(`identities i left join sign_outs o on o.identity = i.uid
-  left join accounts a on a.identity = i.uid left join claimed_accounts c on c.identity = i.uid
-  left join operators p on p.identity = i.uid and a.is_vouched = 1`)
-
+/** Conditions on rows of `identities`. Other tables are read on their own, so that a page reads no more people than it shows. */
 function conditionOf({ search = '', isDisabled, isOperator, identity }: PeopleFilter): Sql {
-  const pattern = `%${search.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`
   const conditions = [
-    raw(`i.parent is null and ${isPerson}`),
-    ...(identity === undefined ? [] : [sql`i.uid = ${identity}`]),
-    ...(search === ''
-      ? []
-      : [
-          sql`(lower(i.name) like ${pattern} escape '\\' or lower(a.email) like ${pattern} escape '\\'
-            or lower(c.email) like ${pattern} escape '\\')`,
-        ]),
-    ...(isDisabled ? [raw('o.disabled_second is not null')] : []),
-    ...(isOperator ? [raw('p.identity is not null')] : []),
+    raw(`parent is null and ${isPerson}`),
+    ...(identity === undefined ? [] : [sql`uid = ${identity}`]),
+    ...(search === '' ? [] : [searchCondition(search)]),
+    ...(isDisabled ? [raw('uid in (select identity from sign_outs where disabled_second is not null)')] : []),
+    ...(isOperator ? [raw(`uid in (${operatorUids})`)] : []),
   ]
   return join(conditions, ' and ')
 }
 
-/** People by name. With a filter other than `identity`, it may read all people. */
+const operatorUids = `select o.identity from operators o join accounts v on v.identity = o.identity
+  where v.is_vouched = 1`
+
+/**
+ * The first subquery needs only the index by name. To find one of 100,000 people takes 140 ms in place of 631 on SQLite,
+ * and 341 in place of 781 on PostgreSQL (busy machine).
+ */
+function searchCondition(search: string): Sql {
+  // Both stores lower only the letters from A to Z.
+  const lowered = search.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+  const pattern = `%${lowered.replace(/[\\%_]/g, '\\$&')}%`
+  return sql`(uid in (select uid from identities where parent is null and lower(name) like ${pattern} escape '\\')
+    or uid in (select identity from accounts where lower(email) like ${pattern} escape '\\')
+    or uid in (select identity from claimed_accounts where lower(email) like ${pattern} escape '\\'))`
+}
+
+/** People by name. A search reads the names of all people, unless a page is full earlier. */
 export function* listPeople({ limit, skip = 0, after, ...filter }: PeopleQuery): Work<ListedPerson[]> {
-  const follows = after ? sql`(i.name, i.uid) > (${after.name}, ${after.identity})` : raw('1 = 1')
+  const follows = after ? sql`(name, uid) > (${after.name}, ${after.identity})` : raw('1 = 1')
   const rows = yield* all(sql`select i.uid, i.proto, i.create_time, o.disabled_second,
     a.email, a.password, c.email, c.password,
     (select count(*) from passkeys k where k.identity = i.uid),
     (select count(*) from authenticator_apps t where t.identity = i.uid and t.confirm_time is not null),
     (select count(*) from role_bindings b where b.identity = i.uid), p.identity
-    from ${joined} where ${conditionOf(filter)} and ${follows}
-    order by i.name, i.uid limit ${limit} offset ${skip}`)
+    from (select uid, name, proto, create_time from identities where ${conditionOf(filter)} and ${follows}
+      order by parent, name, uid limit ${limit} offset ${skip}) i
+    left join sign_outs o on o.identity = i.uid left join accounts a on a.identity = i.uid
+    left join claimed_accounts c on c.identity = i.uid
+    left join operators p on p.identity = i.uid and a.is_vouched = 1 order by i.name, i.uid`)
   return rows.map((row) => personOf(row as Columns))
 }
 
 /** `maxRows`: throws a StoreError `expensive` if more people would be read. */
 export function* countPeople(filter: PeopleFilter, maxRows?: number | undefined): Work<number> {
-  const isFiltered = filter.search || filter.isDisabled || filter.isOperator
-  const [all] = yield raw(`select count(*) from identities where parent is null and ${isPerson}`)
-  const total = Number(all?.[0])
-  if (!isFiltered) return total
-  if (maxRows !== undefined && total > maxRows) throw new StoreError('expensive')
-  const [row] = yield sql`select count(*) from ${joined} where ${conditionOf(filter)}`
+  const total = yield* countWhere(conditionOf({}))
+  if (!filter.search && !filter.isDisabled && !filter.isOperator) return total
+  if (maxRows !== undefined && filter.search && total > maxRows) throw new StoreError('expensive')
+  return yield* countWhere(conditionOf(filter))
+}
+
+function* countWhere(condition: Sql): Work<number> {
+  const [row] = yield sql`select count(*) from identities where ${condition}`
   return Number(row?.[0])
 }
 
 function personOf([identity, proto, createTime, disabledSecond, ...accounts]: Columns): ListedPerson {
   const [vouched, vouchedPassword, claimed, claimedPassword, passkeys, apps, bindings, operator] = accounts
-  const { name, email, lastSeenTime } = fromBinary(IdentitySchema, proto)
+  const { name, email, emailUnverified, lastSeenTime } = fromBinary(IdentitySchema, proto)
   const verified = vouched ?? email
+  const unverified = claimed ?? emailUnverified
   return {
-    ...{ identity, name, email: verified ?? claimed ?? undefined, createTime },
-    isUnverified: !verified && claimed !== null,
+    ...{ identity, name, email: verified ?? unverified, createTime },
+    isUnverified: !verified && unverified !== undefined,
     hasLocalAccount: vouched !== null || claimed !== null,
     hasPassword: Boolean(vouchedPassword || claimedPassword),
     ...{ passkeys: Number(passkeys), hasAuthenticatorApp: Number(apps) > 0 },
