@@ -23,9 +23,16 @@ export function Dialog({ place, title, isWide, children }: DialogProps) {
   useEffect(() => {
     const opener = document.activeElement as HTMLElement | null
     dialog.current?.showModal()
-    dialog.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
     return () => opener?.focus()
   }, [])
+  // The first field gets the focus when it is there, which may be after data was loaded.
+  const hasFocused = useRef(false)
+  useEffect(() => {
+    const field = dialog.current?.querySelector<HTMLElement>('input, select, textarea')
+    if (hasFocused.current || !field) return
+    hasFocused.current = true
+    field.focus()
+  })
   const close = () => void closeDialog(place)
   return (
     <dialog

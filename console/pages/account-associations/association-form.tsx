@@ -75,7 +75,7 @@ function AssociationForm({ place, submit, association, isRunning, error, onSubmi
       onSubmit={onSubmit}
       onCancel={() => void closeDialog(place)}
     >
-      <div class="columns">
+      <div class="field-columns">
         <TextField
           label="Name"
           name="name"

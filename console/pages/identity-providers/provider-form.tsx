@@ -102,7 +102,7 @@ function ProviderForm({ place, submit, preset, provider, isRunning, error, onSub
       onSubmit={onSubmit}
       onCancel={() => void closeDialog(place)}
     >
-      <div class="columns">
+      <div class="field-columns">
         <TextField
           label="Name"
           name="name"

@@ -4,8 +4,9 @@ import type { IDToken } from 'openid-client'
 import { Code } from '../../../aip/code.ts'
 import { StatusError } from '../../../aip/errors.ts'
 import { failedTestPage, testedSignInPage } from '../../../pages/tested-sign-in.ts'
+import { NoAddressError } from '../../outbound/outbound.ts'
 import { isSameBrowser, rememberBrowser } from '../browser.ts'
-import { expiredSignIn } from '../error-response.ts'
+import { expiredSignIn, plainMessage, sentence } from '../error-response.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import { openState } from '../upstream/authorization-state.ts'
 import type { UpstreamResult } from '../upstream/finish.ts'
@@ -79,19 +80,26 @@ const failure = (error: unknown): PageResponse => {
 const maxCauses = 6
 
 /**
- * The messages of an error and of its causes, with the error codes of OAuth. They contain no secrets. The error itself is
- * for people who sign in, and is left out if it has a cause.
+ * The messages of an error and of its causes, with the error codes of OAuth, each said once. They contain no secrets. The
+ * error itself is for people who sign in, and is left out if it has a cause.
  */
 function causesOf(error: StatusError): string[] {
+  if (error.cause === undefined) return [sentence(plainMessage(error))]
   const causes: string[] = []
-  let current: unknown = error.cause ?? error
+  let current: unknown = error.cause
   while (current && causes.length < maxCauses) {
+    // Its message has the addresses, which would tell what the names of the internal network are.
+    if (current instanceof NoAddressError) return ['the host of the issuer has no public address']
     const text = textOf(current)
-    if (text !== '' && !causes.includes(text)) causes.push(text)
+    if (text !== '' && text !== wrapperMessage && !causes.some((cause) => cause.includes(text)))
+      causes.push(text)
     current = current instanceof Error ? causeOf(current) : undefined
   }
   return causes
 }
+
+/** The message of openid-client for errors of the functions that it was given; their cause says more. */
+const wrapperMessage = 'something went wrong'
 
 /** openid-client reports the challenges of a response (`WWW-Authenticate`) as a list. */
 const causeOf = ({ cause }: Error): unknown =>
@@ -103,7 +111,7 @@ type ErrorFields = Partial<Record<'message' | 'code' | 'error' | 'error_descript
 function textOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return shorten(String(error))
   const { message, code, error: oauthCode, error_description: description } = error as ErrorFields
-  const parts = [message, oauthCode, description, typeof code === 'string' ? code : undefined]
+  const parts = [message, oauthCode, description, message ? undefined : code]
   return shorten([...new Set(parts.filter((part) => typeof part === 'string' && part !== ''))].join(': '))
 }
 
