@@ -32,13 +32,21 @@ const capabilities = [
     'manifest.list',
     'manifest.delete',
   ] as const),
-  ...(['tag.create', 'tag.update', 'tag.list', 'tag.delete', 'referrers.list', 'vuln_report.list'] as const),
+  ...([
+    'tag.create',
+    'tag.update',
+    'tag.list',
+    'tag.delete',
+    'repo.blobs.get',
+    'referrers.list',
+    'vuln_report.list',
+  ] as const),
   ...(['advisories.create', 'advisories.update', 'advisories.list', 'advisories.delete'] as const),
 ]
 
 export type Capability = (typeof capabilities)[number]
 
-/** Loaded for every page of a group (main.tsx). */
+/** Loaded for every page of a group (main.tsx). A page of something in a group below loads those of that group as well. */
 export const readPermissions = (group: string) =>
   read(api.access.batchCheckAccess, {
     questions: capabilities.map((capability) => ({ capability, resource: group })),

@@ -33,7 +33,7 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     await page.getByLabel('Description').fill('the application')
     await page.getByLabel('Readme').fill('How to run it')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('How to run it').waitFor()
+    await page.locator('.markdown').getByText('How to run it').waitFor()
     await page.goto(stage.at(paths.repos(organization)))
     await page.getByRole('button', { name: 'Actions for app' }).click()
     await page.getByRole('menuitem', { name: 'Delete' }).click()
@@ -99,6 +99,22 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     await page.getByRole('searchbox', { name: 'Search packages' }).fill('package-29')
     await page.getByText('SPDX 2.3. 11 of 300 packages.').waitFor()
     await page.getByRole('row', { name: 'package-299 1.299' }).waitFor()
+    noProblems()
+  })
+
+  test('a person who may only look sees the layers, and why not the configuration', async () => {
+    const repo = await uidOf('repos', 'whole')
+    const path = paths.tag(organization, await uidOf('tags', `v1&uidp.children_of=${repo}`))
+    const looker = await stage.platform.addUser('looker@example.com')
+    await stage.platform.bind(looker.identity, 'console_viewer', organization)
+    const page = await stage.openPage(looker.identity)
+    await page.goto(stage.at(path))
+    await page.getByRole('img', { name: '2 layers, 5 kB' }).waitFor()
+    for (const view of ['Configuration', 'Packages']) {
+      await page.getByRole('link', { name: view }).click()
+      await page.getByText('You need the capability repo.blobs.get').waitFor()
+    }
+    await page.context().close()
     noProblems()
   })
 

@@ -1,6 +1,6 @@
 // One repo: its tags with digest, size and platforms, how to pull them, and its readme.
 import { api } from '../../api/api.ts'
-import { useDenial } from '../../api/permissions.ts'
+import { readPermissions, useDenial } from '../../api/permissions.ts'
 import { read, useData, useRead } from '../../api/read.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
@@ -29,13 +29,16 @@ const readTags = (place: Place) =>
   read(api.tags.listTags, { uidp: { childrenOf: uidIn(place) }, orderBy: 'name', ...pageOf(place) })
 const readReadme = (place: Place) => read(api.repos.getRepoReadme, { uid: uidIn(place) })
 
-export const load = (place: Place) => [readRepo(place), readTags(place)]
+/** The page may have been opened from a group above, in which the person has fewer rights. */
+const groupIn = (place: Place) => parentOf(uidIn(place))
+
+export const load = (place: Place) => [readRepo(place), readTags(place), readPermissions(groupIn(place))]
 
 export default function Repo({ place }: PageProps) {
   const repo = useData(readRepo(place))
   const { tags = [], nextPageToken, totalCount } = useData(readTags(place))
   const { data: readme } = useRead(readReadme(place))
-  const denial = useDenial(place.group)
+  const denial = useDenial(groupIn(place))
   const image = useImageName(repo)
   const retention = retentionTexts(repo.retention ?? {})
   const about = tags.find(({ uid }) => uid === place.query.get('about'))
@@ -65,7 +68,7 @@ export default function Repo({ place }: PageProps) {
       <section class="panel flush">
         <h2>Tags</h2>
         {tags.length === 0 ? (
-          <FirstPush group={parentOf(uidIn(place))} repo={repo.name} />
+          <FirstPush group={groupIn(place)} repo={repo.name} />
         ) : (
           <Table
             label="Tags"

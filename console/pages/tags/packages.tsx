@@ -18,9 +18,15 @@ const maxSbomBytes = 16 * 2 ** 20
 /** More rows would make the page slow; the search finds the others. */
 const maxShown = 100
 
-type PackagesProps = PageProps & { repo: string; artifacts: readonly Artifact[]; image: string }
+type PackagesProps = PageProps & {
+  repo: string
+  artifacts: readonly Artifact[]
+  image: string
+  /** Why the person may not read blobs. */
+  denied: string | undefined
+}
 
-export function Packages({ place, repo, artifacts, image }: PackagesProps) {
+export function Packages({ place, repo, artifacts, image, denied }: PackagesProps) {
   const sboms = sbomsIn(artifacts)
   const chosen = sboms.find(({ reference }) => reference === place.query.get('sbom')) ?? sboms[0]
   if (!chosen)
@@ -39,6 +45,7 @@ export function Packages({ place, repo, artifacts, image }: PackagesProps) {
         shown here:
       </Empty>
     )
+  if (denied !== undefined) return <p class="inset quiet">{denied}</p>
   return (
     <>
       <div class="filters inset">

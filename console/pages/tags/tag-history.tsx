@@ -28,7 +28,7 @@ const readEntries = (tag: string) =>
 export function TagHistory({ place, tag }: PageProps & { tag: TagJson }) {
   const { uid = '', name = '', digest } = tag
   const { data, error } = useRead(readTagMoves(parentOf(uid), name))
-  const denied = useDenial(place.group)('audit.entries.list')
+  const denied = useDenial(parentOf(parentOf(uid)))('audit.entries.list')
   const { data: audit } = useRead(readEntries(uid), denied === undefined)
   if (error) return <Problem error={error} />
   if (!data) return <Skeleton />

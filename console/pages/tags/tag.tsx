@@ -1,7 +1,7 @@
 // One tag: how to pull its image, its platforms and layers, its configuration, its history, and everything that describes it.
 import type { TagJson } from '@stemma/api/json/platform/registry/v2beta1/tag'
 import { api } from '../../api/api.ts'
-import { useDenial } from '../../api/permissions.ts'
+import { readPermissions, useDenial } from '../../api/permissions.ts'
 import { read, useData, useRead } from '../../api/read.ts'
 import type { Manifest } from '../../api/registry.ts'
 import { readJsonBlob, readManifest } from '../../api/registry.ts'
@@ -37,12 +37,15 @@ const uidIn = ({ uids }: Place) => uids.tag ?? ''
 const readTag = (place: Place) => read(api.tags.getTag, { uid: uidIn(place) })
 const readRepo = (place: Place) => read(api.repos.getRepo, { uid: parentOf(uidIn(place)) })
 
-export const load = (place: Place) => [readTag(place), readRepo(place)]
+/** The page may have been opened from a group above, in which the person has fewer rights. */
+const groupIn = (place: Place) => parentOf(parentOf(uidIn(place)))
+
+export const load = (place: Place) => [readTag(place), readRepo(place), readPermissions(groupIn(place))]
 
 export default function Tag({ place }: PageProps) {
   const tag = useData(readTag(place))
   const repo = useData(readRepo(place))
-  const denial = useDenial(place.group)
+  const denial = useDenial(groupIn(place))
   const image = useImageName(repo)
   const { uid = '', name = '', digest = '', size, mediaType, updateTime, deprecated } = tag
   return (
@@ -120,6 +123,7 @@ type ViewsProps = ContentProps & { repo: string; digest: string; index: Manifest
 /** `digest` is that of the image of the chosen platform. */
 function Views({ place, tag, repo, image, digest, index }: ViewsProps) {
   const view = place.query.get('view') ?? 'layers'
+  const denied = useDenial(groupIn(place))('repo.blobs.get')
   const { artifacts, error } = useArtifacts({ repo, digest: tag.digest ?? '', index, image: digest })
   const tab = (name: string, label: string, count?: number) => ({
     ...{ label, count, isCurrent: view === name },
@@ -150,12 +154,12 @@ function Views({ place, tag, repo, image, digest, index }: ViewsProps) {
           ) : view === 'referrers' ? (
             <Referrers repo={repo} artifacts={artifacts} image={image} />
           ) : (
-            <Packages place={place} repo={repo} artifacts={artifacts} image={image} />
+            <Packages place={place} repo={repo} artifacts={artifacts} image={image} denied={denied} />
           )}
         </section>
       ) : (
         <section class="panel">
-          <Image repo={repo} digest={digest} view={view} />
+          <Image repo={repo} digest={digest} view={view} denied={denied} />
         </section>
       )}
     </>
@@ -170,16 +174,21 @@ const imageConfigTypes = [
   'application/vnd.docker.container.image.v1+json',
 ]
 
-function Image({ repo, digest, view }: { repo: string; digest: string; view: string }) {
+type ImageProps = { repo: string; digest: string; view: string; denied: string | undefined }
+
+/** Without the right to read blobs, `denied` says why; the layers are known nevertheless. */
+function Image({ repo, digest, view, denied }: ImageProps) {
   const manifest = useRead(readManifest(repo, digest))
   const { config, layers = [], manifests } = manifest.data ?? {}
   const isImage = config !== undefined && imageConfigTypes.includes(config.mediaType ?? '')
-  const blob = useRead(readJsonBlob(repo, config?.digest ?? '', maxConfigBytes), isImage)
+  const isRead = isImage && denied === undefined
+  const blob = useRead(readJsonBlob(repo, config?.digest ?? '', maxConfigBytes), isRead)
   if (manifest.error) return <Problem error={manifest.error} />
-  if (!manifest.data || (isImage && blob.isPending)) return <Skeleton lines={6} />
+  if (!manifest.data || (isRead && blob.isPending)) return <Skeleton lines={6} />
   if (manifests) return <p>This entry is an index of its own. Pull it by its digest.</p>
   const parsed = imageConfigOf(blob.data)
   if (view !== 'configuration') return <Layers layers={layers} history={parsed.history} />
+  if (denied !== undefined) return <p class="quiet">{denied}</p>
   if (blob.error) return <Problem error={blob.error} />
   if (!isImage) return <p>This is an artifact of the type {config?.mediaType}, and no image to run.</p>
   return <Configuration config={parsed} />
