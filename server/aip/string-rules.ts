@@ -4,27 +4,27 @@ import type { FieldRules } from '@stemma/api/gen/platform/common/rules_pb.ts'
 import { FieldRulesSchema } from '@stemma/api/gen/platform/common/rules_pb.ts'
 import { isUid } from './uid.ts'
 
-/** Calls `report` for the first rule that a string breaks, with a description such as `must be a uid`. */
-export type StringCheck = (value: string, report: (description: string) => void) => void
+/** Describes the first rule that a string breaks, such as `must be a uid`; undefined if it breaks none. */
+export type StringCheck = (value: string) => string | undefined
 
 export function stringCheck(rules: FieldRules): StringCheck {
   const pattern = rules.pattern === '' ? undefined : new RegExp(`^(?:${rules.pattern})$`, 'u')
   const isUidOnly = rules.uid && !pattern && rules.maxLength === 0
-  return (value, report) => {
+  return (value) => {
     // A uid breaks none of the other rules. A request may contain two thousand of them.
-    if (isUidOnly && isUid(value)) return
-    if (!value.isWellFormed()) report('must be well-formed Unicode; it contains a lone surrogate')
-    else if (value.includes('\0')) report('must not contain a NUL character')
-    else if (rules.text && !freeText.test(value)) {
-      report('must not contain control characters other than tab and line breaks')
-    } else if (rules.singleLine && controlCharacter.test(value)) {
-      report('must not contain line breaks or control characters')
-    } else if (rules.maxLength > 0 && isLongerThan(value, rules.maxLength)) {
-      report(`must be at most ${rules.maxLength} characters long`)
-    } else if (pattern && !pattern.test(value)) report(ruleText(rules))
-    else if (rules.uid && !isUid(value)) {
-      report('must be a uid: 40 hex digits, then segments of 16 hex digits, separated by /')
-    }
+    if (isUidOnly && isUid(value)) return undefined
+    if (!value.isWellFormed()) return 'must be well-formed Unicode; it contains a lone surrogate'
+    if (value.includes('\0')) return 'must not contain a NUL character'
+    if (rules.text && !freeText.test(value))
+      return 'must not contain control characters other than tab and line breaks'
+    if (rules.singleLine && controlCharacter.test(value))
+      return 'must not contain line breaks or control characters'
+    if (rules.maxLength > 0 && isLongerThan(value, rules.maxLength))
+      return `must be at most ${rules.maxLength} characters long`
+    if (pattern && !pattern.test(value)) return ruleText(rules)
+    if (rules.uid && !isUid(value))
+      return 'must be a uid: 40 hex digits, then segments of 16 hex digits, separated by /'
+    return undefined
   }
 }
 

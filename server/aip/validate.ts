@@ -16,7 +16,8 @@ import { isInRange, isTime, rangeOf } from './time-range.ts'
 const maxViolations = 20
 
 type Report = (violation: FieldViolation) => void
-type Check = (message: LazyReflection, path: string, report: Report) => void
+/** `prefix` is the path of the message, with a dot at its end; empty for the request itself. */
+type Check = (message: LazyReflection, prefix: string, report: Report) => void
 
 /** A message whose reflection is created only if a check needs it. */
 class LazyReflection {
@@ -51,7 +52,7 @@ function checkFields(message: LazyReflection, prefix: string, report: Report, sk
   const checks = checksOf(desc)
   for (let at = 0; at < checks.length; at++) {
     const field = desc.fields[at] as DescField // there is one check per field
-    if (field !== skip) checks[at]?.(message, prefix === '' ? field.name : prefix + field.name, report)
+    if (field !== skip) checks[at]?.(message, prefix, report)
   }
 }
 
@@ -78,17 +79,18 @@ function checkOf(field: DescField): Check {
   const mayBeAbsent = !required && !field.oneof
   const hasDefault = hasImplicitDefault(field)
   const isString = hasDefault && field.scalar === ScalarType.STRING
-  return (message, path, report) => {
+  return (message, prefix, report) => {
     const value = (message.plain as unknown as Record<string, unknown>)[field.localName]
     // Most fields of most requests are not set, and most others are strings: neither needs reflection.
     if (mayBeAbsent && isAbsent(value, hasDefault)) return
     if (isString && value !== '') {
-      checkString(value as string, (description) => report({ field: path, description }))
+      const description = checkString(value as string)
+      if (description !== undefined) report({ field: prefix + field.name, description })
       return
     }
     const { reflection } = message
-    if (reflection.isSet(field)) checkPresent(reflection, path, report)
-    else if (required) report({ field: path, description: requirement(rules) })
+    if (reflection.isSet(field)) checkPresent(reflection, prefix + field.name, report)
+    else if (required) report({ field: prefix + field.name, description: requirement(rules) })
   }
 }
 
@@ -101,7 +103,7 @@ function presentFieldCheck(field: DescField, rules: FieldRules, checkString: Str
     switch (field.fieldKind) {
       case 'scalar': {
         const value = message.get(field)
-        if (typeof value === 'string') checkString(value, reportHere)
+        if (typeof value === 'string') checkValue(value, path, checkString, report)
         else if (rules.nonNegative && Number(value) < 0) reportHere(rules.hint || 'must not be negative')
         break
       }
@@ -144,8 +146,18 @@ function checkElements(list: Iterable<unknown>, path: string, checkString: Strin
 const plainList = ({ message }: ReflectMessage, { localName }: DescField) =>
   (message as unknown as Record<string, Message[]>)[localName] ?? []
 
+/** A request may have a thousand elements, and few are wrong, so only for these the path is made, in a second check. */
 function checkMessages(desc: DescMessage, messages: readonly Message[], path: string, report: Report) {
-  for (const [at, message] of messages.entries()) checkPlainMessage(desc, message, `${path}[${at}]`, report)
+  let isWrong = false
+  const notice = () => {
+    isWrong = true
+  }
+  for (let at = 0; at < messages.length; at++) {
+    const message = messages[at] as Message // the index is below the length
+    checkPlainMessage(desc, message, '', notice)
+    if (isWrong) checkPlainMessage(desc, message, `${path}[${at}]`, report)
+    isWrong = false
+  }
 }
 
 /** The path of a map entry. The caller chose its key, so the key is shortened and made well-formed. */
@@ -154,14 +166,16 @@ export const entryPath = (path: string, key: unknown) =>
 
 function checkEntry(key: unknown, value: unknown, path: string, checkString: StringCheck, report: Report) {
   const field = entryPath(path, key)
-  if (typeof key === 'string')
-    checkString(key, (description) => report({ field, description: `the key ${description}` }))
+  const description = typeof key === 'string' ? checkString(key) : undefined
+  if (description !== undefined) report({ field, description: `the key ${description}` })
   checkValue(value, field, checkString, report)
 }
 
 function checkValue(value: unknown, path: string, checkString: StringCheck, report: Report) {
-  if (typeof value === 'string') checkString(value, (description) => report({ field: path, description }))
-  else if (isReflectMessage(value)) checkMessage(value, path, report)
+  if (typeof value === 'string') {
+    const description = checkString(value)
+    if (description !== undefined) report({ field: path, description })
+  } else if (isReflectMessage(value)) checkMessage(value, path, report)
 }
 
 const checkMessage = (value: ReflectMessage, path: string, report: Report) =>
@@ -176,8 +190,7 @@ function checkPlainMessage(
 ) {
   if (isFieldMask(message)) {
     // Callers send a mask as one value, so violations name the mask and not one of its paths.
-    for (const maskPath of message.paths)
-      checkAnyString(maskPath, (description) => report({ field: path, description }))
+    for (const maskPath of message.paths) checkValue(maskPath, path, checkAnyString, report)
   } else if (!isTime(message)) checkFields(new LazyReflection(desc, message, reflection), `${path}.`, report)
   else if (!isInRange(message)) report({ field: path, description: rangeOf(message) })
 }

@@ -20,27 +20,24 @@ export function accessEnd(list: readonly Grant[], bits: readonly number[], uid: 
 }
 
 /**
- * The same decision for many uids. The grants at a uid and above it are collected once for each parent, so for uids
- * that share their parents a decision takes two look-ups, however deep the tree is and however many grants there are.
+ * The same decision for many uids. The grants at a uid and above it are collected once, so a decision takes one look-up
+ * for a uid that was asked about before and three for another one with the same parent, however deep the tree is and
+ * however many grants there are.
  */
 export function openDecisions(list: readonly Grant[]): AccessEnd {
   const nowhere: Level = { grants: [], ends: new Map() }
   const byGroup = Map.groupBy(list, ({ group }) => group)
-  const parents = new Map<string, Level>([['', nowhere]])
-
-  function levelAbove(parent: string): Level {
-    let level = parents.get(parent)
-    if (!level) {
-      level = levelAt(parent)
-      parents.set(parent, level)
-    }
-    return level
-  }
+  const levels = new Map<string, Level>([['', nowhere]])
 
   function levelAt(uid: string): Level {
-    const inherited = levelAbove(parentOf(uid))
-    const own = byGroup.get(uid)
-    return own ? { grants: [...inherited.grants, ...own], ends: new Map() } : inherited
+    let level = levels.get(uid)
+    if (!level) {
+      const inherited = levelAt(parentOf(uid))
+      const own = byGroup.get(uid)
+      level = own ? { grants: [...inherited.grants, ...own], ends: new Map() } : inherited
+      levels.set(uid, level)
+    }
+    return level
   }
 
   return (bits, uid) => {

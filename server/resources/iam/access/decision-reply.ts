@@ -1,7 +1,6 @@
 // Replies with decisions. Most decisions are one of two, which are made and encoded once: making and encoding a message
 // takes longer than a decision.
-import { create } from '@bufbuild/protobuf'
-import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import { create, toBinary } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { AccessDecision } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
 import {
@@ -36,17 +35,22 @@ function encodedReply(decision: AccessDecision): Reply {
 const allowedReply = encodedReply(allowed)
 const deniedReply = encodedReply(denied)
 
-const { decisions: decisionsField } = BatchCheckAccessResponseSchema.field
+/** The bytes of a response with one decision. Those of several in a row are the bytes of a response with all of them. */
+const encodeOne = (decision: AccessDecision) =>
+  toBinary(BatchCheckAccessResponseSchema, create(BatchCheckAccessResponseSchema, { decisions: [decision] }))
+
+const allowedBytes = encodeOne(allowed)
+const deniedBytes = encodeOne(denied)
+
+function bytesOf(end: number): Uint8Array {
+  if (end === forever) return allowedBytes
+  return end === noAccess ? deniedBytes : encodeOne(decisionOf(end))
+}
 
 export const decisionsReply = (ends: readonly number[]): Reply => ({
   json() {
     const response = create(BatchCheckAccessResponseSchema, { decisions: ends.map(decisionOf) })
     return asJson(writeJson(BatchCheckAccessResponseSchema, response))
   },
-  bytes() {
-    const writer = new BinaryWriter()
-    for (const end of ends)
-      writer.tag(decisionsField.number, WireType.LengthDelimited).bytes(decisionReply(end).bytes())
-    return writer.finish()
-  },
+  bytes: () => Buffer.concat(ends.map(bytesOf)),
 })

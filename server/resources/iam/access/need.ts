@@ -53,12 +53,12 @@ export function needOf(question: Omit<Question, 'identity'>, self: string | unde
 
 /** The need of a capability at a uid, or the error for an unknown capability. */
 export function capabilityNeed(name: string, uid = ''): At | Wrong {
-  const bit = capabilityNamed(name)?.bit
-  if (bit === undefined) return unknownName('capability', 'a capability', name, capabilityNames)
-  return { kind: 'at', bits: [bit], uid }
+  const bits = bitsByCapability.get(name)
+  return bits ? { kind: 'at', bits, uid } : unknownName('capability', 'a capability', name, capabilityNames)
 }
 
 const capabilityNames = allCapabilities.map(({ name }) => name)
+const bitsByCapability = new Map(allCapabilities.map(({ name, bit }) => [name, [bit]]))
 
 const wrong = (field: string, description: string, mentions: readonly string[] = []): Wrong => ({
   kind: 'wrong',

@@ -37,7 +37,8 @@ function requireValidNames(path: string, map: Record<string, string>, rules: Nam
     const refuse = (rule: string): never => {
       throw invalidField(entryPath(path, name), `the key ${rule}`)
     }
-    checkName(name, refuse)
+    const broken = checkName(name)
+    if (broken !== undefined) refuse(broken)
     if (rules.forbidden.test(name)) refuse(rules.hint)
     const prefix = rules.reserved.find((start) => name.startsWith(start))
     if (prefix !== undefined) refuse(`must not start with ${prefix}`)
