@@ -119,5 +119,5 @@ export default function Groups({ place }: PageProps) {
   )
 }
 
-/** Children that one request loads; the most that the API returns. */
+/** The number of children that one request loads: the largest page of the API. */
 const pageSize = 200

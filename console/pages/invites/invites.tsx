@@ -19,7 +19,7 @@ import { RevokeInvite } from './revoke-invite.tsx'
 
 const readInvites = (place: Place) =>
   read(api.groupInvites.listGroupInvites, { uidp: { descendantsOf: place.group }, ...pageOf(place) })
-/** Requests are few; the most that the API returns at once is enough. */
+/** Requests are few, so one page of the largest size is enough. */
 const readRequests = (place: Place) =>
   read(api.groupAccessRequests.listGroupAccessRequests, {
     uidp: { descendantsOf: place.group },

@@ -8,7 +8,7 @@ import type {
 
 export type Listener = {
   onEvent(event: Record<string, unknown>, sequence: string): void
-  /** Called when the stream is open, and with the error when it is not. */
+  /** Called with undefined when the stream opens, and with the error when it fails. */
   onState(error: unknown): void
 }
 
@@ -16,7 +16,7 @@ export type Listener = {
 const firstWaitMs = 500
 const longestWaitMs = 30_000
 
-/** Errors that another attempt does not mend. */
+/** Errors that another attempt would get again. */
 const final = new Set<Code>([Code.PERMISSION_DENIED, Code.NOT_FOUND, Code.INVALID_ARGUMENT])
 
 /** Runs until `signal` is aborted or the server refuses. Returns the number of the last event that was seen. */

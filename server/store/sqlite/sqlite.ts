@@ -75,7 +75,7 @@ export function openSqlite(file: string, options: SqliteOptions = {}): Store {
   }
 }
 
-/** Another process may lock even readers out while it recovers or closes the store. */
+/** While another process recovers or closes the store, even reads can find it locked. */
 async function retryWhileBusy<T>(
   read: () => T,
   transaction: ReadTransaction,

@@ -65,7 +65,7 @@ function visibleTo(grants: Grants): (source: OwnSource) => boolean {
   return (source) => decide(askBits, groupOf(source)) !== noAccess
 }
 
-/** Whether the limits of a token leave something of a source and, if there are any, of these bits. */
+/** Whether a source still grants anything within the limits of a token and, if `bits` are given, all of them. */
 const withinToken =
   (limits: TokenLimits | undefined, bits: readonly number[] = []) =>
   (source: OwnSource): boolean => {

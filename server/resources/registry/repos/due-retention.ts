@@ -1,4 +1,5 @@
-// The schedule of retention. Taking a repo moves its next time, so that only one of several copies applies its rules.
+// The schedule of retention. The copy that takes a repo first sets the next time of the repo, so that no other copy applies
+// its rules as well.
 import type { Store } from '../../../store/db.ts'
 import { sql } from '../../../store/sql.ts'
 import type { Deletions, RetentionDependencies } from './apply-retention.ts'

@@ -73,7 +73,7 @@ export const packageVersionMethods = ({ store, callV2, now }: V1Dependencies) =>
   },
 })
 
-/** Those of the tags whose version is known. The caller may list all of them. */
+/** The ends of life of the tags whose version is known. `tags` are tags that the caller may list. */
 function* eolTagsOf(tags: readonly Tag[], time: number): Work<EolTag[]> {
   const reposByUid = yield* readRepos([...new Set(tags.map(({ uid }) => parentOf(uid)))])
   const packages = yield* readPackages([
