@@ -68,7 +68,7 @@ export async function readImageTree(client: RegistryClient, reference: string): 
 /** `sizes` are those of everything that the manifest consists of, by digest. */
 type Read = { node: ImageNode; sizes: Map<string, number> }
 
-/** Properties of a manifest that the descriptor which refers to it has. */
+/** Properties of a manifest that are in the descriptor which refers to it. */
 type Known = { kind?: ImageKind; platform?: string; predicateType?: string }
 
 function knownOf({ platform, annotations }: Descriptor): Known {

@@ -7,7 +7,7 @@ declare const proof: unique symbol
  */
 export type WriteAccess = {
   readonly [proof]: true
-  /** Absent for the operator and the start of the server: what they create is counted, but never refused. */
+  /** Absent for the operator and the start of the server: their resources are counted, but never refused. */
   readonly quotas?: QuotaAccess
   /** Who writes, for the event log. Undefined for upkeep, which is not recorded. */
   readonly origin: Origin | undefined

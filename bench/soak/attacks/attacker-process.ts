@@ -25,7 +25,7 @@ setPriority(10)
 
 /** Each attack has a /16 network of its own: 127.20.0.0/16, 127.21.0.0/16 and so on. The clients have 127.0.0.0/16. */
 const networkOf = (name: string) => `127.${20 + Object.keys(attacks).indexOf(name)}`
-/** Between two rounds. Bounds the number of rounds of an attack that fails at once. */
+/** The pause between two rounds. Bounds the number of rounds of an attack that fails at once. */
 const pauseMs = 5
 
 const counts: AttackCounts = {}

@@ -21,7 +21,7 @@ const readAssociations = (place: Place) =>
   read(api.accountAssociations.listAccountAssociations, {
     ...{ uidp: { descendantsOf: place.group }, ...pageOf(place) },
   })
-/** The association of the group itself, which is not below it. */
+/** The association of the group itself, which a list of descendants does not contain. */
 const readOwn = ({ group }: Place) =>
   read(api.accountAssociations.listAccountAssociations, { uidp: { ids: [group] } })
 

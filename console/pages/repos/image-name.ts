@@ -8,7 +8,7 @@ export const parentOf = (uid: string) => uid.slice(0, uid.lastIndexOf('/'))
 /** A part of a name that registry clients accept. Names of groups may contain spaces, too. */
 const segmentPattern = /^[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*$/
 
-/** Until the groups are read, and if their names cannot be used, the uid: it is always a valid name. */
+/** The uid, which is always a valid name, until the groups are read and if their names cannot be used. */
 export function useImageName({ uid = '', name = '' }: RepoJson): string {
   const path = useGroupPath(parentOf(uid))
   return path === undefined ? `${location.host}/${uid}` : `${location.host}/${path}/${name}`
