@@ -20,20 +20,26 @@ export type TreeProps = {
   useChildren(uid: string): Children
   /** Called on Enter and on a click on the label. */
   onOpen(uid: string): void
-  /** Nodes that are open at first. */
+  /** Keys (`keyOf`) of nodes that are open at first. */
   expanded?: readonly string[]
+  /** Called with the keys of all open nodes when one is opened or closed. */
+  onToggle?: (keys: readonly string[]) => void
 }
 
-export function Tree({ label, roots, useChildren, onOpen, expanded = [] }: TreeProps) {
+/** The last part of a uid, which is short enough for a URL. */
+export const keyOf = (uid: string) => uid.slice(uid.lastIndexOf('/') + 1)
+
+export function Tree({ label, roots, useChildren, onOpen, expanded = [], onToggle }: TreeProps) {
   const open = useSignal<ReadonlySet<string>>(new Set(expanded))
   const focused = useSignal(roots[0]?.uid ?? '')
   const list = useRef<HTMLUListElement>(null)
 
-  const toggle = (uid: string, isOpen = !open.value.has(uid)) => {
+  const toggle = (uid: string, isOpen = !open.value.has(keyOf(uid))) => {
     const next = new Set(open.value)
-    if (isOpen) next.add(uid)
-    else next.delete(uid)
+    if (isOpen) next.add(keyOf(uid))
+    else next.delete(keyOf(uid))
     open.value = next
+    onToggle?.([...next])
   }
   const items = () => [...(list.current?.querySelectorAll<HTMLElement>('[role=treeitem]') ?? [])]
   const focus = (item: HTMLElement | null | undefined) => {
@@ -55,8 +61,10 @@ export function Tree({ label, roots, useChildren, onOpen, expanded = [] }: TreeP
       Home: () => focus(all[0]),
       End: () => focus(all.at(-1)),
       ArrowRight: () =>
-        open.value.has(uid) ? focus(item.querySelector<HTMLElement>('[role=treeitem]')) : toggle(uid, true),
-      ArrowLeft: () => (open.value.has(uid) ? toggle(uid, false) : focus(parent())),
+        open.value.has(keyOf(uid))
+          ? focus(item.querySelector<HTMLElement>('[role=treeitem]'))
+          : toggle(uid, true),
+      ArrowLeft: () => (open.value.has(keyOf(uid)) ? toggle(uid, false) : focus(parent())),
       Enter: () => onOpen(uid),
       ' ': () => toggle(uid),
     }
@@ -99,7 +107,7 @@ type Branch = Pick<TreeProps, 'useChildren' | 'onOpen'> & {
 
 function Node({ node, level, branch }: { node: TreeNode; level: number; branch: Branch }) {
   const { uid, label, detail, menu } = node
-  const isOpen = branch.open.value.has(uid)
+  const isOpen = branch.open.value.has(keyOf(uid))
   return (
     <li
       role="treeitem"

@@ -45,10 +45,28 @@ describe('my account in the console', { timeout: 600_000, skip: noChromium ?? fa
     noProblems()
   })
 
-  test('the dialog of an authenticator app shows its key', async () => {
+  test('the session of this browser is marked, and another one can be ended', async () => {
+    const { page } = stage
+    const other = await stage.openPage()
+    await other.goto(stage.at(paths.account()))
+    await page.goto(stage.at(paths.account()))
+    const sessions = page.getByRole('table', { name: 'Sessions' }).getByRole('row')
+    await sessions.filter({ hasText: 'this browser' }).waitFor()
+    assert.equal(await sessions.filter({ hasText: 'this browser' }).count(), 1)
+    await sessions.filter({ hasNotText: 'this browser' }).last().getByRole('button').click()
+    await page.getByRole('menuitem', { name: 'End this session' }).click()
+    await page.getByText('Session ended').waitFor()
+    await other.reload()
+    await other.getByLabel('Password').waitFor()
+    await other.context().close()
+    stage.problems.splice(0)
+  })
+
+  test('the dialog of an authenticator app shows its key, also as a QR code', async () => {
     const { page } = stage
     await page.goto(stage.at(`${paths.account()}?dialog=app`))
     assert.match(await page.getByLabel('key', { exact: true }).innerText(), /^[A-Z2-7 ]{16,}$/)
+    assert.ok((await page.getByRole('img', { name: 'QR code for the app' }).boundingBox())?.height)
     await checkShown(page, 'the dialog of an authenticator app')
     noProblems()
   })

@@ -8,6 +8,7 @@ import { onEachStore } from '@stemma/server/testing/stores.ts'
 import type { Page } from 'playwright-core'
 import { newBrowserContext, noChromium } from '../sign-in/chromium.ts'
 import { addAccount, password } from '../sign-in/sign-in.ts'
+import { checkShown } from './check-page.ts'
 import { watchProblems } from './problems.ts'
 import type { Stage } from './stage.ts'
 import { openStage, ownerEmail } from './stage.ts'
@@ -80,6 +81,29 @@ onEachStore('in the console', (engine) => {
     await page.keyboard.press('Enter')
     await toast('Group deleted')
     await item(page, 'engine room').waitFor({ state: 'detached' })
+    expectNoProblems()
+  })
+
+  test('open groups of the tree are in the URL, and deep trees and long names fit a phone', async () => {
+    const name = `level ${'very-long-name-'.repeat(15)}`
+    let parent = stage.organization
+    for (let level = 0; level < 20; level++) {
+      const group = { name: level === 0 ? 'deep' : name, description: 'وصف المجموعة من اليمين إلى اليسار' }
+      parent = String((await stage.call('POST', `/iam/v2beta1/groups/${parent}`, group)).uid)
+    }
+    await page.goto(groups)
+    await item(page, 'deep').focus()
+    for (let level = 0; level < 19; level++) {
+      await page.keyboard.press('ArrowRight')
+      await page.locator(`[aria-level="${level + 3}"]`).waitFor()
+      await page.keyboard.press('ArrowDown')
+    }
+    await checkShown(page, 'a deep tree')
+    await page.reload()
+    await page.locator('[aria-level="21"]').waitFor()
+    await page.goto(stage.at(paths.group(parent)))
+    await heading(page, name).waitFor()
+    await checkShown(page, 'a group with a long name, far down')
     expectNoProblems()
   })
 

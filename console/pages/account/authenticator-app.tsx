@@ -12,6 +12,7 @@ import { CodeBlock } from '../../ui/code-block.tsx'
 import { closeDialog, Dialog, dialogPath } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Form, Problem } from '../../ui/form.tsx'
+import { QrCode } from '../../ui/qr-code.tsx'
 import { Skeleton } from '../../ui/skeleton.tsx'
 
 type SectionProps = PageProps & { account: AccountJson; disabledReason: string | undefined }
@@ -67,7 +68,8 @@ export function AddAuthenticatorApp({ place }: PageProps) {
           onSubmit={send}
           onCancel={() => void closeDialog(place)}
         >
-          <p>Add this key to the app, or open the link on the phone that has the app.</p>
+          <p>Scan the code with the app. If it cannot scan, type the key, or open the link on the phone.</p>
+          <QrCode text={started.value.uri} label="QR code for the app" />
           <CodeBlock label="key" code={started.value.secret} />
           <p>
             <a href={started.value.uri}>Open in the app</a>

@@ -36,7 +36,7 @@ export function Sessions() {
             cell: ({ client, browser, current }) => (
               <>
                 {client || (browser ? 'Browser' : 'Program')}{' '}
-                {current && <Badge tone="good">this session</Badge>}
+                {current && <Badge tone="good">this browser</Badge>}
               </>
             ),
           },

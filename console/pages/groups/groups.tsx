@@ -6,7 +6,7 @@ import { useDenial } from '../../api/permissions.ts'
 import { read, useData } from '../../api/read.ts'
 import { paths } from '../../paths.ts'
 import type { PageProps, Place } from '../../router/route.ts'
-import { navigate } from '../../router/router.ts'
+import { navigate, withQuery } from '../../router/router.ts'
 import { usePaletteActions } from '../../shell/palette-state.ts'
 import { ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
@@ -15,7 +15,7 @@ import { SearchFilter } from '../../ui/filter.tsx'
 import { Menu } from '../../ui/menu.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import type { Children, TreeNode } from '../../ui/tree.tsx'
-import { Tree } from '../../ui/tree.tsx'
+import { keyOf, Tree } from '../../ui/tree.tsx'
 import { CreateGroup } from './create.tsx'
 import { DeleteGroup } from './delete.tsx'
 import { EditGroup } from './edit.tsx'
@@ -102,7 +102,8 @@ export default function Groups({ place }: PageProps) {
             key={place.group}
             label={`Groups in ${root.name}`}
             roots={[nodeOf(root)]}
-            expanded={[place.group]}
+            expanded={[keyOf(place.group), ...(place.query.get('open')?.split('.') ?? [])]}
+            onToggle={(keys) => void navigate(withOpen(place, keys), { replace: true })}
             useChildren={useChildren}
             onOpen={(uid) => void navigate(paths.group(uid))}
           />
@@ -121,3 +122,14 @@ export default function Groups({ place }: PageProps) {
 
 /** The number of children that one request loads: the largest page of the API. */
 const pageSize = 200
+
+/** More open nodes than this are not kept in the URL, whose length is limited. */
+const mostOpen = 40
+
+const withOpen = (place: Place, keys: readonly string[]) =>
+  withQuery(place, {
+    open: keys
+      .filter((key) => key !== keyOf(place.group))
+      .slice(-mostOpen)
+      .join('.'),
+  })
