@@ -132,11 +132,12 @@ function passToHttp2(connections: Connections, socket: Socket): void {
 
 /**
  * A TLS handshake and a new HTTP/2 session take about a millisecond each, so clients that connect again and again wait
- * for their turns.
+ * for their turns. Until then a connection holds what its client has sent, so few of a network may wait.
  */
 function startInTurn({ turns, knownNetworks }: Connections, socket: Socket, start: () => void): void {
   turns.run(
     () => partyOfAddress(knownNetworks, socket.remoteAddress ?? ''),
     () => socket.destroyed || start(),
+    () => socket.destroy(),
   )
 }

@@ -74,4 +74,29 @@ describe('turns', () => {
       assert.equal(started - before, expected, `after ${elsewhere} ms of other work`)
     }
   })
+
+  test('refuse calls that can be refused if too many of their group wait, in proportion to its weight', async () => {
+    let time = 0
+    const turns = openTurns(() => time)
+    const counts = { started: 0, refused: 0 }
+    const start = () => {
+      counts.started++
+      time += 2
+    }
+    const run = (weight: number) =>
+      turns.run(
+        () => ({ group: `weight ${weight}`, member: 'only', weight }),
+        start,
+        () => counts.refused++,
+      )
+    run(1) // uses all the time of this turn
+    for (let at = 0; at < 150; at++) run(1)
+    assert.deepEqual(counts, { started: 1, refused: 50 })
+    for (let at = 0; at < 250; at++) run(2)
+    assert.deepEqual(counts, { started: 1, refused: 100 })
+    turns.run(of('weight 1'), start)
+    while (counts.started < 302) await immediate()
+    run(1)
+    assert.deepEqual(counts, { started: 303, refused: 100 })
+  })
 })

@@ -6,8 +6,11 @@ import type { Party } from './waiting-calls.ts'
 import { openWaitingCalls } from './waiting-calls.ts'
 
 export type Turns = {
-  /** Starts a call now or in a later turn. `partyOf` is called only if the call has to wait. */
-  run(partyOf: () => Party, start: StartCall): void
+  /**
+   * Starts a call now or in a later turn. `partyOf` is called only if the call has to wait. `refuse`, if given, is called
+   * in place of `start` if too many calls of the same group wait already.
+   */
+  run(partyOf: () => Party, start: StartCall, refuse?: () => void): void
   /** Resolves when a call that has already started may go on: in a later turn. */
   wait(party: Party): Promise<void>
 }
@@ -24,6 +27,8 @@ const timeAtOnce = 2
 const timePerTurn = { min: 3, max: 10 }
 /** How many waiting calls are started in a turn of the event loop at most. */
 const callsPerTurn = 50
+/** If so many calls of a group of weight 1 wait, further calls that can be refused are refused. */
+const maxWaitingPerWeight = 100
 /**
  * The parts of a call that are not measured: parsing and writing, and the later turns of a call that is not answered at
  * once. In milliseconds, of a create or a sign-in.
@@ -97,9 +102,14 @@ export function openTurns(clock: () => number): Turns {
   }
 
   return {
-    run(partyOf, start) {
-      if (waiting.count() === 0 && usedAtOnce < timeAtOnce) startAtOnce(start)
-      else startLater(partyOf(), start)
+    run(partyOf, start, refuse) {
+      if (waiting.count() === 0 && usedAtOnce < timeAtOnce) {
+        startAtOnce(start)
+        return
+      }
+      const party = partyOf()
+      if (refuse && waiting.countOf(party) >= maxWaitingPerWeight * party.weight) refuse()
+      else startLater(party, start)
     },
     wait: (party) => new Promise((resolve) => startLater(party, resolve)),
   }

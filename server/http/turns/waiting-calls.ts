@@ -13,6 +13,8 @@ export type Party = { group: string; member: string; weight: number }
 
 export type WaitingCalls<Call> = {
   count(): number
+  /** How many calls of the group of a party wait. */
+  countOf(party: Party): number
   add(party: Party, call: Call): void
   /** Removes the next call. `charge` must be called before the next `take`. */
   take(): Call | undefined
@@ -27,6 +29,7 @@ type Group<Call> = {
   used: number
   /** The member whose turn is next is the first. */
   callsByMember: Map<string, Call[]>
+  count: number
 }
 
 /** How many groups without waiting calls are remembered. */
@@ -45,7 +48,7 @@ export function openWaitingCalls<Call>(): WaitingCalls<Call> {
   function openGroup({ group: name, weight }: Party): Group<Call> {
     const used = Math.max(leastUsed, usedByIdle.get(name) ?? 0)
     usedByIdle.delete(name)
-    const group = { name, weight, used, callsByMember: new Map() }
+    const group = { name, weight, used, callsByMember: new Map(), count: 0 }
     groups.set(name, group)
     byUsed.add(group)
     return group
@@ -53,17 +56,21 @@ export function openWaitingCalls<Call>(): WaitingCalls<Call> {
 
   return {
     count: () => count,
+    countOf: ({ group }) => groups.get(group)?.count ?? 0,
     add(party, call) {
-      const { callsByMember } = groups.get(party.group) ?? openGroup(party)
+      const group = groups.get(party.group) ?? openGroup(party)
+      const { callsByMember } = group
       const calls = callsByMember.get(party.member)
       if (calls) calls.push(call)
       else callsByMember.set(party.member, [call])
+      group.count++
       count++
     },
     take() {
       current = byUsed.takeLeast()
       if (!current) return undefined
       leastUsed = current.used
+      current.count--
       count--
       return takeNext(current.callsByMember)
     },
