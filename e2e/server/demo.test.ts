@@ -44,6 +44,8 @@ onEachStore('stemmad demo', (engine) => {
         assert.deepEqual(counts, {
           ...{ groups: '11', roleBindings: '10', groupInvites: '2', repos: '4', tags: '12', advisories: '3' },
         })
+        const { tags } = await list('registry/v2beta1/tags')
+        for (const { platforms } of tags ?? []) assert.deepEqual(platforms, ['linux/amd64', 'linux/arm64'])
         const { groups } = await list('iam/v2beta1/groups')
         const times = groups?.map(({ createTime }) => Date.parse(String(createTime))) ?? []
         assert.ok(Math.min(...times) < Date.now() - 20 * 24 * 3600_000, 'the story began weeks ago')

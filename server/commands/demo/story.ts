@@ -166,16 +166,33 @@ async function releaseImages(actors: Actors, groups: Groups, wait: Wait): Promis
   const manager = actors.uidOf(ownerEmail)
   for (const [group, repo, description, versions] of images) {
     const body = { name: repo, description }
-    await actors.call(manager, 'POST', `/registry/v2beta1/repos/${groupAt(groups, group)}`, body)
+    const parent = groupAt(groups, group)
+    const { uid } = await actors.call(manager, 'POST', `/registry/v2beta1/repos/${parent}`, body)
+    const content = readmeOf(repo, description, versions.at(-1) ?? 'latest')
+    await actors.call(manager, 'PATCH', `/registry/v2beta1/repos/${uid}/readme`, { content })
     for (const version of versions) {
       wait(0.6)
       await pushImage(actors, manager, {
         ...{ repo: `${organizationName}/${group}/${repo}`, tags: [version, 'latest'] },
-        ...{ text: `${repo} ${version}`, time: actors.context.now() },
+        ...{ image: { name: repo, version }, time: actors.context.now() },
       })
     }
   }
 }
+
+const readmeOf = (repo: string, description: string, version: string) => `# ${repo}
+
+${description}. Built for \`linux/amd64\` and \`linux/arm64\`, without a shell, as user 65532.
+
+| Tag | Meaning |
+|---|---|
+| \`latest\` | the last release |
+| \`${version}\` | one release, never moved |
+
+## Settings
+
+- \`TZ\`: the time zone, \`UTC\` unless it is set
+`
 
 async function reportVulnerabilities(actors: Actors, groups: Groups, wait: Wait): Promise<void> {
   const author = address('security-reviewer')
