@@ -22,8 +22,13 @@ export function Dialog({ place, title, isWide, children }: DialogProps) {
   const id = useId()
   useEffect(() => {
     const opener = document.activeElement as HTMLElement | null
-    dialog.current?.showModal()
-    return () => opener?.focus()
+    const element = dialog.current
+    element?.showModal()
+    return () => {
+      // An open dialog makes everything else inert, so nothing else could get the focus.
+      element?.close()
+      opener?.focus()
+    }
   }, [])
   // The first field gets the focus when it is there, which may be after data was loaded.
   const hasFocused = useRef(false)

@@ -149,6 +149,16 @@ onEachStore('in the console', (engine) => {
     expectNoProblems()
   })
 
+  test('the focus returns to what opened a dialog', async () => {
+    await page.goto(groups)
+    await page.getByRole('link', { name: 'New group' }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'New group' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.locator('a:focus', { hasText: 'New group' }).waitFor()
+    expectNoProblems()
+  })
+
   test('a second tab shows what the first one has changed', async () => {
     const second = await page.context().newPage()
     watchProblems(second, stage.platform.url, stage.problems)
