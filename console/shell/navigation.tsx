@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'preact/hooks'
 import { segmentOf } from '../paths.ts'
 import { Link } from '../router/link.tsx'
 import type { Place, Route } from '../router/route.ts'
@@ -8,8 +9,15 @@ import { Icon } from '../ui/icon.tsx'
 export function Navigation({ place }: { place: Place }) {
   const isServer = isServerRoute(place.route)
   const sections = Map.groupBy(isServer ? serverRoutes : navRoutes, ({ nav }) => nav.section)
+  const list = useRef<HTMLElement>(null)
+  // On a phone, the entries are in one line that is wider than the screen.
+  useEffect(() => {
+    list.current
+      ?.querySelector('[aria-current]')
+      ?.scrollIntoView({ block: 'nearest', inline: 'center', behavior: 'instant' })
+  }, [place.route.path])
   return (
-    <nav class="navigation" aria-label={isServer ? 'Pages of the server' : 'Pages of this group'}>
+    <nav ref={list} class="navigation" aria-label={isServer ? 'Pages of the server' : 'Pages of this group'}>
       {[...sections].map(([section, entries]) => (
         <div key={section}>
           {section && <h2>{section}</h2>}

@@ -42,31 +42,38 @@ export function Table<Row>({
   const hasMenus = hasUids || actions !== undefined
   return (
     <div class="table-scroll">
-      <table aria-label={label}>
-        <thead>
-          <tr>
+      {/* The roles are explicit because narrow screens show rows as blocks, and browsers would drop them then. */}
+      <table class="rows" role="table" aria-label={label}>
+        <thead role="rowgroup">
+          <tr role="row">
             {columns.map(({ title, isSecondary, isNumber }) => (
-              <th key={title} scope="col" class={classOf(isSecondary, isNumber)}>
+              <th key={title} role="columnheader" scope="col" class={classOf(isSecondary, isNumber)}>
                 {title}
               </th>
             ))}
             {hasMenus && (
-              <th class="row-menu">
+              <th role="columnheader" class="row-menu">
                 <span class="visually-hidden">Actions</span>
               </th>
             )}
           </tr>
         </thead>
-        <tbody>
+        <tbody role="rowgroup">
           {rows.map((row) => (
-            <tr key={uidOf(row)}>
+            <tr key={uidOf(row)} role="row">
               {columns.map(({ title, cell, isSecondary, isNumber }) => (
-                <td key={title} class={classOf(isSecondary, isNumber)} dir="auto">
+                <td
+                  key={title}
+                  role="cell"
+                  class={classOf(isSecondary, isNumber)}
+                  data-title={title}
+                  dir="auto"
+                >
                   {cell(row)}
                 </td>
               ))}
               {hasMenus && (
-                <td class="row-menu">
+                <td role="cell" class="row-menu">
                   <Menu
                     icon="more"
                     label={`Actions for ${nameOf(row)}`}

@@ -41,7 +41,7 @@ const dayMs = 24 * 60 * 60 * 1000
 /** Shorter than the time after which keys are rotated: the first keys are as old as the story. */
 const storyMs = 21 * dayMs
 
-const access = operatorAccessFor('stemmad demo')
+const command = 'stemmad demo'
 
 async function fill(config: Config, store: Store, context: CommandContext): Promise<string> {
   const { random } = context
@@ -56,6 +56,7 @@ async function fill(config: Config, store: Store, context: CommandContext): Prom
   try {
     const { keys } = await prepareStore(config, store, { now, random })
     const url = `http://127.0.0.1:${app.port}`
+    const access = operatorAccessFor(command, { now, random })
     const actors = openActors({ store, config, keys, url, access, now, random })
     const wait = (days: number) => {
       time = Math.min(time + days * dayMs, context.now())
@@ -91,7 +92,7 @@ async function passwordLinkOf(
   const { secret } = await prepareStore(config, store, context)
   const states = openExpiringStates({ secret, now })
   return store.write(function* () {
-    yield* recordForIdentity(access, owner, 'password-reset')
+    yield* recordForIdentity(operatorAccessFor(command), owner, 'password-reset')
     return yield* makePasswordLink({ states, authUrl: config.authUrl, now, random }, owner)
   })
 }

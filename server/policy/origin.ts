@@ -7,7 +7,7 @@ import type { Caller } from '../wire/caller.ts'
 import type { Envelope } from '../wire/envelope.ts'
 import { printableUserAgent } from '../wire/user-agent.ts'
 
-type Sources = Pick<Origin, 'now' | 'random'>
+export type Sources = Pick<Origin, 'now' | 'random'>
 
 type DescribedEnvelope = Pick<Envelope, 'door' | 'requestId' | 'address' | 'userAgent'>
 

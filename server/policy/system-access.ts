@@ -1,11 +1,15 @@
 // Proofs of authorization for writes that no caller requests. `restrictedFiles` in scripts/rooms.ts lists the rooms
 // that may import them. Each has the origin that the event log shows.
 import type { Origin, QuotaAccess, WriteAccess } from '../store/write-access.ts'
+import type { Sources } from './origin.ts'
 import { expiryOrigin, systemOrigin } from './origin.ts'
 
-/** For the commands of `stemmad`, which run with access to the store itself. `command` is what the operator typed. */
-export const operatorAccessFor = (command: string): WriteAccess =>
-  ({ origin: systemOrigin('operator', command) }) as WriteAccess // a proof has no further content
+/**
+ * For the commands of `stemmad`, which run with access to the store itself. `command` is what the operator typed;
+ * `sources` replace the clock and the source of randomness.
+ */
+export const operatorAccessFor = (command: string, sources?: Sources): WriteAccess =>
+  ({ origin: systemOrigin('operator', command, sources) }) as WriteAccess // a proof has no further content
 
 /** The same for a program that is not a command, such as a test. */
 export const operatorAccess = operatorAccessFor('stemmad')

@@ -45,7 +45,7 @@ export function UsageTable<Response>({
           hasUids={false}
           columns={[
             { title: 'Kind', cell: ({ kind }) => titleOf(kind) },
-            { title: 'Used', cell: (entry) => <Bar entry={entry} /> },
+            { title: 'Used', isNumber: true, cell: (entry) => <Bar entry={entry} /> },
             {
               title: 'Limit',
               isNumber: true,
@@ -78,10 +78,10 @@ function Bar({ entry: { used = '0', limit, kind } }: { entry: KindUsageJson }) {
   const [value, max] = [Number(used), Number(limit ?? 0)]
   return (
     <span class="usage-bar">
-      <span>{value.toLocaleString('en')}</span>
       {limit !== undefined && (
         <meter aria-label={`${titleOf(kind)} used`} value={value} max={Math.max(max, 1)} high={max * 0.9} />
       )}
+      <span>{value.toLocaleString('en')}</span>
     </span>
   )
 }
