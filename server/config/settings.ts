@@ -54,7 +54,7 @@ export const settings = {
     'where the content of repos is stored: files (in the data folder) or s3 (S3, or a server that speaks its protocol)',
   ),
   s3Bucket: setting('STEMMA_S3_BUCKET', '', 'the bucket of the content; it must exist'),
-  s3Prefix: setting('STEMMA_S3_PREFIX', '', 'put before all keys, so that a bucket can be shared'),
+  s3Prefix: setting('STEMMA_S3_PREFIX', '', 'a prefix of all object keys, so that a bucket can be shared'),
   s3Region: setting('AWS_REGION', 'us-east-1', 'the region of the bucket'),
   s3Endpoint: setting('STEMMA_S3_ENDPOINT', '', 'the URL of the S3 server; default: AWS in the region'),
   s3PathStyle: setting(
@@ -151,7 +151,7 @@ export const settings = {
   freshSignIn: setting(
     'STEMMA_FRESH_SIGN_IN',
     '15',
-    'minutes after which people must sign in again to change their second factors, or who owns an organization',
+    'minutes after which people must sign in again to change their second factors, to change who owns an organization or, as operators, to change people and signing keys',
   ),
   auditRetention: setting(
     'STEMMA_AUDIT_RETENTION',
@@ -161,7 +161,7 @@ export const settings = {
   defaultLimits: setting(
     'STEMMA_DEFAULT_LIMITS',
     '',
-    'limits on the number of resources in organizations that have none of their own, such as groups=100,repos=1000',
+    'default limits on the number of resources in an organization, such as groups=100,repos=1000; a limit of the organization on the same kind takes precedence',
   ),
   terms: setting(
     'STEMMA_TERMS',
@@ -197,12 +197,12 @@ export const settings = {
   eventTypePrefix: setting(
     'STEMMA_EVENT_TYPE_PREFIX',
     'dev.stemma.',
-    'put before the types of events; with dev.chainguard. and its vendor prefix, published receivers understand them',
+    'a prefix of the types of events; with dev.chainguard., and chainguard. in STEMMA_VENDOR_PREFIXES, existing receivers of the public platform understand them',
   ),
   maxConnections: setting(
     'STEMMA_MAX_CONNECTIONS',
     '10000',
-    'how many connections of clients may be open; further ones are refused',
+    'how many connections of clients may be open; beyond that, a new one is refused or replaces another',
   ),
   maxConnectionsPerNetwork: setting(
     'STEMMA_MAX_CONNECTIONS_PER_NETWORK',
@@ -226,7 +226,7 @@ export const settings = {
   maxCallsPerCaller: setting(
     'STEMMA_MAX_CALLS_PER_CALLER',
     '250',
-    'how many calls of one caller may run at a time; 0 for any number',
+    'how many calls of one caller may run at a time on each worker; 0 for any number',
   ),
   tlsCert: setting('STEMMA_TLS_CERT', '', 'a PEM file with the certificate chain; turns TLS on'),
   tlsKey: setting('STEMMA_TLS_KEY', '', 'a PEM file with the private key of the certificate'),
