@@ -29,7 +29,7 @@ export async function compareWithBareGrpc(
   task: GrpcTask,
   minRatio?: number,
 ): Promise<Line> {
-  const bytes = await answerOf(server.port, task)
+  const bytes = await responseOf(server.port, task)
   const response = { path: task.path, bytes: bytes.toString('base64') }
   const bare = await startBareServer('bench/load/bare-grpc.ts', response)
   const load = startProcess('load-core', 'bench/load/grpc-load.ts')
@@ -40,7 +40,7 @@ export async function compareWithBareGrpc(
   }
 }
 
-export async function answerOf(port: number, { path, request, authorization }: GrpcTask): Promise<Buffer> {
+async function responseOf(port: number, { path, request, authorization }: GrpcTask): Promise<Buffer> {
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
   const metadata = new Metadata()
   metadata.set('authorization', authorization)

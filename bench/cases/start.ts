@@ -16,7 +16,7 @@ const startCount = 5
 const maxMilliseconds = 600
 const maxIdleBytes = 120e6
 const maxLoadedBytes = 150e6
-/** When the garbage of the start is collected (server/commands/serve.ts) and V8 has given its memory back. */
+/** After this time the garbage of the start is collected (server/commands/serve.ts), and V8 has freed the memory. */
 const untilIdleMs = 20_000
 const launcher = join(import.meta.dirname, '../../server/bin/stemmad.mjs')
 

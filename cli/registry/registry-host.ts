@@ -3,7 +3,7 @@ import type { Context } from '../context.ts'
 import { savedContexts } from '../context.ts'
 import { UsageError } from '../failure.ts'
 
-/** The name of the registry, as images have it in front of theirs. It is also the audience of tokens for the registry. */
+/** The name of the registry, with which the names of its images begin. It is also the audience of its tokens. */
 export const registryHost = ({ api }: Pick<Context, 'api'>): string => new URL(api).host
 
 /** Docker names a registry by its host or by a URL. The same host with another protocol is another server. */
@@ -15,7 +15,10 @@ export function isRegistryOf({ api }: Pick<Context, 'api'>, server: string): boo
   return serverProtocol === protocol && serverHost === host
 }
 
-/** The context of a registry: `selected` if the registry is its server, or else the only saved one of that server. */
+/**
+ * The context for a registry: `selected` if it is for that registry, or else the saved context that is. Undefined if
+ * there is none. Throws if there are several.
+ */
 export async function contextOfRegistry(
   server: string,
   selected: Context,

@@ -12,7 +12,7 @@ export type SecretProps = PageProps & {
   children: ComponentChildren
 }
 
-/** A secret that the server shows only now, at the end of a dialog. */
+/** The last step of a dialog: shows a secret that the server returns only once. */
 export const Secret = ({ place, secret, label, children }: SecretProps) => (
   <div class="form">
     <p>{children} It is not shown again.</p>

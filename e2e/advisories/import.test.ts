@@ -52,7 +52,7 @@ onEachStore('an import of advisories', (engine) => {
       for (const door of doors) door.close()
     })
 
-    test('creates an advisory for each package, which lists find by its aliases', async () => {
+    test('creates an advisory for each package, which can be found by its aliases', async () => {
       const all = await setUp.list(owner, { aliases: [twoPackages.id] })
       assert.deepEqual(all.map(({ artifactType }) => artifactType).sort(), ['npm', 'pypi'])
       assert.equal(all[0]?.createTime, '2026-01-02T03:04:05.000Z')
@@ -174,7 +174,7 @@ onEachStore('an import of advisories', (engine) => {
     const owner = await addOwner()
     const { organization } = owner
     // A repeated record ends a batch, so each of these batches is written in its own transaction. The first has more
-    // records than one of its SQL statements can contain (512).
+    // records than the import looks up in one SQL statement (512).
     const batches = [
       { start: 1000, length: 520 },
       { start: 2000, length: 300 },

@@ -1,5 +1,5 @@
-// A tenant creates an identity provider with the issuer of everybody and a client of their own, and presents tokens that
-// other people got when they signed in to that client.
+// A tenant creates an identity provider with an issuer that other organizations use too, and with a client of their
+// own. Then they present tokens that other people got when they signed in to that client.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
@@ -31,7 +31,7 @@ const { createGroup, getGroup, listGroups } = GroupsService.method
 const { createIdentityProvider } = IdentityProvidersService.method
 const { register } = Auth.method
 
-const address = { email: 'victim@acme.example', email_verified: true }
+const emailClaims = { email: 'victim@acme.example', email_verified: true }
 
 onEachStore('a tenant with the client of a shared issuer', (engine) => {
   let issuer: ForeignIssuer
@@ -67,13 +67,13 @@ onEachStore('a tenant with the client of a shared issuer', (engine) => {
     return succeed(createIdentityProvider, { parent, identityProvider }, owner.token)
   }
 
-  /** A person who owns acme. They are registered by a token for the client of acme, and have signed in to the other. */
+  /** A person who owns acme. They registered with a token for its client, and signed in to the client of evil. */
   async function addVictim(sub: string): Promise<{ uid: string; stolen: string }> {
-    const own = await issuer.sign({ sub, ...address, aud: 'client-of-acme' })
+    const own = await issuer.sign({ sub, ...emailClaims, aud: 'client-of-acme' })
     await succeed(register, {}, own)
     const uid = userUid(issuer.issuer, sub)
     await platform.bind(uid, 'owner', acme.organization)
-    return { uid, stolen: await issuer.sign({ sub, ...address, aud: 'client-of-evil' }) }
+    return { uid, stolen: await issuer.sign({ sub, ...emailClaims, aud: 'client-of-evil' }) }
   }
 
   test('gets no access to other organizations of the person', async () => {
@@ -89,7 +89,7 @@ onEachStore('a tenant with the client of a shared issuer', (engine) => {
         assert.equal(error?.code, Code.PERMISSION_DENIED)
         const founded = await door.call(createGroup, { group: { name: 'founded' } }, token)
         assert.equal(founded.error?.code, Code.PERMISSION_DENIED)
-        // Neither the limited token nor a token for which it is exchanged gets rid of the limit.
+        // A token obtained in exchange for the limited token is limited too.
         const again = await door.call(exchange, {}, token)
         assert.equal((await door.call(listGroups, {}, String(again.body?.token))).body?.totalCount, '0')
       }
@@ -102,14 +102,14 @@ onEachStore('a tenant with the client of a shared issuer', (engine) => {
     await addProvider(evil, evil.organization, 'client-of-acme')
     for (const door of doors) {
       await addVictim(`owner-${door.name}`)
-      const own = await issuer.sign({ sub: `owner-${door.name}`, ...address, aud: 'client-of-acme' })
+      const own = await issuer.sign({ sub: `owner-${door.name}`, ...emailClaims, aud: 'client-of-acme' })
       const { body } = await door.call(exchange, {}, own)
       const group = await door.call(getGroup, { uid: organization }, String(body?.token))
       assert.equal(group.body?.uid, organization)
     }
   })
 
-  test('cannot shut out later providers with the same issuer by creating thousands', async () => {
+  test('cannot shut out later providers with the same issuer by creating a thousand providers', async () => {
     const value = { issuer: issuer.issuer, clientId: 'client-of-many' }
     const copies = Array.from({ length: 1001 }, (_, at) => {
       const configuration = { case: 'oidc', value } as const
@@ -129,7 +129,7 @@ onEachStore('a tenant with the client of a shared issuer', (engine) => {
     }
   })
 
-  test('does not divert members of an organization that is not verified by an older copy of its provider', async () => {
+  test('cannot divert members of an unverified organization through an older copy of its provider', async () => {
     const small = await platform.addOrganization('small.example')
     await addProvider(evil, evil.organization, 'client-of-small')
     await addProvider(small, small.organization, 'client-of-small')
@@ -152,7 +152,7 @@ onEachStore('a tenant with the client of a shared issuer', (engine) => {
     await addProvider(acme, uid, 'client-of-sub')
     for (const door of doors) {
       await addVictim(`member-${door.name}`)
-      const stolen = await issuer.sign({ sub: `member-${door.name}`, ...address, aud: 'client-of-sub' })
+      const stolen = await issuer.sign({ sub: `member-${door.name}`, ...emailClaims, aud: 'client-of-sub' })
       const { body } = await door.call(exchange, {}, stolen)
       const token = String(body?.token)
       assert.equal((await door.call(getGroup, { uid }, token)).body?.uid, uid)

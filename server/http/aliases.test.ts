@@ -27,7 +27,7 @@ describe('the segments of a path', () => {
     assert.equal(canonical('iam/v2/groups:lookupGroup'), 'iam/v2beta1/groups:lookupGroup')
   })
 
-  test('of other paths are unchanged', () => {
+  test('are unchanged in other paths', () => {
     for (const path of ['iam/v2beta1/groups', 'iam/v1/groups', 'v2/iam', 'iam/v20/groups', 'iam/v2:x', ''])
       assert.equal(canonical(path), path)
   })

@@ -1,7 +1,8 @@
-// Limits how many bodies of uploads arrive at a time: each takes memory, and with S3 space in the spool folder.
+// Limits how many bodies of uploads arrive at a time. Each takes memory, and if blobs are stored in S3, also disk space
+// in the spool folder.
 import { tooManyRequests } from '../aip/errors.ts'
 
-/** 0 for any number. */
+/** 0 means no limit. */
 export type MaxBodies = { caller: number; total: number }
 
 export type RunningBodies = {
@@ -12,12 +13,12 @@ export type RunningBodies = {
 const retrySeconds = 5
 
 export function openRunningBodies({ caller: perCaller, total }: MaxBodies): RunningBodies {
-  /** Callers without a running body are not in it, so it has at most as many entries as bodies are running. */
-  const running = new Map<string, number>()
+  /** The number of running bodies by caller. Callers without any have no entry, so the map stays small. */
+  const countByCaller = new Map<string, number>()
   let sum = 0
   return {
     start(caller) {
-      const own = running.get(caller) ?? 0
+      const own = countByCaller.get(caller) ?? 0
       if (perCaller > 0 && own >= perCaller)
         throw tooManyRequests(
           `at most ${perCaller} of your uploads may arrive at a time; wait until one of them ends`,
@@ -25,13 +26,13 @@ export function openRunningBodies({ caller: perCaller, total }: MaxBodies): Runn
         )
       if (total > 0 && sum >= total)
         throw tooManyRequests('too many uploads are arriving; try again later', retrySeconds)
-      running.set(caller, own + 1)
+      countByCaller.set(caller, own + 1)
       sum++
       return () => {
         sum--
-        const left = (running.get(caller) ?? 0) - 1
-        if (left > 0) running.set(caller, left)
-        else running.delete(caller)
+        const left = (countByCaller.get(caller) ?? 0) - 1
+        if (left > 0) countByCaller.set(caller, left)
+        else countByCaller.delete(caller)
       }
     },
   }

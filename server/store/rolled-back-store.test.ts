@@ -41,7 +41,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store that rolls back', (testStore) => {
     await assert.rejects(conflict, { name: 'StoreError', kind: 'unique' })
   })
 
-  test('leaves concurrent writes alone, and their changes where they are', async () => {
+  test('does not roll back concurrent writes', async () => {
     const results = await Promise.all([
       store.write(() => insertAndRead('kept 1')),
       dry.write(() => insertAndRead('b')),

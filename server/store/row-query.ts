@@ -6,14 +6,14 @@ import type { Form, Table } from './table.ts'
 
 /** Selects at most one row, whose first column is never null. */
 export type RowQuery = {
-  /** What the text depends on, compared by identity. */
+  /** The text of the statement depends only on these keys, which are compared by identity. */
   keys: readonly unknown[]
   values: readonly Value[]
   /** Makes the text from a placeholder for each value. */
   build(placeholders: readonly Placeholder[]): Sql
 }
 
-/** The text depends only on `args`, see `prepared`. */
+/** The text must depend only on `select` and `args`, as with `prepared`. */
 export const rowQuery = <const Args extends readonly unknown[], Values extends readonly Value[]>(
   select: (placeholders: Placeholders<Values>, ...args: Args) => Sql,
   args: Args,
@@ -27,8 +27,8 @@ export const rowQuery = <const Args extends readonly unknown[], Values extends r
 export const selectRow = ({ keys, values, build }: RowQuery): Sql => preparedByKeys(keys, values, build)
 
 /**
- * The update time of a resource, and the resource as it is sent: null if its JSON has another shape. A row that has
- * expired at `time` is not selected.
+ * Selects the update time of a resource and the resource as it is sent, which is null if the row has JSON of another
+ * shape than `form`. A row that has expired at `time` is not selected.
  */
 export const renderedRow = (table: Table, uid: string, form: Form, time: number): RowQuery =>
   table.expires

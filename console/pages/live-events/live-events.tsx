@@ -63,7 +63,7 @@ export default function LiveEvents({ place }: PageProps) {
     <>
       <PageHeader
         title="Live events"
-        about="The events of this group and of everything below it, as subscriptions get them. A pause loses nothing: the events in between follow."
+        about="The events of this group and of everything below it, as subscriptions deliver them. Events that happen during a pause are shown after it."
         actions={
           <>
             <ButtonLink to={paths.events(group)}>Subscriptions</ButtonLink>
@@ -93,7 +93,7 @@ export default function LiveEvents({ place }: PageProps) {
       {error.value !== undefined && <Problem error={error.value} />}
       {shown.length === 0 ? (
         <Empty icon="event" title={events.value.length > 0 ? 'No event matches' : 'No events yet'}>
-          Events appear here when something changes. Those from before are in the activity.
+          Events appear here when something changes. Earlier changes are on the page Activity.
         </Empty>
       ) : (
         <section class="panel flush">

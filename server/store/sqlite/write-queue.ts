@@ -26,11 +26,11 @@ export type WriteQueueOptions = {
   lockTimeoutMs: number
   /** Called before anything is written. */
   beforeWrite: () => void
-  /** Called after a commit. */
+  /** Called after jobs have run, whether they were committed or rolled back. */
   afterWrite: () => void
   /** Resolves when everything that has been committed is on disk. Only then do the writes of a commit resolve. */
   sync: () => Promise<void>
-  /** Whether writes are refused. */
+  /** Whether a sync has failed. Then all writes are refused. */
   isBroken: () => boolean
 }
 
@@ -47,7 +47,7 @@ export function openWriteQueue(options: WriteQueueOptions): WriteQueue {
     isScheduled = false
     beforeWrite()
     waiting = waiting.filter((job) => isInTime(job, clock.now()))
-    if (waiting.length > 0 && begin()) settleFirst(runWaiting())
+    if (waiting.length > 0 && begin()) settleFinished(runWaiting())
     continueOrEnd()
   }
 
@@ -73,7 +73,7 @@ export function openWriteQueue(options: WriteQueueOptions): WriteQueue {
       : runJobs(writer, waiting, clock.now, begin)
   }
 
-  function settleFirst(outcomes: readonly Outcome[]): void {
+  function settleFinished(outcomes: readonly Outcome[]): void {
     afterWrite()
     const jobs = waiting.splice(0, outcomes.length)
     const settle = () => {
