@@ -103,7 +103,7 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     await page.getByRole('button', { name: 'Close' }).click()
     await page.getByRole('button', { name: 'Send a test event' }).click()
     await page.getByRole('link', { name: /test/ }).click()
-    await page.getByText('A test event').waitFor()
+    await page.getByText('A test event: it says only that it is a test.').waitFor()
     await page.getByRole('button', { name: 'Close' }).click()
     await page.getByRole('link', { name: 'Change', exact: true }).click()
     await page.getByRole('dialog').getByLabel('State').selectOption({ label: 'Paused' })
