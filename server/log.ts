@@ -70,14 +70,16 @@ function buffer(output: Sink) {
   const flush = () => {
     clearTimeout(timer)
     timer = undefined
+    process.off('exit', flush)
     const lines = buffered
     buffered = ''
     if (lines !== '') output.write(lines)
   }
-  process.on('exit', flush)
   return {
     flush,
     write(line: string) {
+      // Only while lines wait, so that a log that is no longer used leaves nothing behind.
+      if (buffered === '') process.on('exit', flush)
       buffered += line
       if (buffered.length > maxBufferedChars) flush()
       else timer ??= setTimeout(flush, flushAfterMs).unref()
