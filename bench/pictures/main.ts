@@ -1,10 +1,13 @@
-// Takes pictures of every page, to look at them: npm run pictures -- FOLDER [NAME …]
+// Takes pictures of pages, with the data of `stemmad demo`:
+//   npm run pictures -- FOLDER [NAME …]   of every page, or of those whose name contains a NAME, to look at them
+//   npm run pictures -- --docs            those that README and docs show, into docs/pictures
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { openChromium } from '../../e2e/sign-in/chromium.ts'
 import type { DemoServer } from './demo-server.ts'
 import { startDemoServer } from './demo-server.ts'
+import { docsFolder, docsPictures } from './docs-pictures.ts'
 import { findTargets } from './targets.ts'
 
 const sizes = [
@@ -13,7 +16,9 @@ const sizes = [
 ]
 const schemes = ['light', 'dark'] as const
 
-const [, , folder = '.cache/pictures', ...names] = process.argv
+const [, , first = '.cache/pictures', ...names] = process.argv
+const isForDocs = first === '--docs'
+const folder = isForDocs ? docsFolder : first
 
 async function openPage(browser: Browser, { url, cookie }: DemoServer): Promise<Page> {
   const context = await browser.newContext({ deviceScaleFactor: 1 })
@@ -38,10 +43,24 @@ async function takeAll(page: Page, server: DemoServer): Promise<void> {
   }
 }
 
+async function takeForDocs(page: Page, server: DemoServer): Promise<void> {
+  const targets = await findTargets(page, server.url)
+  await page.setViewportSize({ width: 1280, height: 800 })
+  for (const { file, target, query = '', colorScheme } of docsPictures) {
+    const path = targets.find(({ name }) => name === target)?.path
+    if (path === undefined) throw new Error(`there is no page ${target}`)
+    await page.emulateMedia({ colorScheme })
+    await page.goto(server.url + path + query, { waitUntil: 'networkidle' })
+    await page.screenshot({ path: join(folder, file) })
+    console.log(file, path)
+  }
+}
+
 await mkdir(folder, { recursive: true })
 const [server, browser] = await Promise.all([startDemoServer(), openChromium()])
 try {
-  await takeAll(await openPage(browser, server), server)
+  const page = await openPage(browser, server)
+  await (isForDocs ? takeForDocs(page, server) : takeAll(page, server))
 } finally {
   await browser.close()
   await server.close()
