@@ -1,7 +1,7 @@
 // A tree that loads the children of a node when it is opened (ARIA tree view pattern).
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 
 export type TreeNode = {
@@ -146,9 +146,25 @@ function Node({ node, level, branch }: { node: TreeNode; level: number; branch: 
 
 function Branches({ uid, level, branch }: { uid: string; level: number; branch: Branch }) {
   const { nodes, isLoading, hasMore, loadMore } = branch.useChildren(uid)
+  const list = useRef<HTMLUListElement>(null)
+  /** The number of nodes before more were asked for. */
+  const shown = useRef<number | undefined>(undefined)
+  const more = useRef<HTMLButtonElement>(null)
+  // The button for more moves down or goes away: the focus moves on to the first new node.
+  useEffect(() => {
+    if (shown.current === undefined || nodes.length <= shown.current) return
+    const first = list.current?.children[shown.current] as HTMLElement | undefined
+    shown.current = undefined
+    const { activeElement, body } = document
+    if (activeElement === body || activeElement === more.current) first?.focus()
+  }, [nodes.length])
+  const showMore = () => {
+    shown.current = nodes.length
+    loadMore()
+  }
   const note = isLoading ? 'Loading' : nodes.length === 0 ? 'Nothing below' : undefined
   return (
-    <ul role="group">
+    <ul role="group" ref={list}>
       {nodes.map((node) => (
         <Node key={node.uid} node={node} level={level} branch={branch} />
       ))}
@@ -161,7 +177,7 @@ function Branches({ uid, level, branch }: { uid: string; level: number; branch: 
       {hasMore && (
         <li role="none" class="tree-row" data-level={Math.min(level, 12)}>
           <span class="tree-toggle" />
-          <button type="button" class="button plain" onClick={loadMore}>
+          <button type="button" class="button plain" ref={more} onClick={showMore}>
             Show more
           </button>
         </li>

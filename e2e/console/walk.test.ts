@@ -9,6 +9,7 @@ import type { Page } from 'playwright-core'
 import { newBrowserContext, noChromium } from '../sign-in/chromium.ts'
 import { addAccount, password } from '../sign-in/sign-in.ts'
 import { checkShown } from './check-page.ts'
+import { addCrowd } from './crowd.ts'
 import { watchProblems } from './problems.ts'
 import type { Stage } from './stage.ts'
 import { openStage, ownerEmail } from './stage.ts'
@@ -104,6 +105,41 @@ onEachStore('in the console', (engine) => {
     await page.goto(stage.at(paths.group(parent)))
     await heading(page, name).waitFor()
     await checkShown(page, 'a group with a long name, far down')
+    expectNoProblems()
+  })
+
+  test('10,000 groups in one are shown 200 at a time with the keyboard, and found by name', async () => {
+    const crowd = await addCrowd(stage, 'crowd', 10_000)
+    const expectFocus = (name: string) =>
+      page.locator(`[role=treeitem]:focus > .tree-row > .tree-label:text-is("${name}")`).waitFor()
+    const items = page.getByRole('treeitem')
+    await page.goto(stage.at(paths.groups(crowd)))
+    await item(page, 'crowd-00199').waitFor()
+    assert.equal(await items.count(), 201)
+    await item(page, 'crowd').focus()
+    await page.keyboard.press('ArrowDown')
+    await expectFocus('crowd-00000')
+    await page.keyboard.press('End')
+    await expectFocus('crowd-00199')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Tab')
+    assert.equal(await page.locator(':focus').innerText(), 'Show more')
+    await page.keyboard.press('Enter')
+    await expectFocus('crowd-00200')
+    assert.equal(await items.count(), 401)
+    await page.keyboard.press('ArrowUp')
+    await expectFocus('crowd-00199')
+    await page.keyboard.press('End')
+    await expectFocus('crowd-00399')
+    await page.keyboard.press('ArrowLeft')
+    await expectFocus('crowd')
+
+    await page.getByLabel('Search groups by name').fill('d-05')
+    await page.getByText('1,000 in total').waitFor()
+    await page.getByLabel('Search groups by name').fill('d-05000')
+    await page.getByText('1 in total').waitFor()
+    await page.getByRole('link', { name: 'crowd-05000' }).click()
+    await heading(page, 'crowd-05000').waitFor()
     expectNoProblems()
   })
 
