@@ -143,6 +143,37 @@ onEachStore('in the console', (engine) => {
     expectNoProblems()
   })
 
+  test('a shared link to a later page of a list leads back to the first page', async () => {
+    const many = await addCrowd(stage, 'many', 120)
+    const first = stage.at(`${paths.groups(many)}?name=many`)
+    const link = (on: Page, name: string) => on.getByRole('link', { name, exact: true }).waitFor()
+    const press = (on: Page, name: string) => on.getByRole('button', { name, exact: true }).click()
+    await page.goto(first)
+    await link(page, 'many-00000')
+    await press(page, 'Next')
+    await link(page, 'many-00050')
+    await press(page, 'Next')
+    await link(page, 'many-00100')
+    assert.equal(await page.getByRole('button', { name: 'Next', exact: true }).count(), 0)
+
+    const reader = await addAccount(stage.platform, 'reader@example.com')
+    await stage.platform.bind(reader, 'viewer', stage.organization)
+    const reading = await stage.openPage(reader)
+    await reading.goto(page.url())
+    await link(reading, 'many-00100')
+    await press(reading, 'First page')
+    await link(reading, 'many-00000')
+    assert.equal(reading.url(), first)
+    await reading.context().close()
+
+    await press(page, 'Previous')
+    await link(page, 'many-00050')
+    await press(page, 'Previous')
+    await link(page, 'many-00000')
+    assert.equal(page.url(), first)
+    expectNoProblems()
+  })
+
   /** Opens the menu of the focused item of the tree, and moves to an entry. */
   async function chooseByKeyboard(entry: string): Promise<void> {
     await page.keyboard.press('Tab')
