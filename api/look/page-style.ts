@@ -9,6 +9,7 @@ main { width: 100%; max-width: 25rem; background: var(--card); padding: 2rem; bo
   box-shadow: 0 1px 3px #0003 }
 header { display: flex; gap: 0.5rem; align-items: center; color: var(--leaf); font-weight: 600 }
 h1 { font-size: 1.4rem; line-height: 1.25; margin: 1.25rem 0 0.75rem }
+h1, p { overflow-wrap: anywhere }
 h2 { font-size: 1rem; margin: 1.75rem 0 0.5rem; padding-top: 1.25rem; border-top: 1px solid #8886 }
 p { margin: 0 0 0.75rem }
 .quiet { color: var(--quiet); font-size: 0.9rem }
@@ -27,7 +28,7 @@ dt { color: var(--quiet) }
 dd { margin: 0; overflow-wrap: anywhere }
 form + .quiet { margin: 1rem 0 0 }
 code, .code { font-family: ui-monospace, monospace; overflow-wrap: anywhere }
-code span { white-space: nowrap }
+code span { display: inline-block }
 a { color: var(--leaf); text-underline-offset: 0.15em }
 .button { color: var(--leaf-ink) }
 .links { display: flex; gap: 1.25rem; margin-top: 1.25rem; font-size: 0.9rem }

@@ -57,6 +57,7 @@ describe('the documentation', { timeout: 600_000, skip: noChromium ?? false }, (
     assert.deepEqual([shown.uid, shown.description], [organization, markup])
     assert.equal(await form.locator('.answer').locator('img, script').count(), 0)
     assert.match(await page.title(), /^Groups/)
+    await checkShown(page, 'an open form with an answer')
     assert.deepEqual(stage.problems.splice(0), [])
   })
 
@@ -156,6 +157,7 @@ describe('the documentation', { timeout: 600_000, skip: noChromium ?? false }, (
     const link = article.getByRole('link', { name: 'Sign in' })
     await link.waitFor()
     assert.ok(await article.getByRole('button', { name: 'Send' }).isDisabled())
+    await checkShown(visitor, 'an open form of a visitor')
     await link.click()
     await visitor.getByLabel('E-mail address').fill(ownerEmail)
     await visitor.getByLabel('Password').fill(password)
