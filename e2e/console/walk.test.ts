@@ -1,5 +1,5 @@
-// People use the console in a real browser: with the keyboard only, in two tabs, without the rights, and after the end of
-// a session.
+// People use the console in a real browser: from the set-up of the server on, with the keyboard only, in two tabs, without
+// the rights, and after the end of a session.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { paths } from '@stemma/console/paths.ts'
@@ -7,6 +7,7 @@ import { signOutEverywhere } from '@stemma/server/auth/sign-outs.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
 import type { Page } from 'playwright-core'
 import { newBrowserContext, noChromium } from '../sign-in/chromium.ts'
+import { emptyServer } from '../sign-in/empty-server.ts'
 import { addAccount, password } from '../sign-in/sign-in.ts'
 import { checkShown } from './check-page.ts'
 import { addCrowd } from './crowd.ts'
@@ -52,6 +53,33 @@ onEachStore('in the console', (engine) => {
     await visitor.getByLabel('Password').waitFor()
     await context.close()
     expectNoProblems()
+  })
+
+  test('an empty server is set up by its link, and gets its first group, in the browser only', async () => {
+    const { url, start, remove } = await emptyServer(engine)
+    const app = await start()
+    const context = await newBrowserContext(stage.browser, { javaScriptEnabled: true })
+    try {
+      const founder = await context.newPage()
+      watchProblems(founder, url, stage.problems)
+      await founder.goto(app.setUpLink ?? '')
+      await founder.getByLabel('Name of the organization').fill('new company')
+      await founder.getByLabel('Your e-mail address').fill('ada@example.com')
+      await founder.getByLabel('Choose a password').fill(password)
+      await founder.keyboard.press('Enter')
+      await founder.getByRole('link', { name: 'Open the console' }).click()
+      await founder.getByRole('link', { name: 'new company' }).click()
+      await heading(founder, 'new company').waitFor()
+      await founder.getByRole('link', { name: 'Divide it into groups' }).click()
+      await founder.getByLabel('Name', { exact: true }).fill('platform')
+      await founder.keyboard.press('Enter')
+      await item(founder, 'platform').waitFor()
+      expectNoProblems()
+    } finally {
+      await context.close()
+      await app.stop(true)
+      await remove()
+    }
   })
 
   test('the keyboard is enough to create, rename and delete a group', async () => {

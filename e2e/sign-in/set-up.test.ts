@@ -3,43 +3,22 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { startApp } from '@stemma/server/app.ts'
 import { cookieNamesOf } from '@stemma/server/auth/login/cookies.ts'
-import { readConfig } from '@stemma/server/config/config.ts'
-import { openLog } from '@stemma/server/log.ts'
 import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import { raw, sql } from '@stemma/server/store/sql.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
-import type { Engine } from '@stemma/server/testing/stores.ts'
-import { onEachStore, temporaryStore } from '@stemma/server/testing/stores.ts'
+import { onEachStore } from '@stemma/server/testing/stores.ts'
 import type { Configuration } from 'openid-client'
 import { remove, runStemmad, runStemmadInline, temporaryFolder } from '../server/stemmad.ts'
-import {
-  addAccount,
-  begin,
-  freePort,
-  password,
-  redeem,
-  relyingParty,
-  signIn,
-  startSignInPlatform,
-} from './sign-in.ts'
+import { emptyServer } from './empty-server.ts'
+import { addAccount, begin, password, redeem, relyingParty, signIn, startSignInPlatform } from './sign-in.ts'
 import { Visitor } from './visitor.ts'
 
 const usedLinkAlert = /was used before, or has expired/
 
 onEachStore('an empty server', (engine) => {
-  async function startEmpty(engine: Engine) {
-    const temporary = await temporaryStore(engine)
-    const port = await freePort()
-    const url = `http://127.0.0.1:${port}`
-    const args = [...temporary.settings, '--port', String(port), '--base-url', url, '--log-level', 'silent']
-    const start = () => startApp(readConfig({}, [...args, '--drain-delay', '0']).config, openLog('silent'))
-    return { url, start, args, remove: temporary.remove }
-  }
-
   test('is set up in a browser by the printed link, once', async () => {
-    const { url, start, args, remove } = await startEmpty(engine)
+    const { url, start, args, remove } = await emptyServer(engine)
     const app = await start()
     try {
       const link = app.setUpLink ?? ''
@@ -99,7 +78,7 @@ onEachStore('an empty server', (engine) => {
   }
 
   test('cannot be set up when an organization exists', async () => {
-    const { url, start, args, remove: removeStore } = await startEmpty(engine)
+    const { url, start, args, remove: removeStore } = await emptyServer(engine)
     const folder = await temporaryFolder()
     const app = await start()
     try {
@@ -123,7 +102,7 @@ onEachStore('an empty server', (engine) => {
   })
 
   test('accepts the links of earlier starts', async () => {
-    const { url, start, remove } = await startEmpty(engine)
+    const { url, start, remove } = await emptyServer(engine)
     const first = await start()
     await first.stop(true)
     const second = await start()

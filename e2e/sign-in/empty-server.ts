@@ -1,0 +1,17 @@
+// A server without an organization, which is set up by its link.
+import { startApp } from '@stemma/server/app.ts'
+import { readConfig } from '@stemma/server/config/config.ts'
+import { openLog } from '@stemma/server/log.ts'
+import type { Engine } from '@stemma/server/testing/stores.ts'
+import { temporaryStore } from '@stemma/server/testing/stores.ts'
+import { freePort } from './sign-in.ts'
+
+/** `args` are the flags of stemmad for the store of the server. */
+export async function emptyServer(engine: Engine) {
+  const temporary = await temporaryStore(engine)
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const args = [...temporary.settings, '--port', String(port), '--base-url', url, '--log-level', 'silent']
+  const start = () => startApp(readConfig({}, [...args, '--drain-delay', '0']).config, openLog('silent'))
+  return { url, start, args, remove: temporary.remove }
+}
