@@ -11,8 +11,8 @@ export function findGroups(root: string): (text: string) => Promise<Option[]> {
   return async (text) => {
     const wanted = text.trim()
     const [own, { groups = [] }] = await Promise.all([
-      queries.ensureQueryData(read(api.groups.getGroup, { uid: root })),
-      queries.ensureQueryData(
+      queries.query(read(api.groups.getGroup, { uid: root })),
+      queries.query(
         read(api.groups.listGroups, {
           ...{ uidp: { descendantsOf: root }, orderBy: 'name', pageSize: maxOptions },
           ...(wanted && { nameContains: wanted }),

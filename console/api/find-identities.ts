@@ -16,7 +16,7 @@ export function findIdentities(group: string): (text: string) => Promise<Option[
   const [organization = ''] = group.split('/')
   return async (text) => {
     const [workloads, people] = await Promise.all([
-      queries.ensureQueryData(
+      queries.query(
         read(api.identities.listIdentities, {
           uidp: { descendantsOf: organization },
           orderBy: 'name',
@@ -24,7 +24,7 @@ export function findIdentities(group: string): (text: string) => Promise<Option[
           ...(text.trim() && { nameContains: text.trim() }),
         }),
       ),
-      queries.ensureQueryData(read(api.access.listAccess, { resource: group, pageSize: searched })),
+      queries.query(read(api.access.listAccess, { resource: group, pageSize: searched })),
     ])
     const options = new Map<string, Option>()
     for (const { identity } of people.entries ?? [])

@@ -46,6 +46,8 @@ function OpenPalette({ place }: { place: Place | undefined }) {
   const found = withoutRepetitions([...all.filter(isMatch), ...results]).slice(0, maxShown)
   useLayoutEffect(() => dialog.current?.showModal(), [])
   const close = () => {
+    // The focus returns to where it was only if the dialog is closed before it is removed.
+    dialog.current?.close()
     isPaletteOpen.value = false
   }
   const run = (action: PaletteAction | undefined) => {

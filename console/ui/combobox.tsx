@@ -46,8 +46,14 @@ export function Combobox({
     options.value = found
     active.value = found.length > 0 ? 0 : -1
   }
+  /** Until the next search ends, the suggestions are those for another text, and no key may choose one of them. */
+  const outdate = () => {
+    turn.current++
+    active.value = -1
+  }
   const open = () => {
     isOpen.value = true
+    outdate()
     void search()
   }
   const type = (value: string) => {
@@ -55,6 +61,7 @@ export function Combobox({
     choice.value = undefined
     if (!choosesSeveral) onChoose?.(undefined)
     isOpen.value = true
+    outdate()
     clearTimeout(timer.current)
     timer.current = setTimeout(search, 200) as unknown as number
   }
@@ -71,7 +78,7 @@ export function Combobox({
       event.preventDefault()
       if (!isOpen.value) return open()
       const { length } = options.value
-      if (length > 0) active.value = (active.value + step + length) % length
+      if (active.value >= 0) active.value = (active.value + step + length) % length
     } else if (event.key === 'Enter' && isOpen.value) {
       event.preventDefault()
       choose(options.value[active.value])

@@ -24,20 +24,14 @@ export function Dialog({ place, title, isWide, children }: DialogProps) {
     const opener = document.activeElement as HTMLElement | null
     const element = dialog.current
     element?.showModal()
+    const stopWaiting = element ? focusFirstField(element) : undefined
     return () => {
+      stopWaiting?.()
       // An open dialog makes everything else inert, so nothing else could get the focus.
       element?.close()
       opener?.focus()
     }
   }, [])
-  // The first field gets the focus when it is there, which may be after data was loaded.
-  const hasFocused = useRef(false)
-  useEffect(() => {
-    const field = dialog.current?.querySelector<HTMLElement>('input, select, textarea')
-    if (hasFocused.current || !field) return
-    hasFocused.current = true
-    field.focus()
-  })
   const close = () => void closeDialog(place)
   return (
     <dialog
@@ -59,4 +53,22 @@ export function Dialog({ place, title, isWide, children }: DialogProps) {
       </div>
     </dialog>
   )
+}
+
+/**
+ * The first field gets the focus when it is there, which may be after a part of the dialog has loaded its data, unless
+ * the person has moved the focus until then. The returned function ends the wait.
+ */
+function focusFirstField(dialog: HTMLDialogElement): () => void {
+  const first = document.activeElement
+  const observer = new MutationObserver(() => focus())
+  const focus = () => {
+    const field = dialog.querySelector<HTMLElement>('input, select, textarea')
+    if (!field) return
+    observer.disconnect()
+    if (document.activeElement === first) field.focus()
+  }
+  observer.observe(dialog, { childList: true, subtree: true })
+  focus()
+  return () => observer.disconnect()
 }

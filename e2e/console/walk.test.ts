@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import { paths } from '@stemma/console/paths.ts'
 import { signOutEverywhere } from '@stemma/server/auth/sign-outs.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { newBrowserContext, noChromium } from '../sign-in/chromium.ts'
 import { emptyServer } from '../sign-in/empty-server.ts'
 import { addAccount, password } from '../sign-in/sign-in.ts'
@@ -82,36 +82,122 @@ onEachStore('in the console', (engine) => {
     }
   })
 
-  test('the keyboard is enough to create, rename and delete a group', async () => {
+  test('the keyboard is enough to create a group, give access, see why, take it away, and delete the group', async () => {
+    await stage.call('POST', `/iam/v2beta1/identities/${stage.organization}`, {
+      ...{ name: 'robot', claimMatch: { issuer: 'https://issuer.example.com', subject: 'robot' } },
+    })
     await page.goto(groups)
     await heading(page, 'Groups').waitFor()
-    await page.keyboard.press('Control+k')
-    await page.getByRole('combobox', { name: 'Search or go to' }).waitFor()
-    await page.keyboard.type('new group')
-    await page.keyboard.press('Enter')
-    await page.getByRole('dialog', { name: 'New group' }).waitFor()
+    await chooseInPalette('new group')
+    await focused(page.getByLabel('Name', { exact: true }))
     await page.keyboard.type('platform')
     await page.keyboard.press('Enter')
     await toast('Group created')
     await item(page, 'platform').waitFor()
-    await item(page, 'acme').focus()
-    await page.keyboard.press('ArrowDown')
-    assert.equal(await page.locator(':focus').getAttribute('aria-level'), '2')
-    await chooseByKeyboard('Rename or describe')
-    const edit = page.getByRole('dialog', { name: 'Rename or describe' })
-    await edit.getByLabel('Name', { exact: true }).waitFor()
-    await edit.getByLabel('Name', { exact: true }).fill('engine room')
+    await pressUntil('Tab', 'New group')
+    await pressUntil('Tab', 'acme')
+    await pressUntil('ArrowDown', 'platform')
+    await chooseInMenu('platform', 'Rename or describe')
+    await focused(page.getByLabel('Name', { exact: true }))
+    await page.keyboard.press('Control+a')
+    await page.keyboard.type('engine room')
     await page.keyboard.press('Enter')
     await toast('Group changed')
-    await item(page, 'engine room').focus()
-    await chooseByKeyboard('Delete')
+    await item(page, 'engine room').waitFor()
+    await pressUntil('Shift+Tab', 'engine room')
+    await page.keyboard.press('Enter')
+    await focused(heading(page, 'engine room'))
+    await pressUntil('Shift+Tab', 'Access')
+    await page.keyboard.press('Enter')
+    await focused(heading(page, 'Access'))
+
+    await pressUntil('Tab', 'Add access')
+    await page.keyboard.press('Enter')
+    await focused(page.getByRole('combobox', { name: 'Person or workload' }))
+    await page.getByRole('option', { name: `${ownerEmail} person` }).waitFor()
+    // Enter chooses nobody as long as the suggestions are not those for the whole text.
+    const { promise: isEntered, resolve: answerSearch } = Promise.withResolvers<void>()
+    const searchUrl = /name_?contains=robot/i
+    await page.route(searchUrl, (route) => isEntered.then(() => route.continue()), { times: 1 })
+    const search = page.waitForRequest(searchUrl)
+    await page.keyboard.type('robot')
+    await page.keyboard.press('Enter')
+    await search
+    answerSearch()
+    await page.getByRole('option', { name: 'robot workload', selected: true }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('list', { name: 'Chosen' }).getByText('robot').waitFor()
+    await pressUntil('Tab', 'Role')
+    // Letters choose an option too, but only if they follow each other quickly.
+    const role = page.getByLabel('Role', { exact: true }).locator('option:checked')
+    for (let count = 0; count < 30 && (await role.textContent()) !== 'viewer'; count++)
+      await page.keyboard.press('ArrowDown')
+    await page.getByText('robot gets viewer in engine room').waitFor()
+    await pressUntil('Tab', 'Add access')
+    await page.keyboard.press('Enter')
+    await toast('Access added')
+    const row = page.getByRole('row', { name: 'robot workload viewer here' })
+    await row.waitFor()
+
+    await chooseInMenu('robot', 'Why')
+    await focused(heading(page, 'Why'))
+    await page.getByText('robot may do groups.list here').waitFor()
+    await pressUntil('Shift+Tab', 'Access')
+    await page.keyboard.press('Enter')
+    await focused(heading(page, 'Access'))
+    await row.waitFor()
+    await chooseInMenu('robot', 'Remove')
+    await page.getByText('robot loses this role here').waitFor()
+    await pressUntil('Tab', 'Delete role binding')
+    await page.keyboard.press('Enter')
+    await toast('Access removed')
+    await row.waitFor({ state: 'detached' })
+
+    await chooseInPalette('groups')
+    await focused(heading(page, 'Groups'))
+    await pressUntil('Shift+Tab', 'acme')
+    await page.keyboard.press('Enter')
+    await focused(heading(page, 'acme'))
+    await pressUntil('Shift+Tab', 'Groups')
+    await page.keyboard.press('Enter')
+    await focused(heading(page, 'Groups'))
+    await item(page, 'engine room').waitFor()
+    await pressUntil('Tab', 'acme')
+    await pressUntil('ArrowDown', 'engine room')
+    await chooseInMenu('engine room', 'Delete')
     await page.getByText('The group is empty.').waitFor()
-    await page.getByRole('button', { name: 'Delete group' }).focus()
+    await pressUntil('Tab', 'Delete group')
     await page.keyboard.press('Enter')
     await toast('Group deleted')
     await item(page, 'engine room').waitFor({ state: 'detached' })
     expectNoProblems()
   })
+
+  const focused = (what: Locator) => what.and(page.locator(':focus')).waitFor()
+
+  /** Presses a key until the element with this name has the focus, which must be visible. */
+  async function pressUntil(key: string, name: string): Promise<void> {
+    for (let count = 0; count < 60 && (await page.evaluate(nameOfFocused)) !== name; count++)
+      await page.keyboard.press(key)
+    assert.equal(await page.evaluate(nameOfFocused), name, `${key} does not lead to it`)
+    assert.ok(await page.evaluate(isFocusShown), `the focus of ${name} is not visible`)
+  }
+
+  /** Opens the menu of a row or of an item of the tree, and chooses an entry. */
+  async function chooseInMenu(of: string, entry: string): Promise<void> {
+    await pressUntil('Tab', `Actions for ${of}`)
+    await page.keyboard.press('Enter')
+    await page.getByRole('menuitem', { name: entry }).waitFor()
+    await pressUntil('ArrowDown', entry)
+    await page.keyboard.press('Enter')
+  }
+
+  async function chooseInPalette(text: string): Promise<void> {
+    await page.keyboard.press('Control+k')
+    await focused(page.getByRole('combobox', { name: 'Search or go to' }))
+    await page.keyboard.type(text)
+    await page.keyboard.press('Enter')
+  }
 
   test('open groups of the tree are in the URL, and deep trees and long names fit a phone', async () => {
     const name = `level ${'very-long-name-'.repeat(15)}`
@@ -202,17 +288,6 @@ onEachStore('in the console', (engine) => {
     expectNoProblems()
   })
 
-  /** Opens the menu of the focused item of the tree, and moves to an entry. */
-  async function chooseByKeyboard(entry: string): Promise<void> {
-    await page.keyboard.press('Tab')
-    await page.keyboard.press('Enter')
-    await page.getByRole('menuitem', { name: entry }).waitFor()
-    const isThere = () => page.locator(':focus').innerText()
-    for (let count = 0; count < 5 && (await isThere()) !== entry; count++)
-      await page.keyboard.press('ArrowDown')
-    await page.keyboard.press('Enter')
-  }
-
   test('an invalid name is explained at its field, and keeps what was typed', async () => {
     await page.goto(`${groups}?dialog=create`)
     await page.getByLabel('Name', { exact: true }).fill('No Capitals')
@@ -246,11 +321,14 @@ onEachStore('in the console', (engine) => {
 
   test('the focus returns to what opened a dialog', async () => {
     await page.goto(groups)
-    await page.getByRole('link', { name: 'New group' }).focus()
-    await page.keyboard.press('Enter')
-    await page.getByRole('dialog', { name: 'New group' }).waitFor()
-    await page.keyboard.press('Escape')
-    await page.locator('a:focus', { hasText: 'New group' }).waitFor()
+    const opener = page.getByRole('link', { name: 'New group' })
+    await opener.focus()
+    for (const open of [() => page.keyboard.press('Enter'), () => chooseInPalette('new group')]) {
+      await open()
+      await focused(page.getByLabel('Name', { exact: true }))
+      await page.keyboard.press('Escape')
+      await focused(opener)
+    }
     expectNoProblems()
   })
 
@@ -332,3 +410,16 @@ onEachStore('in the console', (engine) => {
     stage.problems.splice(0)
   })
 })
+
+const nameOfFocused = `(() => {
+  const element = document.activeElement
+  const label = document.getElementById(element.getAttribute('aria-labelledby')) ?? element.labels?.[0] ?? element
+  return element.ariaLabel || label.textContent
+})()`
+
+/** The ring of an item of the tree is drawn at its row, without the items below it. */
+const isFocusShown = `(() => {
+  const element = document.activeElement
+  const { outlineStyle, boxShadow } = getComputedStyle(element.querySelector(':scope > .tree-row') ?? element)
+  return element.matches(':focus-visible') && (outlineStyle !== 'none' || boxShadow !== 'none')
+})()`

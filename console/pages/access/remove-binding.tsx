@@ -7,10 +7,9 @@ import { closeDialog } from '../../ui/dialog.tsx'
 
 /** Removes the role binding that the URL names as `about`. */
 export function RemoveBinding({ place, entry }: PageProps & { entry: AccessEntryJson | undefined }) {
-  const { run, isRunning, error } = useWrite(api.roleBindings.deleteRoleBinding, { done: 'Access removed' })
-  const remove = async () => {
-    if (await run({ uid: place.query.get('about') ?? '' })) await closeDialog(place)
-  }
+  const { run, isRunning, error } = useWrite(api.roleBindings.deleteRoleBinding, {
+    ...{ done: 'Access removed', after: () => closeDialog(place) },
+  })
   const { identity, role } = entry ?? {}
   return (
     <ConfirmDelete
@@ -19,7 +18,7 @@ export function RemoveBinding({ place, entry }: PageProps & { entry: AccessEntry
       name={role?.name ?? ''}
       isRunning={isRunning.value}
       error={error.value}
-      onConfirm={remove}
+      onConfirm={() => void run({ uid: place.query.get('about') ?? '' })}
     >
       <p>
         <strong dir="auto">{identity?.name || identity?.email || 'The identity'}</strong> loses this role here
