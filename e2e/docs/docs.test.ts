@@ -13,7 +13,8 @@ import { blocksOf, commandsOf, inBackground, isExpected } from './pages.ts'
 
 const root = join(import.meta.dirname, '../..')
 const clusterUrl = process.env.STEMMA_TEST_POSTGRES
-const timeoutMs = 180_000
+/** Ends a run that hangs. A busy machine needs minutes. */
+const timeoutMs = 15 * 60_000
 
 const pages = globSync('{README.md,docs/**/*.md}', { cwd: root })
   .map((name) => ({ name, text: readFileSync(join(root, name), 'utf8') }))
