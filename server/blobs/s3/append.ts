@@ -7,7 +7,7 @@ import { makePartWriter } from './part-writer.ts'
 import { isMissingObject, storageError } from './s3-failure.ts'
 import { maxParts } from './s3-options.ts'
 import type { S3Storage } from './storage.ts'
-import { sizeOfState, type UploadState } from './upload-state.ts'
+import { sizeOfState, tailWritesOf, type UploadState } from './upload-state.ts'
 
 export type S3Appended = { state: UploadState; failure?: BlobError; isHashComplete: boolean }
 
@@ -24,7 +24,7 @@ export async function appendToS3(
   options: AppendOptions,
 ): Promise<S3Appended> {
   const { partBytes } = storage.limits
-  if ((before.tail?.index ?? 0) >= maxTailWrites) throw smallChunks(maxTailWrites, partBytes)
+  if (tailWritesOf(before) >= maxTailWrites) throw smallChunks(maxTailWrites, partBytes)
   const start = sizeOfState(before, partBytes)
   await using spool = await openPartSpool(storage.spoolFolder, partBytes)
   const writer = makePartWriter(storage, spool, id, before)

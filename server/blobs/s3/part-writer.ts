@@ -1,7 +1,7 @@
 // Cuts the bytes of an upload into parts of equal size and sends them, one while the next one is received.
 import type { PartSpool } from './part-spool.ts'
 import type { S3Storage } from './storage.ts'
-import type { UploadState } from './upload-state.ts'
+import { tailWritesOf, type UploadState } from './upload-state.ts'
 
 export type PartWriter = {
   /** Fetches the bytes behind the last part: they begin the next one. */
@@ -80,7 +80,8 @@ export function makePartWriter(
       if (filled === (state.tail?.size ?? 0)) return
       const index = (before.tail?.index ?? 0) + 1
       await objects.put(keys.tail(id, index), spool.body(filled))
-      state = { ...state, tail: { index, size: filled } }
+      // A part that was sent ends the tail that was there before.
+      state = { ...state, tail: { index, size: filled, writes: tailWritesOf(state) + 1 } }
     },
     state: () => state,
   }

@@ -236,6 +236,17 @@ describe('a blob store in S3', () => {
       assert.equal(await blobs.finish(upload, digestOf(Buffer.from('x'.repeat(100)))), 100)
     }))
 
+  test('counts small chunks anew when a part is full', () =>
+    withStore({}, async (blobs) => {
+      const part = Buffer.alloc(options.limits?.partBytes ?? 0, 'x')
+      const few = Array.from({ length: 60 }, () => Buffer.from('x'))
+      let upload = await blobs.begin(newUploadId())
+      for (const chunk of [...few, part, ...few])
+        upload = (await blobs.append(upload, Readable.from([chunk]))).upload
+      const content = Buffer.concat([...few, part, ...few])
+      assert.equal(await blobs.finish(upload, digestOf(content)), content.length)
+    }))
+
   test('does not take an error in a successful response for success', () =>
     withStore({}, async (blobs) => {
       proxy.intercept = (incoming, response) => {

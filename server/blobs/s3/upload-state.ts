@@ -4,9 +4,14 @@ export type UploadState = {
   multipartId?: string | undefined
   /** The ETags of the parts, which all have the same size. They prove at the end that no part was replaced. */
   etags: string[]
-  /** The bytes behind the last part, in an object of their own. Each append that changes them writes a new object. */
-  tail?: { index: number; size: number } | undefined
+  /**
+   * The bytes behind the last part, in an object of their own. Each append that changes them writes a new object, with the
+   * next index. `writes` is how often they were written since the last part; states of version 0.1 do not contain it.
+   */
+  tail?: { index: number; size: number; writes?: number } | undefined
 }
+
+export const tailWritesOf = ({ tail }: UploadState): number => tail?.writes ?? tail?.index ?? 0
 
 export const parseState = (state: string): UploadState => (state === '' ? { etags: [] } : JSON.parse(state))
 
