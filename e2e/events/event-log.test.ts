@@ -1,4 +1,4 @@
-// What the event log records of changes of resources, and who it names.
+// The entries of the event log for changes of resources, and the actors that they name.
 import assert from 'node:assert/strict'
 import { fromBinary } from '@bufbuild/protobuf'
 import { GroupSchema, GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'

@@ -132,7 +132,7 @@ export const singles: readonly JsonObject[] = [
   { subject: alice, action: read, resource: record1, evaluations: [] },
 ]
 
-/** What is searched for, the request, and results that must be among those of the response. */
+/** The kind that is searched for, the request, and results that must be among those of the response. */
 type Search = {
   name: string
   kind: 'subject' | 'resource' | 'action'

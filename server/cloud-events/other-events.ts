@@ -103,7 +103,7 @@ export const otherEvents: OtherEvents = {
   },
 }
 
-// What records these events uses the same type.
+// The code that records these events uses the same type.
 const detailsOf = ({ details }: RecordedEvent) => JSON.parse(details ?? '{}') as RegistryDetails
 
 /** The names are those of the published receivers. */

@@ -1,4 +1,4 @@
-// What follows from the answer of a sink, for the delivery and for the sink.
+// The consequences of the answer of a sink, for the delivery and for the sink.
 import type { RandomBytes } from '../crypto/random.ts'
 import type { Outcome, StoredDelivery } from '../store/delivery/deliveries.ts'
 import { retryAfterMs, retryDelay } from './schedule.ts'

@@ -4,7 +4,7 @@ import type { Service } from '@stemma/api/reference/operations.ts'
 import { Html, html } from '../pages/html.ts'
 import type { GuideSection } from './guides.ts'
 
-/** What all pages share. */
+/** The data that all pages share. */
 export type Site = {
   baseUrl: string
   /** The path of the base URL, which a proxy removes before this server gets the request. */

@@ -1,4 +1,4 @@
-// What the person says about themselves. The operator of the server can read it; nothing depends on it.
+// The description that people give of themselves. The operator of the server can read it; nothing depends on it.
 import type { IdentityMetadataJson } from '@stemma/api/json/platform/iam/v2beta1/identity'
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'

@@ -105,7 +105,7 @@ const reviewTexts: Record<string, string> = {
   REVIEW_STATE_REJECTED: 'rejected',
 }
 
-/** What is known about the vulnerability itself. Nothing is drawn if that is only its name. */
+/** Facts about the vulnerability itself. Nothing is drawn if only its name is known. */
 function Vulnerabilities({ aliases }: { aliases: readonly string[] }) {
   const { data } = useRead(
     read(api.securityAdvisory.listVulnerabilityMetadata, { ids: [...aliases] }),

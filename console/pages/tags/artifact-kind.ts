@@ -14,7 +14,7 @@ const words: [RegExp, ArtifactKind][] = [
 /** The annotations with which cosign and buildkit say what a statement is about. */
 const predicateAnnotations = ['dev.sigstore.bundle.predicateType', 'in-toto.io/predicate-type']
 
-/** What a signed statement is about, such as `https://slsa.dev/provenance/v1`. */
+/** The predicate type of a signed statement, such as `https://slsa.dev/provenance/v1`. */
 export const predicateTypeOf = ({ annotations }: Descriptor) =>
   predicateAnnotations.map((name) => annotations?.[name]).find((type) => typeof type === 'string')
 

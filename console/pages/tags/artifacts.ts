@@ -10,7 +10,7 @@ export type Artifact = {
   kind: ArtifactKind
   /** The digest of its manifest, or the tag that names it. */
   reference: string
-  /** What it contains, such as `application/spdx+json`. */
+  /** The type of its content, such as `application/spdx+json`. */
   type: string
   size?: number | undefined
   created?: string | undefined

@@ -4,7 +4,7 @@ import { openText, sealText } from '../../../crypto/secret.ts'
 import type { Upstream } from './upstream.ts'
 import { upstreamFailed } from './upstream.ts'
 
-/** What a browser returns to: a sign-in at this server, or a test of the provider. */
+/** The flow that a browser continues when it returns: a sign-in at this server, or a test of the provider. */
 export type Purpose =
   | {
       /** The uid of the sign-in at this server. */
@@ -49,7 +49,7 @@ export function openState({ sealer, now }: Upstream, sealed: string): Authorizat
   return state
 }
 
-/** What a browser returns to. `url` is the redirect URI that the browser opened. */
+/** The flow that a browser continues. `url` is the redirect URI that the browser opened. */
 export function purposeOf(upstream: Upstream, sealed: string, url: string): Purpose {
   const state = openState(upstream, sealed)
   if (state.redirectUri !== url)

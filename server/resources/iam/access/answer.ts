@@ -15,7 +15,7 @@ import { requireMayCreateOrganizations } from '../organization.ts'
 import type { Need, Question } from './need.ts'
 import { needOf, placeOf } from './need.ts'
 
-/** What a caller needs at a place to ask about the access of others there. */
+/** The capabilities that a caller needs at a place to ask about the access of others there. */
 export const askCapabilities = [Capability.CAP_IAM_ROLE_BINDINGS_LIST, Capability.CAP_IAM_IDENTITY_LIST]
 export const askBits = askCapabilities.flatMap((number) => capabilityOf(number)?.bit ?? [])
 

@@ -32,7 +32,7 @@ export type Pulled = {
   reply(row: Row): Reply
   /** The error if the repo exists and has no such content. */
   missing(): Error
-  /** What the event log records of the pull. */
+  /** The facts of the pull that the event log records. */
   pulled(row: Row | undefined, error?: Error): Pull
 }
 
