@@ -8,6 +8,7 @@ import type { PageProps } from '../../router/route.ts'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
 import { TextArea, TextField } from '../../ui/field.tsx'
 import { Form, Problem } from '../../ui/form.tsx'
+import { NameFields } from '../../ui/name-fields.tsx'
 import { Skeleton } from '../../ui/skeleton.tsx'
 import { associationFields, associationOf, installationLines, linesOf } from './association-values.ts'
 
@@ -76,21 +77,7 @@ function AssociationForm({ place, submit, association, isRunning, error, onSubmi
       onCancel={() => void closeDialog(place)}
     >
       <div class="field-columns">
-        <TextField
-          label="Name"
-          name="name"
-          required
-          maxLength={255}
-          defaultValue={association?.name}
-          problem={violationOf(error, 'name')}
-        />
-        <TextField
-          label="Description"
-          name="description"
-          maxLength={512}
-          defaultValue={association?.description}
-          problem={violationOf(error, 'description')}
-        />
+        <NameFields error={error} name={association?.name} description={association?.description} />
         <TextField
           label="AWS account"
           name="amazon"

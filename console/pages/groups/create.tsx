@@ -1,10 +1,9 @@
 import { api } from '../../api/api.ts'
-import { violationOf } from '../../api/error-text.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
-import { TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
+import { NameFields } from '../../ui/name-fields.tsx'
 
 /** Creates a group below the one that the URL names as `about`. */
 export function CreateGroup({ place }: PageProps) {
@@ -31,31 +30,8 @@ export function CreateGroup({ place }: PageProps) {
   )
 }
 
-export const GroupFields = ({
-  error,
-  name,
-  description,
-}: {
-  error: unknown
-  name?: string
-  description?: string
-}) => (
-  <>
-    <TextField
-      name="name"
-      label="Name"
-      required
-      maxLength={255}
-      defaultValue={name}
-      hint="Lowercase letters, digits, spaces, dots, underscores and dashes."
-      problem={violationOf(error, 'name')}
-    />
-    <TextField
-      name="description"
-      label="Description"
-      maxLength={512}
-      defaultValue={description}
-      problem={violationOf(error, 'description')}
-    />
-  </>
+type GroupFieldsProps = { error: unknown; name?: string; description?: string }
+
+export const GroupFields = (props: GroupFieldsProps) => (
+  <NameFields {...props} hint="Lowercase letters, digits, spaces, dots, underscores and dashes." />
 )

@@ -6,6 +6,7 @@ import type { PageProps } from '../../router/route.ts'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
+import { NameFields } from '../../ui/name-fields.tsx'
 
 /** Changes the name and the description of an identity and, if it has claim rules, these rules. */
 export function EditIdentity({ place, identity }: PageProps & { identity: IdentityJson }) {
@@ -27,21 +28,7 @@ export function EditIdentity({ place, identity }: PageProps & { identity: Identi
         onSubmit={change}
         onCancel={() => void closeDialog(place)}
       >
-        <TextField
-          label="Name"
-          name="name"
-          required
-          maxLength={255}
-          defaultValue={identity.name}
-          problem={violationOf(error.value, 'name')}
-        />
-        <TextField
-          label="Description"
-          name="description"
-          maxLength={512}
-          defaultValue={identity.description}
-          problem={violationOf(error.value, 'description')}
-        />
+        <NameFields error={error.value} name={identity.name} description={identity.description} />
         {claimMatch &&
           ruleFields.map(([name, label, hint]) => (
             <TextField

@@ -11,6 +11,7 @@ import { navigate, withQuery } from '../../router/router.ts'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, Select, TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
+import { NameFields } from '../../ui/name-fields.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import type { Preset } from './presets.ts'
 import { presets } from './presets.ts'
@@ -103,20 +104,10 @@ function ProviderForm({ place, submit, preset, provider, isRunning, error, onSub
       onCancel={() => void closeDialog(place)}
     >
       <div class="field-columns">
-        <TextField
-          label="Name"
-          name="name"
-          required
-          maxLength={255}
-          defaultValue={provider?.name ?? preset?.shortName}
-          problem={violationOf(error, 'name')}
-        />
-        <TextField
-          label="Description"
-          name="description"
-          maxLength={512}
-          defaultValue={provider?.description}
-          problem={violationOf(error, 'description')}
+        <NameFields
+          error={error}
+          name={provider?.name ?? preset?.shortName}
+          description={provider?.description}
         />
         <TextField
           label="Issuer"

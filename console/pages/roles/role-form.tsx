@@ -4,12 +4,12 @@ import type { CapabilityJson } from '@stemma/api/gen/capabilities/capability_pb.
 import type { RoleJson } from '@stemma/api/json/platform/iam/v2beta1/role'
 import { api } from '../../api/api.ts'
 import { actionOf, capabilityInJson, capabilityName, groupCapabilities } from '../../api/capabilities.ts'
-import { violationOf } from '../../api/error-text.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
-import { Select, TextField } from '../../ui/field.tsx'
+import { Select } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
+import { NameFields } from '../../ui/name-fields.tsx'
 
 type RoleDialogProps = PageProps & { roles: readonly RoleJson[] }
 
@@ -80,21 +80,7 @@ function RoleDialog({ place, roles, role, title, submit, isRunning, error, onSub
         onSubmit={onSubmit}
         onCancel={() => void closeDialog(place)}
       >
-        <TextField
-          label="Name"
-          name="name"
-          required
-          maxLength={255}
-          defaultValue={role?.name}
-          problem={violationOf(error, 'name')}
-        />
-        <TextField
-          label="Description"
-          name="description"
-          maxLength={512}
-          defaultValue={role?.description}
-          problem={violationOf(error, 'description')}
-        />
+        <NameFields error={error} name={role?.name} description={role?.description} />
         <Select
           label="Begin with the capabilities of"
           name="template"
