@@ -38,17 +38,28 @@ export function startRouter(chosen: RouterOptions): void {
   void show()
 }
 
-/** `back` is kept with the entry of the history, and can be read by `historyState`. */
+/** `state` is kept with the entry of the history. Default: that of the current entry if the page of the list is the same. */
 type Navigation = { replace?: boolean; state?: unknown }
 
-export function navigate(path: string, { replace = false, state = null }: Navigation = {}): Promise<void> {
+/** Resolves when the page is drawn. */
+export function navigate(path: string, { replace = false, state }: Navigation = {}): Promise<void> {
   const at = hrefOf(path)
+  state ??= isSameList(at) ? history.state : null
   if (replace) history.replaceState(state, '', at)
   else {
     history.replaceState({ ...history.state, scroll: scrollY }, '')
     history.pushState(state, '', at)
   }
   return show()
+}
+
+/** Whether a URL shows the same page of a list as now, perhaps with a dialog. */
+function isSameList(at: string): boolean {
+  const { pathname, searchParams } = new URL(at, location.href)
+  return (
+    pathname === location.pathname &&
+    searchParams.get('page') === new URLSearchParams(location.search).get('page')
+  )
 }
 
 /** The current page with other query parameters; undefined and '' remove one. */
@@ -77,6 +88,17 @@ async function show(): Promise<void> {
   isLoading.value = false
   document.title = titleOf(next)
   if (previous && previous.place?.href.split('?')[0] !== path) moveToTop()
+  await new Promise<void>((resolve) => untilDrawn.push(resolve))
+}
+
+const untilDrawn: (() => void)[] = []
+
+/**
+ * Called by the shell after the effects of the page have run. Only then do the parts of the page watch its data: before,
+ * they watch that of the previous page, which would be loaded again after a write, even if it was deleted.
+ */
+export function reportDrawn(): void {
+  for (const resolve of untilDrawn.splice(0)) resolve()
 }
 
 async function load(place: Place | undefined, href: string): Promise<Shown> {

@@ -1,7 +1,7 @@
 // The frame around every page.
-import { useErrorBoundary } from 'preact/hooks'
+import { useEffect, useErrorBoundary } from 'preact/hooks'
 import type { Shown } from '../router/router.ts'
-import { isLoading, shown } from '../router/router.ts'
+import { isLoading, reportDrawn, shown } from '../router/router.ts'
 import { Toasts } from '../ui/toasts.tsx'
 import { ErrorPage } from './error-page.tsx'
 import { isServerRoute, Navigation } from './navigation.tsx'
@@ -12,6 +12,8 @@ import { TopBar } from './top-bar.tsx'
 
 export function Shell() {
   const current = shown.value
+  // Effects of the parts of a component run before its own.
+  useEffect(reportDrawn, [current])
   return (
     <>
       <a class="skip-link" href="#main">

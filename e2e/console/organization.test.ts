@@ -5,6 +5,7 @@ import { paths } from '@stemma/console/paths.ts'
 import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import { noChromium } from '../sign-in/chromium.ts'
 import { checkShown } from './check-page.ts'
+import { addCrowd } from './crowd.ts'
 import type { Stage } from './stage.ts'
 import { openStage } from './stage.ts'
 
@@ -30,6 +31,39 @@ describe('the settings of an organization in the console', {
     return identityProviders as { uid: string; name: string; defaultRole: string; oidc: object }[]
   }
   const stored = async () => await stage.call('GET', `/iam/v2beta1/identityProviders/${provider}`)
+
+  test('a group that was deleted on its own page is not read again', async () => {
+    const { page } = stage
+    const made = await stage.call('POST', `/iam/v2beta1/groups/${organization}`, { name: 'short-lived' })
+    const uid = made.uid as string
+    await page.goto(stage.at(`${paths.groups(uid)}?dialog=delete`))
+    const requests: string[] = []
+    page.on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`))
+    await page.getByRole('button', { name: 'Delete group' }).click()
+    await page.getByText('Group deleted').waitFor()
+    await page.getByRole('treeitem', { name: 'platform' }).waitFor()
+    // The data of the new page is marked as outdated and loaded again, after that of the old page would have been.
+    const groupsPath = '/iam/v2beta1/groups'
+    while (requests.filter((request) => request === `GET ${groupsPath}/${organization}`).length < 2)
+      await page.waitForEvent('request')
+    const last = requests.filter((request) => request.includes(uid)).at(-1)
+    assert.equal(last, `DELETE ${groupsPath}/${uid}`)
+    noProblems()
+  })
+
+  test('a dialog on a later page of a list keeps the way back', async () => {
+    const { page } = stage
+    const crowd = await addCrowd(stage, 'crowd', 60)
+    await page.goto(stage.at(`${paths.groups(crowd)}?name=crowd-`))
+    await page.getByRole('button', { name: 'Next', exact: true }).click()
+    await page.getByRole('link', { name: 'crowd-00050', exact: true }).waitFor()
+    await page.getByRole('link', { name: 'New group' }).click()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Previous', exact: true }).click()
+    await page.getByRole('link', { name: 'crowd-00000', exact: true }).waitFor()
+    noProblems()
+  })
 
   test('a provider is created from a preset and shows what to register', async () => {
     const { page } = stage
