@@ -48,6 +48,12 @@ type Delivery = { uid: string; eventId: string; state: string; nextAttemptTime?:
 
 const hourMs = 3_600_000
 
+/** Headers with which fetch can send a received request again. It sets the length and those of the connection itself. */
+function forwardedHeaders({ headers }: Received): Record<string, string> {
+  const { host, connection, 'content-length': length, ...others } = headers
+  return others as Record<string, string> // no header of a delivery is repeated
+}
+
 onEachStore('the delivery of an event', (engine) => {
   let platform: Platform
   let url: string
@@ -164,10 +170,8 @@ onEachStore('the delivery of an event', (engine) => {
     const { uid, secret } = await subscribe(sink.url)
     await sendTest(uid)
     await platform.app.deliverEvents()
-    const [{ headers: all, body }] = sink.events as [Received]
-    // fetch sets the length and the headers of the connection itself.
-    const { host, connection, 'content-length': length, ...others } = all
-    const headers = others as Record<string, string>
+    const [received] = sink.events as [Received]
+    const [headers, { body }] = [forwardedHeaders(received), received]
     const { authorization = '', 'webhook-id': id = '' } = headers
     const token = authorization.replace('Bearer ', '')
     const [claims, head] = [decodeJwt(token), decodeProtectedHeader(token)]
@@ -234,12 +238,32 @@ onEachStore('the delivery of an event', (engine) => {
     const { uid, secret } = await subscribe(sink.url, { contentMode: 'CONTENT_MODE_STRUCTURED' })
     await sendTest(uid)
     await platform.app.deliverEvents()
-    const [{ headers, body }] = sink.events as [Received]
+    const [received] = sink.events as [Received]
+    const [headers, { body }] = [forwardedHeaders(received), received]
     assert.match(headers['content-type'] ?? '', /^application\/cloudevents\+json/)
     const { type, subject, data } = JSON.parse(body)
     assert.deepEqual([type, subject], ['dev.stemma.api.events.subscription.test.v1', uid])
     assert.deepEqual(data, { actor: { subject: owner.identity }, body: { uid } })
-    new Webhook(secret).verify(body, headers as Record<string, string>)
+    new Webhook(secret).verify(body, headers)
+
+    const receiver = await startDocumentedReceiver(url, owner.organization, secret)
+    try {
+      assert.equal(await receiver.send(headers, body), 204)
+      const otherSubject = body.replace(uid, 'f'.repeat(40))
+      assert.equal(await receiver.send(headers, otherSubject), 401, 'the signature covers the attributes')
+      const [time, otherData] = [new Date(), body.replace('"body":', '"text":')]
+      const signed = {
+        'webhook-timestamp': String(Math.floor(time.getTime() / 1000)),
+        'webhook-signature': new Webhook(secret).sign(headers['webhook-id'] ?? '', time, otherData),
+      }
+      assert.equal(
+        await receiver.send({ ...headers, ...signed }, otherData),
+        401,
+        'the token covers the data',
+      )
+    } finally {
+      await receiver.stop()
+    }
   })
 
   test('is signed with both secrets during the overlap of a rotation, and then with the new one', async () => {

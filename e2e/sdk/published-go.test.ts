@@ -30,7 +30,8 @@ onEachStore('the published Go SDK', (engine) => {
   let platform: Platform
   let door: Door
   before(async () => {
-    setUp = await startSdkPlatform(engine, ['--terms', terms, '--org-creation', 'anyone'])
+    const eventTypes = ['--event-type-prefix', 'dev.chainguard.']
+    setUp = await startSdkPlatform(engine, ['--terms', terms, '--org-creation', 'anyone', ...eventTypes])
     ;({ issuer, platform } = setUp)
     door = grpcDoor(platform.url)
   })

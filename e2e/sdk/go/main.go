@@ -91,6 +91,7 @@ func walkAll(ctx context.Context, at place, does parts) error {
 	walkRegistry(ctx, w, at, c)
 	walkAdvisories(ctx, w, at, c)
 	walkSubscriptions(ctx, w, at, c)
+	walkDelivery(ctx, w, at, c)
 	walkPages(ctx, w, at, c)
 	walkStaticKeys(ctx, w, at, c)
 	walkIdentityKinds(ctx, w, at, c)
