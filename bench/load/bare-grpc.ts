@@ -1,4 +1,4 @@
-// The upper bound for gRPC: a grpc-js server that answers every call with the same bytes.
+// The baseline for gRPC: a grpc-js server that answers every call with the same bytes.
 import { promisify } from 'node:util'
 import type { sendUnaryData } from '@grpc/grpc-js'
 import { Server, ServerCredentials } from '@grpc/grpc-js'

@@ -1,4 +1,4 @@
-// The upper bound for REST: a plain node:http server that sends a fixed response.
+// The baseline for REST: a plain node:http server that sends a fixed response.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

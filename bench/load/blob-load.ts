@@ -21,7 +21,7 @@ export type BlobTransfer = {
 export type BlobTransferResult = { bytes: number; seconds: number }
 
 const agent = new Agent({ keepAlive: true })
-/** A write of this size takes as long as some hundred small ones. */
+/** Large, so that this process needs few writes and little CPU time. */
 const chunkBytes = 2 ** 20
 
 onCommand(async (transfer: BlobTransfer): Promise<BlobTransferResult> => {

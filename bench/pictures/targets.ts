@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 
 export type Target = { name: string; path: string }
 
-/** Lists in which the uid of a path variable is found. The first page of the console has the token for them. */
+/** For each variable in a path, a list whose first resource has the uid for it. */
 const lists: Record<string, string> = {
   group: '/iam/v2beta1/groups?name=platform',
   identity: '/iam/v2beta1/identities?pageSize=1&orderBy=name',
@@ -28,7 +28,7 @@ const others: readonly Target[] = [
 ]
 
 export async function findTargets(page: Page, url: string): Promise<Target[]> {
-  // A name that is no literal: the pages of the console are checked with other settings of TypeScript than this file.
+  // Not a literal, so that TypeScript does not check the files of the console with the settings for this file.
   const name = '@stemma/console/routes.ts'
   const { routes } = (await import(name)) as { routes: { path: string }[] }
   const call = await openCaller(page, url)
@@ -61,7 +61,7 @@ async function openCaller(page: Page, url: string): Promise<Call> {
   }
 }
 
-/** Undefined if the example has no resource of this kind. Pages of a group are those of the organization. */
+/** Undefined if the example has no resource of this kind. For `group`, the organization of the group is used. */
 async function fill(path: string, call: Call): Promise<string | undefined> {
   let filled = path
   for (const [, variable = ''] of path.matchAll(/:(\w+)/g)) {

@@ -13,7 +13,7 @@ const texts: Record<SignInReason, { title: string; text: string }> = {
   },
   'not-fresh': {
     title: 'Sign in again',
-    text: 'This change is important, and you signed in a while ago. Show once more that it is you; then it is made.',
+    text: 'This change is important, and you signed in a while ago. Sign in once more, and the change is made.',
   },
 }
 
@@ -55,7 +55,7 @@ function SignInDialog({ reason }: { reason: SignInReason }) {
   )
 }
 
-/** Data that could not be loaded without a session, and the page if it could not be shown. */
+/** Loads all data again, and the page if it could not be shown without a session. */
 function loadAgain(): void {
   void queries.invalidateQueries()
   const { value } = shown

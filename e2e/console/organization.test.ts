@@ -315,7 +315,7 @@ describe('the settings of an organization in the console', {
     )
   })
 
-  test('a person says something about themselves', async () => {
+  test('a person changes their profile', async () => {
     const { page } = stage
     await page.goto(stage.at(`${paths.account()}?dialog=profile`))
     await page.getByLabel('Company').fill('Acme Inc.')

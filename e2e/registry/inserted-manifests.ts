@@ -8,7 +8,7 @@ export const numbers = (length: number) => Array.from({ length }, (_, at) => at)
 export const digest = (kind: string, number: number) =>
   `sha256:${kind}${number.toString(16).padStart(63, '0')}`
 
-/** Their size is what the rows say, whatever their content. */
+/** The rows state `size`, although the content of each manifest is one byte. */
 export const insertManifests = (
   repo: string,
   manifests: readonly [digest: string, subject: string | null][],

@@ -101,7 +101,7 @@ onEachStore('a backup', (engine) => {
   }
 
   /** Checks the totals of a restored store and returns its content. */
-  async function contentIn(targetSettings: string[]): Promise<Map<string, string[]>> {
+  async function restoredContentOf(targetSettings: string[]): Promise<Map<string, string[]>> {
     const { config } = readConfig({}, [...targetSettings, `--secret-key=${key}`])
     const store = openStore(config)
     try {
@@ -123,7 +123,7 @@ onEachStore('a backup', (engine) => {
         const { code, stdout, stderr } = await run('restore', file, ...targetSettings)
         assert.equal(code, 0, stderr)
         assert.match(stdout, /^Restored [\d,]+ rows\.$/m)
-        assert.deepEqual(await contentIn(targetSettings), await contentOf(platform.store))
+        assert.deepEqual(await restoredContentOf(targetSettings), await contentOf(platform.store))
         const again = await run('restore', file, ...targetSettings)
         assert.equal(again.code, 1)
         assert.match(again.stderr, /the store is not empty/)
@@ -152,7 +152,7 @@ onEachStore('a backup', (engine) => {
     await withEmptyStore('sqlite', async (targetSettings) => {
       assert.equal((await run('restore', file, ...targetSettings)).code, 0)
       // Fails if the tally differs from the number of groups in the snapshot.
-      await contentIn(targetSettings)
+      await restoredContentOf(targetSettings)
     })
   })
 

@@ -15,7 +15,7 @@ import { runCommand } from '../../server/commands/commands.ts'
 export type Program = { node: string; launcher: string; flags?: string[] }
 
 const launcher = join(import.meta.dirname, '../../server/bin/stemmad.mjs')
-/** Runs on the Node of the tests, which the server needs too. Another Node would first start this one. */
+/** Uses the Node that runs the tests. The server needs this version, so the launcher does not have to start another Node. */
 const defaultProgram: Program = { node: process.execPath, launcher }
 /** Runs on the machine's Node, which npm names. */
 export const machineProgram: Program = {

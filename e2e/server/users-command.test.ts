@@ -1,4 +1,4 @@
-// The commands of the operator for people.
+// `stemmad users` and `stemmad operators`.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../../server/store/sql.ts'
@@ -87,7 +87,7 @@ onEachStore('stemmad users and operators', (engine) => {
     assert.ok(!JSON.stringify(events).includes(code))
   })
 
-  test('makes people operators, and ends that', async () => {
+  test('makes people operators, and removes operators', async () => {
     const fay = await addAccount(platform, 'fay@example.com')
     const gus = await addAccount(platform, 'gus@example.com')
     for (const person of ['Fay@Example.com', gus, gus]) assert.equal((await operators('add', person)).code, 0)

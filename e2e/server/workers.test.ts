@@ -67,7 +67,7 @@ onEachStore('a server with several workers', (engine) => {
     await temporary.remove()
   })
 
-  /** A request on a new connection, which may be that of any worker. */
+  /** Sends a request on a new connection, which any worker may accept. */
   function send(method: string, path: string, body?: object, moreHeaders = {}): Promise<Response> {
     const agent = new Agent({ keepAlive: false })
     const headers = {

@@ -158,7 +158,7 @@ onEachStore('a second factor', (engine) => {
           (await door.call(removeAuthenticatorApp, {}, token)).error?.message ?? '',
           /requires a second factor/,
         )
-      // Nobody else is concerned.
+      // A person outside of the organization needs no second factor.
       await addAccount(platform, 'fay@example.com')
       await signIn(platform, 'fay@example.com')
       const disabled = { group: { uid: organization, name: 'acme', secondFactorRequired: false } }

@@ -49,7 +49,10 @@ export function send(
   request.resume()
 }
 
-/** A flat list, which node:http writes fastest. Only the field for caching is in both. */
+/**
+ * A flat list, which node:http writes fastest. `cache-control` of `own` replaces that of `common`. No other header is in
+ * both.
+ */
 export function headersOf(
   common: readonly string[],
   own: NonNullable<RegistryResponse['headers']>,

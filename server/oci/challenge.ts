@@ -25,5 +25,5 @@ export function bearerChallenge(
   return `Bearer ${quoted.join(',')}`
 }
 
-/** Of the token endpoint itself. */
+/** The challenge of the token endpoint itself. */
 export const basicChallenge = (baseUrl: string): string => `Basic realm="${baseUrl}", charset="UTF-8"`

@@ -58,7 +58,7 @@ export const serverService = defineService({
 async function rotate(deps: OperatorDependencies, { demand, request, deadline }: Call<RotateKeysRequest>) {
   const { store, now, random, operating, validatesOnly } = deps
   const { revoke: revoked } = request
-  // Making keys takes long, so the caller is authorized before it as well.
+  // Making keys takes long, so the caller is authorized before that, and again in the transaction that stores them.
   await store.write(function* () {
     yield* admit(deps, demand)
     if (!revoked) yield* requireNonePending(now())

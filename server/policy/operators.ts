@@ -1,7 +1,7 @@
 // Operators of the server may call the methods that concern all organizations. The list is in the store.
 import { Code } from '../aip/code.ts'
 import { StatusError } from '../aip/errors.ts'
-import { isLockedOperator, isOperator } from '../store/operators.ts'
+import { isOperator, lockOperator } from '../store/operators.ts'
 import type { Work } from '../store/work.ts'
 import type { Caller } from '../wire/caller.ts'
 
@@ -21,7 +21,7 @@ export function* requireOperatorToRead(caller: Caller): Work<void> {
 }
 
 export function* requireOperatorToWrite(caller: Caller): Work<void> {
-  if (!isOwnToken(caller) || !(yield* isLockedOperator(caller.identity))) throw operatorsOnly()
+  if (!isOwnToken(caller) || !(yield* lockOperator(caller.identity))) throw operatorsOnly()
 }
 
 const operatorsOnly = () =>

@@ -1,5 +1,5 @@
-// People who may administer the server through the API. Only those with a local account whose address is verified
-// count: nobody else decides who they are.
+// People who may administer the server through the API. An operator needs a local account whose address is verified, so
+// that no identity provider and no invite can decide who is an operator.
 import { sql } from './sql.ts'
 import type { Work } from './work.ts'
 import { all, first } from './work.ts'
@@ -8,8 +8,8 @@ export function* isOperator(identity: string): Work<boolean> {
   return (yield* first(operatorRow(identity))) !== undefined
 }
 
-/** The same for a transaction that writes: on PostgreSQL, the removal of the operator waits for its end. */
-export function* isLockedOperator(identity: string): Work<boolean> {
+/** Like `isOperator`, for a transaction that writes. On PostgreSQL, nobody can remove the operator before it ends. */
+export function* lockOperator(identity: string): Work<boolean> {
   return (yield* first(sql`${operatorRow(identity)} /*pg for share */`)) !== undefined
 }
 
@@ -31,7 +31,7 @@ export function* deleteOperator(identity: string): Work<boolean> {
 
 export type Operator = { identity: string; email: string }
 
-/** All operators by address. There are few: each is added by a command on the machine of the server. */
+/** All operators, in order of their addresses. There are few: only commands and the set-up link add operators. */
 export function* readOperators(): Work<Operator[]> {
   const rows =
     yield* all(sql`select o.identity, a.email from operators o join accounts a on a.identity = o.identity

@@ -171,7 +171,7 @@ const isStoredWhole = ({ rendered }: Table) => rendered === storedForm
 const renderedBytes = (table: Table, uid: string): Sql =>
   sql`(select ${table.rendered({ kind: 'bytes' })} from ${raw(table.name)} where uid = ${uid})`
 
-/** The event of a row. A deleted group is not the place of an event: the group above it is, if there is one. */
+/** The fields of the event of a write. The deletion of a group is an event of the group above it, if there is one. */
 function factsOf({ name, hasGroupUids, levelsBelowGroup = 1 }: Table, uid: string, action: string) {
   const levels = hasGroupUids ? (action === 'deleted' ? 1 : 0) : levelsBelowGroup
   return {

@@ -55,7 +55,7 @@ export function NextSteps({ place: { group }, name, kinds }: NextStepsProps) {
     },
   ]
   const steps = all.filter(({ needs }) => needs === undefined || denial(needs) === undefined)
-  // Somebody who may change nothing here has nothing to begin.
+  // The step for the account needs no capability. If it is the only step, the person may change nothing here.
   if (steps.length === 1 || steps.every(({ isDone }) => isDone)) return null
   const left = steps.filter(({ isDone }) => !isDone).length
   return (

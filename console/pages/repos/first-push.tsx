@@ -6,7 +6,7 @@ import { useGroupPath } from './image-name.ts'
 export const loginCommand = () =>
   `stemma auth login --api ${location.origin}${document.documentElement.dataset.prefix ?? ''}\nstemma registry login`
 
-/** Stands where repos or tags would be, and says how to push the first image. `repo` is the name of an existing repo. */
+/** Shown in place of an empty list of repos or tags: how to push the first image. `repo` is the name of an existing repo. */
 export function FirstPush({ group, repo }: { group: string; repo?: string | undefined }) {
   const path = useGroupPath(group)
   const image = `${location.host}/${path ?? group}/${repo ?? 'app'}:v1`

@@ -1,5 +1,6 @@
-// Operators' actions on the people of a server, by the commands of `stemmad users`. Every function is
-// work of a transaction, and leaves an entry in the log of the person. Nothing here returns or records a password.
+// Actions of operators on the people of a server, for `stemmad users` and for the API (server/operators/people.ts). Every
+// function is work of a transaction, and leaves an entry in the log of the person. Nothing here returns or records a
+// password.
 import type { RandomBytes } from '../../crypto/random.ts'
 import type { Recording } from '../../store/events/record.ts'
 import { recordEvent } from '../../store/events/record.ts'

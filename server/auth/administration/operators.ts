@@ -1,4 +1,4 @@
-// Makes people operators of the server, and ends that. Every function is work of a transaction, and leaves an entry in
+// Adds and removes operators of the server. Every function is work of a transaction, and leaves an entry in
 // the log of the person.
 import { failedPrecondition } from '../../aip/errors.ts'
 import type { Recording } from '../../store/events/record.ts'

@@ -10,7 +10,7 @@ import type { WriteAccess } from '../../store/write-access.ts'
 
 const groupsOf = (repo: string) => lineage(parentOf(repo))
 
-/** Counts bytes that a repo gets, or gives back if there are fewer than none. Throws if a limit would be exceeded. */
+/** Adds to the bytes that count for a repo; `bytes` may be negative. Throws if a limit would be exceeded. */
 export const countContent = (access: WriteAccess, repo: string, bytes: number): Work<void> =>
   countWithinLimits(access, contentKind, groupsOf(repo), bytes)
 

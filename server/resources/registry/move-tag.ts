@@ -34,8 +34,8 @@ export async function retryTagRace<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-/** `left` is the digest from which the tag was moved; empty if it was not moved. The caller notes it (untagged.ts). */
-export type PlacedTag = { uid: string; left: string }
+/** `movedFrom` is the previous digest of the tag; empty if it was not moved. The caller notes it (untagged.ts). */
+export type PlacedTag = { uid: string; movedFrom: string }
 
 /**
  * Creates the tag or, if the repo has a tag of this name, moves it; a draft without a digest then changes the other
@@ -56,7 +56,7 @@ export function* createOrMove(context: WriteContext, repo: string, draft: Tag): 
     throw new TagRace(Code.ABORTED, 'another call has just created this tag; try again')
   }
   if (draft.digest !== '') yield recordMove(uid, time, draft.digest)
-  return { uid, left: '' }
+  return { uid, movedFrom: '' }
 }
 
 function* move(
@@ -74,7 +74,7 @@ function* move(
   if (isMoved && stored.resource.digest !== '') requireMutable(draft.name, immutable, 'moved')
   if (!isMoved && deprecated === draft.deprecated && bundles.join() === draft.bundles.join()) {
     yield sql`update tags set push_time = ${now()} where uid = ${uid}`
-    return { uid, left: '' }
+    return { uid, movedFrom: '' }
   }
   const updateTime = nextUpdateTime(now(), stored.updateTime)
   const moved = create(TagSchema, { ...draft, digest, uid, updateTime: timestampFromMs(updateTime) })
@@ -82,7 +82,7 @@ function* move(
   setTagContent(moved, yield* readTagContent(parentOf(uid), digest))
   yield* replaceResource(access, tags, moved, { uid, updateTime, columns: { push_time: updateTime } })
   if (isMoved) yield recordMove(uid, updateTime, digest)
-  return { uid, left: isMoved ? stored.resource.digest : '' }
+  return { uid, movedFrom: isMoved ? stored.resource.digest : '' }
 }
 
 /**
@@ -95,16 +95,16 @@ export function* pointTags(
   names: readonly string[],
   digest: string,
 ): Work<string[]> {
-  const left: string[] = []
+  const movedFrom: string[] = []
   for (const name of names) {
     const row = yield* first(sql`select uid from tags where parent = ${repo} and name = ${name}`)
     const stored = row && (yield* lockResource(tags, row[0] as string))
     const { deprecated, bundles } = stored?.resource ?? {}
     const kept = { ...(deprecated !== undefined && { deprecated }), ...(bundles && { bundles }) }
     const placed = yield* createOrMove(context, repo, create(TagSchema, { ...kept, name, digest }))
-    if (placed.left !== '') left.push(placed.left)
+    if (placed.movedFrom !== '') movedFrom.push(placed.movedFrom)
   }
-  return left
+  return movedFrom
 }
 
 export const recordMove = (tag: string, time: number, digest: string): Sql =>

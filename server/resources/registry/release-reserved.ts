@@ -9,10 +9,10 @@ import { countContent, requireContentRoom } from './content-usage.ts'
 const uploadsPerTransaction = 100
 
 /**
- * Gives back the bytes that were reserved for uploads and did not arrive before the lease was over. No index has the end
- * of leases: an organization has a limited number of uploads, and finds them by their repos. The lease ends, so
- * that a request which was only stopped for long cannot continue with room that it does not have. Returns the number of
- * uploads.
+ * Gives back the bytes that were reserved for uploads and did not arrive before the lease expired. There is no index by
+ * the end of leases: the uploads of an organization are few, and are found by their repos. The lease is deleted, so that
+ * a request that was only paused for long cannot continue with bytes that are no longer reserved for it. Returns the
+ * number of uploads.
  */
 export function* releaseReserved(access: WriteAccess, now: number, condition: Sql): Work<number> {
   const rows = yield sql`select id, repo, reserved - size from uploads
@@ -26,7 +26,7 @@ export function* releaseReserved(access: WriteAccess, now: number, condition: Sq
   return rows.length
 }
 
-/** As `requireContentRoom`, and before it refuses, gives back what uploads of the organization no longer need. */
+/** Like `requireContentRoom`, but gives back bytes that uploads of the organization no longer need before it refuses. */
 export function* requireRoomOrRelease(
   access: WriteAccess,
   repo: string,

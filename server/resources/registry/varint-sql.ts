@@ -17,12 +17,12 @@ export const varintField = (fieldNumber: number, column: string): Sql => {
   return raw([tag, ...bytes].join(' || '))
 }
 
-/** PostgreSQL sees the rest of the line as a comment, and SQLite sees nothing else. */
+/** PostgreSQL runs `decode` and ignores the rest of the line. SQLite ignores the comment and reads the literal after it. */
 function bytesLiteral(bytes: Uint8Array): string {
   const hex = Buffer.from(bytes).toString('hex')
   return `/*pg decode('${hex}', 'hex') -- */ x'${hex}'\n`
 }
 
 const bytesFrom = (first: number) => bytesLiteral(Uint8Array.from({ length: 128 }, (_, at) => first + at))
-/** All bytes that another one follows, and all that are the last. */
+/** All values of a byte that another byte follows, and all values of the last byte. */
 const [continued, last] = [bytesFrom(128), bytesFrom(0)]

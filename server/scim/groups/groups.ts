@@ -1,4 +1,4 @@
-// The changes of groups.
+// Creates, replaces, patches and deletes groups for SCIM clients.
 import { isDeepStrictEqual } from 'node:util'
 import { newChildUid } from '../../aip/uid.ts'
 import { membersPerBatch, removeScimMembers } from '../../store/remove-scim-data.ts'

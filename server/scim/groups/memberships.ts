@@ -1,6 +1,6 @@
-// Feeds the members of SCIM groups to external groups, whose members get the mapped roles. The id of a SCIM group there
-// is its externalId or, without one, its displayName. Only active people who have signed in through the provider in the
-// browser are members: nobody gets roles without having joined.
+// Makes the members of SCIM groups members of external groups, and so gives them the mapped roles. The external group has
+// the externalId of the SCIM group as its id or, without one, the displayName. Only active people who have signed in
+// through the provider in the browser are members: nobody gets roles without having joined.
 import { neverExpires } from '../../store/expiry.ts'
 import {
   addMembers,

@@ -43,7 +43,7 @@ export function* resetSink(subscription: string, now: number): Work<void> {
 }
 
 /** Makes a queue due now, so that a new delivery does not wait for the end of a pause. */
-export function* hurryQueue(subscription: string, now: number): Work<void> {
+export function* makeQueueDue(subscription: string, now: number): Work<void> {
   yield sql`update delivery_queues set due_time = ${now} where subscription = ${subscription} and is_active = 1`
 }
 

@@ -2,7 +2,10 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
-/** The folder is open to other users of the machine. The error has a code, so commands print no stack trace. */
+/**
+ * Other users may read the folder or a file in it, and its mode cannot be changed. The error has a code, so commands
+ * print no stack trace.
+ */
 export class PublicFolderError extends Error {
   readonly code = 'PUBLIC_FOLDER'
 }

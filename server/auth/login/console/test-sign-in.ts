@@ -88,7 +88,7 @@ function causesOf(error: StatusError): string[] {
   const causes: string[] = []
   let current: unknown = error.cause
   while (current && causes.length < maxCauses) {
-    // Its message has the addresses, which would tell what the names of the internal network are.
+    // Its message contains the addresses of the host, which would reveal the addresses of hosts in the internal network.
     if (current instanceof NoAddressError) return ['the host of the issuer has no public address']
     const text = textOf(current)
     if (text !== '' && text !== wrapperMessage && !causes.some((cause) => cause.includes(text)))

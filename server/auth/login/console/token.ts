@@ -10,8 +10,8 @@ import { findConsoleSession, forgetConsoleSession } from './session.ts'
 const lifetimeSeconds = 10 * 60
 
 /**
- * Issues an access token for the session of the browser. Without a session the response has no token and still the
- * status 200: browsers would report another status as an error, and a visitor who is not signed in is none.
+ * Issues an access token for the session of the browser. Without a session the response has no token, but
+ * still the status 200: browsers report other statuses as errors, and it is not an error that a visitor is not signed in.
  */
 export async function issueConsoleToken(deps: ConsoleDependencies, page: PageRequest): Promise<PageResponse> {
   requireOwnRequest(page)

@@ -37,7 +37,7 @@ export const accountConfiguration = ({
   },
 })
 
-/** Whether it is a code or refresh token, of a sign-in with an account of this server. Access tokens do not tell. */
+/** Whether this is a code or refresh token of a sign-in with an account of this server. Access tokens do not state it. */
 const isLocalSignIn = (source: { kind: string; acr?: string | undefined }) =>
   source.kind !== 'AccessToken' && !source.acr
 

@@ -29,7 +29,7 @@ export function deriveSuccessors({ RefreshToken }: Provider, successorOf: (id: s
   }
 }
 
-/** Further tokens that follow a token within its grace period. Beyond this, a further use ends the sign-in. */
+/** How many successors of a used token are looked up at most. If it has more of them, using it again ends the sign-in. */
 const maxFollowed = 100
 
 type FindDependencies = { states: ExpiringStates; successorOf(id: string): string; now(): number }

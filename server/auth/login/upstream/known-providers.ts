@@ -63,8 +63,8 @@ function providerOf(row: Row): KnownProvider[] {
 }
 
 /**
- * The providers for whose clients a token of this issuer is. Others with the same issuer are not read: anyone can create
- * thousands of them, and the limit would leave out the right one. `uid` is the provider to use; empty for any.
+ * The providers whose clients a token of this issuer was issued to. Others with the same issuer are not read: anyone can
+ * create thousands of them, and the limit would leave out the right one. `uid` is the provider to use; empty for any.
  */
 export function findProvidersOfClients(
   store: Store,

@@ -13,7 +13,7 @@ import { parentOf } from '../../../aip/uid.ts'
 import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { countDeliveries, listDeliveries, restartDelivery } from '../../../store/delivery/deliveries.ts'
-import { hurryQueue } from '../../../store/delivery/queues.ts'
+import { makeQueueDue } from '../../../store/delivery/queues.ts'
 import { recordEvent } from '../../../store/events/record.ts'
 import type { Work } from '../../../store/work.ts'
 import type { Reply } from '../../../wire/reply.ts'
@@ -43,7 +43,7 @@ export const deliveriesService = defineService({
         const time = deps.now()
         if (!(yield* restartDelivery(uid, time))) throw notFound(DeliverySchema.typeName, uid)
         yield* requireActive(subscription)
-        yield* hurryQueue(subscription, time)
+        yield* makeQueueDue(subscription, time)
         const group = parentOf(subscription)
         yield* recordEvent(access, { group, kind: 'deliveries', uid, action: 'redelivered' })
         return yield* deliveryReply(uid)

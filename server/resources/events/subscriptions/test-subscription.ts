@@ -1,9 +1,10 @@
-// Sends a test event to one subscription. It is not in the event log, so that no other subscription gets it.
+// Sends a test event to one subscription. The test event is not in the event log, so no other subscription gets it. The
+// log only says that the subscription was tested.
 import { newChildUid, parentOf } from '../../../aip/uid.ts'
 import { admitToWrite } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { insertDeliveries } from '../../../store/delivery/deliveries.ts'
-import { hurryQueue } from '../../../store/delivery/queues.ts'
+import { makeQueueDue } from '../../../store/delivery/queues.ts'
 import { recordEvent } from '../../../store/events/record.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
@@ -23,7 +24,7 @@ export function testSubscription(deps: Dependencies, call: Call): Promise<Reply>
     const delivery = newChildUid(uid, time, random)
     const draft = { uid: delivery, subscription: uid, sequence: 0, eventId, eventType, subject: uid }
     yield* insertDeliveries([{ ...draft, testEvent: JSON.stringify(event) }], time)
-    yield* hurryQueue(uid, time)
+    yield* makeQueueDue(uid, time)
     return yield* deliveryReply(delivery)
   }, call.deadline)
 }

@@ -24,7 +24,7 @@ import { groupOf, readSourcesOf } from './source.ts'
 import type { SourceCursor, SourcesQuery } from './sources-at.ts'
 import { readSourcesAt } from './sources-at.ts'
 
-/** One more than a page, to know whether there is a next one. */
+/** `sources` has more than a page if there is a next page. */
 type Found = { sources: { source: Source; cursor: SourceCursor }[]; total: number }
 
 export function* listAccess(
@@ -36,7 +36,8 @@ export function* listAccess(
   const grants = yield* admitToRead({
     ...demand,
     capabilities: isSelf ? [] : demand.capabilities,
-    // A resource that is no uid breaks the rule of its field, which is the fault of the demand.
+    // If the resource is not a uid, the caller gets the error of the field (`demand.fault`). With the resource as the
+    // scope, `admitToRead` would throw “not found”.
     ...(resource !== '' && !isUid(resource) && { scope: '', isScopeOptional: true }),
   })
   const need = capability === '' ? undefined : capabilityNeed(capability)
@@ -48,7 +49,7 @@ export function* listAccess(
   const { sources, total } =
     identity === ''
       ? yield* findAll(resource, bit, grants.time, after, size)
-      : yield* findOf(grants, identity, resource, bit, after)
+      : yield* findOfIdentity(grants, identity, resource, bit, after)
   const page = sources.slice(0, size)
   const last = page.at(-1)
   const entries = yield* entriesOf(
@@ -84,7 +85,7 @@ function* findAll(
 }
 
 /** All sources of one identity, of which there are few, after the cursor. */
-function* findOf(
+function* findOfIdentity(
   grants: Grants,
   identity: string,
   resource: string,
@@ -104,7 +105,8 @@ function* findOf(
     source,
     cursor: [levels.indexOf(groupOf(source)), source.binding, identity] as SourceCursor,
   }))
-  sources.sort((a, b) => a.cursor[0] - b.cursor[0]) // stable: by binding in a level
+  // The sort is stable, so the sources of a level stay ordered by binding.
+  sources.sort((a, b) => a.cursor[0] - b.cursor[0])
   return {
     sources: after ? sources.filter(({ cursor }) => isAfter(cursor, after)) : sources,
     total: sources.length,

@@ -17,7 +17,7 @@ import { countContent } from '../content-usage.ts'
 import { requireRoomOrRelease } from '../release-reserved.ts'
 import { adjustRepoSize } from '../repo-size.ts'
 
-/** The size of a blob that the repo has. A blob without a manifest is like a missing one if it is unused for longer. */
+/** The size of a blob that the repo has. A blob that no manifest uses is missing if it was unused since `oldest` or longer. */
 export const blobRow = (repo: string, digest: string, oldest: number): RowQuery =>
   rowQuery(selectBlob, [], [repo, digest, oldest])
 
@@ -47,7 +47,7 @@ export function* protectBlob(_access: WriteAccess, upload: string, digest: strin
 
 /**
  * Deletes the row that `protectBlob` made for an upload, if the upload does not have the digest any more and nothing else
- * has used the row. Otherwise a client could add any number of rows by claiming digests that its uploads do not have.
+ * has used the row. Otherwise a client could add any number of rows by naming digests that its uploads do not have.
  */
 export function* dropProtected(_access: WriteAccess, digest: string): Work<void> {
   // Other uploads lock the row before they refer to it. The second statement sees those that did before this lock.

@@ -28,7 +28,7 @@ export function* findRepo(name: string): Work<FoundRepo> {
   return (levels && repoInLevels(parts, yield levels)) ?? (yield* readLevels(parts))
 }
 
-/** How many names are remembered with the statement that looks them up, which takes 1 of 60 µs of a pull to make. */
+/** How many names are remembered with the statement that looks them up. Making it takes 1 of the 60 µs of a pull. */
 const maxKnownNames = 1000
 /** Longer names are rare. */
 const maxKnownLength = 256

@@ -3,9 +3,9 @@ import type { JsonObject } from './bounded-json.ts'
 import { parseJsonObject, UnreadableJson } from './bounded-json.ts'
 import type { Manifest, Platform } from './manifest.ts'
 
-/** Of a text that may come from anyone. Texts of other forms, which no tool makes, are not shown. */
+/** Anyone who may push chooses the text, so a text that no build tool would write is not shown as a platform. */
 const platformPattern = /^[A-Za-z0-9._-]{1,64}(?:\/[A-Za-z0-9._-]{1,64}){1,2}$/
-/** Build tools list the descriptions of images in an index with this platform. */
+/** Build tools give this platform to entries of an index that are not images, such as SBOMs and attestations. */
 const noPlatform = 'unknown/unknown'
 const maxPlatforms = 100
 
@@ -28,7 +28,7 @@ export function platformNameOf({ os, architecture, variant }: Platform): string 
     : undefined
 }
 
-/** The platforms that an index states. An entry without a platform has those of its manifest, `platformsOf`. */
+/** The platforms of an index. If an entry states none, `platformsOf` returns the platforms of its manifest. */
 export function platformsOfIndex(
   { manifests }: Manifest,
   platformsOf: (digest: string) => readonly string[],

@@ -47,8 +47,8 @@ export async function putManifest(
 }
 
 /**
- * All pushes take their locks in the same order, so that none waits for one that waits for it: the tags by name, and at
- * the end the manifests whose tags have changed, by digest.
+ * All pushes take their locks in the same order, so that they cannot deadlock: the tags by name, and at the end the
+ * manifests whose tags have changed, by digest.
  */
 function* storeAndTag(
   { now, random }: Dependencies,
@@ -65,9 +65,9 @@ function* storeAndTag(
   const pushed = { repo, digest, content, platforms, time: now() }
   const isChanged = yield* storeManifest(access, pushed, manifest, parts)
   for (const name of tags) yield* requireTagAccess(access, repo, name)
-  const left = yield* pointTags({ access, now, random }, repo, tags, digest)
+  const movedFrom = yield* pointTags({ access, now, random }, repo, tags, digest)
   if (isChanged) yield* refreshTags(access, repo, digest)
-  const touched = isChanged === 'new' ? left : [digest, ...left]
+  const touched = isChanged === 'new' ? movedFrom : [digest, ...movedFrom]
   if (touched.length > 0) yield noteEachUntagged(repo, touched, now())
   if (isChanged === 'new') {
     yield* requireRoomOrRelease(access, repo, content.length, now())

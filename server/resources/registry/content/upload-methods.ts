@@ -67,10 +67,10 @@ export function uploadMethods({ store, now, random, settings }: Dependencies) {
         const access = yield* admitToWrite(call.demand)
         const { repo, id, digest, length } = call.request
         const time = now()
-        const { claimed, ...upload } = yield* leaseUpload(access, { repo, id, now: time }, newLease())
+        const { namedDigest, ...upload } = yield* leaseUpload(access, { repo, id, now: time }, newLease())
         if (digest !== '') {
           yield* protectBlob(access, id, digest, time)
-          if (claimed !== null && claimed !== digest) yield* dropProtected(access, claimed)
+          if (namedDigest !== null && namedDigest !== digest) yield* dropProtected(access, namedDigest)
         }
         const reservation = yield* reserveUpload(access, repo, upload, expectedOf(upload, length, time))
         return uploadReply({ ...upload, ...reservation, identity: access.caller.identity })
@@ -111,15 +111,15 @@ export function uploadMethods({ store, now, random, settings }: Dependencies) {
       store.write(function* () {
         const access = yield* admitToWrite(call.demand)
         const { repo, id, lease } = call.request
-        const { reserved, claimed } = yield* removeUpload(access, { repo, id, now: now() }, lease)
-        if (claimed !== null) yield* dropProtected(access, claimed)
+        const { reserved, namedDigest } = yield* removeUpload(access, { repo, id, now: now() }, lease)
+        if (namedDigest !== null) yield* dropProtected(access, namedDigest)
         yield* countContent(access, repo, -reserved)
         return emptyReply
       }, call.deadline),
   }
 }
 
-/** At least one byte arrives, unless it is known that there is none. */
+/** The expected size of the upload. A body of unknown length is expected to have at least one byte. */
 const expectedOf = (
   { size }: Pick<StoredUpload, 'size'>,
   length: bigint | undefined,

@@ -7,7 +7,7 @@ import type { WriteAccess } from '../../../store/write-access.ts'
 import { countContent } from '../content-usage.ts'
 import { busyUpload, manyUploads, noUpload } from './content-errors.ts'
 
-/** How long an upload is left to a request that has not extended its lease, in milliseconds. */
+/** How long a lease is valid after it was taken or extended, in milliseconds. */
 export const leaseMs = 60_000
 
 export type StoredUpload = {
@@ -21,8 +21,8 @@ export type StoredUpload = {
   identity?: string
 }
 
-/** The digest that the upload was expected to have; null if none was. */
-type Claimed = { claimed: string | null }
+/** The digest that the client has named for the upload before this request; null if it has named none. */
+type WithDigest = { namedDigest: string | null }
 
 /** The upload that a request names, and the time. */
 export type UploadUse = { repo: string; id: string; now: number }
@@ -33,19 +33,19 @@ export function* readUpload(repo: string, id: string): Work<StoredUpload> {
   return { id, size: row[0] as number, state: row[1] as string, lease: '', reserved: 0 }
 }
 
-/** Takes the upload for the request that has made up `lease`. Throws if another one uses it. */
+/** Gives the upload to the request that `lease`, a random text, stands for. Throws if another request has it. */
 export function* leaseUpload(
   _access: WriteAccess,
   { repo, id, now }: UploadUse,
   lease: string,
-): Work<StoredUpload & Claimed> {
+): Work<StoredUpload & WithDigest> {
   const [row] =
     yield sql`update uploads set lease = ${lease}, lease_until = ${now + leaseMs}, update_time = ${now}
     where id = ${id} and repo = ${repo} and (lease is null or lease_until <= ${now})
     returning size, state, reserved, digest`
   if (row) {
-    const [size, state, reserved, claimed] = row as [number, string, number, string | null]
-    return { id, size, state, lease, reserved, claimed }
+    const [size, state, reserved, namedDigest] = row as [number, string, number, string | null]
+    return { id, size, state, lease, reserved, namedDigest }
   }
   yield* readUpload(repo, id)
   throw busyUpload()
@@ -65,7 +65,7 @@ export function* extendLease(
 
 export type SavedUpload = Pick<StoredUpload, 'size' | 'state' | 'lease' | 'reserved'>
 
-/** Stores what has arrived, and ends the lease. The bytes that have arrived count now, and no others. */
+/** Stores what has arrived, and ends the lease. From now on, only the bytes that have arrived count against limits. */
 export function* saveUpload(
   access: WriteAccess,
   { repo, id, now }: UploadUse,
@@ -78,17 +78,17 @@ export function* saveUpload(
   yield* countContent(access, repo, size - reserved)
 }
 
-/** Ends the upload. Without a lease, it must not be in use. Returns what was reserved and claimed for it. */
+/** Deletes the upload. If `lease` is empty, throws if a request has the upload. `reserved` are the bytes it had reserved. */
 export function* removeUpload(
   _access: WriteAccess,
   { repo, id, now }: UploadUse,
   lease: string,
-): Work<{ reserved: number } & Claimed> {
+): Work<{ reserved: number } & WithDigest> {
   const isMine = lease === '' ? sql`(lease is null or lease_until <= ${now})` : sql`lease = ${lease}`
   const rows = yield sql`delete from uploads where id = ${id} and repo = ${repo} and ${isMine}
     returning reserved, digest`
   const [row] = rows as [number, string | null][]
-  return row ? { reserved: row[0], claimed: row[1] } : yield* throwLost(repo, id)
+  return row ? { reserved: row[0], namedDigest: row[1] } : yield* throwLost(repo, id)
 }
 
 /** The lease expired, and another request has used the upload or ended it since. */
@@ -100,7 +100,7 @@ function* throwLost(repo: string, id: string): Work<never> {
 /** How many uploads may be begun and not finished; 0 for any number. */
 export type MaxUploads = { caller: number; organization: number }
 
-/** For a server without a limit for organizations. */
+/** How many rows are counted at most on a server without a limit for organizations. */
 const maxCounted = 100_000
 
 /**
@@ -110,7 +110,7 @@ const maxCounted = 100_000
 export function* requireFewUploads(repo: string, identity: string, max: MaxUploads): Work<void> {
   if (max.caller === 0 && max.organization === 0) return
   const organization = repo.split('/', 1)[0] ?? ''
-  // More rows need not be counted: the limit of the organization is reached.
+  // Counting stops at the limit of the organization, because more rows would not change the result.
   const counted = max.organization || maxCounted
   const row =
     yield* first(sql`select count(*), coalesce(sum(case when identity = ${identity} then 1 else 0 end), 0)

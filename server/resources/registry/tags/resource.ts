@@ -45,8 +45,8 @@ export function tagsMethods(deps: Dependencies, { mayOmitDigest = false } = {}) 
           const draft = draftOf(TagSchema, resourceIn(tags, call))
           if (draft.digest === '' && !mayOmitDigest) throw missingDigest()
           const repo = call.demand.scope
-          const { uid, left } = yield* createOrMove({ ...deps, access }, repo, draft)
-          if (left !== '') yield noteEachUntagged(repo, [left], deps.now())
+          const { uid, movedFrom } = yield* createOrMove({ ...deps, access }, repo, draft)
+          if (movedFrom !== '') yield noteEachUntagged(repo, [movedFrom], deps.now())
           return yield* readReply(tags, uid, call.form, access)
         }),
       ),

@@ -14,6 +14,7 @@ import type { V1Dependencies } from '../dependencies.ts'
 import type { FieldRename } from '../error-fields.ts'
 import { renameErrorFields } from '../error-fields.ts'
 
+/** Applied one after the other. In v1, all fields except `updatesOptIn` are in `onboarding_questions`. */
 const names: FieldRename[] = [
   [/^company$/, 'company_name'],
   [/^updates_opt_in$/, 'updatesOptIn'],

@@ -48,13 +48,13 @@ const syncConfigFromV1 = ({ source, google, amazon, azure }: V1SyncConfig) => ({
   ...{ source, google, amazon, azure },
 })
 
-/** The other fields, for an update, which replaces a repo. */
+/** All fields that only v1 can set, for an update, which replaces the whole repo. */
 export const allFieldsOf = ({ readme, syncConfig }: V1Repo): V1RepoFields => ({
   readme,
   ...(syncConfig && { syncConfig }),
 })
 
-/** The other fields that have a value. A field without one keeps its value, or gets its default. */
+/** Like `allFieldsOf`, without fields that have no value. Such a field keeps its value, or gets its default. */
 export function setFieldsOf({ readme, syncConfig }: V1Repo): V1RepoFields {
   if (!syncConfig) return readme === '' ? {} : { readme }
   const { expiration, apkoOverlay, gracePeriod } = syncConfig

@@ -43,7 +43,7 @@ function methods(deps: V1Dependencies) {
       return convertReply(renameErrorFields(names, reply), V1InviteSchema, inviteToV1)
     },
 
-    /** Has no call of v2, so it is not a conversion. */
+    /** v2 has no such call, so this one is not converted. */
     createWithGroup: (call: Call<GroupInviteRequest>) =>
       createOnce(
         deps,
