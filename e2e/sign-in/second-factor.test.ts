@@ -228,6 +228,56 @@ onEachStore('a second factor', (engine) => {
       }
     })
 
+    test('ends sign-ins from before the person had one, and keeps those that have proven it', async () => {
+      const email = 'jan@example.com'
+      const identity = await addAccount(platform, email)
+      await platform.bind(identity, 'viewer', platform.owner.organization)
+      const { visitor: earlier, tokens } = await signIn(platform, email)
+      const published = await issueRefreshToken(platform, identity)
+      const earlierConsole = new Visitor(platform.url)
+      await earlierConsole.submit(await earlierConsole.open('/console/sign-in'), { email, password })
+      const app = await addAuthenticatorApp(rest, tokens.access_token, now())
+      const typeCode = (visitor: Visitor, page: Page) => {
+        clockOffset += step
+        return visitor.submitTo(page, '/second-factor', { code: app.codeAt(now()) })
+      }
+      const browser = new Visitor(platform.url)
+      const form = await browser.open('/console/sign-in')
+      await typeCode(browser, await browser.submit(form, { email, password }))
+      const redirect = 'http://127.0.0.1:45678/callback'
+      const program = await browser.open(
+        `/oauth?${new URLSearchParams({ exit: 'redirect', redirect, create_refresh_token: 'true' })}`,
+      )
+      assert.equal(program.title, 'Continue?')
+      const issued = new URL((await browser.submitTo(program, '/continue', {})).url).searchParams
+      await requireFactor(true)
+      try {
+        assert.equal(await consoleToken(earlierConsole), undefined)
+        await assert.rejects(oidc.refreshTokenGrant(party, tokens.refresh_token ?? ''), {
+          error: 'invalid_grant',
+        })
+        assert.equal((await rest.call(exchangeRefreshToken, {}, published)).error?.code, Code.UNAUTHENTICATED)
+        assert.ok(await consoleToken(browser))
+        let refreshToken = issued.get('refresh_token') ?? ''
+        for (const door of [rest, grpc]) {
+          const { body, error } = await door.call(exchangeRefreshToken, {}, refreshToken)
+          assert.equal(error, undefined)
+          refreshToken = (body?.refreshToken as { token: string }).token
+        }
+        // The session of a browser is continued only if it has proven the second factor.
+        assert.equal((await browser.open((await begin(party)).url)).title, 'Continue?')
+        const begun = await begin(party)
+        const page = await earlier.open(begun.url)
+        assert.equal(page.title, 'Sign in')
+        const asked = await earlier.submit(page, { email, password })
+        assert.equal(asked.title, 'Second factor')
+        const renewed = await redeem(party, begun, await typeCode(earlier, asked))
+        assert.ok((await oidc.refreshTokenGrant(party, renewed.refresh_token ?? '')).access_token)
+      } finally {
+        await requireFactor(false)
+      }
+    })
+
     test('is asked of people who join by an invite, before they get the role', async () => {
       const { organization, token } = platform.owner
       const invite = async () => {

@@ -35,6 +35,8 @@ export type SignIn = {
    * the person (auth/provider-sign-outs.ts).
    */
   provider?: string
+  /** The person has proven a second factor, or has used a passkey. Access tokens do not contain it. */
+  hasSecondFactor?: boolean
 }
 
 /** Limits a token to a part of what is granted to its identity. */

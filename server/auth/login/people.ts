@@ -18,6 +18,8 @@ export type AuthenticatedPerson = {
   provider?: string | undefined
   /** When the person signed in to the session that is continued, in seconds since 1970. Absent for a new sign-in. */
   since?: number | undefined
+  /** The authentication methods of the session that is continued. Absent for a new sign-in. */
+  methods?: string[] | undefined
 }
 
 /** A person whom a token of an identity provider names. `externalId` names them in SCIM. */

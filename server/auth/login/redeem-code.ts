@@ -4,6 +4,7 @@ import { Code } from '../../aip/code.ts'
 import { StatusError } from '../../aip/errors.ts'
 import { digestOf } from '../../crypto/digest.ts'
 import type { SignIn } from '../../wire/caller.ts'
+import { provesSecondFactor } from '../second-factors/requirement.ts'
 import { expiredSignIn } from './error-response.ts'
 import { signInIdOf } from './expiring-states.ts'
 import { notRegistered } from './sign-in/interaction.ts'
@@ -33,7 +34,7 @@ export async function redeemCode(
   // signed out everywhere.
   const signIn = {
     ...{ person: code.accountId, signedInAt: code.authTime ?? 0, id: signInIdOf(grant) },
-    ...(code.acr && { provider: code.acr }),
+    ...{ ...(code.acr && { provider: code.acr }), hasSecondFactor: provesSecondFactor(code.amr) },
   }
   return { signIn, grant }
 }

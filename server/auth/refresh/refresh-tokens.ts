@@ -53,13 +53,9 @@ const refused = (cause: string) =>
 export function openRefreshTokens(deps: RefreshDependencies): RefreshTokens {
   return {
     start: (signIn) => ({ ...signIn, id: newTokenId(deps.random) }),
-    issue: ({ person, signedInAt, id, provider = null }, audience) => {
-      const claims = {
-        identity: person,
-        provider,
-        audience,
-        expires: signedInAt * 1000 + refreshTokenLifetimeMs,
-      }
+    issue: ({ person, signedInAt, id, provider = null, hasSecondFactor = false }, audience) => {
+      const expires = signedInAt * 1000 + refreshTokenLifetimeMs
+      const claims = { identity: person, provider, hasSecondFactor, audience, expires }
       return deps.store.write(() => insertToken(deps, claims, { id, family: id, issued: deps.now() }))
     },
     use: (token, audiences, limits) => use(deps, token, audiences, limits),
@@ -75,7 +71,7 @@ export function openRefreshTokens(deps: RefreshDependencies): RefreshTokens {
   }
 }
 
-type TokenClaims = { identity: string; provider: string | null; audience: string; expires: number }
+type TokenClaims = Pick<StoredToken, 'identity' | 'provider' | 'hasSecondFactor' | 'audience' | 'expires'>
 
 /** The first token of a family has the id of the family. `issued` is in milliseconds since 1970. */
 type NewToken = { id: string; family: string; issued: number }
@@ -91,7 +87,7 @@ function* insertToken(
 
 function issuedToken(
   { authUrl, secret }: RefreshDependencies,
-  { identity, audience, expires }: TokenClaims,
+  { identity, audience, expires }: Pick<TokenClaims, 'identity' | 'audience' | 'expires'>,
   id: string,
   issued: number,
 ): IssuedToken {
@@ -136,21 +132,24 @@ function* replace(
     yield* endFamily(family, deps.now())
     return isReused ? 'it was used before' : 'it has expired, or its identity was signed out everywhere'
   }
-  if (provider === null && (yield* lacksRequiredFactor(identity, deps.now())))
-    return 'an organization requires a second factor, which the person does not have'
+  const signIn: SignIn = {
+    ...{ person: identity, signedInAt, id: family, hasSecondFactor: stored.hasSecondFactor },
+    ...(provider !== null && { provider }),
+  }
+  if (yield* lacksRequiredFactor(signIn, deps.now()))
+    return 'an organization requires a second factor, which the sign-in has not proven'
   const audience = chooseAudience(deps, audiences, stored.audience)
   const refresh = isUsed
     ? yield* findSuccessor(deps, stored)
     : yield* insertSuccessor(deps, content.id, stored, audience)
   if (typeof refresh === 'string') return refresh
-  const signIn = { person: identity, signedInAt, id: family, ...(provider !== null && { provider }) }
   return { signIn, audience, email, refresh }
 }
 
 function* insertSuccessor(
   deps: RefreshDependencies,
   id: string,
-  { family, identity, provider, expires }: StoredToken,
+  { family, identity, provider, hasSecondFactor, expires }: StoredToken,
   audience: string,
 ): Work<IssuedToken> {
   const issued = deps.now()
@@ -158,7 +157,7 @@ function* insertSuccessor(
   yield* recordUse(family, { useTime: issued })
   return yield* insertToken(
     deps,
-    { identity, provider, audience, expires },
+    { identity, provider, hasSecondFactor, audience, expires },
     { id: newTokenId(deps.random), family, issued },
   )
 }
@@ -170,13 +169,13 @@ function* insertSuccessor(
  */
 function* findSuccessor(
   deps: RefreshDependencies,
-  { family, identity, provider, expires }: StoredToken,
+  { family, identity, expires }: StoredToken,
 ): Work<IssuedToken | string> {
   const unused = yield* findUnused(family)
   if (!unused || !equalInConstantTime(unused.digest, digestOf(tokenSecretOf(deps.secret, unused.id))))
     return 'its successor cannot be returned again'
   const { id, audience, issued } = unused
-  return issuedToken(deps, { identity, provider, audience, expires }, id, issued)
+  return issuedToken(deps, { identity, audience, expires }, id, issued)
 }
 
 function chooseAudience(

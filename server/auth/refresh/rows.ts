@@ -14,6 +14,7 @@ export type NewRow = {
   identity: string
   /** The identity provider of the sign-in; null for a sign-in with a password. */
   provider: string | null
+  hasSecondFactor: boolean
   audience: string
   secret: string
   /** In milliseconds since 1970. */
@@ -21,15 +22,18 @@ export type NewRow = {
 }
 
 export function* insertRow(row: NewRow): Work<void> {
-  const { id, family, identity, provider, audience, secret, expires } = row
-  yield sql`insert into refresh_tokens (id, family, identity, provider, audience, digest, expire_time)
-    values (${id}, ${family}, ${identity}, ${provider}, ${audience}, ${digestOf(secret)}, ${expires})`
+  const { id, family, identity, provider, hasSecondFactor, audience, secret, expires } = row
+  yield sql`insert into refresh_tokens
+    (id, family, identity, provider, second_factor, audience, digest, expire_time)
+    values (${id}, ${family}, ${identity}, ${provider}, ${hasSecondFactor ? 1 : 0}, ${audience},
+      ${digestOf(secret)}, ${expires})`
 }
 
 export type StoredToken = {
   family: string
   identity: string
   provider: string | null
+  hasSecondFactor: boolean
   audience: string
   /** In milliseconds since 1970. */
   expires: number
@@ -55,16 +59,18 @@ export function* findRow({ id, secret }: TokenContent): Work<StoredToken | strin
   const family = member[0] as string
   yield sql`select id from refresh_tokens where id = ${family} /*pg for update */`
   const row =
-    yield* first(sql`select t.identity, t.provider, t.audience, t.digest, t.expire_time, t.is_used, t.use_time, i.proto,
+    yield* first(sql`select t.identity, t.provider, t.second_factor, t.audience, t.digest, t.expire_time, t.is_used, t.use_time, i.proto,
     o.second, p.second
     from refresh_tokens t join identities i on i.uid = t.identity
     left join sign_outs o on o.identity = t.identity
     left join provider_sign_outs p on p.identity = t.identity and p.provider = t.provider where t.id = ${id}`)
   if (!row) return 'its family was ended'
-  const [identity, provider, audience, digest, expires, isUsed, useTime, proto, ...signOuts] = row as Columns
+  const [identity, provider, secondFactor, audience, digest, expires, isUsed, useTime, proto, ...signOuts] =
+    row as Columns
   if (!equalInConstantTime(digest, digestOf(secret))) return 'its secret is wrong'
   return {
-    ...{ family, identity, provider, audience, expires, isUsed: isUsed !== 0, useTime: useTime ?? undefined },
+    ...{ family, identity, provider, hasSecondFactor: secondFactor === 1, audience, expires },
+    ...{ isUsed: isUsed !== 0, useTime: useTime ?? undefined },
     email: fromBinary(IdentitySchema, proto).email,
     signedOutAt: Math.max(0, ...signOuts.map((second) => second ?? 0)),
   }
@@ -74,6 +80,7 @@ export function* findRow({ id, secret }: TokenContent): Work<StoredToken | strin
 type Columns = [
   identity: string,
   provider: string | null,
+  secondFactor: number,
   audience: string,
   digest: string,
   expires: number,

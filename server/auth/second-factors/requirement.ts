@@ -5,6 +5,7 @@ import { principalsOf } from '../../store/external-groups.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { all } from '../../store/work.ts'
+import type { SignIn } from '../../wire/caller.ts'
 import { hasSecondFactor, secondFactorsOf } from './second-factors.ts'
 
 const maxListed = 100
@@ -18,12 +19,25 @@ export function* requiringOrganizations(identity: string, now: number): Work<str
 }
 
 /**
- * Whether a person has no second factor although an organization requires one. Sign-ins of such a person, from before it
- * was required, are not renewed; the next sign-in sets a second factor up. Not for sign-ins through an identity provider.
+ * Authentication methods (RFC 8176) that prove a second factor: a code of an app, or a passkey, whose device asks for a
+ * fingerprint, face or PIN. A recovery code replaces them.
  */
-export function* lacksRequiredFactor(identity: string, now: number): Work<boolean> {
-  if (hasSecondFactor(yield* secondFactorsOf(identity))) return false
-  return (yield* requiringOrganizations(identity, now)).length > 0
+const strongMethods: readonly string[] = ['otp', 'hwk', 'recovery']
+
+export const provesSecondFactor = (methods: readonly string[] = []) =>
+  methods.some((method) => strongMethods.includes(method))
+
+/**
+ * Whether a sign-in has not proven a second factor although an organization requires one: it is from before one was
+ * required, or from before the person had one. Such a sign-in is not renewed; the next one asks for the second factor, or
+ * sets it up. Not for sign-ins through an identity provider.
+ */
+export function* lacksRequiredFactor(
+  { person, provider, hasSecondFactor: isProven }: Pick<SignIn, 'person' | 'provider' | 'hasSecondFactor'>,
+  now: number,
+): Work<boolean> {
+  if (provider !== undefined || isProven) return false
+  return (yield* requiringOrganizations(person, now)).length > 0
 }
 
 /** Called after a second factor was removed, in the same transaction. */

@@ -34,10 +34,9 @@ export async function issueConsoleToken(deps: ConsoleDependencies, page: PageReq
   return { json: { token, expiresInSeconds: lifetimeSeconds, person: { uid: person, name, email } } }
 }
 
-/** The session of the browser, unless the person needs a second factor by now and has none. */
+/** The session of the browser, unless it needs a second factor by now and has not proven one. */
 async function findRenewable(deps: ConsoleDependencies, page: PageRequest): Promise<SignIn | undefined> {
   const signIn = await findConsoleSession(deps, page)
-  if (!signIn || signIn.provider !== undefined) return signIn
-  const isLacking = await deps.store.read(() => lacksRequiredFactor(signIn.person, deps.now()))
-  return isLacking ? undefined : signIn
+  if (!signIn) return undefined
+  return (await deps.store.read(() => lacksRequiredFactor(signIn, deps.now()))) ? undefined : signIn
 }

@@ -1,6 +1,6 @@
 import type { Configuration } from 'oidc-provider'
 import type { SignIn } from '../../../wire/caller.ts'
-import { lacksRequiredFactor } from '../../second-factors/requirement.ts'
+import { lacksRequiredFactor, provesSecondFactor } from '../../second-factors/requirement.ts'
 import { signInClaim } from '../../tokens/sign-in-claim.ts'
 import { signInIdOf } from '../expiring-states.ts'
 import type { ProviderDependencies } from './dependencies.ts'
@@ -16,8 +16,10 @@ export const accountConfiguration = ({
     const person = await findPerson(identity)
     if (!person) return undefined
     // The person is then not found, so no token is issued. The next sign-in asks for the second factor.
-    if (source && isLocalSignIn(source) && (await store.read(() => lacksRequiredFactor(identity, now()))))
-      return undefined
+    if (source && !isAccessToken(source)) {
+      const signIn = signInOf(identity, source)
+      if (await store.read(() => lacksRequiredFactor(signIn, now()))) return undefined
+    }
     const { name, email } = person
     return {
       accountId: identity,
@@ -37,20 +39,27 @@ export const accountConfiguration = ({
   },
 })
 
-/** Whether this is a code or refresh token of a sign-in with an account of this server. Access tokens do not state it. */
-const isLocalSignIn = (source: { kind: string; acr?: string | undefined }) =>
-  source.kind !== 'AccessToken' && !source.acr
+/** Access tokens do not contain how the person has signed in. */
+const isAccessToken = ({ kind }: { kind: string }) => kind === 'AccessToken'
 
 const emailClaims = (email: string | undefined) => email && { email, email_verified: true }
 
-/** `acr` is the uid of the identity provider that the person signed in through (state-identity.ts). */
-type Source = { authTime?: number | undefined; grantId?: string | undefined; acr?: string | undefined }
+/**
+ * `acr` is the uid of the identity provider that the person signed in through (state-identity.ts), `amr` the
+ * authentication methods.
+ */
+type Source = {
+  authTime?: number | undefined
+  grantId?: string | undefined
+  acr?: string | undefined
+  amr?: string[] | undefined
+}
 
 /**
  * The sign-in of a code or token of oidc-provider. If the time of the sign-in is unknown, 0 is used. The token is then
  * not valid if the person has ever signed out everywhere.
  */
-const signInOf = (person: string, { authTime, grantId = '', acr }: Source): SignIn => ({
+const signInOf = (person: string, { authTime, grantId = '', acr, amr }: Source): SignIn => ({
   ...{ person, signedInAt: authTime ?? 0, id: signInIdOf(grantId) },
-  ...(acr && { provider: acr }),
+  ...{ ...(acr && { provider: acr }), hasSecondFactor: provesSecondFactor(amr) },
 })

@@ -21,18 +21,18 @@ export async function finishSignIn(
 ): Promise<PageResponse> {
   const { people, provider, now } = deps
   const invite = parameterOf(interaction, 'invite')
-  const { identity, idp, signedInAt } = await writeWithRetry(deps, function* () {
+  const { identity, idp, signedInAt, methods } = await writeWithRetry(deps, function* () {
     const authenticated = typeof person === 'function' ? yield* person() : person
     if (invite !== '') yield* people.acceptInvite(invite, authenticated)
-    const { identity, provider: idp } = authenticated
+    const { identity, provider: idp, methods } = authenticated
     const event = { method: 'sign-in', action: 'signed-in', identity, provider: idp, details: { by } }
     yield* deps.pageLog.record(request, event)
     const time = yield* newSignInTime(identity, now(), idp)
-    // Continuing a session proves nothing new, so the time stays.
-    return { identity, idp, signedInAt: Math.min(time, authenticated.since ?? time) }
+    // Continuing a session proves nothing new, so the time and the methods stay.
+    return { identity, idp, signedInAt: Math.min(time, authenticated.since ?? time), methods }
   })
-  const login = { accountId: identity, amr: [by], ts: signedInAt, ...(idp !== undefined && { acr: idp }) }
-  const result = { login, consent: {} }
+  const login = { accountId: identity, amr: methods ?? [by], ts: signedInAt }
+  const result = { login: { ...login, ...(idp !== undefined && { acr: idp }) }, consent: {} }
   const location = await provider().interactionResult(request.request, request.response, result)
   await endSessionOfOtherPerson(deps, interaction, identity)
   deps.recordLastSeen(identity)

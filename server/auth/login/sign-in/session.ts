@@ -1,5 +1,4 @@
-import type { Work } from '../../../store/work.ts'
-import { hasSecondFactor, secondFactorsOf } from '../../second-factors/second-factors.ts'
+import { provesSecondFactor } from '../../second-factors/requirement.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import type { Profile } from '../people.ts'
 import type { SignInDependencies } from './dependencies.ts'
@@ -13,28 +12,24 @@ type ContinuableSession = {
   identity: string
   profile: Profile
   provider: string | undefined
+  methods: string[]
   sessionUid: string
 }
 
 /**
  * The session of this browser. Undefined if the person must prove again who they are: because the program asks for it,
- * or because they have no second factor and need one by now.
+ * or because they need a second factor by now, which the session has not proven.
  */
 export async function findContinuable(
   deps: SignInDependencies,
   interaction: Interaction,
 ): Promise<ContinuableSession | undefined> {
-  const { accountId: identity, acr: provider, uid: sessionUid } = interaction.session ?? {}
+  const { accountId: identity, acr: provider, amr: methods = [], uid: sessionUid } = interaction.session ?? {}
   if (!identity || !sessionUid || isLoginRequired(interaction)) return undefined
   const profile = await deps.findPerson(identity)
-  if (!profile || (!provider && (await deps.store.read(() => lacksFactor(deps, interaction, identity)))))
-    return undefined
-  return { identity, profile, provider, sessionUid }
-}
-
-function* lacksFactor(deps: SignInDependencies, interaction: Interaction, identity: string): Work<boolean> {
-  if (hasSecondFactor(yield* secondFactorsOf(identity))) return false
-  return yield* isFactorRequired(deps, interaction, identity)
+  const isEnough = provider !== undefined || provesSecondFactor(methods)
+  const isLacking = !isEnough && (await deps.store.read(() => isFactorRequired(deps, interaction, identity)))
+  return profile && !isLacking ? { identity, profile, provider, methods, sessionUid } : undefined
 }
 
 /** Signs in with the existing session of this browser, after the person has confirmed it. */
@@ -44,9 +39,9 @@ export async function continueSession(deps: SignInDependencies, request: PageReq
   const session = found && (await deps.provider().Session.findByUid(found.sessionUid))
   if (!found || !session) return showLoginForm(deps, interaction)
   try {
-    const { identity, profile, provider } = found
+    const { identity, profile, provider, methods } = found
     return await finishSignIn(deps, request, interaction, 'session', {
-      ...{ identity, email: profile.email, provider, since: session.loginTs },
+      ...{ identity, email: profile.email, provider, methods, since: session.loginTs },
     })
   } catch (error) {
     return showLoginError(deps, interaction, error, 'email')
