@@ -1,4 +1,4 @@
-// The pages to take pictures of: every page of the console, with uids of the example, and the pages around it.
+// The pages to take pictures of: every page of the console, with uids of the example organization, and other pages.
 import { segmentOf } from '@stemma/console/paths.ts'
 import type { Page } from 'playwright-core'
 

@@ -70,7 +70,7 @@ export function parseAction(text: string): { capability: string } | { method: st
   )
 }
 
-/** The capability that an action needs. Of a method that needs several, none stands for the others. */
+/** The capability that an action needs. Throws if it is a method that needs none or several. */
 export function requiredCapability(text: string): string {
   const action = parseAction(text)
   if ('capability' in action) return action.capability

@@ -118,7 +118,7 @@ function parseJson(bytes: Buffer): Json {
   throw new Failure('the server sent a response that is not JSON', exitCodes.unavailable)
 }
 
-/** The descriptors in a list, without elements that are none. */
+/** The descriptors in a list. Elements that are not descriptors are left out. */
 export const descriptorsIn = (list: unknown): Descriptor[] =>
   Array.isArray(list) ? list.filter((each): each is Descriptor => isDigest(each?.digest)) : []
 

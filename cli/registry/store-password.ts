@@ -22,7 +22,7 @@ export async function storePassword(password: Password, runtime: Runtime): Promi
   if (helper !== undefined) {
     const input = JSON.stringify({ ServerURL: host, Username: username, Secret: secret })
     await callHelper(helper, 'store', input, runtime.env)
-    // By an empty entry docker knows that its helper has a password.
+    // An empty entry tells docker that its helper has a password.
     return editDockerConfig(file, runtime, (text) => setAt(text, ['auths', host], {}))
   }
   const auth = Buffer.from(`${username}:${secret}`).toString('base64')

@@ -131,7 +131,7 @@ async function loadModule({ route }: Place) {
 
 const titleOf = ({ place }: Shown) => `${place?.route.title ?? 'Not found'} · Stemma`
 
-/** The heading gets the focus, so that readers of the screen hear the name of the page. */
+/** The heading gets the focus, so that screen readers say the name of the page. */
 function moveToTop(): void {
   requestAnimationFrame(() => {
     scrollTo(0, (history.state as { scroll?: number } | null)?.scroll ?? 0)

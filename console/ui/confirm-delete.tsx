@@ -11,7 +11,7 @@ export type ConfirmDeleteProps = {
   name: string
   isRunning: boolean
   error: unknown
-  /** Must be typed for things whose loss is large. */
+  /** Whether the person must type the name, for things whose loss would be large. */
   typed?: boolean
   disabledReason?: string | undefined
   onConfirm(): void

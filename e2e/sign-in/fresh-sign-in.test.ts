@@ -158,11 +158,11 @@ onEachStore('a fresh sign-in', (engine) => {
       /last 15 minutes/,
     )
     await verifyOrganization(platform.store, organization, { isVerified: false, now: Date.now() })
-    const nameOf = (uid: string) => ({ identityProvider: { uid, description: 'changed' } })
+    const changeOf = (uid: string) => ({ identityProvider: { uid, description: 'changed' } })
     const concerning = [
       rest.call(createIdentityProvider, providerFor(owner), token),
-      grpc.call(updateIdentityProvider, nameOf(defaults), token),
-      rest.call(updateIdentityProvider, nameOf(mapped), token),
+      grpc.call(updateIdentityProvider, changeOf(defaults), token),
+      rest.call(updateIdentityProvider, changeOf(mapped), token),
       grpc.call(createExternalGroupRoleMapping, mappingFor(defaults, owner), token),
       rest.call(deleteExternalGroupRoleMapping, { uid: ownerMapping }, token),
       grpc.call(

@@ -1,7 +1,7 @@
 /**
- * Frees the memory of chunks that nobody reads any more. V8 would do that in a full collection for every 25 MB, since
- * chunks take almost none of the young generation: these collections took a third of the CPU time of a push. A chunk that
- * is a part of a larger buffer is left alone, because others may read the rest.
+ * Frees the memory of chunks that nobody reads any more. V8 would free it only in full garbage collections, one for
+ * every 25 MB of chunks, because chunks take almost no space in the young generation. These collections took a third of
+ * the CPU time of a push. A chunk that is a part of a larger buffer is not freed, because others may read the rest.
  */
 export function releaseChunks(chunks: readonly Buffer[]): void {
   for (const { buffer, byteOffset, byteLength } of chunks)

@@ -1,4 +1,4 @@
-// The hashes of unfinished uploads. Node cannot store the state of a hash, so it lives in memory only. An upload whose
+// The hashes of unfinished uploads. Node cannot store the state of a hash, so it is in memory only. An upload whose
 // hash is missing, because of a restart, another copy or eviction, is read again when it is finished.
 import { createHash, type Hash } from 'node:crypto'
 import { BoundedMap } from '../bounded-map.ts'

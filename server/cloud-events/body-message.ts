@@ -11,7 +11,7 @@ const shownFields: { readonly [typeName: string]: readonly string[] } = {
   'platform.iam.GroupInvite': ['id', 'expiration'],
 }
 
-/** Fields of messages that published clients know have numbers from here on if Stemma has added them. */
+/** Fields that Stemma has added to messages of the published API have numbers from here on. */
 const firstOwnNumber = 1000
 
 /**
@@ -32,12 +32,11 @@ function clearHidden(message: ReflectMessage, isHidden: (field: DescField) => bo
   for (const field of message.fields) {
     if (!message.isSet(field)) continue
     if (isHidden(field) || (shown && !shown.includes(field.name))) message.clear(field)
-    else for (const part of partsOf(message, field)) clearHidden(part, isHidden)
+    else for (const inner of messagesIn(message, field)) clearHidden(inner, isHidden)
   }
 }
 
-/** The messages in a field. */
-function partsOf(message: ReflectMessage, field: DescField): ReflectMessage[] {
+function messagesIn(message: ReflectMessage, field: DescField): ReflectMessage[] {
   if (field.fieldKind === 'message') return [message.get(field)]
   if (field.fieldKind === 'list' && field.listKind === 'message')
     return [...message.get(field)] as ReflectMessage[] // a list of messages has only these

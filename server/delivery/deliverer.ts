@@ -1,18 +1,18 @@
-// Takes turns at the delivery queues that are due, several at a time. docs/internals/delivery.md explains the lanes.
+// Takes turns at the delivery queues that are due, several at a time. docs/internals/delivery.md explains turns.
 import type { DueQueue } from '../store/delivery/queues.ts'
 import { findDueQueues, leaseQueues, wakeOverlooked } from '../store/delivery/queues.ts'
 import type { TurnDependencies } from './turn.ts'
 import { leaseMs, takeTurn } from './turn.ts'
 
 /**
- * Sinks that have accepted the last requests and all others have separate lanes: sinks that do not answer occupy a place
- * for 15 seconds each, and must not take the places of those that work.
+ * How many turns run at the same time, separately for sinks that have accepted the last requests and for all others:
+ * sinks that do not answer occupy a place for 15 seconds each, and must not take the places of those that work.
  */
-const lanes = [
+const pools = [
   { isProven: true, places: 32, perOrganization: 16 },
   { isProven: false, places: 16, perOrganization: 4 },
 ] as const
-type Lane = (typeof lanes)[number]
+type Pool = (typeof pools)[number]
 
 const candidates = 64
 /** How often the store is asked for due queues. Events that this process seals are sent without this delay. */
@@ -38,41 +38,41 @@ export function openDeliverer(options: DelivererDependencies): Deliverer {
   const { store, now, random, clock, onError, deliversByItself } = options
   const stopping = new AbortController()
   const deps: TurnDependencies = { ...options, stopped: stopping.signal }
-  const running = new Map<Promise<void>, { root: string; lane: Lane }>()
+  const running = new Map<Promise<void>, { root: string; pool: Pool }>()
   let claiming: Promise<void> | undefined
   let isWanted = false
   let overlookedTime = Number.NEGATIVE_INFINITY
 
-  const countIn = (lane: Lane, root?: string) =>
-    [...running.values()].filter((turn) => turn.lane === lane && (root ?? turn.root) === turn.root).length
+  const countIn = (pool: Pool, root?: string) =>
+    [...running.values()].filter((turn) => turn.pool === pool && (root ?? turn.root) === turn.root).length
 
-  /** Begins turns until the lane is full, or nothing is due. */
-  async function fill(lane: Lane): Promise<void> {
-    for (let free = lane.places - countIn(lane); free > 0; free = lane.places - countIn(lane)) {
+  /** Begins turns until the pool is full, or nothing is due. */
+  async function fill(pool: Pool): Promise<void> {
+    for (let free = pool.places - countIn(pool); free > 0; free = pool.places - countIn(pool)) {
       const busy = [...new Set([...running.values()].map(({ root }) => root))].filter(
-        (root) => countIn(lane, root) >= lane.perOrganization,
+        (root) => countIn(pool, root) >= pool.perOrganization,
       )
       const found = await store.read(() =>
-        findDueQueues(lane.isProven, now(), { except: busy, limit: candidates }),
+        findDueQueues(pool.isProven, now(), { except: busy, limit: candidates }),
       )
-      const chosen = choose(found, free, (root) => lane.perOrganization - countIn(lane, root))
+      const chosen = choose(found, free, (root) => pool.perOrganization - countIn(pool, root))
       if (chosen.size === 0 || stopping.signal.aborted) return
       const token = random(16).toString('hex')
       const lease = { token, until: now() + leaseMs }
       const leased = await store.write(() => leaseQueues([...chosen.keys()], lease, now()))
-      for (const subscription of leased) begin(lane, chosen.get(subscription) ?? '', { subscription, token })
+      for (const subscription of leased) begin(pool, chosen.get(subscription) ?? '', { subscription, token })
       if (leased.length === 0) return
     }
   }
 
-  function begin(lane: Lane, root: string, turn: { subscription: string; token: string }): void {
+  function begin(pool: Pool, root: string, turn: { subscription: string; token: string }): void {
     const done: Promise<void> = takeTurn(deps, turn)
       .catch(onError)
       .then(() => {
         running.delete(done)
         void claimSoon()
       })
-    running.set(done, { root, lane })
+    running.set(done, { root, pool })
   }
 
   async function claim(): Promise<void> {
@@ -83,7 +83,7 @@ export function openDeliverer(options: DelivererDependencies): Deliverer {
         overlookedTime = clock()
         while (await store.write(() => wakeOverlooked(now())));
       }
-      for (const lane of lanes) await fill(lane)
+      for (const pool of pools) await fill(pool)
     }
   }
 

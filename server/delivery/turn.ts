@@ -65,7 +65,7 @@ const minuteMs = 60_000
 
 /**
  * Sends deliveries until none is due, the sink fails, or the turn is over. `rate` is how many requests in a minute the
- * sink allows. It gets those of a second together, and then none until this many are allowed again.
+ * sink allows. The turn sends at most a sixtieth of them, and the next turn begins when the rate allows further requests.
  */
 async function sendSome(
   deps: TurnDependencies,

@@ -1,6 +1,7 @@
-// Writes and sign-ins that were refused, for the event log. They have no transaction, so they wait in memory and are inserted
-// together. A caller cannot fill the log of an organization: after 60 refusals in a minute, the others are one entry. Nor
-// can somebody with many identities: after 600 refusals of all callers in a minute, the others of each are one entry.
+// Writes and sign-ins that were refused, for the event log. They have no transaction, so they wait in memory and are
+// inserted together. A caller cannot fill the log of an organization: after 60 refusals in a minute, the others are one
+// entry. Nor can somebody with many identities: after 600 refusals of all callers in a minute, the others of each are one
+// entry.
 import { BoundedMap } from '../bounded-map.ts'
 import type { Store } from '../store/db.ts'
 import type { LooseEvent } from '../store/events/record.ts'

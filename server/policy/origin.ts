@@ -56,6 +56,6 @@ export const systemOrigin = (
 /** The origin of the deletion of rows that have expired. */
 export const expiryOrigin = (sources?: Sources): Origin => systemOrigin('server', 'expiry', sources)
 
-/** The same access for deleting what has expired: not the caller of the write has ended it. */
+/** The same access for deleting expired rows. The event log then names the expiry as the origin, and not the caller. */
 export const asExpiry = (access: WriteAccess): WriteAccess =>
   access.origin ? { ...access, origin: expiryOrigin(access.origin) } : access

@@ -1,10 +1,10 @@
-// Releases requests at a fixed rate to everybody who waits for some.
+// Limits all attacks of a process together to a fixed rate of requests.
 
 /** While nobody waits, at most the requests of this many seconds are saved up. */
 const maxSavedSeconds = 0.1
 
 export type Budget = {
-  /** Resolves when the requests are due. */
+  /** Resolves when this many requests may be sent. */
   take(requests: number): Promise<void>
 }
 

@@ -11,7 +11,7 @@ import { Checkbox, TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
 import { Properties } from '../../ui/properties.tsx'
 
-/** No call only reads it: a change of nothing returns all of it, and validation leaves no trace. */
+/** No call only reads the description. The call that changes it returns it, and with `validateOnly` changes nothing. */
 export const readProfile = () =>
   read(api.identities.updateIdentityMetadata, { identityMetadata: {}, validateOnly: true })
 

@@ -12,7 +12,7 @@ export type ClaimResult = {
   matches: boolean
 }
 
-/** The claims of a JSON Web Token; undefined if the text is none. The signature is not checked. */
+/** The claims of a JSON Web Token; undefined if the text is not one. The signature is not checked. */
 export function claimsOf(token: string): Claims | undefined {
   const [, payload = '', signature] = token.trim().split('.')
   if (!signature) return undefined

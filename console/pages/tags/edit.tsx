@@ -36,7 +36,7 @@ export function CreateTag({ place, repo }: PageProps & { repo: string }) {
           name="name"
           required
           maxLength={128}
-          hint="A tag with this name is moved."
+          hint="If the repo has a tag with this name, that tag is moved."
           problem={violationOf(error.value, 'name')}
         />
         <DigestField repo={repo} problem={violationOf(error.value, 'digest')} />

@@ -18,7 +18,7 @@ export default function Usage({ place }: PageProps) {
     <>
       <PageHeader
         title="Usage"
-        about="What this group and everything below it contain, against the nearest limit. A limit can only be lowered further down."
+        about="What this group and everything below it contain, and the limit that is reached first. Groups below can have lower limits, but not higher ones."
       />
       <UsageTable
         {...{ place, kinds }}

@@ -8,7 +8,7 @@ import { ceremonyMs, registrationOptions, verifyRegistration } from '../second-f
 import type { AccountCall, AccountDependencies } from './account-call.ts'
 import { noLocalAccount } from './change-password.ts'
 
-/** A challenge of which one exists for each person, and which works once. */
+/** The kind under which a challenge is stored. A person has at most one, and it works once. */
 const challengeKind = 'PasskeyRegistration'
 const challengeSize = 32
 

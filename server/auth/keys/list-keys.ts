@@ -1,4 +1,4 @@
-// The keys of the server without the keys themselves, for its operators.
+// The keys of the server with their states and times, without the secret parts, for its operators.
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { all } from '../../store/work.ts'

@@ -11,7 +11,10 @@ import { sizeOfState, tailWritesOf, type UploadState } from './upload-state.ts'
 
 export type S3Appended = { state: UploadState; failure?: BlobError; isHashComplete: boolean }
 
-/** Each append rewrites the bytes behind the last part, up to 16 MiB. Chunks of 160 KiB fill a part before that. */
+/**
+ * The maximum number of appends without a full part. Each of them rewrites the bytes after the last part, up to 16 MiB.
+ * Chunks of 164 KiB or more fill a part in so many appends.
+ */
 const maxTailWrites = 100
 
 /** Appends to an upload. Returns its state, which describes only bytes that are in S3. */

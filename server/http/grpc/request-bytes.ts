@@ -1,6 +1,6 @@
-// Counts the bytes of the requests that are kept in memory until they are complete: for each connection, for each owner and in total. The
-// owners of a request are the networks of its client and, once its token is verified, its identity. Each owner may use
-// only a part of the total, so no client can use up all of it.
+// Counts the bytes of the requests that are kept in memory until they are complete: for each connection, for each owner
+// and in total. The owners of a request are the networks of its client and, once its token is verified, its identity.
+// Each owner may use only a part of the total, so no client can use up all of it.
 import { networksOf } from '../../wire/client-network.ts'
 import { forwardedFor } from '../door.ts'
 import type { LimitedStream, RequestState } from './limited-stream.ts'

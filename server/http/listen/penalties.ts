@@ -1,7 +1,7 @@
 // Slows down the networks of abusive connections: for a while, their new connections are served one after the other,
-// with a pause before each, which each further abuse doubles. Connections that are open already are not slowed down. If many networks of a wider network
-// are abusive, the wider network is slowed down as a whole: otherwise an attacker with many addresses would use each of
-// them once.
+// with a pause before each. Each further abuse doubles the pause. Connections that are open already are not slowed down.
+// If many networks of a wider network are abusive, the wider network is slowed down as a whole: otherwise an attacker with
+// many addresses would use each of them once.
 import type { Socket } from 'node:net'
 import { BoundedMap } from '../../bounded-map.ts'
 import { networksOf } from '../../wire/client-network.ts'

@@ -40,10 +40,10 @@ export function* requireDelegable(grants: Grants, group: string, role: string, f
 }
 
 /**
- * Requires an identity of the organization of the group, or another one that the caller may see. An external group gets
- * its roles from mappings only. The error is the same
- * whether the identity does not exist or may not be bound. Otherwise callers could find out who has an account, because
- * the uid of a person can be computed from their e-mail address.
+ * Requires an identity of the organization of the group, or another one that the caller may see. An external group is
+ * refused, because it gets its roles from mappings only. The error is the same whether the identity does not exist or may
+ * not be bound. Otherwise callers could find out who has an account, because the uid of a person can be computed from
+ * their e-mail address.
  */
 export function* requireBindable(grants: Grants, group: string, identity: string, field: string): Work<void> {
   const row = yield* first(sql`select uid from identities where uid = ${identity}

@@ -1,7 +1,7 @@
 // Decides which identities trust which other identities, for takeover.ts. An identity trusts the subjects that match
 // its claim patterns. Tenants write these patterns, which can be expensive to match. A transaction runs on the event
-// loop, so it matches patterns only up to a small total cost. A
-// thread matches the others after the transaction is rolled back, and then the transaction runs again.
+// loop, so it matches patterns only up to a small total cost. A thread matches the others after the transaction is rolled
+// back, and then the transaction runs again.
 import { toBinary } from '@bufbuild/protobuf'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'

@@ -34,7 +34,7 @@ export async function finishPublished(deps: PublishedDependencies, page: PageReq
   }
 }
 
-/** The token may be one of a workload that the person assumes; then the event is in the organization of that. */
+/** If the token is one of a workload that the person assumes, the event is in the organization of the workload. */
 const issueOf = (identity: string, { person, provider }: SignIn): PageEvent => ({
   ...{ method: 'oauth/finish', action: 'issued', identity, details: { client: publishedClient, person } },
   ...(identity === person && { provider }),

@@ -54,8 +54,8 @@ function otherIdentities(questions: readonly Question[], self: string): string[]
 }
 
 /**
- * Access is checked for all questions before any of them is found wrong. `hasFaults`: resources may be no uids; looking
- * for that takes as long as the decision.
+ * Access is checked for all questions before any of them is found wrong. Only if `hasFaults` is it checked whether a
+ * resource is a uid, because that takes as long as the decision.
  */
 function requireMayAsk(
   grants: Grants,

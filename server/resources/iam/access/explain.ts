@@ -82,7 +82,7 @@ const ruleOf = (need: Need): AccessRule => {
       return AccessRule.ROLES_ANYWHERE
     case 'organizations':
       return AccessRule.ORGANIZATION_CREATION
-    case 'operator':
+    case 'never':
     case 'operators':
       return AccessRule.OPERATOR
     default:

@@ -28,8 +28,8 @@ export type Need =
   | { kind: 'self'; isForPeople: boolean }
   /** The caller must be an operator of the server. */
   | { kind: 'operators' }
-  /** No identity can have the access, or nobody else may know whether it has: it is reserved to the operator. */
-  | { kind: 'operator' }
+  /** The answer is always no: nobody may call the method there, or the question is whether another is an operator. */
+  | { kind: 'never' }
   | Wrong
 
 /** All of these capabilities, as bits, at a uid. No bits: nothing is needed. */
@@ -86,7 +86,7 @@ function methodNeed({ method: name, resource }: Omit<Question, 'identity'>, self
   const known = methods.get(name)
   if (!known) return unknownName('method', 'the full name of a method', name, methodNames)
   const { method, bits } = known
-  if (method.access?.operators) return { kind: self === undefined ? 'operator' : 'operators' }
+  if (method.access?.operators) return { kind: self === undefined ? 'never' : 'operators' }
   if (self !== undefined) {
     if (isOwnAccount(method)) return { kind: 'self', isForPeople: true }
     if (metadataUpdates.has(name)) return { kind: 'self', isForPeople: false }
@@ -102,7 +102,7 @@ function methodNeed({ method: name, resource }: Omit<Question, 'identity'>, self
   if (name === getIdentity && isRoot && resource === self) return nothing
   if (name === getRole && isRoot && self !== undefined) return { kind: 'anywhere', bits }
   if (name === setGroupLimits)
-    return isRoot ? { kind: 'operator' } : { kind: 'at', bits, uid: parentOf(resource) }
+    return isRoot ? { kind: 'never' } : { kind: 'at', bits, uid: parentOf(resource) }
   return { kind: 'at', bits, uid: resource }
 }
 

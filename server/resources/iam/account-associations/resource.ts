@@ -104,7 +104,7 @@ const projectNumberFault = ({ google }: AccountAssociation): string | undefined 
     ? 'must be the number of a Google Cloud project, which has only digits'
     : undefined
 
-/** Published configurations contain project numbers that are none, so they are stored. */
+/** Published configurations contain project numbers with other characters than digits, so these are stored. */
 function warningsAbout(association: AccountAssociation | undefined): Warning[] {
   const fault = association && projectNumberFault(association)
   if (fault === undefined) return []

@@ -1,4 +1,5 @@
-// The metadata that callers state about themselves, such as their job title. The company is part of the identity; the other fields have a table of their own.
+// The metadata that callers state about themselves, such as their job title. The company is part of the identity; the
+// other fields have a table of their own.
 import type { MessageShape } from '@bufbuild/protobuf'
 import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'

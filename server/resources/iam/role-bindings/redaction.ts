@@ -1,6 +1,6 @@
 // A role binding contains details of its identity, such as the name and e-mail address of a person, or the id of an
-// external group. Callers see these
-// details for their own identity, and in groups where they may list identities; otherwise they see only the uid.
+// external group. Callers see these details for their own identity, and in groups where they may list identities;
+// otherwise they see only the uid.
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import {

@@ -7,7 +7,7 @@ export type Dependent = {
   digest: string
   untaggedSince: number
   isReferrer: boolean
-  /** How many indexes contain the manifest, and its subject. Infinite if it has a tag. */
+  /** The number of indexes that contain the manifest, plus one if it has a subject. Infinite if it has a tag. */
   users: number
 }
 

@@ -1,4 +1,4 @@
-// Reads about images for v1: their configurations, SBOMs and number. v2 has no calls for these.
+// Reads the configurations and SBOMs of images, and counts manifests, for v1. v2 has no calls for these.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import type { ImageConfig } from '@stemma/api/gen/platform/registry/registry_pb.ts'

@@ -21,7 +21,7 @@ import { advisoryIndex, termOf, valuesIn } from '../terms.ts'
 const maxTogether = 2000
 /** The maximum number of document numbers in the `in (…)` of one statement. */
 const numbersPerStatement = 128
-/** The start of the column `terms` that contains all aliases, even if an advisory has the longest ones (terms.ts). */
+/** All aliases of an advisory are in this many characters at the start of its column `terms` (terms.ts). */
 const aliasCharacters = 56_000
 
 export type Scope = {
