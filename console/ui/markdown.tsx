@@ -1,5 +1,5 @@
-// Markdown that somebody else has written, as elements. No HTML is made of it, links lead only to https and mailto, and
-// images are links, because the page loads nothing from other origins.
+// Shows Markdown that anyone may have written. It becomes elements; HTML in it is shown as text. Links lead only to
+// https and mailto. Images become links, because the page loads nothing from other origins.
 import type { Token, Tokens } from 'marked'
 import { Lexer } from 'marked'
 import type { ComponentChildren } from 'preact'
@@ -28,7 +28,7 @@ export function Markdown({ text }: { text: string }) {
   )
 }
 
-/** The lexer calls itself for each level, so text with thousands of levels ends its stack. */
+/** The lexer calls itself for each level, so a text with thousands of levels exceeds the stack. */
 function tokensOf(text: string): Token[] | undefined {
   try {
     return new Lexer({ gfm: true }).lex(text)

@@ -110,7 +110,10 @@ export type PagerProps = {
   shown: number
 }
 
-/** The way back is kept with the entry of the history; a shared link leads back to the first page. */
+/**
+ * `back` are the tokens of the earlier pages, in the history of the browser. Somebody who opens a shared link does not
+ * have them, and can go back only to the first page.
+ */
 type PagerState = { back?: readonly string[] }
 
 export function Pager({ place, nextPageToken, total, shown }: PagerProps) {

@@ -103,7 +103,7 @@ onEachStore('a tenant with SCIM groups', (engine) => {
     }
   })
 
-  test('stores no members of groups without a mapping, and only as long as there is one', async () => {
+  test('stores the members of a group only while the group has a role mapping', async () => {
     const provider = providerAt(0)
     const { identity } = await platform.addIdentity('')
     const user = await addUser(provider, 'member')

@@ -117,7 +117,7 @@ examples('ExplainAccess', {
     ])
   },
 
-  async 'says that role bindings are hidden which the caller may not see'(stage) {
+  async 'leaves out role bindings that the caller may not see, and says so'(stage) {
     const { platform, owner, fail } = stage
     const team = await makeTeam(stage)
     const { token } = await platform.addIdentity(owner.organization, 'viewer', team)

@@ -278,7 +278,7 @@ examples('limits of groups', {
     assert.equal((await fail(getGroupUsage, { uid: `${organization}/${'0'.repeat(16)}` })).code, 5)
   },
 
-  async 'a deleted group takes its limits with it'(stage) {
+  async 'the limits of a group are deleted with it'(stage) {
     const { succeed, owner, platform } = stage
     const uid = await newGroup(stage, owner.organization)
     await succeed(setGroupLimits, { uid, resourceLimits: { repos: 2 } })

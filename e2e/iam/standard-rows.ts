@@ -9,8 +9,8 @@ import { anyToken, codesFor, visibleFor } from './matrix-row.ts'
 export type StandardMethod = { verb: 'Get' | 'List' | 'Create' | 'Update' | 'Delete'; resource: string }
 
 /**
- * The verb and the resource of a standard method: `Create` and `Group` of CreateGroup, or of Groups.Create in v1. Methods
- * for operators need no capabilities, so that nothing can be derived for them.
+ * The verb and the resource of a standard method: `Create` and `Group` of CreateGroup, or of Groups.Create in v1.
+ * Undefined for methods for operators too: they need no capabilities, so no row can be derived for them.
  */
 export function standardMethod({ desc, access }: Method): StandardMethod | undefined {
   if (access?.operators) return undefined

@@ -1,4 +1,4 @@
-// How much the calls about images read, also if their manifests were made to be expensive.
+// How much the calls about images read, even if somebody pushes manifests that are as expensive to read as possible.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'

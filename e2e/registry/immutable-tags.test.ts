@@ -68,7 +68,7 @@ examples('immutable tags in the API', {
     await succeed(updateTag, { tag: { uid: other, name: 'v3' } })
   },
 
-  async 'become mutable when the pattern is removed, which the deletion of the repo needs'(stage) {
+  async 'become mutable when the pattern is removed, and only then the repo can be deleted'(stage) {
     const { succeed, fail } = stage
     const repo = await makeRepo(stage, ['release-*', '*-final'])
     await makeTag(stage, repo, 'latest')
@@ -81,7 +81,9 @@ examples('immutable tags in the API', {
     await succeed(deleteRepo, { uid: repo })
   },
 
-  async 'are immutable for tags that existed before, and say nothing to callers without access'(stage) {
+  async 'include tags that are older than the pattern, and callers without access learn nothing about them'(
+    stage,
+  ) {
     const { succeed, fail, platform, owner } = stage
     const repo = await makeRepo(stage, [])
     const uid = await makeTag(stage, repo, 'latest')
@@ -126,7 +128,7 @@ examples('immutable tags of registry clients', {
     assert.equal(head.headers.get('docker-content-digest'), image)
   },
 
-  async 'keep the manifests of their index'(stage) {
+  async 'protect the manifests in their index from deletion'(stage) {
     const client = ociClient(stage.platform.url, stage.owner.token)
     const repo = await makeRepo(stage)
     await client.pushImage(repo, digestOf(imageOf('one')), 'one')
@@ -144,7 +146,7 @@ examples('immutable tags of registry clients', {
     await client.expect(202, 'DELETE', `/v2/${repo}/manifests/${free}`)
   },
 
-  async 'are won by exactly one of several pushes of a new tag'(stage) {
+  async 'are set by exactly one of several pushes at the same time'(stage) {
     const { platform, owner } = stage
     const client = ociClient(platform.url, owner.token)
     const repo = await makeRepo(stage)

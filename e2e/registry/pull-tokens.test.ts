@@ -100,7 +100,7 @@ onEachStore('pull tokens', (engine) => {
   test('work until they expire, also when they are older than a day', async () => {
     const created = await make({ ttl: '31536000s' })
     assert.deepEqual(await atTime(364 * dayMs, () => pull(created)), [200, 200])
-    // The password was verified a while ago, but tokens have their whole lifetime.
+    // The password was verified 290 seconds ago, and this result is cached. Tokens still get their whole lifetime.
     await atTime(364 * dayMs + 290_000, async () => {
       const { body } = await getToken(url, [], basic(created.username, created.password))
       const { exp = 0, iat = 0 } = decodeJwt(body.token)
@@ -186,7 +186,7 @@ onEachStore('pull tokens', (engine) => {
     }
   })
 
-  test('are no tokens of the API, and give no more there than their role', async () => {
+  test('are not accepted by the API, and tokens exchanged for them allow only what their role allows', async () => {
     const created = await make()
     for (const door of doors) {
       const direct = await door.call(GroupsService.method.listGroups, {}, created.password)
@@ -195,7 +195,7 @@ onEachStore('pull tokens', (engine) => {
       const token = String(body?.token)
       const group = { parent: platform.owner.organization, group: { name: 'x' } }
       assert.equal((await door.call(GroupsService.method.createGroup, group, token)).error?.code, 7)
-      // A day later, only the registry accepts the password.
+      // Tokens older than a day cannot be exchanged. Only the registry still accepts the password.
       const later = await atTime(2 * dayMs, () =>
         door.call(exchange, { identity: created.uid }, created.password),
       )

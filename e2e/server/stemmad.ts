@@ -17,7 +17,7 @@ export type Program = { node: string; launcher: string; flags?: string[] }
 const launcher = join(import.meta.dirname, '../../server/bin/stemmad.mjs')
 /** Uses the Node that runs the tests. The server needs this version, so the launcher does not have to start another Node. */
 const defaultProgram: Program = { node: process.execPath, launcher }
-/** Runs on the machine's Node, which npm names. */
+/** Runs on the Node that runs npm: that of the machine, which may be another than the pinned one. */
 export const machineProgram: Program = {
   ...defaultProgram,
   node: process.env.npm_node_execpath ?? process.execPath,
@@ -26,7 +26,7 @@ export const machineProgram: Program = {
 export type ExitResult = { code: number; stdout: string; stderr: string }
 
 export type RunningServer = {
-  /** The process id of the launcher, and of the server if that took its place. */
+  /** The process id of the launcher. The server has the same one if the launcher was replaced by it (execve). */
   pid: number
   port: number
   url: string

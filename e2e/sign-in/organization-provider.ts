@@ -1,6 +1,7 @@
 // The identity provider of an organization: a real OpenID Provider (oidc-provider) with its own pages.
 import { once } from 'node:events'
-import type { AddressInfo, Server } from 'node:net'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { Configuration } from 'oidc-provider'
 import { Provider } from 'oidc-provider'
 import type { Page, Visitor } from './visitor.ts'
@@ -24,8 +25,7 @@ export async function startProvider(
   claims: Claims,
   overrides: Partial<Configuration> = {},
 ): Promise<OrganizationProvider> {
-  const { createServer } = await import('node:http')
-  const server: Server = createServer()
+  const server = createServer()
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}` // address() returns a string only for pipes
   const provider = new Provider(issuer, {
@@ -58,7 +58,7 @@ export async function startProvider(
       return visitor.submit(consent, {})
     },
     async close() {
-      ;(server as unknown as { closeAllConnections(): void }).closeAllConnections()
+      server.closeAllConnections()
       server.close()
       await once(server, 'close')
     },

@@ -146,7 +146,10 @@ function checkElements(list: Iterable<unknown>, path: string, checkString: Strin
 const plainList = ({ message }: ReflectMessage, { localName }: DescField) =>
   (message as unknown as Record<string, Message[]>)[localName] ?? []
 
-/** A request may have a thousand elements, and few are wrong, so only for these the path is made, in a second check. */
+/**
+ * A request may have a thousand elements, and few are wrong. To save time, paths are made only for these: each is
+ * checked again, with its path.
+ */
 function checkMessages(desc: DescMessage, messages: readonly Message[], path: string, report: Report) {
   let isWrong = false
   const notice = () => {

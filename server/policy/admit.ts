@@ -56,7 +56,7 @@ export type WriteGrants = Grants & WriteAccess
 
 /** Locks the grants until the transaction ends, so that a concurrent revocation waits. */
 export function* admitToWrite(demand: Demand): Work<WriteGrants> {
-  const { grants, quotasOfOrganization } = yield* lockGrantsAndQuotas(
+  const { grants, quotasInOrganization } = yield* lockGrantsAndQuotas(
     demand.caller,
     demand.now(),
     scopeOf(demand),
@@ -65,7 +65,7 @@ export function* admitToWrite(demand: Demand): Work<WriteGrants> {
   if (demand.isForOperators) yield* requireOperatorToWrite(demand.caller)
   requireGranted(demand, grants)
   const mayNameInErrors = (group: string) => holds(grants, [Capability.CAP_IAM_GROUPS_LIST], group)
-  const quotas: QuotaAccess = { defaults: demand.defaultLimits, quotasOfOrganization, mayNameInErrors }
+  const quotas: QuotaAccess = { defaults: demand.defaultLimits, quotasInOrganization, mayNameInErrors }
   const origin = callerOrigin(demand.caller, demand.origin, demand)
   return { ...grants, quotas, origin } as WriteGrants // requireGranted has checked them
 }

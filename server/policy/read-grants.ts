@@ -60,10 +60,8 @@ export function* readGrantsOf(
   return existing ? (yield* selectEach(caller, time, groups, parse, noSql)).grants.list : []
 }
 
-/**
- * `quotasOfOrganization` are the quotas of the organization, read with the identity to save most creates a statement.
- */
-export type GrantsAndQuotas = { grants: Grants; quotasOfOrganization: QuotaAccess['quotasOfOrganization'] }
+/** `quotasInOrganization` is read in the statement that reads the identity, which saves most creates a statement. */
+export type GrantsAndQuotas = { grants: Grants; quotasInOrganization: QuotaAccess['quotasInOrganization'] }
 
 /**
  * Like `readGrants`, but locks the grants, so that none is revoked before the write commits. PostgreSQL cannot lock
@@ -106,7 +104,7 @@ function* selectEach(
       )
     : null
   const grants = grantsOf({ caller, time, groups, createTime, own, external, parse })
-  return { grants, quotasOfOrganization: organization === undefined ? undefined : { organization, text } }
+  return { grants, quotasInOrganization: organization === undefined ? undefined : { organization, text } }
 }
 
 /** Locks the grants of the same caller for another scope. */

@@ -1,6 +1,6 @@
-// Since when a repo has been public under its name: the column `public_since` of repos. If strangers look for a name that
-// several organizations have, the repo that has been public under it for longest is meant. So nobody can take over the
-// pulls of others, or stop them, by creating, renaming or publishing something later.
+// Since when a repo has been public under its name: the column `public_since` of repos. If somebody without access
+// pulls by a name that repos of several organizations have, they get the repo that has been public under it for
+// longest. So nobody can take over the pulls of others, or stop them, by publishing a repo with the same name.
 import { sql } from './sql.ts'
 import type { Work } from './work.ts'
 import type { WriteAccess } from './write-access.ts'

@@ -5,9 +5,9 @@ import type { Work } from './work.ts'
 import { all } from './work.ts'
 
 /**
- * Makes the members of all SCIM groups with this id the members of the external group, if it has a role mapping: those
- * who are active and have signed in through the provider. Returns how many exceed their limit of groups. The caller has
- * locked the SCIM settings of the provider, so no other transaction changes its groups meanwhile.
+ * Sets the members of an external group, if it has a role mapping: everybody in a SCIM group with this id who is active
+ * and has signed in through the provider. Returns how many of them are left out, because they are in too many groups.
+ * The caller has locked the SCIM settings of the provider, so no other transaction changes its groups meanwhile.
  */
 export function* setMembersFromScim(provider: string, groupId: string): Work<number> {
   const rows = yield* all(sql`select distinct u.identity from scim_groups g

@@ -41,8 +41,11 @@ export const asUpkeep = (access: WriteAccess): WriteAccess => ({ ...access, orig
 export type QuotaAccess = {
   /** The limits of organizations that have none of their own, by kind. */
   readonly defaults: ReadonlyMap<string, number>
-  /** The text of `quotasBetween` for an organization, read in this transaction. Undefined if it was not read. */
-  readonly quotasOfOrganization?: { readonly organization: string; readonly text: string | null } | undefined
+  /**
+   * The text of `quotasBetween` for an organization: the quotas of all groups in it, as this transaction has read them.
+   * Undefined if it has not read them.
+   */
+  readonly quotasInOrganization?: { readonly organization: string; readonly text: string | null } | undefined
   /** Whether an error may name this group and its limit. */
   mayNameInErrors(group: string): boolean
 }

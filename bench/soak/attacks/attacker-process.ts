@@ -43,7 +43,7 @@ onCommand((command: AttackCommand) => {
   return 'started'
 })
 
-/** Ends with the process. */
+/** Repeats the attack until the process ends. */
 async function repeat(attack: Attack, target: Target): Promise<void> {
   for (;;) {
     // A connection that the server refuses or closes is an expected end of a round.

@@ -43,7 +43,7 @@ export default function Subscription({ place }: PageProps) {
   const test = useWrite(api.subscriptions.testSubscription, { done: 'Test event sent', also: ['deliveries'] })
   const again = useWrite(api.deliveries.redeliverEvent, { done: 'Sent again' })
   const uid = uidIn(place)
-  const mayUpdate = denial('subscriptions.update')
+  const updateDenial = denial('subscriptions.update')
   return (
     <>
       <PageHeader
@@ -52,19 +52,19 @@ export default function Subscription({ place }: PageProps) {
         actions={
           <>
             <Button
-              disabledReason={mayUpdate}
+              disabledReason={updateDenial}
               isBusy={test.isRunning.value}
               onClick={() => void test.run({ uid })}
             >
               Send a test event
             </Button>
-            <ButtonLink to={dialogPath(place, 'replay')} disabledReason={mayUpdate}>
+            <ButtonLink to={dialogPath(place, 'replay')} disabledReason={updateDenial}>
               Replay
             </ButtonLink>
-            <ButtonLink to={dialogPath(place, 'rotate')} disabledReason={mayUpdate}>
+            <ButtonLink to={dialogPath(place, 'rotate')} disabledReason={updateDenial}>
               Rotate secret
             </ButtonLink>
-            <ButtonLink to={dialogPath(place, 'edit')} disabledReason={mayUpdate}>
+            <ButtonLink to={dialogPath(place, 'edit')} disabledReason={updateDenial}>
               Change
             </ButtonLink>
           </>
@@ -120,7 +120,7 @@ export default function Subscription({ place }: PageProps) {
               {
                 label: 'Send again',
                 onSelect: () => void again.run({ uid: delivery.uid ?? '' }),
-                disabledReason: mayUpdate,
+                disabledReason: updateDenial,
               },
             ]}
           />

@@ -8,7 +8,7 @@ import { navigate } from '../../router/router.ts'
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
 import { closeDialog } from '../../ui/dialog.tsx'
 
-/** Deletes the group that the URL names as `about`, and lists what is inside. */
+/** Deletes the group in the query parameter `about`, or else the group of the page. Lists what is inside. */
 export function DeleteGroup({ place }: PageProps) {
   const uid = place.query.get('about') ?? place.group
   const kind = uid.includes('/') ? 'group' : 'organization'

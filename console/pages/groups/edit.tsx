@@ -7,7 +7,7 @@ import { Form, Problem } from '../../ui/form.tsx'
 import { Skeleton } from '../../ui/skeleton.tsx'
 import { GroupFields } from './create.tsx'
 
-/** Changes name and description of the group that the URL names as `about`. */
+/** Changes name and description of the group in the query parameter `about`, or else of the group of the page. */
 export function EditGroup({ place }: PageProps) {
   const uid = place.query.get('about') ?? place.group
   const { data: group, error: readError } = useRead(read(api.groups.getGroup, { uid }))

@@ -10,7 +10,7 @@ export function recognitionOf({
   if (claimMatch) return `tokens of ${hostOf(claimMatch.issuer || claimMatch.issuerPattern || 'an issuer')}`
   if (staticKeys) return `keys of ${hostOf(staticKeys.issuer ?? '')}`
   if (awsIdentity) return `AWS account ${awsIdentity.awsAccount}`
-  return servicePrincipal ? 'a service of this server' : 'sign-in'
+  return servicePrincipal ? 'nothing yet (service principal)' : 'sign-in'
 }
 
 const hostOf = (issuer: string) => (URL.canParse(issuer) ? new URL(issuer).host : issuer)

@@ -32,7 +32,7 @@ export default function IdentityProvider({ place }: PageProps) {
   const denial = useDenial(place.group)
   const { uid = '', name, description, oidc, defaultRole, scim, createTime, updateTime } = provider
   const { prefix = '', issuer = '' } = document.documentElement.dataset
-  const mayUpdate = denial('identity_providers.update') ?? denial('role_bindings.create')
+  const updateDenial = denial('identity_providers.update') ?? denial('role_bindings.create')
   return (
     <>
       <PageHeader
@@ -40,11 +40,11 @@ export default function IdentityProvider({ place }: PageProps) {
         about={description || 'Identity provider'}
         actions={
           <>
-            <ButtonLink to={paths.testSignIn(uid)} icon="external" isExternal disabledReason={mayUpdate}>
+            <ButtonLink to={paths.testSignIn(uid)} icon="external" isExternal disabledReason={updateDenial}>
               Test sign-in
             </ButtonLink>
             <ButtonLink to={dialogPath(place, 'find')}>Find a person</ButtonLink>
-            <ButtonLink to={dialogPath(place, 'edit')} disabledReason={mayUpdate}>
+            <ButtonLink to={dialogPath(place, 'edit')} disabledReason={updateDenial}>
               Change
             </ButtonLink>
             <ButtonLink to={dialogPath(place, 'delete')} disabledReason={denial('identity_providers.delete')}>

@@ -4,7 +4,7 @@ import type { PageProps } from '../../router/route.ts'
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
 import { closeDialog } from '../../ui/dialog.tsx'
 
-/** Deletes the invite that the URL names as `about`. */
+/** Deletes the invite in the query parameter `about`. */
 export function RevokeInvite({ place }: PageProps) {
   const { run, isRunning, error } = useWrite(api.groupInvites.deleteGroupInvite, { done: 'Invite revoked' })
   const revoke = async () => {

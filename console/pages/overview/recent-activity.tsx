@@ -13,10 +13,10 @@ import { EntryText } from '../activity/entry-text.tsx'
 const shown = 8
 
 export function RecentActivity({ place: { group } }: PageProps) {
-  const hidden = useDenial(group)('audit.entries.list')
+  const listDenial = useDenial(group)('audit.entries.list')
   const { data, error } = useRead(
     read(api.auditEntries.listAuditEntries, { uidp: { descendantsOf: group }, pageSize: shown }),
-    hidden === undefined,
+    listDenial === undefined,
   )
   const entries = data?.entries ?? []
   return (
@@ -25,9 +25,9 @@ export function RecentActivity({ place: { group } }: PageProps) {
         <h2>Recent activity</h2>
         {entries.length > 0 && <Link to={paths.activity(group)}>All activity</Link>}
       </div>
-      {hidden !== undefined && <p class="note quiet">{hidden}</p>}
+      {listDenial !== undefined && <p class="note quiet">{listDenial}</p>}
       {error && <Problem error={error} />}
-      {hidden === undefined && !data && !error && (
+      {listDenial === undefined && !data && !error && (
         <div class="note">
           <Skeleton lines={shown} />
         </div>

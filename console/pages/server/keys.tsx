@@ -25,7 +25,7 @@ export default function Keys({ place }: PageProps) {
     <>
       <PageHeader
         title="Keys"
-        about="Keys that sign tokens and encrypt the tokens of pages. The server replaces them every 90 days by itself."
+        about="Keys that sign tokens and encrypt the page tokens of lists. The server replaces them every 90 days by itself."
         actions={<ButtonLink to={dialogPath(place, 'rotate')}>Rotate now</ButtonLink>}
       />
       <section class="panel flush">
@@ -88,7 +88,7 @@ function Rotate({ place }: PageProps) {
         <Checkbox
           name="revoke"
           label="A key may have leaked: make all tokens invalid now"
-          hint="Programs and people get new tokens with their sign-in; workloads exchange theirs again."
+          hint="People who are signed in get new tokens without signing in again; workloads exchange theirs again."
         />
       </Form>
     </Dialog>

@@ -21,7 +21,7 @@ export const load = (place: Place) => [readGroup(place)]
 export default function Settings({ place }: PageProps) {
   const { uid = '', name = '', description = '', secondFactorRequired = false } = useData(readGroup(place))
   const denial = useDenial(place.group)
-  const mayUpdate = denial('groups.update')
+  const updateDenial = denial('groups.update')
   const isOrganization = !uid.includes('/')
   const kind = isOrganization ? 'organization' : 'group'
   return (
@@ -29,14 +29,14 @@ export default function Settings({ place }: PageProps) {
       <PageHeader title="Settings" about={`Settings of the ${kind} ${name}.`} />
       <section class="panel narrow" key={uid}>
         <h2>Name and description</h2>
-        <Texts uid={uid} name={name} description={description} disabledReason={mayUpdate} />
+        <Texts uid={uid} name={name} description={description} disabledReason={updateDenial} />
       </section>
       {isOrganization && (
         <SignInSettings
           key={`${uid} ${secondFactorRequired}`}
           uid={uid}
           isRequired={secondFactorRequired}
-          disabledReason={mayUpdate}
+          disabledReason={updateDenial}
         />
       )}
       <Terms place={place} />

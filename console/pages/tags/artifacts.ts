@@ -14,7 +14,7 @@ export type Artifact = {
   type: string
   size?: number | undefined
   created?: string | undefined
-  /** Whether only its layers say whether there is an SBOM among them. */
+  /** Whether one of its layers may be an SBOM, which only its manifest shows. */
   isMixed?: boolean
 }
 
@@ -22,7 +22,7 @@ export type Described = {
   repo: string
   /** The digest that the tag names. */
   digest: string
-  /** Its manifest, if it is an index. */
+  /** The manifest with this digest, if it is an index. */
   index?: Manifest | undefined
   /** The image of the chosen platform. The same digest if the tag names a single image. */
   image: string
@@ -79,6 +79,6 @@ export const sbomsIn = (artifacts: readonly Artifact[]) => [
   ...artifacts.filter(({ isMixed }) => isMixed),
 ]
 
-/** The blob of an artifact that has the SBOM, or else its first one. */
+/** The layer of an artifact that is an SBOM, or else its first layer. */
 export const contentOf = ({ layers = [] }: Manifest): Descriptor | undefined =>
   layers.find((layer) => artifactKindOf(layer) === 'SBOM') ?? layers[0]

@@ -80,7 +80,7 @@ export function makePartWriter(
       if (filled === (state.tail?.size ?? 0)) return
       const index = (before.tail?.index ?? 0) + 1
       await objects.put(keys.tail(id, index), spool.body(filled))
-      // A part that was sent ends the tail that was there before.
+      // If a part was sent, `state` has no tail any more, so the writes of the tail are counted from zero again.
       state = { ...state, tail: { index, size: filled, writes: tailWritesOf(state) + 1 } }
     },
     state: () => state,

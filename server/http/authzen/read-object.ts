@@ -9,7 +9,7 @@ export type JsonObject = { readonly [name: string]: unknown }
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Any other content type is a bad request; AuthZEN has no status 415. */
+/** A content type other than application/json is answered with 400: AuthZEN has no status 415. */
 export async function readObject(request: IncomingMessage, response: ServerResponse): Promise<JsonObject> {
   if (!jsonType.test(request.headers['content-type'] ?? ''))
     throw malformed('the Content-Type must be application/json')

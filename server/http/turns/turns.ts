@@ -8,7 +8,7 @@ import { openWaitingCalls } from './waiting-calls.ts'
 export type Turns = {
   /**
    * Starts a call now or in a later turn. `partyOf` is called only if the call has to wait. `refuse`, if given, is called
-   * in place of `start` if too many calls of the same group wait already.
+   * in place of `start` if too many calls of the same organization or network (`Party.group`) wait already.
    */
   run(partyOf: () => Party, start: StartCall, refuse?: () => void): void
   /** Resolves when a call that has already started may go on: in a later turn. */
@@ -27,7 +27,7 @@ const timeAtOnce = 2
 const timePerTurn = { min: 3, max: 10 }
 /** How many waiting calls are started in a turn of the event loop at most. */
 const callsPerTurn = 50
-/** If so many calls of a group of weight 1 wait, further calls that can be refused are refused. */
+/** How many calls of an organization or network of weight 1 may wait before further calls with `refuse` are refused. */
 const maxWaitingPerWeight = 100
 /**
  * The parts of a call that are not measured: parsing and writing, and the later turns of a call that is not answered at

@@ -24,15 +24,15 @@ let uidCount = 0
 const newRoot = () => (++uidCount).toString(16).padStart(40, '0')
 const newChild = (parent: string) => `${parent}/${(++uidCount).toString(16).padStart(16, '0')}`
 
-/** The access of a call that has read these quotas of the organization. */
+/** The access of a call that has read these quotas. */
 function accessWith(
-  quotas: Pick<QuotaAccess, 'quotasOfOrganization'>,
+  quotas: Pick<QuotaAccess, 'quotasInOrganization'>,
   defaults = new Map<string, number>(),
 ): WriteAccess {
   return { ...operatorAccess, quotas: { defaults, mayNameInErrors: () => true, ...quotas } }
 }
 const nothingListed = (organization: string) =>
-  accessWith({ quotasOfOrganization: { organization, text: null } })
+  accessWith({ quotasInOrganization: { organization, text: null } })
 
 /** Creates a group, in a parent that has no parent itself. */
 function* createGroup(access: WriteAccess, uid: string): Work<void> {

@@ -79,14 +79,14 @@ type Need = { kind: string; ancestors: readonly string[]; count: number; isCount
 
 /** Undefined if only a further statement can tell. Most creates get false, and need no further statement. */
 function isLimited(
-  { defaults, quotasOfOrganization }: QuotaAccess,
+  { defaults, quotasInOrganization }: QuotaAccess,
   { kind, ancestors }: Need,
 ): boolean | undefined {
   const [organization] = ancestors
   if (organization === undefined) return false
   if (defaults.has(kind)) return true
-  return quotasOfOrganization?.organization === organization
-    ? listsQuota(quotasOfOrganization.text, kind, ancestors)
+  return quotasInOrganization?.organization === organization
+    ? listsQuota(quotasInOrganization.text, kind, ancestors)
     : undefined
 }
 

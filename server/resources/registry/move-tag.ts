@@ -34,7 +34,10 @@ export async function retryTagRace<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-/** `movedFrom` is the previous digest of the tag; empty if it was not moved. The caller notes it (untagged.ts). */
+/**
+ * `movedFrom` is the digest that the tag had before; empty if the digest is the same or the tag is new. The caller
+ * passes it to `noteEachUntagged`.
+ */
 export type PlacedTag = { uid: string; movedFrom: string }
 
 /**

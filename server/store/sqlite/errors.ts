@@ -13,7 +13,7 @@ const codeOf = (error: unknown) => (error as { errcode?: number }).errcode ?? 0
 /** The low byte of an extended result code. */
 const primaryCodeOf = (error: unknown) => codeOf(error) & 0xff
 
-/** Whether another process has the lock. */
+/** Whether another connection has the lock. */
 export const isBusy = (error: unknown) => primaryCodeOf(error) === busy
 
 /** Converts an error to the StoreError that corresponds to it. Other errors are returned unchanged. */

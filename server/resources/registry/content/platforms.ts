@@ -15,7 +15,7 @@ const imageConfigTypes = new Set([
   'application/vnd.docker.container.image.v1+json',
 ])
 
-/** Configurations have a few kilobytes. They are read as a whole, and parsed in the event loop. */
+/** Limited, because configurations are read as a whole and parsed in the event loop. Most have a few kilobytes. */
 export const maxConfigBytes = 2 ** 20
 
 export const isImageConfig = (mediaType: string): boolean => imageConfigTypes.has(mediaType)
@@ -39,7 +39,7 @@ export function platformsOfIndex(
   return [...new Set(platforms)].slice(0, maxPlatforms)
 }
 
-/** The platform in the configuration of an image. Empty if it states none: its content may be anything. */
+/** The platform in the configuration of an image. Empty if it states none. Anyone can push any configuration. */
 export function platformsOfConfig(config: Uint8Array): string[] {
   const fields = parseConfig(config)
   const text = (value: unknown) => (typeof value === 'string' ? value : '')

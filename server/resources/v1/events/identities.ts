@@ -18,6 +18,7 @@ import { renameErrorFields } from '../error-fields.ts'
 const names: FieldRename[] = [
   [/^company$/, 'company_name'],
   [/^updates_opt_in$/, 'updatesOptIn'],
+  // In v1, all fields but updatesOptIn are in onboarding_questions.
   [/^(?!updatesOptIn$)/, 'onboarding_questions.'],
 ]
 

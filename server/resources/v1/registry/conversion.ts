@@ -48,14 +48,14 @@ const syncConfigFromV1 = ({ source, google, amazon, azure }: V1SyncConfig) => ({
   ...{ source, google, amazon, azure },
 })
 
-/** All fields that only v1 can set, for an update, which replaces the whole repo. */
-export const allFieldsOf = ({ readme, syncConfig }: V1Repo): V1RepoFields => ({
+/** The fields that only v1 can set. For an update, which replaces all of them. */
+export const v1FieldsOf = ({ readme, syncConfig }: V1Repo): V1RepoFields => ({
   readme,
   ...(syncConfig && { syncConfig }),
 })
 
-/** Like `allFieldsOf`, without fields that have no value. Such a field keeps its value, or gets its default. */
-export function setFieldsOf({ readme, syncConfig }: V1Repo): V1RepoFields {
+/** The same fields without empty ones. For a create: a new repo has defaults for these, an existing repo keeps them. */
+export function nonEmptyV1FieldsOf({ readme, syncConfig }: V1Repo): V1RepoFields {
   if (!syncConfig) return readme === '' ? {} : { readme }
   const { expiration, apkoOverlay, gracePeriod } = syncConfig
   return {

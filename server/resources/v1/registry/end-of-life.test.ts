@@ -14,7 +14,7 @@ const at = (date: string) => Date.parse(date)
 
 describe('the version of a tag', () => {
   const versions = ['3', '3.1', '3.12', '17'].map((name) => version(name))
-  test('is the longest one that the tag is, or that it starts with', () => {
+  test('is the longest one with which the tag begins', () => {
     for (const [tag, expected] of [
       ['3.12', '3.12'],
       ['3.12.4', '3.12'],
@@ -51,7 +51,7 @@ describe('the end of life', () => {
     const [before, during, after] = [at('2026-01-30'), at('2026-02-01'), at('2026-08-01')]
     const ended = version('3', '2026-01-31')
     const months = { gracePeriodMonths: 6 }
-    // 2026-07-31 is a day of July; 31 days after the end of January is in March.
+    // Six months after 31 January. One month after it is 3 March (see the last line), because there is no 31 February.
     const expiry = at('2026-07-31')
     assert.deepEqual(graceOf(ended, months, true, before), {
       tagStatus: TAG_ACTIVE,

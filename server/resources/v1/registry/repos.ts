@@ -30,7 +30,7 @@ import type { V1Dependencies } from '../dependencies.ts'
 import type { FieldRename } from '../error-fields.ts'
 import { renameErrorFields } from '../error-fields.ts'
 import { uidpFieldRenames, uidpFilter } from '../uidp-filter.ts'
-import { allFieldsOf, repoFromV1, repoToV1, setFieldsOf } from './conversion.ts'
+import { nonEmptyV1FieldsOf, repoFromV1, repoToV1, v1FieldsOf } from './conversion.ts'
 
 const v2 = ReposService.method
 
@@ -47,7 +47,7 @@ export function repoMethods(deps: V1Dependencies) {
   return {
     async createRepo(call: Call<CreateRepoRequest>) {
       const { parentId, repo = create(V1RepoSchema), preventExisting } = call.request
-      const callWithFields = callV2WithRepoFields(setFieldsOf(repo))
+      const callWithFields = callV2WithRepoFields(nonEmptyV1FieldsOf(repo))
       const reply = callWithFields(call, v2.createRepo, { parent: parentId, repo: repoFromV1(repo) })
       try {
         const renamed = renameErrorFields(names, reply)
@@ -63,7 +63,7 @@ export function repoMethods(deps: V1Dependencies) {
     updateRepo(call: Call<V1Repo>) {
       const { id, readme } = call.request
       const repo = { uid: id, ...repoFromV1(call.request) }
-      const callWithFields = callV2WithRepoFields(allFieldsOf(call.request))
+      const callWithFields = callV2WithRepoFields(v1FieldsOf(call.request))
       const reply = callWithFields(call, v2.updateRepo, { repo, updateMask: { paths: ['*'] } })
       return convertReply(renameErrorFields(names, reply), V1RepoSchema, (updated) =>
         repoToV1(updated, readme),
@@ -117,7 +117,7 @@ async function updateSetFields(
   repo: V1Repo,
 ): Promise<Reply> {
   const oldReadme = (await readReadmes(store, [{ uid }])).get(uid) ?? ''
-  const callWithFields = callV2WithRepoFields(setFieldsOf(repo))
+  const callWithFields = callV2WithRepoFields(nonEmptyV1FieldsOf(repo))
   const reply = callWithFields(call, v2.updateRepo, { repo: { uid, ...repoFromV1(repo) } })
   return convertReply(reply, V1RepoSchema, (updated) => repoToV1(updated, repo.readme || oldReadme))
 }
