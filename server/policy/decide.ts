@@ -15,8 +15,9 @@ export const noAccess = 0
 export type AccessEnd = (bits: readonly number[], uid: string) => number
 
 export function accessEnd(list: readonly Grant[], bits: readonly number[], uid: string): number {
-  const applicable = list.filter(({ group }) => isAtOrBelow(uid, group))
-  return earliestEnd(bits, (bit) => latestEnd(applicable, bit))
+  let end = forever
+  for (const bit of bits) end = Math.min(end, latestEnd(list, bit, uid))
+  return end
 }
 
 /**
@@ -42,35 +43,30 @@ export function openDecisions(list: readonly Grant[]): AccessEnd {
 
   return (bits, uid) => {
     if (byGroup.size === 0) return bits.length === 0 ? forever : noAccess
-    const { grants, ends } = levelAt(uid)
-    return earliestEnd(bits, (bit) => {
-      let end = ends.get(bit)
-      if (end === undefined) {
-        end = latestEnd(grants, bit)
-        ends.set(bit, end)
-      }
-      return end
-    })
+    const level = levelAt(uid)
+    let end = forever
+    for (const bit of bits) end = Math.min(end, endIn(level, bit))
+    return end
   }
 }
 
 /** The grants that apply at a uid, and the ends of the capabilities that were asked for. */
 type Level = { grants: readonly Grant[]; ends: Map<number, number> }
 
-function earliestEnd(bits: readonly number[], endOf: (bit: number) => number): number {
-  let end = forever
-  for (const bit of bits) {
-    end = Math.min(end, endOf(bit))
-    if (end === noAccess) return noAccess
+function endIn({ grants, ends }: Level, bit: number): number {
+  let end = ends.get(bit)
+  if (end === undefined) {
+    end = latestEnd(grants, bit)
+    ends.set(bit, end)
   }
   return end
 }
 
-/** The end of the grant that contains a capability for the longest time, wherever it applies. */
-export function latestEnd(grants: readonly Grant[], bit: number): number {
+/** The end of the grant that contains a capability for the longest time: at a uid, or anywhere if none is given. */
+export function latestEnd(grants: readonly Grant[], bit: number, uid?: string): number {
   let latest = noAccess
-  for (const { bits, until } of grants) {
-    if (!bits.has(bit)) continue
+  for (const { group, bits, until } of grants) {
+    if ((uid !== undefined && !isAtOrBelow(uid, group)) || !bits.has(bit)) continue
     if (until === undefined) return forever
     if (until > latest) latest = until
   }

@@ -1,5 +1,5 @@
 import { CapabilityState } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
-import { accessEnd, latestEnd, noAccess } from '../../../policy/decide.ts'
+import { latestEnd, noAccess } from '../../../policy/decide.ts'
 import type { Grant } from '../../../policy/grants.ts'
 import { withinLimits } from '../../../policy/grants.ts'
 import type { TokenLimits } from '../../../wire/caller.ts'
@@ -13,8 +13,7 @@ export function stateOf(
   limits: TokenLimits | undefined,
   uid: string | undefined,
 ): { state: CapabilityState; end: number } {
-  const endOf = (list: readonly Grant[]) =>
-    uid === undefined ? latestEnd(list, bit) : accessEnd(list, [bit], uid)
+  const endOf = (list: readonly Grant[]) => latestEnd(list, bit, uid)
   const active = sources.filter(({ isSuspended }) => !isSuspended).map(grantOf)
   const end = endOf(limits ? withinLimits(active, limits) : active)
   if (end !== noAccess) return { state: CapabilityState.HELD, end }

@@ -6,7 +6,7 @@ import type { Cursor } from '../../../aip/page-token.ts'
 import { fingerprintOf } from '../../../aip/page-token.ts'
 import { isUid, lineage } from '../../../aip/uid.ts'
 import { admitToRead } from '../../../policy/admit.ts'
-import { accessEnd, noAccess } from '../../../policy/decide.ts'
+import { latestEnd, noAccess } from '../../../policy/decide.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import { withinLimits } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
@@ -99,7 +99,7 @@ function* findOfIdentity(
     const grant = { group: groupOf(source), bits: source.bits }
     const list = limits ? withinLimits([grant], limits) : [grant]
     const wanted = bit === undefined ? [...source.bits] : [bit]
-    return !source.isSuspended && wanted.some((one) => accessEnd(list, [one], resource) !== noAccess)
+    return !source.isSuspended && wanted.some((one) => latestEnd(list, one, resource) !== noAccess)
   }
   const sources = own.filter(counts).map((source) => ({
     source,
