@@ -53,7 +53,7 @@ function stage(name: string, folder: string): void {
   if (existsSync(join(from, 'README.md'))) cpSync(join(from, 'README.md'), join(to, 'README.md'))
   cpSync(join(root, 'LICENSE'), join(to, 'LICENSE'))
   const manifest = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8')) as Manifest
-  for (const launcher of Object.values(manifest.bin ?? {})) stageLauncher(to, launcher)
+  for (const launcher of new Set(Object.values(manifest.bin ?? {}))) stageLauncher(to, launcher)
   writeFileSync(join(to, 'package.json'), `${JSON.stringify(publishedManifest(manifest), undefined, 2)}\n`)
 }
 
@@ -63,7 +63,7 @@ function stageLauncher(folder: string, launcher: string): void {
   const source = readFileSync(file, 'utf8')
   const text = source
     .replace('../../scripts/pinned-node.mjs', './pinned-node.mjs')
-    .replace(/('\.\.\/.*main)\.ts'/, "$1.js'")
+    .replace(/('\.\.\/[^']*main)\.ts'/g, "$1.js'")
   if (!text.includes('./pinned-node.mjs') || !text.includes("main.js'"))
     throw new Error(`${launcher} does not start main.ts with pinned-node.mjs`)
   writeFileSync(file, text)

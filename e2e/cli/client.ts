@@ -46,7 +46,7 @@ export type Client = {
 export type Mode = 'launcher' | 'process' | 'inline'
 
 const launcher = join(import.meta.dirname, '../../cli/bin/stemma.mjs')
-const helperLauncher = join(import.meta.dirname, '../../cli/bin/docker-credential-stemma.mjs')
+const helperLauncher = join(import.meta.dirname, '../../node_modules/.bin/docker-credential-stemma')
 const main = join(import.meta.dirname, '../../cli/main.ts')
 const compileCache = join(import.meta.dirname, '../../node_modules/.cache/compile')
 

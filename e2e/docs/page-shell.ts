@@ -44,7 +44,7 @@ export async function openShell(page: string, databaseUrl: string | undefined): 
   // As after an installation for all folders: registry clients start it by its name.
   const programs = join(folder, 'bin')
   await mkdir(programs)
-  const helper = join(root, 'cli/bin/docker-credential-stemma.mjs')
+  const helper = join(root, 'cli/bin/stemma.mjs')
   await symlink(helper, join(programs, 'docker-credential-stemma'))
   const ports = new Map<string, number>()
   for (const port of new Set(['8080', ...(page.match(/\b808\d\b/g) ?? [])])) ports.set(port, await freePort())

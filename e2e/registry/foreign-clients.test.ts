@@ -147,7 +147,7 @@ describe('registry clients', () => {
     try {
       const programs = join(client.home, 'bin')
       await mkdir(programs)
-      const launcher = join(import.meta.dirname, '../../cli/bin/docker-credential-stemma.mjs')
+      const launcher = join(import.meta.dirname, '../../cli/bin/stemma.mjs')
       await symlink(launcher, join(programs, 'docker-credential-stemma'))
       const login = ['auth', 'login', '--api', platform.url, '--identity', robot, '--identity-token', '-']
       assert.equal((await client.run(login, await idToken())).code, 0)

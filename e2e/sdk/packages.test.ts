@@ -86,6 +86,16 @@ describe('the packages', { timeout: 900_000 }, () => {
     }
   })
 
+  test('are run by npx under their own names', async () => {
+    for (const [name, program] of [
+      ['server', 'stemmad'],
+      ['cli', 'stemma'],
+    ] as const) {
+      const { stdout } = await runNpm(['exec', '--offline', '--', `@stemma/${name}`, '--help'], folder)
+      assert.match(stdout, new RegExp(`^${program} `))
+    }
+  })
+
   test('refuse a Node that is too old with a clear message', async () => {
     // The launcher looks only at `process.versions.node`, so an override is enough.
     const versionOverride = `data:text/javascript,Object.defineProperty(process, 'versions', { value: { node: '22.1.0' } })`
