@@ -260,7 +260,8 @@ onEachStore('pull tokens', (engine) => {
       'CAP_IAM_IDENTITY_CREATE',
       'CAP_IAM_ROLE_BINDINGS_CREATE',
     ])
-    assert.equal((await errorOf(request, few.token))?.code, 7)
+    const refused = { parent, pullToken: { name: 'refused' } }
+    assert.equal((await errorOf(refused, few.token))?.code, 7)
     const { totalCount } = await asOwner(listPullTokens, { uidp: { childrenOf: parent }, name: 'refused' })
     assert.equal(totalCount, '0', 'nothing is left of a refused creation')
     for (const role of ['viewer', 'editor', 'registry.push']) {
