@@ -2,14 +2,22 @@
 import { DatabaseSync } from 'node:sqlite'
 import { workerData } from 'node:worker_threads'
 
-const lockTimeoutMs = 1000
+/** How often the thread tries to truncate the log, and the pause between two attempts in milliseconds. */
+const attempts = 20
+const pauseMs = 50
 
-const db = new DatabaseSync(workerData, { timeout: lockTimeoutMs })
+// SQLite must not wait for readers itself: it would have the lock of the writer meanwhile, and the readers of the lane
+// may take seconds.
+const db = new DatabaseSync(workerData, { timeout: 0 })
 try {
   db.exec('pragma synchronous = normal')
-  // The first checkpoint copies most pages and takes no lock. The second takes the lock of the writer, copies what was
-  // committed meanwhile, and truncates the log.
-  db.exec('pragma wal_checkpoint(passive); pragma wal_checkpoint(truncate)')
+  // Copies most pages, without the lock of the writer.
+  db.exec('pragma wal_checkpoint(passive)')
+  const truncate = db.prepare('pragma wal_checkpoint(truncate)')
+  const pause = new Int32Array(new SharedArrayBuffer(4))
+  // Takes the lock of the writer, copies what was committed meanwhile, and truncates the log, unless it is being read.
+  for (let attempt = 1; truncate.get()?.busy !== 0 && attempt < attempts; attempt++)
+    Atomics.wait(pause, 0, 0, pauseMs)
 } finally {
   db.close()
 }

@@ -15,12 +15,18 @@ export type Checkpoints = {
   ended(): Promise<void>
 }
 
-/** `walLimit` is the size in bytes at which the log is checkpointed. */
+/**
+ * `walLimit` is the size in bytes at which the log is checkpointed. If readers prevent a checkpoint from truncating the
+ * log, the next one starts when the log has grown by another quarter of this size.
+ */
 export function openCheckpoints(file: string, walLimit: number): Checkpoints {
   let running: Promise<void> | undefined
+  let nextSize = walLimit
   return {
     onWalSize(bytes) {
-      if (bytes < walLimit || running) return
+      if (bytes < walLimit) nextSize = walLimit
+      if (bytes < nextSize || running) return
+      nextSize = bytes + walLimit / 4
       running = checkpointInThread(file).finally(() => {
         running = undefined
       })

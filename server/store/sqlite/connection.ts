@@ -124,12 +124,15 @@ function openDatabase(file: string, { isReadOnly, clock }: ConnectionOptions): D
 
 /**
  * Commits are synced by durability.ts, and the WAL is checkpointed by checkpoint.ts. If checkpoint.ts falls
- * behind, SQLite itself checkpoints at 256 MB (64,000 pages). `analyze` is never run: every statement is written for one index, and
+ * behind, SQLite itself checkpoints at 256 MB (64,000 pages). The log is truncated also if a write finds all of it
+ * checkpointed and starts it again (`journal_size_limit`). `analyze` is never run: every statement is written for one index, and
  * statistics could only make SQLite choose another one.
  */
 function configure(db: DatabaseSync, isReadOnly: boolean): void {
   if (!isReadOnly)
-    db.exec('pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 64000')
+    db.exec(
+      'pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 64000; pragma journal_size_limit = 0',
+    )
   db.exec('pragma cache_size = -8000; pragma temp_store = memory; select 1 from sqlite_schema')
 }
 

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import type { Store } from '../db.ts'
 import { raw, sql } from '../sql.ts'
 import { isStoreError } from '../test-stores.ts'
 import { all } from '../work.ts'
+import { openCheckpoints } from './checkpoint.ts'
 import { adaptiveSync } from './durability.ts'
 import type { SqliteOptions } from './sqlite.ts'
 import { openSqlite } from './sqlite.ts'
@@ -121,6 +123,30 @@ describe('the embedded store', () => {
     const again = openSqlite(file)
     assert.equal(await countOf(again), written)
     await again.close()
+  })
+
+  test('delays no writes while a checkpoint waits for a reader', async () => {
+    const { file, store } = await openStore({})
+    const reader = new DatabaseSync(file, { readOnly: true })
+    reader.exec('begin; select count(*) from kept')
+    await store.write(put('after the reader has begun'))
+    const checkpoints = openCheckpoints(file, 1)
+    const began = performance.now()
+    checkpoints.onWalSize(1)
+    let isRunning = true
+    const ended = checkpoints.ended().then(() => {
+      isRunning = false
+    })
+    let [latest, longest] = [began, 0]
+    for (let at = 0; isRunning; at++) {
+      await store.write(put(`${at}`))
+      longest = Math.max(longest, performance.now() - latest)
+      latest = performance.now()
+    }
+    await ended
+    assert.ok(longest < (latest - began) / 2, `${longest} of ${latest - began} ms`)
+    reader.close()
+    await store.close()
   })
 })
 
