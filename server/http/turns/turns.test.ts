@@ -50,6 +50,23 @@ describe('turns', () => {
     assert.deepEqual(started, ['costly', 'cheap', 'cheap', 'cheap', 'costly', 'costly'])
   })
 
+  test('charge a call in which the server paused for at most 5 ms', async () => {
+    let time = 0
+    const turns = openTurns(() => time)
+    const started: string[] = []
+    const add = (name: string, duration: number) =>
+      turns.run(of(name), () => {
+        started.push(name)
+        time += duration
+      })
+    add('first', 2)
+    add('paused', 1000)
+    for (let at = 0; at < 8; at++) add('other', 1)
+    add('paused', 1)
+    while (started.length < 11) await immediate()
+    assert.deepEqual(started.indexOf('paused', 2), 7, started.join())
+  })
+
   test('give waiting calls as long as the rest of a turn took, up to 10 ms', async () => {
     let time = 0
     const turns = openTurns(() => time)

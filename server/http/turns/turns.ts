@@ -34,6 +34,12 @@ const maxWaitingPerWeight = 100
  * once. In milliseconds, of a create or a sign-in.
  */
 const unmeasuredTime = { atOnce: 0.02, later: 0.5 }
+/**
+ * The longest time that a call is charged for, in milliseconds. What takes longer is a pause that the call did not cause,
+ * such as a garbage collection, or another process that had the processor. Without this limit, a pause of 0.1 seconds
+ * made the other calls of an organization wait for a second.
+ */
+const maxMeasuredTime = 5
 
 /** `clock` is monotonic, in milliseconds. */
 export function openTurns(clock: () => number): Turns {
@@ -92,7 +98,7 @@ export function openTurns(clock: () => number): Turns {
 
   function chargeRunning(time: number): void {
     if (!running) return
-    waiting.charge(time - running.began + running.unmeasured)
+    waiting.charge(Math.min(time - running.began, maxMeasuredTime) + running.unmeasured)
     running = undefined
   }
 
