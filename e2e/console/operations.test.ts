@@ -92,11 +92,15 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     const subscription = uidOf(new URL(page.url()).pathname.split('/').at(-1) ?? '')
     await until(async () => {
       const list = await stage.call('GET', `/events/v2beta1/deliveries?subscription=${subscription}`)
-      return (list.deliveries as unknown[]).length > 0
+      return (list.deliveries as { attempts?: unknown[] }[]).some(({ attempts = [] }) => attempts.length > 0)
     })
     await page.reload()
     await page.getByRole('link', { name: 'api.events.subscription.created.v1' }).click()
     await page.getByLabel('event', { exact: true }).getByText(subscription).first().waitFor()
+    await page.getByText('Headers', { exact: true }).click()
+    const headers = await page.getByLabel('headers', { exact: true }).innerText()
+    assert.match(headers, /^authorization: Bearer …$/m)
+    assert.match(headers, new RegExp(`^ce-subject: ${subscription}$`, 'm'))
     await checkShown(page, 'a delivery')
     await page.reload()
     await page.getByLabel('event', { exact: true }).waitFor()

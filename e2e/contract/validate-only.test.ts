@@ -126,6 +126,7 @@ const ofSender = [
   'state',
   'stateReason',
   'attempts',
+  'requestHeaders',
   'attemptCount',
   'nextAttemptTime',
   'eventId',

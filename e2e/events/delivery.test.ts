@@ -44,7 +44,14 @@ const { createGroup } = GroupsService.method
 const { getDelivery, listDeliveries, redeliverEvent } = DeliveriesService.method
 
 type Attempt = { time: string; statusCode: number; latency: string; response: string; error: string }
-type Delivery = { uid: string; eventId: string; state: string; nextAttemptTime?: string; attempts: Attempt[] }
+type Delivery = {
+  uid: string
+  eventId: string
+  state: string
+  nextAttemptTime?: string
+  attempts: Attempt[]
+  requestHeaders?: Record<string, string>
+}
 
 const hourMs = 3_600_000
 
@@ -141,7 +148,7 @@ onEachStore('the delivery of an event', (engine) => {
   test('carries an id token and a signature that the libraries of receivers verify', async () => {
     const sink = await addSink()
     const { uid, secret } = await subscribe(sink.url)
-    await sendTest(uid)
+    const delivery = await sendTest(uid)
     await platform.app.deliverEvents()
     const [{ headers, body }] = sink.events as [Received]
     assert.equal(headers['ce-type'], 'dev.stemma.api.events.subscription.test.v1')
@@ -163,6 +170,12 @@ onEachStore('the delivery of an event', (engine) => {
     assert.deepEqual(payload.webhook, { digest: `sha256:${digest}` })
     const asCaller = await door.call(getSubscription, { uid }, idToken)
     assert.equal(asCaller.error?.code, 16, 'the token is no access token')
+
+    // The delivery shows the headers, but nothing with which the request could be sent again.
+    const { host, accept, 'user-agent': agent, connection, ...sent } = headers
+    assert.deepEqual((await read(delivery)).requestHeaders, {
+      ...{ ...sent, authorization: 'Bearer …', 'webhook-signature': '…' },
+    })
   })
 
   test('is accepted by the receiver of the documentation, which refuses forged and replayed requests', async () => {

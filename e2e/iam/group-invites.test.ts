@@ -11,6 +11,7 @@ import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { signInAccess } from '../../server/policy/system-access.ts'
 import type { Guest } from '../../server/resources/iam/group-invites/accept.ts'
 import { acceptInvite } from '../../server/resources/iam/group-invites/accept.ts'
+import { sql } from '../../server/store/sql.ts'
 import type { ExampleContext } from '../contract/examples.ts'
 import { examples, make, violations } from '../contract/examples.ts'
 
@@ -93,6 +94,23 @@ examples('group invites', {
       (list.groupInvites as JsonObject[]).map(({ uid }) => uid),
       uids,
     )
+  },
+
+  async 'can be listed by the time at which they expire, without those that have expired'(stage) {
+    const { platform, succeed } = stage
+    const uidOf = async (ttl: string) => (await invite(stage, { ttl })).uid as string
+    const [day, hour, ended] = [await uidOf('86400s'), await uidOf('3600s'), await uidOf('60s')]
+    const listed = async (fields: JsonObject) => {
+      const { groupInvites = [] } = await succeed(listGroupInvites, { orderBy: 'expiration_time', ...fields })
+      return (groupInvites as { uid: string }[]).map(({ uid }) => uid)
+    }
+    const uidp = { ids: [day, hour, ended] }
+    assert.deepEqual(await listed({ uidp }), [ended, hour, day])
+    await platform.store.write(function* () {
+      yield sql`update group_invites set expire_time = ${Date.now() - 1} where uid = ${ended}`
+    })
+    assert.deepEqual(await listed({ uidp, unexpired: true }), [hour, day])
+    assert.deepEqual(await listed({ uidp, unexpired: true, orderBy: 'expiration_time desc' }), [day, hour])
   },
 
   async 'an update keeps the code and is validated like a create'(stage) {

@@ -12,7 +12,7 @@ import { readSealedEvent } from '../store/events/read-sealed.ts'
 import type { Judgement } from './judge.ts'
 import { judge } from './judge.ts'
 import type { RequestDependencies } from './request.ts'
-import { requestOf } from './request.ts'
+import { requestOf, withoutSecrets } from './request.ts'
 import type { Send } from './send.ts'
 
 export type DeliverDependencies = RequestDependencies & {
@@ -52,7 +52,10 @@ export async function deliver(
   if (stopped.aborted && answer.status === 0) return undefined
   const judgement = judge(answer, delivery, now(), random)
   const { status, body: response, error, latencyMs } = answer
-  const attempt: StoredAttempt = { time, latencyMs: Math.round(latencyMs), status, response, error }
+  const headers = withoutSecrets(request)
+  const attempt: StoredAttempt = {
+    ...{ time, latencyMs: Math.round(latencyMs), status, response, error, headers },
+  }
   await store.write(() => recordAttempt(delivery.uid, attempt, judgement.outcome, now()))
   deps.onAttempt(judgement)
   return judgement

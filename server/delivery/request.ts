@@ -41,3 +41,10 @@ export async function requestOf(
     body,
   }
 }
+
+/** The headers of a request as people see them: whoever had the token or the signature could send the request again. */
+export const withoutSecrets = ({ headers = {} }: OutboundRequest): Record<string, string> => ({
+  ...headers,
+  ...('authorization' in headers && { authorization: 'Bearer …' }),
+  ...('webhook-signature' in headers && { 'webhook-signature': '…' }),
+})

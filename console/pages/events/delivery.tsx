@@ -88,7 +88,8 @@ type SentProps = { delivery: DeliveryJson; sink: string; denied: string | undefi
 
 /** The event is in the event log of its group, unless it is a test event or was deleted after the time it is kept. */
 function Sent({ delivery, sink, denied }: SentProps) {
-  const { uid = '', sequence = '0' } = delivery
+  const { uid = '', sequence = '0', requestHeaders = {} } = delivery
+  const headers = Object.entries(requestHeaders).toSorted(([a], [b]) => (a < b ? -1 : 1))
   const group = uid.split('/').slice(0, -2).join('/')
   const { data: event, isPending } = useQuery({
     queryKey: ['events', group, sequence],
@@ -101,6 +102,12 @@ function Sent({ delivery, sink, denied }: SentProps) {
       <p class="wrap">
         <code>POST {sink}</code>
       </p>
+      {headers.length > 0 && (
+        <details>
+          <summary>Headers</summary>
+          <CodeBlock label="headers" code={headers.map(([name, value]) => `${name}: ${value}`).join('\n')} />
+        </details>
+      )}
       {sequence === '0' && <p class="quiet">A test event: it says only that it is a test.</p>}
       {sequence !== '0' && denied !== undefined && <p class="quiet">{denied}</p>}
       {sequence !== '0' && denied === undefined && isPending && <Skeleton />}

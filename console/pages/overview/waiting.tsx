@@ -10,8 +10,6 @@ import { Skeleton } from '../../ui/skeleton.tsx'
 import { Time } from '../../ui/time.tsx'
 
 const maxShown = 5
-/** The largest page of the API. Invites cannot be listed by the time at which they expire, so they are sorted here. */
-const maxInvites = 200
 const soonMs = 3 * 24 * 3_600_000
 
 export function Waiting({ place: { group } }: PageProps) {
@@ -21,14 +19,18 @@ export function Waiting({ place: { group } }: PageProps) {
     read(api.groupAccessRequests.listGroupAccessRequests, { uidp, pageSize: maxShown }),
     !isHidden,
   )
-  const invites = useRead(read(api.groupInvites.listGroupInvites, { uidp, pageSize: maxInvites }), !isHidden)
+  const invites = useRead(
+    read(api.groupInvites.listGroupInvites, {
+      ...{ uidp, unexpired: true, orderBy: 'expiration_time', pageSize: maxShown },
+    }),
+    !isHidden,
+  )
   if (isHidden) return null
   const error = requests.error ?? invites.error
   const waiting = requests.data?.groupAccessRequests ?? []
-  const soon = (invites.data?.groupInvites ?? [])
-    .filter(({ expirationTime = '' }) => Date.parse(expirationTime) - Date.now() < soonMs)
-    .sort((a, b) => Date.parse(a.expirationTime ?? '') - Date.parse(b.expirationTime ?? ''))
-    .slice(0, maxShown)
+  const soon = (invites.data?.groupInvites ?? []).filter(
+    ({ expirationTime = '' }) => Date.parse(expirationTime) - Date.now() < soonMs,
+  )
   const isLoaded = requests.data !== undefined && invites.data !== undefined
   return (
     <section class="panel flush">

@@ -23,6 +23,7 @@ export function deliveryOf(stored: StoredDelivery): Delivery {
         ...{ response, error },
       }),
     ),
+    requestHeaders: stored.attempts.at(-1)?.headers ?? {},
   })
 }
 

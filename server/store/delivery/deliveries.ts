@@ -9,13 +9,17 @@ import { all, first } from '../work.ts'
 /** The values of the enum DeliveryState in the contract. */
 export const deliveryStates = { pending: 1, delivered: 2, failed: 3 } as const
 
-/** One request to a sink. `response` is the beginning of the body of the answer; `status` is 0 without an answer. */
+/**
+ * One request to a sink. `response` is the beginning of the body of the answer; `status` is 0 without an answer. Only the
+ * last attempt has `headers`, those of the request without secrets.
+ */
 export type StoredAttempt = {
   time: number
   latencyMs: number
   status: number
   response: string
   error: string
+  headers?: Readonly<Record<string, string>>
 }
 
 export type StoredDelivery = {
@@ -130,7 +134,8 @@ export function* recordAttempt(
 ): Work<void> {
   const row = yield* first(sql`select attempts from deliveries where uid = ${uid} /*pg for update */`)
   if (!row) return
-  const attempts = [...(JSON.parse(row[0] as string) as StoredAttempt[]), attempt].slice(-maxStoredAttempts)
+  const earlier = (JSON.parse(row[0] as string) as StoredAttempt[]).map(({ headers, ...rest }) => rest)
+  const attempts = [...earlier, attempt].slice(-maxStoredAttempts)
   const isPending = outcome.kind === 'retry'
   const state = isPending ? deliveryStates.pending : deliveryStates[outcome.kind]
   yield sql`update deliveries set attempts = ${JSON.stringify(attempts)}, state = ${state}, step = step + 1,

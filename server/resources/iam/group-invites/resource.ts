@@ -11,7 +11,7 @@ import {
 import { parentOf } from '../../../aip/uid.ts'
 import { digestOf } from '../../../crypto/digest.ts'
 import type { Call } from '../../../rpc/call.ts'
-import { raw } from '../../../store/sql.ts'
+import { raw, sql } from '../../../store/sql.ts'
 import { createResource } from '../../create.ts'
 import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
@@ -34,7 +34,10 @@ function groupInvitesMethods(deps: Dependencies) {
 
     listGroupInvites: (call: Call<ListGroupInvitesRequest>) =>
       listResources(deps, groupInvites, call, {
-        filters: equalTo(raw('key_id'), call.request.keyId),
+        filters: [
+          ...equalTo(raw('key_id'), call.request.keyId),
+          ...(call.request.unexpired ? [sql`expire_time > ${deps.now()}`] : []),
+        ],
       }),
 
     createGroupInvite(call: Call<CreateGroupInviteRequest>) {

@@ -18,5 +18,6 @@ export const groupInvites = kindOf(GroupInviteSchema, name, {
   rendered: hydrated(name, [
     { from: roles, by: 'role', json: 'invite_json', bytes: 'invite_bytes', isOptional: true },
   ]),
+  sortable: { expiration_time: 'expire_time', expirationTime: 'expire_time' },
   defaultOrder: [{ column: 'create_time', descending: true }],
 })
