@@ -112,6 +112,17 @@ onEachStore('the SCIM token of an identity provider', (engine) => {
     assert.equal(await statusWith(uid, token), 200)
   })
 
+  test('decides alone: neither roles nor the token of another provider give access', async () => {
+    const [uid, other] = [await addProvider(), await addProvider()]
+    const { token = '' } = await succeed(v2.generateScimToken, { identityProviderUid: uid })
+    await addSecondOwner(platform, owner)
+    await enable(uid)
+    assert.deepEqual(
+      [await statusWith(uid, token), await statusWith(other, token), await statusWith(uid, owner.token)],
+      [200, 401, 401],
+    )
+  })
+
   test('works until it expires, at most for two years, or for ever', async () => {
     const uid = await addProvider()
     const generate = (request: JsonObject) =>
