@@ -1,6 +1,6 @@
 // Questions about access: CheckAccess over gRPC against a plain grpc-js server that sends the same bytes, a batch of 1000
 // questions over gRPC, and the decision alone, when the grants have been read (bench access measures it with them). The
-// identity has 50 bindings in a tree of depth 8.
+// identity has 50 bindings in a tree of depth 8. A page of ListReach is measured as well.
 import { AccessService } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { capabilityNamed } from '../../server/policy/capabilities.ts'
@@ -17,6 +17,7 @@ import { startBenchServer, temporarySettings } from '../stores/bench-server.ts'
 import type { BindingsTree } from '../stores/bindings-tree.ts'
 import { bindingCount, createTree, depth } from '../stores/bindings-tree.ts'
 import { compareWithBareGrpc, grpcTask } from './grpc-ratio.ts'
+import { manyBindings, reachLine } from './reach.ts'
 
 const minRatio = 0.7
 const batchSize = 1000
@@ -30,10 +31,12 @@ const { checkAccess, batchCheckAccess } = AccessService.method
 
 export async function benchCheck(): Promise<Line[]> {
   let tree: BindingsTree | undefined
+  let largeTree: BindingsTree | undefined
   const bench = await startBenchServer(200, [], async (store) => {
     tree = await createTree(store, 2)
+    largeTree = await createTree(store, 2, manyBindings)
   })
-  if (!tree) throw new Error('the store was not filled')
+  if (!tree || !largeTree) throw new Error('the store was not filled')
   const { identity, chain, deepest } = tree
   try {
     const authorization = await bench.authorizationOf(identity)
@@ -47,6 +50,7 @@ export async function benchCheck(): Promise<Line[]> {
       await compareWithBareGrpc(`CheckAccess, gRPC, ${label}`, bench, own, minRatio),
       await batchLine(`BatchCheckAccess, gRPC, ${batchSize} questions, ${label}`, bench, batch),
       await decisionLine(`Decision when the grants have been read, ${label}`),
+      await reachLine(bench, identity, largeTree.identity),
     ]
   } finally {
     await bench.end()

@@ -19,10 +19,14 @@ export const bindingCount = 50
 export type BindingsTree = { identity: string; chain: readonly string[]; deepest: string }
 
 /**
- * Creates a chain of nested groups and an identity with `bindingCount` bindings: `bindingsInChain` of them in the
- * groups of the chain, the others in groups beside it.
+ * Creates a chain of nested groups and an identity with `count` bindings: `bindingsInChain` of them in the groups of the
+ * chain, the others in groups beside it.
  */
-export function createTree(store: Store, bindingsInChain: number): Promise<BindingsTree> {
+export function createTree(
+  store: Store,
+  bindingsInChain: number,
+  count = bindingCount,
+): Promise<BindingsTree> {
   const now = Date.now()
   return store.write(function* () {
     const chain = [newRootUid(randomBytes)]
@@ -35,7 +39,7 @@ export function createTree(store: Store, bindingsInChain: number): Promise<Bindi
       uid: identity,
       now,
     })
-    for (let at = 0; at < bindingCount; at++) {
+    for (let at = 0; at < count; at++) {
       let group = at < bindingsInChain ? chain[at] : undefined
       if (group === undefined) {
         group = newChildUid(root, now, randomBytes)

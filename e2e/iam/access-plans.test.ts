@@ -6,6 +6,7 @@ import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb
 import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { countSources } from '../../server/resources/iam/access/count-sources.ts'
+import { readReach, sourcesOf } from '../../server/resources/iam/access/reach.ts'
 import { readSourcesOf } from '../../server/resources/iam/access/source.ts'
 import { readSourcesAt } from '../../server/resources/iam/access/sources-at.ts'
 import { identities } from '../../server/resources/iam/identities/table.ts'
@@ -95,5 +96,16 @@ onEachStore('query plans of access lists', (engine) => {
     const { result, plans } = await run(() => readSourcesOf(identity, Date.now(), levels))
     assert.equal(result.length, 1)
     assertNoScan(plans)
+  })
+
+  test('the reach of an identity is read from an index that contains all of it', async () => {
+    const { identity } = platform.owner
+    const { result, plans } = await run(() => readReach(identity, Date.now()))
+    assert.equal(result.length, 1)
+    assertNoScan(plans)
+    if (engine === 'sqlite') assert.match(plans, /COVERING INDEX role_bindings_granting/)
+    const page = await run(() => sourcesOf(identity, result))
+    assert.equal(page.result.length, 1)
+    assertNoScan(page.plans)
   })
 })

@@ -13,11 +13,12 @@ import {
   RoleBindingIdentitySchema,
   RoleBindingSchema,
 } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { capabilityOf } from '../../../policy/capabilities.ts'
+import { noAccess, openDecisions } from '../../../policy/decide.ts'
 import type { Grants } from '../../../policy/grants.ts'
-import { holds } from '../../../policy/grants.ts'
 import { among, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
-import { askCapabilities } from './answer.ts'
+import { askBits } from './answer.ts'
 import type { Source } from './source.ts'
 import { groupOf } from './source.ts'
 
@@ -32,8 +33,13 @@ export function* entriesOf(
 ): Work<AccessEntry[]> {
   const bindings = yield* readBindings([...new Set(sources.map(({ binding }) => binding))])
   const identities = yield* readIdentities([...new Set(sources.map(({ identity }) => identity))])
+  const decide = openDecisions(grants.list)
+  const viewer: Viewer = {
+    identity: grants.caller.identity,
+    holds: (bits, group) => decide(bits, group) !== noAccess,
+  }
   return sources.map((source) => {
-    const entry = entryOf(source, grants, bindings.get(source.binding), identities.get(source.identity))
+    const entry = entryOf(source, viewer, bindings.get(source.binding), identities.get(source.identity))
     entry.inherited = resource !== undefined && groupOf(source) !== resource
     return entry
   })
@@ -63,17 +69,24 @@ export function* readIdentities(uids: readonly string[]): Work<Map<string, RoleB
   )
 }
 
+/** The caller, and whether the caller has all of these capabilities, as bits, in a group. */
+type Viewer = { identity: string; holds(bits: readonly number[], group: string): boolean }
+
+const bitsOf = (capability: Capability) => [capabilityOf(capability)?.bit ?? Number.NaN]
+const listIdentities = bitsOf(Capability.CAP_IAM_IDENTITY_LIST)
+const listGroups = bitsOf(Capability.CAP_IAM_GROUPS_LIST)
+
 function entryOf(
   source: Source,
-  grants: Grants,
+  viewer: Viewer,
   binding: RoleBinding | undefined,
   identity: RoleBindingIdentity | undefined,
 ): AccessEntry {
-  const isSelf = source.identity === grants.caller.identity
+  const isSelf = source.identity === viewer.identity
   const group = groupOf(source)
-  const hidden = !isSelf && !holds(grants, askCapabilities, group)
-  const maySeeIdentity = isSelf || holds(grants, [Capability.CAP_IAM_IDENTITY_LIST], group)
-  const maySeeGroup = holds(grants, [Capability.CAP_IAM_GROUPS_LIST], group)
+  const hidden = !isSelf && !viewer.holds(askBits, group)
+  const maySeeIdentity = isSelf || viewer.holds(listIdentities, group)
+  const maySeeGroup = viewer.holds(listGroups, group)
   const entry = create(AccessEntrySchema, {
     hidden,
     identity:

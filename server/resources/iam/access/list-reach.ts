@@ -18,10 +18,9 @@ import { pageSizeOf } from '../../list.ts'
 import { askBits } from './answer.ts'
 import { entriesOf } from './entry.ts'
 import { capabilityNeed } from './need.ts'
-import type { OwnSource } from './source.ts'
-import { groupOf, readSourcesOf } from './source.ts'
+import type { Reached } from './reach.ts'
+import { positionOf, readBits, readReach, sourcesOf } from './reach.ts'
 
-/** An identity has at most 3000 sources, so all are read and a page is cut out. */
 export function* listReach(
   { pageSeals }: Pick<Dependencies, 'pageSeals'>,
   { demand, method, request }: Call<ListReachRequest>,
@@ -37,42 +36,46 @@ export function* listReach(
     fingerprint: fingerprintOf([subject, request.capability, request.group]),
   }
   const [after = ''] = (pageSeals.open(query, request.pageToken) ?? []) as string[] // only this list seals them
-  const isVisible = isSelf ? withinToken(limits, need?.bits) : visibleTo(grants)
-  const sources = (yield* readSourcesOf(subject, grants.time)).filter(
-    (source) =>
-      !source.isSuspended &&
-      (need === undefined || need.bits.every((bit) => source.bits.has(bit))) &&
-      (request.group === '' || isAtOrBelow(groupOf(source), request.group)) &&
-      isVisible(source),
+  const inGroup = (yield* readReach(subject, grants.time)).filter(
+    ({ group }) => request.group === '' || isAtOrBelow(group, request.group),
   )
-  const rest = sources.filter(({ binding }) => binding > after)
+  const matching = yield* withCapabilities(inGroup, need?.bits ?? [], isSelf ? limits : undefined)
+  const reach = isSelf ? matching : matching.filter(visibleTo(grants))
+  const rest = after === '' ? reach : reach.filter((entry) => positionOf(entry) > after)
   const page = rest.slice(0, pageSizeOf(request))
   const last = page.at(-1)
   return messageReply(
     ListReachResponseSchema,
     create(ListReachResponseSchema, {
-      entries: yield* entriesOf(page, grants, undefined),
-      nextPageToken: last && rest.length > page.length ? pageSeals.seal(query, [last.binding]) : '',
-      totalCount: BigInt(sources.length),
+      entries: yield* entriesOf(yield* sourcesOf(subject, page), grants, undefined),
+      nextPageToken: last && rest.length > page.length ? pageSeals.seal(query, [positionOf(last)]) : '',
+      totalCount: BigInt(reach.length),
       ...(isSelf && limits && { limits: limitsOf(limits) }),
     }),
   )
 }
 
-/** Whether the caller may ask about others in the group of a source. */
-function visibleTo(grants: Grants): (source: OwnSource) => boolean {
+/** Whether the caller may ask about others in the group of an entry. */
+function visibleTo(grants: Grants): (entry: Reached) => boolean {
   const decide = openDecisions(grants.list)
-  return (source) => decide(askBits, groupOf(source)) !== noAccess
+  return ({ group }) => decide(askBits, group) !== noAccess
 }
 
-/** Whether a source still grants anything within the limits of a token and, if `bits` are given, all of them. */
-const withinToken =
-  (limits: TokenLimits | undefined, bits: readonly number[] = []) =>
-  (source: OwnSource): boolean => {
-    if (!limits) return true
-    const rest = withinLimits([{ group: groupOf(source), bits: source.bits }], limits)
-    return rest.some((grant) => grant.bits.size > 0 && bits.every((bit) => grant.bits.has(bit)))
-  }
+/** The entries whose roles have all of these capabilities and, within the limits of a token, grant anything at all. */
+function* withCapabilities(
+  reached: readonly Reached[],
+  needed: readonly number[],
+  limits: TokenLimits | undefined,
+): Work<readonly Reached[]> {
+  if (needed.length === 0 && !limits) return reached
+  const bitsOf = yield* readBits(reached)
+  return reached.filter(({ group, role }) => {
+    const bits = bitsOf.get(role)
+    if (!bits) return false
+    const granted = limits ? withinLimits([{ group, bits }], limits) : [{ bits }]
+    return granted.some((grant) => grant.bits.size > 0 && needed.every((bit) => grant.bits.has(bit)))
+  })
+}
 
 export const limitsOf = ({ scopes = [], capabilities = [] }: TokenLimits) => ({
   scopes: [...scopes],

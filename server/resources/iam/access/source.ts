@@ -44,13 +44,20 @@ export function* readSourcesOf(
   const rows = yield sql`${ownSources(identity, time, condition)} union all
     ${externalSources(identity, time, condition)}`
   const sources = new Map<string, OwnSource>()
+  // There are far fewer roles than role bindings.
+  const decoded = new Map<string, Bits>()
+  const decode = (text: string) => {
+    const bits = decoded.get(text) ?? decodeBits(text)
+    decoded.set(text, bits)
+    return bits
+  }
   for (const [binding, role, bits, expireTime, isExternal, isActive] of rows as OwnRow[]) {
     const until = untilOf(expireTime)
     const known = sources.get(binding)
     // A person can be a member of a group by a sign-in and by SCIM. The longer membership counts.
     if (known && (known.until === undefined || (until !== undefined && until <= known.until))) continue
     sources.set(binding, {
-      ...{ binding, role, identity, until, bits: decodeBits(bits) },
+      ...{ binding, role, identity, until, bits: decode(bits) },
       ...{ isExternal: isExternal === 1, isSuspended: isActive !== 1 },
     })
   }
