@@ -92,6 +92,15 @@ describe('the console', { skip: noChromium ?? false, timeout: 600_000 }, () => {
     await page.getByText('Group created').waitFor()
   })
 
+  test('explains an invalid name at its field, and keeps what was typed', async () => {
+    await page.goto(stage.at(`${paths.groups(stage.organization)}?dialog=create`))
+    await page.getByLabel('Name', { exact: true }).fill('No Capitals')
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').waitFor()
+    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'No Capitals')
+    assert.equal(await page.getByLabel('Name', { exact: true }).getAttribute('aria-invalid'), 'true')
+  })
+
   test('keeps the previous page while a slow one loads, and shows that it does', async () => {
     let answer = () => {}
     const released = new Promise<void>((resolve) => {

@@ -1,16 +1,16 @@
-// People use the console in a real browser: from the set-up of the server on, with the keyboard only, in two tabs, without
-// the rights, and after the end of a session.
+// People use the console in a real browser, on both stores: from the set-up of the server on, with the keyboard only, with
+// many groups, in two tabs, and after the end of a session.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { paths } from '@stemma/console/paths.ts'
 import { signOutEverywhere } from '@stemma/server/auth/sign-outs.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
-import type { Locator, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { newBrowserContext, noChromium } from '../sign-in/chromium.ts'
 import { emptyServer } from '../sign-in/empty-server.ts'
 import { addAccount, password } from '../sign-in/sign-in.ts'
-import { checkShown } from './check-page.ts'
 import { addCrowd } from './crowd.ts'
+import { keyboardOf } from './keyboard.ts'
 import { watchProblems } from './problems.ts'
 import type { Stage } from './stage.ts'
 import { openStage, ownerEmail } from './stage.ts'
@@ -83,6 +83,7 @@ onEachStore('in the console', (engine) => {
   })
 
   test('the keyboard is enough to create a group, give access, see why, take it away, and delete the group', async () => {
+    const { focused, pressUntil, chooseInMenu, chooseInPalette } = keyboardOf(page)
     await stage.call('POST', `/iam/v2beta1/identities/${stage.organization}`, {
       ...{ name: 'robot', claimMatch: { issuer: 'https://issuer.example.com', subject: 'robot' } },
     })
@@ -173,55 +174,6 @@ onEachStore('in the console', (engine) => {
     expectNoProblems()
   })
 
-  const focused = (what: Locator) => what.and(page.locator(':focus')).waitFor()
-
-  /** Presses a key until the element with this name has the focus, which must be visible. */
-  async function pressUntil(key: string, name: string): Promise<void> {
-    for (let count = 0; count < 60 && (await page.evaluate(nameOfFocused)) !== name; count++)
-      await page.keyboard.press(key)
-    assert.equal(await page.evaluate(nameOfFocused), name, `${key} does not lead to it`)
-    assert.ok(await page.evaluate(isFocusShown), `the focus of ${name} is not visible`)
-  }
-
-  /** Opens the menu of a row or of an item of the tree, and chooses an entry. */
-  async function chooseInMenu(of: string, entry: string): Promise<void> {
-    await pressUntil('Tab', `Actions for ${of}`)
-    await page.keyboard.press('Enter')
-    await page.getByRole('menuitem', { name: entry }).waitFor()
-    await pressUntil('ArrowDown', entry)
-    await page.keyboard.press('Enter')
-  }
-
-  async function chooseInPalette(text: string): Promise<void> {
-    await page.keyboard.press('Control+k')
-    await focused(page.getByRole('combobox', { name: 'Search or go to' }))
-    await page.keyboard.type(text)
-    await page.keyboard.press('Enter')
-  }
-
-  test('open groups of the tree are in the URL, and deep trees and long names fit a phone', async () => {
-    const name = `level ${'very-long-name-'.repeat(15)}`
-    let parent = stage.organization
-    for (let level = 0; level < 20; level++) {
-      const group = { name: level === 0 ? 'deep' : name, description: 'وصف المجموعة من اليمين إلى اليسار' }
-      parent = String((await stage.call('POST', `/iam/v2beta1/groups/${parent}`, group)).uid)
-    }
-    await page.goto(groups)
-    await item(page, 'deep').focus()
-    for (let level = 0; level < 19; level++) {
-      await page.keyboard.press('ArrowRight')
-      await page.locator(`[aria-level="${level + 3}"]`).waitFor()
-      await page.keyboard.press('ArrowDown')
-    }
-    await checkShown(page, 'a deep tree')
-    await page.reload()
-    await page.locator('[aria-level="21"]').waitFor()
-    await page.goto(stage.at(paths.group(parent)))
-    await heading(page, name).waitFor()
-    await checkShown(page, 'a group with a long name, far down')
-    expectNoProblems()
-  })
-
   test('10,000 groups in one are shown 200 at a time with the keyboard, and found by name', async () => {
     const crowd = await addCrowd(stage, 'crowd', 10_000)
     const expectFocus = (name: string) =>
@@ -288,50 +240,6 @@ onEachStore('in the console', (engine) => {
     expectNoProblems()
   })
 
-  test('an invalid name is explained at its field, and keeps what was typed', async () => {
-    await page.goto(`${groups}?dialog=create`)
-    await page.getByLabel('Name', { exact: true }).fill('No Capitals')
-    await page.keyboard.press('Enter')
-    await page.getByRole('alert').waitFor()
-    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'No Capitals')
-    assert.equal(await page.getByLabel('Name', { exact: true }).getAttribute('aria-invalid'), 'true')
-    stage.problems.splice(0)
-  })
-
-  test('back and forward go through pages and dialogs', async () => {
-    await page.goto(stage.at(paths.group(stage.organization)))
-    await heading(page, 'acme').waitFor()
-    await page.getByRole('link', { name: 'Groups', exact: true }).click()
-    await heading(page, 'Groups').waitFor()
-    await page.getByRole('link', { name: 'New group' }).click()
-    const dialog = page.getByRole('dialog', { name: 'New group' })
-    await dialog.waitFor()
-    await page.goBack()
-    await dialog.waitFor({ state: 'detached' })
-    await page.goBack()
-    await heading(page, 'acme').waitFor()
-    await page.goForward()
-    await page.goForward()
-    await dialog.waitFor()
-    await page.keyboard.press('Escape')
-    await dialog.waitFor({ state: 'detached' })
-    assert.equal(page.url(), groups)
-    expectNoProblems()
-  })
-
-  test('the focus returns to what opened a dialog', async () => {
-    await page.goto(groups)
-    const opener = page.getByRole('link', { name: 'New group' })
-    await opener.focus()
-    for (const open of [() => page.keyboard.press('Enter'), () => chooseInPalette('new group')]) {
-      await open()
-      await focused(page.getByLabel('Name', { exact: true }))
-      await page.keyboard.press('Escape')
-      await focused(opener)
-    }
-    expectNoProblems()
-  })
-
   test('a second tab shows what the first one has changed', async () => {
     const second = await page.context().newPage()
     watchProblems(second, stage.platform.url, stage.problems)
@@ -342,21 +250,6 @@ onEachStore('in the console', (engine) => {
     await page.keyboard.press('Enter')
     await item(second, 'from the first tab').waitFor()
     await second.close()
-    expectNoProblems()
-  })
-
-  test('a viewer sees why actions are disabled', async () => {
-    const viewer = await addAccount(stage.platform, 'viewer@example.com')
-    await stage.platform.bind(viewer, 'viewer', stage.organization)
-    const viewing = await stage.openPage(viewer)
-    await viewing.goto(groups)
-    const create = viewing.getByRole('button', { name: 'New group' })
-    await create.waitFor()
-    assert.equal(await create.getAttribute('aria-disabled'), 'true')
-    assert.match((await create.getAttribute('title')) ?? '', /^You need the capability groups\.create/)
-    await create.click({ force: true })
-    assert.equal(viewing.url(), groups)
-    await viewing.context().close()
     expectNoProblems()
   })
 
@@ -410,16 +303,3 @@ onEachStore('in the console', (engine) => {
     stage.problems.splice(0)
   })
 })
-
-const nameOfFocused = `(() => {
-  const element = document.activeElement
-  const label = document.getElementById(element.getAttribute('aria-labelledby')) ?? element.labels?.[0] ?? element
-  return element.ariaLabel || label.textContent
-})()`
-
-/** The ring of an item of the tree is drawn at its row, without the items below it. */
-const isFocusShown = `(() => {
-  const element = document.activeElement
-  const { outlineStyle, boxShadow } = getComputedStyle(element.querySelector(':scope > .tree-row') ?? element)
-  return element.matches(':focus-visible') && (outlineStyle !== 'none' || boxShadow !== 'none')
-})()`

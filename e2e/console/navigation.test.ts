@@ -1,0 +1,83 @@
+// Moving through the console in a real browser: the tree, back and forward, and the focus.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { paths } from '@stemma/console/paths.ts'
+import type { Page } from 'playwright-core'
+import { noChromium } from '../sign-in/chromium.ts'
+import { checkShown } from './check-page.ts'
+import { keyboardOf } from './keyboard.ts'
+import type { Stage } from './stage.ts'
+import { openStage } from './stage.ts'
+
+describe('navigation in the console', { timeout: 600_000, skip: noChromium ?? false }, () => {
+  let stage: Stage
+  let page: Page
+  let groups: string
+  before(async () => {
+    stage = await openStage()
+    page = stage.page
+    groups = stage.at(paths.groups(stage.organization))
+  })
+  after(() => stage.close())
+
+  const expectNoProblems = () => assert.deepEqual(stage.problems.splice(0), [])
+  const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true })
+
+  test('open groups of the tree are in the URL, and deep trees and long names fit a phone', async () => {
+    const name = `level ${'very-long-name-'.repeat(15)}`
+    let parent = stage.organization
+    for (let level = 0; level < 20; level++) {
+      const group = { name: level === 0 ? 'deep' : name, description: 'وصف المجموعة من اليمين إلى اليسار' }
+      parent = String((await stage.call('POST', `/iam/v2beta1/groups/${parent}`, group)).uid)
+    }
+    await page.goto(groups)
+    await page.getByRole('treeitem', { name: 'deep', exact: true }).focus()
+    for (let level = 0; level < 19; level++) {
+      await page.keyboard.press('ArrowRight')
+      await page.locator(`[aria-level="${level + 3}"]`).waitFor()
+      await page.keyboard.press('ArrowDown')
+    }
+    await checkShown(page, 'a deep tree')
+    await page.reload()
+    await page.locator('[aria-level="21"]').waitFor()
+    await page.goto(stage.at(paths.group(parent)))
+    await heading(name).waitFor()
+    await checkShown(page, 'a group with a long name, far down')
+    expectNoProblems()
+  })
+
+  test('back and forward go through pages and dialogs', async () => {
+    await page.goto(stage.at(paths.group(stage.organization)))
+    await heading('acme').waitFor()
+    await page.getByRole('link', { name: 'Groups', exact: true }).click()
+    await heading('Groups').waitFor()
+    await page.getByRole('link', { name: 'New group' }).click()
+    const dialog = page.getByRole('dialog', { name: 'New group' })
+    await dialog.waitFor()
+    await page.goBack()
+    await dialog.waitFor({ state: 'detached' })
+    await page.goBack()
+    await heading('acme').waitFor()
+    await page.goForward()
+    await page.goForward()
+    await dialog.waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    assert.equal(page.url(), groups)
+    expectNoProblems()
+  })
+
+  test('the focus returns to what opened a dialog', async () => {
+    const { focused, chooseInPalette } = keyboardOf(page)
+    await page.goto(groups)
+    const opener = page.getByRole('link', { name: 'New group' })
+    await opener.focus()
+    for (const open of [() => page.keyboard.press('Enter'), () => chooseInPalette('new group')]) {
+      await open()
+      await focused(page.getByLabel('Name', { exact: true }))
+      await page.keyboard.press('Escape')
+      await focused(opener)
+    }
+    expectNoProblems()
+  })
+})
