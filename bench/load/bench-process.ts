@@ -1,8 +1,15 @@
 // Preloaded into every process of a benchmark: receives commands over IPC, reports CPU time and memory, and ends
 // the process when its parent ends.
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 /** CPU time in seconds and resident memory in bytes. */
 export type Usage = { cpu: number; memory: number }
+/** How long the event loop was late since the previous question, in milliseconds. */
+export type LoopDelay = { p50: number; p99: number; max: number }
+
+const delayResolutionMs = 5
+/** Of the main thread. Exists from the first question on, so that other benchmarks do not pay for it. */
+let delays: ReturnType<typeof monitorEventLoopDelay> | undefined
 
 /** Commands that arrived before the program called `onCommand`. */
 const earlyCommands: unknown[] = []
@@ -10,6 +17,7 @@ let handle: ((command: unknown) => void) | undefined
 
 process.on('message', (message) => {
   if (message === 'usage') process.send?.(usage())
+  else if (message === 'loop-delay') process.send?.(takeLoopDelay())
   else if (handle) handle(message)
   else earlyCommands.push(message)
 })
@@ -27,4 +35,16 @@ export function onCommand<T>(run: (command: T) => unknown): void {
 function usage(): Usage {
   const { user, system } = process.cpuUsage()
   return { cpu: (user + system) / 1e6, memory: process.memoryUsage.rss() }
+}
+
+function takeLoopDelay(): LoopDelay {
+  if (!delays) {
+    delays = monitorEventLoopDelay({ resolution: delayResolutionMs })
+    delays.enable()
+  }
+  // The histogram has the times between two samples, in nanoseconds.
+  const late = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - delayResolutionMs)
+  const delay = { p50: late(delays.percentile(50)), p99: late(delays.percentile(99)), max: late(delays.max) }
+  delays.reset()
+  return delay
 }

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { nodeFlagsOf } from '../../server/bin/node-flags.mjs'
-import type { Usage } from './bench-process.ts'
+import type { LoopDelay, Usage } from './bench-process.ts'
 import type { Cores } from './cores.ts'
 import { pin } from './cores.ts'
 
@@ -24,6 +24,7 @@ export type Process = {
 export type Server = Process & { port: number }
 
 export const usageOf = (process: Process) => process.ask<Usage>('usage')
+export const loopDelayOf = (process: Process) => process.ask<LoopDelay>('loop-delay')
 
 const stopTimeoutMs = 10_000
 

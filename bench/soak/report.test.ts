@@ -9,6 +9,7 @@ const met: Measured = {
   attacked: { get: { ...summary, p99: 10 } },
   attacks: { flood: { sent: 20_000, statuses: {} } },
   memory: { current: 100e6, peak: 400e6 },
+  loopDelay: { idle: { p50: 0, p99: 1, max: 2 }, attacked: { p50: 3, p99: 4, max: 5 } },
 }
 const missed = (measured: Measured) =>
   linesOf(measured)

@@ -1,4 +1,5 @@
 // The lines of the report, with the goals of a run.
+import type { LoopDelay } from '../load/bench-process.ts'
 import type { Line } from '../report/report.ts'
 import { plainLine } from '../report/report.ts'
 import type { AttackCounts } from './attacks/attacker-process.ts'
@@ -18,10 +19,11 @@ export type Measured = {
   /** Before the attack, in bytes. */
   idleMemory: number
   memory: Memory
+  loopDelay: { idle: LoopDelay; attacked: LoopDelay }
 }
 
 export function linesOf(run: Measured): Line[] {
-  const { capacity, idle, attacked, attacks, attackSeconds, idleMemory, memory } = run
+  const { capacity, idle, attacked, attacks, attackSeconds, idleMemory, memory, loopDelay } = run
   const names = Object.keys(attacked)
   const offered = Object.values(attacks).reduce((sum, { sent }) => sum + sent, 0) / attackSeconds
   return [
@@ -40,6 +42,7 @@ export function linesOf(run: Measured): Line[] {
     },
     plainLine('memory at the end', megabytes(memory.current)),
     delayLine(idle, attacked),
+    ...loopLines(loopDelay),
   ]
 }
 
@@ -64,6 +67,13 @@ function delayLine(idle: ClientResult, attacked: ClientResult): Line {
     baseline: milliseconds(delayOf(idle)),
   }
 }
+
+/** How late the server reads what has arrived: the part of the latencies that is the same for all calls. */
+const loopLines = ({ idle, attacked }: Measured['loopDelay']): Line[] =>
+  (['p50', 'p99', 'max'] as const).map((name) => ({
+    ...plainLine(`delay of the event loop, ${name}`, milliseconds(attacked[name])),
+    baseline: milliseconds(idle[name]),
+  }))
 
 function errorLine(label: string, result: ClientResult): Line {
   const errors = Object.values(result).flatMap((summary) => Object.values(summary.errors))

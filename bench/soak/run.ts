@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startIssuer } from '../../e2e/sign-in/foreign-issuer.ts'
 import type { Process } from '../load/processes.ts'
-import { startProcess } from '../load/processes.ts'
+import { loopDelayOf, startProcess } from '../load/processes.ts'
 import type { AttackCommand, AttackCounts } from './attacks/attacker-process.ts'
 import { measureCapacity } from './capacity.ts'
 import type { ClientCommand, ClientProgress, ClientResult } from './clients/client-process.ts'
@@ -13,6 +13,8 @@ import { goals, megabytes, milliseconds } from './report.ts'
 import type { SoakServer } from './soak-server.ts'
 import { startSoakServer } from './soak-server.ts'
 
+/** The attackers send this much more than the goal, because they lose some requests while they are delayed. */
+const margin = 1.05
 /** How often the state is printed. */
 const progressSeconds = 30
 
@@ -35,19 +37,22 @@ export async function runSoak(options: SoakOptions, signal: AbortSignal): Promis
 
   const phase = (name: string, seconds: number) => runPhase(name, seconds, { soak, clients, signal })
   await phase('warm-up', options.warmUp)
+  await loopDelayOf(soak.server)
   const idle = await phase('idle', options.idle)
+  const idleLoopDelay = await loopDelayOf(soak.server)
   const { current: idleMemory } = await memoryOf(soak.server.pid)
   const started = performance.now()
-  const perSecond = capacity * goals.offeredRatio
+  const perSecond = capacity * goals.offeredRatio * margin
   const { port } = soak.server
   await attackers.ask({
     start: { port, tenant: soak.attackers, names: options.attacks, perSecond },
   } satisfies AttackCommand)
   const attacked = await phase('attack', options.attack)
+  const loopDelay = { idle: idleLoopDelay, attacked: await loopDelayOf(soak.server) }
   const attacks = await attackers.ask<AttackCounts>('counts' satisfies AttackCommand)
   const attackSeconds = (performance.now() - started) / 1000
   const memory = await memoryOf(soak.server.pid)
-  return { capacity, idle, attacked, attacks, attackSeconds, idleMemory, memory }
+  return { capacity, idle, attacked, attacks, attackSeconds, idleMemory, memory, loopDelay }
 }
 
 type Phase = { soak: SoakServer; clients: Process; signal: AbortSignal }
