@@ -1,12 +1,12 @@
-// Runs the shell blocks of the documentation literally, with a server of its own for each page.
+// Runs the shell blocks of the documentation literally. Pages that start no server share one.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { createDatabase } from '../../server/testing/postgres.ts'
-import type { Outcome, Shell } from './page-shell.ts'
+import type { Outcome, Server, Shell } from './page-shell.ts'
 import { noShell, openShell } from './page-shell.ts'
 import type { Block } from './pages.ts'
 import { blocksOf, commandsOf, inBackground, isExpected } from './pages.ts'
@@ -27,37 +27,35 @@ const isGenerated = ({ text }: Page) => text.startsWith('<!-- Generated')
 const startsServer = ({ source, needs }: Block) => !needs && inBackground(source) !== source
 
 describe('the pages', { concurrency: 2, timeout: timeoutMs, skip: noShell }, () => {
-  for (const page of pages.filter((each) => !isGenerated(each))) test(page.name, (t) => runPage(t, page))
+  let serving: Shell
+  before(async () => {
+    serving = await openShell('')
+    const { isSuccess, output } = await serving.run('npx @stemma/server serve', 1)
+    assert.ok(isSuccess, output)
+  })
+  after(() => serving.close())
+
+  for (const page of pages.filter((each) => !isGenerated(each)))
+    test(page.name, (t) => runPage(t, page, serving.server))
 
   test('of the reference show calls that are served', async () => {
     const generated = pages.filter(isGenerated)
     assert.ok(generated.length > 0)
-    const shell = await openShell('', undefined)
-    try {
-      await serve(shell)
-      for (const { name, blocks } of generated) await tryCalls(shell, name, blocks)
-    } finally {
-      await shell.close()
-    }
+    for (const { name, blocks } of generated) await tryCalls(serving, name, blocks)
   })
 })
 
-async function runPage(t: TestContext, { name, text, blocks }: Page): Promise<void> {
+async function runPage(t: TestContext, { name, text, blocks }: Page, shared: Server): Promise<void> {
   const wantsDatabase = text.includes('@db.example.com')
   const database = wantsDatabase && clusterUrl ? await createDatabase(clusterUrl) : undefined
-  const shell = await openShell(text, database?.url)
+  const server = blocks.some(startsServer) ? undefined : shared
+  const shell = await openShell(text, { databaseUrl: database?.url, server })
   try {
-    if (blocks.some(({ needs }) => !needs) && !blocks.some(startsServer)) await serve(shell)
     await runBlocks(t, shell, name, blocks, wantsDatabase && !database)
   } finally {
     await shell.close()
     await database?.drop()
   }
-}
-
-async function serve(shell: Shell): Promise<void> {
-  const { isSuccess, output } = await shell.run('npx @stemma/server serve', 1)
-  assert.ok(isSuccess, output)
 }
 
 async function runBlocks(

@@ -25,14 +25,24 @@ export type Outcome = {
   answers: string[]
 }
 
+/** A server by its data folder and port. */
+export type Server = { dataFolder: string; port: number }
+
 export type Shell = {
+  /** The server that a command of the shell starts, or the one that was passed to `openShell`. */
+  server: Server
   /** `line` is the number of the first line of the source in the page, for error messages. */
   run(source: string, line: number): Promise<Outcome>
   close(): Promise<void>
 }
 
-/** The shell replaces database URLs at db.example.com by `databaseUrl`, and the ports 8080 to 8089 by free ports. */
-export async function openShell(page: string, databaseUrl: string | undefined): Promise<Shell> {
+type Options = { databaseUrl?: string | undefined; server?: Server | undefined }
+
+/**
+ * The shell replaces database URLs at db.example.com by `databaseUrl`, and the ports 8080 to 8089 by free ports. If
+ * `server` is given, 8080 becomes its port, and the data folder is its own.
+ */
+export async function openShell(page: string, { databaseUrl, server }: Options = {}): Promise<Shell> {
   const folder = await temporaryFolder()
   const [home, state] = [join(folder, 'stemma'), join(folder, 'state')]
   await mkdir(home)
@@ -46,8 +56,11 @@ export async function openShell(page: string, databaseUrl: string | undefined): 
   await mkdir(programs)
   const helper = join(root, 'cli/bin/stemma.mjs')
   await symlink(helper, join(programs, 'docker-credential-stemma'))
-  const ports = new Map<string, number>()
-  for (const port of new Set(['8080', ...(page.match(/\b808\d\b/g) ?? [])])) ports.set(port, await freePort())
+  const dataFolder = join(home, 'data')
+  if (server) await symlink(server.dataFolder, dataFolder)
+  const mainPort = server?.port ?? (await freePort())
+  const ports = new Map([['8080', mainPort]])
+  for (const port of new Set(page.match(/\b808[1-9]\b/g))) ports.set(port, await freePort())
   const adapt = (source: string) =>
     source
       .replace(/\b808\d\b/g, (port) => String(ports.get(port) ?? port))
@@ -60,8 +73,8 @@ export async function openShell(page: string, databaseUrl: string | undefined): 
       HOME: home,
       PAGE_STATE: state,
       PAGE_NODE: process.execPath,
-      PORT: String(ports.get('8080')),
-      STEMMA_API: `http://localhost:${ports.get('8080')}`,
+      PORT: String(mainPort),
+      STEMMA_API: `http://localhost:${mainPort}`,
       STEMMA_DRAIN_DELAY: '0',
       // Nothing is downloaded.
       npm_config_offline: 'true',
@@ -83,6 +96,7 @@ export async function openShell(page: string, databaseUrl: string | undefined): 
   let blockCount = 0
 
   return {
+    server: { dataFolder, port: mainPort },
     async run(source, line) {
       const file = join(state, `block-${blockCount++}`)
       // Empty lines first, so that error messages have the line numbers of the page.

@@ -71,7 +71,7 @@ describe('the blocks of a page', () => {
 
 describe('the shell of a page', { skip: noShell }, () => {
   const inShell = async (...sources: string[]): Promise<Outcome[]> => {
-    const shell = await openShell(sources.join('\n'), undefined)
+    const shell = await openShell(sources.join('\n'))
     const outcomes: Outcome[] = []
     try {
       for (const source of sources) outcomes.push(await shell.run(source, 7))
