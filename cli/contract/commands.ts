@@ -1,5 +1,5 @@
 // The commands of the contract: a resource for each service of v2beta1, a verb for each of its methods.
-import type { DescField, DescMessage, DescService } from '@bufbuild/protobuf'
+import type { DescField, DescMessage, DescMethod, DescService } from '@bufbuild/protobuf'
 import { services } from '@stemma/api/gen/services-v2beta1.ts'
 import type { Method } from '@stemma/api/method.ts'
 import { describeMethod } from '@stemma/api/method.ts'
@@ -46,22 +46,30 @@ export function commandOf(resource: string, verb: string): Command {
 function resourceOf(service: DescService): Resource {
   const fullName = kebab(service.name.replace(/Service$/, ''))
   const name = shortNames[fullName] ?? fullName
-  const commands = service.methods.map((desc): Command => {
-    const method = describeMethod(desc)
-    return {
-      resource: name,
-      verb: verbOf(desc.name, fullName),
-      method,
-      kind: kindOf(method),
-      target: targetOf(method),
-    }
-  })
-  const list = commands.find(({ kind }) => kind === 'list')
+  const list = service.methods.find(isList)
+  let commands: Command[] | undefined
   return {
     name,
     service,
-    commands: commands.sort((a, b) => rank(a) - rank(b)),
-    message: list && printedMessageOf(list),
+    // Described when they are needed: describing the methods of all services takes a seventh of the time of a command.
+    get commands() {
+      commands ??= service.methods
+        .map((desc) => commandFor(desc, name, fullName))
+        .sort((a, b) => rank(a) - rank(b))
+      return commands
+    },
+    message: list && printedMessageIn(list.output),
+  }
+}
+
+function commandFor(desc: DescMethod, resource: string, fullName: string): Command {
+  const method = describeMethod(desc)
+  return {
+    resource,
+    verb: verbOf(desc.name, fullName),
+    method,
+    kind: kindOf(method),
+    target: targetOf(method),
   }
 }
 
@@ -85,9 +93,13 @@ function verbOf(method: string, resource: string): string {
 
 function kindOf({ desc, isStream, bindings }: Method): Command['kind'] {
   if (isStream) return 'stream'
-  if (hasField(desc.output, 'next_page_token')) return 'list'
+  if (isList(desc)) return 'list'
   if (bindings[0]?.verb === 'DELETE') return 'delete'
   return hasField(desc.input, 'update_mask') ? 'update' : 'call'
+}
+
+function isList({ methodKind, output }: DescMethod): boolean {
+  return methodKind === 'unary' && hasField(output, 'next_page_token')
 }
 
 function hasField(message: DescMessage, name: string): boolean {
@@ -122,17 +134,18 @@ export function fieldsAt(message: DescMessage, path: string): DescField[] {
     : [field]
 }
 
-/** The field of the response that contains the rows, if the response is not a single resource. */
-function findRowsField({ method }: Command) {
-  const { fields } = method.desc.output
+/** The field of a response that contains the rows, if the response is not a single resource. */
+function findRowsField({ fields }: DescMessage) {
   if (fields.some(({ name }) => name === 'uid')) return undefined
   return fields.find((field) => field.fieldKind === 'list' && field.listKind === 'message')
 }
 
-/** The message that is printed: the response, or one of its rows if it has rows. */
-export function printedMessageOf(command: Command): DescMessage {
-  return findRowsField(command)?.message ?? command.method.desc.output
+function printedMessageIn(output: DescMessage): DescMessage {
+  return findRowsField(output)?.message ?? output
 }
 
+/** The message that is printed: the response, or one of its rows if it has rows. */
+export const printedMessageOf = ({ method }: Command): DescMessage => printedMessageIn(method.desc.output)
+
 /** JSON name of the field that contains the rows. Empty if the response is a single resource. */
-export const rowsField = (command: Command): string => findRowsField(command)?.jsonName ?? ''
+export const rowsField = ({ method }: Command): string => findRowsField(method.desc.output)?.jsonName ?? ''
