@@ -1,6 +1,7 @@
 // The transaction of every create. With an idempotency key, it runs once for the key.
 import { admitToWrite } from '../policy/admit.ts'
 import type { Call } from '../rpc/call.ts'
+import type { Work } from '../store/work.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Creation, Dependencies } from './dependencies.ts'
 
@@ -15,7 +16,9 @@ export function createOnce(
   admit: Creation['admit'] = () => admitToWrite(call.demand),
 ): Promise<Reply> {
   if (call.sentKey) return idempotency.run(store, call, call.sentKey, { admit, create })
-  return store.write(function* () {
-    return yield* create(yield* admit())
-  }, call.deadline)
+  return store.write(() => admitAndCreate({ admit, create }), call.deadline)
+}
+
+function* admitAndCreate({ admit, create }: Creation): Work<Reply> {
+  return yield* create(yield* admit())
 }

@@ -63,19 +63,25 @@ export function createResource<D extends DescMessage, X extends ExtraColumns>(
   call: Call,
   options: CreateOptions<D, X> = {} as CreateOptions<D, X>, // an insert throws if extra columns are missing
 ): Promise<Reply> {
-  const { now, random } = deps
-  const { beforeCreate, conflict, complete } = options
-  return createOnce(deps, call, function* (grants) {
-    const parent = call.demand.scope
-    const draft = draftOf(kind.desc, resourceIn(kind, call))
-    const time = now()
-    const uid = options.uid ?? newChildUid(parent, time, random)
-    const columns = yield* resultOf(beforeCreate?.(draft, { grants, uid, time }))
-    const entry = { uid, now: time, columns }
-    yield* createIn(grants, parent, kind, draft, entry as NewEntry<X>, conflict?.(draft)) // `BeforeCreate` returns the columns
-    const reply = yield* readReply(kind, uid, call.form, grants)
-    return complete ? complete(reply) : reply
-  })
+  return createOnce(deps, call, (grants) => createAdmitted(deps, kind, call, options, grants))
+}
+
+function* createAdmitted<D extends DescMessage, X extends ExtraColumns>(
+  { now, random }: Dependencies,
+  kind: Kind<D, X>,
+  call: Call,
+  { uid: givenUid, beforeCreate, conflict, complete }: CreateOptions<D, X>,
+  grants: WriteGrants,
+): Work<Reply> {
+  const parent = call.demand.scope
+  const draft = draftOf(kind.desc, resourceIn(kind, call))
+  const time = now()
+  const uid = givenUid ?? newChildUid(parent, time, random)
+  const columns = yield* resultOf(beforeCreate?.(draft, { grants, uid, time }))
+  const entry = { uid, now: time, columns }
+  yield* createIn(grants, parent, kind, draft, entry as NewEntry<X>, conflict?.(draft)) // `BeforeCreate` returns the columns
+  const reply = yield* readReply(kind, uid, call.form, grants)
+  return complete ? complete(reply) : reply
 }
 
 /** Writes a new resource. A missing parent and a conflict become errors for the caller. */

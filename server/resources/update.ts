@@ -56,30 +56,37 @@ export function updateResource<D extends DescMessage, X extends ExtraColumns>(
   { store, now }: Dependencies,
   kind: Kind<D, X>,
   call: Call<UpdateRequest>,
-  { beforeUpdate, conflict }: UpdateOptions<D, X> = {},
+  options: UpdateOptions<D, X> = {},
 ): Promise<Reply> {
-  return store.write(function* () {
-    const grants = yield* admitToWrite(call.demand)
-    const uid = call.demand.scope
-    const stored = yield* lockResource(kind, uid, { liveAt: grants.time })
-    if (!stored) throw notFound(kind.desc.typeName, uid)
-    const { resource: current, columns, updateTime } = stored
-    const sent = resourceIn(kind, call)
-    const mask = maskOf(kind.desc, sent, call.request.updateMask)
-    const merged = merge(kind, uid, current, sent, mask)
-    const time = nextUpdateTime(now(), updateTime)
-    const changedColumns = yield* resultOf(beforeUpdate?.({ current, columns, mask, merged, grants, time }))
-    // The entity tag is compared after all checks of values (docs/specification.md, Authentication). Reading the
-    // resource again would not correct a wrong value, so the caller is told of wrong values first.
-    requireMatch(call.ifMatch, updateTime)
-    const updated = withoutInput(kind, merged)
-    if (!equals(kind.desc, current, updated) || !isSame(columns, changedColumns ?? {})) {
-      stamp(updated as Resource, time)
-      const change = { uid, updateTime: time, columns: differing(columns, changedColumns ?? {}) }
-      yield* withConflict(replaceResource(grants, kind, updated, change), conflict?.(merged))
-    }
-    return yield* readReply(kind, uid, call.form, grants)
-  }, call.deadline)
+  return store.write(() => update(now, kind, call, options), call.deadline)
+}
+
+function* update<D extends DescMessage, X extends ExtraColumns>(
+  now: Dependencies['now'],
+  kind: Kind<D, X>,
+  call: Call<UpdateRequest>,
+  { beforeUpdate, conflict }: UpdateOptions<D, X>,
+): Work<Reply> {
+  const grants = yield* admitToWrite(call.demand)
+  const uid = call.demand.scope
+  const stored = yield* lockResource(kind, uid, { liveAt: grants.time })
+  if (!stored) throw notFound(kind.desc.typeName, uid)
+  const { resource: current, columns, updateTime } = stored
+  const sent = resourceIn(kind, call)
+  const mask = maskOf(kind.desc, sent, call.request.updateMask)
+  const merged = merge(kind, uid, current, sent, mask)
+  const time = nextUpdateTime(now(), updateTime)
+  const changedColumns = yield* resultOf(beforeUpdate?.({ current, columns, mask, merged, grants, time }))
+  // The entity tag is compared after all checks of values (docs/specification.md, Authentication). Reading the
+  // resource again would not correct a wrong value, so the caller is told of wrong values first.
+  requireMatch(call.ifMatch, updateTime)
+  const updated = withoutInput(kind, merged)
+  if (!equals(kind.desc, current, updated) || !isSame(columns, changedColumns ?? {})) {
+    stamp(updated as Resource, time)
+    const change = { uid, updateTime: time, columns: differing(columns, changedColumns ?? {}) }
+    yield* withConflict(replaceResource(grants, kind, updated, change), conflict?.(merged))
+  }
+  return yield* readReply(kind, uid, call.form, grants)
 }
 
 function merge<D extends DescMessage>(

@@ -102,14 +102,16 @@ function* requireRoom(quotas: QuotaAccess, need: Need): Work<readonly EffectiveL
 function* readLimits(quotas: QuotaAccess, need: Need): Work<EffectiveLimit[]> {
   const isLimitedHere = isLimited(quotas, need)
   if (isLimitedHere === false && !need.isCounted) return []
-  const { kind, ancestors, count, isCounted } = need
-  const read = function* () {
-    const counted = isCounted ? count : 0
-    return limitsOnPath(kind, ancestors, yield* readUsage(kind, ancestors), quotas.defaults, counted)
-  }
-  if (isLimitedHere === undefined && (yield* read()).length === 0) return []
-  yield lockUsage(kind, ancestors[0] ?? '')
-  return yield* read()
+  if (isLimitedHere === undefined && (yield* limitsOf(quotas, need)).length === 0) return []
+  yield lockUsage(need.kind, need.ancestors[0] ?? '')
+  return yield* limitsOf(quotas, need)
+}
+
+function* limitsOf(
+  { defaults }: QuotaAccess,
+  { kind, ancestors, count, isCounted }: Need,
+): Work<EffectiveLimit[]> {
+  return limitsOnPath(kind, ancestors, yield* readUsage(kind, ancestors), defaults, isCounted ? count : 0)
 }
 
 /** The nearest limit that would be exceeded. */

@@ -8,6 +8,8 @@ import type {
 import { Content, NamedRepoSchema } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { admitToRead } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
+import type { Work } from '../../../store/work.ts'
+import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { emptyReply } from '../../reply.ts'
@@ -21,33 +23,39 @@ import { uploadMethods } from './upload-methods.ts'
 export const contentService = defineService({
   service: Content,
   methods: (deps: Dependencies) => ({
-    getBase: (call: Call) =>
-      deps.store.read(function* () {
-        // The token of a client without credentials is valid as well.
-        if (call.demand.caller.identity !== '') yield* admitToRead(call.demand)
-        return emptyReply
-      }),
+    getBase: (call: Call) => deps.store.read(() => admitAnyone(call)),
 
-    getPushAccess: (call: Call<GetPushAccessRequest>) =>
-      deps.store.read(function* () {
-        yield* admitToRead(call.demand)
-        return emptyReply
-      }),
+    getPushAccess: (call: Call<GetPushAccessRequest>) => deps.store.read(() => admitPusher(call)),
 
-    getNamedRepo: (call: Call<GetNamedRepoRequest>) =>
-      deps.store.read(function* () {
-        const isAnonymous = call.demand.caller.identity === ''
-        const { caller, now } = call.demand
-        const grants = isAnonymous ? { caller, time: now(), list: [] } : yield* admitToRead(call.demand)
-        const found = yield* findRepoFor(deps.settings, grants, call.request.name)
-        return messageReply(NamedRepoSchema, create(NamedRepoSchema, namedRepo(found)))
-      }),
+    getNamedRepo: (call: Call<GetNamedRepoRequest>) => deps.store.read(() => findNamedRepo(deps, call)),
 
     ...uploadMethods(deps),
     ...blobMethods(deps),
     ...manifestMethods(deps),
   }),
 })
+
+/** The token of a client without credentials is valid as well. */
+function* admitAnyone({ demand }: Call): Work<Reply> {
+  if (demand.caller.identity !== '') yield* admitToRead(demand)
+  return emptyReply
+}
+
+function* admitPusher({ demand }: Call): Work<Reply> {
+  yield* admitToRead(demand)
+  return emptyReply
+}
+
+function* findNamedRepo(
+  { settings }: Dependencies,
+  { demand, request }: Call<GetNamedRepoRequest>,
+): Work<Reply> {
+  const { caller, now } = demand
+  const isAnonymous = caller.identity === ''
+  const grants = isAnonymous ? { caller, time: now(), list: [] } : yield* admitToRead(demand)
+  const found = yield* findRepoFor(settings, grants, request.name)
+  return messageReply(NamedRepoSchema, create(NamedRepoSchema, namedRepo(found)))
+}
 
 function namedRepo(found: FoundRepo): MessageInitShape<typeof NamedRepoSchema> {
   if (found.kind === 'repo') return { repo: found.uid }
