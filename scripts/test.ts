@@ -33,6 +33,7 @@ const testsExitCode = await runPinned(
     '--test',
     '--test-global-setup=server/testing/global-setup.ts',
     '--import=./server/testing/resolve-imports.ts',
+    '--import=./server/testing/untracked-promises.ts',
     ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
     ...['--test-reporter=./scripts/test-times.ts', '--test-reporter-destination=stdout'],
     '--test-concurrency=3',
