@@ -8,7 +8,7 @@ import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import type { Endpoint } from '../../server/http/door.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
-import type { TestIdentity } from '../../server/testing/identities.ts'
+import type { TestBinding, TestIdentity } from '../../server/testing/identities.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
@@ -46,23 +46,19 @@ onEachStore('access', (engine) => {
     await platform.stop()
   })
 
-  async function makeGroup(): Promise<string> {
-    const [door] = doors as [Door]
-    const request = { parent: platform.owner.organization, group: { name: 'here' } }
-    const { body } = await door.call(createGroup, request, platform.owner.token)
-    return body?.uid as string
-  }
+  const makeGroup = (bindings: TestBinding[] = []) =>
+    platform.addGroup(platform.owner.organization, 'here', bindings)
 
   describe('every method returns the code of the matrix to every caller', () => {
     const tokens = new Map<CallerName, string>()
-    const identities = new Map<CallerName, { identity: string; role: string }>()
+    const bindings = new Map<CallerName, TestBinding>()
     before(async () => {
       tokens.set('bad token', 'x.y.z')
       tokens.set("other organization's owner", other.token)
       tokens.set('owner above', platform.owner.token)
       for (const [caller, role] of rolesHere) {
         const { identity, token } = await platform.addIdentity(platform.owner.organization)
-        identities.set(caller, { identity, role })
+        bindings.set(caller, { identity, role })
         tokens.set(caller, token)
       }
     })
@@ -75,9 +71,8 @@ onEachStore('access', (engine) => {
       doorsOfGroup: Door[],
     ) {
       const { owner } = platform
-      const here = await makeGroup()
-      const bound = callersOfGroup.flatMap((caller) => identities.get(caller) ?? [])
-      for (const { identity, role } of bound) await platform.bind(identity, role, here)
+      const bound = callersOfGroup.flatMap((caller) => bindings.get(caller) ?? [])
+      const here = await makeGroup(bound)
       const [firstDoor] = doorsOfGroup as [Door]
       const context = { platform, organization: owner.organization, here, door: firstDoor, owner }
       const request = await row.request(context)
@@ -90,7 +85,7 @@ onEachStore('access', (engine) => {
         }
       }
       // Every call reads all bindings of its caller, so the bindings of earlier calls would slow it down.
-      for (const { identity } of bound) await platform.unbind(identity)
+      if (bound.length > 0) await platform.unbindAll(bound.map(({ identity }) => identity))
     }
 
     for (const [name, row] of Object.entries(matrix)) {

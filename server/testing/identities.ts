@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
+import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
@@ -19,6 +20,7 @@ import { builtInRole } from '../policy/built-in-roles.ts'
 import { operatorAccess } from '../policy/system-access.ts'
 import { createEntry } from '../resources/create.ts'
 import { removeEntry } from '../resources/delete.ts'
+import { groups } from '../resources/iam/groups/table.ts'
 import { identities } from '../resources/iam/identities/table.ts'
 import { roleBindings } from '../resources/iam/role-bindings/table.ts'
 import { roles } from '../resources/iam/roles/table.ts'
@@ -34,6 +36,9 @@ export type TestIdentity = {
   token: string
 }
 
+/** `role` is the name of a built-in role. */
+export type TestBinding = { identity: string; role: string }
+
 export type CapabilityName = keyof typeof Capability
 
 export type TestIdentities = {
@@ -48,10 +53,14 @@ export type TestIdentities = {
   addIdentityWith(group: string, capabilities: CapabilityName[]): Promise<TestIdentity & { role: string }>
   /** A user with a verified e-mail address. */
   addUser(email: string): Promise<TestIdentity>
+  /** A new group in which identities are bound to built-in roles, written in one transaction. Returns its uid. */
+  addGroup(parent: string, name: string, bindings?: readonly TestBinding[]): Promise<string>
   /** Binds an identity to a built-in role in a group. */
   bind(identity: string, role: string, group: string): Promise<void>
   /** Deletes the role bindings of an identity, in one group or in all. */
   unbind(identity: string, group?: string): Promise<void>
+  /** Deletes all role bindings of several identities in one transaction. */
+  unbindAll(identities: readonly string[]): Promise<void>
   /** Deletes an identity and its role bindings. */
   deleteIdentity(identity: string): Promise<void>
   tokenOf(identity: string, now?: number): Promise<string>
@@ -104,8 +113,20 @@ export function openTestIdentities(deps: Dependencies): TestIdentities {
       await store.write(() => createEntry(operatorAccess, identities, user, { uid, now: now() }))
       return withToken('', uid)
     },
+    addGroup: (parent, name, bindings = []) =>
+      store.write(function* () {
+        const time = now()
+        const uid = newChildUid(parent, time, randomBytes)
+        yield* createEntry(operatorAccess, groups, create(GroupSchema, { name }), { uid, now: time })
+        for (const { identity, role } of bindings) yield* bindTo(builtInRole(role).uid, identity, uid, time)
+        return uid
+      }),
     bind: (identity, role, group) => store.write(() => bindTo(builtInRole(role).uid, identity, group, now())),
     unbind: (identity, group) => store.write(() => deleteBindings(identity, group)),
+    unbindAll: (bound) =>
+      store.write(function* () {
+        for (const identity of bound) yield* deleteBindings(identity)
+      }),
     deleteIdentity: (identity) =>
       store.write(function* () {
         yield* deleteBindings(identity)
