@@ -29,7 +29,6 @@ import { signInAccess } from '../../server/policy/system-access.ts'
 import { acceptInvite } from '../../server/resources/iam/group-invites/accept.ts'
 import type { Store } from '../../server/store/db.ts'
 import { join, raw, sql } from '../../server/store/sql.ts'
-import type { Work } from '../../server/store/work.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { Drawn } from '../iam/world.ts'
 import {
@@ -65,7 +64,7 @@ type TableName = (typeof tables)[number]
 
 type State = {
   /** Of all tables, in the order in which they were created. */
-  rows: [table: TableName, createTime: number, uid: string][]
+  rows: [table: TableName, createTime: string, uid: string][]
   roles: [uid: string, bits: string][]
   grants: [holder: string, place: string, role: string][]
   holders: [uid: string, json: string, secret: string][]
@@ -99,35 +98,49 @@ const isCovered = (held: Held, bit: number, place: string) =>
 
 const lineage = (uid: string): string[] => (uid === '' ? [] : [uid, ...lineage(groupOf(uid))])
 
-/** The rows from which a snapshot is computed, read with few statements, because this happens after every write. */
-async function readState(store: Store): Promise<State> {
-  const selections = tables.map(
-    (table) => sql`select ${raw(`'${table}'`)}, create_time, uid from ${raw(table)}`,
-  )
-  return store.read(function* (): Work<State> {
-    const rows = yield sql`${join(selections, ' union all ')} order by 2, 3`
-    const roles = yield sql`select uid, bits from roles order by uid`
+/**
+ * The rows from which a snapshot is computed. One statement reads all of them, because this happens after every write,
+ * and each further statement is a round trip to PostgreSQL.
+ */
+const stateQuery = sql`${join(
+  [
+    ...tables.map(
+      (table) => sql`select 'rows', ${raw(`'${table}'`)}, cast(create_time as text), uid from ${raw(table)}`,
+    ),
+    sql`select 'roles', uid, bits, '' from roles`,
     // Bindings grant roles to identities and external groups. Invites and providers grant roles to people who accept
     // or sign in later, and a provider decides who is a member of its external groups.
-    const grants = yield sql`select identity, parent, role from role_bindings
-      union all select m.parent, b.parent, b.role from external_group_role_mappings m
-        join role_bindings b on b.uid = m.binding
-      union all select uid, parent, role from group_invites
-      union all select uid, parent, default_role from identity_providers order by 1, 2, 3`
-    const holders = yield sql`select uid, json, '' from identities
-      union all select uid, json, '' from group_invites
-      union all select uid, json, client_secret from identity_providers order by 1`
-    const externalGroups =
-      yield sql`select distinct external_group from external_group_role_mappings order by 1`
-    return { rows, roles, grants, holders, externalGroups } as State
-  })
-}
+    sql`select 'grants', identity, parent, role from role_bindings`,
+    sql`select 'grants', m.parent, b.parent, b.role from external_group_role_mappings m
+      join role_bindings b on b.uid = m.binding`,
+    sql`select 'grants', uid, parent, role from group_invites`,
+    sql`select 'grants', uid, parent, default_role from identity_providers`,
+    sql`select 'holders', uid, json, '' from identities`,
+    sql`select 'holders', uid, json, '' from group_invites`,
+    sql`select 'holders', uid, json, client_secret from identity_providers`,
+    sql`select distinct 'externalGroups', external_group, '', '' from external_group_role_mappings`,
+  ],
+  ' union all ',
+)} order by 1, 2, 3, 4`
 
 /** The current snapshot: `before` itself if no row has changed since. */
 async function readSnapshot(store: Store, before?: Snapshot): Promise<Snapshot> {
-  const state = await readState(store)
-  const text = JSON.stringify(state)
-  return text === before?.text ? before : snapshotOf(state, text)
+  const found = await store.query(stateQuery)
+  const text = JSON.stringify(found)
+  return text === before?.text ? before : snapshotOf(stateOf(found), text)
+}
+
+function stateOf(found: readonly (readonly unknown[])[]): State {
+  const parts = Map.groupBy(found, ([part]) => part)
+  const part = (name: keyof State) => (parts.get(name) ?? []).map(([, ...values]) => values)
+  const rows = part('rows') as [TableName, string, string][]
+  return {
+    rows: rows.sort(([, a], [, b]) => Number(a) - Number(b)),
+    roles: part('roles'),
+    grants: part('grants'),
+    holders: part('holders'),
+    externalGroups: part('externalGroups'),
+  } as State
 }
 
 function snapshotOf({ rows, roles, grants, holders, externalGroups }: State, text: string): Snapshot {
@@ -143,7 +156,7 @@ function snapshotOf({ rows, roles, grants, holders, externalGroups }: State, tex
     if (groupOf(role) !== '' && !isWithin(place, groupOf(role))) misplaced.push(`${role} in ${place}`)
   }
   const recognition = new Map(holders.map(([uid, ...row]) => [uid, recognitionOf(...row)]))
-  const groupUids = new Set(externalGroups.flat())
+  const groupUids = new Set(externalGroups.map(([uid]) => uid))
   const guests = uids.identities.filter((uid) => !groupUids.has(uid))
   return { text, uids, guests, bits, held, recognition, misplaced }
 }
