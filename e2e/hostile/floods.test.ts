@@ -90,7 +90,7 @@ onEachStore('floods of requests', (engine) => {
   test('requests of a client that does not read are answered only until its buffers are full', async () => {
     const token = `Authorization: Bearer ${platform.owner.token}`
     const flood = await flooder()
-    const sent = 1500
+    const sent = 800
     flood.write(get('/iam/v2beta1/roles', token).repeat(sent))
     const answeredCount = () => captured.written.filter((line) => line.includes('ListRoles')).length
     let count = -1
