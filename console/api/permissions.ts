@@ -1,6 +1,7 @@
 // Whether the person may do something in a group. The server decides for each call; this only explains it before.
 import { api } from './api.ts'
-import { read, useData } from './read.ts'
+import { read, useData, useRead } from './read.ts'
+import { isInGroup } from './uids.ts'
 
 /** The capabilities that pages ask for. Add one here before a page uses it. */
 const capabilities = [
@@ -59,7 +60,41 @@ export const readPermissions = (group: string) =>
 export function useDenial(group: string): (capability: Capability) => string | undefined {
   const { decisions = [] } = useData(readPermissions(group))
   return (capability) =>
-    decisions[capabilities.indexOf(capability)]?.allowed
-      ? undefined
-      : `You need the capability ${capability} in this group. An owner can give you a role that has it.`
+    decisions[capabilities.indexOf(capability)]?.allowed ? undefined : reasonOf(capability, 'this group')
+}
+
+const reasonOf = (capability: Capability, where: string) =>
+  `You need the capability ${capability} in ${where}. An owner can give you a role that has it.`
+
+/** The largest number of questions in one call. */
+const maxQuestions = 1000
+
+/**
+ * Like `useDenial`, for a list of things in several groups. Roles apply to everything below their group, so only groups
+ * where the answer may differ from that of the opened group are asked about.
+ */
+export function useDenialIn<Asked extends Capability>(
+  opened: string,
+  groups: readonly string[],
+  asked: readonly Asked[],
+): (group: string, capability: Asked) => string | undefined {
+  const denial = useDenial(opened)
+  const mayDiffer = (group: string, capability: Asked) =>
+    group !== '' && (denial(capability) === undefined ? !isInGroup(group, opened) : group !== opened)
+  const questions = [...new Set(groups)]
+    .flatMap((resource) => asked.map((capability) => ({ capability, resource })))
+    .filter(({ capability, resource }) => mayDiffer(resource, capability))
+    .slice(0, maxQuestions)
+  const { data } = useRead(read(api.access.batchCheckAccess, { questions }), questions.length > 0)
+  const allowed = new Map(
+    questions.map(({ capability, resource }, at) => [
+      `${capability} ${resource}`,
+      data?.decisions?.[at]?.allowed,
+    ]),
+  )
+  return (group, capability) => {
+    const isAllowed = allowed.get(`${capability} ${group}`)
+    if (isAllowed === undefined) return denial(capability)
+    return isAllowed ? undefined : reasonOf(capability, 'its group')
+  }
 }

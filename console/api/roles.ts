@@ -2,6 +2,7 @@
 import type { RoleJson } from '@stemma/api/json/platform/iam/v2beta1/role'
 import { api } from './api.ts'
 import { read } from './read.ts'
+import { isInGroup, parentOf } from './uids.ts'
 
 /** The most that the API returns at once. Organizations have few roles of their own. */
 const mostRoles = 200
@@ -14,10 +15,6 @@ export const isBuiltIn = ({ uid = '' }: RoleJson) => !uid.includes('/')
 export function rolesFor(group: string, roles: readonly RoleJson[]): RoleJson[] {
   const size = ({ capabilities = [] }: RoleJson) => capabilities.length
   const builtIn = roles.filter(isBuiltIn).sort((a, b) => size(b) - size(a))
-  const own = roles.filter(
-    (role) => !isBuiltIn(role) && `${group}/`.startsWith(`${parentOf(role.uid ?? '')}/`),
-  )
+  const own = roles.filter((role) => !isBuiltIn(role) && isInGroup(group, parentOf(role.uid ?? '')))
   return [...builtIn, ...own]
 }
-
-const parentOf = (uid: string) => uid.slice(0, uid.lastIndexOf('/'))

@@ -3,6 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { api } from '../api/api.ts'
+import { parentOf } from '../api/uids.ts'
 import { paths } from '../paths.ts'
 import type { PaletteAction } from './palette-state.ts'
 
@@ -44,7 +45,7 @@ async function search(nameContains: string, signal: AbortSignal): Promise<Palett
   return [
     ...groups.map(({ uid = '', name = '' }) => ({ label: name, section: 'Groups', to: paths.group(uid) })),
     ...identities.flatMap(({ uid = '', name = '' }) => {
-      const group = uid.slice(0, Math.max(0, uid.lastIndexOf('/')))
+      const group = parentOf(uid)
       return group === '' ? [] : [{ label: name, section: 'Identities', to: paths.identity(group, uid) }]
     }),
   ]

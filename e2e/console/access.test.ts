@@ -129,6 +129,37 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     noProblems()
   })
 
+  test('what a person may do with an entry of a list depends on the group of the entry', async () => {
+    const above = await stage.call('POST', `/iam/v2beta1/roles/${organization}`, {
+      ...{ name: 'auditor', capabilities: ['CAP_IAM_GROUPS_LIST'] },
+    })
+    await stage.call('POST', `/iam/v2beta1/identities/${team}`, {
+      ...{ name: 'runner', claimMatch: { issuer: 'https://issuer.example.com', subject: 'run' } },
+    })
+    const { identity: lead } = await stage.platform.addUser('lead@example.com')
+    await stage.platform.bind(lead, 'viewer', organization)
+    await stage.platform.bind(lead, 'owner', team)
+    const page = await stage.openPage(lead)
+    const reason = async (entry: string, disabled: boolean) => {
+      await page.getByRole('button', { name: `Actions for ${entry}` }).click()
+      const title = await page.getByRole('menuitem', { name: 'Delete', disabled }).getAttribute('title')
+      await page.keyboard.press('Escape')
+      return title ?? ''
+    }
+    // Seen from above, the identity of the team can be deleted, and the other one cannot.
+    await page.goto(stage.at(paths.identities(organization)))
+    assert.equal(await reason('runner', false), '')
+    assert.match(await reason('ci', true), /^You need the capability identity\.delete in /)
+    // Seen from the team, the role of the organization cannot be deleted.
+    await page.goto(stage.at(paths.roles(team)))
+    assert.match(await reason('auditor', true), /^You need the capability roles\.delete in its group/)
+    await page.goto(stage.at(paths.role(team, above.uid as string)))
+    const change = page.getByRole('button', { name: 'Change role' })
+    assert.match((await change.getAttribute('title')) ?? '', /^You need the capability roles\.update/)
+    await page.context().close()
+    noProblems()
+  })
+
   test('a person who may only look sees why actions are disabled', async () => {
     const viewer = await stage.platform.addUser('viewer@example.com')
     await stage.platform.bind(viewer.identity, 'viewer', organization)

@@ -1,7 +1,7 @@
 // The accounts in other systems that belong to a group and to the groups below it. A group has at most one association.
 import type { AccountAssociationJson } from '@stemma/api/json/platform/iam/v2beta1/account_association'
 import { api } from '../../api/api.ts'
-import { useDenial } from '../../api/permissions.ts'
+import { useDenial, useDenialIn } from '../../api/permissions.ts'
 import { read, useData, useRead } from '../../api/read.ts'
 import { useWrite } from '../../api/write.ts'
 import { paths } from '../../paths.ts'
@@ -33,6 +33,10 @@ export default function AccountAssociations({ place }: PageProps) {
   const denial = useDenial(place.group)
   const rows = place.query.has('page') ? below : [...own, ...below]
   const ids = rows.map(({ uid = '' }) => uid)
+  const denialIn = useDenialIn(place.group, ids, [
+    'account_associations.update',
+    'account_associations.delete',
+  ])
   const { data } = useRead(read(api.groups.listGroups, { uidp: { ids }, pageSize: 200 }), ids.length > 0)
   const groupName = (uid = '') => data?.groups?.find((group) => group.uid === uid)?.name ?? '…'
   const about = rows.find(({ uid }) => uid === place.query.get('about'))
@@ -87,12 +91,12 @@ export default function AccountAssociations({ place }: PageProps) {
               {
                 label: 'Change',
                 to: dialogPath(place, 'edit', association.uid),
-                disabledReason: denial('account_associations.update'),
+                disabledReason: denialIn(association.uid ?? '', 'account_associations.update'),
               },
               {
                 label: 'Delete',
                 to: dialogPath(place, 'delete', association.uid),
-                disabledReason: denial('account_associations.delete'),
+                disabledReason: denialIn(association.uid ?? '', 'account_associations.delete'),
                 isDanger: true,
               },
             ]}

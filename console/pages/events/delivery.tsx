@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/preact-query'
 import { api } from '../../api/api.ts'
 import { useDenial } from '../../api/permissions.ts'
 import { read, useRead } from '../../api/read.ts'
+import { parentOf } from '../../api/uids.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
@@ -19,7 +20,7 @@ import { Time } from '../../ui/time.tsx'
 export function Delivery({ place, sink }: PageProps & { sink: string }) {
   const uid = place.query.get('about') ?? ''
   const { data: delivery, error } = useRead(read(api.deliveries.getDelivery, { uid }))
-  const denial = useDenial(place.group)
+  const denial = useDenial(parentOf(place.uids.subscription ?? ''))
   const again = useWrite(api.deliveries.redeliverEvent, { done: 'Sent again' })
   return (
     <Dialog place={place} title={delivery?.eventType ?? 'Delivery'} isWide>

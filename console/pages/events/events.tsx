@@ -1,8 +1,9 @@
 // The subscriptions of a group: where its events are sent.
 import type { SubscriptionJson } from '@stemma/api/json/platform/events/v2beta1/subscription'
 import { api } from '../../api/api.ts'
-import { useDenial } from '../../api/permissions.ts'
+import { useDenial, useDenialIn } from '../../api/permissions.ts'
 import { read, useData } from '../../api/read.ts'
+import { parentOf } from '../../api/uids.ts'
 import { useWrite } from '../../api/write.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
@@ -25,6 +26,11 @@ export const load = (place: Place) => [readSubscriptions(place)]
 export default function Events({ place }: PageProps) {
   const { subscriptions = [], nextPageToken, totalCount } = useData(readSubscriptions(place))
   const denial = useDenial(place.group)
+  const denialIn = useDenialIn(
+    place.group,
+    subscriptions.map(({ uid = '' }) => parentOf(uid)),
+    ['subscriptions.delete'],
+  )
   const about = subscriptions.find(({ uid }) => uid === place.query.get('about'))
   return (
     <>
@@ -69,11 +75,11 @@ export default function Events({ place }: PageProps) {
               },
               { title: 'Description', cell: ({ description }) => description, isSecondary: true },
             ]}
-            actions={({ uid }) => [
+            actions={({ uid = '' }) => [
               {
                 label: 'Delete',
                 to: dialogPath(place, 'delete', uid),
-                disabledReason: denial('subscriptions.delete'),
+                disabledReason: denialIn(parentOf(uid), 'subscriptions.delete'),
                 isDanger: true,
               },
             ]}

@@ -3,8 +3,9 @@ import { useSignal } from '@preact/signals'
 import type { DeliveryJson } from '@stemma/api/json/platform/events/v2beta1/delivery'
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
-import { useDenial } from '../../api/permissions.ts'
+import { readPermissions, useDenial } from '../../api/permissions.ts'
 import { read, useData } from '../../api/read.ts'
+import { parentOf } from '../../api/uids.ts'
 import { useWrite } from '../../api/write.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
@@ -34,12 +35,17 @@ const readDeliveries = (place: Place) =>
     ...pageOf(place),
   })
 
-export const load = (place: Place) => [readSubscription(place), readDeliveries(place)]
+/** The group of the subscription, which may be below the opened one. */
+const groupIn = (place: Place) => parentOf(uidIn(place))
+
+export const load = (place: Place) => [
+  ...[readSubscription(place), readDeliveries(place), readPermissions(groupIn(place))],
+]
 
 export default function Subscription({ place }: PageProps) {
   const subscription = useData(readSubscription(place))
   const { deliveries = [], nextPageToken } = useData(readDeliveries(place))
-  const denial = useDenial(place.group)
+  const denial = useDenial(groupIn(place))
   const test = useWrite(api.subscriptions.testSubscription, { done: 'Test event sent', also: ['deliveries'] })
   const again = useWrite(api.deliveries.redeliverEvent, { done: 'Sent again' })
   const uid = uidIn(place)

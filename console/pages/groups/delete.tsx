@@ -1,5 +1,6 @@
 import { api } from '../../api/api.ts'
 import { read, useRead } from '../../api/read.ts'
+import { parentOf } from '../../api/uids.ts'
 import { useWrite } from '../../api/write.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
@@ -23,7 +24,7 @@ export function DeleteGroup({ place }: PageProps) {
   )
   const leave = () => {
     if (uid !== place.group) return closeDialog(place)
-    const parent = uid.slice(0, Math.max(0, uid.lastIndexOf('/')))
+    const parent = parentOf(uid)
     return navigate(parent === '' ? paths.home() : paths.groups(parent), { replace: true })
   }
   return (

@@ -1,6 +1,7 @@
 // The groups below a group whose names contain a text.
 import { api } from '../../api/api.ts'
 import { read, useData, useRead } from '../../api/read.ts'
+import { parentOf } from '../../api/uids.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
@@ -16,11 +17,9 @@ export const readFound = (place: Place) =>
     ...pageOf(place),
   })
 
-const parentOf = (uid = '') => uid.slice(0, Math.max(0, uid.lastIndexOf('/')))
-
 export function FoundGroups({ place }: PageProps) {
   const { groups = [], nextPageToken, totalCount } = useData(readFound(place))
-  const ids = [...new Set(groups.map(({ uid }) => parentOf(uid)))]
+  const ids = [...new Set(groups.map(({ uid = '' }) => parentOf(uid)))]
   // Groups of the same name are told apart by the groups that they are in.
   const { data: parents } = useRead(
     read(api.groups.listGroups, { uidp: { ids }, pageSize: 200 }),
@@ -45,7 +44,7 @@ export function FoundGroups({ place }: PageProps) {
             { title: 'Name', cell: ({ uid = '', name }) => <Link to={paths.group(uid)}>{name}</Link> },
             {
               title: 'In',
-              cell: ({ uid }) => (
+              cell: ({ uid = '' }) => (
                 <Link to={paths.group(parentOf(uid))} class="quiet">
                   {names.get(parentOf(uid)) ?? '…'}
                 </Link>

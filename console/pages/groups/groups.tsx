@@ -2,7 +2,7 @@
 import type { GroupJson } from '@stemma/api/json/platform/iam/v2beta1/group'
 import { useInfiniteQuery } from '@tanstack/preact-query'
 import { api } from '../../api/api.ts'
-import { useDenial } from '../../api/permissions.ts'
+import { useDenial, useDenialIn } from '../../api/permissions.ts'
 import { read, useData } from '../../api/read.ts'
 import { paths } from '../../paths.ts'
 import type { PageProps, Place } from '../../router/route.ts'
@@ -32,7 +32,10 @@ export default function Groups({ place }: PageProps) {
   const denial = useDenial(place.group)
   const create = dialogPath(place, 'create', place.group)
   usePaletteActions([{ label: 'New group here', section: 'Actions', to: create }], place.group)
-  const nodeOf = ({ uid = '', name, description }: GroupJson): TreeNode => ({
+  const nodeOf = (
+    { uid = '', name, description }: GroupJson,
+    denialIn: (group: string, capability: (typeof actionCapabilities)[number]) => string | undefined,
+  ): TreeNode => ({
     uid,
     label: name,
     detail: description,
@@ -45,17 +48,17 @@ export default function Groups({ place }: PageProps) {
           {
             label: 'New group below',
             to: dialogPath(place, 'create', uid),
-            disabledReason: denial('groups.create'),
+            disabledReason: denialIn(uid, 'groups.create'),
           },
           {
             label: 'Rename or describe',
             to: dialogPath(place, 'edit', uid),
-            disabledReason: denial('groups.update'),
+            disabledReason: denialIn(uid, 'groups.update'),
           },
           {
             label: 'Delete',
             to: dialogPath(place, 'delete', uid),
-            disabledReason: denial('groups.delete'),
+            disabledReason: denialIn(uid, 'groups.delete'),
             isDanger: true,
           },
         ]}
@@ -73,8 +76,11 @@ export default function Groups({ place }: PageProps) {
       initialPageParam: '',
       getNextPageParam: ({ nextPageToken }) => nextPageToken || undefined,
     })
+    const children = (data?.pages ?? []).flatMap(({ groups = [] }) => groups)
+    const uids = children.map(({ uid: child = '' }) => child)
+    const denialIn = useDenialIn(place.group, uids, actionCapabilities)
     return {
-      nodes: (data?.pages ?? []).flatMap(({ groups = [] }) => groups.map(nodeOf)),
+      nodes: children.map((child) => nodeOf(child, denialIn)),
       isLoading: isPending,
       hasMore: hasNextPage,
       loadMore: () => void fetchNextPage(),
@@ -101,7 +107,7 @@ export default function Groups({ place }: PageProps) {
           <Tree
             key={place.group}
             label={`Groups in ${root.name}`}
-            roots={[nodeOf(root)]}
+            roots={[nodeOf(root, (_, capability) => denial(capability))]}
             expanded={[keyOf(place.group), ...(place.query.get('open')?.split('.') ?? [])]}
             onToggle={(keys) => void navigate(withOpen(place, keys), { replace: true })}
             useChildren={useChildren}
@@ -119,6 +125,8 @@ export default function Groups({ place }: PageProps) {
     </>
   )
 }
+
+const actionCapabilities = ['groups.create', 'groups.update', 'groups.delete'] as const
 
 /** The number of children that one request loads: the largest page of the API. */
 const pageSize = 200

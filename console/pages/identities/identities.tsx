@@ -1,7 +1,8 @@
 // The identities in a group and below it.
 import { api } from '../../api/api.ts'
-import { useDenial } from '../../api/permissions.ts'
+import { useDenial, useDenialIn } from '../../api/permissions.ts'
 import { read, useData } from '../../api/read.ts'
+import { parentOf } from '../../api/uids.ts'
 import { useWrite } from '../../api/write.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
@@ -30,6 +31,11 @@ export const load = (place: Place) => [readIdentities(place)]
 export default function Identities({ place }: PageProps) {
   const { identities = [], nextPageToken, totalCount } = useData(readIdentities(place))
   const denial = useDenial(place.group)
+  const denialIn = useDenialIn(
+    place.group,
+    identities.map(({ uid = '' }) => parentOf(uid)),
+    ['identity.delete'],
+  )
   return (
     <>
       <PageHeader
@@ -77,7 +83,7 @@ export default function Identities({ place }: PageProps) {
               {
                 label: 'Delete',
                 to: dialogPath(place, 'delete', uid),
-                disabledReason: denial('identity.delete'),
+                disabledReason: denialIn(parentOf(uid), 'identity.delete'),
                 isDanger: true,
               },
             ]}

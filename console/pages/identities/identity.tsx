@@ -1,6 +1,7 @@
 import { api } from '../../api/api.ts'
-import { useDenial } from '../../api/permissions.ts'
+import { readPermissions, useDenial } from '../../api/permissions.ts'
 import { read, useData } from '../../api/read.ts'
+import { parentOf } from '../../api/uids.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
@@ -21,12 +22,17 @@ const readIdentity = ({ uids }: Place) => read(api.identities.getIdentity, { uid
 const readReach = ({ uids, group }: Place) =>
   read(api.access.listReach, { identity: uids.identity ?? '', group, pageSize: 200 })
 
-export const load = (place: Place) => [readIdentity(place), readReach(place)]
+/** The group of the identity, which may be below the opened one. People have none. */
+const groupIn = ({ uids, group }: Place) => parentOf(uids.identity ?? '') || group
+
+export const load = (place: Place) => [
+  ...[readIdentity(place), readReach(place), readPermissions(groupIn(place))],
+]
 
 export default function Identity({ place }: PageProps) {
   const identity = useData(readIdentity(place))
   const { entries = [] } = useData(readReach(place))
-  const denial = useDenial(place.group)
+  const denial = useDenial(groupIn(place))
   const { uid = '', name, description, claimMatch, staticKeys, createTime, lastSeenTime } = identity
   return (
     <>

@@ -4,6 +4,7 @@ import { violationOf } from '../../api/error-text.ts'
 import { findGroups } from '../../api/find-groups.ts'
 import { read, useData } from '../../api/read.ts'
 import { readRoles, rolesFor } from '../../api/roles.ts'
+import { parentOf } from '../../api/uids.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
 import { Combobox } from '../../ui/combobox.tsx'
@@ -11,13 +12,11 @@ import { closeDialog, Dialog } from '../../ui/dialog.tsx'
 import { Select, TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
 
-const groupOf = (provider: string) => provider.slice(0, provider.lastIndexOf('/'))
-
-export const readGroupOf = (provider: string) => read(api.groups.getGroup, { uid: groupOf(provider) })
+export const readGroupOf = (provider: string) => read(api.groups.getGroup, { uid: parentOf(provider) })
 
 /** Gives the members of a group at the provider a role in the group of the provider, or in a group below it. */
 export function CreateMapping({ place, provider }: PageProps & { provider: string }) {
-  const group = groupOf(provider)
+  const group = parentOf(provider)
   const scope = useSignal(group)
   const { name } = useData(readGroupOf(provider))
   const { roles = [] } = useData(readRoles())

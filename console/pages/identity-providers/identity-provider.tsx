@@ -1,6 +1,6 @@
 // One identity provider: its settings, what to register at the provider, provisioning, and roles of its groups.
 import { api } from '../../api/api.ts'
-import { useDenial } from '../../api/permissions.ts'
+import { readPermissions, useDenial } from '../../api/permissions.ts'
 import { read, useData } from '../../api/read.ts'
 import { readRoles } from '../../api/roles.ts'
 import { paths } from '../../paths.ts'
@@ -15,7 +15,7 @@ import { Time } from '../../ui/time.tsx'
 import { readGroupOf } from './create-mapping.tsx'
 import { DeleteProvider } from './delete.tsx'
 import { FindPerson } from './find-person.tsx'
-import { Mappings, readMappings } from './mappings.tsx'
+import { groupOfProvider, Mappings, readMappings } from './mappings.tsx'
 import { EditProvider } from './provider-form.tsx'
 import { Scim } from './scim.tsx'
 
@@ -24,12 +24,13 @@ const readProvider = ({ uids }: Place) =>
 
 export const load = (place: Place) => [
   ...[readProvider(place), readMappings(place), readRoles(), readGroupOf(place.uids.provider ?? '')],
+  readPermissions(groupOfProvider(place)),
 ]
 
 export default function IdentityProvider({ place }: PageProps) {
   const provider = useData(readProvider(place))
   const { roles = [] } = useData(readRoles())
-  const denial = useDenial(place.group)
+  const denial = useDenial(groupOfProvider(place))
   const { uid = '', name, description, oidc, defaultRole, scim, createTime, updateTime } = provider
   const { prefix = '', issuer = '' } = document.documentElement.dataset
   const updateDenial = denial('identity_providers.update') ?? denial('role_bindings.create')

@@ -1,8 +1,9 @@
 // The identity providers of a group and of the groups below it, through which people sign in.
 import { api } from '../../api/api.ts'
-import { useDenial } from '../../api/permissions.ts'
+import { useDenial, useDenialIn } from '../../api/permissions.ts'
 import { read, useData } from '../../api/read.ts'
 import { readRoles } from '../../api/roles.ts'
+import { parentOf } from '../../api/uids.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
@@ -27,6 +28,11 @@ export default function IdentityProviders({ place }: PageProps) {
   const { identityProviders = [], nextPageToken, totalCount } = useData(readProviders(place))
   const { roles = [] } = useData(readRoles())
   const denial = useDenial(place.group)
+  const denialIn = useDenialIn(
+    place.group,
+    identityProviders.map(({ uid = '' }) => parentOf(uid)),
+    ['identity_providers.delete'],
+  )
   const about = identityProviders.find(({ uid }) => uid === place.query.get('about'))
   const create = (
     <ButtonLink
@@ -76,7 +82,7 @@ export default function IdentityProviders({ place }: PageProps) {
               {
                 label: 'Delete',
                 to: dialogPath(place, 'delete', uid),
-                disabledReason: denial('identity_providers.delete'),
+                disabledReason: denialIn(parentOf(uid), 'identity_providers.delete'),
                 isDanger: true,
               },
             ]}

@@ -3,6 +3,7 @@ import type { RoleJson } from '@stemma/api/json/platform/iam/v2beta1/role'
 import { api } from '../../api/api.ts'
 import { useDenial } from '../../api/permissions.ts'
 import { read, useData, useRead } from '../../api/read.ts'
+import { parentOf } from '../../api/uids.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
@@ -19,11 +20,14 @@ export const readMappings = (place: Place) =>
     ...{ identityProviderUid: place.uids.provider ?? '', ...pageOf(place) },
   })
 
+/** The group of the provider, which may be below the opened one. */
+export const groupOfProvider = ({ uids }: Place) => parentOf(uids.provider ?? '')
+
 type MappingsProps = PageProps & { provider: string; roles: readonly RoleJson[] }
 
 export function Mappings({ place, provider, roles }: MappingsProps) {
   const { externalGroupRoleMappings: mappings = [], ...page } = useData(readMappings(place))
-  const denial = useDenial(place.group)
+  const denial = useDenial(groupOfProvider(place))
   const ids = [...new Set(mappings.map(({ scope = '' }) => scope))]
   const { data } = useRead(read(api.groups.listGroups, { uidp: { ids }, pageSize: 200 }), ids.length > 0)
   const groupName = (uid = '') => data?.groups?.find((group) => group.uid === uid)?.name ?? uid

@@ -6,12 +6,13 @@ import { CodeBlock } from '../../ui/code-block.tsx'
 import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Properties } from '../../ui/properties.tsx'
 import { Time } from '../../ui/time.tsx'
+import { groupOfProvider } from './mappings.tsx'
 import { NewScimToken, RevokeScimToken, SwitchScim } from './scim-dialogs.tsx'
 import type { ScimProps } from './scim-token.ts'
 import { hasToken, tokenStates } from './scim-token.ts'
 
 export function Scim({ place, provider, scim }: ScimProps) {
-  const denial = useDenial(place.group)('identity_providers.scim.manage')
+  const denial = useDenial(groupOfProvider(place))('identity_providers.scim.manage')
   const state = scim.credentialState ?? 'CREDENTIAL_STATE_NOT_ISSUED'
   const [tone, text] = tokenStates[state] ?? ['neutral', state]
   const props = { place, provider, scim }

@@ -2,6 +2,7 @@ import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
 import { read, useData, useRead } from '../../api/read.ts'
 import { readRoles, rolesFor } from '../../api/roles.ts'
+import { parentOf } from '../../api/uids.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
@@ -65,5 +66,3 @@ export function ChangeInvite({ place }: PageProps) {
     </Dialog>
   )
 }
-
-const parentOf = (uid: string) => uid.slice(0, Math.max(0, uid.lastIndexOf('/')))

@@ -1,8 +1,9 @@
 // Invites that nobody has accepted yet, and requests of people who want access.
 import { api } from '../../api/api.ts'
-import { useDenial } from '../../api/permissions.ts'
+import { useDenial, useDenialIn } from '../../api/permissions.ts'
 import { read, useData } from '../../api/read.ts'
 import { readRoles } from '../../api/roles.ts'
+import { parentOf } from '../../api/uids.ts'
 import { paths } from '../../paths.ts'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
@@ -32,6 +33,11 @@ export default function Invites({ place }: PageProps) {
   const { groupInvites = [], nextPageToken, totalCount } = useData(readInvites(place))
   const { groupAccessRequests = [] } = useData(readRequests(place))
   const denial = useDenial(place.group)
+  const denialIn = useDenialIn(
+    place.group,
+    [...groupInvites, ...groupAccessRequests].map(({ uid = '' }) => parentOf(uid)),
+    ['group_invites.create', 'group_invites.delete', 'role_bindings.create'],
+  )
   return (
     <>
       <PageHeader
@@ -64,16 +70,18 @@ export default function Invites({ place }: PageProps) {
               { title: 'Who', cell: ({ identity }) => identity?.name || identity?.email || identity?.uid },
               { title: 'Asked', cell: ({ createTime }) => <Time at={createTime} /> },
             ]}
-            actions={({ uid }) => [
+            actions={({ uid = '' }) => [
               {
                 label: 'Approve',
                 to: dialogPath(place, 'approve', uid),
-                disabledReason: denial('group_invites.create') ?? denial('role_bindings.create'),
+                disabledReason:
+                  denialIn(parentOf(uid), 'group_invites.create') ??
+                  denialIn(parentOf(uid), 'role_bindings.create'),
               },
               {
                 label: 'Decline',
                 to: dialogPath(place, 'decline', uid),
-                disabledReason: denial('group_invites.delete'),
+                disabledReason: denialIn(parentOf(uid), 'group_invites.delete'),
                 isDanger: true,
               },
             ]}
@@ -106,16 +114,18 @@ export default function Invites({ place }: PageProps) {
                 isSecondary: true,
               },
             ]}
-            actions={({ uid }) => [
+            actions={({ uid = '' }) => [
               {
                 label: 'Change role and expiry',
                 to: dialogPath(place, 'change', uid),
-                disabledReason: denial('group_invites.create') ?? denial('role_bindings.create'),
+                disabledReason:
+                  denialIn(parentOf(uid), 'group_invites.create') ??
+                  denialIn(parentOf(uid), 'role_bindings.create'),
               },
               {
                 label: 'Revoke',
                 to: dialogPath(place, 'revoke', uid),
-                disabledReason: denial('group_invites.delete'),
+                disabledReason: denialIn(parentOf(uid), 'group_invites.delete'),
                 isDanger: true,
               },
             ]}

@@ -3,8 +3,9 @@ import { useSignal } from '@preact/signals'
 import type { PullTokenJson } from '@stemma/api/json/platform/registry/v2beta1/pull_token'
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
-import { useDenial } from '../../api/permissions.ts'
+import { useDenial, useDenialIn } from '../../api/permissions.ts'
 import { read, useData, useRead } from '../../api/read.ts'
+import { parentOf } from '../../api/uids.ts'
 import { useWrite } from '../../api/write.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
@@ -31,6 +32,11 @@ export const load = (place: Place) => [readTokens(place)]
 export default function PullTokens({ place }: PageProps) {
   const { pullTokens = [], nextPageToken, totalCount } = useData(readTokens(place))
   const denial = useDenial(place.group)
+  const denialIn = useDenialIn(
+    place.group,
+    pullTokens.map(({ uid = '' }) => parentOf(uid)),
+    ['identity.delete'],
+  )
   const about = pullTokens.find(({ uid }) => uid === place.query.get('about'))
   return (
     <>
@@ -78,11 +84,11 @@ export default function PullTokens({ place }: PageProps) {
                 isSecondary: true,
               },
             ]}
-            actions={({ uid }) => [
+            actions={({ uid = '' }) => [
               {
                 label: 'Revoke',
                 to: dialogPath(place, 'revoke', uid),
-                disabledReason: denial('identity.delete'),
+                disabledReason: denialIn(parentOf(uid), 'identity.delete'),
                 isDanger: true,
               },
             ]}

@@ -1,9 +1,8 @@
 // The name of a repo for registry clients: the host of the server, and the names of its groups and of the repo.
 import type { RepoJson } from '@stemma/api/json/platform/registry/v2beta1/repo'
 import { useRead } from '../../api/read.ts'
+import { parentOf } from '../../api/uids.ts'
 import { readPath, uidsOnPath } from '../../shell/group-path.ts'
-
-export const parentOf = (uid: string) => uid.slice(0, uid.lastIndexOf('/'))
 
 /** A part of a name that registry clients accept. Names of groups may contain spaces, too. */
 const segmentPattern = /^[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*$/

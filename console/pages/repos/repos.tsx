@@ -1,8 +1,9 @@
 // The repos of a group and of the groups below it.
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
-import { useDenial } from '../../api/permissions.ts'
+import { useDenial, useDenialIn } from '../../api/permissions.ts'
 import { read, useData } from '../../api/read.ts'
+import { parentOf } from '../../api/uids.ts'
 import { useWrite } from '../../api/write.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
@@ -35,6 +36,11 @@ export const load = (place: Place) => [readRepos(place)]
 export default function Repos({ place }: PageProps) {
   const { repos = [], nextPageToken, totalCount } = useData(readRepos(place))
   const denial = useDenial(place.group)
+  const denialIn = useDenialIn(
+    place.group,
+    repos.map(({ uid = '' }) => parentOf(uid)),
+    ['repo.delete'],
+  )
   const about = repos.find(({ uid }) => uid === place.query.get('about'))
   return (
     <>
@@ -84,11 +90,11 @@ export default function Repos({ place }: PageProps) {
               { title: 'Size', cell: ({ size }) => sizeText(size), isNumber: true },
               { title: 'Changed', cell: ({ updateTime }) => <Time at={updateTime} />, isSecondary: true },
             ]}
-            actions={({ uid }) => [
+            actions={({ uid = '' }) => [
               {
                 label: 'Delete',
                 to: dialogPath(place, 'delete', uid),
-                disabledReason: denial('repo.delete'),
+                disabledReason: denialIn(parentOf(uid), 'repo.delete'),
                 isDanger: true,
               },
             ]}

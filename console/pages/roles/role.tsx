@@ -2,9 +2,10 @@
 import type { RoleJson } from '@stemma/api/json/platform/iam/v2beta1/role'
 import { api } from '../../api/api.ts'
 import { actionOf, groupCapabilities } from '../../api/capabilities.ts'
-import { useDenial } from '../../api/permissions.ts'
+import { readPermissions, useDenial } from '../../api/permissions.ts'
 import { read, useData } from '../../api/read.ts'
 import { isBuiltIn, readRoles, rolesFor } from '../../api/roles.ts'
+import { parentOf } from '../../api/uids.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
@@ -28,7 +29,12 @@ const readUse = (place: Place) =>
     ...pageOf(place),
   })
 
-export const load = (place: Place) => [readRole(place), readUse(place), readRoles()]
+/** The group of the role, which may be above the opened one. Built-in roles have none. */
+const groupIn = ({ uids, group }: Place) => parentOf(uids.role ?? '') || group
+
+export const load = (place: Place) => [
+  ...[readRole(place), readUse(place), readRoles(), readPermissions(groupIn(place))],
+]
 
 export default function Role({ place }: PageProps) {
   const role = useData(readRole(place))
@@ -36,7 +42,7 @@ export default function Role({ place }: PageProps) {
   const { roles = [] } = useData(readRoles())
   const others = rolesFor(place.group, roles).filter(({ uid }) => uid !== role.uid)
   const compared = others.find(({ uid }) => uid === place.query.get('compare'))
-  const denial = useDenial(place.group)
+  const denial = useDenial(groupIn(place))
   return (
     <>
       <PageHeader

@@ -1,8 +1,9 @@
 // The roles that can be bound in a group: built-in ones, and those of this organization.
 import { api } from '../../api/api.ts'
-import { useDenial } from '../../api/permissions.ts'
+import { useDenial, useDenialIn } from '../../api/permissions.ts'
 import { useData } from '../../api/read.ts'
 import { isBuiltIn, readRoles, rolesFor } from '../../api/roles.ts'
+import { parentOf } from '../../api/uids.ts'
 import { useWrite } from '../../api/write.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
@@ -22,6 +23,11 @@ export default function Roles({ place }: PageProps) {
   const { roles: all = [] } = useData(readRoles())
   const roles = rolesFor(place.group, all)
   const denial = useDenial(place.group)
+  const denialIn = useDenialIn(
+    place.group,
+    roles.map(({ uid = '' }) => parentOf(uid)),
+    ['roles.delete'],
+  )
   const about = roles.find(({ uid }) => uid === place.query.get('about'))
   return (
     <>
@@ -62,7 +68,9 @@ export default function Roles({ place }: PageProps) {
             {
               label: 'Delete',
               to: dialogPath(place, 'delete', role.uid),
-              disabledReason: isBuiltIn(role) ? 'Built-in roles cannot be changed.' : denial('roles.delete'),
+              disabledReason: isBuiltIn(role)
+                ? 'Built-in roles cannot be changed.'
+                : denialIn(parentOf(role.uid ?? ''), 'roles.delete'),
               isDanger: true,
             },
           ]}

@@ -4,13 +4,13 @@ import type { TagJson } from '@stemma/api/json/platform/registry/v2beta1/tag'
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
 import { read, useRead } from '../../api/read.ts'
+import { parentOf } from '../../api/uids.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
-import { parentOf } from '../repos/image-name.ts'
 
 const text = (values: FormData, name: string) => String(values.get(name) ?? '').trim()
 

@@ -6,6 +6,7 @@ import { useDenial } from '../../api/permissions.ts'
 import { read, useRead } from '../../api/read.ts'
 import type { TagMove } from '../../api/registry.ts'
 import { readTagMoves } from '../../api/registry.ts'
+import { parentOf } from '../../api/uids.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps } from '../../router/route.ts'
@@ -15,7 +16,6 @@ import { Problem } from '../../ui/form.tsx'
 import { Skeleton } from '../../ui/skeleton.tsx'
 import { Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
-import { parentOf } from '../repos/image-name.ts'
 
 const maxShown = 100
 
