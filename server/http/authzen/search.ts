@@ -1,10 +1,12 @@
 // Answers searches (AuthZEN 1.0 section 8). An unknown id, type or action has no results.
 import { AccessSearchService } from '@stemma/api/gen/platform/iam/search/search_pb.ts'
 import { AccessService } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
+import { invalidField } from '../../aip/errors.ts'
 import type { Ask } from './ask.ts'
 import { readAction, readContext, readEntity, readType } from './entities.ts'
 import { batchOf } from './evaluation.ts'
 import { actionOf, resourceFault, subjectFault, subjectType } from './names.ts'
+import type { Page } from './page.ts'
 import { readPage } from './page.ts'
 
 export const searchSubjects: Ask = async (call, names) => {
@@ -48,19 +50,32 @@ export const searchResources: Ask = async (call, names) => {
   )
 }
 
-/** Finds capabilities, which are few enough for one page. Methods are not listed, since capabilities imply them. */
+/**
+ * Finds capabilities, in a fixed order. They are few enough for one page, so there are several pages only with a limit.
+ * Methods are not listed, since capabilities imply them.
+ */
 export const searchActions: Ask = async (call, names) => {
   let asked: string[] = []
+  let page: Page = { pageSize: 0, pageToken: '' }
   const { decisions } = await call(AccessService.method.batchCheckAccess, (body) => {
     readContext(body)
-    readPage(body)
+    page = readPage(body)
     const [subject, resource] = [readEntity(body, 'subject'), readEntity(body, 'resource')]
+    if (page.pageToken !== '' && !names.capabilities.has(page.pageToken))
+      throw invalidField('page.token', 'must be the next_token of the same search')
     const isKnown = subjectFault(subject) === undefined && resourceFault(names, resource) === undefined
     asked = isKnown ? [...names.capabilities] : []
     return batchOf(asked.map((capability) => ({ identity: subject.id, resource: resource.id, capability })))
   })
-  const results = asked.filter((_, at) => decisions[at]?.allowed).map((name) => ({ name }))
-  return found(results, '', BigInt(results.length))
+  const isAllowed = (at: number) => decisions[at]?.allowed === true
+  const start = asked.indexOf(page.pageToken) + 1 // 0 without a token
+  const rest = asked.filter((_, at) => at >= start && isAllowed(at))
+  const shown = rest.slice(0, page.pageSize || rest.length)
+  return found(
+    shown.map((name) => ({ name })),
+    shown.length < rest.length ? (shown.at(-1) ?? '') : '',
+    BigInt(asked.filter((_, at) => isAllowed(at)).length),
+  )
 }
 
 /** A search that has no results. */
