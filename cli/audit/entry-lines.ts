@@ -25,7 +25,9 @@ export function entryLines(entry: AuditEntry, isWide: boolean, screen: Screen): 
   const { time, action, resource = {}, actor = {}, changes = [], details } = entry
   const when = screen.isTerminal && !isWide ? `${ageOf(time, screen.now)} ago` : time
   const kind = spaced(singular(kebab(resource.kind ?? '')))
-  const what = [action, kind, resource.name ? JSON.stringify(resource.name) : resource.uid]
+  const place = [kind, resource.name ? JSON.stringify(resource.name) : resource.uid]
+  const what =
+    entry.code && entry.method ? [action, methodText(entry.method), 'at', ...place] : [action, ...place]
   const head = [
     screen.dim(singleLine(when)),
     screen.bold(singleLine(what.filter(Boolean).join(' '))),
@@ -37,6 +39,9 @@ export function entryLines(entry: AuditEntry, isWide: boolean, screen: Screen): 
   if (details !== undefined) lines.push(`    ${shown(details, isWide)}`)
   return `${[head.join('  '), ...lines.map(singleLine)].join('\n')}\n`
 }
+
+/** `platform.iam.v2beta1.GroupsService.CreateGroup` as `GroupsService.CreateGroup`. */
+const methodText = (method: string) => method.split('.').slice(-2).join('.')
 
 const codeText = (code: number) =>
   Object.entries(Code).find(([, value]) => value === code)?.[0] ?? `code ${code}`

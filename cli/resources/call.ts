@@ -16,13 +16,13 @@ export async function runCall(invocation: Invocation): Promise<void> {
   const message = printedMessageOf(command)
   const callFor = async (target?: string) =>
     connection.call(command.method.desc, await readRequest(invocation, target))
-  if (validatesOnly(line)) report(runtime, nothingChanged)
   const printer = createPrinter(format, message, screen)
   if (positionals.length > 1) {
     for (const target of positionals) await printer.printPage([await callFor(target)])
     return printer.end()
   }
   const response = await callFor(positionals[0])
+  if (validatesOnly(line)) report(runtime, nothingChanged)
   const rows = response[rowsField(command)]
   if (!Array.isArray(rows)) return printResource(format, message, response, screen)
   await printer.printPage(rows as JsonObject[])
