@@ -8,6 +8,7 @@ import { sweepExpiredStates } from './authentication.ts'
 import { scheduleBindingExpiry } from './binding-expiry.ts'
 import type { Config } from './config/config.ts'
 import { openConsole } from './console/console.ts'
+import { loadBundle } from './console/load-bundle.ts'
 import type { CoreOverrides } from './core.ts'
 import { openCore } from './core.ts'
 import type { DeliveryOverrides } from './event-delivery.ts'
@@ -57,6 +58,8 @@ export type Overrides = CoreOverrides &
   DeliveryOverrides & {
     /** How long a stopping server waits for running calls, in milliseconds. */
     drainTimeoutMs?: number
+    /** Loads the files of the console. */
+    loadBundle?: typeof loadBundle
     /** How many rows a list may read without the lane. */
     maxListRows?: number
     /** At least this many bytes of an upload must arrive in each period. */
@@ -165,6 +168,7 @@ async function openApp(
   })
   const console = openConsole({
     ...{ baseUrl: config.baseUrl, authUrl: config.authUrl },
+    loadBundle: overrides.loadBundle ?? loadBundle,
     onError: (err) => log.error({ err }, 'the console cannot be shown'),
   })
   const authzen = openAuthzen({ ...doorOptions, endpoints: core.endpoints, corridor, isDraining })

@@ -2,6 +2,7 @@
 import { startApp } from '@stemma/server/app.ts'
 import { readConfig } from '@stemma/server/config/config.ts'
 import { openLog } from '@stemma/server/log.ts'
+import { bundleOnce } from '@stemma/server/testing/console-bundle.ts'
 import type { Engine } from '@stemma/server/testing/stores.ts'
 import { temporaryStore } from '@stemma/server/testing/stores.ts'
 import { freePort } from './sign-in.ts'
@@ -12,6 +13,7 @@ export async function emptyServer(engine: Engine) {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const args = [...temporary.settings, '--port', String(port), '--base-url', url, '--log-level', 'silent']
-  const start = () => startApp(readConfig({}, [...args, '--drain-delay', '0']).config, openLog('silent'))
+  const { config } = readConfig({}, [...args, '--drain-delay', '0'])
+  const start = () => startApp(config, openLog('silent'), { loadBundle: bundleOnce })
   return { url, start, args, remove: temporary.remove }
 }

@@ -6,9 +6,13 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { palette } from '@stemma/api/look/palette.ts'
 import { contentSecurityPolicy, indexPage } from './index-page.ts'
 import type { Asset, Bundle } from './load-bundle.ts'
-import { loadBundle } from './load-bundle.ts'
 
-export type ConsoleOptions = { baseUrl: string; authUrl: string; onError(error: unknown): void }
+export type ConsoleOptions = {
+  baseUrl: string
+  authUrl: string
+  loadBundle(): Promise<Bundle>
+  onError(error: unknown): void
+}
 
 type Handle = (request: IncomingMessage, response: ServerResponse, target: { path: string }) => Promise<void>
 
@@ -20,7 +24,8 @@ const immutable = 'public, max-age=31536000, immutable'
 export function openConsole(options: ConsoleOptions): { isFor(path: string): boolean; handle: Handle } {
   let opened: Promise<Files> | undefined
   const open = () => {
-    opened ??= loadBundle()
+    opened ??= options
+      .loadBundle()
       .then((bundle) => filesOf(bundle, options))
       .catch((error: unknown) => {
         opened = undefined

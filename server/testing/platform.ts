@@ -10,6 +10,7 @@ import { openLog } from '../log.ts'
 import { openStore, prepareStore } from '../storage.ts'
 import type { Store } from '../store/db.ts'
 import { onlyWorker } from '../worker-role.ts'
+import { bundleOnce } from './console-bundle.ts'
 import type { TestIdentities, TestIdentity } from './identities.ts'
 import { openTestIdentities } from './identities.ts'
 import type { Engine } from './stores.ts'
@@ -47,7 +48,12 @@ export async function startPlatform(
   const temporary = await preparedStore(engine)
   const { config } = readConfig({}, [...temporary.settings, ...testSettings, ...args])
   const role = onlyWorker(config)
-  const app = await startApp(config, log ?? openLog(config.logLevel), { passwordCost, ...overrides }, role)
+  const app = await startApp(
+    config,
+    log ?? openLog(config.logLevel),
+    { passwordCost, loadBundle: bundleOnce, ...overrides },
+    role,
+  )
   const store = openStore(config, undefined, { commits: role.shared.commits })
   const { keys, secret } = await prepareStore(config, store)
   const identities = openTestIdentities({ store, config, keys, now: overrides.now ?? Date.now })
