@@ -50,6 +50,16 @@ describe('the packages', { timeout: 900_000 }, () => {
     assert.deepEqual(await readdir(join(folder, 'node_modules/@stemma/server/store/migrations')), sources)
   })
 
+  test('start threads from JavaScript', async () => {
+    for (const name of ['server', 'cli']) {
+      const modules = (await filesOf(name)).filter((file) => file.endsWith('.js'))
+      for (const file of modules) {
+        const text = await readFile(join(folder, 'node_modules/@stemma', name, file), 'utf8')
+        assert.doesNotMatch(text, /new URL\(['"`]\.[^)]*\.ts['"`]/, `${name}/${file}`)
+      }
+    }
+  })
+
   test('declare every package they import', async () => {
     for (const name of ['api', 'server', 'cli']) {
       const { dependencies } = await manifestOf(name)

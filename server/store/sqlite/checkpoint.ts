@@ -1,5 +1,6 @@
 // Checkpoints the write-ahead log (WAL) in a thread: copies the pages that it contains into the database file, so that
 // the log starts again. On the event loop, SQLite would block all calls for as long as 64 MB take to write.
+import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 
 /**
@@ -7,6 +8,9 @@ import { Worker } from 'node:worker_threads'
  * to 64 MB first.
  */
 export const defaultWalLimit = 64 * 2 ** 20
+
+/** The extension is `.ts` in the sources and `.js` in the published package. */
+const program = new URL(`./checkpoint-thread${extname(import.meta.filename)}`, import.meta.url)
 
 export type Checkpoints = {
   /** Starts a checkpoint if the log is large and none is running. */
@@ -38,7 +42,7 @@ export function openCheckpoints(file: string, walLimit: number): Checkpoints {
 /** If it fails, SQLite itself checkpoints when the log reaches four times this size (see connection.ts). */
 function checkpointInThread(file: string): Promise<void> {
   return new Promise((resolve) => {
-    const thread = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), { workerData: file })
+    const thread = new Worker(program, { workerData: file })
     thread.once('error', () => resolve())
     thread.once('exit', () => resolve())
   })
