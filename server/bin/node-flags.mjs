@@ -12,12 +12,6 @@ const semiSpaceMegabytes = (command) => (command === 'import' ? 4 : 8)
 const heapGrowingPercent = 50
 
 /**
- * The threads in which V8 collects garbage and compiles, beside the threads of the server. With Node's default of 4, they
- * took the processor from the event loop of a busy server: on two cores, it waited a fifth of the time for a processor.
- */
-const poolSize = 1
-
-/**
  * Loading decodes the descriptors of the contract, which stay in memory. V8 concludes that lists in messages live long,
  * and puts the lists of requests into the old generation too, where they keep the whole request in memory until a full
  * collection. Without this, a batch of 1000 questions copied a quarter of what it allocated in every collection.
@@ -28,7 +22,5 @@ const noPretenuring = '--no-allocation-site-pretenuring'
 export const nodeFlagsOf = (command) => [
   `--max-semi-space-size=${semiSpaceMegabytes(command)}`,
   // An import collects the garbage itself.
-  ...(command === 'import'
-    ? []
-    : [`--heap-growing-percent=${heapGrowingPercent}`, `--v8-pool-size=${poolSize}`, noPretenuring]),
+  ...(command === 'import' ? [] : [`--heap-growing-percent=${heapGrowingPercent}`, noPretenuring]),
 ]
