@@ -13,7 +13,7 @@ import { groupName, groupOf, repoName } from './world.ts'
 
 export type RegistryRequest = {
   method: string
-  /** What follows the name of the repo. */
+  /** The rest of the path after the name of the repo, such as `/tags/list`. */
   path: string
   capabilities: readonly string[]
 }

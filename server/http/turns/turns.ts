@@ -35,9 +35,9 @@ const maxWaitingPerWeight = 100
  */
 const unmeasuredTime = { atOnce: 0.02, later: 0.5 }
 /**
- * The longest time that a call is charged for, in milliseconds. What takes longer is a pause that the call did not cause,
- * such as a garbage collection, or another process that had the processor. Without this limit, a pause of 0.1 seconds
- * made the other calls of an organization wait for a second.
+ * The longest time that a call is charged for, in milliseconds. A longer time contains a pause that the call did not
+ * cause, such as a garbage collection, or another process that had the processor. Without this limit, the next calls of
+ * the same organization would wait for a pause that others had caused.
  */
 const maxMeasuredTime = 5
 
