@@ -7,6 +7,8 @@ export type Keyboard = {
   focused(what: Locator): Promise<void>
   /** Presses a key until the element with this name has the focus, which must be visible. */
   pressUntil(key: string, name: string): Promise<void>
+  /** Goes back to the link with this name, and follows it to the page whose heading has the same name. */
+  followAbove(name: string): Promise<void>
   /** Opens the menu of a row or of an item of the tree, and chooses an entry. */
   chooseInMenu(of: string, entry: string): Promise<void>
   /** Opens the palette, and chooses the first entry for a text. */
@@ -21,6 +23,12 @@ export function keyboardOf(page: Page): Keyboard {
       await page.keyboard.press(key)
     assert.equal(await page.evaluate(nameOfFocused), name, `${key} does not lead to it`)
     assert.ok(await page.evaluate(isFocusShown), `the focus of ${name} is not visible`)
+  }
+
+  async function followAbove(name: string): Promise<void> {
+    await pressUntil('Shift+Tab', name)
+    await page.keyboard.press('Enter')
+    await focused(page.getByRole('heading', { level: 1, name, exact: true }))
   }
 
   async function chooseInMenu(of: string, entry: string): Promise<void> {
@@ -38,7 +46,7 @@ export function keyboardOf(page: Page): Keyboard {
     await page.keyboard.press('Enter')
   }
 
-  return { focused, pressUntil, chooseInMenu, chooseInPalette }
+  return { focused, pressUntil, followAbove, chooseInMenu, chooseInPalette }
 }
 
 const nameOfFocused = `(() => {

@@ -83,7 +83,7 @@ onEachStore('in the console', (engine) => {
   })
 
   test('the keyboard is enough to create a group, give access, see why, take it away, and delete the group', async () => {
-    const { focused, pressUntil, chooseInMenu, chooseInPalette } = keyboardOf(page)
+    const { focused, pressUntil, followAbove, chooseInMenu, chooseInPalette } = keyboardOf(page)
     await stage.call('POST', `/iam/v2beta1/identities/${stage.organization}`, {
       ...{ name: 'robot', claimMatch: { issuer: 'https://issuer.example.com', subject: 'robot' } },
     })
@@ -105,12 +105,8 @@ onEachStore('in the console', (engine) => {
     await page.keyboard.press('Enter')
     await toast('Group changed')
     await item(page, 'engine room').waitFor()
-    await pressUntil('Shift+Tab', 'engine room')
-    await page.keyboard.press('Enter')
-    await focused(heading(page, 'engine room'))
-    await pressUntil('Shift+Tab', 'Access')
-    await page.keyboard.press('Enter')
-    await focused(heading(page, 'Access'))
+    await followAbove('engine room')
+    await followAbove('Access')
 
     await pressUntil('Tab', 'Add access')
     await page.keyboard.press('Enter')
@@ -143,9 +139,7 @@ onEachStore('in the console', (engine) => {
     await chooseInMenu('robot', 'Why')
     await focused(heading(page, 'Why'))
     await page.getByText('robot may do groups.list here').waitFor()
-    await pressUntil('Shift+Tab', 'Access')
-    await page.keyboard.press('Enter')
-    await focused(heading(page, 'Access'))
+    await followAbove('Access')
     await row.waitFor()
     await chooseInMenu('robot', 'Remove')
     await page.getByText('robot loses this role here').waitFor()
@@ -156,12 +150,8 @@ onEachStore('in the console', (engine) => {
 
     await chooseInPalette('groups')
     await focused(heading(page, 'Groups'))
-    await pressUntil('Shift+Tab', 'acme')
-    await page.keyboard.press('Enter')
-    await focused(heading(page, 'acme'))
-    await pressUntil('Shift+Tab', 'Groups')
-    await page.keyboard.press('Enter')
-    await focused(heading(page, 'Groups'))
+    await followAbove('acme')
+    await followAbove('Groups')
     await item(page, 'engine room').waitFor()
     await pressUntil('Tab', 'acme')
     await pressUntil('ArrowDown', 'engine room')
