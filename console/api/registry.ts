@@ -39,9 +39,18 @@ const manifestTypes = [
 export const readManifest = (repo: string, reference: string) =>
   readJson<Manifest>(repo, `manifests/${reference}`)
 
-/** The manifests that describe another one. Only the first page, which has at most 100 of them. */
-export const readReferrers = (repo: string, digest: string) =>
-  readJson<{ manifests?: Descriptor[] }>(repo, `referrers/${digest}`)
+/** A page of the manifests that describe another one; `last` is the last digest of the page before. */
+export async function getReferrers(
+  repo: string,
+  digest: string,
+  last: string | undefined,
+  signal: AbortSignal,
+): Promise<{ manifests: Descriptor[]; hasMore: boolean }> {
+  const path = `/v2/${repo}/referrers/${digest}${last === undefined ? '' : `?last=${last}`}`
+  const { bytes, headers } = await get(path, maxManifestBytes, signal)
+  const { manifests = [] } = parse<{ manifests?: Descriptor[] }>(bytes)
+  return { manifests, hasMore: headers.get('link')?.includes('rel="next"') === true }
+}
 
 export type TagMove = { updateTimestamp: string; digest: string }
 
@@ -50,8 +59,16 @@ export const readTagMoves = (repo: string, tag: string) =>
   readJson<{ history?: TagMove[] }>(repo, `_stemma/history/${tag}`)
 
 /** The first tags that follow a text in byte order. */
-export const readTagsAfter = (repo: string, after: string, limit: number) =>
-  readJson<{ tags?: string[] | null }>(repo, `tags/list?n=${limit}&last=${encodeURIComponent(after)}`)
+export async function getTagsAfter(
+  repo: string,
+  after: string,
+  limit: number,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const path = `/v2/${repo}/tags/list?n=${limit}&last=${encodeURIComponent(after)}`
+  const { bytes } = await get(path, maxManifestBytes, signal)
+  return parse<{ tags?: string[] | null }>(bytes).tags ?? []
+}
 
 /** Anyone who may push can have written the blob, so nothing is known about its fields. */
 export const readJsonBlob = (repo: string, digest: string, maxBytes: number) =>
@@ -61,21 +78,23 @@ export const readJsonBlob = (repo: string, digest: string, maxBytes: number) =>
 function readJson<T>(repo: string, path: string, maxBytes = maxManifestBytes): Read<T> {
   return {
     queryKey: ['tags', 'registry', repo, path],
-    queryFn: async ({ signal }) => parse<T>(await get(`/v2/${repo}/${path}`, maxBytes, signal)),
+    queryFn: async ({ signal }) => parse<T>((await get(`/v2/${repo}/${path}`, maxBytes, signal)).bytes),
   }
 }
 
-export const getBlob = (repo: string, digest: string, maxBytes: number) =>
-  get(`/v2/${repo}/blobs/${digest}`, maxBytes, AbortSignal.timeout(timeoutMs))
+export const getBlob = async (repo: string, digest: string, maxBytes: number) =>
+  (await get(`/v2/${repo}/blobs/${digest}`, maxBytes, AbortSignal.timeout(timeoutMs))).bytes
+
+type Content = { bytes: Uint8Array<ArrayBuffer>; headers: Headers }
 
 /** Registry clients find these paths at the root of the host, also if the base URL has a path. */
-async function get(path: string, maxBytes: number, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
+async function get(path: string, maxBytes: number, signal: AbortSignal): Promise<Content> {
   const headers = { authorization: `Bearer ${await accessToken()}`, accept: manifestTypes }
   const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
   try {
     const response = await fetchWithToken(location.origin + path, { headers, signal: limit })
     if (!response.ok) throw await errorOf(response)
-    return await readBounded(response, maxBytes)
+    return { bytes: await readBounded(response, maxBytes), headers: response.headers }
   } catch (cause) {
     signal.throwIfAborted()
     if (cause instanceof StemmaError) throw cause

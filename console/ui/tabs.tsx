@@ -1,6 +1,6 @@
 import { Link } from '../router/link.tsx'
 
-export type Tab = { label: string; to: string; isCurrent: boolean; count?: number | undefined }
+export type Tab = { label: string; to: string; isCurrent: boolean; count?: string | number | undefined }
 
 /** Tabs are links: each tab is a view with a URL of its own. */
 export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Tab[] }) => (

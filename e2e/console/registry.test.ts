@@ -4,10 +4,18 @@ import { readFile } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
 import { paths } from '@stemma/console/paths.ts'
 import type { Download } from 'playwright-core'
-import { digestOf, ociClient } from '../registry/oci-client.ts'
+import {
+  descriptor,
+  digestOf,
+  imageOf,
+  indexOf,
+  ociClient,
+  pushParts,
+  types,
+} from '../registry/oci-client.ts'
 import { noChromium } from '../sign-in/chromium.ts'
 import { checkPage, checkShown } from './check-page.ts'
-import { pushWholeImage } from './pushed-image.ts'
+import { configOf, pushWholeImage } from './pushed-image.ts'
 import type { Stage } from './stage.ts'
 import { openStage } from './stage.ts'
 
@@ -99,6 +107,36 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     await page.getByRole('searchbox', { name: 'Search packages' }).fill('package-29')
     await page.getByText('SPDX 2.3. 11 of 300 packages.').waitFor()
     await page.getByRole('row', { name: 'package-299 1.299' }).waitFor()
+    noProblems()
+  })
+
+  test('an index inside of an index is opened like other platforms, and all referrers are shown', async () => {
+    const { page } = stage
+    const client = ociClient(stage.platform.url, await stage.platform.tokenOf(stage.owner))
+    const intel = await pushParts(client, 'acme/nested', '', { config: configOf('amd64'), layers: ['base'] })
+    const inner = indexOf([{ manifest: intel, platform: { os: 'linux', architecture: 'amd64' } }])
+    await client.pushManifest('acme/nested', digestOf(inner), inner, types.index)
+    const outer = indexOf([
+      { manifest: intel, platform: { os: 'linux', architecture: 'arm64' } },
+      { manifest: inner, type: types.index },
+    ])
+    await client.pushManifest('acme/nested', 'v1', outer, types.index)
+    const subject = descriptor(inner, types.index)
+    await client.pushBlob('acme/nested', '{}')
+    const push = (at: number) =>
+      client.pushManifest('acme/nested', `signature-${at}`, imageOf('base', { subject, at }))
+    await Promise.all(Array.from({ length: 105 }, (_, at) => push(at)))
+    const repo = await uidOf('repos', 'nested')
+    await page.goto(stage.at(paths.tag(organization, await uidOf('tags', `v1&uidp.children_of=${repo}`))))
+    await page.getByRole('link', { name: 'index', exact: true }).click()
+    await page.getByRole('heading', { name: 'Platforms in the chosen index' }).waitFor()
+    await page.getByRole('link', { name: 'linux/amd64' }).click()
+    await page.getByRole('img', { name: '1 layer, 4 B' }).waitFor()
+    await checkShown(page, 'an image in an index in an index')
+    await page.getByRole('link', { name: 'Referrers 100+' }).click()
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await page.getByRole('link', { name: 'Referrers 105', exact: true }).waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Show more' }).count(), 0)
     noProblems()
   })
 

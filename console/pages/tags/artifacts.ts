@@ -1,7 +1,7 @@
 // The artifacts that describe an image: referrers, attestations in its index, and tags of older versions of cosign.
-import { useRead } from '../../api/read.ts'
+import { useInfiniteQuery } from '@tanstack/preact-query'
 import type { Descriptor, Manifest } from '../../api/registry.ts'
-import { readReferrers, readTagsAfter } from '../../api/registry.ts'
+import { getReferrers, getTagsAfter } from '../../api/registry.ts'
 import type { ArtifactKind } from './artifact-kind.ts'
 import { artifactKindOf, predicateTypeOf, typeOf } from './artifact-kind.ts'
 import { attestationsIn, textOf } from './image.ts'
@@ -20,30 +20,51 @@ export type Artifact = {
 
 export type Described = {
   repo: string
-  /** The digest that the tag names. */
-  digest: string
-  /** The manifest with this digest, if it is an index. */
+  /** The digest that the tag names, and those of the chosen indexes inside of it. */
+  opened: readonly string[]
+  /** The manifest with the last of these digests, if it is an index. */
   index?: Manifest | undefined
   /** The image of the chosen platform. The same digest if the tag names a single image. */
   image: string
 }
 
-/** Undefined until they are read. */
-export function useArtifacts({ repo, digest, index, image }: Described) {
-  const ofTag = useRead(readReferrers(repo, digest))
-  const ofImage = useRead(readReferrers(repo, image))
-  const tagsOfTag = useRead(readTagsAfter(repo, tagPrefix(digest), tagKinds.length))
-  const tagsOfImage = useRead(readTagsAfter(repo, tagPrefix(image), tagKinds.length))
-  const reads = [ofTag, ofImage, tagsOfTag, tagsOfImage]
-  const error = reads.find((each) => each.error)?.error ?? undefined
-  if (reads.some(({ data }) => data === undefined)) return { error, artifacts: undefined }
-  const all = [
-    ...[...(ofTag.data?.manifests ?? []), ...(ofImage.data?.manifests ?? [])].map(artifactOf),
+/** `artifacts` are undefined until they are read. `more` reads further ones, if there are some. */
+export function useArtifacts({ repo, opened, index, image }: Described) {
+  const subjects = [...new Set([...opened, image])]
+  const { data, error, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
+    queryKey: ['tags', 'artifacts', repo, subjects],
+    queryFn: ({ pageParam, signal }) => getArtifacts(repo, pageParam, signal),
+    initialPageParam: subjects.map((subject): Cursor => ({ subject })),
+    getNextPageParam: ({ next }) => (next.length > 0 ? next : undefined),
+  })
+  const all = data && [
+    ...data.pages.flatMap(({ artifacts }) => artifacts),
     ...attestationsIn(index ?? {}, image).map((entry) => ({ ...artifactOf(entry), ...mixed })),
-    ...taggedArtifacts(tagsOfTag.data?.tags ?? [], digest),
-    ...taggedArtifacts(tagsOfImage.data?.tags ?? [], image),
   ]
-  return { error, artifacts: [...new Map(all.map((each) => [each.reference, each])).values()] }
+  return {
+    error: error ?? undefined,
+    artifacts: all && [...new Map(all.map((each) => [each.reference, each])).values()],
+    more: hasNextPage ? { load: () => void fetchNextPage(), isLoading: isFetchingNextPage } : undefined,
+  }
+}
+
+/** Where the next page of the referrers of a manifest begins. */
+type Cursor = { subject: string; last?: string }
+
+async function getArtifacts(repo: string, cursors: readonly Cursor[], signal: AbortSignal) {
+  const pages = await Promise.all(
+    cursors.map(async ({ subject, last }) => {
+      const [{ manifests, hasMore }, tags] = await Promise.all([
+        getReferrers(repo, subject, last, signal),
+        last === undefined ? getTagsAfter(repo, tagPrefix(subject), tagKinds.length, signal) : [],
+      ])
+      return {
+        artifacts: [...manifests.map(artifactOf), ...taggedArtifacts(tags, subject)],
+        next: hasMore ? [{ subject, last: manifests.at(-1)?.digest ?? '' }] : [],
+      }
+    }),
+  )
+  return { artifacts: pages.flatMap((page) => page.artifacts), next: pages.flatMap((page) => page.next) }
 }
 
 const mixed = { kind: 'Attestation', isMixed: true } as const

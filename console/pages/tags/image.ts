@@ -5,6 +5,13 @@ import type { Descriptor, Manifest, Platform } from '../../api/registry.ts'
 export const platformText = ({ os, architecture, variant }: Platform) =>
   [os, architecture, variant].filter((part) => typeof part === 'string' && part !== '').join('/')
 
+const indexTypes: readonly unknown[] = [
+  'application/vnd.oci.image.index.v1+json',
+  'application/vnd.docker.distribution.manifest.list.v2+json',
+]
+
+export const isIndex = ({ mediaType }: Descriptor) => indexTypes.includes(mediaType)
+
 const isAttestation = ({ annotations }: Descriptor) =>
   annotations?.['vnd.docker.reference.type'] === 'attestation-manifest'
 

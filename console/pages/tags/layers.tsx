@@ -16,7 +16,10 @@ export function Layers({ layers, history }: LayersProps) {
   const max = Math.max(...sizes, 0)
   return (
     <>
-      <StackedSizes sizes={sizes} label={`${layers.length} layers, ${sizeText(total)}`} />
+      <StackedSizes
+        sizes={sizes}
+        label={`${layers.length} ${layers.length === 1 ? 'layer' : 'layers'}, ${sizeText(total)}`}
+      />
       <ol class="layers">
         {stepsOf(layers, history).map(({ command, layer }, at) => (
           <li key={at} class={layer ? '' : 'quiet'}>

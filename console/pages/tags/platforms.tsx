@@ -3,38 +3,48 @@ import type { Read } from '../../api/read.ts'
 import { useRead } from '../../api/read.ts'
 import type { Descriptor } from '../../api/registry.ts'
 import { Link } from '../../router/link.tsx'
-import type { PageProps } from '../../router/route.ts'
+import type { PageProps, Place } from '../../router/route.ts'
 import { withQuery } from '../../router/router.ts'
 import { Digest } from '../../ui/copy.tsx'
 import { SizeBar } from '../../ui/size-bar.tsx'
 import { sizeText } from '../repos/size.ts'
-import { platformText } from './image.ts'
+import { isIndex, platformText } from './image.ts'
 
 /** Indexes of more images exist, but nobody reads such a list. */
 const maxPlatforms = 50
 
-type PlatformsProps = PageProps & { repo: string; images: readonly Descriptor[]; chosen: string }
+/** The digests that the URL chooses: an image of the index, or an index in it and then an image of that one. */
+export const chosenDigests = ({ query }: Place) => query.get('platform')?.split(',') ?? []
+
+type PlatformsProps = PageProps & {
+  repo: string
+  images: readonly Descriptor[]
+  /** The digests of the indexes that lead to these images. */
+  opened: readonly string[]
+  chosen: string
+}
 
 /** The images of an index. A click chooses the one that the page describes. */
-export function Platforms({ place, repo, images, chosen }: PlatformsProps) {
+export function Platforms({ place, repo, images, opened, chosen }: PlatformsProps) {
+  const [, ...above] = opened
   const shown = images.slice(0, maxPlatforms)
   const { data: sizes = [] } = useRead(readSizes(repo, shown))
   const max = Math.max(...sizes.map((size) => size ?? 0), 0)
   return (
     <section class="panel">
-      <h2>Platforms</h2>
+      <h2>{above.length === 0 ? 'Platforms' : 'Platforms in the chosen index'}</h2>
       <ul class="layers">
-        {shown.map(({ digest, platform }, at) => (
-          <li key={digest} class={digest === chosen ? 'chosen' : ''}>
+        {shown.map((image, at) => (
+          <li key={image.digest} class={image.digest === chosen ? 'chosen' : ''}>
             <Link
-              to={withQuery(place, { platform: digest })}
-              aria-current={digest === chosen ? 'true' : undefined}
+              to={withQuery(place, { platform: [...above, image.digest].join(',') })}
+              aria-current={image.digest === chosen ? 'true' : undefined}
             >
-              {platformText(platform ?? {}) || 'unknown platform'}
+              {platformText(image.platform ?? {}) || (isIndex(image) ? 'index' : 'unknown platform')}
             </Link>
             <SizeBar size={sizes[at] ?? 0} max={max} />
             <span class="number">{sizes[at] === undefined ? '' : sizeText(sizes[at])}</span>
-            <Digest digest={digest} />
+            <Digest digest={image.digest} />
           </li>
         ))}
       </ul>

@@ -11,7 +11,7 @@ import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { navigate, withQuery } from '../../router/router.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { ButtonLink } from '../../ui/button.tsx'
+import { Button, ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
 import { Digest } from '../../ui/copy.tsx'
 import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
@@ -26,10 +26,10 @@ import { sizeText } from '../repos/size.ts'
 import { useArtifacts } from './artifacts.ts'
 import { Configuration } from './configuration.tsx'
 import { DeleteTag, EditTag } from './edit.tsx'
-import { imageConfigOf, imagesIn } from './image.ts'
+import { imageConfigOf, imagesIn, isIndex } from './image.ts'
 import { Layers } from './layers.tsx'
 import { Packages } from './packages.tsx'
-import { Platforms } from './platforms.tsx'
+import { chosenDigests, Platforms } from './platforms.tsx'
 import { PullCommands } from './pull-commands.tsx'
 import { Referrers } from './referrers.tsx'
 import { TagHistory } from './tag-history.tsx'
@@ -74,7 +74,7 @@ export default function Tag({ place }: PageProps) {
       />
       <PullCommands place={place} image={image} tag={name} digest={digest} />
       {mediaType ? (
-        <Content place={place} tag={tag} image={`${image}@${digest}`} />
+        <Content place={place} tag={tag} image={`${image}@${digest}`} opened={[digest]} />
       ) : (
         <section class="panel">
           <Empty icon="repo" title="The repo does not have this image">
@@ -98,38 +98,53 @@ export default function Tag({ place }: PageProps) {
 
 type ContentProps = PageProps & { tag: TagJson; image: string }
 
-/** Everything that the registry knows about the image. */
-function Content({ place, tag, image }: ContentProps) {
-  const { uid = '', digest = '' } = tag
-  const repo = parentOf(uid)
+/** Indexes inside of indexes are opened up to this depth. */
+const maxDepth = 5
+
+/**
+ * Everything that the registry knows about the image. `opened` are the digests from the one that the tag names to the
+ * index that is shown here: an entry of an index may be an index too.
+ */
+function Content({ opened, ...props }: ContentProps & { opened: readonly string[] }) {
+  const { place, tag } = props
+  const digest = opened.at(-1) ?? ''
+  const repo = parentOf(tag.uid ?? '')
   const { data: manifest, error } = useRead(readManifest(repo, digest))
   if (error) return <Problem error={error} />
   if (!manifest) return <Skeleton lines={6} />
-  const images = manifest.manifests && imagesIn(manifest)
-  const wanted = place.query.get('platform')
-  const chosen = images ? (images.find((each) => each.digest === wanted) ?? images[0])?.digest : digest
+  if (!manifest.manifests) return <Views {...{ ...props, repo, opened, digest }} index={undefined} />
+  const images = imagesIn(manifest)
+  const wanted = chosenDigests(place)[opened.length - 1]
+  const chosen = images.find((each) => each.digest === wanted) ?? images[0]
   return (
     <>
-      {images && chosen && <Platforms place={place} repo={repo} images={images} chosen={chosen} />}
-      <Views
-        {...{ place, tag, repo, image, digest: chosen ?? digest }}
-        index={images ? manifest : undefined}
-      />
+      {chosen && <Platforms {...{ place, repo, images, opened }} chosen={chosen.digest} />}
+      {chosen && isIndex(chosen) && opened.length < maxDepth ? (
+        <Content key={chosen.digest} {...props} opened={[...opened, chosen.digest]} />
+      ) : (
+        <Views {...{ ...props, repo, opened }} digest={chosen?.digest ?? digest} index={manifest} />
+      )}
     </>
   )
 }
 
-type ViewsProps = ContentProps & { repo: string; digest: string; index: Manifest | undefined }
+type ViewsProps = ContentProps & {
+  repo: string
+  opened: readonly string[]
+  digest: string
+  index: Manifest | undefined
+}
 
 /** `digest` is that of the image of the chosen platform. */
-function Views({ place, tag, repo, image, digest, index }: ViewsProps) {
+function Views({ place, tag, repo, image, opened, digest, index }: ViewsProps) {
   const view = place.query.get('view') ?? 'layers'
   const denied = useDenial(groupIn(place))('repo.blobs.get')
-  const { artifacts, error } = useArtifacts({ repo, digest: tag.digest ?? '', index, image: digest })
-  const tab = (name: string, label: string, count?: number) => ({
+  const { artifacts, error, more } = useArtifacts({ repo, opened, index, image: digest })
+  const tab = (name: string, label: string, count?: string) => ({
     ...{ label, count, isCurrent: view === name },
     to: withQuery(place, { view: name === 'layers' ? undefined : name }),
   })
+  const count = artifacts && `${artifacts.length}${more ? '+' : ''}`
   return (
     <>
       <Tabs
@@ -138,7 +153,7 @@ function Views({ place, tag, repo, image, digest, index }: ViewsProps) {
           tab('layers', 'Layers'),
           tab('configuration', 'Configuration'),
           tab('history', 'History'),
-          tab('referrers', 'Referrers', artifacts?.length),
+          tab('referrers', 'Referrers', count),
           tab('packages', 'Packages'),
         ]}
       />
@@ -156,6 +171,13 @@ function Views({ place, tag, repo, image, digest, index }: ViewsProps) {
             <Referrers repo={repo} artifacts={artifacts} image={image} />
           ) : (
             <Packages place={place} repo={repo} artifacts={artifacts} image={image} denied={denied} />
+          )}
+          {more && (
+            <p class="inset">
+              <Button onClick={more.load} isBusy={more.isLoading}>
+                {view === 'referrers' ? 'Show more' : 'Look for more SBOMs'}
+              </Button>
+            </p>
           )}
         </section>
       ) : (
@@ -186,7 +208,7 @@ function Image({ repo, digest, view, denied }: ImageProps) {
   const blob = useRead(readJsonBlob(repo, config?.digest ?? '', maxConfigBytes), isRead)
   if (manifest.error) return <Problem error={manifest.error} />
   if (!manifest.data || (isRead && blob.isPending)) return <Skeleton lines={6} />
-  if (manifests) return <p>This entry is an index of its own. Pull it by its digest.</p>
+  if (manifests) return <p>This is an index of images. Pull it by its digest.</p>
   const parsed = imageConfigOf(blob.data)
   if (view !== 'configuration') return <Layers layers={layers} history={parsed.history} />
   if (denied !== undefined) return <p class="quiet">{denied}</p>
