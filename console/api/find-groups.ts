@@ -3,25 +3,32 @@ import type { Option } from '../ui/combobox.tsx'
 import { api } from './api.ts'
 import { queries } from './queries.ts'
 import { read } from './read.ts'
+import { parentOf } from './uids.ts'
 
 const maxOptions = 20
 
 /** The group itself and the groups below it whose names contain the text. */
 export function findGroups(root: string): (text: string) => Promise<Option[]> {
+  const list = (uidp: { ids: string[] } | { descendantsOf: string }, nameContains?: string) =>
+    queries.query(
+      read(api.groups.listGroups, {
+        ...{ uidp, orderBy: 'name', pageSize: maxOptions },
+        ...(nameContains && { nameContains }),
+      }),
+    )
   return async (text) => {
-    const wanted = text.trim()
-    const [own, { groups = [] }] = await Promise.all([
-      queries.query(read(api.groups.getGroup, { uid: root })),
-      queries.query(
-        read(api.groups.listGroups, {
-          ...{ uidp: { descendantsOf: root }, orderBy: 'name', pageSize: maxOptions },
-          ...(wanted && { nameContains: wanted }),
-        }),
-      ),
+    const lists = await Promise.all([
+      list({ ids: [root] }, text.trim()),
+      list({ descendantsOf: root }, text.trim()),
     ])
-    const isOwnFound = own.name?.includes(wanted.toLowerCase())
-    return [...(isOwnFound ? [own] : []), ...groups].map(({ uid = '', name = '', description }) => ({
-      ...{ value: uid, label: name, detail: description },
-    }))
+    const found = lists.flatMap(({ groups = [] }) => groups).slice(0, maxOptions)
+    const ids = [...new Set(found.map(({ uid = '' }) => parentOf(uid)).filter(Boolean))]
+    const parents = ids.length > 0 ? await list({ ids }) : {}
+    const names = new Map(parents.groups?.map(({ uid, name }) => [uid, name]))
+    // Groups of the same name are told apart by the groups that they are in.
+    return found.map(({ uid = '', name = '' }) => {
+      const above = names.get(parentOf(uid))
+      return { value: uid, label: name, detail: above && `in ${above}` }
+    })
   }
 }

@@ -1,5 +1,7 @@
 /** The uid that a uid begins with: of the group of a resource, or of the group above a group. Empty if there is none. */
 export const parentOf = (uid: string) => uid.slice(0, Math.max(0, uid.lastIndexOf('/')))
 
+export const isUid = (text: string) => /^[0-9a-f]{40}(\/[0-9a-f]{16})*$/.test(text)
+
 /** Whether a uid is the group itself or below it. */
 export const isInGroup = (uid: string, group: string) => `${uid}/`.startsWith(`${group}/`)

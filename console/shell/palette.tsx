@@ -43,7 +43,7 @@ function OpenPalette({ place }: { place: Place | undefined }) {
   const words = text.value.toLowerCase().split(/\s+/).filter(Boolean)
   const isMatch = ({ label, section }: PaletteAction) =>
     words.every((word) => `${label} ${section}`.toLowerCase().includes(word))
-  const found = withoutRepetitions([...all.filter(isMatch), ...results]).slice(0, maxShown)
+  const found = withoutRepetitions([...all.filter(isMatch), ...(results ?? [])]).slice(0, maxShown)
   useLayoutEffect(() => dialog.current?.showModal(), [])
   const close = () => {
     // The focus returns to where it was only if the dialog is closed before it is removed.
@@ -81,7 +81,7 @@ function OpenPalette({ place }: { place: Place | undefined }) {
         aria-controls="palette-list"
         aria-activedescendant={found.length > 0 ? `palette-${active.value}` : undefined}
         aria-label="Search or go to"
-        placeholder="Type a page, an organization or an action"
+        placeholder="Type a page, a name or an action, or paste a uid"
         autocomplete="off"
         spellcheck={false}
         value={text.value}
@@ -108,7 +108,13 @@ function OpenPalette({ place }: { place: Place | undefined }) {
           </li>
         ))}
       </ul>
-      {found.length === 0 && <p class="quiet">Nothing found.</p>}
+      {found.length === 0 && !results && <p class="quiet">Searching…</p>}
+      {found.length === 0 && results && (
+        <p class="quiet">
+          Nothing found. Groups and workloads are found by a part of their name or their uid, people by their
+          uid or by the issuer and the subject of their tokens.
+        </p>
+      )}
     </dialog>
   )
 }

@@ -1,9 +1,9 @@
-// The search of the palette: groups and identities by a part of their name.
-
+// The search of the palette: groups and identities by a part of their name, everything by its uid, and people by the issuer
+// and the subject of their tokens.
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { api } from '../api/api.ts'
-import { parentOf } from '../api/uids.ts'
+import { isUid, parentOf } from '../api/uids.ts'
 import { paths } from '../paths.ts'
 import type { PaletteAction } from './palette-state.ts'
 
@@ -11,11 +11,12 @@ const minLength = 2
 const pageSize = 6
 const pauseMs = 150
 
-export function useFound(text: string): readonly PaletteAction[] {
-  const found = useSignal<readonly PaletteAction[]>([])
+/** Undefined while the search runs. */
+export function useFound(text: string): readonly PaletteAction[] | undefined {
+  const found = useSignal<readonly PaletteAction[] | undefined>([])
   useEffect(() => {
     const words = text.trim()
-    found.value = []
+    found.value = words.length < minLength ? [] : undefined
     if (words.length < minLength) return
     const canceller = new AbortController()
     const timer = setTimeout(
@@ -25,7 +26,9 @@ export function useFound(text: string): readonly PaletteAction[] {
             found.value = results
           })
           // The pages and actions that the palette knows are still useful.
-          .catch(() => {}),
+          .catch(() => {
+            if (!canceller.signal.aborted) found.value = []
+          }),
       pauseMs,
     )
     return () => {
@@ -36,17 +39,58 @@ export function useFound(text: string): readonly PaletteAction[] {
   return found.value
 }
 
-async function search(nameContains: string, signal: AbortSignal): Promise<PaletteAction[]> {
+async function search(text: string, signal: AbortSignal): Promise<PaletteAction[]> {
+  if (isUid(text)) return findUid(text, signal)
+  const [issuer = '', subject] = text.split(/\s+/)
+  if (/^https?:/.test(issuer) && subject !== undefined) {
+    const { uid = '' } = await api.identities.lookupIdentity({ issuer, subject }, { signal })
+    return findPerson(uid, signal)
+  }
+  return findName(text, signal)
+}
+
+async function findName(nameContains: string, signal: AbortSignal): Promise<PaletteAction[]> {
   const request = { nameContains, pageSize, orderBy: 'name' }
   const [{ groups = [] }, { identities = [] }] = await Promise.all([
     api.groups.listGroups(request, { signal }),
     api.identities.listIdentities(request, { signal }),
   ])
+  return [...groups.map(groupAction), ...identities.filter(isWorkload).map(identityAction)]
+}
+
+/** A uid does not tell the kind of its resource. */
+async function findUid(uid: string, signal: AbortSignal): Promise<PaletteAction[]> {
+  const request = { uidp: { ids: [uid] } }
+  const [{ groups = [] }, { identities = [] }, { repos = [] }, person] = await Promise.all([
+    api.groups.listGroups(request, { signal }),
+    api.identities.listIdentities(request, { signal }),
+    api.repos.listRepos(request, { signal }),
+    uid.includes('/') ? [] : findPerson(uid, signal),
+  ])
   return [
-    ...groups.map(({ uid = '', name = '' }) => ({ label: name, section: 'Groups', to: paths.group(uid) })),
-    ...identities.flatMap(({ uid = '', name = '' }) => {
-      const group = parentOf(uid)
-      return group === '' ? [] : [{ label: name, section: 'Identities', to: paths.identity(group, uid) }]
-    }),
+    ...groups.map(groupAction),
+    ...identities.filter(isWorkload).map(identityAction),
+    ...repos.map(({ name = '' }) => ({ label: name, section: 'Repos', to: paths.repo(parentOf(uid), uid) })),
+    ...person,
   ]
 }
+
+/** The roles of a person, because a person belongs to no group and has no page. */
+async function findPerson(identity: string, signal: AbortSignal): Promise<PaletteAction[]> {
+  const { entries = [] } = await api.access.listReach({ identity, pageSize }, { signal })
+  return entries.map(({ identity: person, role, group }) => ({
+    label: person?.name || person?.email || identity,
+    section: `${role?.name ?? 'A role'} in ${group?.name ?? 'a group'}`,
+    to: `${paths.access(group?.uid ?? '')}?${new URLSearchParams({ identity })}`,
+  }))
+}
+
+type Named = { uid?: string; name?: string }
+
+const groupAction = ({ uid = '', name = '' }: Named) => ({
+  ...{ label: name, section: 'Groups', to: paths.group(uid) },
+})
+const isWorkload = ({ uid = '' }: Named) => parentOf(uid) !== ''
+const identityAction = ({ uid = '', name = '' }: Named) => ({
+  ...{ label: name, section: 'Identities', to: paths.identity(parentOf(uid), uid) },
+})

@@ -1,6 +1,6 @@
 // A text field with a list of suggestions (ARIA 1.2, combobox with a listbox popup).
 import { useSignal } from '@preact/signals'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks'
 
 export type Option = { value: string; label: string; detail?: string | undefined }
 
@@ -36,6 +36,7 @@ export function Combobox({
   const options = useSignal<readonly Option[]>([])
   const active = useSignal(-1)
   const isOpen = useSignal(false)
+  const field = useRef<HTMLInputElement>(null)
   const timer = useRef(0)
   const turn = useRef(0)
 
@@ -89,11 +90,17 @@ export function Combobox({
     }
   }
   useEffect(() => () => clearTimeout(timer.current), [])
+  // A text that is not chosen has no value, and the form would be sent as if the field were empty.
+  useLayoutEffect(() => {
+    const isChosen = choice.value !== undefined || text.value.trim() === ''
+    field.current?.setCustomValidity(isChosen ? '' : 'Choose one of the suggestions, or clear the field.')
+  }, [choice.value, text.value])
 
   return (
     <div class="field combobox">
       <label for={id}>{label}</label>
       <input
+        ref={field}
         id={id}
         type="text"
         role="combobox"

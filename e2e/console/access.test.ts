@@ -53,18 +53,20 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     noProblems()
   })
 
-  test('several people and workloads get a role at once', async () => {
+  test('several people and workloads get a role in a group below at once', async () => {
     const { page } = stage
     await stage.call('POST', `/iam/v2beta1/identities/${organization}`, {
       ...{ name: 'deployer', claimMatch: { issuer: 'https://issuer.example.com', subject: 'deploy' } },
     })
-    await page.goto(stage.at(`${paths.access(team)}?dialog=add`))
+    await page.goto(stage.at(`${paths.access(organization)}?dialog=add`))
     const who = page.getByRole('combobox', { name: 'Person or workload' })
     for (const name of ['ci', 'deployer', 'owner@example.com']) {
       await who.fill(name)
       await page.getByRole('option', { name: new RegExp(`^${name} (workload|person)`) }).click()
     }
     await page.getByRole('button', { name: 'Remove owner@example.com' }).click()
+    await page.getByRole('combobox', { name: 'In the group' }).fill('plat')
+    await page.getByRole('option', { name: 'platform in acme' }).click()
     await page.getByLabel('Role', { exact: true }).selectOption({ label: 'viewer' })
     await page.getByText('2 identities get viewer in platform').waitFor()
     await checkShown(page, 'the dialog with several identities')
@@ -83,6 +85,17 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     await page.getByText('may do groups.delete here').waitFor()
     await page.getByText('gives it').waitFor()
     assert.equal(new URL(page.url()).searchParams.get('capability'), 'groups.delete')
+    const where = page.getByRole('combobox', { name: 'Where' })
+    await where.fill('ACM')
+    await page.getByRole('option', { name: 'acme', exact: true }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Ask' }).click()
+    assert.equal(await where.evaluate((field: HTMLInputElement) => field.validity.customError), true)
+    await where.click()
+    await page.getByRole('option', { name: 'acme', exact: true }).click()
+    await page.getByRole('button', { name: 'Ask' }).click()
+    await page.getByText('may do groups.delete in acme').waitFor()
+    assert.equal(new URL(page.url()).searchParams.get('resource'), organization)
     await page.goto(stage.at(`${paths.why(team)}?capability=groups.delete&identity=${await ciUid()}`))
     await page.getByText('may not do groups.delete here').waitFor()
     await page.getByText('Enough would be: owner').waitFor()

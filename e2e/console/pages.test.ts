@@ -6,7 +6,7 @@ import { noChromium } from '../sign-in/chromium.ts'
 import { addAccount } from '../sign-in/sign-in.ts'
 import { checkPage, checkShown } from './check-page.ts'
 import type { Stage } from './stage.ts'
-import { makeOperator, openStage } from './stage.ts'
+import { makeOperator, openStage, ownerEmail } from './stage.ts'
 
 describe('every page', { timeout: 600_000, skip: noChromium ?? false }, () => {
   let stage: Stage
@@ -104,6 +104,14 @@ describe('every page', { timeout: 600_000, skip: noChromium ?? false }, () => {
     await stage.page.keyboard.type('ident')
     await stage.page.keyboard.press('Enter')
     await stage.page.waitForURL(stage.at(paths.identities(organization)))
+    await stage.page.keyboard.press('Control+k')
+    const field = stage.page.getByRole('combobox', { name: 'Search or go to' })
+    await field.fill(identity)
+    await stage.page.getByRole('option', { name: 'ci Identities' }).waitFor()
+    await field.fill(`${stage.platform.url} ${ownerEmail}`)
+    await stage.page.getByRole('option', { name: `${ownerEmail} owner in acme` }).click()
+    await stage.page.waitForURL(stage.at(`${paths.access(organization)}?identity=${stage.owner}`))
+    await field.waitFor({ state: 'detached' })
     assert.deepEqual(stage.problems.splice(0), [])
   })
 })

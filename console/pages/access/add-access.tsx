@@ -1,15 +1,14 @@
 // Gives people and workloads a role in the group, or invites somebody who has no access yet.
 import { useSignal } from '@preact/signals'
 import { api } from '../../api/api.ts'
-import { capabilityName } from '../../api/capabilities.ts'
 import { violationOf } from '../../api/error-text.ts'
 import { findIdentities } from '../../api/find-identities.ts'
-import { read, useRead } from '../../api/read.ts'
+import { useRead } from '../../api/read.ts'
 import { readRoles, rolesFor } from '../../api/roles.ts'
 import { useWrite } from '../../api/write.ts'
 import { paths } from '../../paths.ts'
-import type { PageProps } from '../../router/route.ts'
-import { withQuery } from '../../router/router.ts'
+import type { PageProps, Place } from '../../router/route.ts'
+import { navigate, withQuery } from '../../router/router.ts'
 import { ButtonLink, IconButton } from '../../ui/button.tsx'
 import type { Option } from '../../ui/combobox.tsx'
 import { Combobox } from '../../ui/combobox.tsx'
@@ -19,6 +18,7 @@ import { Form, Problem } from '../../ui/form.tsx'
 import { Skeleton } from '../../ui/skeleton.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { ExpiryField, expiryOf } from './expiry.tsx'
+import { GroupField, useGroupChoice } from './group-field.tsx'
 import { InvitePerson } from './invite-person.tsx'
 import { RolePreview } from './role-preview.tsx'
 
@@ -40,21 +40,21 @@ export function AddAccess({ place }: PageProps) {
 
 function BindKnown({ place }: PageProps) {
   const { data, error: readError } = useRead(readRoles())
-  const { data: group } = useRead(read(api.groups.getGroup, { uid: place.group }))
+  const { group, choose } = useGroupChoice(place.group)
   const chosen = useSignal<readonly Option[]>([])
   const roleUid = useSignal('')
   const { run, isRunning, error } = useWrite(api.roleBindings.batchCreateRoleBindings, {
-    ...{ done: 'Access added', after: () => closeDialog(place) },
+    ...{ done: 'Access added', after: () => showResult(place, group?.value) },
   })
   if (readError) return <Problem error={readError} />
-  if (!data) return <Skeleton />
-  const roles = rolesFor(place.group, data.roles ?? [])
+  if (!data || !group) return <Skeleton />
+  const roles = rolesFor(group.value, data.roles ?? [])
   const role = roles.find(({ uid }) => uid === roleUid.value)
   const add = (values: FormData) => {
     const expireTime = expiryOf(values)
     const terms = { reason: String(values.get('reason')), ...(expireTime && { expireTime }) }
     const requests = chosen.value.map(({ value }) => ({ roleBinding: { identityUid: value, ...terms } }))
-    void run({ parent: place.group, roleUid: roleUid.value, requests })
+    void run({ parent: group.value, roleUid: roleUid.value, requests })
   }
   const [only, ...others] = chosen.value
   return (
@@ -101,6 +101,13 @@ function BindKnown({ place }: PageProps) {
         A program that is not in the list?{' '}
         <ButtonLink to={paths.newIdentity(place.group)}>Set up a workload</ButtonLink>
       </p>
+      <GroupField
+        name="group"
+        root={place.group}
+        group={group}
+        problem={violationOf(error.value, 'parent')}
+        onChoose={choose}
+      />
       <Select
         label="Role"
         name="role"
@@ -125,17 +132,19 @@ function BindKnown({ place }: PageProps) {
       />
       {role && (
         <RolePreview
-          group={place.group}
-          groupName={group?.name ?? 'this group'}
+          group={group}
           identity={others.length === 0 ? only : undefined}
           count={chosen.value.length}
-          role={{ uid: role.uid ?? '', name: role.name ?? '' }}
-          capabilities={(role.capabilities ?? []).map((capability) => capabilityName(String(capability)))}
+          role={role}
         />
       )}
     </Form>
   )
 }
+
+/** The list of the opened group shows no roles of groups below it. */
+export const showResult = (place: Place, group = place.group) =>
+  group === place.group ? closeDialog(place) : navigate(paths.access(group), { replace: true })
 
 /** The most role bindings that the API creates in one call. */
 const mostAtOnce = 25

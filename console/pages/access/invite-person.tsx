@@ -13,6 +13,8 @@ import { closeDialog } from '../../ui/dialog.tsx'
 import { Checkbox, Select, TextField } from '../../ui/field.tsx'
 import { Form, Problem } from '../../ui/form.tsx'
 import { Skeleton } from '../../ui/skeleton.tsx'
+import { GroupField, useGroupChoice } from './group-field.tsx'
+import { RolePreview } from './role-preview.tsx'
 
 const day = 86_400
 export const lifetimes = [
@@ -24,16 +26,20 @@ export const lifetimes = [
 export function InvitePerson({ place }: PageProps) {
   const { data, error: readError } = useRead(readRoles())
   const denial = useDenial(place.group)
+  const { group, choose } = useGroupChoice(place.group)
+  const roleUid = useSignal('')
   const url = useSignal('')
   const { run, isRunning, error } = useWrite(api.groupInvites.createGroupInvite, { done: 'Invite created' })
   if (readError) return <Problem error={readError} />
-  if (!data) return <Skeleton />
+  if (!data || !group) return <Skeleton />
+  const roles = rolesFor(group.value, data.roles ?? [])
+  const role = roles.find(({ uid }) => uid === roleUid.value)
   const invite = async (values: FormData) => {
     const text = (name: string) => String(values.get(name) ?? '')
     const created = await run({
-      parent: place.group,
+      parent: group.value,
       groupInvite: {
-        ...{ roleUid: text('role'), email: text('email'), ttl: text('ttl') },
+        ...{ roleUid: roleUid.value, email: text('email'), ttl: text('ttl') },
         singleUse: values.get('single-use') !== null,
       },
     })
@@ -67,17 +73,30 @@ export function InvitePerson({ place }: PageProps) {
         hint="Optional. Then only this person can accept the invite."
         problem={violationOf(error.value, 'email')}
       />
+      <GroupField
+        name="group"
+        root={place.group}
+        group={group}
+        problem={violationOf(error.value, 'parent')}
+        onChoose={choose}
+      />
       <Select
         label="Role"
         name="role"
         required
-        options={rolesFor(place.group, data.roles ?? []).map(({ uid = '', name = '' }) => ({
-          ...{ value: uid, label: name },
-        }))}
+        value={roleUid.value}
+        options={[
+          { value: '', label: 'Choose a role' },
+          ...roles.map(({ uid = '', name = '' }) => ({ value: uid, label: name })),
+        ]}
         problem={violationOf(error.value, 'role_uid')}
+        onChange={(event) => {
+          roleUid.value = event.currentTarget.value
+        }}
       />
       <Select label="Valid for" name="ttl" options={lifetimes} problem={violationOf(error.value, 'ttl')} />
       <Checkbox label="Can be used once" name="single-use" defaultChecked />
+      {role && <RolePreview group={group} identity={undefined} count={0} role={role} />}
     </Form>
   )
 }

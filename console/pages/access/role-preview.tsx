@@ -1,34 +1,37 @@
 // Shows the capabilities that somebody gets with a role, before it is given.
+import type { RoleJson } from '@stemma/api/json/platform/iam/v2beta1/role'
 import { api } from '../../api/api.ts'
-import { actionOf, groupCapabilities } from '../../api/capabilities.ts'
+import { actionOf, capabilityName, groupCapabilities } from '../../api/capabilities.ts'
 import type { Read } from '../../api/read.ts'
 import { read, useRead } from '../../api/read.ts'
 import type { Option } from '../../ui/combobox.tsx'
 import { Problem } from '../../ui/form.tsx'
 
 type RolePreviewProps = {
-  group: string
-  groupName: string
+  group: Option
   /** Undefined if there is not exactly one. */
   identity: Option | undefined
   count: number
-  role: { uid: string; name: string }
-  capabilities: readonly string[]
+  role: RoleJson
 }
 
-export function RolePreview({ group, groupName, identity, count, role, capabilities }: RolePreviewProps) {
+export function RolePreview({ group, identity, count, role }: RolePreviewProps) {
+  const capabilities = (role.capabilities ?? []).map((capability) => capabilityName(String(capability)))
   const questions = capabilities.map((capability) => ({
-    ...{ capability, resource: group, identity: identity?.value ?? '' },
+    ...{ capability, resource: group.value, identity: identity?.value ?? '' },
   }))
   const { data } = useRead(read(api.access.batchCheckAccess, { questions }), identity !== undefined)
-  const { error } = useRead(checkOf(group, identity?.value ?? '', role.uid), identity !== undefined)
+  const { error } = useRead(
+    checkOf(group.value, identity?.value ?? '', role.uid ?? ''),
+    identity !== undefined,
+  )
   const held = new Set(capabilities.filter((_, at) => data?.decisions?.[at]?.allowed))
   const added = capabilities.filter((name) => !held.has(name))
   return (
     <div class="preview" aria-live="polite">
       <p>
         <strong dir="auto">{identity?.label ?? (count > 1 ? `${count} identities` : 'They')}</strong>{' '}
-        {identity ? 'gets' : 'get'} <strong>{role.name}</strong> in <strong dir="auto">{groupName}</strong>{' '}
+        {identity ? 'gets' : 'get'} <strong>{role.name}</strong> in <strong dir="auto">{group.label}</strong>{' '}
         and everything below:{' '}
         {identity && data
           ? `${added.length} capabilities are new, ${held.size} they have already.`

@@ -1,24 +1,21 @@
-import { useSignal } from '@preact/signals'
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
-import { findGroups } from '../../api/find-groups.ts'
 import { read, useData } from '../../api/read.ts'
 import { readRoles, rolesFor } from '../../api/roles.ts'
 import { parentOf } from '../../api/uids.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
-import { Combobox } from '../../ui/combobox.tsx'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
 import { Select, TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
+import { GroupField, useGroupChoice } from '../access/group-field.tsx'
 
 export const readGroupOf = (provider: string) => read(api.groups.getGroup, { uid: parentOf(provider) })
 
 /** Gives the members of a group at the provider a role in the group of the provider, or in a group below it. */
 export function CreateMapping({ place, provider }: PageProps & { provider: string }) {
   const group = parentOf(provider)
-  const scope = useSignal(group)
-  const { name } = useData(readGroupOf(provider))
+  const { group: scope, choose } = useGroupChoice(group)
   const { roles = [] } = useData(readRoles())
   const { run, isRunning, error } = useWrite(api.externalGroupRoleMappings.createExternalGroupRoleMapping, {
     ...{ done: 'Group mapped', also: ['roleBindings'], after: () => closeDialog(place) },
@@ -49,17 +46,12 @@ export function CreateMapping({ place, provider }: PageProps & { provider: strin
           hint="Exactly as the provider sends it: a name, a path or, with Entra, an object id."
           problem={violationOf(error.value, 'external_group_id')}
         />
-        <Combobox
-          label="In the group"
+        <GroupField
           name="scope"
-          required
-          hint="The role also applies to everything below."
-          chosen={{ value: group, label: name ?? group }}
-          find={findGroups(group)}
+          root={group}
+          group={scope ?? { value: group, label: group }}
           problem={violationOf(error.value, 'scope')}
-          onChoose={(option) => {
-            scope.value = option?.value ?? group
-          }}
+          onChoose={choose}
         />
         <Select
           label="Role"
@@ -67,7 +59,7 @@ export function CreateMapping({ place, provider }: PageProps & { provider: strin
           required
           options={[
             { value: '', label: 'Choose a role' },
-            ...rolesFor(scope.value, roles).map(({ uid = '', name = '' }) => ({
+            ...rolesFor(scope?.value ?? group, roles).map(({ uid = '', name = '' }) => ({
               ...{ value: uid, label: name },
             })),
           ]}

@@ -3,17 +3,19 @@
 import { capabilityNames } from '@stemma/api/gen/capabilities/capability-names.ts'
 import type { AccessExplanationJson, AccessLevelJson } from '@stemma/api/json/platform/iam/v2beta1/access'
 import { api } from '../../api/api.ts'
+import { findGroups } from '../../api/find-groups.ts'
 import { findIdentities } from '../../api/find-identities.ts'
 import { read, useData, useRead } from '../../api/read.ts'
 import { person } from '../../api/session.ts'
+import { isUid } from '../../api/uids.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { navigate, withQuery } from '../../router/router.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
+import type { Option } from '../../ui/combobox.tsx'
 import { Combobox } from '../../ui/combobox.tsx'
-import { TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
@@ -49,6 +51,7 @@ export default function Why({ place }: PageProps) {
     question.identity === ''
       ? (person.value?.name ?? 'You')
       : workload?.name || entries[0]?.identity?.name || entries[0]?.identity?.email || question.identity
+  const where = explanation.path?.at(-1)?.group?.name || question.resource
   const ask = (values: FormData) => {
     const text = (name: string) => String(values.get(name) ?? '')
     void navigate(
@@ -82,16 +85,23 @@ export default function Why({ place }: PageProps) {
               find={findCapabilities}
               chosen={{ value: question.capability, label: question.capability }}
             />
-            <TextField
+            <Combobox
               label="Where"
               name="resource"
-              defaultValue={question.resource}
-              hint="The uid of this group, or of anything else"
+              required
+              hint="A group, or the uid of anything else"
+              find={findPlaces(place.group)}
+              chosen={{ value: question.resource, label: where }}
             />
           </div>
         </Form>
       </section>
-      <Answer explanation={explanation} who={who} capability={question.capability} />
+      <Answer
+        explanation={explanation}
+        who={who}
+        capability={question.capability}
+        where={question.resource === place.group ? 'here' : `in ${where}`}
+      />
       <SameWith
         stemma={`stemma access explain ${question.capability} ${question.resource}${question.identity && ` --identity ${question.identity}`}`}
         curl={{
@@ -102,6 +112,14 @@ export default function Why({ place }: PageProps) {
   )
 }
 
+/** Groups of the organization by a part of their name. A uid may be that of any resource, and is used as it is. */
+function findPlaces(group: string): (text: string) => Promise<Option[]> {
+  const [organization = ''] = group.split('/')
+  const find = findGroups(organization)
+  return async (text) =>
+    isUid(text.trim()) ? [{ value: text.trim(), label: text.trim(), detail: 'this uid' }] : find(text)
+}
+
 const names = Object.values(capabilityNames).sort()
 
 const findCapabilities = async (text: string) =>
@@ -110,9 +128,9 @@ const findCapabilities = async (text: string) =>
     .slice(0, 30)
     .map((name) => ({ value: name, label: name }))
 
-type AnswerProps = { explanation: AccessExplanationJson; who: string; capability: string }
+type AnswerProps = { explanation: AccessExplanationJson; who: string; capability: string; where: string }
 
-function Answer({ explanation, who, capability }: AnswerProps) {
+function Answer({ explanation, who, capability, where }: AnswerProps) {
   const { allowed, expireTime, path = [], sufficientRoles = [], grantors = [], hidden, limits } = explanation
   const isOutsideToken = explanation.capabilities?.some(
     ({ state }) => state === 'CAPABILITY_STATE_OUTSIDE_TOKEN',
@@ -122,7 +140,8 @@ function Answer({ explanation, who, capability }: AnswerProps) {
       <p class="answer">
         <Badge tone={allowed ? 'good' : 'bad'}>{allowed ? 'Yes' : 'No'}</Badge>{' '}
         <span>
-          <strong dir="auto">{who}</strong> {allowed ? 'may do' : 'may not do'} <code>{capability}</code> here
+          <strong dir="auto">{who}</strong> {allowed ? 'may do' : 'may not do'} <code>{capability}</code>{' '}
+          <span dir="auto">{where}</span>
           {expireTime && (
             <>
               , until <Time at={expireTime} />
