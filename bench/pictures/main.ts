@@ -8,7 +8,8 @@ import { openChromium } from '../../e2e/sign-in/chromium.ts'
 import type { DemoServer } from './demo-server.ts'
 import { startDemoServer } from './demo-server.ts'
 import { docsFolder, docsPictures } from './docs-pictures.ts'
-import { findTargets } from './targets.ts'
+import { addExamples } from './examples.ts'
+import { findTargets, openCaller } from './targets.ts'
 
 const sizes = [
   { width: 1280, height: 800 },
@@ -28,11 +29,20 @@ async function openPage(browser: Browser, { url, cookie }: DemoServer): Promise<
   return context.newPage()
 }
 
+/** The network is never idle on a page that follows events. */
+async function open(page: Page, url: string): Promise<void> {
+  await page.goto(url)
+  await page.waitForLoadState('networkidle', { timeout: 5000 }).catch(() => {})
+}
+
 async function takeAll(page: Page, server: DemoServer): Promise<void> {
-  const targets = await findTargets(page, server.url)
+  const call = await openCaller(page, server.url)
+  const { groups } = await call('GET', '/iam/v2beta1/groups?uidp.inRoot=true')
+  const endExamples = await addExamples(call, (groups as { uid: string }[])[0]?.uid ?? '')
+  const targets = await findTargets(call)
   for (const { name, path } of targets) {
     if (names.length > 0 && !names.some((wanted) => name.includes(wanted))) continue
-    await page.goto(server.url + path, { waitUntil: 'networkidle' })
+    await open(page, server.url + path)
     for (const size of sizes)
       for (const colorScheme of schemes) {
         await page.setViewportSize(size)
@@ -41,16 +51,17 @@ async function takeAll(page: Page, server: DemoServer): Promise<void> {
       }
     console.log(name, path)
   }
+  endExamples()
 }
 
 async function takeForDocs(page: Page, server: DemoServer): Promise<void> {
-  const targets = await findTargets(page, server.url)
+  const targets = await findTargets(await openCaller(page, server.url))
   await page.setViewportSize({ width: 1280, height: 800 })
   for (const { file, target, query = '', colorScheme } of docsPictures) {
     const path = targets.find(({ name }) => name === target)?.path
     if (path === undefined) throw new Error(`there is no page ${target}`)
     await page.emulateMedia({ colorScheme })
-    await page.goto(server.url + path + query, { waitUntil: 'networkidle' })
+    await open(page, server.url + path + query)
     await page.screenshot({ path: join(folder, file) })
     console.log(file, path)
   }

@@ -1,6 +1,7 @@
 // The pages to take pictures of: every page of the console, with uids of the example organization, and other pages.
 import { segmentOf } from '@stemma/console/paths.ts'
 import type { Page } from 'playwright-core'
+import type { Call } from './examples.ts'
 
 export type Target = { name: string; path: string }
 
@@ -14,6 +15,8 @@ const lists: Record<string, string> = {
   advisory: '/vulnerabilities/v2beta1/advisories?pageSize=1',
   subscription: '/events/v2beta1/subscriptions?pageSize=1',
   provider: '/iam/v2beta1/identityProviders?pageSize=1',
+  entry: '/audit/v2beta1/entries?pageSize=1&action=updated',
+  organization: '/server/v2beta1/organizations?pageSize=1',
 }
 
 const others: readonly Target[] = [
@@ -27,11 +30,10 @@ const others: readonly Target[] = [
   { name: 'docs-service', path: '/docs/iam-v2beta1-groups' },
 ]
 
-export async function findTargets(page: Page, url: string): Promise<Target[]> {
+export async function findTargets(call: Call): Promise<Target[]> {
   // Not a literal, so that TypeScript does not check the files of the console with the settings for this file.
   const name = '@stemma/console/routes.ts'
   const { routes } = (await import(name)) as { routes: { path: string }[] }
-  const call = await openCaller(page, url)
   const targets: Target[] = []
   for (const { path } of routes) {
     const filled = await fill(path, call)
@@ -48,15 +50,16 @@ const nameOf = (path: string) =>
     .replaceAll(/[/:]+/g, '-')
     .replace(/-$/, '')
 
-type Call = (path: string) => Promise<Record<string, unknown>>
-
-async function openCaller(page: Page, url: string): Promise<Call> {
+/** Calls the API as the person who is signed in on a page. */
+export async function openCaller(page: Page, url: string): Promise<Call> {
   const response = await page.request.post(`${url}/console/token`, {
     headers: { 'x-stemma-console': '1', origin: url },
   })
   const { token } = (await response.json()) as { token: string }
-  return async (path) => {
-    const answer = await page.request.get(url + path, { headers: { authorization: `Bearer ${token}` } })
+  return async (method, path, data) => {
+    const headers = { authorization: `Bearer ${token}` }
+    const answer = await page.request.fetch(url + path, { method, headers, ...(data && { data }) })
+    if (!answer.ok()) throw new Error(`${method} ${path}: ${await answer.text()}`)
     return (await answer.json()) as Record<string, unknown>
   }
 }
@@ -65,7 +68,7 @@ async function openCaller(page: Page, url: string): Promise<Call> {
 async function fill(path: string, call: Call): Promise<string | undefined> {
   let filled = path
   for (const [, variable = ''] of path.matchAll(/:(\w+)/g)) {
-    const answer = await call(lists[variable] ?? '/')
+    const answer = await call('GET', lists[variable] ?? '/')
     const found = Object.values(answer).find(Array.isArray)?.[0] as { uid?: string } | undefined
     const uid = variable === 'group' ? found?.uid?.split('/')[0] : found?.uid
     if (uid === undefined) return undefined
