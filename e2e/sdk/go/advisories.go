@@ -12,11 +12,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// An advisory, written and found by v1, and the documents and vulnerabilities that are made of it.
-func walkAdvisories(ctx context.Context, w *walk, at place, signedIn clients) {
+// Creates, finds and deletes an advisory through v1, and reads the documents and vulnerabilities that are made of it.
+func testAdvisories(ctx context.Context, run *testRun, at target, signedIn clients) {
 	c := signedIn.v1.Vulnerabilities().Advisories()
 	var made *vulnerabilities.Advisory
-	isMade := w.step("v1 advisory create", func() (err error) {
+	isMade := run.step("v1 advisory create", func() (err error) {
 		made, err = c.Create(ctx, &vulnerabilities.CreateAdvisoryRequest{ParentId: at.group, Advisory: movedComponent})
 		if err != nil {
 			return err
@@ -26,7 +26,7 @@ func walkAdvisories(ctx context.Context, w *walk, at place, signedIn clients) {
 	if !isMade {
 		return
 	}
-	w.step("v1 advisory found by its moved component", func() error {
+	run.step("v1 advisory found by its moved component", func() error {
 		moved := vulnerabilities.EventTypeFilter_EVENT_TYPE_FILTER_COMPONENT_LOCATION_CHANGED
 		list, err := c.List(ctx, &vulnerabilities.AdvisoryFilter{
 			Uidp: childrenOf(at.group), EventTypes: []vulnerabilities.EventTypeFilter{moved},
@@ -39,20 +39,20 @@ func walkAdvisories(ctx context.Context, w *walk, at place, signedIn clients) {
 			return err
 		}
 		if list.GetId() != at.group {
-			return fmt.Errorf("the list is of %q", list.GetId())
+			return fmt.Errorf("the id of the list is %q", list.GetId())
 		}
 		want := &vulnerabilities.Advisory{LegacyAdvisoryID: proto.String("OLD-1")}
 		return errors.Join(covers(want, listed), same(made, listed))
 	})
-	walkDocuments(ctx, w, signedIn, made.GetAdvisoryId())
-	w.step("v1 advisory delete", func() error {
+	testDocuments(ctx, run, signedIn, made.GetAdvisoryId())
+	run.step("v1 advisory delete", func() error {
 		_, err := c.Delete(ctx, &vulnerabilities.DeleteAdvisoryRequest{Id: made.GetId()})
 		return err
 	})
 }
 
 var movedComponent = &vulnerabilities.Advisory{
-	ArtifactType: "apk", ArtifactName: "walked", Aliases: []string{"CVE-2026-4711"},
+	ArtifactType: "apk", ArtifactName: "sdk-test", Aliases: []string{"CVE-2026-4711"},
 	LegacyAdvisoryID: proto.String("OLD-1"),
 	Events: []*vulnerabilities.AdvisoryEvent{{
 		Status: vulnerabilities.ReviewStatus_APPROVED,
@@ -69,10 +69,10 @@ var movedComponent = &vulnerabilities.Advisory{
 	}},
 }
 
-func walkDocuments(ctx context.Context, w *walk, signedIn clients, id string) {
-	w.step("v1 document", func() error {
+func testDocuments(ctx context.Context, run *testRun, signedIn clients, id string) {
+	run.step("v1 document", func() error {
 		c := signedIn.v1.Advisory().SecurityAdvisory()
-		list, err := c.ListDocuments(ctx, &advisory.DocumentFilter{Id: "walked", Cves: []string{"CVE-2026-4711"}})
+		list, err := c.ListDocuments(ctx, &advisory.DocumentFilter{Id: "sdk-test", Cves: []string{"CVE-2026-4711"}})
 		if err != nil {
 			return err
 		}
@@ -86,16 +86,16 @@ func walkDocuments(ctx context.Context, w *walk, signedIn clients, id string) {
 		}
 		return fmt.Errorf("got %v", list)
 	})
-	w.step("v2beta1 document", func() error {
+	run.step("v2beta1 document", func() error {
 		c := signedIn.v2.Advisory().SecurityAdvisoryService()
-		list, err := c.ListDocuments(ctx, &beta.ListDocumentsRequest{Id: "walked"})
+		list, err := c.ListDocuments(ctx, &beta.ListDocumentsRequest{Id: "sdk-test"})
 		document, err := only(list.GetDocuments(), err)
 		if err != nil {
 			return err
 		}
-		return covers(&beta.Document{Id: "walked"}, document)
+		return covers(&beta.Document{Id: "sdk-test"}, document)
 	})
-	w.step("v1 vulnerability", func() error {
+	run.step("v1 vulnerability", func() error {
 		c := signedIn.v1.Advisory().SecurityAdvisory()
 		list, err := c.ListVulnerabilityMetadata(ctx, &advisory.VulnerabilityMetadataFilter{Id: "CVE-2026-4711"})
 		found, err := only(list.GetItems(), err)
@@ -104,7 +104,7 @@ func walkDocuments(ctx context.Context, w *walk, signedIn clients, id string) {
 		}
 		return covers(&advisory.VulnerabilityMetadata{Id: "CVE-2026-4711"}, found)
 	})
-	w.step("v2 vulnerability", func() error {
+	run.step("v2 vulnerability", func() error {
 		request := &final.ListVulnerabilityMetadataRequest{Ids: []string{"CVE-2026-4711", "CVE-none"}, PageSize: 1}
 		found, err := only(signedIn.ga.Advisory().ListVulnerabilityMetadataAll(ctx, request))
 		if err != nil {

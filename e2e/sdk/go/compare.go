@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// What a resource is called by: v1 knows an account association by its group.
+// The uid of a resource. In v1, it is the field `id` or, for an account association, `group`.
 func idOf(m proto.Message) string {
 	r := m.ProtoReflect()
 	for _, name := range []protoreflect.Name{"uid", "id", "group"} {
@@ -21,21 +21,22 @@ func idOf(m proto.Message) string {
 	return ""
 }
 
-// What must be told of a resource, in each of the forms that it has: some have another in lists of v1.
-type told []proto.Message
+// The fields that responses must contain: one message for each type in which the resource is returned. In v1, lists of
+// some kinds have another type than the other methods.
+type expected []proto.Message
 
-func (t told) by(got proto.Message) error {
-	for _, want := range t {
+func (e expected) check(got proto.Message) error {
+	for _, want := range e {
 		if want.ProtoReflect().Descriptor() == got.ProtoReflect().Descriptor() {
 			return covers(want, got)
 		}
 	}
-	return fmt.Errorf("nobody said what %s should tell", got.ProtoReflect().Descriptor().FullName())
+	return fmt.Errorf("no expected fields for the type %s", got.ProtoReflect().Descriptor().FullName())
 }
 
-// Whatever is wanted was got. More may have come, but nothing that the SDK does not know.
+// Returns an error if `got` lacks a field of `want` or has another value in it, or has a field that the SDK does not know.
 func covers(want, got proto.Message) error {
-	if err := known(got.ProtoReflect()); err != nil {
+	if err := hasOnlyKnownFields(got.ProtoReflect()); err != nil {
 		return err
 	}
 	return coversAt("", want.ProtoReflect(), got.ProtoReflect())
@@ -58,16 +59,16 @@ func coversAt(path string, want, got protoreflect.Message) (err error) {
 	return err
 }
 
-// Fields that the pinned SDK does not have; clients pass over them.
-var newer = map[protoreflect.FullName][]protowire.Number{
+// Fields that Stemma has added. The pinned SDK does not know them, and clients ignore them.
+var addedFields = map[protoreflect.FullName][]protowire.Number{
 	"chainguard.platform.iam.v2beta1.GroupInvite": {1000, 1001}, // update_time, url
 }
 
-func known(m protoreflect.Message) (err error) {
+func hasOnlyKnownFields(m protoreflect.Message) (err error) {
 	name := m.Descriptor().FullName()
 	for rest := m.GetUnknown(); len(rest) > 0; {
 		number, _, size := protowire.ConsumeField(rest)
-		if size < 0 || !slices.Contains(newer[name], number) {
+		if size < 0 || !slices.Contains(addedFields[name], number) {
 			return fmt.Errorf("%s has a field that the SDK does not know: %x", name, rest)
 		}
 		rest = rest[size:]
@@ -77,10 +78,10 @@ func known(m protoreflect.Message) (err error) {
 		case f.Message() == nil || f.IsMap():
 		case f.IsList():
 			for at := 0; at < value.List().Len() && err == nil; at++ {
-				err = known(value.List().Get(at).Message())
+				err = hasOnlyKnownFields(value.List().Get(at).Message())
 			}
 		default:
-			err = known(value.Message())
+			err = hasOnlyKnownFields(value.Message())
 		}
 		return err == nil
 	})

@@ -15,13 +15,13 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-const label = "chainguard."
+const vendorPrefix = "chainguard."
 
 // Fields and enum values of the SDK that the server does not have: none. It would ignore them in requests and never
 // return them.
 var knownGaps = map[protoreflect.FullName]bool{}
 
-// What the server says about itself by reflection.
+// The services of the server and the files that describe them, read by reflection.
 type contract struct {
 	services []string
 	files    *protoregistry.Files
@@ -29,7 +29,7 @@ type contract struct {
 
 // The server's descriptor of an rpc of the SDK, or nil if it is not served. v2 is another name for v2beta1.
 func (c contract) method(theirs protoreflect.MethodDescriptor) protoreflect.MethodDescriptor {
-	name := strings.TrimPrefix(string(theirs.Parent().FullName()), label)
+	name := strings.TrimPrefix(string(theirs.Parent().FullName()), vendorPrefix)
 	ours, err := c.files.FindDescriptorByName(protoreflect.FullName(strings.Replace(name, ".v2.", ".v2beta1.", 1)))
 	if err != nil {
 		return nil
@@ -39,8 +39,8 @@ func (c contract) method(theirs protoreflect.MethodDescriptor) protoreflect.Meth
 
 // Compares the descriptors of the server with those of the SDK: every message and field that both have must be the same
 // on the wire.
-func walkContract(ctx context.Context, w *walk, c platform.Clients) (server contract) {
-	w.step("reflection", func() (err error) {
+func testContract(ctx context.Context, run *testRun, c platform.Clients) (server contract) {
+	run.step("reflection", func() (err error) {
 		server.services, server.files, err = reflect(ctx, reflection.NewServerReflectionClient(c.Connection()))
 		return err
 	})
@@ -48,9 +48,9 @@ func walkContract(ctx context.Context, w *walk, c platform.Clients) (server cont
 		for _, theirName := range namesInSDK(name) {
 			theirs, err := protoregistry.GlobalFiles.FindDescriptorByName(theirName)
 			if err != nil {
-				continue // the SDK does not know it
+				continue // not in the SDK
 			}
-			w.step("contract of "+string(theirName), func() error {
+			run.step("contract of "+string(theirName), func() error {
 				ours, err := server.files.FindDescriptorByName(protoreflect.FullName(name))
 				if err != nil {
 					return err
@@ -63,14 +63,14 @@ func walkContract(ctx context.Context, w *walk, c platform.Clients) (server cont
 }
 
 func namesInSDK(name string) []protoreflect.FullName {
-	names := []protoreflect.FullName{protoreflect.FullName(label + name)}
+	names := []protoreflect.FullName{protoreflect.FullName(vendorPrefix + name)}
 	if v2 := strings.Replace(name, ".v2beta1.", ".v2.", 1); v2 != name {
-		names = append(names, protoreflect.FullName(label+v2))
+		names = append(names, protoreflect.FullName(vendorPrefix+v2))
 	}
 	return names
 }
 
-// What is served, and the files that describe it.
+// The names of the services, and the files that describe them.
 func reflect(ctx context.Context, c reflection.ServerReflectionClient) ([]string, *protoregistry.Files, error) {
 	stream, err := c.ServerReflectionInfo(ctx)
 	if err != nil {
@@ -110,7 +110,7 @@ func reflect(ctx context.Context, c reflection.ServerReflectionClient) ([]string
 	for _, file := range set {
 		all.File = append(all.File, file)
 	}
-	// Files that only have options are not among them.
+	// Reflection does not return files that contain only options.
 	files, err := protodesc.FileOptions{AllowUnresolvable: true}.NewFiles(all)
 	return names, files, errors.Join(err, stream.CloseSend())
 }
@@ -124,7 +124,7 @@ func sameService(ours, theirs protoreflect.ServiceDescriptor) (err error) {
 			continue
 		}
 		if method.IsStreamingServer() != other.IsStreamingServer() {
-			err = errors.Join(err, fmt.Errorf("%s streams", method.Name()))
+			err = errors.Join(err, fmt.Errorf("only one of the two streams %s", method.Name()))
 		}
 		err = errors.Join(err,
 			sameMessage(method.Input(), other.Input(), seen), sameMessage(method.Output(), other.Output(), seen))
@@ -142,7 +142,7 @@ func sameMessage(ours, theirs protoreflect.MessageDescriptor, seen map[protorefl
 		got := ours.Fields().ByNumber(want.Number())
 		switch {
 		case (got == nil) != knownGaps[want.FullName()]:
-			err = errors.Join(err, fmt.Errorf("%s is here: %t", want.FullName(), got != nil))
+			err = errors.Join(err, fmt.Errorf("%s is served: %t", want.FullName(), got != nil))
 		case got != nil:
 			err = errors.Join(err, sameField(got, want, seen))
 		}
@@ -151,11 +151,11 @@ func sameMessage(ours, theirs protoreflect.MessageDescriptor, seen map[protorefl
 }
 
 func sameField(ours, theirs protoreflect.FieldDescriptor, seen map[protoreflect.FullName]bool) error {
-	told := func(f protoreflect.FieldDescriptor) string {
+	describe := func(f protoreflect.FieldDescriptor) string {
 		return fmt.Sprint(f.JSONName(), " ", f.Kind(), " ", f.Cardinality(), " ", f.IsMap())
 	}
-	if told(ours) != told(theirs) {
-		return fmt.Errorf("%s is %q, not %q", theirs.FullName(), told(ours), told(theirs))
+	if describe(ours) != describe(theirs) {
+		return fmt.Errorf("%s is %q, not %q", theirs.FullName(), describe(ours), describe(theirs))
 	}
 	if theirs.Enum() != nil {
 		return sameEnum(ours.Enum(), theirs.Enum())
@@ -172,7 +172,7 @@ func sameEnum(ours, theirs protoreflect.EnumDescriptor) (err error) {
 		got := ours.Values().ByNumber(want.Number())
 		switch {
 		case (got == nil) != knownGaps[want.FullName()]:
-			err = errors.Join(err, fmt.Errorf("%s is here: %t", want.FullName(), got != nil))
+			err = errors.Join(err, fmt.Errorf("%s is served: %t", want.FullName(), got != nil))
 		case got != nil && got.Name() != want.Name():
 			err = errors.Join(err, fmt.Errorf("%s is %s", want.FullName(), got.Name()))
 		}

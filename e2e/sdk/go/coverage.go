@@ -33,17 +33,17 @@ import (
 	_ "chainguard.dev/sdk/proto/platform/actions/v1"
 )
 
-// Calls every rpc of every service in the SDK with an empty request. A served rpc must answer or say what is wrong with
-// the request; any other rpc must answer Unimplemented with a message.
-func walkCoverage(ctx context.Context, w *walk, conn grpc.ClientConnInterface, server contract) {
+// Calls every rpc of every service in the SDK with an empty request. A served rpc must succeed, or return an error about
+// the request; any other rpc must return Unimplemented with a message.
+func testCoverage(ctx context.Context, run *testRun, conn grpc.ClientConnInterface, server contract) {
 	var served, all int
 	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
 		for at := range file.Services().Len() {
 			service := file.Services().Get(at)
-			if !strings.HasPrefix(string(service.FullName()), label) {
+			if !strings.HasPrefix(string(service.FullName()), vendorPrefix) {
 				continue
 			}
-			w.step("rpcs of "+string(service.FullName()), func() (err error) {
+			run.step("rpcs of "+string(service.FullName()), func() (err error) {
 				for at := range service.Methods().Len() {
 					method := service.Methods().Get(at)
 					isServed := server.method(method) != nil

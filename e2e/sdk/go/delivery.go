@@ -19,12 +19,12 @@ import (
 const deliveryTimeout = 30 * time.Second
 
 // The published receiver verifies and decodes the event of a new group, in both content modes.
-func walkDelivery(ctx context.Context, w *walk, at place, c clients) {
+func testDelivery(ctx context.Context, run *testRun, at target, c clients) {
 	for mode, contentType := range map[string]string{
 		"BINARY":     "application/json",
 		"STRUCTURED": "application/cloudevents+json",
 	} {
-		w.step("delivery "+strings.ToLower(mode), func() error {
+		run.step("delivery "+strings.ToLower(mode), func() error {
 			ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
 			defer cancel()
 			return receiveGroup(ctx, at, c, mode, contentType)
@@ -32,7 +32,7 @@ func walkDelivery(ctx context.Context, w *walk, at place, c clients) {
 	}
 }
 
-func receiveGroup(ctx context.Context, at place, c clients, mode, contentType string) error {
+func receiveGroup(ctx context.Context, at target, c clients, mode, contentType string) error {
 	arrived := make(chan cloudevents.Event, 100)
 	verified, err := receiver.NewHTTPHandler(ctx, at.issuer, at.group, func(_ context.Context, e cloudevents.Event) error {
 		arrived <- e
@@ -45,7 +45,7 @@ func receiveGroup(ctx context.Context, at place, c clients, mode, contentType st
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: onlyOf(contentType, verified)}
+	server := &http.Server{Handler: acceptOnly(contentType, verified)}
 	defer server.Close()
 	go server.Serve(listener)
 
@@ -80,7 +80,7 @@ func receiveGroup(ctx context.Context, at place, c clients, mode, contentType st
 }
 
 // Refuses the other content mode before the receiver sees it.
-func onlyOf(contentType string, next http.Handler) http.Handler {
+func acceptOnly(contentType string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(answer http.ResponseWriter, request *http.Request) {
 		if request.Method == http.MethodPost && !strings.HasPrefix(request.Header.Get("Content-Type"), contentType) {
 			http.Error(answer, "another content mode", http.StatusUnsupportedMediaType)
@@ -91,7 +91,7 @@ func onlyOf(contentType string, next http.Handler) http.Handler {
 }
 
 // The published clients do not know content modes, so the subscription is made by hand. Returns its uid.
-func subscribe(ctx context.Context, at place, token string, subscription map[string]string) (string, error) {
+func subscribe(ctx context.Context, at target, token string, subscription map[string]string) (string, error) {
 	body, err := json.Marshal(subscription)
 	if err != nil {
 		return "", err

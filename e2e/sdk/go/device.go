@@ -12,16 +12,16 @@ import (
 )
 
 // A person signs in with the device flow. The SDK verifies the id token by discovery; the exchange accepts it.
-func walkDeviceFlow(ctx context.Context, w *walk, at place) {
+func testDeviceFlow(ctx context.Context, run *testRun, at target) {
 	const client = "auth0"
-	w.step("sign-in with a device", func() error {
+	run.step("sign-in with a device", func() error {
 		provider, err := oidc.NewProvider(ctx, at.issuer)
 		if err != nil {
 			return err
 		}
 		getter := deviceflow.NewTokenGetter(at.issuer,
 			deviceflow.WithMessagePrinter(func(message string) { fmt.Println(message) }),
-			// The issuer asks for pauses of seconds, for which tests have no time.
+			// Shorter than the pauses that the issuer asks for, so that the test is fast.
 			deviceflow.WithSleeper(func(time.Duration) { time.Sleep(100 * time.Millisecond) }))
 		token, err := getter.GetIDToken(provider, oauth2.Config{ClientID: client, Scopes: []string{"openid", "email"}})
 		if err != nil {

@@ -10,52 +10,52 @@ import (
 )
 
 // Mappings of external groups to roles, in v2beta1 and v1.
-func walkExternalGroups(ctx context.Context, w *walk, at place, c clients) {
-	provider, remove := makeProvider(ctx, w, c.v2.IAM(), at.group)
-	role := builtIn(ctx, w, c.v2.IAM(), "viewer")
-	w.live(mappingLife2(ctx, c.v2.IAM(), provider, at.group, role))
-	w.live(mappingLife1(ctx, c.v1.IAM().ExternalGroupRoleMappings(), provider, at.group, role))
-	w.step("mappings batch delete", func() error { return batchDelete(ctx, c, provider, at.group, role) })
-	w.step("identity provider with external groups delete", remove)
+func testExternalGroups(ctx context.Context, run *testRun, at target, c clients) {
+	provider, remove := makeProvider(ctx, run, c.v2.IAM(), at.group)
+	role := builtInRole(ctx, run, c.v2.IAM(), "viewer")
+	run.testLifecycle(mappingLifecycleV2beta1(ctx, c.v2.IAM(), provider, at.group, role))
+	run.testLifecycle(mappingLifecycleV1(ctx, c.v1.IAM().ExternalGroupRoleMappings(), provider, at.group, role))
+	run.step("mappings batch delete", func() error { return batchDelete(ctx, c, provider, at.group, role) })
+	run.step("identity provider with external groups delete", remove)
 }
 
-// Each version deletes what the other has made.
+// Deletes through each version the mapping that was created through the other.
 func batchDelete(ctx context.Context, c clients, provider, scope, role string) error {
 	v2, v1 := c.v2.IAM().ExternalGroupRoleMappingsService(), c.v1.IAM().ExternalGroupRoleMappings()
-	one, err := v1.Create(ctx, &iam1.CreateExternalGroupRoleMappingRequest{
+	madeByV1, err := v1.Create(ctx, &iam1.CreateExternalGroupRoleMappingRequest{
 		ParentId: provider, Mapping: &iam1.ExternalGroupRoleMapping{ExternalGroupId: "ops", RoleUidp: role, Scope: scope},
 	})
 	if err != nil {
 		return err
 	}
-	gone, err := v2.BatchDeleteExternalGroupRoleMappings(ctx,
-		&iam.BatchDeleteExternalGroupRoleMappingsRequest{Parent: provider, Names: []string{one.GetId()}})
+	deletedByV2, err := v2.BatchDeleteExternalGroupRoleMappings(ctx,
+		&iam.BatchDeleteExternalGroupRoleMappingsRequest{Parent: provider, Names: []string{madeByV1.GetId()}})
 	if err != nil {
 		return err
 	}
-	two, err := v2.CreateExternalGroupRoleMapping(ctx, &iam.CreateExternalGroupRoleMappingRequest{
+	madeByV2, err := v2.CreateExternalGroupRoleMapping(ctx, &iam.CreateExternalGroupRoleMappingRequest{
 		Parent:                   provider,
 		ExternalGroupRoleMapping: &iam.ExternalGroupRoleMapping{ExternalGroupId: "ops", RoleUid: role, Scope: scope},
 	})
 	if err != nil {
 		return err
 	}
-	goneToo, err := v1.BatchDelete(ctx,
-		&iam1.BatchDeleteExternalGroupRoleMappingsRequest{ParentId: provider, Ids: []string{two.GetUid()}})
-	if err == nil && len(gone.GetExternalGroupRoleMappings())+len(goneToo.GetItems()) != 2 {
-		err = fmt.Errorf("%v and %v are deleted", gone, goneToo)
+	deletedByV1, err := v1.BatchDelete(ctx,
+		&iam1.BatchDeleteExternalGroupRoleMappingsRequest{ParentId: provider, Ids: []string{madeByV2.GetUid()}})
+	if err == nil && len(deletedByV2.GetExternalGroupRoleMappings())+len(deletedByV1.GetItems()) != 2 {
+		err = fmt.Errorf("%v and %v are deleted", deletedByV2, deletedByV1)
 	}
 	return err
 }
 
-func mappingLife2(ctx context.Context, c iam.Clients, provider, scope, role string) life {
+func mappingLifecycleV2beta1(ctx context.Context, c iam.Clients, provider, scope, role string) lifecycle {
 	made := &iam.ExternalGroupRoleMapping{ExternalGroupId: "engineers", RoleUid: role, Scope: scope}
 	shown := proto.CloneOf(made)
 	shown.IdentityProviderUid = provider
 	mappings := c.ExternalGroupRoleMappingsService()
-	return life{
+	return lifecycle{
 		kind: "v2beta1 external group role mapping",
-		made: told{shown},
+		made: expected{shown},
 		create: func() (proto.Message, error) {
 			return mappings.CreateExternalGroupRoleMapping(ctx,
 				&iam.CreateExternalGroupRoleMappingRequest{Parent: provider, ExternalGroupRoleMapping: made})
@@ -74,15 +74,15 @@ func mappingLife2(ctx context.Context, c iam.Clients, provider, scope, role stri
 	}
 }
 
-func mappingLife1(
+func mappingLifecycleV1(
 	ctx context.Context, mappings iam1.ExternalGroupRoleMappingsClient, provider, scope, role string,
-) life {
+) lifecycle {
 	made := &iam1.ExternalGroupRoleMapping{ExternalGroupId: "engineers", RoleUidp: role, Scope: scope}
 	shown := proto.CloneOf(made)
 	shown.IdentityProviderUidp = provider
-	return life{
+	return lifecycle{
 		kind: "v1 external group role mapping",
-		made: told{shown},
+		made: expected{shown},
 		create: func() (proto.Message, error) {
 			return mappings.Create(ctx, &iam1.CreateExternalGroupRoleMappingRequest{ParentId: provider, Mapping: made})
 		},

@@ -15,8 +15,8 @@ import (
 )
 
 // A person signs in with the browser of another machine. Only this program can decrypt the token.
-func walkHeadless(ctx context.Context, w *walk, at place) {
-	w.step("sign-in on another machine", func() error {
+func testHeadless(ctx context.Context, run *testRun, at target) {
+	run.step("sign-in on another machine", func() error {
 		key, err := headless.GenerateKeyPair()
 		if err != nil {
 			return err
@@ -45,8 +45,8 @@ func walkHeadless(ctx context.Context, w *walk, at place) {
 	})
 }
 
-// Asks until the person has signed in.
-func headlessSession(ctx context.Context, at place, code string) (*authv1.HeadlessSession, error) {
+// Repeats the request until the person has signed in.
+func headlessSession(ctx context.Context, at target, code string) (*authv1.HeadlessSession, error) {
 	c, err := platform.NewOIDCClients(ctx, at.issuer, nil)
 	if err != nil {
 		return nil, err

@@ -10,29 +10,29 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-func walkIAM1(ctx context.Context, w *walk, at place, signedIn clients) {
+func testIAMV1(ctx context.Context, run *testRun, at target, signedIn clients) {
 	c := signedIn.v1.IAM()
-	viewer, editor := builtIn(ctx, w, signedIn.v2.IAM(), "viewer"), builtIn(ctx, w, signedIn.v2.IAM(), "editor")
-	w.live(groupLife1(ctx, c.Groups(), at.group))
-	w.live(identityLife1(ctx, w, c.Identities(), at.group))
-	w.live(roleLife1(ctx, c.Roles(), at.group))
-	w.live(bindingLife1(ctx, c.RoleBindings(), at, viewer, editor))
-	w.live(providerLife1(ctx, c.IdentityProviders(), at.group, viewer))
-	w.live(associationLife1(ctx, c.AccountAssociations(), at.group))
-	w.live(inviteLife1(ctx, c.GroupInvites(), at.group, viewer))
+	viewer, editor := builtInRole(ctx, run, signedIn.v2.IAM(), "viewer"), builtInRole(ctx, run, signedIn.v2.IAM(), "editor")
+	run.testLifecycle(groupLifecycleV1(ctx, c.Groups(), at.group))
+	run.testLifecycle(identityLifecycleV1(ctx, run, c.Identities(), at.group))
+	run.testLifecycle(roleLifecycleV1(ctx, c.Roles(), at.group))
+	run.testLifecycle(bindingLifecycleV1(ctx, c.RoleBindings(), at, viewer, editor))
+	run.testLifecycle(providerLifecycleV1(ctx, c.IdentityProviders(), at.group, viewer))
+	run.testLifecycle(associationLifecycleV1(ctx, c.AccountAssociations(), at.group))
+	run.testLifecycle(inviteLifecycleV1(ctx, c.GroupInvites(), at.group, viewer))
 }
 
-func groupLife1(ctx context.Context, groups iam.GroupsClient, parent string) life {
+func groupLifecycleV1(ctx context.Context, groups iam.GroupsClient, parent string) lifecycle {
 	made := &iam.Group{Name: "team", Description: "makes things"}
 	changed := &iam.Group{Name: "crew", Description: "mends things"}
 	list := func(filter *iam.GroupFilter) ([]*iam.Group, error) {
 		answer, err := groups.List(ctx, filter)
 		return answer.GetItems(), err
 	}
-	return life{
+	return lifecycle{
 		kind:    "v1 group",
-		made:    told{made},
-		changed: told{changed},
+		made:    expected{made},
+		changed: expected{changed},
 		create: func() (proto.Message, error) {
 			return groups.Create(ctx, &iam.CreateGroupRequest{Parent: parent, Group: made})
 		},
@@ -50,7 +50,7 @@ func groupLife1(ctx context.Context, groups iam.GroupsClient, parent string) lif
 	}
 }
 
-func identityLife1(ctx context.Context, w *walk, identities iam.IdentitiesClient, parent string) life {
+func identityLifecycleV1(ctx context.Context, run *testRun, identities iam.IdentitiesClient, parent string) lifecycle {
 	const issuer = "https://ci.example.com"
 	shown := func(name, subject string) *iam.Identity {
 		return &iam.Identity{Name: name, Description: "works", Relationship: &iam.Identity_ClaimMatch_{
@@ -64,23 +64,23 @@ func identityLife1(ctx context.Context, w *walk, identities iam.IdentitiesClient
 		answer, err := identities.List(ctx, filter)
 		return answer.GetItems(), err
 	}
-	// As Terraform's data source asks who somebody is.
+	// As the Terraform provider's data source for identities does.
 	lookUp := func(subject, want string) {
-		w.step("v1 identity lookup of "+subject, func() error {
+		run.step("v1 identity lookup of "+subject, func() error {
 			found, err := identities.Lookup(ctx, &iam.LookupRequest{Issuer: issuer, Subject: subject})
 			if want == "" && status.Code(err) == codes.NotFound {
 				return nil
 			}
 			if err == nil && found.GetId() != want {
-				err = fmt.Errorf("it is %q, not %q", found.GetId(), want)
+				err = fmt.Errorf("found %q, not %q", found.GetId(), want)
 			}
 			return err
 		})
 	}
-	return life{
+	return lifecycle{
 		kind:    "v1 identity",
-		made:    told{shown("robot", "one")},
-		changed: told{shown("robot-2", "two")},
+		made:    expected{shown("robot", "one")},
+		changed: expected{shown("robot-2", "two")},
 		create: func() (proto.Message, error) {
 			lookUp("one", "")
 			return identities.Create(ctx, &iam.CreateIdentityRequest{ParentId: parent, Identity: shown("robot", "one")})
@@ -102,17 +102,17 @@ func identityLife1(ctx context.Context, w *walk, identities iam.IdentitiesClient
 	}
 }
 
-func roleLife1(ctx context.Context, roles iam.RolesClient, parent string) life {
+func roleLifecycleV1(ctx context.Context, roles iam.RolesClient, parent string) lifecycle {
 	made := &iam.Role{Name: "reader", Description: "reads", Capabilities: []string{"groups.list"}}
 	changed := &iam.Role{Name: "reader", Description: "reads more", Capabilities: []string{"groups.list", "roles.list"}}
 	list := func(filter *iam.RoleFilter) ([]*iam.Role, error) {
 		answer, err := roles.List(ctx, filter)
 		return answer.GetItems(), err
 	}
-	return life{
+	return lifecycle{
 		kind:    "v1 role",
-		made:    told{made},
-		changed: told{changed},
+		made:    expected{made},
+		changed: expected{changed},
 		create: func() (proto.Message, error) {
 			return roles.Create(ctx, &iam.CreateRoleRequest{ParentId: parent, Role: made})
 		},
@@ -130,9 +130,9 @@ func roleLife1(ctx context.Context, roles iam.RolesClient, parent string) life {
 	}
 }
 
-func bindingLife1(ctx context.Context, bindings iam.RoleBindingsClient, at place, role, other string) life {
-	shown := func(role string) told {
-		return told{
+func bindingLifecycleV1(ctx context.Context, bindings iam.RoleBindingsClient, at target, role, other string) lifecycle {
+	shown := func(role string) expected {
+		return expected{
 			&iam.RoleBinding{Identity: at.identity, Role: role},
 			&iam.RoleBindingList_Binding{
 				Identity: at.identity, Group: &iam.Group{Id: at.group}, Role: &iam.Role{Id: role},
@@ -143,7 +143,7 @@ func bindingLife1(ctx context.Context, bindings iam.RoleBindingsClient, at place
 		answer, err := bindings.List(ctx, filter)
 		return answer.GetItems(), err
 	}
-	return life{
+	return lifecycle{
 		kind:    "v1 role binding",
 		made:    shown(role),
 		changed: shown(other),
@@ -166,7 +166,7 @@ func bindingLife1(ctx context.Context, bindings iam.RoleBindingsClient, at place
 	}
 }
 
-func providerLife1(ctx context.Context, providers iam.IdentityProvidersClient, parent, role string) life {
+func providerLifecycleV1(ctx context.Context, providers iam.IdentityProvidersClient, parent, role string) lifecycle {
 	shown := func(name string) *iam.IdentityProvider {
 		return &iam.IdentityProvider{
 			Name: name, Description: "lets people in", DefaultRole: role,
@@ -178,23 +178,23 @@ func providerLife1(ctx context.Context, providers iam.IdentityProvidersClient, p
 	sent := func(name, id string) *iam.IdentityProvider {
 		provider := shown(name)
 		provider.Id = id
-		provider.GetOidc().ClientSecret = "never to be seen again"
+		provider.GetOidc().ClientSecret = "a secret"
 		return provider
 	}
 	list := func(filter *iam.IdentityProviderFilter) ([]*iam.IdentityProvider, error) {
 		answer, err := providers.List(ctx, filter)
 		for _, provider := range answer.GetItems() {
-			provider.Scim = nil // lists of several do not tell it
+			provider.Scim = nil // only lists with an id contain it
 			if provider.GetOidc().GetClientSecret() != "" {
-				err = fmt.Errorf("it tells its secret")
+				err = fmt.Errorf("the response contains the client secret")
 			}
 		}
 		return answer.GetItems(), err
 	}
-	return life{
+	return lifecycle{
 		kind:    "v1 identity provider",
-		made:    told{shown("sso")},
-		changed: told{shown("sso-2")},
+		made:    expected{shown("sso")},
+		changed: expected{shown("sso-2")},
 		create: func() (proto.Message, error) {
 			return providers.Create(ctx, &iam.CreateIdentityProviderRequest{
 				ParentId: parent, IdentityProvider: sent("sso", ""),
@@ -212,7 +212,7 @@ func providerLife1(ctx context.Context, providers iam.IdentityProvidersClient, p
 	}
 }
 
-func associationLife1(ctx context.Context, associations iam.GroupAccountAssociationsClient, group string) life {
+func associationLifecycleV1(ctx context.Context, associations iam.GroupAccountAssociationsClient, group string) lifecycle {
 	made := &iam.AccountAssociations{
 		Group: group, Name: "accounts", Description: "elsewhere",
 		Amazon: &iam.AccountAssociations_Amazon{Account: "123456789012"},
@@ -221,17 +221,17 @@ func associationLife1(ctx context.Context, associations iam.GroupAccountAssociat
 	changed := &iam.AccountAssociations{
 		Group: group, Name: "accounts", Description: "moved",
 		Amazon: &iam.AccountAssociations_Amazon{Account: "210987654321"},
-		// Terraform's tests send random letters for the number.
+		// The tests of the Terraform provider send random letters in place of a number.
 		Google: &iam.AccountAssociations_Google{ProjectId: "acme", ProjectNumber: "xkcdabcdef"},
 	}
 	list := func(filter *iam.AccountAssociationsFilter) ([]*iam.AccountAssociations, error) {
 		answer, err := associations.List(ctx, filter)
 		return answer.GetItems(), err
 	}
-	return life{
+	return lifecycle{
 		kind:    "v1 account association",
-		made:    told{made},
-		changed: told{changed},
+		made:    expected{made},
+		changed: expected{changed},
 		create:  func() (proto.Message, error) { return associations.Create(ctx, made) },
 		get: func(id string) (proto.Message, error) {
 			return only(list(&iam.AccountAssociationsFilter{Group: id}))
@@ -251,23 +251,23 @@ func associationLife1(ctx context.Context, associations iam.GroupAccountAssociat
 	}
 }
 
-func inviteLife1(ctx context.Context, invites iam.GroupInvitesClient, group, role string) life {
+func inviteLifecycleV1(ctx context.Context, invites iam.GroupInvitesClient, group, role string) lifecycle {
 	list := func(filter *iam.GroupInviteFilter) ([]*iam.StoredGroupInvite, error) {
 		answer, err := invites.List(ctx, filter)
 		return answer.GetItems(), err
 	}
-	return life{
+	return lifecycle{
 		kind: "v1 group invite",
-		made: told{
+		made: expected{
 			&iam.GroupInvite{Role: &iam.Role{Id: role}},
 			&iam.StoredGroupInvite{Role: &iam.Role{Id: role}, Email: "ada@example.com"},
 		},
 		create: func() (proto.Message, error) {
 			invite, err := invites.Create(ctx, &iam.GroupInviteRequest{
-				Group: group, Role: role, Ttl: inviteLasts, Email: "ada@example.com",
+				Group: group, Role: role, Ttl: oneHour, Email: "ada@example.com",
 			})
 			if err == nil && invite.GetCode() == "" {
-				err = fmt.Errorf("it has no code")
+				err = fmt.Errorf("the response has no code")
 			}
 			return invite, err
 		},

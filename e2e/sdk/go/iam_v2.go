@@ -8,14 +8,14 @@ import (
 )
 
 // One kind is enough: v2 is another name for v2beta1, and the comparison of contracts covers the rest.
-func groupLifeGA(ctx context.Context, c iam.Clients, parent string) life {
+func groupLifecycleV2(ctx context.Context, c iam.Clients, parent string) lifecycle {
 	made := &iam.Group{Name: "team", Description: "makes things"}
 	changed := &iam.Group{Name: "crew", Description: "mends things"}
 	groups := c.GroupsService()
-	return life{
+	return lifecycle{
 		kind:    "v2 group",
-		made:    told{made},
-		changed: told{changed},
+		made:    expected{made},
+		changed: expected{changed},
 		create: func() (proto.Message, error) {
 			return groups.CreateGroup(ctx, &iam.CreateGroupRequest{Parent: parent, Group: made})
 		},
@@ -26,7 +26,7 @@ func groupLifeGA(ctx context.Context, c iam.Clients, parent string) life {
 		update: func(id string) (proto.Message, error) {
 			group := proto.CloneOf(changed)
 			group.Uid = id
-			return groups.UpdateGroup(ctx, &iam.UpdateGroupRequest{Group: group, UpdateMask: ofGroups})
+			return groups.UpdateGroup(ctx, &iam.UpdateGroupRequest{Group: group, UpdateMask: groupFields})
 		},
 		remove: func(id string) error {
 			_, err := groups.DeleteGroup(ctx, &iam.DeleteGroupRequest{Uid: id})

@@ -13,18 +13,18 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 )
 
-// As the Terraform provider sends them: everything at once, but for groups.
+// The update masks of the Terraform provider: all fields, except for groups.
 var (
-	all         = &fieldmaskpb.FieldMask{Paths: []string{"*"}}
-	ofGroups    = &fieldmaskpb.FieldMask{Paths: []string{"name", "description", "verified"}}
-	inviteLasts = durationpb.New(time.Hour)
+	allFields   = &fieldmaskpb.FieldMask{Paths: []string{"*"}}
+	groupFields = &fieldmaskpb.FieldMask{Paths: []string{"name", "description", "verified"}}
+	oneHour     = durationpb.New(time.Hour)
 )
 
 func childrenOf(group string) *common.UIDPFilter { return &common.UIDPFilter{ChildrenOf: group} }
 
-// The uid of a role that is there from the beginning, found as Terraform's data source finds it.
-func builtIn(ctx context.Context, w *walk, c iam.Clients, name string) (uid string) {
-	w.step("v2beta1 built-in role "+name, func() error {
+// The uid of a built-in role, found as the Terraform provider's data source for roles finds it.
+func builtInRole(ctx context.Context, run *testRun, c iam.Clients, name string) (uid string) {
+	run.step("v2beta1 built-in role "+name, func() error {
 		roles, err := c.ListRolesAll(ctx, &iam.ListRolesRequest{Name: name, Uidp: &common.UIDPFilter{}})
 		if err == nil && len(roles) != 1 {
 			err = fmt.Errorf("%d are listed", len(roles))
@@ -37,26 +37,26 @@ func builtIn(ctx context.Context, w *walk, c iam.Clients, name string) (uid stri
 	return uid
 }
 
-func walkIAM2(ctx context.Context, w *walk, at place, signedIn clients) {
+func testIAMV2beta1(ctx context.Context, run *testRun, at target, signedIn clients) {
 	c := signedIn.v2.IAM()
-	viewer, editor := builtIn(ctx, w, c, "viewer"), builtIn(ctx, w, c, "editor")
-	w.live(groupLife2(ctx, c, at.group))
-	w.live(identityLife2(ctx, c, at.group))
-	w.live(roleLife2(ctx, c, at.group))
-	w.live(bindingLife2(ctx, c, at, viewer, editor))
-	w.live(providerLife2(ctx, c, at.group, viewer))
-	w.live(associationLife2(ctx, c, at.group))
-	w.live(inviteLife2(ctx, c, at.group, viewer))
+	viewer, editor := builtInRole(ctx, run, c, "viewer"), builtInRole(ctx, run, c, "editor")
+	run.testLifecycle(groupLifecycleV2beta1(ctx, c, at.group))
+	run.testLifecycle(identityLifecycleV2beta1(ctx, c, at.group))
+	run.testLifecycle(roleLifecycleV2beta1(ctx, c, at.group))
+	run.testLifecycle(bindingLifecycleV2beta1(ctx, c, at, viewer, editor))
+	run.testLifecycle(providerLifecycleV2beta1(ctx, c, at.group, viewer))
+	run.testLifecycle(associationLifecycleV2beta1(ctx, c, at.group))
+	run.testLifecycle(inviteLifecycleV2beta1(ctx, c, at.group, viewer))
 }
 
-func groupLife2(ctx context.Context, c iam.Clients, parent string) life {
+func groupLifecycleV2beta1(ctx context.Context, c iam.Clients, parent string) lifecycle {
 	made := &iam.Group{Name: "team", Description: "makes things"}
 	changed := &iam.Group{Name: "crew", Description: "mends things"}
 	groups := c.GroupsService()
-	return life{
+	return lifecycle{
 		kind:    "v2beta1 group",
-		made:    told{made},
-		changed: told{changed},
+		made:    expected{made},
+		changed: expected{changed},
 		create: func() (proto.Message, error) {
 			return groups.CreateGroup(ctx, &iam.CreateGroupRequest{Parent: parent, Group: made})
 		},
@@ -67,7 +67,7 @@ func groupLife2(ctx context.Context, c iam.Clients, parent string) life {
 		update: func(id string) (proto.Message, error) {
 			group := proto.CloneOf(changed)
 			group.Uid = id
-			return groups.UpdateGroup(ctx, &iam.UpdateGroupRequest{Group: group, UpdateMask: ofGroups})
+			return groups.UpdateGroup(ctx, &iam.UpdateGroupRequest{Group: group, UpdateMask: groupFields})
 		},
 		remove: func(id string) error {
 			_, err := groups.DeleteGroup(ctx, &iam.DeleteGroupRequest{Uid: id})
@@ -76,7 +76,7 @@ func groupLife2(ctx context.Context, c iam.Clients, parent string) life {
 	}
 }
 
-func identityLife2(ctx context.Context, c iam.Clients, parent string) life {
+func identityLifecycleV2beta1(ctx context.Context, c iam.Clients, parent string) lifecycle {
 	made := &iam.Identity{Name: "robot", Description: "works", Relationship: &iam.Identity_ClaimMatch_{
 		ClaimMatch: &iam.Identity_ClaimMatch{
 			Iss:    &iam.Identity_ClaimMatch_Issuer{Issuer: "https://ci.example.com"},
@@ -93,10 +93,10 @@ func identityLife2(ctx context.Context, c iam.Clients, parent string) life {
 		},
 	}}
 	identities := c.IdentitiesService()
-	return life{
+	return lifecycle{
 		kind:    "v2beta1 identity",
-		made:    told{made},
-		changed: told{changed},
+		made:    expected{made},
+		changed: expected{changed},
 		create: func() (proto.Message, error) {
 			return identities.CreateIdentity(ctx, &iam.CreateIdentityRequest{Parent: parent, Identity: made})
 		},
@@ -109,7 +109,7 @@ func identityLife2(ctx context.Context, c iam.Clients, parent string) life {
 		update: func(id string) (proto.Message, error) {
 			identity := proto.CloneOf(changed)
 			identity.Uid = id
-			return identities.UpdateIdentity(ctx, &iam.UpdateIdentityRequest{Identity: identity, UpdateMask: all})
+			return identities.UpdateIdentity(ctx, &iam.UpdateIdentityRequest{Identity: identity, UpdateMask: allFields})
 		},
 		remove: func(id string) error {
 			_, err := identities.DeleteIdentity(ctx, &iam.DeleteIdentityRequest{Uid: id})
@@ -118,7 +118,7 @@ func identityLife2(ctx context.Context, c iam.Clients, parent string) life {
 	}
 }
 
-func roleLife2(ctx context.Context, c iam.Clients, parent string) life {
+func roleLifecycleV2beta1(ctx context.Context, c iam.Clients, parent string) lifecycle {
 	made := &iam.Role{Name: "reader", Description: "reads", Capabilities: []capabilities.Capability{
 		capabilities.Capability_CAP_IAM_GROUPS_LIST,
 	}}
@@ -126,10 +126,10 @@ func roleLife2(ctx context.Context, c iam.Clients, parent string) life {
 		capabilities.Capability_CAP_IAM_GROUPS_LIST, capabilities.Capability_CAP_IAM_ROLES_LIST,
 	}}
 	roles := c.RolesService()
-	return life{
+	return lifecycle{
 		kind:    "v2beta1 role",
-		made:    told{made},
-		changed: told{changed},
+		made:    expected{made},
+		changed: expected{changed},
 		create: func() (proto.Message, error) {
 			return roles.CreateRole(ctx, &iam.CreateRoleRequest{Parent: parent, Role: made})
 		},
@@ -140,7 +140,7 @@ func roleLife2(ctx context.Context, c iam.Clients, parent string) life {
 		update: func(id string) (proto.Message, error) {
 			role := proto.CloneOf(changed)
 			role.Uid = id
-			return roles.UpdateRole(ctx, &iam.UpdateRoleRequest{Role: role, UpdateMask: all})
+			return roles.UpdateRole(ctx, &iam.UpdateRoleRequest{Role: role, UpdateMask: allFields})
 		},
 		remove: func(id string) error {
 			_, err := roles.DeleteRole(ctx, &iam.DeleteRoleRequest{Uid: id})
@@ -149,16 +149,16 @@ func roleLife2(ctx context.Context, c iam.Clients, parent string) life {
 	}
 }
 
-func bindingLife2(ctx context.Context, c iam.Clients, at place, role, other string) life {
-	shown := func(role string) told {
-		return told{&iam.RoleBinding{
+func bindingLifecycleV2beta1(ctx context.Context, c iam.Clients, at target, role, other string) lifecycle {
+	shown := func(role string) expected {
+		return expected{&iam.RoleBinding{
 			Identity: &iam.RoleBindingIdentity{Uid: at.identity},
 			Group:    &iam.RoleBindingGroup{Uid: at.group},
 			Role:     &iam.RoleBindingRole{Uid: role},
 		}}
 	}
 	bindings := c.RoleBindingsService()
-	return life{
+	return lifecycle{
 		kind:    "v2beta1 role binding",
 		made:    shown(role),
 		changed: shown(other),
@@ -175,7 +175,7 @@ func bindingLife2(ctx context.Context, c iam.Clients, at place, role, other stri
 		},
 		update: func(id string) (proto.Message, error) {
 			return bindings.UpdateRoleBinding(ctx, &iam.UpdateRoleBindingRequest{
-				RoleBinding: &iam.RoleBinding{Uid: id, IdentityUid: at.identity, RoleUid: other}, UpdateMask: all,
+				RoleBinding: &iam.RoleBinding{Uid: id, IdentityUid: at.identity, RoleUid: other}, UpdateMask: allFields,
 			})
 		},
 		remove: func(id string) error {
@@ -185,7 +185,7 @@ func bindingLife2(ctx context.Context, c iam.Clients, at place, role, other stri
 	}
 }
 
-func providerLife2(ctx context.Context, c iam.Clients, parent, role string) life {
+func providerLifecycleV2beta1(ctx context.Context, c iam.Clients, parent, role string) lifecycle {
 	shown := func(name string) *iam.IdentityProvider {
 		return &iam.IdentityProvider{
 			Name: name, Description: "lets people in", DefaultRole: role,
@@ -197,28 +197,28 @@ func providerLife2(ctx context.Context, c iam.Clients, parent, role string) life
 	sent := func(name, id string) *iam.IdentityProvider {
 		provider := shown(name)
 		provider.Uid = id
-		provider.GetOidc().ClientSecret = "never to be seen again"
+		provider.GetOidc().ClientSecret = "a secret"
 		return provider
 	}
 	providers := c.IdentityProvidersService()
-	return life{
+	return lifecycle{
 		kind:    "v2beta1 identity provider",
-		made:    told{shown("sso")},
-		changed: told{shown("sso-2")},
+		made:    expected{shown("sso")},
+		changed: expected{shown("sso-2")},
 		create: func() (proto.Message, error) {
-			return secretive(providers.CreateIdentityProvider(ctx, &iam.CreateIdentityProviderRequest{
+			return withoutSecret(providers.CreateIdentityProvider(ctx, &iam.CreateIdentityProviderRequest{
 				Parent: parent, IdentityProvider: sent("sso", ""),
 			}))
 		},
 		get: func(id string) (proto.Message, error) {
-			return secretive(providers.GetIdentityProvider(ctx, &iam.GetIdentityProviderRequest{Uid: id}))
+			return withoutSecret(providers.GetIdentityProvider(ctx, &iam.GetIdentityProviderRequest{Uid: id}))
 		},
 		list: func() ([]proto.Message, error) {
 			return messages(c.ListIdentityProvidersAll(ctx, &iam.ListIdentityProvidersRequest{Uidp: childrenOf(parent)}))
 		},
 		update: func(id string) (proto.Message, error) {
-			return secretive(providers.UpdateIdentityProvider(ctx, &iam.UpdateIdentityProviderRequest{
-				IdentityProvider: sent("sso-2", id), UpdateMask: all,
+			return withoutSecret(providers.UpdateIdentityProvider(ctx, &iam.UpdateIdentityProviderRequest{
+				IdentityProvider: sent("sso-2", id), UpdateMask: allFields,
 			}))
 		},
 		remove: func(id string) error {
@@ -228,18 +228,18 @@ func providerLife2(ctx context.Context, c iam.Clients, parent, role string) life
 	}
 }
 
-func secretive(provider *iam.IdentityProvider, err error) (proto.Message, error) {
+func withoutSecret(provider *iam.IdentityProvider, err error) (proto.Message, error) {
 	if err != nil {
 		return nil, err
 	}
 	if provider.GetOidc().GetClientSecret() != "" {
-		return nil, fmt.Errorf("it tells its secret")
+		return nil, fmt.Errorf("the response contains the client secret")
 	}
-	provider.Scim = nil // lists do not tell it
+	provider.Scim = nil // lists do not contain it
 	return provider, nil
 }
 
-func associationLife2(ctx context.Context, c iam.Clients, group string) life {
+func associationLifecycleV2beta1(ctx context.Context, c iam.Clients, group string) lifecycle {
 	made := &iam.AccountAssociation{
 		Name: "accounts", Description: "elsewhere",
 		Amazon: &iam.AccountAssociation_Amazon{Account: "123456789012"},
@@ -248,14 +248,14 @@ func associationLife2(ctx context.Context, c iam.Clients, group string) life {
 	changed := &iam.AccountAssociation{
 		Name: "accounts", Description: "moved",
 		Amazon: &iam.AccountAssociation_Amazon{Account: "210987654321"},
-		// Terraform's tests send random letters for the number.
+		// The tests of the Terraform provider send random letters in place of a number.
 		Google: &iam.AccountAssociation_Google{ProjectId: "acme", ProjectNumber: "xkcdabcdef"},
 	}
 	associations := c.AccountAssociationsService()
-	return life{
+	return lifecycle{
 		kind:    "v2beta1 account association",
-		made:    told{made},
-		changed: told{changed},
+		made:    expected{made},
+		changed: expected{changed},
 		create: func() (proto.Message, error) {
 			return associations.CreateAccountAssociation(ctx, &iam.CreateAccountAssociationRequest{
 				Parent: group, AccountAssociation: made,
@@ -271,7 +271,7 @@ func associationLife2(ctx context.Context, c iam.Clients, group string) life {
 			association := proto.CloneOf(changed)
 			association.Uid = id
 			return associations.UpdateAccountAssociation(ctx, &iam.UpdateAccountAssociationRequest{
-				AccountAssociation: association, UpdateMask: all,
+				AccountAssociation: association, UpdateMask: allFields,
 			})
 		},
 		remove: func(id string) error {
@@ -281,18 +281,18 @@ func associationLife2(ctx context.Context, c iam.Clients, group string) life {
 	}
 }
 
-func inviteLife2(ctx context.Context, c iam.Clients, parent, role string) life {
+func inviteLifecycleV2beta1(ctx context.Context, c iam.Clients, parent, role string) lifecycle {
 	invites := c.GroupInvitesService()
-	return life{
+	return lifecycle{
 		kind: "v2beta1 group invite",
-		made: told{&iam.GroupInvite{Role: &iam.GroupInviteRole{Uid: role}, Email: "ada@example.com"}},
+		made: expected{&iam.GroupInvite{Role: &iam.GroupInviteRole{Uid: role}, Email: "ada@example.com"}},
 		create: func() (proto.Message, error) {
 			invite, err := invites.CreateGroupInvite(ctx, &iam.CreateGroupInviteRequest{
 				Parent:      parent,
-				GroupInvite: &iam.GroupInvite{RoleUid: role, Ttl: inviteLasts, Email: "ada@example.com"},
+				GroupInvite: &iam.GroupInvite{RoleUid: role, Ttl: oneHour, Email: "ada@example.com"},
 			})
 			if err == nil && invite.GetCode() == "" {
-				err = fmt.Errorf("it has no code")
+				err = fmt.Errorf("the response has no code")
 			}
 			return invite, err
 		},
@@ -309,13 +309,13 @@ func inviteLife2(ctx context.Context, c iam.Clients, parent, role string) life {
 	}
 }
 
-// Pages are followed by the SDK itself.
-func walkPages(ctx context.Context, w *walk, at place, signedIn clients) {
+// Lists in several pages. The SDK requests the further pages itself.
+func testPages(ctx context.Context, run *testRun, at target, signedIn clients) {
 	const count = 5
 	c := signedIn.v2.IAM()
 	var made []string
 	for number := range count {
-		w.step(fmt.Sprintf("group %d of %d", number+1, count), func() error {
+		run.step(fmt.Sprintf("group %d of %d", number+1, count), func() error {
 			group := &iam.Group{Name: fmt.Sprintf("page-%d", number)}
 			answer, err := c.GroupsService().CreateGroup(ctx, &iam.CreateGroupRequest{Parent: at.group, Group: group})
 			if err == nil {
@@ -324,7 +324,7 @@ func walkPages(ctx context.Context, w *walk, at place, signedIn clients) {
 			return err
 		})
 	}
-	w.step("v2beta1 list two at a time", func() error {
+	run.step("v2beta1 list two at a time", func() error {
 		request := &iam.ListGroupsRequest{Uidp: childrenOf(at.group), PageSize: 2, OrderBy: "name desc"}
 		groups, err := c.ListGroupsAll(ctx, request)
 		if err != nil {
@@ -335,8 +335,8 @@ func walkPages(ctx context.Context, w *walk, at place, signedIn clients) {
 		}
 		return nil
 	})
-	w.step("v2beta1 list by name", func() error {
-		// As Terraform's data source finds a group.
+	run.step("v2beta1 list by name", func() error {
+		// As the Terraform provider's data source for groups does.
 		request := &iam.ListGroupsRequest{Uidp: childrenOf(at.group), Name: "page-3"}
 		group, err := only(c.ListGroupsAll(ctx, request))
 		if err != nil {
@@ -345,7 +345,7 @@ func walkPages(ctx context.Context, w *walk, at place, signedIn clients) {
 		return covers(&iam.Group{Name: "page-3"}, group)
 	})
 	for _, uid := range made {
-		w.step("delete "+uid, func() error {
+		run.step("delete "+uid, func() error {
 			_, err := c.GroupsService().DeleteGroup(ctx, &iam.DeleteGroupRequest{Uid: uid})
 			return err
 		})

@@ -10,7 +10,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Identities as published configurations and Terraform's own tests describe them. Each must be told back unchanged.
+// Identities as in published configurations and in the tests of the Terraform provider. The server must return each of
+// them unchanged.
 func identityKinds() map[string]*iam.Identity {
 	const issuer = "https://accounts.google.com"
 	match := func(subject string, claims, patterns map[string]string) *iam.Identity {
@@ -44,10 +45,10 @@ func identityKinds() map[string]*iam.Identity {
 	}
 }
 
-func walkIdentityKinds(ctx context.Context, w *walk, at place, c clients) {
+func testIdentityKinds(ctx context.Context, run *testRun, at target, c clients) {
 	identities := c.v2.IAM().IdentitiesService()
 	for kind, sent := range identityKinds() {
-		w.step("v2beta1 identity "+kind, func() error {
+		run.step("v2beta1 identity "+kind, func() error {
 			sent.Name = "kind"
 			made, err := identities.CreateIdentity(ctx, &iam.CreateIdentityRequest{Parent: at.group, Identity: sent})
 			if err != nil {
@@ -57,8 +58,8 @@ func walkIdentityKinds(ctx context.Context, w *walk, at place, c clients) {
 			if err == nil && !proto.Equal(made, got) {
 				err = same(made, got)
 			}
-			_, gone := identities.DeleteIdentity(ctx, &iam.DeleteIdentityRequest{Uid: made.GetUid()})
-			return errors.Join(err, covers(sent, made), gone)
+			_, deleteErr := identities.DeleteIdentity(ctx, &iam.DeleteIdentityRequest{Uid: made.GetUid()})
+			return errors.Join(err, covers(sent, made), deleteErr)
 		})
 	}
 }

@@ -1,6 +1,6 @@
-// Clients walks the published SDK through a running server: it signs in by an exchange, takes every kind of resource
-// through its life by the clients of v2beta1 and of v1, and calls every rpc of the SDK once. It prints a line for each
-// step, and ends with 1 if anything was not as the SDK's users expect it.
+// Tests a running server with the published SDK: signs in by a token exchange; creates, reads, updates and deletes every
+// kind of resource with the clients of v2beta1 and v1; and calls every rpc of the SDK once. Prints a line for each step,
+// and exits with 1 if a step fails.
 package main
 
 import (
@@ -18,32 +18,32 @@ import (
 
 const userAgent = "stemma-clients"
 
-// A server, and who calls it.
-type place struct {
+// The server to test, and the identity that calls it.
+type target struct {
 	api, issuer, audience string
-	// The group below which everything is made, where the identity is an owner.
+	// All resources are created below this group. The identity is an owner of it.
 	group, identity string
-	// A document that the operator has set, if any.
+	// The id of a document in STEMMA_TERMS, or empty.
 	terms string
-	// Signs access tokens.
+	// The algorithm of access tokens.
 	algorithm string
 }
 
-// Parts of the walk that not every server or caller can go.
-type parts struct{ signInOnly, founding, person bool }
+// Parts of the test that need settings of the server, or a person.
+type parts struct{ signInOnly, organizations, person bool }
 
-// What a signed-in caller calls with.
+// The clients of a caller who has signed in.
 type clients struct {
 	v1 platform.Clients
 	v2 v2beta1.Clients
-	// The same calls by their final names.
+	// The calls of v2beta1 under the names of v2.
 	ga v2.Clients
-	// The access token that they send.
+	// The access token that the clients send.
 	token string
 }
 
 func main() {
-	var at place
+	var at target
 	flag.StringVar(&at.api, "api", "http://localhost:8080", "URL of the API")
 	flag.StringVar(&at.issuer, "issuer", "", "URL of the token issuer; the API's unless given")
 	flag.StringVar(&at.audience, "audience", "", "audience of access tokens; the API's URL unless given")
@@ -51,12 +51,12 @@ func main() {
 	flag.StringVar(&at.identity, "identity", "", "uid of the identity to assume, an owner of the group")
 	flag.StringVar(&at.terms, "terms", "", "id of a document that groups can accept, as set by the operator")
 	flag.StringVar(&at.algorithm, "algorithm", "RS256", "algorithm that signs access tokens, as set by the operator")
-	var does parts
-	flag.BoolVar(&does.signInOnly, "sign-in-only", false, "end after the sign-in of the identity")
-	flag.BoolVar(&does.founding, "organizations", false, "have the identity create an organization")
-	flag.BoolVar(&does.person, "person", false,
+	var selected parts
+	flag.BoolVar(&selected.signInOnly, "sign-in-only", false, "end after the sign-in of the identity")
+	flag.BoolVar(&selected.organizations, "organizations", false, "have the identity create an organization")
+	flag.BoolVar(&selected.person, "person", false,
 		"have a person sign in with a device, on another machine and with a browser, and create an organization")
-	limit := flag.Duration("timeout", 4*time.Minute, "how long all of it may take")
+	limit := flag.Duration("timeout", 4*time.Minute, "maximum duration of the whole test")
 	flag.Parse()
 	if at.issuer == "" {
 		at.issuer = at.api
@@ -66,56 +66,56 @@ func main() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), *limit)
 	defer cancel()
-	if err := walkAll(platform.WithUserAgent(ctx, userAgent), at, does); err != nil {
+	if err := testAll(platform.WithUserAgent(ctx, userAgent), at, selected); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// Tokens come by the environment, since everybody on a machine can read the arguments of a program.
-func walkAll(ctx context.Context, at place, does parts) error {
-	w, identityToken := &walk{}, os.Getenv("IDENTITY_TOKEN")
-	token := signIn(ctx, w, at, identityToken)
-	if does.signInOnly {
-		return w.verdict()
+// Tokens are in environment variables, because all users of a machine can read the arguments of a program.
+func testAll(ctx context.Context, at target, selected parts) error {
+	run, identityToken := &testRun{}, os.Getenv("IDENTITY_TOKEN")
+	token := signIn(ctx, run, at, identityToken)
+	if selected.signInOnly {
+		return run.result()
 	}
 	c, err := connect(ctx, at, token)
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	server := walkContract(ctx, w, c.v1)
-	walkIAM2(ctx, w, at, c)
-	walkIAM1(ctx, w, at, c)
-	w.live(groupLifeGA(ctx, c.ga.IAM(), at.group))
-	walkRegistry(ctx, w, at, c)
-	walkAdvisories(ctx, w, at, c)
-	walkSubscriptions(ctx, w, at, c)
-	walkDelivery(ctx, w, at, c)
-	walkPages(ctx, w, at, c)
-	walkStaticKeys(ctx, w, at, c)
-	walkIdentityKinds(ctx, w, at, c)
-	walkExternalGroups(ctx, w, at, c)
-	walkMetadata(ctx, w, c)
+	server := testContract(ctx, run, c.v1)
+	testIAMV2beta1(ctx, run, at, c)
+	testIAMV1(ctx, run, at, c)
+	run.testLifecycle(groupLifecycleV2(ctx, c.ga.IAM(), at.group))
+	testRegistry(ctx, run, at, c)
+	testAdvisories(ctx, run, at, c)
+	testSubscriptions(ctx, run, at, c)
+	testDelivery(ctx, run, at, c)
+	testPages(ctx, run, at, c)
+	testStaticKeys(ctx, run, at, c)
+	testIdentityKinds(ctx, run, at, c)
+	testExternalGroups(ctx, run, at, c)
+	testMetadata(ctx, run, c)
 	if at.terms != "" {
-		walkTerms(ctx, w, at, c)
+		testTerms(ctx, run, at, c)
 	}
-	if does.founding {
-		walkFounding(ctx, w, at, c, identityToken)
+	if selected.organizations {
+		testWorkloadOrganization(ctx, run, at, c, identityToken)
 	}
-	walkCoverage(ctx, w, c.v1.Connection(), server)
+	testCoverage(ctx, run, c.v1.Connection(), server)
 	if registrationToken := os.Getenv("REGISTRATION_TOKEN"); registrationToken != "" {
-		walkRegistration(ctx, w, at, registrationToken)
+		testRegistration(ctx, run, at, registrationToken)
 	}
-	if does.person {
-		walkDeviceFlow(ctx, w, at)
-		walkHeadless(ctx, w, at)
-		walkOrganization(ctx, w, at)
+	if selected.person {
+		testDeviceFlow(ctx, run, at)
+		testHeadless(ctx, run, at)
+		testOrganization(ctx, run, at)
 	}
-	return w.verdict()
+	return run.result()
 }
 
-func connect(ctx context.Context, at place, token string) (clients, error) {
+func connect(ctx context.Context, at target, token string) (clients, error) {
 	credential := auth.NewFromToken(ctx, "Bearer "+token, false)
 	v1, err := platform.NewPlatformClients(ctx, at.api, credential)
 	if err != nil {

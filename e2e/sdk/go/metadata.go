@@ -8,9 +8,9 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 )
 
-// What callers tell about themselves.
-func walkMetadata(ctx context.Context, w *walk, c clients) {
-	w.step("v2beta1 identity metadata", func() error {
+// The metadata that callers state about themselves.
+func testMetadata(ctx context.Context, run *testRun, c clients) {
+	run.step("v2beta1 identity metadata", func() error {
 		want := &iam.IdentityMetadata{Company: "Acme", JobTitle: "engineer"}
 		got, err := c.v2.IAM().IdentitiesService().UpdateIdentityMetadata(ctx, &iam.UpdateIdentityMetadataRequest{
 			IdentityMetadata: want, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"company", "job_title"}},
@@ -20,7 +20,7 @@ func walkMetadata(ctx context.Context, w *walk, c clients) {
 		}
 		return covers(want, got)
 	})
-	w.step("v1 identity metadata", func() error {
+	run.step("v1 identity metadata", func() error {
 		want := &events.IdentityMetadata{OnboardingQuestions: &events.IdentityMetadata_OnboardingQuestions{
 			CompanyName: "Acme", Product: "images",
 		}}

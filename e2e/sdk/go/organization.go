@@ -13,11 +13,11 @@ import (
 	"chainguard.dev/sdk/sts"
 )
 
-// What the Terraform provider does for a group without a parent: a person signs in, it makes the group, has the
-// person's token refreshed, and goes on once v1 lists the group. In the end v1 must list it no more.
-func walkOrganization(ctx context.Context, w *walk, at place) {
+// As the Terraform provider creates a group without a parent: a person signs in; the provider creates the group,
+// refreshes the token of the person, and continues when v1 lists the group. After the deletion, v1 must not list it.
+func testOrganization(ctx context.Context, run *testRun, at target) {
 	var refreshToken, organization string
-	isSignedIn := w.step("sign-in with a browser", func() (err error) {
+	isSignedIn := run.step("sign-in with a browser", func() (err error) {
 		var access, me string
 		access, refreshToken, err = login.Login(ctx,
 			login.WithIssuer(at.issuer), login.WithAudience([]string{at.audience}), login.WithClientID("auth0"),
@@ -34,7 +34,7 @@ func walkOrganization(ctx context.Context, w *walk, at place) {
 		return
 	}
 	as := func(name string, do func(c clients) error) {
-		w.step(name, func() error {
+		run.step(name, func() error {
 			access, next, err := refresh(ctx, at, refreshToken)
 			if err != nil {
 				return err
@@ -68,17 +68,17 @@ func walkOrganization(ctx context.Context, w *walk, at place) {
 		return
 	}
 	as("organization is listed by a refreshed token", func(c clients) error { return isListed(c, 1) })
-	as("organization takes a group", func(c clients) error {
-		life := groupLife2(ctx, c.v2.IAM(), organization)
-		life.kind = "  its " + life.kind
-		w.live(life)
+	as("group in the organization", func(c clients) error {
+		group := groupLifecycleV2beta1(ctx, c.v2.IAM(), organization)
+		group.kind = "  " + group.kind + " in the organization"
+		run.testLifecycle(group)
 		return nil
 	})
-	as("organization provisions people", func(c clients) error {
-		walkScim(ctx, w, c, organization)
+	as("SCIM in the organization", func(c clients) error {
+		testScim(ctx, run, c, organization)
 		return nil
 	})
-	as("organization has registry settings", func(c clients) error {
+	as("registry settings of the organization", func(c clients) error {
 		return changeRegistrySettings(ctx, c.v1.Registry().Registry(), organization)
 	})
 	as("organization for somebody else", func(c clients) error { return makeForSomebodyElse(ctx, at, c) })
@@ -91,7 +91,7 @@ func walkOrganization(ctx context.Context, w *walk, at place) {
 
 // Refreshes over gRPC and over HTTP/1. The second use of the token must yield the same new one, since programs that run
 // at the same time share a token in a file.
-func refresh(ctx context.Context, at place, refreshToken string) (access, next string, err error) {
+func refresh(ctx context.Context, at target, refreshToken string) (access, next string, err error) {
 	for _, exchanger := range []sts.Exchanger{
 		sts.New(at.issuer, at.audience, sts.WithUserAgent(userAgent)),
 		sts.NewHTTP1DowngradeExchanger(at.issuer, at.audience),
@@ -110,14 +110,15 @@ func refresh(ctx context.Context, at place, refreshToken string) (access, next s
 	_, expiry := auth.ExtractRefreshExpiry(next)
 	email, _, unreadable := auth.ExtractEmail(access)
 	if unreadable == nil && email == "" {
-		unreadable = errors.New("it lacks the e-mail address")
+		unreadable = errors.New("the access token lacks the e-mail address")
 	}
 	return access, next, errors.Join(expiry, unreadable)
 }
 
-// What the Terraform provider does for a workload: it exchanges its token again, and goes on once v1 lists the group.
-func walkFounding(ctx context.Context, w *walk, at place, c clients, identityToken string) {
-	w.step("organization of a workload", func() error {
+// As the Terraform provider creates an organization for a workload: it exchanges the token of the workload again, and
+// continues when v1 lists the group.
+func testWorkloadOrganization(ctx context.Context, run *testRun, at target, c clients, identityToken string) {
+	run.step("organization of a workload", func() error {
 		made, err := c.v2.IAM().GroupsService().CreateGroup(ctx,
 			&iam2.CreateGroupRequest{Group: &iam2.Group{Name: "founded", Description: "by a workload"}})
 		if err != nil {
@@ -137,15 +138,15 @@ func walkFounding(ctx context.Context, w *walk, at place, c clients, identityTok
 		if err == nil && len(answer.GetItems()) != 1 {
 			err = fmt.Errorf("%d are listed, not 1", len(answer.GetItems()))
 		}
-		_, gone := groups.Delete(ctx, &iam1.DeleteGroupRequest{Id: made.GetUid()})
-		return errors.Join(err, gone)
+		_, deleteErr := groups.Delete(ctx, &iam1.DeleteGroupRequest{Id: made.GetUid()})
+		return errors.Join(err, deleteErr)
 	})
 }
 
-// An organization without an owner, until somebody takes its invite.
-func makeForSomebodyElse(ctx context.Context, at place, c clients) error {
+// Creates an organization for another person, who becomes its owner by accepting the invite. Here, the caller accepts it.
+func makeForSomebodyElse(ctx context.Context, at target, c clients) error {
 	invite, err := c.v1.IAM().GroupInvites().CreateWithGroup(ctx,
-		&iam1.GroupInviteRequest{Group: "for-others", Ttl: inviteLasts})
+		&iam1.GroupInviteRequest{Group: "for-others", Ttl: oneHour})
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // A person registers with a token for the client of an organization's identity provider, and exchanges the same token.
-func walkRegistration(ctx context.Context, w *walk, at place, token string) {
-	w.step("registration with a token of an identity provider", func() error {
+func testRegistration(ctx context.Context, run *testRun, at target, token string) {
+	run.step("registration with a token of an identity provider", func() error {
 		session, err := register(ctx, at, token, "")
 		if err != nil {
 			return err
@@ -23,14 +23,14 @@ func walkRegistration(ctx context.Context, w *walk, at place, token string) {
 		}
 		me, err := whoAmI(ctx, at, pair.AccessToken)
 		if err == nil && me != session.GetIdentity() {
-			err = fmt.Errorf("I registered as %s and am %s", session.GetIdentity(), me)
+			err = fmt.Errorf("registered as %s, but the token is for %s", session.GetIdentity(), me)
 		}
 		return err
 	})
 }
 
 // `code` is that of an invite, or empty.
-func register(ctx context.Context, at place, token, code string) (*authv1.Session, error) {
+func register(ctx context.Context, at target, token, code string) (*authv1.Session, error) {
 	c, err := platform.NewOIDCClients(ctx, at.issuer, auth.NewFromToken(ctx, "Bearer "+token, false))
 	if err != nil {
 		return nil, err

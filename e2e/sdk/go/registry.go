@@ -13,11 +13,11 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Repos and tags, which Terraform and others know by v1 alone.
-func walkRegistry(ctx context.Context, w *walk, at place, signedIn clients) {
+// Repos and tags. The Terraform provider and other clients use v1 to change them.
+func testRegistry(ctx context.Context, run *testRun, at target, signedIn clients) {
 	c := signedIn.v1.Registry().Registry()
 	var repo *registry.Repo
-	isMade := w.step("v1 repo for tags", func() (err error) {
+	isMade := run.step("v1 repo for tags", func() (err error) {
 		request := &registry.CreateRepoRequest{ParentId: at.group, Repo: &registry.Repo{Name: "tagged"}}
 		repo, err = c.CreateRepo(ctx, request)
 		return err
@@ -25,20 +25,20 @@ func walkRegistry(ctx context.Context, w *walk, at place, signedIn clients) {
 	if !isMade {
 		return
 	}
-	w.live(repoLife(ctx, c, at.group, repo.GetId()))
-	w.live(tagLife(ctx, c, repo.GetId(), "sha256:"+strings.Repeat("0", 64)))
-	w.live(tagLife(ctx, c, repo.GetId(), ""))
-	walkRepoSettings(ctx, w, c, repo.GetId())
-	w.step("v2beta1 repo as v1 made it", func() error {
+	run.testLifecycle(repoLifecycle(ctx, c, at.group, repo.GetId()))
+	run.testLifecycle(tagLifecycle(ctx, c, repo.GetId(), "sha256:"+strings.Repeat("0", 64)))
+	run.testLifecycle(tagLifecycle(ctx, c, repo.GetId(), ""))
+	testRepoSettings(ctx, run, c, repo.GetId())
+	run.step("v2beta1 get of a repo that v1 created", func() error {
 		return readRepo2(ctx, signedIn.v2.Registry(), at.group, repo)
 	})
-	w.step("v1 repo without tags", func() error {
+	run.step("v1 repo for tags delete", func() error {
 		_, err := c.DeleteRepo(ctx, &registry.DeleteRepoRequest{Id: repo.GetId()})
 		return err
 	})
 }
 
-// As Terraform's data sources find repos, by uid and by name.
+// As the Terraform provider's data sources find repos: by uid and by name.
 func readRepo2(ctx context.Context, c registry2.Clients, group string, repo *registry.Repo) error {
 	want := &registry2.Repo{Uid: repo.GetId(), Name: repo.GetName()}
 	got, err := c.ReposService().GetRepo(ctx, &registry2.GetRepoRequest{Uid: repo.GetId()})
@@ -52,7 +52,7 @@ func readRepo2(ctx context.Context, c registry2.Clients, group string, repo *reg
 	return errors.Join(covers(want, got), covers(want, listed), same(got, listed))
 }
 
-func repoLife(ctx context.Context, c registry.RegistryClient, parent, source string) life {
+func repoLifecycle(ctx context.Context, c registry.RegistryClient, parent, source string) lifecycle {
 	expiration := timestamppb.New(time.Now().Add(time.Hour).Truncate(time.Second))
 	made := &registry.Repo{
 		Name: "static", Bundles: []string{"base"}, Readme: "# Nothing in it",
@@ -70,10 +70,10 @@ func repoLife(ctx context.Context, c registry.RegistryClient, parent, source str
 		answer, err := c.ListRepos(ctx, filter)
 		return answer.GetItems(), err
 	}
-	return life{
+	return lifecycle{
 		kind:    "v1 repo",
-		made:    told{made},
-		changed: told{changed},
+		made:    expected{made},
+		changed: expected{changed},
 		create: func() (proto.Message, error) {
 			return c.CreateRepo(ctx, &registry.CreateRepoRequest{ParentId: parent, Repo: made})
 		},
@@ -91,18 +91,18 @@ func repoLife(ctx context.Context, c registry.RegistryClient, parent, source str
 	}
 }
 
-// Terraform sends no digest, which is for the server to compute.
-func tagLife(ctx context.Context, c registry.RegistryClient, repo, digest string) life {
+// `digest` may be empty: the Terraform provider sends none.
+func tagLifecycle(ctx context.Context, c registry.RegistryClient, repo, digest string) lifecycle {
 	made := &registry.Tag{Name: "latest", Digest: digest, Bundles: []string{"base"}}
 	changed := &registry.Tag{Name: "latest", Digest: digest, Deprecated: true}
 	list := func(filter *registry.TagFilter) ([]*registry.Tag, error) {
 		answer, err := c.ListTags(ctx, filter)
 		return answer.GetItems(), err
 	}
-	return life{
+	return lifecycle{
 		kind:    "v1 tag",
-		made:    told{made},
-		changed: told{changed},
+		made:    expected{made},
+		changed: expected{changed},
 		create: func() (proto.Message, error) {
 			return c.CreateTag(ctx, &registry.CreateTagRequest{RepoId: repo, Tag: made})
 		},
@@ -120,16 +120,16 @@ func tagLife(ctx context.Context, c registry.RegistryClient, repo, digest string
 	}
 }
 
-func walkSubscriptions(ctx context.Context, w *walk, at place, signedIn clients) {
+func testSubscriptions(ctx context.Context, run *testRun, at target, signedIn clients) {
 	c := signedIn.v1.IAM().Subscriptions()
 	made := &events.Subscription{Sink: "https://hooks.example.com/stemma"}
 	list := func(filter *events.SubscriptionFilter) ([]*events.Subscription, error) {
 		answer, err := c.List(ctx, filter)
 		return answer.GetItems(), err
 	}
-	w.live(life{
+	run.testLifecycle(lifecycle{
 		kind: "v1 subscription",
-		made: told{made},
+		made: expected{made},
 		create: func() (proto.Message, error) {
 			return c.Create(ctx, &events.CreateSubscriptionRequest{ParentId: at.group, Subscription: made})
 		},

@@ -10,10 +10,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The calls about a repo that need no image content.
-func walkRepoSettings(ctx context.Context, w *walk, c registry.RegistryClient, repo string) {
-	walkDeployment(ctx, w, c, repo)
-	w.step("v1 tags summary", func() error {
+// The calls about a repo that do not need the content of images.
+func testRepoSettings(ctx context.Context, run *testRun, c registry.RegistryClient, repo string) {
+	testDeployment(ctx, run, c, repo)
+	run.step("v1 tags summary", func() error {
 		tag, err := c.CreateTag(ctx, &registry.CreateTagRequest{RepoId: repo, Tag: &registry.Tag{Name: "latest"}})
 		if err != nil {
 			return err
@@ -27,26 +27,26 @@ func walkRepoSettings(ctx context.Context, w *walk, c registry.RegistryClient, r
 		}
 		return covers(&registry.RepoTagsSummary{Id: repo, TagCount: 1, LatestTag: &registry.Tag{Id: tag.GetId()}}, summary)
 	})
-	w.step("v1 update status", func() error {
+	run.step("v1 update status", func() error {
 		_, err := c.GetUpdateStatus(ctx, &registry.UpdateStatusRequest{RepoId: repo})
 		return err
 	})
-	w.step("v1 repos by source", func() error {
+	run.step("v1 repos by source", func() error {
 		count, err := c.GetRepoCountBySource(ctx, &registry.GetRepoCountBySourceRequest{Id: repo})
 		if err == nil && count.GetCount() != 0 {
 			err = fmt.Errorf("%d repos sync from it", count.GetCount())
 		}
 		return err
 	})
-	w.step("v1 end-of-life tags", func() error {
+	run.step("v1 end-of-life tags", func() error {
 		answer, err := c.ListEolTags(ctx, &registry.EolTagFilter{Uidp: childrenOf(repo)})
 		if err == nil && len(answer.GetItems()) != 0 {
 			err = fmt.Errorf("%v are listed", answer.GetItems())
 		}
 		return err
 	})
-	// Terraform's data source goes on with a stream named after the package.
-	w.step("v1 versions of a package that nobody imported", func() error {
+	// After NotFound, the Terraform provider's data source uses a version stream with the name of the package.
+	run.step("v1 versions of a package that was not imported", func() error {
 		request := &registry.PackageVersionMetadataRequest{Package: "no-such-package"}
 		if _, err := c.GetPackageVersionMetadata(ctx, request); status.Code(err) != codes.NotFound {
 			return fmt.Errorf("wanted NotFound, got %v", err)
@@ -55,8 +55,8 @@ func walkRepoSettings(ctx context.Context, w *walk, c registry.RegistryClient, r
 	})
 }
 
-// As Terraform does it: a second create answers AlreadyExists, and a delete is an update to no charts.
-func walkDeployment(ctx context.Context, w *walk, c registry.RegistryClient, repo string) {
+// As the Terraform provider expects: a second create returns AlreadyExists, and a delete is an update without charts.
+func testDeployment(ctx context.Context, run *testRun, c registry.RegistryClient, repo string) {
 	charts := []*registry.HelmChart{
 		{Repo: "oci://charts.example.com/web", Source: proto.String("https://code.example.com/web")},
 		{Repo: "https://charts.example.com/", Chart: proto.String("web")},
@@ -71,24 +71,24 @@ func walkDeployment(ctx context.Context, w *walk, c registry.RegistryClient, rep
 	}
 	create := &registry.CreateDeploymentRequest{ParentId: repo, Charts: charts[:1]}
 	get := &registry.GetDeploymentRequest{RepoId: repo}
-	w.step("v1 deployment create", func() error { return is(charts[:1])(c.CreateDeployment(ctx, create)) })
-	w.step("v1 deployment create again", func() error {
+	run.step("v1 deployment create", func() error { return is(charts[:1])(c.CreateDeployment(ctx, create)) })
+	run.step("v1 deployment create again", func() error {
 		if _, err := c.CreateDeployment(ctx, create); status.Code(err) != codes.AlreadyExists {
 			return fmt.Errorf("wanted AlreadyExists, got %v", err)
 		}
 		return nil
 	})
-	w.step("v1 deployment get", func() error { return is(charts[:1])(c.GetDeployment(ctx, get)) })
-	w.step("v1 deployment update", func() error {
+	run.step("v1 deployment get", func() error { return is(charts[:1])(c.GetDeployment(ctx, get)) })
+	run.step("v1 deployment update", func() error {
 		return is(charts)(c.UpdateDeployment(ctx, &registry.UpdateDeploymentRequest{RepoId: repo, Charts: charts}))
 	})
-	w.step("v1 deployment get after update", func() error { return is(charts)(c.GetDeployment(ctx, get)) })
-	w.step("v1 deployment delete", func() error {
+	run.step("v1 deployment get after update", func() error { return is(charts)(c.GetDeployment(ctx, get)) })
+	run.step("v1 deployment delete", func() error {
 		return is(nil)(c.UpdateDeployment(ctx, &registry.UpdateDeploymentRequest{RepoId: repo}))
 	})
 }
 
-// Settings that an organization has for all of its repos.
+// Turns the settings for all repos of an organization on and off.
 func changeRegistrySettings(ctx context.Context, c registry.RegistryClient, organization string) error {
 	for _, isOn := range []bool{true, false} {
 		want := &registry.RegistrySettings{RegistryId: organization, UniqueTags: isOn, EolGracePeriod: isOn}

@@ -12,14 +12,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The credential with which an identity provider provisions people: issued, used, replaced and revoked.
-func walkScim(ctx context.Context, w *walk, c clients, organization string) {
-	provider, removeProvider := makeProvider(ctx, w, c.v2.IAM(), organization)
-	removeOwner := makeSecondOwner(ctx, w, c.v2.IAM(), organization)
+// Issues, uses, replaces and revokes the token with which an identity provider provisions people.
+func testScim(ctx context.Context, run *testRun, c clients, organization string) {
+	provider, removeProvider := makeProvider(ctx, run, c.v2.IAM(), organization)
+	removeOwner := makeSecondOwner(ctx, run, c.v2.IAM(), organization)
 	providers := c.v2.IAM().IdentityProvidersService()
 	var first, second, endpoint, etag string
 	answers := func(token string, want int) error { return scimAnswers(ctx, endpoint, token, want) }
-	w.step("SCIM token generate", func() error {
+	run.step("SCIM token generate", func() error {
 		answer, err := providers.GenerateScimToken(ctx, &iam.GenerateScimTokenRequest{IdentityProviderUid: provider})
 		if err != nil {
 			return err
@@ -29,14 +29,14 @@ func walkScim(ctx context.Context, w *walk, c clients, organization string) {
 			hasCredential(ctx, providers, provider, iam.IdentityProvider_SCIM_CREDENTIAL_STATE_LIVE),
 			answers(first, http.StatusForbidden)) // provisioning is off
 	})
-	w.step("SCIM token generate again", func() error {
+	run.step("SCIM token generate again", func() error {
 		_, err := providers.GenerateScimToken(ctx, &iam.GenerateScimTokenRequest{IdentityProviderUid: provider})
 		if status.Code(err) != codes.FailedPrecondition && status.Code(err) != codes.AlreadyExists {
-			return fmt.Errorf("it should be refused: %v", err)
+			return fmt.Errorf("wanted FailedPrecondition or AlreadyExists, got %v", err)
 		}
 		return nil
 	})
-	w.step("SCIM enable", func() error {
+	run.step("SCIM enable", func() error {
 		answer, err := providers.SetScimEnabled(ctx,
 			&iam.SetScimEnabledRequest{IdentityProviderUid: provider, Enabled: true, Etag: etag})
 		if err != nil {
@@ -45,9 +45,9 @@ func walkScim(ctx context.Context, w *walk, c clients, organization string) {
 		etag = answer.GetEtag()
 		return answers(first, http.StatusOK)
 	})
-	w.step("SCIM token regenerate", func() error {
+	run.step("SCIM token regenerate", func() error {
 		answer, err := providers.RegenerateScimToken(ctx,
-			&iam.RegenerateScimTokenRequest{IdentityProviderUid: provider, Etag: etag, Overlap: inviteLasts})
+			&iam.RegenerateScimTokenRequest{IdentityProviderUid: provider, Etag: etag, Overlap: oneHour})
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func walkScim(ctx context.Context, w *walk, c clients, organization string) {
 			hasCredential(ctx, providers, provider, iam.IdentityProvider_SCIM_CREDENTIAL_STATE_ROTATING),
 			answers(first, http.StatusOK), answers(second, http.StatusOK))
 	})
-	w.step("SCIM token revoke by v1", func() error {
+	run.step("SCIM token revoke by v1", func() error {
 		_, err := c.v1.IAM().IdentityProviders().RevokeScimToken(ctx,
 			&iam1.RevokeScimTokenRequest{IdentityProviderId: provider})
 		if err != nil {
@@ -66,12 +66,12 @@ func walkScim(ctx context.Context, w *walk, c clients, organization string) {
 			hasCredential(ctx, providers, provider, iam.IdentityProvider_SCIM_CREDENTIAL_STATE_REVOKED),
 			answers(first, http.StatusUnauthorized), answers(second, http.StatusUnauthorized))
 	})
-	w.step("SCIM set-up is removed", func() error { return errors.Join(removeOwner(), removeProvider()) })
+	run.step("SCIM set-up is removed", func() error { return errors.Join(removeOwner(), removeProvider()) })
 }
 
-func makeProvider(ctx context.Context, w *walk, c iam.Clients, parent string) (uid string, remove func() error) {
-	role := builtIn(ctx, w, c, "viewer")
-	w.step("identity provider", func() error {
+func makeProvider(ctx context.Context, run *testRun, c iam.Clients, parent string) (uid string, remove func() error) {
+	role := builtInRole(ctx, run, c, "viewer")
+	run.step("identity provider", func() error {
 		made, err := c.IdentityProvidersService().CreateIdentityProvider(ctx, &iam.CreateIdentityProviderRequest{
 			Parent: parent, IdentityProvider: &iam.IdentityProvider{
 				Name: "people", DefaultRole: role,
@@ -89,11 +89,11 @@ func makeProvider(ctx context.Context, w *walk, c iam.Clients, parent string) (u
 	}
 }
 
-// Provisioning can be turned on in organizations with at least two owners.
-func makeSecondOwner(ctx context.Context, w *walk, c iam.Clients, organization string) (remove func() error) {
-	role := builtIn(ctx, w, c, "owner")
+// Provisioning can be turned on only in an organization with at least two owners.
+func makeSecondOwner(ctx context.Context, run *testRun, c iam.Clients, organization string) (remove func() error) {
+	role := builtInRole(ctx, run, c, "owner")
 	var identity, binding string
-	w.step("second owner", func() error {
+	run.step("second owner", func() error {
 		made, err := c.IdentitiesService().CreateIdentity(ctx, &iam.CreateIdentityRequest{
 			Parent: organization, Identity: &iam.Identity{Name: "second", Relationship: &iam.Identity_ClaimMatch_{
 				ClaimMatch: &iam.Identity_ClaimMatch{
@@ -130,7 +130,7 @@ func hasCredential(
 	return err
 }
 
-// The status with which the SCIM endpoint answers a request for its users.
+// Returns an error unless the SCIM endpoint answers a request for its users with the status `want`.
 func scimAnswers(ctx context.Context, endpoint, token string, want int) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint+"/Users", nil)
 	if err != nil {

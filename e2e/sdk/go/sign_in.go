@@ -23,27 +23,27 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Exchanges a token of somebody else for one of the server, as workloads do, and has it tell who that is.
-func signIn(ctx context.Context, w *walk, at place, identityToken string) (token string) {
+// Exchanges a token of another issuer for an access token, as workloads do, and checks that it is for the identity.
+func signIn(ctx context.Context, run *testRun, at target, identityToken string) (token string) {
 	exchanger := sts.New(at.issuer, at.audience, sts.WithIdentity(at.identity), sts.WithUserAgent(userAgent))
-	w.step("exchange", func() error {
+	run.step("exchange", func() error {
 		pair, err := exchanger.Exchange(ctx, identityToken)
 		if err != nil {
 			return err
 		}
 		token = pair.AccessToken
-		return errors.Join(isAccess(at, token, at.identity, pair.Expiry), hasAlgorithm(token, at.algorithm))
+		return errors.Join(isAccessToken(at, token, at.identity, pair.Expiry), hasAlgorithm(token, at.algorithm))
 	})
-	w.step("verification by discovery", func() error { return verify(ctx, at, token, at.audience, at.identity) })
-	w.step("exchange over HTTP/1", func() error {
+	run.step("verification by discovery", func() error { return verify(ctx, at, token, at.audience, at.identity) })
+	run.step("exchange over HTTP/1", func() error {
 		pair, err := sts.ExchangePair(ctx, at.issuer, at.audience, identityToken,
 			sts.WithIdentity(at.identity), sts.WithHTTP1Downgrade())
 		if err != nil {
 			return err
 		}
-		return isAccess(at, pair.AccessToken, at.identity, pair.Expiry)
+		return isAccessToken(at, pair.AccessToken, at.identity, pair.Expiry)
 	})
-	w.step("exchange for one capability in one group", func() error {
+	run.step("exchange for one capability in one group", func() error {
 		narrow, err := exchanger.Exchange(ctx, identityToken,
 			sts.WithScope(at.group), sts.WithCapabilities("groups.list"))
 		if err != nil {
@@ -51,40 +51,40 @@ func signIn(ctx context.Context, w *walk, at place, identityToken string) (token
 		}
 		return holdsGroupsListOnly(ctx, at, narrow.AccessToken)
 	})
-	w.step("exchange of a token that is none", func() error {
+	run.step("exchange of an invalid token", func() error {
 		_, err := exchanger.Exchange(ctx, "none")
 		if status.Code(err) != codes.Unauthenticated {
 			return fmt.Errorf("wanted Unauthenticated, got %v", err)
 		}
 		return nil
 	})
-	w.step("who am I", func() error {
+	run.step("who am I", func() error {
 		me, err := whoAmI(ctx, at, token)
 		if err == nil && me != at.identity {
-			err = fmt.Errorf("I am %s", me)
+			err = fmt.Errorf("the token is for %s", me)
 		}
 		return err
 	})
 	return token
 }
 
-// What the SDK reads from a token.
-func isAccess(at place, token, identity string, expiry time.Time) error {
+// Checks the claims that the SDK reads from a token.
+func isAccessToken(at target, token, identity string, expiry time.Time) error {
 	issuer, subject, err := auth.ExtractIssuerAndSubject(token)
 	if err != nil {
 		return err
 	}
 	if issuer != at.issuer || subject != identity {
-		return fmt.Errorf("it is a token of %s for %s", issuer, subject)
+		return fmt.Errorf("the token is from %s for %s", issuer, subject)
 	}
 	expires, err := auth.ExtractExpiry(token)
 	if err == nil && !expires.Equal(expiry) {
-		err = fmt.Errorf("it expires at %v, and %v was said", expires, expiry)
+		err = fmt.Errorf("the token expires at %v, and the response says %v", expires, expiry)
 	}
 	return err
 }
 
-func whoAmI(ctx context.Context, at place, token string) (string, error) {
+func whoAmI(ctx context.Context, at target, token string) (string, error) {
 	c, err := platform.NewOIDCClients(ctx, at.issuer, auth.NewFromToken(ctx, "Bearer "+token, false))
 	if err != nil {
 		return "", err
@@ -97,10 +97,10 @@ func whoAmI(ctx context.Context, at place, token string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return me.GetSubject(), known(me.ProtoReflect())
+	return me.GetSubject(), hasOnlyKnownFields(me.ProtoReflect())
 }
 
-func holdsGroupsListOnly(ctx context.Context, at place, token string) error {
+func holdsGroupsListOnly(ctx context.Context, at target, token string) error {
 	c, err := connect(ctx, at, token)
 	if err != nil {
 		return err
@@ -112,16 +112,16 @@ func holdsGroupsListOnly(ctx context.Context, at place, token string) error {
 	}
 	_, err = groups.CreateGroup(ctx, &iam2.CreateGroupRequest{Parent: at.group, Group: &iam2.Group{Name: "none"}})
 	if status.Code(err) != codes.PermissionDenied {
-		return fmt.Errorf("it should not create groups: %v", err)
+		return fmt.Errorf("wanted PermissionDenied for CreateGroup, got %v", err)
 	}
 	return nil
 }
 
-// An identity that is known by a key of ours, as pull tokens and machines without an issuer are.
-func walkStaticKeys(ctx context.Context, w *walk, at place, c clients) {
+// Exchanges a token that is signed with a static key of an identity, as pull tokens are.
+func testStaticKeys(ctx context.Context, run *testRun, at target, c clients) {
 	const issuer, subject = "https://keys.example.com", "machine"
 	identities := c.v2.IAM().IdentitiesService()
-	w.step("exchange by static keys", func() error {
+	run.step("exchange by static keys", func() error {
 		key, keys, err := makeKey()
 		if err != nil {
 			return err
@@ -146,14 +146,14 @@ func walkStaticKeys(ctx context.Context, w *walk, at place, c clients) {
 		}
 		pair, err := sts.New(at.issuer, at.audience, sts.WithIdentity(made.GetUid())).Exchange(ctx, presented)
 		if err == nil {
-			err = isAccess(at, pair.AccessToken, made.GetUid(), pair.Expiry)
+			err = isAccessToken(at, pair.AccessToken, made.GetUid(), pair.Expiry)
 		}
-		_, gone := identities.DeleteIdentity(ctx, &iam2.DeleteIdentityRequest{Uid: made.GetUid()})
-		return errors.Join(err, gone)
+		_, deleteErr := identities.DeleteIdentity(ctx, &iam2.DeleteIdentityRequest{Uid: made.GetUid()})
+		return errors.Join(err, deleteErr)
 	})
 }
 
-// A key, and the set that it is published in.
+// A private key, and a key set with its public key.
 func makeKey() (*ecdsa.PrivateKey, string, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

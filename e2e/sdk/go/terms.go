@@ -9,16 +9,16 @@ import (
 	iam1 "chainguard.dev/sdk/proto/platform/iam/v1"
 )
 
-func walkTerms(ctx context.Context, w *walk, at place, c clients) {
-	w.step("terms accept", func() error {
+func testTerms(ctx context.Context, run *testRun, at target, c clients) {
+	run.step("terms accept", func() error {
 		_, err := c.v2.IAM().TermsService().AcceptTerms(ctx,
 			&iam.AcceptTermsRequest{Group: at.group, DocumentIds: []string{at.terms}})
 		return err
 	})
-	w.step("terms list", func() error { return isAccepted(ctx, at, c) })
+	run.step("terms list", func() error { return isAccepted(ctx, at, c) })
 }
 
-func isAccepted(ctx context.Context, at place, c clients) error {
+func isAccepted(ctx context.Context, at target, c clients) error {
 	two, err2 := c.v2.IAM().TermsService().ListTermsAcceptances(ctx, &iam.ListTermsAcceptancesRequest{Group: at.group})
 	one, err1 := c.v1.IAM().Terms().ListAccepted(ctx, &iam1.TermsFilter{Group: at.group})
 	if err := errors.Join(err1, err2); err != nil {

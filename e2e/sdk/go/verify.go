@@ -8,8 +8,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// Verifies a token as programs do that know only the address of its issuer: keys and algorithms come from discovery.
-func verify(ctx context.Context, at place, token, audience, subject string) error {
+// Verifies a token with the keys and algorithms of the discovery document, as programs that know only the issuer do.
+func verify(ctx context.Context, at target, token, audience, subject string) error {
 	provider, err := oidc.NewProvider(ctx, at.issuer)
 	if err != nil {
 		return err
@@ -19,7 +19,7 @@ func verify(ctx context.Context, at place, token, audience, subject string) erro
 		return err
 	}
 	if verified.Subject != subject {
-		return fmt.Errorf("it is a token for %s, not %s", verified.Subject, subject)
+		return fmt.Errorf("the token is for %s, not %s", verified.Subject, subject)
 	}
 	return nil
 }

@@ -9,89 +9,90 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Steps that were gone, and what went wrong with some.
-type walk struct {
-	count  int
-	faults []error
+// The number of steps, and the errors of those that failed.
+type testRun struct {
+	count    int
+	failures []error
 }
 
-// Goes a step and tells of it; answers whether all went well.
-func (w *walk) step(name string, do func() error) bool {
-	w.count++
+// Runs a step and prints its result. Returns whether it succeeded.
+func (run *testRun) step(name string, do func() error) bool {
+	run.count++
 	err := do()
 	if err == nil {
 		fmt.Println("ok  ", name)
 		return true
 	}
 	fmt.Println("FAIL", name)
-	w.faults = append(w.faults, fmt.Errorf("%s: %w", name, err))
+	run.failures = append(run.failures, fmt.Errorf("%s: %w", name, err))
 	return false
 }
 
-func (w *walk) verdict() error {
-	if len(w.faults) > 0 {
-		return errors.Join(w.faults...)
+func (run *testRun) result() error {
+	if len(run.failures) > 0 {
+		return errors.Join(run.failures...)
 	}
-	fmt.Println(w.count, "steps, all as expected")
+	fmt.Println(run.count, "steps, all as expected")
 	return nil
 }
 
-// How the clients of one version make, read, change and remove one kind of resource.
-type life struct {
+// The calls of one version that create, read, update and delete one kind of resource.
+type lifecycle struct {
 	kind   string
 	create func() (proto.Message, error)
 	get    func(id string) (proto.Message, error)
 	list   func() ([]proto.Message, error)
-	// None where the kind cannot be changed.
+	// Nil if the kind cannot be updated.
 	update func(id string) (proto.Message, error)
 	remove func(id string) error
-	// What must be told after it was made, and after it was changed.
-	made, changed told
+	// The fields that responses must contain after the create, and after the update.
+	made, changed expected
 }
 
-// From its making to its end. Tools go on by what they were told last, so every reading must tell the same.
-func (w *walk) live(l life) {
+// Creates, reads, updates and deletes a resource. Clients such as the Terraform provider compare responses with their
+// state, so a Get and a list must return the same.
+func (run *testRun) testLifecycle(l lifecycle) {
 	var id string
-	isMade := w.step(l.kind+" create", func() error {
+	isMade := run.step(l.kind+" create", func() error {
 		made, err := l.create()
 		if err != nil {
 			return err
 		}
 		id = idOf(made)
 		if id == "" {
-			return errors.New("it has no id")
+			return errors.New("the response has no id")
 		}
-		return l.made.by(made)
+		return l.made.check(made)
 	})
 	if id == "" {
 		return
 	}
 	if isMade {
-		w.read(l, id, l.made)
+		run.read(l, id, l.made)
 	}
 	if l.update != nil {
-		w.step(l.kind+" update", func() error {
+		run.step(l.kind+" update", func() error {
 			changed, err := l.update(id)
 			if err != nil {
 				return err
 			}
-			return l.changed.by(changed)
+			return l.changed.check(changed)
 		})
-		w.read(l, id, l.changed)
+		run.read(l, id, l.changed)
 	}
-	w.step(l.kind+" delete", func() error { return l.remove(id) })
-	w.step(l.kind+" is gone", func() error { return w.isGone(l, id) })
+	run.step(l.kind+" delete", func() error { return l.remove(id) })
+	run.step(l.kind+" is gone", func() error { return run.isGone(l, id) })
 }
 
-func (w *walk) read(l life, id string, want told) {
+func (run *testRun) read(l lifecycle, id string, want expected) {
 	var got proto.Message
-	w.step(l.kind+" get", func() (err error) {
+	run.step(l.kind+" get", func() (err error) {
 		if got, err = l.get(id); err != nil {
 			return err
 		}
-		return want.by(got)
+		return want.check(got)
 	})
-	w.step(l.kind+" list", func() error {
+	run.step(l.kind+" list", func() error {
 		items, err := l.list()
 		if err != nil {
 			return err
@@ -101,12 +102,12 @@ func (w *walk) read(l life, id string, want told) {
 				return same(got, item)
 			}
 		}
-		return fmt.Errorf("%s is not among %d", id, len(items))
+		return fmt.Errorf("%s is not among the %d listed", id, len(items))
 	})
 }
 
-// Destroying once more is no error to tools, whether it answers that or that there is nothing.
-func (w *walk) isGone(l life, id string) error {
+// Clients accept both results of a second delete: success and NotFound.
+func (run *testRun) isGone(l lifecycle, id string) error {
 	if _, err := l.get(id); status.Code(err) != codes.NotFound {
 		return fmt.Errorf("wanted NotFound, got %v", err)
 	}
@@ -125,7 +126,7 @@ func (w *walk) isGone(l life, id string) error {
 	return nil
 }
 
-// v1 gets one by listing its id, and tells that it is gone by listing none.
+// In v1, a Get is a list with an id. It is empty if the resource does not exist.
 func only[T proto.Message](items []T, err error) (proto.Message, error) {
 	switch {
 	case err != nil:
@@ -133,7 +134,7 @@ func only[T proto.Message](items []T, err error) (proto.Message, error) {
 	case len(items) == 0:
 		return nil, status.Error(codes.NotFound, "none is listed")
 	case len(items) > 1:
-		return nil, fmt.Errorf("one was asked for and %d are listed", len(items))
+		return nil, fmt.Errorf("%d are listed, not 1", len(items))
 	}
 	return items[0], nil
 }
