@@ -6,13 +6,13 @@ import { createDatabase } from './postgres.ts'
 const cluster = process.env.STEMMA_TEST_POSTGRES ?? ''
 const skip = cluster ? false : 'PostgreSQL is not running: STEMMA_TEST_POSTGRES is not set'
 
-test('creates a database on PostgreSQL 18 that can sort by bytes, and drops it', { skip }, async () => {
+test('creates a database that can sort by bytes on a supported version, and drops it', { skip }, async () => {
   const database = await createDatabase(cluster)
   const client = new Client(database.url)
   await client.connect()
   try {
     const version = await client.query('show server_version')
-    assert.match(version.rows[0].server_version, /^18\b/)
+    assert.ok(Number.parseInt(version.rows[0].server_version, 10) >= 15)
 
     const sorted = await client.query(
       `select name collate "C" as name from (values ('b'), ('a/'), ('a0'), ('B'), ('é'), ('a')) as t (name) order by 1`,
