@@ -48,14 +48,14 @@ onEachStore('stemmad demo', (engine) => {
         for (const { platforms } of tags ?? []) assert.deepEqual(platforms, ['linux/amd64', 'linux/arm64'])
         const { groups } = await list('iam/v2beta1/groups')
         const times = groups?.map(({ createTime }) => Date.parse(String(createTime))) ?? []
-        assert.ok(Math.min(...times) < Date.now() - 20 * 24 * 3600_000, 'the story began weeks ago')
+        assert.ok(Math.min(...times) < Date.now() - 20 * 24 * 3600_000, 'the first group is weeks old')
         const { entries = [] } = await list('audit/v2beta1/entries')
         const invited = entries.filter(({ action }) => action === 'accepted')
         assert.equal(invited.length, 6)
         for (const { time } of invited)
           assert.ok(
             Date.parse(String(time)) < Date.now() - 10 * 24 * 3600_000,
-            'the entries are as old as the story',
+            'invites were accepted long ago',
           )
       } finally {
         await app.stop(true)

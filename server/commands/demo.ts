@@ -13,7 +13,7 @@ import { sql } from '../store/sql.ts'
 import type { Command, CommandContext } from './command.ts'
 import { UsageError, usageOf } from './command.ts'
 import { openActors } from './demo/actors.ts'
-import { organizationName, ownerEmail, tellStory } from './demo/story.ts'
+import { createExample, organizationName, ownerEmail } from './demo/example.ts'
 import { recordForIdentity } from './record-command.ts'
 import { withStore } from './with-store.ts'
 
@@ -38,18 +38,19 @@ Then sign in at ${config.baseUrl}/console/
 }
 
 const dayMs = 24 * 60 * 60 * 1000
-/** Shorter than the time after which keys are rotated: the first keys are as old as the story. */
-const storyMs = 21 * dayMs
+/** The age of the first calls. It must be below the 90 days after which keys are rotated: the keys have the same age. */
+const exampleMs = 21 * dayMs
 
 const command = 'stemmad demo'
 
 async function fill(config: Config, store: Store, context: CommandContext): Promise<string> {
   const { random } = context
-  let time = context.now() - storyMs
+  let time = context.now() - exampleMs
   const now = () => time
   await prepareStore(config, store, { now, random })
   await requireEmpty(store)
-  // The story is told to a real server on a port of its own, so that every rule holds and the audit log is complete.
+  // The example is created by calls to a real server on a port of its own, so that every rule holds and the audit log is
+  // complete.
   const app = await startApp({ ...config, ...privatePort }, openLog('silent'), {
     ...{ now, random, deliversByItself: false },
   })
@@ -61,7 +62,7 @@ async function fill(config: Config, store: Store, context: CommandContext): Prom
     const wait = (days: number) => {
       time = Math.min(time + days * dayMs, context.now())
     }
-    await tellStory(actors, wait)
+    await createExample(actors, wait)
     time = context.now()
     await store.write(() => addOperator(access, actors.uidOf(ownerEmail), time))
     return await passwordLinkOf(config, store, actors.uidOf(ownerEmail), context)

@@ -16,7 +16,7 @@ export const ownerEmail = address('platform-lead')
 /** Lets days pass. */
 type Wait = (days: number) => void
 
-export async function tellStory(actors: Actors, wait: Wait): Promise<void> {
+export async function createExample(actors: Actors, wait: Wait): Promise<void> {
   const owner = await actors.addPerson(ownerEmail)
   const organization = await actors.store.write(function* () {
     const uid = yield* createOrganization(actors.context, organizationName)
