@@ -1835,7 +1835,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.registry.Registry.GetRawSbom": "Returns the SBOM of an image as it was pushed, as an SPDX or CycloneDX document in JSON. It is found as `ListManifestMetadata` finds it.",
   "platform.registry.Registry.GetChart": "Returns a Helm chart that was pushed to the repo, from its metadata and its archive.",
   "platform.registry.Registry.ListManifestMetadata": "Lists the packages of images, from their SBOMs. An SBOM is found among the manifests that refer to the image, the tags `sha256-….att` and `sha256-….sbom` of cosign, and the attestations of BuildKit in an index. It is SPDX or CycloneDX in JSON, by itself or in an in-toto attestation; signatures are not checked. An image without an SBOM has no packages.",
-  "platform.registry.Registry.GetManifestDigestCount": "Counts the manifests of all repos in a group and below it.",
+  "platform.registry.Registry.GetManifestDigestCount": "Counts the manifests of a repo, or of all repos in a group and below it.",
   "platform.registry.Registry.GetPackageVersionMetadata": "Returns the versions of a package that the operator has imported, with their ends of life. Needs the capability in any group.",
   "platform.registry.Registry.GetUpdateStatus": "Says whether a tag of the repo was moved or changed in the last 24 hours.",
   "platform.registry.Registry.CreateDeployment": "Describes how the images of a repo are deployed. Fails if the repo has a deployment.",

@@ -4639,8 +4639,9 @@ export const Registry: GenService<{
   },
   /**
    * Lists the packages of images, from their SBOMs. An SBOM is found among the manifests that refer to the image, the
-   * tags `sha256-….att` and `sha256-….sbom` of cosign, and the attestations of BuildKit in an index. It is SPDX or CycloneDX in JSON, by itself or in an in-toto
-   * attestation; signatures are not checked. An image without an SBOM has no packages.
+   * tags `sha256-….att` and `sha256-….sbom` of cosign, and the attestations of BuildKit in an index. It is SPDX or
+   * CycloneDX in JSON, by itself or in an in-toto attestation; signatures are not checked. An image without an SBOM has
+   * no packages.
    *
    * @generated from rpc platform.registry.Registry.ListManifestMetadata
    */
@@ -4650,7 +4651,7 @@ export const Registry: GenService<{
     output: typeof ManifestMetadataListSchema;
   },
   /**
-   * Counts the manifests of all repos in a group and below it.
+   * Counts the manifests of a repo, or of all repos in a group and below it.
    *
    * @generated from rpc platform.registry.Registry.GetManifestDigestCount
    */
