@@ -27,7 +27,7 @@ export async function openConnection(flags: ConnectionFlags, runtime: Runtime): 
     headers: { 'user-agent': `stemma/${manifest.version}` },
     timeoutMs: flags.timeoutMs,
     onWarning: flags.onWarning,
-    retry: flags.timeoutMs === undefined ? patientRetry(runtime) : { maxAttempts: 1 },
+    retry: flags.timeoutMs === undefined ? retryOptions(runtime) : { maxAttempts: 1 },
     ...(flags.debug && { fetch: reportingFetch(runtime) }),
   })
 }
@@ -36,7 +36,7 @@ export async function openConnection(flags: ConnectionFlags, runtime: Runtime): 
 const minReportedMs = 900
 
 /** Waits as long as the server asks, up to half a minute, and says so. */
-const patientRetry = (runtime: Runtime): Partial<RetryOptions> => ({
+const retryOptions = (runtime: Runtime): Partial<RetryOptions> => ({
   maxDelayMs: 30_000,
   onDelay(delayMs, { code }) {
     if (delayMs < minReportedMs) return

@@ -1,4 +1,5 @@
-// Preloaded into a server of bench recording: replaces the module that records events by one that records nothing.
+// Preloaded into a server of the benchmark bench/cases/recording.ts: replaces the module that records events by one that
+// records nothing.
 import { registerHooks } from 'node:module'
 
 const recording = '/server/store/events/record.ts'

@@ -7,7 +7,8 @@ const subscriptionDeliveries: ComposedCommand = {
   verb: 'deliveries',
   args: [{ name: 'SUBSCRIPTION', completion: { names: 'subscriptions' } }],
   description: 'Lists the deliveries of a subscription, the newest first, with the last answer of the sink.',
-  notes: '-o wide also prints the beginning of the answer, and stemma deliveries get DELIVERY every attempt.',
+  notes:
+    '-o wide also prints the beginning of the answer. stemma deliveries get DELIVERY prints every attempt.',
   examples: [
     'stemma subscriptions deliveries UID',
     'stemma subscriptions deliveries UID --state failed --all -o wide',

@@ -39,8 +39,8 @@ const types: Record<string, string> = {
 }
 
 /**
- * Loads esbuild and stops its process afterwards. Its code stays loaded: the server has 12 MB more than with a prebuilt
- * bundle.
+ * Loads esbuild and stops its process afterwards. The code of esbuild stays loaded, so the server uses 12 MB more memory
+ * than with a prebuilt bundle.
  */
 export async function bundleConsole(): Promise<Bundle> {
   const esbuild = await import('esbuild')

@@ -11,7 +11,7 @@ export type ComboboxProps = {
   hint?: string
   problem?: string | undefined
   required?: boolean
-  /** Called after each change of the text, at most every 200 milliseconds. */
+  /** Called when the field gets the focus, and 200 milliseconds after the last change of the text. */
   find(text: string): Promise<readonly Option[]>
   chosen?: Option
   /** The field becomes empty after each choice, so that several things can be chosen one after the other. */

@@ -1,4 +1,4 @@
-// `stemma registry`: how docker's configuration gets to know the registry.
+// `stemma registry` changes docker's configuration, so that docker can log in to the registry.
 import assert from 'node:assert/strict'
 import { chmod, mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -92,7 +92,11 @@ describe('stemma registry', () => {
     assert.equal((await stat(join(client.home, 'new.json'))).mode & 0o777, 0o600)
     const apis = Array.from({ length: 5 }, (_, at) => `https://stemma${at}.example.com`)
     await Promise.all(apis.map((api) => succeed(['configure-docker', '--api', api])))
-    assert.equal(Object.keys((await read()).credHelpers).length, 5, 'all of several at the same time')
+    assert.equal(
+      Object.keys((await read()).credHelpers).length,
+      5,
+      'the file has the hosts of all concurrent commands',
+    )
   })
 
   test('configure-docker is refused if docker could not start the helper', async () => {

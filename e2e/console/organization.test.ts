@@ -51,7 +51,7 @@ describe('the settings of an organization in the console', {
     noProblems()
   })
 
-  test('a dialog on a later page of a list keeps the way back', async () => {
+  test('after a dialog on the second page of a list, a button still leads to the first page', async () => {
     const { page } = stage
     const crowd = await addCrowd(stage, 'crowd', 60)
     await page.goto(stage.at(`${paths.groups(crowd)}?name=crowd-`))

@@ -70,7 +70,7 @@ export async function openStage(
 export const makeOperator = ({ platform, owner }: Stage) =>
   platform.store.write(() => addOperator(operatorAccess, owner, Date.now()))
 
-/** At a name and not at an address, because passkeys belong to a name. */
+/** The URL has a host name, not an IP address, because passkeys belong to a host name. */
 async function startOnLocalhost(
   engine: Engine,
   args: readonly string[],

@@ -44,7 +44,7 @@ const textOf = ({ identity, binding }: Source) =>
 const textOfEntry = ({ identity, role, group, roleBindingUid }: AccessEntry) =>
   `${identity?.uid} ${role?.uid} ${group?.uid} ${roleBindingUid}`
 
-onEachStore('lists of access', (engine) => {
+onEachStore('access', (engine) => {
   let setUp: WorldPlatform
   let now = Date.now()
   let api: InProcess
@@ -73,7 +73,7 @@ onEachStore('lists of access', (engine) => {
     return texts.sort()
   }
 
-  test('contain exactly the role bindings that give access', async () => {
+  test('lists contain exactly the role bindings that give it', async () => {
     const property = fc.asyncProperty(anyPlan(demanded), async (plan) => {
       now = Date.now()
       const draw = drawFrom(plan.salt)
@@ -137,7 +137,7 @@ onEachStore('lists of access', (engine) => {
     }
   }
 
-  test('and searches of AuthZEN contain exactly what CheckAccess permits', async () => {
+  test('searches of AuthZEN find exactly what CheckAccess permits', async () => {
     const property = fc.asyncProperty(anyPlan(demanded), async (plan) => {
       now = Date.now()
       const draw = drawFrom(plan.salt)

@@ -6,7 +6,7 @@ import type { Draw } from './draw.ts'
 import type { Role, World } from './world.ts'
 import { groupOf, organizationOf } from './world.ts'
 
-/** Makes some identities members of the external groups. Every other membership has expired at `now`. */
+/** Makes some identities members of the external groups. About half of the memberships have expired at `now`. */
 function withMembers(draw: Draw, world: World, now: number): World {
   const identities = [...world.users, ...world.workloads]
   const members = world.mappings.flatMap(({ uid, externalGroup }) =>
@@ -20,7 +20,7 @@ function withMembers(draw: Draw, world: World, now: number): World {
   return { ...world, members }
 }
 
-/** Lets some role bindings expire. Every other one of these has expired at `now`. */
+/** Gives a third of the role bindings an expiry. About half of these have expired at `now`. */
 const withExpiries = (draw: Draw, world: World, now: number): World => ({
   ...world,
   bindings: world.bindings.map((binding) =>

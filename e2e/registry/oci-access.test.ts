@@ -67,7 +67,7 @@ onEachStore('access to the registry', (engine) => {
     await client.expect(202, 'DELETE', '/v2/acme/pushed/manifests/latest')
   })
 
-  test('to new and to existing tags are different capabilities', async () => {
+  test('to create tags does not include moving existing ones', async () => {
     const capabilities = ['CAP_MANIFEST_CREATE', 'CAP_TAG_CREATE'] as const
     const { token } = await platform.addIdentityWith(platform.owner.organization, [...capabilities])
     const client = ociClient(platform.url, token)
@@ -84,7 +84,7 @@ onEachStore('access to the registry', (engine) => {
     assert.equal(await client.errorOf('GET', '/v2/acme/web/manifests/latest'), '403 DENIED')
   })
 
-  test('to a digest is no access to its content elsewhere', async () => {
+  test('to the content of a blob is not given by its digest', async () => {
     const digest = digestOf('layer')
     const { token } = await platform.addOrganization('other')
     const stranger = ociClient(platform.url, token)
@@ -105,7 +105,7 @@ onEachStore('access to the registry', (engine) => {
     assert.equal(await stranger.errorOf('GET', `/v2/acme/web/blobs/${digest}`, range), '403 DENIED')
   })
 
-  test('to an upload is only through its repo', async () => {
+  test('to an upload is possible only through its repo', async () => {
     const { token } = await platform.addOrganization('third')
     const stranger = ociClient(platform.url, token)
     await stranger.pushBlob('third/web', 'own')

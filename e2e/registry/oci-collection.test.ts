@@ -44,7 +44,7 @@ onEachStore('a collection of garbage', (engine) => {
     platform = await startPlatform(engine, ['--registry-gc-interval', '0'])
     client = ociClient(platform.url, platform.owner.token)
     door = restDoor(platform.url)
-    // As another process has it.
+    // A collection may run in another process, so this one does not use the storage that the server has opened.
     storage = await contentStorage(platform.config).open()
   })
   after(async () => {
@@ -264,7 +264,7 @@ onEachStore('a collection of garbage', (engine) => {
     assert.deepEqual(await collect(), { ...nothing, blobs: 1, bytes: 'stuck'.length })
   })
 
-  test('does not surprise clients: a blob without a manifest is missing an hour before', async () => {
+  test('hides a blob without a manifest from clients an hour before it deletes the blob', async () => {
     for (const content of ['{}', 'unused']) await client.pushBlob('acme/web', content)
     const setAge = (minutes: number) =>
       platform.store.write(function* () {
@@ -335,7 +335,7 @@ onEachStore('a collection of garbage', (engine) => {
     assert.deepEqual(await storedDigests(storage), [])
   })
 
-  test('is unnecessary to find lost content: stemmad check names it, and the repos that have it', async () => {
+  test('does not find lost content; stemmad check names it, and the repos that have it', async () => {
     await client.pushImage('acme/web', 'latest', 'lost')
     for (const content of ['shortened', 'damaged', 'intact'])
       await client.pushImage('acme/web', content, content)

@@ -86,7 +86,7 @@ onEachStore('public repos', (engine) => {
       })
     })
 
-    test('are those that have been public under their name for longest, whatever strangers do later', async () => {
+    test('keep their name: pulls are from the repo that has been public under it for longest', async () => {
       const isOurs = async () => {
         const response = await fetch(`${url}/v2/acme/open/manifests/latest`)
         const tokens = await getToken(url, ['repository:acme/open:pull'])
@@ -111,7 +111,7 @@ onEachStore('public repos', (engine) => {
       })
       await change(`/iam/v2beta1/groups/${early.organization}`, { name: 'acme' }, early.token)
       assert.equal(await isOurs(), true)
-      // Ours loses its claim when it is private meanwhile.
+      // The time starts again when ours becomes public again.
       for (const isPublic of [false, true])
         await change(`/registry/v2beta1/repos/${uid}`, { public: isPublic }, platform.owner.token)
       assert.equal(await isOurs(), false)
@@ -182,7 +182,7 @@ onEachStore('public repos', (engine) => {
     })
   })
 
-  test('without credentials have the rate limits of their address', async () => {
+  test('limit pulls without credentials by the address of the client', async () => {
     const limited = await startPlatform(engine, [
       '--public-repos',
       'on',

@@ -189,6 +189,19 @@ examples('retention of tags', {
     assert.deepEqual(await tagsOf(store, repo), [])
     await execute(store, sql`update tally set children = 0, subtree = 0 where kind = 'tags'`)
   },
+
+  async 'can be previewed by readers only, and a preview reports wrong rules'(stage) {
+    const { fail, succeed, platform, owner } = stage
+    const repo = await makeRepo(stage, {})
+    const { token } = await platform.addIdentity(owner.organization, 'registry.pull')
+    await succeed(previewRetention, { uid: repo }, token)
+    const stranger = await platform.addOrganization('other')
+    for (const uid of [repo, `${owner.organization}/0123456789abcdef`])
+      assert.equal((await fail(previewRetention, { uid }, stranger.token)).code, 7)
+    assert.equal((await fail(previewRetention, { uid: `${owner.organization}/0123456789abcdef` })).code, 5)
+    const wrong = await fail(previewRetention, { uid: repo, retention: { rules: [{ tags: ['v*', 'ä'] }] } })
+    assert.deepEqual(violations(wrong), ['retention.rules[0].tags[1]'])
+  },
 })
 
 const index = (...children: string[]) =>
@@ -344,18 +357,5 @@ examples('the schedule of retention', {
     assert.equal(Object.fromEntries(values).errors_total, 0)
     await schedule.run()
     assert.deepEqual(await tagsOf(platform.store, repo), ['keep'])
-  },
-
-  async 'can be previewed by readers only, who learn about wrong rules'(stage) {
-    const { fail, succeed, platform, owner } = stage
-    const repo = await makeRepo(stage, {})
-    const { token } = await platform.addIdentity(owner.organization, 'registry.pull')
-    await succeed(previewRetention, { uid: repo }, token)
-    const stranger = await platform.addOrganization('other')
-    for (const uid of [repo, `${owner.organization}/0123456789abcdef`])
-      assert.equal((await fail(previewRetention, { uid }, stranger.token)).code, 7)
-    assert.equal((await fail(previewRetention, { uid: `${owner.organization}/0123456789abcdef` })).code, 5)
-    const wrong = await fail(previewRetention, { uid: repo, retention: { rules: [{ tags: ['v*', 'ä'] }] } })
-    assert.deepEqual(violations(wrong), ['retention.rules[0].tags[1]'])
   },
 })

@@ -135,7 +135,7 @@ onEachStore('a second factor', (engine) => {
     assert.equal(replaced.alert, wrongCode, 'new codes replace earlier ones')
   })
 
-  describe('of an organization that requires one', () => {
+  describe('that an organization requires', () => {
     test('is set up at the next sign-in, and cannot be removed', async () => {
       const { organization, token: ownerToken } = platform.owner
       const identity = await addAccount(platform, 'eve@example.com')
@@ -194,7 +194,7 @@ onEachStore('a second factor', (engine) => {
       return ((await response.json()) as { token?: string }).token
     }
 
-    test('ends sign-ins from before at their next renewal', async () => {
+    test('ends earlier sign-ins without one at their next renewal', async () => {
       const email = 'hal@example.com'
       const identity = await addAccount(platform, email)
       await platform.bind(identity, 'viewer', platform.owner.organization)

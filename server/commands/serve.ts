@@ -49,7 +49,8 @@ async function start(config: Config, log: Log): Promise<Running> {
     const makeRsaKey = isNewStore ? makeRsaKeyEarly() : undefined
     return (await import('../app.ts')).startApp(config, log, { makeRsaKey })
   }
-  // Workers check the default limits as well, but an error in a worker would be logged as a fault of the server, not reported as a wrong setting.
+  // Workers check the default limits as well, but an error in a worker would be logged as a fault of the server, not
+  // reported as a wrong setting.
   if (config.defaultLimits.length > 0) (await import('../settings.ts')).groupLimitsOf(config)
   return (await import('../start-workers.ts')).startServerWithWorkers(config, log)
 }

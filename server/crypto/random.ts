@@ -5,7 +5,7 @@ const poolSize = 4096
 
 /**
  * Gets random bytes from `random` in blocks of `poolSize`, because for a few bytes, the fixed cost of a call of
- * `random` is higher than the cost of generating the bytes . No byte is returned twice.
+ * `random` is higher than the cost of generating the bytes. No byte is returned twice.
  */
 export function pooled(random: RandomBytes): RandomBytes {
   let pool: Buffer = Buffer.alloc(0)

@@ -1,5 +1,5 @@
-// Every call of a member reads the memberships, in other organizations as well, so their number is bounded: only
-// external groups with a role mapping have members, and an identity has at most `maxMemberships`.
+// Every call of an identity reads its memberships in external groups, so their number is bounded: only external groups
+// with a role mapping have members, and an identity has at most `maxMemberships`.
 import type { Sql } from './sql.ts'
 import { among, sql } from './sql.ts'
 import type { Work } from './work.ts'

@@ -3,7 +3,10 @@ import { sql } from './sql.ts'
 import type { Work } from './work.ts'
 import { first } from './work.ts'
 
-/** Reads whether the task is due. It also is if its time is too far away, because the clock or a setting has changed. */
+/**
+ * Reads whether the task is due. It is due as well if its time is further away than an interval, because then the clock
+ * or a setting has changed.
+ */
 export function* isDue(name: string, now: number, intervalMs: number): Work<boolean> {
   const row = yield* first(sql`select next_time from tasks where name = ${name}`)
   const next = row?.[0] as number | undefined

@@ -63,14 +63,15 @@ async function verify(
   const { issuerKeys: text, expirationTime, subject } = relationship.value
   if (!expirationTime || timestampMs(expirationTime) <= now()) throw refused('the static keys have expired')
   const keys = staticKeys.read(text)
-  // The token is not verified, but names the issuer and the subject of the identity, as its owner can.
+  // The token cannot be verified. The reason is shown if it names the issuer and the subject of the identity, which its
+  // owner knows.
   if (!keys) throw refused(`${uid} has no usable keys`, sub === subject ? noUsableKeys : undefined)
   return verifyForeign(token, iss, keys, now(), mayBePullToken ? maxPullTokenAge : undefined).catch(
     throwUnverifiable,
   )
 }
 
-/** A role binding applies to a whole group, so a pull token for one repo is limited like the access token for a group. */
+/** A role binding applies to a whole group, so an access token for a pull token of one repo has that repo as its scope. */
 const limitsOfPullToken = ({ pullToken }: Identity): TokenLimits =>
   pullToken && pullToken.repoUid !== '' ? { scopes: [pullToken.repoUid] } : {}
 

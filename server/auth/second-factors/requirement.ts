@@ -30,7 +30,7 @@ export const provesSecondFactor = (methods: readonly string[] = []) =>
 /**
  * Whether a sign-in has not proven a second factor although an organization requires one: it is from before one was
  * required, or from before the person had one. Such a sign-in is not renewed; the next one asks for the second factor, or
- * sets it up. Not for sign-ins through an identity provider.
+ * sets it up. Always false for a sign-in through an identity provider.
  */
 export function* lacksRequiredFactor(
   { person, provider, hasSecondFactor: isProven }: Pick<SignIn, 'person' | 'provider' | 'hasSecondFactor'>,

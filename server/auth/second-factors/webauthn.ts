@@ -14,7 +14,7 @@ export const relyingPartyOf = (authUrl: string, baseUrl: string): RelyingParty =
   origins: [...new Set([authUrl, baseUrl].map((url) => new URL(url).origin))],
 })
 
-/** How long a person may take, in milliseconds. */
+/** How long a person may take to register or to use a passkey, in milliseconds. */
 export const ceremonyMs = 5 * 60_000
 
 type Registrant = { identity: string; name: string; passkeys: readonly Passkey[] }
@@ -91,7 +91,7 @@ export async function verifyAssertion(
   return verified ? authenticationInfo?.newCounter : undefined
 }
 
-/** Only the types of the parts that are used before the library checks the rest. */
+/** Checks only the parts that are used before the library checks the whole response. */
 function parseResponse(text: string): { id: string; response: { userHandle?: string } } {
   const value = parseJson(text) as { id?: unknown; response?: { userHandle?: unknown } } | null
   const handle = value?.response?.userHandle

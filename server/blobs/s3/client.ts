@@ -15,7 +15,7 @@ export type S3Request = {
   headers?: Record<string, string>
   body?: RequestBody | string
   /** Whether S3 copies or assembles an object before it answers. */
-  isWork?: boolean
+  isSlow?: boolean
 }
 
 export type S3Client = ReturnType<typeof makeClient>
@@ -56,7 +56,7 @@ export function makeClient(
       url,
       headers: Object.fromEntries(headers),
       body: request.body,
-      silenceMs: request.isWork ? limits.workMs : limits.silenceMs,
+      silenceMs: request.isSlow ? limits.slowSilenceMs : limits.silenceMs,
     })
     const status = response.statusCode ?? 0
     if (status >= 200 && status < 300) return response

@@ -33,7 +33,7 @@ export function makeMultipart(client: S3Client, bucket: string) {
       const headers = range
         ? { ...source, 'x-amz-copy-source-range': `bytes=${range.first}-${range.last}` }
         : source
-      const xml = await client.sendForText({ method: 'PUT', key, query, headers, isWork: true })
+      const xml = await client.sendForText({ method: 'PUT', key, query, headers, isSlow: true })
       return required(elementText(xml, 'ETag'), 'ETag')
     },
     async complete(key: string, uploadId: string, etags: string[]): Promise<void> {
@@ -42,7 +42,7 @@ export function makeMultipart(client: S3Client, bucket: string) {
       )
       const body = `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`
       const headers = { 'content-type': 'application/xml' }
-      await client.sendForText({ method: 'POST', key, query: { uploadId }, headers, body, isWork: true })
+      await client.sendForText({ method: 'POST', key, query: { uploadId }, headers, body, isSlow: true })
     },
     async abort(key: string, uploadId: string): Promise<void> {
       await ignoreMissing(client.sendForText({ method: 'DELETE', key, query: { uploadId } }))

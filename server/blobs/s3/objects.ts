@@ -53,7 +53,7 @@ export function makeObjects(client: S3Client, bucket: string, pageKeys: number) 
     /** Copies an object of up to 5 GiB. */
     async copy(from: string, to: string): Promise<void> {
       const headers = { 'x-amz-copy-source': `/${bucket}/${from}` }
-      await client.sendForText({ method: 'PUT', key: to, headers, isWork: true })
+      await client.sendForText({ method: 'PUT', key: to, headers, isSlow: true })
     },
     async remove(key: string): Promise<void> {
       await client.sendForHeaders({ method: 'DELETE', key }).catch((error) => {

@@ -46,7 +46,7 @@ export type S3Limits = {
   /** How long a connection may be silent. */
   silenceMs: number
   /** The same while S3 copies or assembles an object. */
-  workMs: number
+  slowSilenceMs: number
 }
 
 export const defaultLimits: S3Limits = {
@@ -57,7 +57,7 @@ export const defaultLimits: S3Limits = {
   attempts: 5,
   firstPauseMs: 200,
   silenceMs: 30_000,
-  workMs: 600_000,
+  slowSilenceMs: 600_000,
 }
 
 /** S3 assembles an object from at most this many parts. */

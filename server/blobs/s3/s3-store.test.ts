@@ -227,7 +227,7 @@ describe('a blob store in S3', () => {
       assert.ok((await readAll(blobs, digestOf(content))).equals(content))
     }))
 
-  test('refuses an upload in many small chunks, each of which moves all bytes behind the last part', () =>
+  test('refuses an upload in many small chunks, since each of them writes the bytes after the last part again', () =>
     withStore({}, async (blobs) => {
       let upload = await blobs.begin(newUploadId())
       for (let chunk = 0; chunk < 100; chunk++)

@@ -50,7 +50,7 @@ describe('turns', () => {
     assert.deepEqual(started, ['costly', 'cheap', 'cheap', 'cheap', 'costly', 'costly'])
   })
 
-  test('charge a call in which the server paused for at most 5 ms', async () => {
+  test('charge at most 5 ms for a call, even if the server paused during the call', async () => {
     let time = 0
     const turns = openTurns(() => time)
     const started: string[] = []

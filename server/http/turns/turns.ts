@@ -31,7 +31,7 @@ const callsPerTurn = 50
 const maxWaitingPerWeight = 100
 /**
  * The parts of a call that are not measured: parsing and writing, and the later turns of a call that is not answered at
- * once. In milliseconds, of a create or a sign-in.
+ * once. In milliseconds, as measured for creates and sign-ins.
  */
 const unmeasuredTime = { atOnce: 0.02, later: 0.5 }
 /**

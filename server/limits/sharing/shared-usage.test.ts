@@ -104,7 +104,7 @@ describe('a limit that copies share', () => {
     assert.ok(admitted <= 200 + 20 * 60, String(admitted))
   })
 
-  test('also applies to the organization of a caller that a copy knew from the report of another copy before its first own call', () => {
+  test('counts calls for the organization, even if the copy first learned of the caller from another copy', () => {
     const copies = openTestCopies(2, { caller: 1000, organization: 20 })
     const caller = (at: number) => `${'a'.repeat(40)}/${at.toString(16).padStart(16, '0')}`
     assert.equal(copies.call(0, 150, caller(1)), 150)

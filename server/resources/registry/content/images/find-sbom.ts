@@ -12,7 +12,7 @@ const maxReferrers = 256
 const maxManifests = 32
 const maxManifestBytes = 64 * 1024
 const maxIndexes = 8
-/** Of all manifests together, and of all indexes, which are parsed at once. */
+/** The total size of the manifests that are parsed, and the total size of the indexes. */
 const maxParsedBytes = 512 * 1024
 const maxBlobs = 16
 
