@@ -12,6 +12,7 @@ import { countFromZero } from '../write-access.ts'
 import type { SealedEvent } from './event-row.ts'
 import { readSealed } from './read-sealed.ts'
 import { recordEvents, recordStored } from './record.ts'
+import { recordedEvents } from './recorded-events.ts'
 import { deleteOldEvents } from './retain.ts'
 import { sealBatch } from './seal.ts'
 import type { ChainFault } from './verify-chains.ts'
@@ -62,6 +63,32 @@ onEach(['SQLite', 'PostgreSQL'], 'event chains', (testStore) => {
   const read = (root: string): Promise<SealedEvent[]> =>
     Promise.resolve(store.read(() => readSealed(root, 0, 1000)))
   const change = (statement: Sql) => store.write(() => all(statement))
+
+  test('are read completely, and each event once, while the server seals', async () => {
+    for (const queriesBefore of [1, 2]) {
+      const root = newRoot()
+      const insertUnsealed = (id: string) =>
+        change(sql`insert into events (id, root, group_uid, kind, uid, action, method, actor, origin, time, code)
+          values (${`${root} ${id}`}, ${root}, ${root}, 'groups', ${id}, 'created', 'test', '', '{}', 1, 0)`)
+      await insertUnsealed('a')
+      await seal()
+      for (const id of ['b', 'c']) await insertUnsealed(id)
+      let queries = 0
+      const sealingStore: Store = {
+        ...store,
+        async query(statement) {
+          const rows = await store.query(statement)
+          if (++queries === queriesBefore) await seal()
+          return rows
+        },
+      }
+      const events = await Array.fromAsync(recordedEvents(sealingStore, root))
+      assert.deepEqual(
+        events.map(({ uid }) => uid),
+        ['a', 'b', 'c'],
+      )
+    }
+  })
 
   test('number the events of each organization, in the order in which they were recorded', async () => {
     const roots = [newRoot(), newRoot()]

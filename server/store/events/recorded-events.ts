@@ -8,19 +8,42 @@ import { eventColumns, eventOf } from './event-row.ts'
 const columns = raw(eventColumns.join(', '))
 const rowsPerRead = 200
 
-export async function* recordedEvents(store: Store, root: string): AsyncGenerator<EventRow, void, void> {
-  for (let after = 0; ; ) {
-    const rows = await store.query(sql`select ${columns}, sequence from events
-      where root = ${root} and sequence is not null and sequence > ${after} order by sequence limit ${rowsPerRead}`)
-    for (const row of rows) yield eventOf(row)
-    if (rows.length < rowsPerRead) break
-    after = rows.at(-1)?.at(-1) as number
+type Events = AsyncGenerator<EventRow, void, void>
+
+export async function* recordedEvents(store: Store, root: string): Events {
+  let lastSequence = 0
+  const readUnsealedIds = new Set<string>()
+
+  async function* sealed(): Events {
+    for (;;) {
+      const rows = await store.query(sql`select ${columns}, sequence from events
+        where root = ${root} and sequence is not null and sequence > ${lastSequence}
+        order by sequence limit ${rowsPerRead}`)
+      for (const row of rows) {
+        lastSequence = row.at(-1) as number
+        const event = eventOf(row)
+        if (!readUnsealedIds.has(event.id)) yield event
+      }
+      if (rows.length < rowsPerRead) return
+    }
   }
-  for (let after = ''; ; ) {
-    const rows = await store.query(sql`select ${columns} from events
-      where root = ${root} and sequence is null and id > ${after} order by id limit ${rowsPerRead}`)
-    for (const row of rows) yield eventOf(row)
-    if (rows.length < rowsPerRead) return
-    after = rows.at(-1)?.[0] as string
+
+  async function* unsealed(): Events {
+    for (let after = ''; ; ) {
+      const rows = await store.query(sql`select ${columns} from events
+        where root = ${root} and sequence is null and id > ${after} order by id limit ${rowsPerRead}`)
+      for (const row of rows) {
+        const event = eventOf(row)
+        after = event.id
+        readUnsealedIds.add(event.id)
+        yield event
+      }
+      if (rows.length < rowsPerRead) return
+    }
   }
+
+  yield* sealed()
+  yield* unsealed()
+  // A running server may have sealed events after the first read and before the second, so that neither returned them.
+  yield* sealed()
 }
