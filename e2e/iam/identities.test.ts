@@ -145,6 +145,16 @@ examples('identities', {
     }
   },
 
+  async 'patterns have at most 2000 characters together, and values do not count'(stage) {
+    const subject = 's'.repeat(1024)
+    const audience = 'a{999}'
+    await create(stage, { claimMatch: { ...claimMatch, subject, audience } })
+    const claimPatterns = Object.fromEntries(['x', 'y', 'z'].map((name) => [name, `${name}{690}`]))
+    assert.deepEqual(await refuse(stage, { claimMatch: { ...claimMatch, claimPatterns } }), [
+      'claimMatch.claimPatterns',
+    ])
+  },
+
   async 'a claim can have a value and a pattern, but iss, sub and aud have fields of their own'(stage) {
     const claims = { env: 'prod' }
     assert.deepEqual(await refuse(stage, { claimMatch: { ...claimMatch, claims: { sub: 'x' } } }), [

@@ -106,8 +106,11 @@ function checkClaims(
   if (aud.case === 'audience') check('audience', emptyFault(aud.value))
   else if (aud.case === 'audiencePattern') check('audience_pattern', patternFaultOf('audience', aud.value))
   for (const name of Object.keys(claims)) check(entryPath('claims', name), claimFault(name))
-  const patterns = [iss.value, sub.value, aud.value, ...Object.values(claimPatterns)]
-  if (patterns.reduce((sum, pattern = '') => sum + expandedLength(pattern), 0) > maxPatternSize)
+  const patterns = [
+    ...[iss, sub, aud].flatMap(({ case: field, value }) => (field?.endsWith('Pattern') && value) || []),
+    ...Object.values(claimPatterns),
+  ]
+  if (patterns.reduce((sum, pattern) => sum + expandedLength(pattern), 0) > maxPatternSize)
     check(
       'claim_patterns',
       `must have at most ${maxPatternSize} characters together with the other patterns, where a repeat such as a{3} counts as written out (aaa)`,
