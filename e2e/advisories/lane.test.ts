@@ -159,7 +159,7 @@ describe('a list that would block the thread of the server', () => {
     await compare(exportAdvisoriesOsv, { query: 'package-3', pageSize: 3 })
   })
 
-  test('works for lists of v1 as well', async () => {
+  test('is read by the lane, if it is a list of v1', async () => {
     const callsBefore = laneCalls
     await compare(Advisories.method.list, { artifactName: ['package-1', 'package-2'] })
     await compare(Advisories.method.list, {})

@@ -26,20 +26,20 @@ export type PenaltyOptions = {
 /** How many connections of a network may wait. Further ones are closed at once. */
 const maxWaiting = 100
 /**
- * How often the pause of a network can double. A client that shares the network of an attacker waits for this pause as
- * often as the attacker has connections that wait.
+ * How often the pause of a network can double. A client in the network of an attacker waits for one pause for each
+ * waiting connection of the attacker, so the pause must stay short.
  */
 const maxDoublings = 4
 /** How many networks are remembered. */
 const maxNetworks = 10_000
 
-/** How many of its narrow networks must be abusive until a wide, middle or narrow network has a penalty. */
+/** A wide, middle or narrow network has a penalty once it contains this many abusive narrow networks. */
 const minAbusive = [64, 8, 1] as const
 
 type Penalty = {
-  /** How many narrow networks have become abusive in the time of a penalty. */
+  /** How many narrow networks have become abusive. The count restarts if none has for the duration of a penalty. */
   abusive: number
-  /** When the latest of them did, in milliseconds. */
+  /** When the latest of them became abusive, in milliseconds. */
   latest: number
   until: number
   /** How often the pause has doubled. */

@@ -34,7 +34,7 @@ function restrict(path: string, mode: number): string[] {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
     throw new PublicFolderError(
-      `${path} is open to other users of this machine (mode ${octal}) and belongs to another user; set STEMMA_DATA_DIR to a folder of your own, such as a new folder in it`,
+      `${path} is open to other users of this machine (mode ${octal}) and belongs to another user; set STEMMA_DATA_DIR to a new folder of your own`,
     )
   }
   return [

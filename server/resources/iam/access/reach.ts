@@ -1,5 +1,5 @@
-// Where an identity has roles. All of it is read from one index, without the rows of the role bindings: at most 3000
-// entries, which filters and totals need. The rest is read for the role bindings of a page.
+// The groups in which an identity has roles. Filters and totals need all of them, at most 3000: they are read from an
+// index, without the rows of the role bindings. The rows are read only for one page.
 import type { Bits } from '../../../policy/bits.ts'
 import { decodeBits } from '../../../policy/bits.ts'
 import { isLiveAt } from '../../../store/expiry.ts'
