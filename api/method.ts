@@ -90,6 +90,10 @@ function scopePath(message: DescMessage): DescField[] {
   return field.fieldKind === 'message' ? [field, ...scopePath(field.message)] : [field]
 }
 
+/** The path of a method's URL, up to the first variable. */
+export const fixedPathOf = ({ bindings }: Pick<Method, 'bindings'>): string =>
+  bindings[0]?.path.replace(/\/?[{:].*$/, '') ?? ''
+
 /** The uid at which access is checked; empty if the request names none. */
 export function scopeOf(method: Method, request: Message): string {
   if (method.scope.length === 0) return ''

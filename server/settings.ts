@@ -34,6 +34,7 @@ export function settingsOf(config: Config, secret: Secret, limits: GroupLimits):
     organizationCreation: config.organizationCreation,
     publicRepos: config.publicRepos,
     issuerRule: issuerRuleOf(config),
+    baseUrl: config.baseUrl,
     authUrl: config.authUrl,
     scimUrl: `${config.baseUrl}${scimPath}`,
     sealSecret: (plain) => sealText(secret, providerSecretPurpose, plain),

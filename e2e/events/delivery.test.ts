@@ -153,6 +153,7 @@ onEachStore('the delivery of an event', (engine) => {
     const [{ headers, body }] = sink.events as [Received]
     assert.equal(headers['ce-type'], 'dev.stemma.api.events.subscription.test.v1')
     assert.equal(headers['ce-specversion'], '1.0')
+    assert.equal(headers['ce-source'], `${platform.config.baseUrl}/events/v2beta1/subscriptions`)
     assert.equal(headers['ce-subject'], uid)
     assert.equal(headers['content-type'], 'application/json')
     assert.equal(headers['webhook-request-origin'], 'localhost')

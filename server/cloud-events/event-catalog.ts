@@ -3,7 +3,7 @@ import type { DescMessage, DescService } from '@bufbuild/protobuf'
 import { getOption, hasOption } from '@bufbuild/protobuf'
 import { event_type } from '@stemma/api/gen/platform/common/resource_pb.ts'
 import type { Method } from '@stemma/api/method.ts'
-import { describeMethods } from '@stemma/api/method.ts'
+import { describeMethods, fixedPathOf } from '@stemma/api/method.ts'
 import { resourceOptions } from '@stemma/api/resource.ts'
 
 /** A form in which the body of an event can show a resource: the message of v1 or v2, and its delete request. */
@@ -80,7 +80,7 @@ const deletionOf = ({ file, name }: DescMessage) => `${file.proto.package}.Delet
 function eventMethodOf(method: Method): EventMethod {
   return {
     eventType: eventTypeOf(method.desc),
-    path: method.bindings[0]?.path.replace(/\/?[{:].*$/, '') ?? '',
+    path: fixedPathOf(method),
     isV1: isV1(method),
   }
 }

@@ -97,6 +97,8 @@ export type Settings = {
   /** Whether everybody may pull from repos that are public. */
   publicRepos: boolean
   issuerRule: IssuerRule
+  /** The URL of the API. */
+  baseUrl: string
   /** The issuer of this server's own tokens. */
   authUrl: string
   /** The SCIM endpoint of an identity provider has this URL, followed by a slash and the uid of the provider. */

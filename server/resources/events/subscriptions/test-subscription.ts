@@ -1,5 +1,6 @@
 // Sends a test event to one subscription. The test event is not in the event log, so no other subscription gets it. The
 // log only says that the subscription was tested.
+import { fixedPathOf } from '@stemma/api/method.ts'
 import { newChildUid, parentOf } from '../../../aip/uid.ts'
 import { admitToWrite } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
@@ -19,7 +20,8 @@ export function testSubscription(deps: Dependencies, call: Call): Promise<Reply>
     yield* requireActive(uid)
     yield* recordEvent(access, { group: parentOf(uid), kind: 'subscriptions', uid, action: 'tested' })
     const time = now()
-    const event = testEventOf(deps, uid, call.demand.caller.identity, time)
+    const source = deps.settings.baseUrl + fixedPathOf(call.method)
+    const event = testEventOf(deps, source, uid, call.demand.caller.identity, time)
     const { id: eventId, type: eventType } = event.attributes
     const delivery = newChildUid(uid, time, random)
     const draft = { uid: delivery, subscription: uid, sequence: 0, eventId, eventType, subject: uid }
@@ -30,11 +32,17 @@ export function testSubscription(deps: Dependencies, call: Call): Promise<Reply>
 }
 
 /** A CloudEvent, in the form in which server/cloud-events makes others. */
-function testEventOf({ random, settings }: Dependencies, uid: string, actor: string, time: number) {
+function testEventOf(
+  { random, settings }: Dependencies,
+  source: string,
+  uid: string,
+  actor: string,
+  time: number,
+) {
   const group = parentOf(uid)
   return {
     attributes: {
-      ...{ specversion: '1.0', id: random(16).toString('hex'), source: settings.authUrl },
+      ...{ specversion: '1.0', id: random(16).toString('hex'), source },
       type: `${settings.eventTypePrefix}api.events.subscription.test.v1`,
       ...{ subject: uid, time: new Date(time).toISOString(), group, audience: 'customer', actor },
     },
