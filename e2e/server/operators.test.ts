@@ -83,7 +83,7 @@ onEachStore('the services for operators', (engine) => {
   const codeOf = async (used: string) =>
     (await rest.call(AccountService.method.getAccount, {}, used)).error?.code ?? 0
 
-  test('refuse everybody else before they look at the request', async () => {
+  test('refuse callers who are not operators, before the request is checked', async () => {
     const { organization, token: workload } = platform.owner
     const owner = await add('owner')
     await platform.bind(owner, 'owner', organization)
@@ -130,7 +130,7 @@ onEachStore('the services for operators', (engine) => {
     return formerToken
   }
 
-  test('end for an operator who is disabled, at once', async () => {
+  test('refuse an operator who has just been disabled', async () => {
     const second = await add('second')
     await platform.store.write(() => addOperator(operatorAccess, second, Date.now()))
     const secondToken = await tokenOf('second@example.com')
@@ -141,7 +141,7 @@ onEachStore('the services for operators', (engine) => {
     await succeed(removePerson, { uid: second })
   })
 
-  test('are told to the operator, and to nobody else', async () => {
+  test('are allowed to operators alone, according to GetAccount and CheckAccess', async () => {
     const { body } = await rest.call(AccountService.method.getAccount, {}, token)
     assert.equal(body?.operator, true)
     await add('curious')
@@ -177,7 +177,7 @@ onEachStore('the services for operators', (engine) => {
       const skipped = await people({ search: 'list-', skip: 2 }, door)
       assert.deepEqual([skipped.people.length, skipped.skipped], [2, 2])
     }
-    assert.equal((await people({ search: 'list_' })).totalCount, '0', 'signs of patterns are only text')
+    assert.equal((await people({ search: 'list_' })).totalCount, '0', 'wildcards are ordinary characters')
     assert.deepEqual((await people({ disabled: true, search: 'list' })).people[0]?.uid, disabled)
     assert.deepEqual(
       (await people({ operators: true })).people.map(({ email }) => email),
@@ -190,7 +190,7 @@ onEachStore('the services for operators', (engine) => {
         assert.equal((await door.call(listPeople, { search }, token)).error?.code, Code.INVALID_ARGUMENT)
   })
 
-  test('know external groups of identity providers, which have rows like people, as no people', async () => {
+  test('do not treat external groups of identity providers as people', async () => {
     const { organization, token: owner } = platform.owner
     const viewer = builtInRole('viewer').uid
     const oidc = {

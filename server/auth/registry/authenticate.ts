@@ -18,7 +18,7 @@ import type { KnownCaller } from './known-caller.ts'
 import type { RegistryToken } from './registry-token.ts'
 import { registryTokenType } from './registry-token.ts'
 
-/** Access tokens for the API and, named by its host, for the registry alone. */
+/** Verifies access tokens. Their audience is the URL of the API, or its host name if they are only for the registry. */
 export const openAccessTokens = (
   keys: KeyRing,
   { authUrl, baseUrl }: { authUrl: string; baseUrl: string },

@@ -126,7 +126,7 @@ describe('penalties', () => {
     assert.ok(admit('192.0.2.2').isStarted)
   })
 
-  test('count the abusive addresses of a network only for the duration of a penalty', () => {
+  test('forget the abusive addresses of a network if no other follows for the duration of a penalty', () => {
     const { penalties, admit } = open()
     for (let at = 0; at < 7; at++) penalties.add(`192.0.2.${at}`)
     pass(durationMs + 1)

@@ -40,7 +40,7 @@ export function* releaseBatch(access: WriteAccess, repo: string, now: number): W
 const sumOf = (rows: readonly (readonly unknown[])[]) =>
   rows.reduce((sum, [size]) => sum + (size as number), 0)
 
-/** Of the manifests that one transaction deletes. */
+/** The maximum size of the manifests that one transaction deletes. */
 const batchBytes = 8 * 2 ** 20
 const manifestsPerBatch = 100
 

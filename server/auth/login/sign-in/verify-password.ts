@@ -8,8 +8,8 @@ import type { SignInDependencies } from './dependencies.ts'
 
 /**
  * `person` is set if the password is right; its `email` is set only if the operator vouches for it. `claimHash` is set
- * if the password is wrong: it is the hash to store if a new account is created with this e-mail address. `account` is
- * then the identity of the account for whose address the operator vouches, or which was created first, for the log.
+ * if the password is wrong: it is the hash to store if a new account is created with this e-mail address. The log then
+ * names `account`: the identity whose address the operator vouches for, or else the first one with this address.
  */
 export type Verification =
   | { person: AuthenticatedPerson }

@@ -78,7 +78,7 @@ function readRequest(
   return { ids, query, after: after as string | undefined } // listVulnerabilityMetadata has sealed it
 }
 
-/** The ids that an advisory has which the caller may list. */
+/** Keeps the ids that occur in an advisory that the caller may list. */
 async function keepKnown(
   deps: MetadataDependencies,
   call: MetadataCall,
