@@ -50,7 +50,7 @@ examples('the source of a repo', {
     assert.equal(messages.size, 1)
   },
 
-  async 'does not show by its stored form whether a repo exists that the caller may not list'(stage) {
+  async 'is stored as given, so that nobody learns whether a repo exists that they may not list'(stage) {
     const { succeed } = stage
     await makeRepo(stage, 'secret')
     const { group, token } = await editorOfGroup(stage)
@@ -117,7 +117,7 @@ examples('data of repos', {
     assert.match(error?.message ?? '', /custom_overlay: is too large: the resource must have at most/)
   },
 
-  async 'is read in pages whose size and position are checked'({ fail, succeed }) {
+  async 'is read with page sizes, filters and package names that are checked'({ fail, succeed }) {
     assert.deepEqual(violations(await fail(v1.listEolTags, { pageSize: '-1' })), ['pageSize'])
     assert.deepEqual(violations(await fail(v1.listEolTags, { uidp: { childrenOf: 'x' } })), [
       'uidp.childrenOf',

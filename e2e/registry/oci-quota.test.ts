@@ -62,7 +62,7 @@ onEachStore('limits on content', (engine) => {
     ({ body: new Blob([content]).stream(), duplex: 'half' }) as RequestInit
   const post = (repo: string, content: string) =>
     client.send('POST', `/v2/${name}/${repo}/blobs/uploads/?digest=${digestOf(content)}`, { body: content })
-  const noUploads = async () =>
+  const uploadCount = async () =>
     (await platform.store.query(sql`select 1 from uploads where repo like ${`${owner.organization}/%`}`))
       .length
 
@@ -146,7 +146,7 @@ onEachStore('limits on content', (engine) => {
     const stored = statuses.filter((status) => status === 201).length
     assert.equal(await counted(), (stored * mebibyte) / 2)
     assert.ok(stored <= 6 && statuses.every((status) => [201, 403].includes(status)), String(statuses))
-    assert.equal(await noUploads(), 0)
+    assert.equal(await uploadCount(), 0)
   })
 
   test('count unfinished uploads until they are cancelled or their repo is deleted', async () => {
@@ -164,7 +164,7 @@ onEachStore('limits on content', (engine) => {
     assert.equal(await counted(), 0)
   })
 
-  test('get back what was reserved for an upload whose server was killed, when its lease is over', async () => {
+  test('stop counting what was reserved for an upload whose server was killed, when its lease has expired', async () => {
     const layer = newContent(1000)
     await client.pushImage(`${name}/web`, 'latest', layer)
     const manifest = (label: string) => imageOf(layer, { annotations: { label: label.padEnd(1000) } })

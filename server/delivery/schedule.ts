@@ -8,10 +8,10 @@ const hour = 60 * minute
 /** The time from each attempt to the next, as Standard Webhooks recommends. The last one repeats until the deadline. */
 const delays = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour]
 
-/** Delays are lengthened by up to this part, so that the retries of many deliveries do not come together. */
+/** Delays are lengthened by up to this fraction, so that the retries of many deliveries do not come together. */
 const maxJitter = 0.1
 
-/** After `failures` failed attempts, at least one, of the same delivery. */
+/** The time until the next attempt of a delivery that has failed `failures` times: once or more often. */
 export function retryDelay(failures: number, random: RandomBytes): number {
   const delay = delays[Math.min(failures, delays.length) - 1] ?? 0
   return Math.round(delay * (1 + maxJitter * (random(4).readUInt32BE() / 2 ** 32)))

@@ -7,6 +7,6 @@ export type ChangeContext = {
   random: RandomBytes
   /** The header If-Match. */
   ifMatch: string | undefined
-  /** Called with the number of people who are in too many groups with a role mapping to get the role of another one. */
+  /** Called with the number of new members who do not get the role of a group, because they are in too many groups. */
   onIgnoredMembers(count: number): void
 }
