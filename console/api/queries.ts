@@ -19,11 +19,12 @@ export const queries = new QueryClient({
 /** Marks data as outdated and loads what the page shows of it again, here and in the other tabs. */
 export function invalidate(kinds: readonly string[]): Promise<unknown> {
   otherTabs.postMessage(kinds)
-  return invalidateHere(kinds)
+  return reload(kinds)
 }
 
-const invalidateHere = (kinds: readonly string[]) =>
+/** Loads data again in this tab only. */
+export const reload = (kinds: readonly string[]) =>
   Promise.all(kinds.map((kind) => queries.invalidateQueries({ queryKey: [kind] })))
 
 const otherTabs = new BroadcastChannel('stemma-console-changes')
-otherTabs.onmessage = ({ data }: MessageEvent<string[]>) => void invalidateHere(data)
+otherTabs.onmessage = ({ data }: MessageEvent<string[]>) => void reload(data)

@@ -1,20 +1,47 @@
-// The roles that can be bound in a group: the built-in ones, and those of the groups above it.
+// The roles that can be bound in a group: the built-in ones, and those of the group and of the groups above it.
 import type { RoleJson } from '@stemma/api/json/platform/iam/v2beta1/role'
 import { api } from './api.ts'
-import { read } from './read.ts'
+import type { Read } from './read.ts'
 import { isInGroup, parentOf } from './uids.ts'
 
 /** The most that the API returns at once. Organizations have few roles of their own. */
 const mostRoles = 200
 
-export const readRoles = () => read(api.roles.listRoles, { orderBy: 'name', pageSize: mostRoles })
+/** The built-in roles and those of the organization of a group. `hasMore`: not all of the latter. */
+export function readRoles(group: string): Read<{ roles: RoleJson[]; hasMore: boolean }> {
+  const [organization = ''] = group.split('/')
+  const list = (uidp: { inRoot: true } | { descendantsOf: string }, signal: AbortSignal) =>
+    api.roles.listRoles({ uidp, orderBy: 'name', pageSize: mostRoles }, { signal })
+  return {
+    queryKey: ['roles', 'of', organization],
+    queryFn: async ({ signal }) => {
+      const [builtIn, own] = await Promise.all([
+        list({ inRoot: true }, signal),
+        list({ descendantsOf: organization }, signal),
+      ])
+      return { roles: [...(builtIn.roles ?? []), ...(own.roles ?? [])], hasMore: !!own.nextPageToken }
+    },
+  }
+}
 
 export const isBuiltIn = ({ uid = '' }: RoleJson) => !uid.includes('/')
 
 /** Built-in roles first, from the one with most capabilities to the one with fewest. */
 export function rolesFor(group: string, roles: readonly RoleJson[]): RoleJson[] {
-  const size = ({ capabilities = [] }: RoleJson) => capabilities.length
-  const builtIn = roles.filter(isBuiltIn).sort((a, b) => size(b) - size(a))
-  const own = roles.filter((role) => !isBuiltIn(role) && isInGroup(group, parentOf(role.uid ?? '')))
-  return [...builtIn, ...own]
+  return inOrder(roles.filter((role) => isBuiltIn(role) || isInGroup(group, parentOf(role.uid ?? ''))))
 }
+
+/** Those that can be bound in a group or in a group below it. */
+export function rolesIn(group: string, roles: readonly RoleJson[]): RoleJson[] {
+  const own = (role: RoleJson) => parentOf(role.uid ?? '')
+  return inOrder(
+    roles.filter((role) => isBuiltIn(role) || isInGroup(group, own(role)) || isInGroup(own(role), group)),
+  )
+}
+
+const inOrder = (roles: readonly RoleJson[]) => [
+  ...roles.filter(isBuiltIn).sort((a, b) => sizeOf(b) - sizeOf(a)),
+  ...roles.filter((role) => !isBuiltIn(role)),
+]
+
+const sizeOf = ({ capabilities = [] }: RoleJson) => capabilities.length

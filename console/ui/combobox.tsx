@@ -11,6 +11,8 @@ export type ComboboxProps = {
   hint?: string
   problem?: string | undefined
   required?: boolean
+  /** Whether it is a filter of a list: its label is in the field. */
+  isFilter?: boolean
   /** Called when the field gets the focus, and 200 milliseconds after the last change of the text. */
   find(text: string): Promise<readonly Option[]>
   chosen?: Option
@@ -25,6 +27,7 @@ export function Combobox({
   hint,
   problem,
   required,
+  isFilter,
   find,
   chosen,
   choosesSeveral,
@@ -97,53 +100,58 @@ export function Combobox({
   }, [choice.value, text.value])
 
   return (
-    <div class="field combobox">
-      <label for={id}>{label}</label>
-      <input
-        ref={field}
-        id={id}
-        type="text"
-        role="combobox"
-        autocomplete="off"
-        spellcheck={false}
-        required={required}
-        aria-expanded={isOpen.value}
-        aria-controls={`${id}-list`}
-        aria-autocomplete="list"
-        aria-activedescendant={isOpen.value && active.value >= 0 ? `${id}-${active.value}` : undefined}
-        aria-invalid={problem !== undefined}
-        aria-describedby={hint ? `${id}-hint` : undefined}
-        value={text.value}
-        onInput={(event) => type(event.currentTarget.value)}
-        onFocus={open}
-        onBlur={() => {
-          isOpen.value = false
-        }}
-        onKeyDown={press}
-      />
-      <input type="hidden" name={name} value={choice.value?.value ?? ''} />
-      <ul
-        id={`${id}-list`}
-        role="listbox"
-        aria-label={label}
-        hidden={!isOpen.value || options.value.length === 0}
-      >
-        {options.value.map((option, at) => (
-          <li
-            key={option.value}
-            id={`${id}-${at}`}
-            role="option"
-            aria-selected={at === active.value}
-            onPointerDown={(event) => {
-              event.preventDefault()
-              choose(option)
-            }}
-          >
-            <span dir="auto">{option.label}</span>
-            {option.detail && <span class="quiet">{option.detail}</span>}
-          </li>
-        ))}
-      </ul>
+    <div class={`field combobox ${isFilter ? 'filter' : ''}`}>
+      <label for={id} class={isFilter ? 'visually-hidden' : ''}>
+        {label}
+      </label>
+      <div class="combobox-field">
+        <input
+          ref={field}
+          id={id}
+          type="text"
+          role="combobox"
+          autocomplete="off"
+          spellcheck={false}
+          required={required}
+          placeholder={isFilter ? label : undefined}
+          aria-expanded={isOpen.value}
+          aria-controls={`${id}-list`}
+          aria-autocomplete="list"
+          aria-activedescendant={isOpen.value && active.value >= 0 ? `${id}-${active.value}` : undefined}
+          aria-invalid={problem !== undefined}
+          aria-describedby={hint ? `${id}-hint` : undefined}
+          value={text.value}
+          onInput={(event) => type(event.currentTarget.value)}
+          onFocus={open}
+          onBlur={() => {
+            isOpen.value = false
+          }}
+          onKeyDown={press}
+        />
+        <input type="hidden" name={name} value={choice.value?.value ?? ''} />
+        <ul
+          id={`${id}-list`}
+          role="listbox"
+          aria-label={label}
+          hidden={!isOpen.value || options.value.length === 0}
+        >
+          {options.value.map((option, at) => (
+            <li
+              key={option.value}
+              id={`${id}-${at}`}
+              role="option"
+              aria-selected={at === active.value}
+              onPointerDown={(event) => {
+                event.preventDefault()
+                choose(option)
+              }}
+            >
+              <span dir="auto">{option.label}</span>
+              {option.detail && <span class="quiet">{option.detail}</span>}
+            </li>
+          ))}
+        </ul>
+      </div>
       {problem && <p class="field-problem">{problem}</p>}
       {hint && (
         <p class="hint" id={`${id}-hint`}>

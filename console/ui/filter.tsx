@@ -67,6 +67,18 @@ export function ChoiceFilter({ place, name, label, options }: ChoiceFilterProps)
   )
 }
 
+/** A day, such as 2026-01-31. */
+export const DateFilter = ({ place, name, label }: SearchFilterProps) => (
+  <label class="date filter">
+    {label}
+    <input
+      type="date"
+      value={place.query.get(name) ?? ''}
+      onChange={(event) => setFilter(place, name, event.currentTarget.value)}
+    />
+  </label>
+)
+
 /** Replaces the entry of the history, so that the back button leaves the list. */
-const setFilter = (place: Place, name: string, value: string) =>
+export const setFilter = (place: Place, name: string, value: string) =>
   void navigate(withQuery(place, { [name]: value, page: undefined }), { replace: true })

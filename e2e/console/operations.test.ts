@@ -9,7 +9,7 @@ import { until } from '../server/stemmad.ts'
 import { noChromium } from '../sign-in/chromium.ts'
 import { checkShown } from './check-page.ts'
 import type { Stage } from './stage.ts'
-import { openStage } from './stage.ts'
+import { openStage, ownerEmail } from './stage.ts'
 
 describe('operations in the console', { timeout: 600_000, skip: noChromium ?? false }, () => {
   let stage: Stage
@@ -36,6 +36,14 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     await page.waitForURL(/action=created/)
     await page.getByText('updated group platform').waitFor({ state: 'detached' })
     await page.getByLabel('Action').selectOption('')
+    await page.getByText('updated group platform').waitFor()
+    await page.getByRole('combobox', { name: 'Actor' }).fill('owner')
+    await page.getByRole('option', { name: `${ownerEmail} person` }).click()
+    await page.waitForURL(new RegExp(`actor=${stage.owner}`))
+    await page.getByLabel('Time').selectOption('dates')
+    await page.getByLabel('To', { exact: true }).fill('2000-01-31')
+    await page.getByText('No entry matches these filters.').waitFor()
+    await page.getByRole('link', { name: 'Clear' }).click()
     await page.getByText('updated group platform').waitFor()
     const download = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Export JSON lines' }).click()

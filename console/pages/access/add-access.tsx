@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
 import { findIdentities } from '../../api/find-identities.ts'
-import { useRead } from '../../api/read.ts'
+import { read, useRead } from '../../api/read.ts'
 import { readRoles, rolesFor } from '../../api/roles.ts'
 import { useWrite } from '../../api/write.ts'
 import { paths } from '../../paths.ts'
@@ -39,24 +39,26 @@ export function AddAccess({ place }: PageProps) {
 }
 
 function BindKnown({ place }: PageProps) {
-  const { data, error: readError } = useRead(readRoles())
+  const { data, error: readError } = useRead(readRoles(place.group))
   const { group, choose } = useGroupChoice(place.group)
-  const chosen = useSignal<readonly Option[]>([])
+  const preset = usePreset(place)
+  const choice = useSignal<readonly Option[] | undefined>(undefined)
   const roleUid = useSignal('')
   const { run, isRunning, error } = useWrite(api.roleBindings.batchCreateRoleBindings, {
     ...{ done: 'Access added', after: () => showResult(place, group?.value) },
   })
   if (readError) return <Problem error={readError} />
-  if (!data || !group) return <Skeleton />
+  if (!data || !group || preset === undefined) return <Skeleton />
+  const chosen = choice.value ?? preset
   const roles = rolesFor(group.value, data.roles ?? [])
   const role = roles.find(({ uid }) => uid === roleUid.value)
   const add = (values: FormData) => {
     const expireTime = expiryOf(values)
     const terms = { reason: String(values.get('reason')), ...(expireTime && { expireTime }) }
-    const requests = chosen.value.map(({ value }) => ({ roleBinding: { identityUid: value, ...terms } }))
+    const requests = chosen.map(({ value }) => ({ roleBinding: { identityUid: value, ...terms } }))
     void run({ parent: group.value, roleUid: roleUid.value, requests })
   }
-  const [only, ...others] = chosen.value
+  const [only, ...others] = chosen
   return (
     <Form
       submit="Add access"
@@ -68,29 +70,29 @@ function BindKnown({ place }: PageProps) {
       <Combobox
         label="Person or workload"
         name="identity"
-        required={chosen.value.length === 0}
+        required={chosen.length === 0}
         choosesSeveral
         find={findIdentities(place.group)}
         hint={`Choose one, or up to ${mostAtOnce} who get the same role.`}
         problem={
-          chosen.value.length > mostAtOnce
+          chosen.length > mostAtOnce
             ? `At most ${mostAtOnce} at once.`
             : violationOf(error.value, 'identity_uid')
         }
         onChoose={(option) => {
-          if (option) chosen.value = [...without(chosen.value, option), option]
+          if (option) choice.value = [...without(chosen, option), option]
         }}
       />
-      {chosen.value.length > 0 && (
+      {chosen.length > 0 && (
         <ul class="chosen" aria-label="Chosen">
-          {chosen.value.map((option) => (
+          {chosen.map((option) => (
             <li key={option.value}>
               <span dir="auto">{option.label}</span> <span class="quiet small">{option.detail}</span>
               <IconButton
                 icon="close"
                 label={`Remove ${option.label}`}
                 onClick={() => {
-                  chosen.value = without(chosen.value, option)
+                  choice.value = without(chosen, option)
                 }}
               />
             </li>
@@ -134,12 +136,21 @@ function BindKnown({ place }: PageProps) {
         <RolePreview
           group={group}
           identity={others.length === 0 ? only : undefined}
-          count={chosen.value.length}
+          count={chosen.length}
           role={role}
         />
       )}
     </Form>
   )
+}
+
+/** The workload that the list is about, if it is about one. Undefined until its name is known. */
+function usePreset(place: Place): readonly Option[] | undefined {
+  const uid = place.query.get('identity') ?? ''
+  const isWorkload = uid.includes('/')
+  const { data, isPending } = useRead(read(api.identities.getIdentity, { uid }), isWorkload)
+  if (!isWorkload) return []
+  return isPending ? undefined : [{ value: uid, label: data?.name ?? uid, detail: 'workload' }]
 }
 
 /** The list of the opened group shows no roles of groups below it. */

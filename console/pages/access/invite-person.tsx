@@ -24,7 +24,7 @@ export const lifetimes = [
 ]
 
 export function InvitePerson({ place }: PageProps) {
-  const { data, error: readError } = useRead(readRoles())
+  const { data, error: readError } = useRead(readRoles(place.group))
   const denial = useDenial(place.group)
   const { group, choose } = useGroupChoice(place.group)
   const roleUid = useSignal('')

@@ -1,14 +1,18 @@
 // The audit log of a group and of everything below it, with filters in the URL.
 import type { AuditEntryJson } from '@stemma/api/json/platform/audit/v2beta1/audit_entry'
 import { api } from '../../api/api.ts'
+import { findIdentities } from '../../api/find-identities.ts'
 import { read, useData } from '../../api/read.ts'
+import { isUid } from '../../api/uids.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
+import type { Option } from '../../ui/combobox.tsx'
+import { Combobox } from '../../ui/combobox.tsx'
 import { Empty } from '../../ui/empty.tsx'
-import { ChoiceFilter, SearchFilter } from '../../ui/filter.tsx'
+import { ChoiceFilter, DateFilter, SearchFilter, setFilter } from '../../ui/filter.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Pager, pageOf } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
@@ -16,7 +20,7 @@ import { EntryDetails } from './entry-details.tsx'
 import { EntryText } from './entry-text.tsx'
 import { exportEntries } from './export.ts'
 
-const filterNames = ['action', 'kind', 'outcome', 'actor', 'resource', 'since'] as const
+const filterNames = ['action', 'kind', 'outcome', 'actor', 'resource', 'since', 'from', 'to'] as const
 
 /** The part of a request that the filters of the URL make. */
 export function filterOf({ query, group }: Place) {
@@ -30,12 +34,23 @@ export function filterOf({ query, group }: Place) {
     resource: value('resource'),
     ...(value('outcome') === 'failure' && { outcome: 'AUDIT_OUTCOME_FAILURE' as const }),
     ...(hours > 0 && { startTime: sinceOf(hours) }),
+    ...(value('since') === 'dates' && {
+      startTime: startOf(value('from'), 0),
+      endTime: startOf(value('to'), 1),
+    }),
   }
 }
 
 /** Rounded to the minute, so that the same page has the same request. */
 const sinceOf = (hours: number) =>
   new Date(Math.floor(Date.now() / 60_000) * 60_000 - hours * 3_600_000).toISOString()
+
+/** The start of a day in the time zone of the browser, or of a day after it. Undefined if it is no date. */
+function startOf(date: string | undefined, daysLater: number): string | undefined {
+  const [year = Number.NaN, month = 0, day = 0] = (date ?? '').split('-').map(Number)
+  const start = new Date(year, month - 1, day + daysLater)
+  return Number.isNaN(start.getTime()) || !date ? undefined : start.toISOString()
+}
 
 const readEntries = (place: Place) =>
   read(api.auditEntries.listAuditEntries, { ...filterOf(place), ...pageOf(place) })
@@ -64,7 +79,13 @@ export default function Activity({ place }: PageProps) {
         <ChoiceFilter place={place} name="kind" label="Kind" options={kinds} />
         <ChoiceFilter place={place} name="outcome" label="Outcome" options={outcomes} />
         <ChoiceFilter place={place} name="since" label="Time" options={times} />
-        <SearchFilter place={place} name="actor" label="Uid of the actor" />
+        {place.query.get('since') === 'dates' && (
+          <>
+            <DateFilter place={place} name="from" label="From" />
+            <DateFilter place={place} name="to" label="To" />
+          </>
+        )}
+        <ActorFilter place={place} entries={entries} />
         <SearchFilter place={place} name="resource" label="Uid of the resource" />
         {isFiltered && (
           <ButtonLink to={place.href.split('?')[0] ?? ''} icon="close">
@@ -103,13 +124,27 @@ const actions = optionsOf('every action', [
   'updated',
   'deleted',
   'refused',
-  'signed-in',
+  'accepted',
+  'pushed',
+  'pulled',
+  'issued',
   'exchanged',
+  'refreshed',
+  'signed-in',
+  'signed-out',
+  'rotated',
+  'tested',
+  'replayed',
+  'redelivered',
 ])
-const kinds = optionsOf('every kind', [
-  ...['groups', 'identities', 'roles', 'role_bindings', 'group_invites', 'identity_providers'],
-  ...['account_associations', 'repos', 'tags', 'advisories', 'subscriptions'],
-])
+const kinds = [
+  ...optionsOf('every kind', [
+    ...['groups', 'identities', 'roles', 'role_bindings', 'group_invites', 'identity_providers'],
+    ...['account_associations', 'repos', 'tags', 'advisories', 'subscriptions'],
+  ]),
+  { value: 'group_access_requests', label: 'access requests' },
+  { value: 'external_group_role_mappings', label: 'group mappings' },
+]
 const outcomes = [
   { value: '', label: 'every outcome' },
   { value: 'failure', label: 'refused or failed' },
@@ -120,7 +155,32 @@ const times = [
   { value: '24', label: 'the last day' },
   { value: '168', label: 'the last week' },
   { value: '720', label: 'the last 30 days' },
+  { value: 'dates', label: 'from … to' },
 ]
+
+/** The URL has the uid of the actor; their name is in the entries. */
+function ActorFilter({ place, entries }: PageProps & { entries: readonly AuditEntryJson[] }) {
+  const uid = place.query.get('actor') ?? ''
+  const name = entries.find(({ actor }) => actor?.identity === uid)?.actor?.name || uid
+  return (
+    <Combobox
+      key={uid}
+      label="Actor"
+      name="actor"
+      isFilter
+      find={findActors(place.group)}
+      {...(uid && { chosen: { value: uid, label: name } })}
+      onChoose={(option) => option && setFilter(place, 'actor', option.value)}
+    />
+  )
+}
+
+/** People and workloads by name. Somebody who has no access any more is found by their uid only. */
+function findActors(group: string): (text: string) => Promise<Option[]> {
+  const find = findIdentities(group)
+  return async (text) =>
+    isUid(text.trim()) ? [{ value: text.trim(), label: text.trim(), detail: 'this uid' }] : find(text)
+}
 
 /** One line that opens to show everything that is known. */
 const Entry = ({ entry, place }: PageProps & { entry: AuditEntryJson }) => (

@@ -2,6 +2,7 @@
 import type { AuditChangeJson, AuditEntryJson } from '@stemma/api/json/platform/audit/v2beta1/audit_entry'
 import { Uid } from '../../ui/copy.tsx'
 import { Properties } from '../../ui/properties.tsx'
+import { Table } from '../../ui/table.tsx'
 
 export const EntryDetails = ({ entry }: { entry: AuditEntryJson }) => {
   const { actor, resource, changes = [], method, hash, details, sequence } = entry
@@ -27,26 +28,22 @@ export const EntryDetails = ({ entry }: { entry: AuditEntryJson }) => {
 }
 
 const Changes = ({ changes }: { changes: readonly AuditChangeJson[] }) => (
-  <div class="table-scroll">
-    <table class="changes" aria-label="Changed fields">
-      <thead>
-        <tr>
-          <th scope="col">Field</th>
-          <th scope="col">Before</th>
-          <th scope="col">After</th>
-        </tr>
-      </thead>
-      <tbody>
-        {changes.map(({ path, before, after, hidden }) => (
-          <tr key={path}>
-            <th scope="row">{path}</th>
-            <td class="wrap">{hidden ? 'secret' : valueText(before)}</td>
-            <td class="wrap">{hidden ? 'secret' : valueText(after)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <Table
+    label="Changed fields"
+    rows={changes}
+    uidOf={({ path = '' }) => path}
+    nameOf={({ path = '' }) => path}
+    hasUids={false}
+    columns={[
+      { title: 'Field', cell: ({ path }) => path },
+      { title: 'Before', cell: ({ before, hidden }) => <Value value={before} isHidden={hidden} /> },
+      { title: 'After', cell: ({ after, hidden }) => <Value value={after} isHidden={hidden} /> },
+    ]}
+  />
+)
+
+const Value = ({ value, isHidden }: { value: unknown; isHidden: boolean | undefined }) => (
+  <span class="wrap">{isHidden ? 'secret' : valueText(value)}</span>
 )
 
 const valueText = (value: unknown) =>

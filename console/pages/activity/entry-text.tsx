@@ -1,12 +1,14 @@
 import type { AuditEntryJson } from '@stemma/api/json/platform/audit/v2beta1/audit_entry'
 import { Badge } from '../../ui/badge.tsx'
+import { subjectOf } from './entry-subject.ts'
 
 /** An entry of the audit log as a sentence: who did what. */
-export const EntryText = ({ entry: { actor, action, resource, code } }: { entry: AuditEntryJson }) => (
+export const EntryText = ({ entry }: { entry: AuditEntryJson }) => (
   <span class="entry-text" dir="auto">
-    {code ? <Badge tone="bad">refused</Badge> : null}{' '}
-    <strong>{actor?.name || actor?.door || 'somebody'}</strong> {action?.replaceAll('-', ' ')}{' '}
-    {singular(resource?.kind ?? '')} <strong>{resource?.name}</strong>
+    {entry.code ? <Badge tone="bad">refused</Badge> : null}{' '}
+    <strong>{entry.actor?.name || entry.actor?.door || 'somebody'}</strong>{' '}
+    {entry.action?.replaceAll('-', ' ')} {singular(entry.resource?.kind ?? '')}{' '}
+    <strong>{subjectOf(entry)}</strong>
   </span>
 )
 

@@ -5,6 +5,7 @@ import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
 import { readPermissions, useDenial } from '../../api/permissions.ts'
 import { read, useData } from '../../api/read.ts'
+import { useReload } from '../../api/reload.ts'
 import { parentOf } from '../../api/uids.ts'
 import { useWrite } from '../../api/write.ts'
 import { Link } from '../../router/link.tsx'
@@ -49,6 +50,7 @@ export default function Subscription({ place }: PageProps) {
   const test = useWrite(api.subscriptions.testSubscription, { done: 'Test event sent', also: ['deliveries'] })
   const again = useWrite(api.deliveries.redeliverEvent, { done: 'Sent again' })
   const uid = uidIn(place)
+  useReload('deliveries', deliveries.some(isPending))
   const updateDenial = denial('subscriptions.update')
   return (
     <>
@@ -144,6 +146,8 @@ export default function Subscription({ place }: PageProps) {
     </>
   )
 }
+
+const isPending = ({ state }: DeliveryJson) => state === 'DELIVERY_STATE_PENDING'
 
 const states = [
   { value: '', label: 'every state' },

@@ -3,19 +3,18 @@ import { api } from '../../api/api.ts'
 import { useDenial, useDenialIn } from '../../api/permissions.ts'
 import { read, useData } from '../../api/read.ts'
 import { parentOf } from '../../api/uids.ts'
-import { useWrite } from '../../api/write.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
-import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
 import { closeDialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { SearchFilter } from '../../ui/filter.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Pager, pageOf, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
+import { DeleteIdentity } from './delete.tsx'
 import { recognitionOf } from './recognition.ts'
 
 const readIdentities = (place: Place) =>
@@ -36,6 +35,7 @@ export default function Identities({ place }: PageProps) {
     identities.map(({ uid = '' }) => parentOf(uid)),
     ['identity.delete'],
   )
+  const about = identities.find(({ uid }) => uid === place.query.get('about'))
   return (
     <>
       <PageHeader
@@ -95,31 +95,9 @@ export default function Identities({ place }: PageProps) {
         stemma={`stemma identities list --descendants-of ${place.group} --order-by name`}
         curl={{ path: `/iam/v2beta1/identities?uidp.descendants_of=${place.group}&order_by=name` }}
       />
-      {isDialogOpen(place, 'delete') && (
-        <DeleteIdentity
-          place={place}
-          name={identities.find(({ uid }) => uid === place.query.get('about'))?.name ?? ''}
-        />
+      {isDialogOpen(place, 'delete') && about && (
+        <DeleteIdentity place={place} identity={about} after={() => closeDialog(place)} />
       )}
     </>
-  )
-}
-
-function DeleteIdentity({ place, name }: PageProps & { name: string }) {
-  const { run, isRunning, error } = useWrite(api.identities.deleteIdentity, {
-    ...{ done: 'Identity deleted', also: ['roleBindings'] },
-    after: () => closeDialog(place),
-  })
-  return (
-    <ConfirmDelete
-      place={place}
-      kind="identity"
-      name={name}
-      isRunning={isRunning.value}
-      error={error.value}
-      onConfirm={() => void run({ uid: place.query.get('about') ?? '' })}
-    >
-      <p>Its tokens stop working at once. This cannot be undone.</p>
-    </ConfirmDelete>
   )
 }

@@ -5,6 +5,7 @@ import { parentOf } from '../../api/uids.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
+import { navigate } from '../../router/router.ts'
 import { ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
 import { Uid } from '../../ui/copy.tsx'
@@ -14,6 +15,7 @@ import { PageHeader } from '../../ui/page-header.tsx'
 import { Properties } from '../../ui/properties.tsx'
 import { Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
+import { DeleteIdentity } from './delete.tsx'
 import { EditIdentity } from './edit.tsx'
 import { recognitionOf } from './recognition.ts'
 import { TokenTester } from './token-tester.tsx'
@@ -33,6 +35,7 @@ export default function Identity({ place }: PageProps) {
   const identity = useData(readIdentity(place))
   const { entries = [] } = useData(readReach(place))
   const denial = useDenial(groupIn(place))
+  const denialHere = useDenial(place.group)
   const { uid = '', name, description, claimMatch, staticKeys, createTime, lastSeenTime } = identity
   return (
     <>
@@ -40,9 +43,17 @@ export default function Identity({ place }: PageProps) {
         title={name}
         about={description || 'Workload identity'}
         actions={
-          <ButtonLink to={dialogPath(place, 'edit')} disabledReason={denial('identity.update')}>
-            Change identity
-          </ButtonLink>
+          <>
+            <ButtonLink to={`${paths.why(place.group)}?${new URLSearchParams({ identity: uid })}`}>
+              Why
+            </ButtonLink>
+            <ButtonLink to={dialogPath(place, 'edit')} disabledReason={denial('identity.update')}>
+              Change identity
+            </ButtonLink>
+            <ButtonLink to={dialogPath(place, 'delete')} disabledReason={denial('identity.delete')}>
+              Delete
+            </ButtonLink>
+          </>
         }
       />
       <section class="panel">
@@ -61,7 +72,16 @@ export default function Identity({ place }: PageProps) {
         />
       </section>
       <section class="panel flush">
-        <h2>Roles in this group and below</h2>
+        <div class="panel-header inset">
+          <h2>Roles in this group and below</h2>
+          <ButtonLink
+            to={`${paths.access(place.group)}?${new URLSearchParams({ identity: uid, dialog: 'add' })}`}
+            icon="plus"
+            disabledReason={denialHere('role_bindings.create')}
+          >
+            Add role
+          </ButtonLink>
+        </div>
         {entries.length === 0 ? (
           <Empty icon="access" title="No roles here">
             Without a role, the identity can get a token but may do nothing here.
@@ -73,7 +93,11 @@ export default function Identity({ place }: PageProps) {
             uidOf={({ roleBindingUid = '' }) => roleBindingUid}
             nameOf={({ role }) => role?.name ?? ''}
             columns={[
-              { title: 'Role', cell: ({ role }) => role?.name ?? 'hidden' },
+              {
+                title: 'Role',
+                cell: ({ role }) =>
+                  role?.uid ? <Link to={paths.role(place.group, role.uid)}>{role.name}</Link> : 'hidden',
+              },
               {
                 title: 'Group',
                 cell: ({ group }) => (
@@ -93,6 +117,13 @@ export default function Identity({ place }: PageProps) {
       )}
       <SameWith stemma={`stemma identities get ${uid}`} curl={{ path: `/iam/v2beta1/identities/${uid}` }} />
       {isDialogOpen(place, 'edit') && <EditIdentity place={place} identity={identity} />}
+      {isDialogOpen(place, 'delete') && (
+        <DeleteIdentity
+          place={place}
+          identity={identity}
+          after={() => navigate(paths.identities(place.group), { replace: true })}
+        />
+      )}
     </>
   )
 }

@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import type { IdentityJson } from '@stemma/api/json/platform/iam/v2beta1/identity'
 import { Badge } from '../../ui/badge.tsx'
 import { TextArea } from '../../ui/field.tsx'
+import { Table } from '../../ui/table.tsx'
 import { claimsOf, compareClaims } from './token-match.ts'
 
 export function TokenTester({ identity }: { identity: IdentityJson }) {
@@ -32,28 +33,24 @@ export function TokenTester({ identity }: { identity: IdentityJson }) {
           </p>
         )}
         {claims && (
-          <div class="table-scroll">
-            <table aria-label="Claims">
-              <thead>
-                <tr>
-                  <th scope="col">Claim</th>
-                  <th scope="col">In the token</th>
-                  <th scope="col">Expected</th>
-                </tr>
-              </thead>
-              <tbody>
-                {results.map(({ claim, actual, expected, matches }) => (
-                  <tr key={claim + expected}>
-                    <td>
-                      <Badge tone={matches ? 'good' : 'bad'}>{claim}</Badge>
-                    </td>
-                    <td class="wrap">{actual || '(missing)'}</td>
-                    <td class="wrap">{expected}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table
+            label="Claims"
+            rows={results}
+            uidOf={({ claim, expected }) => claim + expected}
+            nameOf={({ claim }) => claim}
+            hasUids={false}
+            columns={[
+              {
+                title: 'Claim',
+                cell: ({ claim, matches }) => <Badge tone={matches ? 'good' : 'bad'}>{claim}</Badge>,
+              },
+              {
+                title: 'In the token',
+                cell: ({ actual }) => <span class="wrap">{actual || '(missing)'}</span>,
+              },
+              { title: 'Expected', cell: ({ expected }) => <span class="wrap">{expected}</span> },
+            ]}
+          />
         )}
       </div>
     </>

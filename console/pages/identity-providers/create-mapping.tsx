@@ -16,7 +16,7 @@ export const readGroupOf = (provider: string) => read(api.groups.getGroup, { uid
 export function CreateMapping({ place, provider }: PageProps & { provider: string }) {
   const group = parentOf(provider)
   const { group: scope, choose } = useGroupChoice(group)
-  const { roles = [] } = useData(readRoles())
+  const { roles = [] } = useData(readRoles(place.group))
   const { run, isRunning, error } = useWrite(api.externalGroupRoleMappings.createExternalGroupRoleMapping, {
     ...{ done: 'Group mapped', also: ['roleBindings'], after: () => closeDialog(place) },
   })

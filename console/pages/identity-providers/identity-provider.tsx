@@ -23,13 +23,18 @@ const readProvider = ({ uids }: Place) =>
   read(api.identityProviders.getIdentityProvider, { uid: uids.provider ?? '' })
 
 export const load = (place: Place) => [
-  ...[readProvider(place), readMappings(place), readRoles(), readGroupOf(place.uids.provider ?? '')],
+  ...[
+    readProvider(place),
+    readMappings(place),
+    readRoles(place.group),
+    readGroupOf(place.uids.provider ?? ''),
+  ],
   readPermissions(groupOfProvider(place)),
 ]
 
 export default function IdentityProvider({ place }: PageProps) {
   const provider = useData(readProvider(place))
-  const { roles = [] } = useData(readRoles())
+  const { roles = [] } = useData(readRoles(place.group))
   const denial = useDenial(groupOfProvider(place))
   const { uid = '', name, description, oidc, defaultRole, scim, createTime, updateTime } = provider
   const { prefix = '', issuer = '' } = document.documentElement.dataset

@@ -22,11 +22,11 @@ const readProviders = (place: Place) =>
     ...{ uidp: { descendantsOf: place.group }, orderBy: 'name', ...pageOf(place) },
   })
 
-export const load = (place: Place) => [readProviders(place), readRoles()]
+export const load = (place: Place) => [readProviders(place), readRoles(place.group)]
 
 export default function IdentityProviders({ place }: PageProps) {
   const { identityProviders = [], nextPageToken, totalCount } = useData(readProviders(place))
-  const { roles = [] } = useData(readRoles())
+  const { roles = [] } = useData(readRoles(place.group))
   const denial = useDenial(place.group)
   const denialIn = useDenialIn(
     place.group,

@@ -92,7 +92,7 @@ type ProviderFormProps = PageProps & {
 }
 
 function ProviderForm({ place, submit, preset, provider, isRunning, error, onSubmit }: ProviderFormProps) {
-  const roles = rolesFor(place.group, useData(readRoles()).roles ?? [])
+  const roles = rolesFor(place.group, useData(readRoles(place.group)).roles ?? [])
   const viewer = roles.find(({ name }) => name === 'viewer')?.uid
   const { oidc } = provider ?? {}
   return (

@@ -15,7 +15,7 @@ import { lifetimes } from '../access/invite-person.tsx'
 /** Changes role and expiry of the invite that the URL names as `about`. Its link stays the same. */
 export function ChangeInvite({ place }: PageProps) {
   const uid = place.query.get('about') ?? ''
-  const { roles = [] } = useData(readRoles())
+  const { roles = [] } = useData(readRoles(place.group))
   const { data: invite, error: readError } = useRead(read(api.groupInvites.getGroupInvite, { uid }))
   const { run, isRunning, error } = useWrite(api.groupInvites.updateGroupInvite, {
     ...{ done: 'Invite changed', after: () => closeDialog(place) },

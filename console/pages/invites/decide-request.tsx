@@ -18,7 +18,7 @@ const useRequest = (place: Place) =>
   useRead(read(api.groupAccessRequests.getGroupAccessRequest, { uid: uidIn(place) }))
 
 export function ApproveRequest({ place }: PageProps) {
-  const { roles = [] } = useData(readRoles())
+  const { roles = [] } = useData(readRoles(place.group))
   const { data: request, error: readError } = useRequest(place)
   const { run, isRunning, error } = useWrite(api.groupAccessRequests.approveGroupAccessRequest, {
     ...{ done: 'Access granted', also: ['roleBindings'], after: () => closeDialog(place) },

@@ -27,7 +27,7 @@ const readRequests = (place: Place) =>
     pageSize: 200,
   })
 
-export const load = (place: Place) => [readInvites(place), readRequests(place), readRoles()]
+export const load = (place: Place) => [readInvites(place), readRequests(place), readRoles(place.group)]
 
 export default function Invites({ place }: PageProps) {
   const { groupInvites = [], nextPageToken, totalCount } = useData(readInvites(place))

@@ -18,7 +18,7 @@ import { Tabs } from '../../ui/tabs.tsx'
 import type { Workload } from './workloads.ts'
 import { workloads } from './workloads.ts'
 
-export const load = () => [readRoles()]
+export const load = (place: Place) => [readRoles(place.group)]
 
 export default function NewIdentity({ place }: PageProps) {
   const kind = place.query.get('kind') ?? 'github'
@@ -55,7 +55,7 @@ export default function NewIdentity({ place }: PageProps) {
 type SetUpProps = { place: Place; workload: Workload; onCreated(uid: string): void }
 
 function SetUp({ place, workload, onCreated }: SetUpProps) {
-  const { roles = [] } = useData(readRoles())
+  const { roles = [] } = useData(readRoles(place.group))
   const denial = useDenial(place.group)
   const identities = useWrite(api.identities.createIdentity, { done: 'Workload created' })
   const bindings = useWrite(api.roleBindings.createRoleBinding)

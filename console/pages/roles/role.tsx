@@ -33,13 +33,13 @@ const readUse = (place: Place) =>
 const groupIn = ({ uids, group }: Place) => parentOf(uids.role ?? '') || group
 
 export const load = (place: Place) => [
-  ...[readRole(place), readUse(place), readRoles(), readPermissions(groupIn(place))],
+  ...[readRole(place), readUse(place), readRoles(place.group), readPermissions(groupIn(place))],
 ]
 
 export default function Role({ place }: PageProps) {
   const role = useData(readRole(place))
   const { roleBindings = [], nextPageToken, totalCount } = useData(readUse(place))
-  const { roles = [] } = useData(readRoles())
+  const { roles = [] } = useData(readRoles(place.group))
   const others = rolesFor(place.group, roles).filter(({ uid }) => uid !== role.uid)
   const compared = others.find(({ uid }) => uid === place.query.get('compare'))
   const denial = useDenial(groupIn(place))

@@ -1,13 +1,14 @@
-// The roles that can be bound in a group: built-in ones, and those of this organization.
+// The roles that can be bound in a group or below it: built-in ones, and those of groups above and below.
+import type { RoleJson } from '@stemma/api/json/platform/iam/v2beta1/role'
 import { api } from '../../api/api.ts'
 import { useDenial, useDenialIn } from '../../api/permissions.ts'
-import { useData } from '../../api/read.ts'
-import { isBuiltIn, readRoles, rolesFor } from '../../api/roles.ts'
+import { read, useData, useRead } from '../../api/read.ts'
+import { isBuiltIn, readRoles, rolesIn } from '../../api/roles.ts'
 import { parentOf } from '../../api/uids.ts'
 import { useWrite } from '../../api/write.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
-import type { PageProps } from '../../router/route.ts'
+import type { PageProps, Place } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
@@ -17,17 +18,20 @@ import { PageHeader } from '../../ui/page-header.tsx'
 import { Table } from '../../ui/table.tsx'
 import { CreateRole } from './role-form.tsx'
 
-export const load = () => [readRoles()]
+export const load = (place: Place) => [readRoles(place.group)]
 
 export default function Roles({ place }: PageProps) {
-  const { roles: all = [] } = useData(readRoles())
-  const roles = rolesFor(place.group, all)
+  const { roles: all, hasMore } = useData(readRoles(place.group))
+  const roles = rolesIn(place.group, all)
   const denial = useDenial(place.group)
   const denialIn = useDenialIn(
     place.group,
     roles.map(({ uid = '' }) => parentOf(uid)),
     ['roles.delete'],
   )
+  const ids = [...new Set(roles.map(({ uid = '' }) => parentOf(uid)).filter(Boolean))]
+  const { data } = useRead(read(api.groups.listGroups, { uidp: { ids }, pageSize: 200 }), ids.length > 0)
+  const groups = new Map(data?.groups?.map(({ uid = '', name = '' }) => [uid, name]))
   const about = roles.find(({ uid }) => uid === place.query.get('about'))
   return (
     <>
@@ -61,6 +65,10 @@ export default function Roles({ place }: PageProps) {
                 </>
               ),
             },
+            {
+              title: 'Group',
+              cell: (role) => (isBuiltIn(role) ? 'every group' : <Where role={role} groups={groups} />),
+            },
             { title: 'Description', cell: ({ description }) => description, isSecondary: true },
             { title: 'Capabilities', cell: ({ capabilities = [] }) => capabilities.length, isNumber: true },
           ]}
@@ -76,11 +84,18 @@ export default function Roles({ place }: PageProps) {
           ]}
         />
       </section>
+      {hasMore && <p class="quiet">The first 200 roles of the organization. Use the API to list all.</p>}
       <SameWith stemma="stemma roles list" curl={{ path: '/iam/v2beta1/roles?order_by=name' }} />
       {isDialogOpen(place, 'create') && <CreateRole place={place} roles={roles} />}
       {isDialogOpen(place, 'delete') && <DeleteRole place={place} name={about?.name ?? ''} />}
     </>
   )
+}
+
+/** The group of a role. The role can be bound in it and below it. */
+const Where = ({ role, groups }: { role: RoleJson; groups: ReadonlyMap<string, string> }) => {
+  const group = parentOf(role.uid ?? '')
+  return <Link to={paths.roles(group)}>{groups.get(group) ?? '…'}</Link>
 }
 
 function DeleteRole({ place, name }: PageProps & { name: string }) {
