@@ -99,7 +99,7 @@ examples('a repo with a sync configuration', {
     assert.deepEqual(await makeRepo(stage, { name: 'nginx' }), again)
   },
 
-  async 'is refused with values that are too long or no time'(stage) {
+  async 'is refused with values that are empty, too long or contain control characters'(stage) {
     const { owner, fail } = stage
     for (const [field, value] of [
       ['apkoOverlay', 'x'.repeat(65_537)],

@@ -14,9 +14,10 @@ import { withPreparedStore } from './with-store.ts'
 export const operators: Command = {
   usage: 'operators add|remove|list [EMAIL|IDENTITY_UID]',
   summary: 'Lists, adds and removes the people who may administer the server in the console.',
-  details: `An operator is a person with a password of this server, whose address the operator or the set-up has verified
-(stemmad users add). Operators see all people and organizations, disable and remove people, set limits and rotate keys, in
-the console and through the API. They get no role in any organization. The person who sets up the server is the first one.`,
+  details: `An operator is a person with a password of this server, whose e-mail address was verified by the set-up or by a
+command such as stemmad users add. Operators see all people and organizations, disable and remove people, set limits and
+rotate keys, in the console and through the API. They get no role in any organization. The person who sets up the server
+is the first one.`,
   async run(args, context) {
     const { config, positionals } = readConfig(context.env, args)
     const [action = '', person = '', ...extra] = positionals

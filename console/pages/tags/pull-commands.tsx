@@ -2,7 +2,7 @@ import type { PageProps } from '../../router/route.ts'
 import { CodeBlock } from '../../ui/code-block.tsx'
 import { ChoiceFilter } from '../../ui/filter.tsx'
 
-/** Clients that speak plain http only if they are told so. Docker has a setting for that, and no flag. */
+/** A flag that some clients need for a registry without TLS. Docker has a setting in place of a flag. */
 const flag = (text: string) => (location.protocol === 'https:' ? '' : ` ${text}`)
 
 const clients: { value: string; label: string; command: (image: string) => string }[] = [

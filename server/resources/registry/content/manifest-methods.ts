@@ -70,7 +70,7 @@ export const manifestMethods = (deps: Dependencies) => ({
     deps.store.write(function* () {
       const access = yield* admitToWrite(call.demand)
       const { repo, name } = call.request
-      // Pushes also lock a tag before the manifest that it leaves.
+      // Locks the tag before its manifest. Pushes lock in the same order, so that there is no deadlock.
       const row = yield* first(sql`select t.uid, r.immutable_tags from tags t join repos r on r.uid = t.parent
         where t.parent = ${repo} and t.name = ${name} /*pg for update of t */`)
       if (!row) return yield* throwMissing(repo, noManifest(name))
