@@ -2,20 +2,20 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Markdown } from '../../ui/markdown.tsx'
 
-/** The parser of Markdown is loaded when there is some. Until then, and if it cannot be loaded, the text as it is. */
+/** Loads the Markdown parser when a readme is shown. Until it is loaded, and if that fails, the text is unformatted. */
 export function Readme({ text }: { text: string }) {
-  const drawer = useSignal<{ draw: typeof Markdown } | undefined>(undefined)
+  const loaded = useSignal<{ Markdown: typeof Markdown } | undefined>(undefined)
   useEffect(() => {
     import('../../ui/markdown.tsx').then(
-      ({ Markdown: draw }) => {
-        drawer.value = { draw }
+      (module) => {
+        loaded.value = module
       },
       () => undefined,
     )
-  }, [drawer])
-  const Drawn = drawer.value?.draw
-  return Drawn ? (
-    <Drawn text={text} />
+  }, [loaded])
+  const Formatted = loaded.value?.Markdown
+  return Formatted ? (
+    <Formatted text={text} />
   ) : (
     <p class="readme" dir="auto">
       {text}

@@ -25,7 +25,7 @@ export type PageEvent = {
 }
 
 export type PageLog = {
-  /** In the transaction of a change. */
+  /** Records an event in the transaction of a change. */
   record(page: PageRequest, event: PageEvent): Work<void>
   /** Records an event that has no transaction. Never waits and never throws. */
   add(page: PageRequest, event: PageEvent): void
@@ -49,7 +49,7 @@ export function openPageLog({ add, addRefused, ...sources }: PageLogDependencies
   }
 }
 
-/** Nobody has proven to be the person of a refused sign-in, so that has no actor. */
+/** The event of a refused sign-in has no actor, because nobody has proven to be the person. */
 function looseEventOf(
   { now, random }: Pick<Origin, 'now' | 'random'>,
   { address, request }: PageRequest,
