@@ -269,7 +269,7 @@ onEachStore('the token exchange', (engine) => {
         const { error } = await assumeWith(door, unusable)
         assert.equal(error?.code, 7)
         assert.match(error.message, /static_keys\.issuer_keys of the identity contains no usable public key/)
-        // Only a token with the subject of the identity is told.
+        // Only a caller whose token has the subject of the identity gets this error.
         const stranger = (await assumeWith(door, unusable, 'stranger')).error
         assert.match(stranger?.message ?? '', /no identity can be assumed with this token/)
       }
@@ -315,7 +315,7 @@ onEachStore('the token exchange', (engine) => {
         assert.ok((await door.call(exchange, { identity: uid }, token)).body)
       const other = await issuer.sign({ sub: 'anybody', email: 'bob@acme.example' })
       assert.match((await door.call(exchange, { identity: restricted }, other)).error?.message ?? '', /email/)
-      // A token without a subject, or for another audience, is refused as before.
+      // A token without a subject, or for another audience, is refused nevertheless.
       for (const bad of [{ sub: '' }, { sub: 'x', aud: 'https://other.test' }])
         assert.ok((await door.call(exchange, { identity: anybody }, await issuer.sign(bad))).error)
     }

@@ -2,8 +2,8 @@ import type { Writable } from 'node:stream'
 import { BlobError } from './blob-error.ts'
 
 /**
- * Writes a chunk and resolves when the destination no longer needs it. Rejects if the destination is closed before:
- * then a response that waits for an earlier one on its connection never calls the callback of `write`.
+ * Writes a chunk and resolves when the destination no longer needs it. Rejects if the destination is closed first. Node
+ * does not report this to the callback of `write` if the response waits for an earlier response on its connection.
  */
 export function writeChunk(destination: Writable, chunk: Buffer, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

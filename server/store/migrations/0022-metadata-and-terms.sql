@@ -1,4 +1,4 @@
--- What callers say about themselves, without the company, which is part of the identity.
+-- Metadata that callers state about themselves, without the company, which is part of the identity.
 create table identity_metadata (
   identity text /*pg collate "C" */ primary key references identities (uid) on delete cascade,
   proto bytea not null

@@ -35,7 +35,7 @@ create table manifests (
 );
 create index manifests_by_subject on manifests (repo, subject, digest);
 
--- What a manifest consists of: `kind` is blob or manifest.
+-- The blobs and manifests that a manifest consists of: `kind` is blob or manifest.
 create table manifest_references (
   repo text /*pg collate "C" */ not null,
   manifest text /*pg collate "C" */ not null,
