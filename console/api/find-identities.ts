@@ -1,44 +1,69 @@
 // Suggestions for a field in which somebody chooses an identity.
+import type { RoleBindingIdentityJson } from '@stemma/api/json/platform/iam/v2beta1/role_binding'
 import type { Option } from '../ui/combobox.tsx'
 import { api } from './api.ts'
 import { queries } from './queries.ts'
+import type { Read } from './read.ts'
 import { read } from './read.ts'
+import { isUid } from './uids.ts'
 
-/** How many people are searched; the most that the API returns at once. */
-const searched = 200
 const maxOptions = 20
+/** The most that the API returns at once. */
+const pageSize = 200
+/** How many pages of role bindings are searched for people. People in larger organizations are found by their uid. */
+const maxPages = 10
 
 /**
- * Workloads of the organization, and people who have access to the group. A person who has no access yet is invited
- * instead, because people belong to no organization.
+ * Workloads of the organization, and people who have a role in it. A person who has no role yet is invited instead,
+ * because people belong to no organization. A uid is suggested as it is.
  */
 export function findIdentities(group: string): (text: string) => Promise<Option[]> {
   const [organization = ''] = group.split('/')
   return async (text) => {
-    const [workloads, people] = await Promise.all([
+    const wanted = text.trim()
+    const [workloads, inherited, people] = await Promise.all([
       queries.query(
         read(api.identities.listIdentities, {
-          uidp: { descendantsOf: organization },
-          orderBy: 'name',
-          pageSize: maxOptions,
-          ...(text.trim() && { nameContains: text.trim() }),
+          ...{ uidp: { descendantsOf: organization }, orderBy: 'name', pageSize: maxOptions },
+          ...(wanted && { nameContains: wanted }),
         }),
       ),
-      queries.query(read(api.access.listAccess, { resource: group, pageSize: searched })),
+      queries.query(read(api.access.listAccess, { resource: group, pageSize })),
+      queries.query(readPeople(organization)),
     ])
+    const entries = [...(inherited.entries ?? []).map(({ identity }) => identity), ...people]
     const options = new Map<string, Option>()
-    for (const { identity } of people.entries ?? [])
-      if (identity?.uid && !identity.uid.includes('/'))
-        options.set(identity.uid, {
-          value: identity.uid,
-          label: identity.name || identity.email || identity.uid,
-          detail: 'person',
-        })
+    for (const { uid = '', name, email } of entries.filter((each) => each !== undefined))
+      if (isPerson(uid) && isMatch([name, email, uid], wanted))
+        options.set(uid, { value: uid, label: name || email || uid, detail: 'person' })
     for (const { uid = '', name = '' } of workloads.identities ?? [])
       options.set(uid, { value: uid, label: name, detail: 'workload' })
-    const wanted = text.trim().toLowerCase()
-    return [...options.values()]
-      .filter(({ label, value }) => label.toLowerCase().includes(wanted) || value.includes(wanted))
-      .slice(0, maxOptions)
+    if (isUid(wanted) && !options.has(wanted))
+      options.set(wanted, { value: wanted, label: wanted, detail: 'this uid' })
+    return [...options.values()].slice(0, maxOptions)
   }
 }
+
+/** The uids of workloads begin with those of their groups. */
+const isPerson = (uid: string) => uid !== '' && !uid.includes('/')
+
+const isMatch = (texts: readonly (string | undefined)[], wanted: string) =>
+  texts.some((text) => text?.toLowerCase().includes(wanted.toLowerCase()))
+
+/** The identities of the role bindings of an organization that the person may see. */
+const readPeople = (organization: string): Read<RoleBindingIdentityJson[]> => ({
+  queryKey: ['roleBindings', 'people', organization],
+  async queryFn({ signal }) {
+    const found = new Map<string, RoleBindingIdentityJson>()
+    let pageToken: string | undefined = ''
+    for (let page = 0; page < maxPages && pageToken !== undefined; page++) {
+      const request = { uidp: { descendantsOf: organization }, pageSize, pageToken }
+      const { roleBindings = [], nextPageToken } = await api.roleBindings.listRoleBindings(request, {
+        signal,
+      })
+      for (const { identity } of roleBindings) if (identity?.uid) found.set(identity.uid, identity)
+      pageToken = nextPageToken || undefined
+    }
+    return [...found.values()]
+  },
+})

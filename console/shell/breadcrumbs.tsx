@@ -2,22 +2,41 @@ import { useRead } from '../api/read.ts'
 import { paths } from '../paths.ts'
 import { Link } from '../router/link.tsx'
 import type { Place } from '../router/route.ts'
+import { Menu } from '../ui/menu.tsx'
 import { readPath, uidsOnPath } from './group-path.ts'
+
+/** More groups would leave no room for their names: those between the organization and the last ones are in a menu. */
+const maxShown = 4
+const lastShown = 2
 
 /** The groups from the organization down to the current one. A group that the person may not see has no name. */
 export function Breadcrumbs({ place: { group } }: { place: Place }) {
   const { data } = useRead(readPath(group))
   const names = new Map(data?.groups?.map(({ uid, name }) => [uid, name]))
+  const nameOf = (uid: string) => names.get(uid) ?? 'hidden group'
+  const uids = uidsOnPath(group)
+  const between = uids.length > maxShown ? uids.slice(1, -lastShown) : []
+  const crumb = (uid: string) => (
+    <li key={uid}>
+      <Link to={paths.group(uid)} aria-current={uid === group ? 'true' : undefined} dir="auto">
+        {nameOf(uid)}
+      </Link>
+    </li>
+  )
   return (
     <nav class="breadcrumbs" aria-label="Groups above this page">
       <ol>
-        {uidsOnPath(group).map((uid) => (
-          <li key={uid}>
-            <Link to={paths.group(uid)} aria-current={uid === group ? 'true' : undefined} dir="auto">
-              {names.get(uid) ?? 'hidden group'}
-            </Link>
+        {uids.slice(0, 1).map(crumb)}
+        {between.length > 0 && (
+          <li class="between">
+            <Menu
+              icon="more"
+              label={`${between.length} groups between`}
+              items={between.map((uid) => ({ key: uid, label: nameOf(uid), to: paths.group(uid) }))}
+            />
           </li>
-        ))}
+        )}
+        {uids.slice(1 + between.length).map(crumb)}
       </ol>
     </nav>
   )

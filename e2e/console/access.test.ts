@@ -5,7 +5,7 @@ import { paths } from '@stemma/console/paths.ts'
 import { noChromium } from '../sign-in/chromium.ts'
 import { checkPage, checkShown } from './check-page.ts'
 import type { Stage } from './stage.ts'
-import { openStage } from './stage.ts'
+import { openStage, ownerEmail } from './stage.ts'
 
 describe('access in the console', { timeout: 600_000, skip: noChromium ?? false }, () => {
   let stage: Stage
@@ -36,6 +36,12 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     await page.getByLabel('Reason').fill('migration')
     await page.getByRole('button', { name: 'Add access' }).click()
     const row = page.getByRole('row', { name: /ci workload viewer here/ })
+    await row.waitFor()
+    await page.getByRole('combobox', { name: 'Search people and workloads' }).fill('OWNER@')
+    await page.getByRole('option', { name: `${ownerEmail} person` }).click()
+    await row.waitFor({ state: 'detached' })
+    await page.getByRole('row', { name: `${ownerEmail} person owner here` }).waitFor()
+    await page.getByRole('link', { name: 'Show everyone' }).click()
     await row.waitFor()
 
     await page.goto(stage.at(paths.access(team)))

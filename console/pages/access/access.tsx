@@ -3,6 +3,7 @@
 import { capabilityNames } from '@stemma/api/gen/capabilities/capability-names.ts'
 import type { AccessEntryJson } from '@stemma/api/json/platform/iam/v2beta1/access'
 import { api } from '../../api/api.ts'
+import { findIdentities } from '../../api/find-identities.ts'
 import { useDenial } from '../../api/permissions.ts'
 import { read, useData } from '../../api/read.ts'
 import { paths } from '../../paths.ts'
@@ -12,9 +13,10 @@ import { withQuery } from '../../router/router.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
+import { Combobox } from '../../ui/combobox.tsx'
 import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
-import { ChoiceFilter } from '../../ui/filter.tsx'
+import { ChoiceFilter, setFilter } from '../../ui/filter.tsx'
 import type { MenuItem } from '../../ui/menu.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Pager, pageOf, Table } from '../../ui/table.tsx'
@@ -37,6 +39,7 @@ export default function Access({ place }: PageProps) {
   const { entries = [], nextPageToken, totalCount } = useData(readAccess(place))
   const denial = useDenial(place.group)
   const can = place.query.get('can') ?? ''
+  const identity = place.query.get('identity') ?? ''
   const about = place.query.get('about') ?? ''
   const chosen = entries.find(({ roleBindingUid }) => roleBindingUid === about)
   return (
@@ -62,17 +65,30 @@ export default function Access({ place }: PageProps) {
           label="Who can"
           options={[{ value: '', label: 'Everyone with access' }, ...capabilityOptions]}
         />
-        {place.query.get('identity') && (
+        <Combobox
+          key={identity}
+          label="Search people and workloads"
+          name="identity"
+          isFilter
+          find={findIdentities(place.group)}
+          {...(identity && {
+            chosen: { value: identity, label: entries[0] ? nameOf(entries[0]) : identity },
+          })}
+          onChoose={(option) => option && setFilter(place, 'identity', option.value)}
+        />
+        {identity && (
           <ButtonLink to={withQuery(place, { identity: undefined })} icon="close">
             Show everyone
           </ButtonLink>
         )}
       </div>
       {entries.length === 0 ? (
-        <Empty icon="access" title={can ? `Nobody here can do ${can}` : 'Nobody has access'}>
-          {can
-            ? 'No role on the way from the organization to this group has this capability.'
-            : 'Give a person or a workload a role to begin.'}
+        <Empty icon="access" title={emptyTitle(can, identity)}>
+          {identity
+            ? 'They may have a role in a group below. Ask why they may do something there.'
+            : can
+              ? 'No role on the way from the organization to this group has this capability.'
+              : 'Give a person or a workload a role to begin.'}
         </Empty>
       ) : (
         <section class="panel flush">
@@ -98,7 +114,7 @@ export default function Access({ place }: PageProps) {
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={entries.length} />
       <SameWith
         stemma={can ? `stemma access who-can ${can} ${place.group}` : `stemma access list ${place.group}`}
-        curl={{ path: `/iam/v2beta1/access/${place.group}${can ? `?capability=${can}` : ''}` }}
+        curl={{ path: `/iam/v2beta1/access/${place.group}${queryOf({ capability: can, identity })}` }}
       />
       {isDialogOpen(place, 'add') && <AddAccess place={place} />}
       {isDialogOpen(place, 'change') && <ChangeBinding place={place} />}
@@ -106,6 +122,15 @@ export default function Access({ place }: PageProps) {
     </>
   )
 }
+
+/** The query of a URL, without empty values. */
+function queryOf(values: Record<string, string>): string {
+  const query = new URLSearchParams(Object.entries(values).filter(([, value]) => value !== ''))
+  return query.size > 0 ? `?${query}` : ''
+}
+
+const emptyTitle = (can: string, identity: string) =>
+  identity ? 'No access here' : can ? `Nobody here can do ${can}` : 'Nobody has access'
 
 const capabilityOptions = Object.values(capabilityNames)
   .sort()

@@ -3,13 +3,11 @@ import type { AuditEntryJson } from '@stemma/api/json/platform/audit/v2beta1/aud
 import { api } from '../../api/api.ts'
 import { findIdentities } from '../../api/find-identities.ts'
 import { read, useData } from '../../api/read.ts'
-import { isUid } from '../../api/uids.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
-import type { Option } from '../../ui/combobox.tsx'
 import { Combobox } from '../../ui/combobox.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { ChoiceFilter, DateFilter, SearchFilter, setFilter } from '../../ui/filter.tsx'
@@ -151,10 +149,10 @@ const outcomes = [
 ]
 const times = [
   { value: '', label: 'any time' },
-  { value: '1', label: 'the last hour' },
-  { value: '24', label: 'the last day' },
-  { value: '168', label: 'the last week' },
-  { value: '720', label: 'the last 30 days' },
+  { value: '1', label: 'last hour' },
+  { value: '24', label: 'last day' },
+  { value: '168', label: 'last week' },
+  { value: '720', label: 'last 30 days' },
   { value: 'dates', label: 'from … to' },
 ]
 
@@ -168,18 +166,11 @@ function ActorFilter({ place, entries }: PageProps & { entries: readonly AuditEn
       label="Actor"
       name="actor"
       isFilter
-      find={findActors(place.group)}
+      find={findIdentities(place.group)}
       {...(uid && { chosen: { value: uid, label: name } })}
       onChoose={(option) => option && setFilter(place, 'actor', option.value)}
     />
   )
-}
-
-/** People and workloads by name. Somebody who has no access any more is found by their uid only. */
-function findActors(group: string): (text: string) => Promise<Option[]> {
-  const find = findIdentities(group)
-  return async (text) =>
-    isUid(text.trim()) ? [{ value: text.trim(), label: text.trim(), detail: 'this uid' }] : find(text)
 }
 
 /** One line that opens to show everything that is known. */
