@@ -1,5 +1,5 @@
 // Questions about access: CheckAccess over gRPC against a plain grpc-js server that sends the same bytes, a batch of 1000
-// questions over gRPC, and the decision alone, when the grants have been read (bench access measures it with them). The
+// questions over gRPC, and the decision alone, after the grants were read (`bench access` also measures the reading). The
 // identity has 50 bindings in a tree of depth 8. A page of ListReach is measured as well.
 import { AccessService } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
 import { readConfig } from '../../server/config/config.ts'

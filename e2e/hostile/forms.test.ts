@@ -35,7 +35,7 @@ onEachStore('forms', (engine) => {
   })
   after(() => platform.stop())
 
-  test('and pages that begin a sign-in cannot be requested by other sites in a frame or in the background', async () => {
+  test('for signing in and out cannot be opened by other sites in a frame or in the background', async () => {
     const paths = ['/oauth/authorize', '/oauth', '/oauth/logout', '/oauth/device']
     for (const path of paths) {
       for (const site of ['cross-site', 'same-site']) {

@@ -47,7 +47,7 @@ onEachStore('an organization with the client of another one', (engine) => {
   const scopesOf = (token: unknown) =>
     JSON.parse(Buffer.from(String(token).split('.')[1] ?? '', 'base64url').toString()).scopes
 
-  test('cannot keep its people from registering and from exchanging tokens', async () => {
+  test('cannot keep the people of the other one from registering and from exchanging tokens', async () => {
     for (const [at, door] of doors.entries()) {
       const sub = `bob-${at}`
       const token = await issuer.sign({ sub, aud: 'client-of-victim' })
@@ -77,7 +77,7 @@ onEachStore('an organization with the client of another one', (engine) => {
       assert.deepEqual(scopesOf((await door.call(exchange, {}, token)).body?.token), [victim.organization])
   })
 
-  test('the person is told why if every organization refuses them', async () => {
+  test('states its reason if every organization refuses the person', async () => {
     const oidc = { issuer: issuer.issuer, clientId: 'client-of-both' }
     await addScimProvider(platform, await platform.addOrganization('older'), oidc)
     const own = await addScimProvider(platform, await platform.addOrganization('own'), oidc)

@@ -85,6 +85,6 @@ function eventMethodOf(method: Method): EventMethod {
   }
 }
 
-/** Of a method whose event is not the creation, change or deletion of a resource. */
+/** The event type of a method, if its event is not the creation, change or deletion of a resource. */
 export const eventTypeOf = (desc: Method['desc']): string | undefined =>
   hasOption(desc, event_type) ? getOption(desc, event_type) : undefined

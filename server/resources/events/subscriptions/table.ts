@@ -3,7 +3,7 @@ import { kindOf } from '../../kind.ts'
 
 export const subscriptions = kindOf(SubscriptionSchema, 'subscriptions', {
   columns: { state: ({ state }) => state },
-  /** The secrets are encrypted; empty if there is none. Both sign until `previous_secret_until`. */
+  /** The secrets are encrypted; empty if there is none. Events are signed with both until `previous_secret_until`. */
   extraColumns: { secret: 'text', previous_secret: 'text', previous_secret_until: 'integer' },
   hiddenFields: { secret: 'secret' },
 })

@@ -53,7 +53,7 @@ function* oldestPublic(parent: string | undefined, name: string, below: readonly
   return oldest ? [oldest[0] as string] : []
 }
 
-/** The values are the parent unless it is an organization, the names of the groups from the top, and that of the repo. */
+/** The values are the parent, if there is one, the names of the groups from the top, and the name of the repo. */
 function selectOldestPublic(values: Placeholders<string[]>, isOrganization: boolean): Sql {
   const names = isOrganization ? values : values.slice(1)
   const groups = names.slice(0, -1)
