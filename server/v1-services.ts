@@ -1,4 +1,4 @@
-// Every service of v1. These services convert requests and replies, and call the services of v2.
+// Every service of v1. Most methods convert requests and replies, and call a method of v2.
 import type { Dependencies } from './resources/dependencies.ts'
 import { admitToCreateWithGroup, createWithGroup } from './resources/iam/group-invites/create-with-group.ts'
 import { readRepoChart } from './resources/registry/content/images/find-chart.ts'

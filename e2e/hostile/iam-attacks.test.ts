@@ -138,7 +138,7 @@ examples('attacks on IAM', {
       const staticKeys = { issuer: 'https://offline.test', subject: 'ci', issuerKeys: JSON.stringify(keys) }
       const request = { parent: owner.organization, identity: { name: 'odd', staticKeys } }
       const { uid } = (await succeed(createIdentity, request)) as { uid: string }
-      // A token with the subject of the identity gets an error about the keys. Other tokens learn nothing about it.
+      // Only a caller whose token has the subject of the identity gets an error about the keys.
       for (const [sub, text] of [
         ['ci', /static_keys\.issuer_keys .* no usable public key/],
         ['stranger', /no identity can be assumed with this token$/],

@@ -95,7 +95,7 @@ export function openCorridor({
 
     function read(authenticated: Caller): MaybePromise<Reply> {
       caller = authenticated
-      // Callers without a name are limited by their network.
+      // Anonymous callers have only the limits of their network.
       if (!isOpen && caller.identity !== '')
         callerMeter = limits.enter(costClass, caller.identity, networkMeter, started)
       return andThen(readRequest(), run)

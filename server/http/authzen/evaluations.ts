@@ -41,7 +41,7 @@ export function readEvaluations(body: JsonObject): Evaluations | undefined {
   }
 }
 
-/** An error in the defaults is one of the whole request, even if every evaluation overrides them. */
+/** An error in the defaults fails the whole request, even if every evaluation overrides them. */
 function requireValidDefaults(body: JsonObject): void {
   readContext(body)
   if (isPresent(body.subject)) readEntity(body, 'subject')

@@ -22,7 +22,7 @@ export type Image = {
 const defaultArchitecture = 'amd64'
 /** An index in an index is legal, and nobody nests them more deeply. */
 const maxDepth = 3
-/** Of all indexes that a search parses, so that it does not block other calls. An index of 2000 images has less. */
+/** Bounds the indexes that a search parses, so that it does not block other calls. An index of 2000 images has less. */
 const maxIndexBytes = 2 ** 20
 
 /** `length` is the number of bytes of the manifest itself. */
@@ -54,7 +54,7 @@ export function* findImage(repo: string, digest: string, architecture: string): 
   throw noImageFor(architecture || defaultArchitecture, digest, image.platforms)
 }
 
-/** The indexes that contain the current manifest. */
+/** The number and the size of the indexes that contain the current manifest. */
 type Parsed = { depth: number; bytes: number }
 
 function* findIn(

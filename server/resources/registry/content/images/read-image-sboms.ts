@@ -19,7 +19,7 @@ export function* findSbomSource(repo: string, image: string, index: string): Wor
   return { digest: image, blobs: [...ofImage, ...(yield* findSbomBlobs(repo, index))] }
 }
 
-/** The first blob that is an SBOM. One after the other, so that a call takes the memory of one. */
+/** Reads the first blob that is an SBOM. Reads one blob at a time, so that a call needs the memory of one. */
 export async function readSbomOf(
   { content, checks }: Pick<Dependencies, 'content' | 'checks'>,
   { digest, blobs }: SbomSource,
