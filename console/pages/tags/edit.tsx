@@ -1,5 +1,6 @@
 // Dialogs that create, move and delete a tag.
 import { useSignal } from '@preact/signals'
+import { Code, StemmaError } from '@stemma/api/json'
 import type { TagJson } from '@stemma/api/json/platform/registry/v2beta1/tag'
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
@@ -110,7 +111,8 @@ function DigestField({ repo, digest = '', problem }: DigestFieldProps) {
     isDigest(typed.value),
   )
   const found = data && `An image for ${data.architectures?.join(', ') || 'an unknown architecture'}.`
-  const hint = error ? 'The repo does not have this image yet.' : found
+  const isMissing = error instanceof StemmaError && error.code === Code.NOT_FOUND
+  const hint = isMissing ? 'The repo does not have this image yet.' : found
   return (
     <TextField
       label="Digest of the image"
