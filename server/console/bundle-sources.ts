@@ -1,2 +1,2 @@
-// Bundles the console from its sources. Not in packages, which contain the bundle and not the sources.
+// Bundles the console from its sources. Published packages lack this file: they contain the bundle, not the sources.
 export { bundleConsole } from '@stemma/console/build/build.ts'

@@ -38,7 +38,7 @@ test('a grant without an end outlasts those with one', () => {
   assert.deepEqual(ends, [forever, 300, 300])
 })
 
-test('no capabilities are held everywhere, also without grants', () => {
+test('a question about no capability is answered with access, also without grants', () => {
   assert.deepEqual(endsOf([], [], [root, repo]), [forever, forever])
   assert.deepEqual(endsOf([], [1], [root, repo]), [noAccess, noAccess])
 })

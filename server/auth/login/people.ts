@@ -36,7 +36,7 @@ export type People = {
   ensureProvided(person: ProvidedPerson): Work<string>
   /**
    * The uids of the providers that refuse a person with a token of this time, in seconds since 1970: `ensureProvided`
-   * would throw, or they have signed the person out since then. All of them must take the token for the same person.
+   * would throw, or they have signed the person out since then. All candidates must be the same person.
    */
   refusing(candidates: readonly ProvidedPerson[], issuedAt: number): Work<string[]>
   /**

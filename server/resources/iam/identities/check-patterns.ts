@@ -1,6 +1,7 @@
 // Checks the patterns of an identity in a thread, before the transaction that stores it.
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { aborted } from '../../../aip/errors.ts'
+import type { ValueOrPattern } from '../../../claims/pattern.ts'
 import type { JudgePattern, PatternKind, PatternRule } from '../../../claims/pattern-rule.ts'
 import type { Demand } from '../../../policy/admit.ts'
 import { admitToRead } from '../../../policy/admit.ts'
@@ -47,9 +48,6 @@ export async function checkPatterns(
 }
 
 const keyOf = (kind: PatternKind, pattern: string) => `${kind} ${pattern}`
-
-/** A field of a oneof: an exact value or a pattern. */
-type ValueOrPattern = { case: string | undefined; value?: string | undefined }
 
 export function patternRulesOf({ relationship }: Identity): PatternRule[] {
   const rule = (kind: PatternKind, { case: field, value = '' }: ValueOrPattern): PatternRule[] =>
