@@ -21,7 +21,7 @@ export const routes: readonly Route[] = [
     path: '/console/g/:group/access',
     title: 'Access',
     page: () => import('./pages/access/access.tsx'),
-    nav: { section: 'Access', icon: 'access' },
+    nav: { section: 'Access', icon: 'access', key: 'a' },
   },
   {
     path: '/console/g/:group/identities',
@@ -43,7 +43,7 @@ export const routes: readonly Route[] = [
     path: '/console/g/:group/roles',
     title: 'Roles',
     page: () => import('./pages/roles/roles.tsx'),
-    nav: { section: 'Access', icon: 'role' },
+    nav: { section: 'Access', icon: 'role', key: 'r' },
   },
   {
     path: '/console/g/:group/roles/:role',
@@ -54,13 +54,13 @@ export const routes: readonly Route[] = [
     path: '/console/g/:group/why',
     title: 'Why',
     page: () => import('./pages/why/why.tsx'),
-    nav: { section: 'Access', icon: 'question' },
+    nav: { section: 'Access', icon: 'question', key: 'w' },
   },
   {
     path: '/console/g/:group/invites',
     title: 'Invites',
     page: () => import('./pages/invites/invites.tsx'),
-    nav: { section: 'Access', icon: 'invite' },
+    nav: { section: 'Access', icon: 'invite', key: 'n' },
   },
   {
     path: '/console/g/:group/identity-providers',
@@ -83,7 +83,7 @@ export const routes: readonly Route[] = [
     path: '/console/g/:group/repos',
     title: 'Repos',
     page: () => import('./pages/repos/repos.tsx'),
-    nav: { section: 'Registry', icon: 'repo' },
+    nav: { section: 'Registry', icon: 'repo', key: 'p' },
   },
   {
     path: '/console/g/:group/repos/:repo',
@@ -99,13 +99,13 @@ export const routes: readonly Route[] = [
     path: '/console/g/:group/pull-tokens',
     title: 'Pull tokens',
     page: () => import('./pages/pull-tokens/pull-tokens.tsx'),
-    nav: { section: 'Registry', icon: 'access' },
+    nav: { section: 'Registry', icon: 'access', key: 't' },
   },
   {
     path: '/console/g/:group/advisories',
     title: 'Advisories',
     page: () => import('./pages/advisories/advisories.tsx'),
-    nav: { section: 'Registry', icon: 'advisory' },
+    nav: { section: 'Registry', icon: 'advisory', key: 'd' },
   },
   {
     path: '/console/g/:group/advisories/:advisory',
@@ -116,7 +116,7 @@ export const routes: readonly Route[] = [
     path: '/console/g/:group/activity',
     title: 'Activity',
     page: () => import('./pages/activity/activity.tsx'),
-    nav: { section: 'Operations', icon: 'activity' },
+    nav: { section: 'Operations', icon: 'activity', key: 'y' },
   },
   {
     path: '/console/g/:group/activity/:entry',
@@ -127,7 +127,7 @@ export const routes: readonly Route[] = [
     path: '/console/g/:group/events',
     title: 'Events',
     page: () => import('./pages/events/events.tsx'),
-    nav: { section: 'Operations', icon: 'event' },
+    nav: { section: 'Operations', icon: 'event', key: 'e' },
   },
   {
     path: '/console/g/:group/events/:subscription',
@@ -143,13 +143,13 @@ export const routes: readonly Route[] = [
     path: '/console/g/:group/usage',
     title: 'Usage',
     page: () => import('./pages/usage/usage.tsx'),
-    nav: { section: 'Operations', icon: 'usage' },
+    nav: { section: 'Operations', icon: 'usage', key: 'u' },
   },
   {
     path: '/console/g/:group/settings',
     title: 'Settings',
     page: () => import('./pages/settings/settings.tsx'),
-    nav: { section: 'Operations', icon: 'settings' },
+    nav: { section: 'Operations', icon: 'settings', key: 's' },
   },
   {
     path: '/console/server/people',

@@ -9,6 +9,7 @@ import { navigate } from '../router/router.ts'
 import { organizations } from '../shell/organizations.ts'
 import { RequestAccess } from '../shell/request-access.tsx'
 import { ButtonLink } from '../ui/button.tsx'
+import { SameWith } from '../ui/code-block.tsx'
 import { closeDialog, Dialog, dialogPath, isDialogOpen } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { TextField } from '../ui/field.tsx'
@@ -71,6 +72,10 @@ export default function Home({ place }: PageProps) {
           </li>
         ))}
       </ul>
+      <SameWith
+        stemma="stemma groups list --in-root"
+        curl={{ path: '/iam/v2beta1/groups?uidp.in_root=true' }}
+      />
       {isDialogOpen(place, 'create') && <CreateOrganization place={place} />}
     </>
   )

@@ -26,15 +26,18 @@ export const SameWith = ({ stemma, curl }: SameWithProps) => (
   </details>
 )
 
-const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
+/** The base URL of the server. */
+export const serverUrl = () => location.origin + (document.documentElement.dataset.prefix ?? '')
+
+/** A word as one would type it in a shell. */
+export const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
 function curlOf({ path, verb = 'GET', body }: CurlRequest): string {
-  const base = location.origin + (document.documentElement.dataset.prefix ?? '')
   return [
     `curl ${verb === 'GET' ? '' : `-X ${verb} `}-H "Authorization: Bearer $(stemma auth token)"`,
     ...(body === undefined
       ? []
       : [`  -H 'Content-Type: application/json' -d ${quote(JSON.stringify(body))}`]),
-    `  ${quote(base + path)}`,
+    `  ${quote(serverUrl() + path)}`,
   ].join(' \\\n')
 }

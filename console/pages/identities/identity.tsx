@@ -7,7 +7,7 @@ import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { navigate } from '../../router/router.ts'
 import { ButtonLink } from '../../ui/button.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { CodeBlock, SameWith, serverUrl } from '../../ui/code-block.tsx'
 import { Uid } from '../../ui/copy.tsx'
 import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
@@ -15,6 +15,7 @@ import { PageHeader } from '../../ui/page-header.tsx'
 import { Properties } from '../../ui/properties.tsx'
 import { Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
+import { workloadOf } from '../new-identity/workloads.ts'
 import { DeleteIdentity } from './delete.tsx'
 import { EditIdentity } from './edit.tsx'
 import { recognitionOf } from './recognition.ts'
@@ -35,6 +36,7 @@ export default function Identity({ place }: PageProps) {
   const identity = useData(readIdentity(place))
   const { entries = [] } = useData(readReach(place))
   const denial = useDenial(groupIn(place))
+  const workload = workloadOf(identity)
   const denialHere = useDenial(place.group)
   const { uid = '', name, description, claimMatch, staticKeys, createTime, lastSeenTime } = identity
   return (
@@ -71,6 +73,12 @@ export default function Identity({ place }: PageProps) {
           ]}
         />
       </section>
+      {workload && parentOf(uid) !== '' && (
+        <section class="panel">
+          <h2>{workload.place}</h2>
+          <CodeBlock label="snippet" code={workload.snippet({ server: serverUrl(), identity: uid })} />
+        </section>
+      )}
       <section class="panel flush">
         <div class="panel-header inset">
           <h2>Roles in this group and below</h2>

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals'
 import type { IdentityJson } from '@stemma/api/json/platform/iam/v2beta1/identity'
 import { Badge } from '../../ui/badge.tsx'
+import { serverUrl } from '../../ui/code-block.tsx'
 import { TextArea } from '../../ui/field.tsx'
 import { Table } from '../../ui/table.tsx'
 import { claimsOf, compareClaims } from './token-match.ts'
@@ -9,7 +10,7 @@ import { claimsOf, compareClaims } from './token-match.ts'
 export function TokenTester({ identity }: { identity: IdentityJson }) {
   const token = useSignal('')
   const claims = claimsOf(token.value)
-  const ownAudience = location.origin + (document.documentElement.dataset.prefix ?? '')
+  const ownAudience = serverUrl()
   const results = claims ? compareClaims(identity, claims, ownAudience, Date.now()) : []
   const isMatch = results.every(({ matches }) => matches)
   return (

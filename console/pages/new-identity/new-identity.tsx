@@ -8,9 +8,8 @@ import { readRoles, rolesFor } from '../../api/roles.ts'
 import { useWrite } from '../../api/write.ts'
 import { paths } from '../../paths.ts'
 import type { PageProps, Place } from '../../router/route.ts'
-import { withQuery } from '../../router/router.ts'
-import { ButtonLink } from '../../ui/button.tsx'
-import { CodeBlock, SameWith } from '../../ui/code-block.tsx'
+import { navigate, withQuery } from '../../router/router.ts'
+import { quote, SameWith } from '../../ui/code-block.tsx'
 import { Select, TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
@@ -23,7 +22,6 @@ export const load = (place: Place) => [readRoles(place.group)]
 export default function NewIdentity({ place }: PageProps) {
   const kind = place.query.get('kind') ?? 'github'
   const workload = workloads[kind] ?? (workloads.github as Workload)
-  const created = useSignal('')
   return (
     <>
       <PageHeader
@@ -36,25 +34,16 @@ export default function NewIdentity({ place }: PageProps) {
           ...{ label: name, to: withQuery(place, { kind: id }), isCurrent: workloads[id] === workload },
         }))}
       />
-      {created.value === '' ? (
-        <SetUp
-          key={kind}
-          place={place}
-          workload={workload}
-          onCreated={(uid) => {
-            created.value = uid
-          }}
-        />
-      ) : (
-        <Done place={place} workload={workload} uid={created.value} />
-      )}
+      <SetUp key={kind} place={place} workload={workload} />
+      <Same place={place} workload={workload} />
     </>
   )
 }
 
-type SetUpProps = { place: Place; workload: Workload; onCreated(uid: string): void }
+type SetUpProps = { place: Place; workload: Workload }
 
-function SetUp({ place, workload, onCreated }: SetUpProps) {
+/** The page of the new identity shows the snippet for the job. */
+function SetUp({ place, workload }: SetUpProps) {
   const { roles = [] } = useData(readRoles(place.group))
   const denial = useDenial(place.group)
   const identities = useWrite(api.identities.createIdentity, { done: 'Workload created' })
@@ -72,7 +61,8 @@ function SetUp({ place, workload, onCreated }: SetUpProps) {
     }
     const roleUid = text('role')
     const roleBinding = { identityUid: made.value, roleUid }
-    if (roleUid === '' || (await bindings.run({ parent: place.group, roleBinding }))) onCreated(made.value)
+    if (roleUid === '' || (await bindings.run({ parent: place.group, roleBinding })))
+      await navigate(paths.identity(place.group, made.value), { replace: true })
   }
   return (
     <section class="panel">
@@ -115,21 +105,22 @@ function SetUp({ place, workload, onCreated }: SetUpProps) {
   )
 }
 
-function Done({ place, workload, uid }: { place: Place; workload: Workload; uid: string }) {
-  const server = location.origin + (document.documentElement.dataset.prefix ?? '')
+/** The call for the example values of the fields. */
+function Same({ place, workload }: SetUpProps) {
+  const values = Object.fromEntries(workload.fields.map(({ name, example }) => [name, example]))
+  const recognition = workload.recognition(values)
+  const flags = Object.entries(recognition).flatMap(([kind, fields]) =>
+    Object.entries(fields).map(([name, value]) => `--${kebab(kind)}.${kebab(name)} ${quote(String(value))}`),
+  )
   return (
-    <>
-      <section class="panel">
-        <h2>{workload.place}</h2>
-        <CodeBlock label="snippet" code={workload.snippet({ server, identity: uid })} />
-        <div class="actions">
-          <ButtonLink to={paths.identity(place.group, uid)} tone="primary">
-            Test a token
-          </ButtonLink>
-          <ButtonLink to={paths.access(place.group)}>Access of this group</ButtonLink>
-        </div>
-      </section>
-      <SameWith stemma={`stemma identities get ${uid}`} curl={{ path: `/iam/v2beta1/identities/${uid}` }} />
-    </>
+    <SameWith
+      stemma={['stemma identities create', `--parent ${place.group}`, '--name ci', ...flags].join(' ')}
+      curl={{
+        ...{ verb: 'POST', path: `/iam/v2beta1/identities/${place.group}` },
+        body: { name: 'ci', ...recognition },
+      }}
+    />
   )
 }
+
+const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)

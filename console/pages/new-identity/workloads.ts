@@ -21,6 +21,18 @@ export type Workload = {
   snippet(target: SnippetTarget): string
 }
 
+/** The kind of workload that an identity was made for, as far as its issuer and subject show it. */
+export function workloadOf({ claimMatch, awsIdentity }: IdentityJson): Workload | undefined {
+  const { issuer = '', subject = '', subjectPattern = '' } = claimMatch ?? {}
+  const begins = (text: string) => subject.startsWith(text) || subjectPattern.startsWith(text)
+  if (awsIdentity) return workloads.aws
+  if (issuer === 'https://token.actions.githubusercontent.com') return workloads.github
+  if (issuer === 'https://accounts.google.com') return workloads.google
+  if (begins('project_path:')) return workloads.gitlab
+  if (begins('system:serviceaccount:')) return workloads.kubernetes
+  return workloads.other
+}
+
 /** Characters with a meaning in a pattern stand for themselves. */
 const literal = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 

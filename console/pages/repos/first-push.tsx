@@ -1,10 +1,9 @@
-import { CodeBlock } from '../../ui/code-block.tsx'
+import { CodeBlock, serverUrl } from '../../ui/code-block.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { useGroupPath } from './image-name.ts'
 
 /** Signs the person and their docker in. */
-export const loginCommand = () =>
-  `stemma auth login --api ${location.origin}${document.documentElement.dataset.prefix ?? ''}\nstemma registry login`
+export const loginCommand = () => `stemma auth login --api ${serverUrl()}\nstemma registry login`
 
 /** Shown in place of an empty list of repos or tags: how to push the first image. `repo` is the name of an existing repo. */
 export function FirstPush({ group, repo }: { group: string; repo?: string | undefined }) {
