@@ -16,7 +16,7 @@ onEachStore('SCIM', (engine) => {
   let platform: Platform
   let provider: ScimProvider
   before(async () => {
-    // The order of uids is that of their creation only if it is at least 64 ms apart.
+    // Uids are in the order of their creation only if they are created at least 64 ms apart.
     let steps = 0
     platform = await startPlatform(engine, [], { now: () => Date.now() + 64 * steps++ })
     provider = await addScimProvider(platform, platform.owner)

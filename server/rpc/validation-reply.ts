@@ -1,5 +1,5 @@
-// The response to a call that only validates: the resource as it would be, without secrets, which do not work, and
-// without an entity tag, which nothing has.
+// The response to a call that only validates: the resource as it would be. It has no secrets, because they would not
+// work, and no entity tag, because nothing is stored.
 import type { DescField, Message } from '@bufbuild/protobuf'
 import { fromBinary } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'

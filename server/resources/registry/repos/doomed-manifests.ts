@@ -62,13 +62,13 @@ function add(doomed: Search['doomed'], manifests: readonly DoomedManifest[]): st
   return added.map(({ digest }) => digest)
 }
 
-/** A referrer goes with its subject, whatever its age. */
+/** A referrer is deleted with its subject, whatever its age. */
 const doomedDependent = ({ digest, untaggedSince, isReferrer }: Dependent): DoomedManifest => ({
   ...{ digest, untaggedSince },
   reason: isReferrer ? 'refers to a deleted manifest' : 'part of a deleted index',
 })
 
-/** The manifests that have no users left without these. */
+/** The manifests whose last users are these. */
 async function readLost({ store, repo, pause, dependents }: Search, users: string[]): Promise<Dependent[]> {
   const found = await store.read(() => readChildren(repo, users))
   await pause()

@@ -20,7 +20,7 @@ export type ImportItem = {
   format: string
   record: string
   draft: Advisory
-  /** The name of the source package that the affected package is built from; '' if both have the same name, or if it is not known. */
+  /** The source package that the affected package is built from; '' if it has the same name, or is not known. */
   origin: string
   createTime: number
   updateTime: number
