@@ -43,8 +43,8 @@ export type StoredToken = {
   /** The verified address of the identity. */
   email: string | undefined
   /**
-   * Time of the last sign-out everywhere, or of sign-ins through the provider (see sign-outs.ts), in seconds since 1970;
-   * 0 if there was none.
+   * The time of the last sign-out, everywhere (sign-outs.ts) or at the provider (provider-sign-outs.ts), in seconds since
+   * 1970; 0 if there was none.
    */
   signedOutAt: number
 }

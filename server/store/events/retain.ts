@@ -8,8 +8,8 @@ const rowsPerStep = 500
 
 /**
  * Deletes events of one organization that are older than `cutoff` (milliseconds since 1970). Returns the number, or
- * undefined if no organization has any. Only a beginning of the chain is deleted, so an event is kept as long as one
- * before it.
+ * undefined if no organization has any. Events are deleted only from the start of the chain, so an event is kept at least
+ * as long as the one before it.
  */
 export function* deleteOldEvents(cutoff: number): Work<number | undefined> {
   const chain = yield* first(sql`select root, first_sequence from event_chains
