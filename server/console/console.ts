@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import { palette } from '@stemma/api/look/palette.ts'
+import { frameStyle } from '@stemma/api/look/frame-style.ts'
 import { contentSecurityPolicy, indexPage } from './index-page.ts'
 import type { Asset, Bundle } from './load-bundle.ts'
 
@@ -55,11 +55,11 @@ const homeOf = ({ baseUrl }: ConsoleOptions) => `${prefixOf(baseUrl)}${home}`
 type Files = { assets: Map<string, Asset>; page: Asset; pageTag: string }
 
 function filesOf(bundle: Bundle, { baseUrl, authUrl }: ConsoleOptions): Files {
-  const colours = compressed('palette', 'text/css; charset=utf-8', palette)
-  const name = `palette-${digestOf(palette).slice(0, 8)}.css`
+  const frame = compressed('frame', 'text/css; charset=utf-8', frameStyle)
+  const name = `frame-${digestOf(frameStyle).slice(0, 8)}.css`
   const text = indexPage(bundle, { prefix: prefixOf(baseUrl), issuer: authUrl }, name)
   return {
-    assets: new Map([...bundle.assets.map((asset) => [asset.name, asset] as const), [name, colours]]),
+    assets: new Map([...bundle.assets.map((asset) => [asset.name, asset] as const), [name, frame]]),
     page: compressed('index.html', 'text/html; charset=utf-8', text),
     pageTag: `"${digestOf(text)}"`,
   }

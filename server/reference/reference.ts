@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DescService } from '@bufbuild/protobuf'
-import { palette } from '@stemma/api/look/palette.ts'
+import { frameStyle } from '@stemma/api/look/frame-style.ts'
 import { slugOf } from '@stemma/api/reference/service-names.ts'
 import { pictures, readGuideSections, readPicture } from './guides.ts'
 
@@ -72,7 +72,10 @@ function assetPaths(): Record<string, Respond> {
       const text = () => readFileSync(join(assets, name), 'utf8')
       const isStyle = name.endsWith('.css')
       const type = isStyle ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8'
-      return [`/docs/assets/${name}`, once(type, async () => ({ body: isStyle ? palette + text() : text() }))]
+      return [
+        `/docs/assets/${name}`,
+        once(type, async () => ({ body: isStyle ? frameStyle + text() : text() })),
+      ]
     }),
   )
 }
