@@ -166,8 +166,8 @@ const valuesOf = ({ person, signedInAt, id, provider }: SignIn): SignInValues =>
   (provider === undefined ? [person, signedInAt, id] : [person, signedInAt, id, provider]) as SignInValues // conditionFor needs no more
 
 /**
- * Returns no row for a caller with suspended grants (see store/suspensions.ts), so that calls of others only compare one
- * more column; nor after the sign-in of the caller was ended.
+ * Returns no row if grants of the caller are suspended (see store/suspensions.ts), so that calls of others only compare
+ * one more column. Returns no row either if the sign-in of the caller was ended.
  */
 function selectGrants(
   { identity, signIn }: Caller,
@@ -196,7 +196,7 @@ const allGrants = ([own, member, external, identity]: Placeholders<[...Times, st
     ${aggregatedExternalGrants(undefined, member, external)}
     from identities i where i.uid = ${identity} and i.suspended is null`
 
-/** The groups, their organization between the times, and the identity. */
+/** The groups, a time, the organization of the groups, two times, and the identity. */
 type GroupsTimesAndIdentity = Placeholders<[...string[], number, string, number, number, string]>
 
 /** The values are in the order in which the SQL uses them; otherwise `prepared` would reorder them for every call. */
@@ -298,7 +298,7 @@ const groupRows = (groups: readonly (string | Placeholder)[]) =>
     ' union all ',
   )
 
-/** The grants in `groups` together with another row, in one statement. No row as for `selectGrants`. */
+/** The grants in `groups` together with another row, in one statement. Returns no row where `selectGrants` returns none. */
 export function grantsWithRow(
   { identity, signIn }: Caller,
   time: number,
@@ -314,7 +314,7 @@ export function grantsWithRow(
   )
 }
 
-/** The values are the groups, their organization between the times, those of the query, the identity and the sign-in. */
+/** The values: the groups, a time, their organization, two times, the values of the query, the identity, the sign-in. */
 function grantsAndRow(
   values: readonly Placeholder[],
   groupCount: number,
