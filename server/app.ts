@@ -33,6 +33,7 @@ import { metricsPath, probePaths } from './http/probes.ts'
 import { openRequestIds } from './http/request-id.ts'
 import { openStreams } from './http/streams.ts'
 import { shareLimits } from './limit-sharing.ts'
+import { loadWhenUsed } from './load-when-used.ts'
 import type { Log } from './log.ts'
 import { systemOrigin } from './policy/origin.ts'
 import { referencePaths } from './reference/reference.ts'
@@ -176,7 +177,7 @@ async function openApp(
   const doors = await openDoors({
     ...doorOptions,
     ...{ ...authenticator, endpoints: offered, corridor, streams, plainPaths, isDraining },
-    ...{ turns: core.turns, knownNetworks: core.knownNetworks },
+    ...{ turns: core.turns, knownNetworks: core.knownNetworks, clock: core.clock },
     ...{
       mounts: [registryDoor, authzen, ...core.mounts, console, frontDoor],
       notFoundPage: notFound,
@@ -214,6 +215,7 @@ async function openApp(
         ]
       : []),
     ...(role.isFirst ? [scheduleBindingExpiry(store, log, now).stop] : []),
+    loadWhenUsed(() => Promise.all(core.mounts.map((mount) => mount.load?.()))),
   ]
 
   return {

@@ -248,17 +248,22 @@ function mountBelow(authUrl: string, open: () => Promise<Mount['handle']>): Moun
         ? path
         : path.slice(prefix.length)
   let opened: Promise<Mount['handle']> | undefined
+  const load = () => {
+    opened ??= open().catch((error: unknown) => {
+      opened = undefined
+      throw error
+    })
+    return opened
+  }
   return {
     isFor: (path) =>
       path === metadataPath ||
       isConsoleSessionPath(path) ||
       (path.startsWith(prefix) && isSignInPath(withoutPrefix(path))),
+    load,
     async handle(request, response, { path, ...rest }) {
-      opened ??= open().catch((error: unknown) => {
-        opened = undefined
-        throw error
-      })
-      await (await opened)(request, response, { path: withoutPrefix(path), ...rest })
+      const handle = await load()
+      await handle(request, response, { path: withoutPrefix(path), ...rest })
     },
   }
 }

@@ -24,6 +24,8 @@ export type Mount = {
   /** Whether it writes the headers of the target itself, which is faster than if they are set one by one. */
   writesHeaders?: boolean
   handle(request: IncomingMessage, response: ServerResponse, target: MountTarget): MaybePromise<void>
+  /** Loads what the first request would load. */
+  load?(): Promise<unknown>
 }
 
 export type MountTarget = {

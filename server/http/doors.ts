@@ -15,7 +15,7 @@ import { answerInTurn } from './turns/answer-in-turn.ts'
 export type DoorsOptions<E extends Endpoint> = DoorOptions &
   RestOptions<E> &
   Omit<GrpcOptions<E>, 'onAbuse'> &
-  Pick<ListenOptions, 'port' | 'sharesPort' | 'hosts' | 'tls' | 'timeoutsMs' | 'maxConnections'> &
+  Pick<ListenOptions, 'port' | 'sharesPort' | 'hosts' | 'tls' | 'timeoutsMs' | 'maxConnections' | 'clock'> &
   Pick<DispatchOptions, 'plainPaths' | 'mounts'>
 
 export type Doors = {

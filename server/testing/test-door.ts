@@ -142,6 +142,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
       maxConnections,
       isProxy: () => false,
       now,
+      clock: () => performance.now(),
     },
     onRequest: answerInTurn(
       turns,

@@ -37,6 +37,8 @@ export type ListenOptions = Omit<DoorOptions, 'addressOf'> & {
   turns: Turns
   knownNetworks: KnownNetworks
   now(): number
+  /** Monotonic, in milliseconds. */
+  clock(): number
 }
 
 export type Listener = {
@@ -63,6 +65,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     turns,
     knownNetworks,
     now,
+    clock,
   } = options
   const timeoutsMs = { ...defaultTimeoutsMs, ...options.timeoutsMs }
   const stateOf = openConnectionStates()
@@ -77,7 +80,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     idle.check()
   }
   const checkInterval = setInterval(checkConnections, timeoutsMs.checkInterval).unref()
-  const pacedTurns = openPacedTurns(now)
+  const pacedTurns = openPacedTurns(clock)
   const connections: Connections = {
     http1: openHttp1({ ...options, timeoutsMs, stateOf, pacedTurns, onAbuse }),
     ...{ onHttp2, penalties, stateOf, pacedTurns, turns, knownNetworks, slowReaders, idle },

@@ -10,7 +10,7 @@ test('paced connections continue in order, and those beyond the time of a turn i
     turns.add(() => {
       resumed.push(at)
       // Like the work of a request: two of them fit into a turn.
-      time += 2
+      time += 0.3
     })
   const counts: number[] = []
   while (resumed.length < 5) {

@@ -9,15 +9,16 @@ export type PacedTurns = {
 }
 
 /** In milliseconds. */
-const timePerTurn = 3
+const timePerTurn = 0.5
 
-export function openPacedTurns(now: () => number): PacedTurns {
+/** `clock` is monotonic, in milliseconds. */
+export function openPacedTurns(clock: () => number): PacedTurns {
   const waiting: (() => void)[] = []
   let isScheduled = false
 
   function schedule(): void {
     isScheduled = true
-    setImmediate(() => resumeNext(now() + timePerTurn))
+    setImmediate(() => resumeNext(clock() + timePerTurn))
   }
 
   function resumeNext(end: number): void {
@@ -28,7 +29,7 @@ export function openPacedTurns(now: () => number): PacedTurns {
     }
     resume()
     // A socket that is resumed reads in the next tick, so this continues after its request.
-    process.nextTick(() => (now() < end ? resumeNext(end) : schedule()))
+    process.nextTick(() => (clock() < end ? resumeNext(end) : schedule()))
   }
 
   return {

@@ -19,12 +19,12 @@ export type Turns = {
 export type StartCall = () => MaybePromise<unknown>
 
 /** How long calls start at once in a turn of the event loop, in milliseconds. Further calls wait. */
-const timeAtOnce = 2
+const timeAtOnce = 0.5
 /**
  * How long waiting calls are started in a turn of the event loop, in milliseconds: as long as everything else in the
  * turn took, but within these limits. Otherwise work that does not wait here, such as parsing, would leave them little.
  */
-const timePerTurn = { min: 3, max: 10 }
+const timePerTurn = { min: 0.5, max: 2 }
 /** How many waiting calls are started in a turn of the event loop at most. */
 const callsPerTurn = 50
 /** How many calls of an organization or network of weight 1 may wait before further calls with `refuse` are refused. */

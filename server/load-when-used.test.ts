@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import type { EventLoopUtilization } from 'node:perf_hooks'
+import { describe, test } from 'node:test'
+import { loadWhenUsed } from './load-when-used.ts'
+
+/** Takes the active milliseconds of each second, and returns in which second the part is loaded. */
+function loadedAt(t: { mock: { timers: typeof import('node:test').mock.timers } }, activeMs: number[]) {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  let second = 0
+  const totalOf = (count: number) => activeMs.slice(0, count).reduce((sum, active) => sum + active, 0)
+  const utilizationOf = (current?: EventLoopUtilization, previous?: EventLoopUtilization) => {
+    const active = current && previous ? current.active - previous.active : totalOf(second)
+    return { active, idle: 0, utilization: active / 1000 }
+  }
+  const loaded: number[] = []
+  loadWhenUsed(async () => loaded.push(second), utilizationOf)
+  for (second = 1; second <= activeMs.length; second++) t.mock.timers.tick(1000)
+  return loaded
+}
+
+describe('a part that is loaded when the server is used', () => {
+  test('is not loaded while the server is idle', (t) => {
+    assert.deepEqual(loadedAt(t, Array(100).fill(5)), [])
+  })
+
+  test('is loaded once, in the first second in which a used server has time', (t) => {
+    assert.deepEqual(loadedAt(t, [900, 900, 900, 400, 400, 0]), [4])
+  })
+})

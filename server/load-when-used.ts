@@ -1,0 +1,26 @@
+// Loads the parts of a server that its start leaves out (docs/internals/start.md) before a client needs them, once the
+// server is in use and has time. Otherwise the first request for such a part delays all other calls, by half a second on
+// a busy server.
+import { performance } from 'node:perf_hooks'
+
+const intervalMs = 1000
+/** A server whose event loop has been active for this long since it was ready is in use. */
+const activeMs = 1000
+/** The event loop has time if it was active for less than this share of the last interval. */
+const maxUtilization = 0.5
+
+/** Returns a function that ends it. */
+export function loadWhenUsed(load: () => Promise<unknown>, utilizationOf = performance.eventLoopUtilization) {
+  const start = utilizationOf()
+  let last = start
+  const timer = setInterval(() => {
+    const current = utilizationOf()
+    const { utilization } = utilizationOf(current, last)
+    last = current
+    if (current.active - start.active < activeMs || utilization > maxUtilization) return
+    clearInterval(timer)
+    // The request that needs the part reports the error.
+    load().catch(() => {})
+  }, intervalMs).unref()
+  return () => clearInterval(timer)
+}
