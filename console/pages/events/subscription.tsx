@@ -45,7 +45,7 @@ export const load = (place: Place) => [
 
 export default function Subscription({ place }: PageProps) {
   const subscription = useData(readSubscription(place))
-  const { deliveries = [], nextPageToken } = useData(readDeliveries(place))
+  const { deliveries = [], nextPageToken, totalCount } = useData(readDeliveries(place))
   const denial = useDenial(groupIn(place))
   const test = useWrite(api.subscriptions.testSubscription, { done: 'Test event sent', also: ['deliveries'] })
   const again = useWrite(api.deliveries.redeliverEvent, { done: 'Sent again' })
@@ -134,7 +134,7 @@ export default function Subscription({ place }: PageProps) {
           />
         )}
       </section>
-      <Pager place={place} nextPageToken={nextPageToken} total={undefined} shown={deliveries.length} />
+      <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={deliveries.length} />
       <SameWith
         stemma={`stemma deliveries list --subscription ${uid}`}
         curl={{ path: `/events/v2beta1/deliveries?subscription=${uid}` }}
