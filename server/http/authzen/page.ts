@@ -5,7 +5,7 @@ import type { JsonObject } from './read-object.ts'
 
 export type Page = { pageSize: number; pageToken: string }
 
-/** A limit of 0 means none, as in lists of the API. A following page is found without the limit of the first one. */
+/** A limit of 0 means none, as in lists of the API. A request with a token may have another limit than the first one. */
 export function readPage(body: JsonObject): Page {
   const page = optionalObject(body, 'page', '') ?? {}
   optionalObject(page, 'properties', 'page.')

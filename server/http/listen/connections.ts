@@ -132,7 +132,7 @@ function passToHttp2(connections: Connections, socket: Socket): void {
 
 /**
  * A TLS handshake and a new HTTP/2 session take about a millisecond each, so clients that connect again and again wait
- * for their turns. Until then a connection holds what its client has sent, so few of a network may wait.
+ * for their turns. Until then a connection holds what its client has sent, so only few connections of a network may wait.
  */
 function startInTurn({ turns, knownNetworks }: Connections, socket: Socket, start: () => void): void {
   turns.run(

@@ -1829,7 +1829,7 @@ export const DeleteBlobRequestSchema: GenMessage<DeleteBlobRequest, {jsonType: D
  */
 export const Content: GenService<{
   /**
-   * Returns whether the caller is known. The base of the registry protocol.
+   * Succeeds if the caller is known. Clients of the registry protocol call it to check their credentials.
    *
    * @generated from rpc platform.registry.content.Content.GetBase
    */
@@ -1849,7 +1849,7 @@ export const Content: GenService<{
     output: typeof NamedRepoSchema;
   },
   /**
-   * Returns if the caller may push to the repo. The registry asks this before it reads a large manifest.
+   * Succeeds if the caller may push to the repo. The registry calls it before it reads a large manifest.
    *
    * @generated from rpc platform.registry.content.Content.GetPushAccess
    */
