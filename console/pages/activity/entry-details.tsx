@@ -35,7 +35,7 @@ const Changes = ({ changes }: { changes: readonly AuditChangeJson[] }) => (
     nameOf={({ path = '' }) => path}
     hasUids={false}
     columns={[
-      { title: 'Field', cell: ({ path }) => path },
+      { title: 'Field', cell: ({ path }) => <span class="field-path">{path}</span> },
       { title: 'Before', cell: ({ before, hidden }) => <Value value={before} isHidden={hidden} /> },
       { title: 'After', cell: ({ after, hidden }) => <Value value={after} isHidden={hidden} /> },
     ]}
