@@ -15,6 +15,8 @@ export type SignInContext = {
   headlessCode: string
   /** Whether this sign-in also accepts an invite. */
   isInvited: boolean
+  /** The organization of the invite, and the group in it; empty if there is no such invite. */
+  invitedTo: string
 }
 
 /** Names the program that asks and the server that answers, so that a person can see where a password goes. */
@@ -22,7 +24,7 @@ export const parties = ({ server, program }: SignInContext): Html =>
   html`<p class="quiet">${program} asks you to sign in to <strong>${server}</strong>.</p>`
 
 /** Consequences of the sign-in that the person might not expect. */
-export function notices({ isDevice, headlessCode, isInvited }: SignInContext): Html[] {
+export function notices({ isDevice, headlessCode, isInvited, invitedTo }: SignInContext): Html[] {
   return [
     ...(isDevice ? [html`<p>This signs in the device whose code you have entered.</p>`] : []),
     ...(headlessCode !== ''
@@ -31,7 +33,10 @@ export function notices({ isDevice, headlessCode, isInvited }: SignInContext): H
 and it shows an address that contains this code:</p><p class="code">${headlessCode.slice(0, 8)}</p>`,
         ]
       : []),
-    ...(isInvited ? [html`<p>This also accepts an invite.</p>`] : []),
+    ...(invitedTo !== ''
+      ? [html`<p>This also accepts the invite to <strong>${invitedTo}</strong>.</p>`]
+      : []),
+    ...(isInvited && invitedTo === '' ? [html`<p>This also accepts an invite.</p>`] : []),
   ]
 }
 

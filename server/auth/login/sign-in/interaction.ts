@@ -33,14 +33,22 @@ export const parameterOf = ({ params }: Interaction, name: string): string =>
 export const isLoginRequired = (interaction: Interaction) =>
   parameterOf(interaction, 'prompt').split(' ').includes('login')
 
-export const pageContextOf = (authUrl: string, interaction: Interaction): SignInContext => ({
-  server: new URL(authUrl).host,
-  program: clientNames[parameterOf(interaction, 'client_id')] ?? 'A program',
-  path: `${prefixOf(authUrl)}${paths.signIn}/${interaction.uid}`,
-  isDevice: interaction.deviceCode !== undefined,
-  headlessCode: parameterOf(interaction, 'headless_code'),
-  isInvited: parameterOf(interaction, 'invite') !== '',
-})
+export async function pageContextOf(
+  { authUrl, store, people }: Pick<SignInDependencies, 'authUrl' | 'store' | 'people'>,
+  interaction: Interaction,
+): Promise<SignInContext> {
+  const code = parameterOf(interaction, 'invite')
+  const invite = code === '' ? undefined : await store.read(() => people.describeInvite(code))
+  return {
+    server: new URL(authUrl).host,
+    program: clientNames[parameterOf(interaction, 'client_id')] ?? 'A program',
+    path: `${prefixOf(authUrl)}${paths.signIn}/${interaction.uid}`,
+    isDevice: interaction.deviceCode !== undefined,
+    headlessCode: parameterOf(interaction, 'headless_code'),
+    isInvited: code !== '',
+    invitedTo: invite?.groups.join(' / ') ?? '',
+  }
+}
 
 /** OAuth error code: the person has no account, and the client asked not to create one (`skip_registration`). */
 export const notRegistered = 'account_not_registered'

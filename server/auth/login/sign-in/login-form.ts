@@ -23,7 +23,7 @@ export async function showLoginForm(
   interaction: Interaction,
   { status = 200, headers = {}, error, email, organization = '' }: LoginFormOptions = {},
 ): Promise<PageResponse> {
-  const page = loginPage(pageContextOf(deps.authUrl, interaction), {
+  const page = loginPage(await pageContextOf(deps, interaction), {
     passkey: passkeyOffer(deps, interaction),
     email: email ?? parameterOf(interaction, 'login_hint'),
     ...{ organization, error },

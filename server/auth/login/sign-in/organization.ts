@@ -21,7 +21,7 @@ export async function confirmOrganization(
   try {
     const { organization: name, domain } = await requireProvider(deps.upstream, reference)
     const choice = { reference, name, isVerified: domain !== undefined }
-    return { page: organizationPage(pageContextOf(deps.authUrl, interaction), choice) }
+    return { page: organizationPage(await pageContextOf(deps, interaction), choice) }
   } catch (error) {
     return showOrganizationError(deps, interaction, error, reference)
   }

@@ -83,7 +83,7 @@ async function showStep(
   pending: PendingSignIn,
   { status = 200, message, headers = {} }: StepOptions = {},
 ): Promise<PageResponse> {
-  const context = pageContextOf(deps.authUrl, interaction)
+  const context = await pageContextOf(deps, interaction)
   const sealed = sealPending(deps, interaction, pending)
   if (pending.newSecret !== undefined) {
     const key = keyOf(pending)

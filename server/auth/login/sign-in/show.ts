@@ -16,7 +16,7 @@ export async function showSignIn(deps: SignInDependencies, request: PageRequest)
   const session = await findContinuable(deps, interaction)
   if (session) {
     const { email, name } = session.profile
-    return { page: continuePage(pageContextOf(deps.authUrl, interaction), email ?? name) }
+    return { page: continuePage(await pageContextOf(deps, interaction), email ?? name) }
   }
   const provider = parameterOf(interaction, 'idp_id')
   return provider === '' ? showLoginForm(deps, interaction) : confirmOrganization(deps, interaction, provider)
