@@ -5,6 +5,8 @@ import { after, before, describe, test } from 'node:test'
 import { paths, uidOf } from '@stemma/console/paths.ts'
 import { verifyOrganization } from '@stemma/server/commands/verify.ts'
 import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
+import { deliveryAccess } from '@stemma/server/policy/system-access.ts'
+import { disableSubscription } from '@stemma/server/resources/events/subscriptions/record-delivery.ts'
 import { until } from '../server/stemmad.ts'
 import { noChromium } from '../sign-in/chromium.ts'
 import { checkShown } from './check-page.ts'
@@ -117,6 +119,16 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     await page.getByRole('link', { name: /test/ }).click()
     await page.getByText('A test event: it says only that it is a test.').waitFor()
     await page.getByRole('button', { name: 'Close' }).click()
+    await stage.platform.store.write(() =>
+      disableSubscription(deliveryAccess, subscription, 'the sink is gone', Date.now()),
+    )
+    await page.reload()
+    await page.getByText('disabled', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'Change', exact: true }).click()
+    await page.getByRole('dialog').getByLabel('Description').fill('for the chat')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('for the chat', { exact: true }).waitFor()
+    await page.getByText('disabled', { exact: true }).waitFor()
     await page.getByRole('link', { name: 'Change', exact: true }).click()
     await page.getByRole('dialog').getByLabel('State').selectOption({ label: 'Paused' })
     await page.getByRole('button', { name: 'Save' }).click()

@@ -71,6 +71,8 @@ function subscriptionOf(values: FormData) {
   }
 }
 
+const disabled = 'SUBSCRIPTION_STATE_DISABLED'
+
 type SubscriptionFormProps = PageProps & {
   submit: string
   subscription?: SubscriptionJson
@@ -133,6 +135,8 @@ const SubscriptionForm = ({
       options={[
         { value: 'SUBSCRIPTION_STATE_ACTIVE', label: 'Active' },
         { value: 'SUBSCRIPTION_STATE_PAUSED', label: 'Paused' },
+        // Only the server disables a subscription. Without this option, saving another change would activate it.
+        ...(subscription?.state === disabled ? [{ value: disabled, label: 'Disabled' }] : []),
       ]}
     />
   </Form>
