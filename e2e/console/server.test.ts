@@ -90,6 +90,7 @@ describe('the server in the console', { timeout: 600_000, skip: noChromium ?? fa
     assert.match(link, /\/password\?code=[\w-]{32}$/)
     await checkShown(page, 'the link of a password')
     await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.getByRole('row', { name: /bea@example\.com no password yet/ }).waitFor()
     assert.ok(!(await page.content()).includes(link))
     noProblems()
