@@ -2,6 +2,7 @@
 import { Worker } from 'node:worker_threads'
 import type { Config } from './config/config.ts'
 import type { Log } from './log.ts'
+import { maxYoungGenerationSizeMb } from './threads/young-generation.ts'
 import { threadProgram } from './worker-role.ts'
 import type { WorkerData } from './worker-thread.ts'
 import { makeSharedState } from './workers/shared-state.ts'
@@ -17,12 +18,13 @@ export function supervisionOf(
 ): Pick<SupervisorOptions, 'count' | 'hasWriter' | 'startThread'> {
   const shared = makeSharedState()
   const program = threadProgram('worker-thread')
+  const resourceLimits = { maxYoungGenerationSizeMb: maxYoungGenerationSizeMb.worker }
   return {
     count: config.workers,
     hasWriter: config.databaseUrl === undefined,
     startThread(index, port = config.port) {
       const workerData: WorkerData = { config: { ...shareOf(config), port }, shared, isFirst: index === 0 }
-      return new Worker(program, { workerData })
+      return new Worker(program, { workerData, resourceLimits })
     },
   }
 }

@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads'
 import type { Config } from './config/config.ts'
 import type { Core } from './core.ts'
 import type { Series } from './rpc/metrics.ts'
+import { maxYoungGenerationSizeMb } from './threads/young-generation.ts'
 import type { MaybePromise } from './wire/maybe-promise.ts'
 import type { OtherThreads } from './wire/other-thread.ts'
 import type { Lane } from './workers/lane.ts'
@@ -44,8 +45,9 @@ export function onlyWorker(config: Config): WorkerRole {
 export function laneOf(config: Config, shared: SharedState): Lane | undefined {
   if (config.databaseUrl) return undefined
   const workerData: LaneData = { config, shared }
+  const resourceLimits = { maxYoungGenerationSizeMb: maxYoungGenerationSizeMb.lane }
   return openLane({
-    startThread: () => new Worker(threadProgram('lane-thread'), { workerData }),
+    startThread: () => new Worker(threadProgram('lane-thread'), { workerData, resourceLimits }),
     now: Date.now,
   })
 }

@@ -1,6 +1,7 @@
 // One thread of a pool. It performs one job at a time, and is terminated if the job exceeds its time or memory limit.
 import { Worker } from 'node:worker_threads'
 import { LimitError } from './limit-error.ts'
+import { maxYoungGenerationSizeMb } from './young-generation.ts'
 
 export type ThreadOptions = {
   /** The module that the thread runs. It answers each message with one message. */
@@ -24,16 +25,16 @@ export type Thread = {
   end(reason: Error): Promise<unknown>
 }
 
-/** Small, because a thread waits most of the time. By default, three times the size of a semi-space of the server. */
-const maxYoungGenerationSizeMb = 6
-
 type ThreadEvents = { onIdle(): void; onEnd(): void }
 
 export function openThread(
   { program, timeLimitMs, maxHeapMb }: ThreadOptions,
   { onIdle, onEnd }: ThreadEvents,
 ): Thread {
-  const resourceLimits = { maxOldGenerationSizeMb: maxHeapMb, maxYoungGenerationSizeMb }
+  const resourceLimits = {
+    maxOldGenerationSizeMb: maxHeapMb,
+    maxYoungGenerationSizeMb: maxYoungGenerationSizeMb.checks,
+  }
   const worker = new Worker(program, { resourceLimits })
   let job: Job | undefined
   let isEnding = false
