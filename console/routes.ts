@@ -15,6 +15,7 @@ export const routes: readonly Route[] = [
     path: '/console/g/:group/groups',
     title: 'Groups',
     page: () => import('./pages/groups/groups.tsx'),
+    needs: 'groups.list',
     nav: { section: '', icon: 'tree', key: 'g' },
   },
   {
@@ -27,6 +28,7 @@ export const routes: readonly Route[] = [
     path: '/console/g/:group/identities',
     title: 'Identities',
     page: () => import('./pages/identities/identities.tsx'),
+    needs: 'identity.list',
     nav: { section: 'Access', icon: 'identity', key: 'i' },
   },
   {
@@ -43,6 +45,7 @@ export const routes: readonly Route[] = [
     path: '/console/g/:group/roles',
     title: 'Roles',
     page: () => import('./pages/roles/roles.tsx'),
+    needs: 'roles.list',
     nav: { section: 'Access', icon: 'role', key: 'r' },
   },
   {
@@ -60,12 +63,14 @@ export const routes: readonly Route[] = [
     path: '/console/g/:group/invites',
     title: 'Invites',
     page: () => import('./pages/invites/invites.tsx'),
+    needs: 'group_invites.list',
     nav: { section: 'Access', icon: 'invite', key: 'n' },
   },
   {
     path: '/console/g/:group/identity-providers',
     title: 'Identity providers',
     page: () => import('./pages/identity-providers/identity-providers.tsx'),
+    needs: 'identity_providers.list',
     nav: { section: 'Access', icon: 'provider' },
   },
   {
@@ -77,12 +82,14 @@ export const routes: readonly Route[] = [
     path: '/console/g/:group/account-associations',
     title: 'Accounts',
     page: () => import('./pages/account-associations/account-associations.tsx'),
+    needs: 'account_associations.list',
     nav: { section: 'Access', icon: 'account' },
   },
   {
     path: '/console/g/:group/repos',
     title: 'Repos',
     page: () => import('./pages/repos/repos.tsx'),
+    needs: 'repo.list',
     nav: { section: 'Registry', icon: 'repo', key: 'p' },
   },
   {
@@ -99,12 +106,14 @@ export const routes: readonly Route[] = [
     path: '/console/g/:group/pull-tokens',
     title: 'Pull tokens',
     page: () => import('./pages/pull-tokens/pull-tokens.tsx'),
+    needs: 'identity.list',
     nav: { section: 'Registry', icon: 'access', key: 't' },
   },
   {
     path: '/console/g/:group/advisories',
     title: 'Advisories',
     page: () => import('./pages/advisories/advisories.tsx'),
+    needs: 'advisories.list',
     nav: { section: 'Registry', icon: 'advisory', key: 'd' },
   },
   {
@@ -116,6 +125,7 @@ export const routes: readonly Route[] = [
     path: '/console/g/:group/activity',
     title: 'Activity',
     page: () => import('./pages/activity/activity.tsx'),
+    needs: 'audit.entries.list',
     nav: { section: 'Operations', icon: 'activity', key: 'y' },
   },
   {
@@ -127,6 +137,7 @@ export const routes: readonly Route[] = [
     path: '/console/g/:group/events',
     title: 'Events',
     page: () => import('./pages/events/events.tsx'),
+    needs: 'subscriptions.list',
     nav: { section: 'Operations', icon: 'event', key: 'e' },
   },
   {

@@ -27,9 +27,9 @@ export default function Home({ place }: PageProps) {
   const { entries = [] } = useData(reach)
   const shownUids = new Set(groups.map(({ uid }) => uid))
   const others = new Map(
-    entries.flatMap(({ group }) =>
+    entries.flatMap(({ group, role }) =>
       group?.uid && !shownUids.has(group.uid.split('/')[0])
-        ? [[group.uid, group.name ?? group.uid] as const]
+        ? [[group.uid, { name: group.name ?? group.uid, role: role?.name }] as const]
         : [],
     ),
   )
@@ -63,11 +63,11 @@ export default function Home({ place }: PageProps) {
             </Link>
           </li>
         ))}
-        {[...others].map(([uid, name]) => (
+        {[...others].map(([uid, { name, role }]) => (
           <li key={uid}>
             <Link to={paths.group(uid)}>
               <strong dir="auto">{name}</strong>
-              <span class="quiet">Group of another organization</span>
+              <span class="quiet">{role ? `Group in which you are ${role}` : 'Group'}</span>
             </Link>
           </li>
         ))}

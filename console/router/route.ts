@@ -1,4 +1,5 @@
 import type { ComponentType } from 'preact'
+import type { Capability } from '../api/permissions.ts'
 import type { Read } from '../api/read.ts'
 import { uidOf } from '../paths.ts'
 import type { IconName } from '../ui/icon.tsx'
@@ -8,6 +9,8 @@ export type Route = {
   path: string
   title: string
   page: () => Promise<PageModule>
+  /** The capability without which the list of the page leaves things out. */
+  needs?: Capability
   /** Shown in the navigation of a group or of the server, below the heading `section`. `key` is its letter for the shortcut `G …`. */
   nav?: { section: string; icon: IconName; key?: string }
 }

@@ -1,5 +1,8 @@
 // The frame around every page.
 import { useEffect, useErrorBoundary } from 'preact/hooks'
+import type { Capability } from '../api/permissions.ts'
+import { useDenial } from '../api/permissions.ts'
+import type { Place } from '../router/route.ts'
 import type { Shown } from '../router/router.ts'
 import { isLoading, reportDrawn, shown } from '../router/router.ts'
 import { Toasts } from '../ui/toasts.tsx'
@@ -45,5 +48,17 @@ function Page({ shown: current }: { shown: Shown }) {
   if ('error' in current) return <ErrorPage error={current.error} />
   if (caught) return <ErrorPage error={caught} onRetry={reset} />
   const Content = current.page
-  return <Content place={current.place as NonNullable<Shown['place']>} />
+  const place = current.place as Place // only pages that do not exist have none
+  return (
+    <>
+      {place.route.needs && <Incomplete place={place} needs={place.route.needs} />}
+      <Content place={place} />
+    </>
+  )
+}
+
+/** Lists leave out what the person may not see, so an empty list would be misleading. */
+function Incomplete({ place, needs }: { place: Place; needs: Capability }) {
+  const denied = useDenial(place.group)(needs)
+  return denied ? <p class="notice">Not everything is shown. {denied}</p> : null
 }

@@ -196,6 +196,10 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     assert.match((await create.getAttribute('title')) ?? '', /^You need the capability groups\.create/)
     await create.click({ force: true })
     assert.equal(page.url(), groups)
+
+    await page.goto(stage.at(paths.activity(organization)))
+    await page.getByText('Not everything is shown. You need the capability audit.entries.list').waitFor()
+    await checkShown(page, 'a list of which a person may see nothing')
     await page.context().close()
     noProblems()
   })

@@ -14,6 +14,7 @@ import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
 import { Combobox } from '../../ui/combobox.tsx'
+import { Uid } from '../../ui/copy.tsx'
 import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { ChoiceFilter, setFilter } from '../../ui/filter.tsx'
@@ -146,7 +147,13 @@ function Who({ entry, group }: { entry: AccessEntryJson; group: string }) {
   const uid = identity?.uid ?? ''
   return (
     <>
-      {isWorkload(uid) ? <Link to={paths.identity(group, uid)}>{nameOf(entry)}</Link> : nameOf(entry)}{' '}
+      {!identity?.name && !identity?.email ? (
+        <Uid uid={uid} />
+      ) : isWorkload(uid) ? (
+        <Link to={paths.identity(group, uid)}>{nameOf(entry)}</Link>
+      ) : (
+        nameOf(entry)
+      )}{' '}
       <span class="quiet small">{isWorkload(uid) ? 'workload' : 'person'}</span>
       {externalGroup?.externalGroupId && (
         <span class="quiet small"> through the external group {externalGroup.externalGroupId}</span>
