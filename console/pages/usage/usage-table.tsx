@@ -9,7 +9,8 @@ import { TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
 import { Table } from '../../ui/table.tsx'
 
-const titleOf = (kind = '') => kind.replaceAll('_', ' ')
+const titleOf = (kind = '') =>
+  kind === 'registry_mebibytes' ? 'content of repos, in MiB' : kind.replaceAll('_', ' ')
 
 type LimitRequest = { uid?: string; resourceLimits?: { [kind: string]: number }; remove?: string[] }
 
