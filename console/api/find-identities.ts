@@ -28,10 +28,11 @@ export function findIdentities(group: string): (text: string) => Promise<Option[
           ...(wanted && { nameContains: wanted }),
         }),
       ),
-      queries.query(read(api.access.listAccess, { resource: group, pageSize })),
+      // Refused without the capability role_bindings.list. Workloads can be suggested nevertheless.
+      queries.query(read(api.access.listAccess, { resource: group, pageSize })).catch(() => undefined),
       queries.query(readPeople(organization)),
     ])
-    const entries = [...(inherited.entries ?? []).map(({ identity }) => identity), ...people]
+    const entries = [...(inherited?.entries ?? []).map(({ identity }) => identity), ...people]
     const options = new Map<string, Option>()
     for (const { uid = '', name, email } of entries.filter((each) => each !== undefined))
       if (isPerson(uid) && isMatch([name, email, uid], wanted))

@@ -13,14 +13,17 @@ const lastShown = 2
 export function Breadcrumbs({ place: { group } }: { place: Place }) {
   const { data } = useRead(readPath(group))
   const names = new Map(data?.groups?.map(({ uid, name }) => [uid, name]))
-  const nameOf = (uid: string) => names.get(uid) ?? 'hidden group'
   const uids = uidsOnPath(group)
   const between = uids.length > maxShown ? uids.slice(1, -lastShown) : []
   const crumb = (uid: string) => (
     <li key={uid}>
-      <Link to={paths.group(uid)} aria-current={uid === group ? 'true' : undefined} dir="auto">
-        {nameOf(uid)}
-      </Link>
+      {names.has(uid) ? (
+        <Link to={paths.group(uid)} aria-current={uid === group ? 'true' : undefined} dir="auto">
+          {names.get(uid)}
+        </Link>
+      ) : (
+        <span>{data ? 'hidden group' : '…'}</span>
+      )}
     </li>
   )
   return (
@@ -32,7 +35,10 @@ export function Breadcrumbs({ place: { group } }: { place: Place }) {
             <Menu
               icon="more"
               label={`${between.length} groups between`}
-              items={between.map((uid) => ({ key: uid, label: nameOf(uid), to: paths.group(uid) }))}
+              items={between.map((uid) => ({
+                ...{ key: uid, label: names.get(uid) ?? 'hidden group', to: paths.group(uid) },
+                disabledReason: names.has(uid) ? undefined : 'You may not see this group.',
+              }))}
             />
           </li>
         )}

@@ -203,4 +203,18 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     await page.context().close()
     noProblems()
   })
+
+  test('a person who may see only a group is not led to the groups above it', async () => {
+    const guest = await stage.platform.addUser('guest@example.com')
+    await stage.platform.bind(guest.identity, 'viewer', team)
+    const page = await stage.openPage(guest.identity)
+    await page.goto(stage.at('/console/'))
+    await page.getByRole('link', { name: 'platform Group in which you are viewer' }).click()
+    const above = page.getByRole('navigation', { name: 'Groups above this page' })
+    await above.getByText('hidden group').waitFor()
+    await above.getByRole('link', { name: 'platform' }).waitFor()
+    assert.equal(await above.getByRole('link').count(), 1)
+    await page.context().close()
+    noProblems()
+  })
 })
