@@ -43,6 +43,8 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     await page.getByRole('option', { name: `${ownerEmail} person` }).click()
     await page.waitForURL(new RegExp(`actor=${stage.owner}`))
     await page.getByLabel('Time').selectOption('dates')
+    await page.getByLabel('From', { exact: true }).fill('2000-01-31')
+    await page.getByText('updated group platform').waitFor()
     await page.getByLabel('To', { exact: true }).fill('2000-01-31')
     await page.getByText('No entry matches these filters.').waitFor()
     await page.getByRole('link', { name: 'Clear' }).click()

@@ -154,7 +154,7 @@ function usePreset(place: Place): readonly Option[] | undefined {
 }
 
 /** The list of the opened group shows no roles of groups below it. */
-export const showResult = (place: Place, group = place.group) =>
+const showResult = (place: Place, group = place.group) =>
   group === place.group ? closeDialog(place) : navigate(paths.access(group), { replace: true })
 
 /** The most role bindings that the API creates in one call. */

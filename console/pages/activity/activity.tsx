@@ -43,11 +43,14 @@ export function filterOf({ query, group }: Place) {
 const sinceOf = (hours: number) =>
   new Date(Math.floor(Date.now() / 60_000) * 60_000 - hours * 3_600_000).toISOString()
 
-/** The start of a day in the time zone of the browser, or of a day after it. Undefined if it is no date. */
+/** A day later is still a year of four digits. */
+const maxYear = 9998
+
+/** The start of a day in the time zone of the browser, or of a day after it. Undefined if the API has no such time. */
 function startOf(date: string | undefined, daysLater: number): string | undefined {
-  const [year = Number.NaN, month = 0, day = 0] = (date ?? '').split('-').map(Number)
+  const [year = Number.NaN, month = 0, day = 0] = date?.split('-').map(Number) ?? []
   const start = new Date(year, month - 1, day + daysLater)
-  return Number.isNaN(start.getTime()) || !date ? undefined : start.toISOString()
+  return start.getFullYear() <= maxYear ? start.toISOString() : undefined
 }
 
 const readEntries = (place: Place) =>
