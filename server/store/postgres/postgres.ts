@@ -29,9 +29,11 @@ export type PostgresOptions = {
 }
 
 const never = Number.POSITIVE_INFINITY
+/** A machine with a load of 14 needed more than 5 seconds to open a connection. */
+const defaultConnectionTimeoutMs = 20_000
 
 export function openPostgres(options: PostgresOptions): Store {
-  const { url, connections = 10, connectionTimeoutMs = 5_000 } = options
+  const { url, connections = 10, connectionTimeoutMs = defaultConnectionTimeoutMs } = options
   const { readTimeoutMs = 60_000, writeTimeoutMs = 60_000 } = options
   const { onIdleError, clock = systemClock } = options
   const pool = openPool({
