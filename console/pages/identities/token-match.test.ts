@@ -33,6 +33,13 @@ test('each claim that does not fit is named', () => {
   ])
 })
 
+test('a missing claim and a list match no pattern', () => {
+  const claimMatch = { issuerPattern: '.*', subjectPattern: '.*', claimPatterns: { roles: '.*' } }
+  const results = compareClaims({ claimMatch }, { aud: audience, sub: 'ci', roles: ['admin'] }, audience, now)
+  const matching = results.filter(({ matches }) => matches).map(({ claim }) => claim)
+  assert.deepEqual(matching, ['sub', 'aud'])
+})
+
 test('text that is no token has no claims', () => {
   for (const text of ['', 'a.b', 'a.%%%.c', `a.${encode('text')}.c`]) assert.equal(claimsOf(text), undefined)
 })

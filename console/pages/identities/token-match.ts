@@ -58,7 +58,8 @@ export function compareClaims(
 
 function compare(claim: string, value: unknown, exact: string | undefined, pattern?: string): ClaimResult {
   const actual = textOf(value)
-  const matches = exact ? actual === exact : pattern ? matchesPattern(pattern, actual) : false
+  const matches =
+    canMatch(value) && (exact ? actual === exact : pattern ? matchesPattern(pattern, actual) : false)
   return { claim, actual, expected: exact || (pattern ? `pattern ${pattern}` : 'a value'), matches }
 }
 
@@ -78,6 +79,9 @@ function compareAudience(
     expected: pattern ? `pattern ${pattern}` : (accepted[0] ?? ''),
   }
 }
+
+/** Missing claims, arrays and objects never match, as on the server. */
+const canMatch = (value: unknown) => ['string', 'number', 'boolean'].includes(typeof value)
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 
