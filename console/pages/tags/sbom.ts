@@ -20,9 +20,13 @@ export function sbomOf(json: unknown): Sbom | undefined {
   return undefined
 }
 
-/** Sigstore bundles, DSSE envelopes and in-toto statements. Cosign wraps some predicates in `Data`. */
+/**
+ * Sigstore bundles, DSSE envelopes and in-toto statements. Older versions of cosign store the document as text, in
+ * `predicate` or `predicate.Data`.
+ */
 function contentOf({ dsseEnvelope, payload, predicate, Data }: Record<string, unknown>): unknown {
   if (typeof payload === 'string') return parse(fromBase64(payload))
+  if (typeof predicate === 'string') return parse(predicate)
   return dsseEnvelope ?? predicate ?? (typeof Data === 'string' ? parse(Data) : undefined)
 }
 
