@@ -26,7 +26,8 @@ export function EditRepo({
     }
     if (!(await repos.run({ repo: changed, updateMask: 'description,public,immutable_tags' }))) return
     const repoReadme = { uid: repo.uid ?? '', content: text('readme') }
-    if (repoReadme.content === (readme ?? '') || (await readmes.run({ repoReadme }))) await closeDialog(place)
+    if (repoReadme.content === (readme ?? '').trim() || (await readmes.run({ repoReadme })))
+      await closeDialog(place)
   }
   return (
     <Dialog place={place} title="Change repo">
