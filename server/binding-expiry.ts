@@ -1,4 +1,4 @@
-// Deletes role bindings that have expired while the server runs. They have no effect any more, so this only saves space.
+// Deletes expired role bindings, regularly while the server runs. They have no effect any more, so this only saves space.
 import type { Log } from './log.ts'
 import { expiryAccess } from './policy/system-access.ts'
 import { hasExpired, removeExpired } from './resources/iam/expired-bindings.ts'

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { JsonObject } from '@bufbuild/protobuf'
 import type { ComposedInvocation } from '../composed/composed-command.ts'
 import { commandOf } from '../contract/commands.ts'
-import { firstDelayMs, isPassing, nextDelayMs } from '../events/follow.ts'
+import { firstDelayMs, isTransient, nextDelayMs } from '../events/follow.ts'
 import { toJson } from '../output/serialize.ts'
 import { listPages } from '../resources/list.ts'
 import { report } from '../runtime.ts'
@@ -33,7 +33,7 @@ export async function runTail(invocation: ComposedInvocation): Promise<void> {
       await sleep(intervalMs)
     } catch (error) {
       // The first error is reported at once, because it may be a wrong address.
-      if (!hasAnswered || !isPassing(error)) throw error
+      if (!hasAnswered || !isTransient(error)) throw error
       report(runtime, `stemma: the server cannot answer; trying again in ${Math.round(delayMs / 1000)} s`)
       await sleep(delayMs)
       delayMs = nextDelayMs(delayMs)

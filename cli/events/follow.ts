@@ -29,7 +29,7 @@ export async function* follow(connection: Connection, options: Follow): AsyncGen
         delayMs = firstDelayMs
       }
     } catch (error) {
-      if (!hasArrived || !isPassing(error)) throw error
+      if (!hasArrived || !isTransient(error)) throw error
       await options.pause(delayMs)
       delayMs = nextDelayMs(delayMs)
     }
@@ -37,12 +37,12 @@ export async function* follow(connection: Connection, options: Follow): AsyncGen
 }
 
 /** Errors of the network, and of a server that restarts or is busy. A line that was cut off is `DATA_LOSS`. */
-const passingCodes: Code[] = [
+const transientCodes: Code[] = [
   Code.UNAVAILABLE,
   Code.DEADLINE_EXCEEDED,
   Code.DATA_LOSS,
   Code.RESOURCE_EXHAUSTED,
 ]
 
-export const isPassing = (error: unknown): boolean =>
-  error instanceof StemmaError && passingCodes.includes(error.code)
+export const isTransient = (error: unknown): boolean =>
+  error instanceof StemmaError && transientCodes.includes(error.code)

@@ -1,4 +1,4 @@
-/** The uid that a uid begins with: of the group of a resource, or of the group above a group. Empty if there is none. */
+/** The uid of the parent of a resource. Empty if it has none, such as an organization. */
 export const parentOf = (uid: string) => uid.slice(0, Math.max(0, uid.lastIndexOf('/')))
 
 export const isUid = (text: string) => /^[0-9a-f]{40}(\/[0-9a-f]{16})*$/.test(text)

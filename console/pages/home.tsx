@@ -101,7 +101,7 @@ function CreateOrganization({ place }: PageProps) {
           label="Name"
           required
           maxLength={255}
-          hint="Lowercase letters, digits, spaces, dots, dashes. Often the domain of the organization."
+          hint="Lowercase letters, digits, spaces, dots, underscores and dashes. Often the domain of the organization."
           problem={violationOf(error.value, 'name')}
         />
       </Form>

@@ -5,7 +5,7 @@ import { paths } from '@stemma/console/paths.ts'
 import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import { noChromium } from '../sign-in/chromium.ts'
 import { checkShown } from './check-page.ts'
-import { addCrowd } from './crowd.ts'
+import { addManyGroups } from './many-groups.ts'
 import type { Stage } from './stage.ts'
 import { openStage } from './stage.ts'
 
@@ -53,7 +53,7 @@ describe('the settings of an organization in the console', {
 
   test('after a dialog on the second page of a list, a button still leads to the first page', async () => {
     const { page } = stage
-    const crowd = await addCrowd(stage, 'crowd', 60)
+    const crowd = await addManyGroups(stage, 'crowd', 60)
     await page.goto(stage.at(`${paths.groups(crowd)}?name=crowd-`))
     await page.getByRole('button', { name: 'Next', exact: true }).click()
     await page.getByRole('link', { name: 'crowd-00050', exact: true }).waitFor()

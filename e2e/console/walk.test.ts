@@ -9,8 +9,8 @@ import type { Page } from 'playwright-core'
 import { newBrowserContext, noChromium } from '../sign-in/chromium.ts'
 import { emptyServer } from '../sign-in/empty-server.ts'
 import { addAccount, password } from '../sign-in/sign-in.ts'
-import { addCrowd } from './crowd.ts'
 import { keyboardOf } from './keyboard.ts'
+import { addManyGroups } from './many-groups.ts'
 import { watchProblems } from './problems.ts'
 import type { Stage } from './stage.ts'
 import { openStage, ownerEmail } from './stage.ts'
@@ -165,7 +165,7 @@ onEachStore('in the console', (engine) => {
   })
 
   test('10,000 groups in one are shown 200 at a time with the keyboard, and found by name', async () => {
-    const crowd = await addCrowd(stage, 'crowd', 10_000)
+    const crowd = await addManyGroups(stage, 'crowd', 10_000)
     const expectFocus = (name: string) =>
       page.locator(`[role=treeitem]:focus > .tree-row > .tree-label:text-is("${name}")`).waitFor()
     const items = page.getByRole('treeitem')
@@ -200,7 +200,7 @@ onEachStore('in the console', (engine) => {
   })
 
   test('a shared link to a later page of a list leads back to the first page', async () => {
-    const many = await addCrowd(stage, 'many', 120)
+    const many = await addManyGroups(stage, 'many', 120)
     const first = stage.at(`${paths.groups(many)}?name=many`)
     const link = (on: Page, name: string) => on.getByRole('link', { name, exact: true }).waitFor()
     const press = (on: Page, name: string) => on.getByRole('button', { name, exact: true }).click()

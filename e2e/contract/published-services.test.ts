@@ -67,7 +67,7 @@ describe('the rpcs of the published SDK', () => {
     }
   })
 
-  test('are refused in the same way if nobody has heard of them', async () => {
+  test('are refused in the same way if the SDK does not have them either', async () => {
     const strange = [
       '/a/b',
       '/platform.iam.Groups/',

@@ -122,7 +122,7 @@ describe('the documentation', { timeout: 600_000, skip: noChromium ?? false }, (
     assert.deepEqual(stage.problems.splice(0), [])
   })
 
-  test('cannot be shown in a frame of another page, nor read its token from another origin', async () => {
+  test('cannot be shown in a frame of another page, and its token cannot be read from another origin', async () => {
     const { port } = new URL(stage.platform.url)
     const other = `http://127.0.0.1:${port}`
     const attacker = await stage.openPage()

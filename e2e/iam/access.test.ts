@@ -186,8 +186,8 @@ onEachStore('--org-creation anyone', (engine) => {
     await platform.stop()
   })
 
-  /** Creates an organization in each version of the API and returns the uids. */
-  const found = async (door: Door, token: string) => {
+  /** Creates an organization in each version of the API. */
+  const createOrganizations = async (door: Door, token: string) => {
     const v2 = await door.call(createGroup, { group: { name: 'founded' } }, token)
     const v1 = await door.call(GroupsV1.method.create, { group: { name: 'founded' } }, token)
     const codes = [v2.error?.code ?? 0, v1.error?.code ?? 0]
@@ -197,7 +197,7 @@ onEachStore('--org-creation anyone', (engine) => {
   test('lets a workload that owns an organization create further ones, which it then owns', async () => {
     for (const door of doors) {
       const { token } = await platform.addIdentity(platform.owner.organization, 'owner')
-      const { codes, uids } = await found(door, token)
+      const { codes, uids } = await createOrganizations(door, token)
       assert.deepEqual(codes, [0, 0])
       for (const uid of uids) {
         const child = await door.call(createGroup, { parent: uid, group: { name: 'child' } }, token)
@@ -210,7 +210,7 @@ onEachStore('--org-creation anyone', (engine) => {
     }
   })
 
-  test('refuses workloads that own none: with another role, only a sub-group, a limited token, or after a revocation', async () => {
+  test('refuses a workload that has another role, owns only a sub-group, has a limited token, or has lost its role', async () => {
     const { organization } = platform.owner
     const [rest] = doors as [Door]
     const made = await rest.call(
@@ -233,7 +233,7 @@ onEachStore('--org-creation anyone', (engine) => {
         String(limited.body?.token),
         revoked.token,
       ])
-        assert.deepEqual((await found(door, token)).codes, [7, 7])
+        assert.deepEqual((await createOrganizations(door, token)).codes, [7, 7])
   })
 })
 

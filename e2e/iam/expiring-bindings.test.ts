@@ -59,7 +59,7 @@ async function bind(
 const codeOf = async (stage: ExampleContext, method: DescMethod, request: JsonObject, token?: string) =>
   (await stage.call(method, request, token)).error?.code ?? 0
 
-/** Lists without comparing the doors, whose uids of bindings that `insertBindings` creates differ. */
+/** Lists through one door only, because the bindings that `insertBindings` creates have other uids for each door. */
 const listed = async ({ door, owner }: ExampleContext, request: JsonObject, token = owner.token) => {
   const { body, error } = await door.call(bindings.listRoleBindings, request, token)
   assert.ok(body, error?.message)

@@ -51,7 +51,7 @@ onEachStore('limits', (engine) => {
   let repoCount = 0
 
   /** Creates the tree and returns the uids of its groups and the limits by uid. */
-  async function plant({ tree }: Scenario, organization: string, token: string) {
+  async function createTree({ tree }: Scenario, organization: string, token: string) {
     const uids = [organization]
     const limits = new Map<string, number>()
     for (const [index, { parent, limit }] of tree.entries()) {
@@ -83,7 +83,7 @@ onEachStore('limits', (engine) => {
     await fc.assert(
       fc.asyncProperty(scenario, async (plan) => {
         const { organization, token } = await platform.addOrganization('property.example')
-        const { uids, limits } = await plant(plan, organization, token)
+        const { uids, limits } = await createTree(plan, organization, token)
         const used = (all: string[], group: string) => all.filter((uid) => isAtOrBelow(uid, group)).length
         const isFull = (all: string[], parent: string) =>
           [...limits].some(([group, limit]) => isAtOrBelow(parent, group) && used(all, group) >= limit)

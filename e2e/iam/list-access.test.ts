@@ -35,7 +35,10 @@ type Page = { entries: Entry[]; totalCount: string; nextPageToken?: string; limi
 const makeTeam = (stage: ExampleContext, parent = stage.owner.organization, name = 'team') =>
   make(stage, GroupsService.method.createGroup, { parent, group: { name } })
 
-/** Not recorded: the order of the entries depends on random uids, so the doors answer differently. */
+/**
+ * Not with `succeed`, which compares the responses of both doors: the order of the entries depends on random uids, so it
+ * differs between the doors.
+ */
 async function readPage(
   { door, owner }: ExampleContext,
   method: typeof listAccess | typeof listReach,

@@ -99,7 +99,7 @@ function anyRequest(method: DescMethod): fc.Arbitrary<JsonObject> {
   const variables = new Map(Array.from(matches, ([, name = '', stars]) => [name, stars === '*' ? 1 : 3]))
   const requiredNames = [binding?.body ?? '', 'update_mask']
   const request = anyMessage(method.input, requiredNames, (path) => variables.get(path))
-  // A query cannot express lists of messages, and the server says so in the reference.
+  // A query cannot express lists of messages.
   const unsendable = binding?.body ? [] : method.input.fields.filter(isMessageList)
   return request.map((fields) => {
     for (const { jsonName } of unsendable) delete fields[jsonName]

@@ -24,9 +24,9 @@ export function* signOutEverywhere(identity: string, now: number): Work<void> {
 }
 
 /**
- * Signs a person out everywhere and refuses new sign-ins until `enablePerson`. Calls do not
- * check whether the person is disabled: each call compares its sign-in with the time of the last sign-out anyway, and
- * `endOfTime` is later than every sign-in.
+ * Signs a person out everywhere and refuses new sign-ins until `enablePerson`. Calls do not check whether the person is
+ * disabled: each call compares its sign-in with the time of the last sign-out anyway, and `endOfTime` is later than
+ * every sign-in.
  */
 export function* disablePerson(identity: string, now: number): Work<void> {
   yield* signOutEverywhere(identity, now)

@@ -55,7 +55,7 @@ export const smallChunks = (chunks: number, bytes: number) =>
 export const outOfRange = (first: number, size: number) =>
   new BlobError('range', `the range starts at byte ${first}, but the blob has ${size} bytes`)
 
-/** Makes a failure of the file system an error that callers can handle. */
+/** Converts a failure of the file system to an error that callers can handle. */
 export function fileError(error: unknown): BlobError {
   if (error instanceof BlobError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'

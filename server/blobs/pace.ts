@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Algorithm } from './digest.ts'
 
-/** Resolves when so many bytes may be hashed. */
+/** Resolves when this many bytes may be hashed. Undefined if they may be hashed at once. */
 export type Pace = (bytes: number, algorithm: Algorithm) => Promise<void> | undefined
 
 /** 4 MiB of SHA-256 take 3 ms (1500 MB/s). */

@@ -60,7 +60,7 @@ function sessionEvent(type: string) {
   })
 }
 
-/** Their attributes are not recorded, so the body names only the user or group, and the provider. */
+/** SCIM users and groups. Their attributes are not recorded, so a body names only the user or group, and the provider. */
 const scimEvents = (table: string, eventType: string): OtherEvents =>
   Object.fromEntries(
     ['created', 'updated', 'deleted'].map((action) => [
@@ -92,7 +92,7 @@ export const otherEvents: OtherEvents = {
     const { repository, digest, mediaType, type } = detailsOf(row)
     return {
       ...{ type: 'registry.push.v1', source: registry, body: registryBody(row) },
-      // Receivers pull the image that the extension names, and a blob cannot be named so.
+      // Receivers pull the image that the extension `digest` names. A blob is not an image, so its event has none.
       ...(type === 'manifest' && {
         extensions: {
           digest: `${registry}/${repository}@${digest}`,
@@ -106,7 +106,7 @@ export const otherEvents: OtherEvents = {
 // The code that records these events uses the same type.
 const detailsOf = ({ details }: RecordedEvent) => JSON.parse(details ?? '{}') as RegistryDetails
 
-/** The names are those of the published receivers. */
+/** The body of a pull or push, with the field names that receivers of the public platform's events expect. */
 function registryBody(row: RecordedEvent): EventBody {
   const { repository, displayName, tag, previousDigest, digest, method, type, count, ...error } =
     detailsOf(row)

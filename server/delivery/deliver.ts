@@ -29,7 +29,7 @@ export type DeliverDependencies = RequestDependencies & {
 
 export type Destination = { subscription: Subscription; queue: LeasedQueue }
 
-/** Undefined if nothing was sent, because the server stops or the event is not stored any more. */
+/** Undefined if the server stops before the sink responds, or if the event is no longer stored. */
 export async function deliver(
   deps: DeliverDependencies,
   { subscription, queue }: Destination,
@@ -48,7 +48,7 @@ export async function deliver(
     secrets: secretsOf(queue, time).map(deps.openSecret),
   })
   const answer = await send(subscription.sink, request, stopped)
-  // The sink may have received it, so the next process sends it again.
+  // It is not known whether the sink has received it, so nothing is recorded, and the next process sends it again.
   if (stopped.aborted && answer.status === 0) return undefined
   const judgement = judge(answer, delivery, now(), random)
   const { status, body: response, error, latencyMs } = answer

@@ -14,9 +14,11 @@ const pools = [
 ] as const
 type Pool = (typeof pools)[number]
 
+/** How many due queues are read at a time. */
 const candidates = 64
 /** How often the store is asked for due queues. Events that this process seals are sent without this delay. */
 const pollMs = 1000
+/** How often queues are woken that were not woken when their events were sealed. */
 const overlookedMs = 10_000
 
 export type DelivererDependencies = Omit<TurnDependencies, 'stopped'> & {
@@ -78,7 +80,7 @@ export function openDeliverer(options: DelivererDependencies): Deliverer {
   async function claim(): Promise<void> {
     while (isWanted && !stopping.signal.aborted) {
       isWanted = false
-      // Throws after `isWanted` was reset, so an error is not repeated before the next poll.
+      // `isWanted` is reset before anything can throw. Otherwise an error would be repeated at once, in an endless loop.
       if (clock() - overlookedTime > overlookedMs) {
         overlookedTime = clock()
         while (await store.write(() => wakeOverlooked(now())));

@@ -1,14 +1,14 @@
-// How a sink is doing: whether it gets several requests at a time, one at a time, or none for a while.
+// The health of a sink: whether it gets several requests at a time, one at a time, or none for a while.
 import type { Health } from '../store/delivery/queues.ts'
 import type { Judgement } from './judge.ts'
 import { maxFailingMs, pauseAfter } from './schedule.ts'
 
-/** A sink that refuses so many events in a row is treated like one that cannot be reached. */
+/** A sink that refuses this many events in a row is treated like one that cannot be reached. */
 const maxRefusals = 10
 
 type Result = Pick<Judgement, 'kind' | 'waitMs'>
 
-/** After some requests that were made together. One success among them is enough. */
+/** The health after requests that were sent at the same time. If one of them succeeded, the sink works. */
 export function healthAfter(
   { isProven, failures, failingSince }: Health,
   results: readonly Result[],
@@ -31,5 +31,5 @@ export function pauseUntilOf({ failures }: Health, results: readonly Result[], n
 
 const isUnreachable = ({ kind }: Result) => kind === 'unreachable'
 
-export const isHopeless = ({ failingSince }: Health, now: number): boolean =>
+export const hasFailedTooLong = ({ failingSince }: Health, now: number): boolean =>
   failingSince !== null && now - failingSince > maxFailingMs

@@ -13,7 +13,7 @@ export type AnswerKind = 'delivered' | 'gone' | 'unreachable' | 'refused'
 export type Judgement = {
   kind: AnswerKind
   outcome: Outcome
-  /** How long the sink asked to be left alone, in milliseconds. */
+  /** How long the sink asks the server to wait (`Retry-After`), in milliseconds. */
   waitMs: number
 }
 

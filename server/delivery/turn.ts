@@ -9,7 +9,7 @@ import type { Work } from '../store/work.ts'
 import type { DeliverDependencies, Destination } from './deliver.ts'
 import { deliver } from './deliver.ts'
 import { shakeHands } from './handshake.ts'
-import { healthAfter, isHopeless, pauseUntilOf } from './health.ts'
+import { hasFailedTooLong, healthAfter, pauseUntilOf } from './health.ts'
 import { nextDeliveries } from './next-deliveries.ts'
 
 export type TurnDependencies = DeliverDependencies & {
@@ -41,7 +41,8 @@ export async function takeTurn(deps: TurnDependencies, { subscription: uid, toke
   const { health, pauseUntil, restUntil, reason } = await sendSome(deps, destination, token, rate)
   await deps.store.write(function* () {
     const now = deps.now()
-    const why = reason ?? (isHopeless(health, now) ? 'no delivery has succeeded for five days' : undefined)
+    const why =
+      reason ?? (hasFailedTooLong(health, now) ? 'no delivery has succeeded for five days' : undefined)
     if (why !== undefined) yield* deps.disable(uid, why)
     yield* releaseQueue(uid, token, { ...health, pauseUntil, restUntil }, now)
   })

@@ -1,16 +1,16 @@
 // Events that have no transaction of their own, such as pulls. They are collected in memory and inserted in batches, so
-// that recording one costs no statement. Events of the last moments are lost if the process is killed.
+// that a call runs no SQL to record one. If the process is killed, events that are not inserted yet are lost.
 import type { Store } from '../store/db.ts'
 import type { LooseEvent } from '../store/events/record.ts'
 import { recordLoose } from '../store/events/record.ts'
 
 export type EventBuffer = {
   /**
-   * Never waits and never throws. `make` is called when the event is inserted, so it should keep little alive. Returns
-   * false if too many wait: the event is lost.
+   * Never waits and never throws. `make` is called when the event is inserted. Until then it stays in memory, so it
+   * should refer to little data. Returns false if too many events wait: then this one is lost.
    */
   add(make: () => LooseEvent): boolean
-  /** How many events wait for being inserted. */
+  /** How many events wait to be inserted. */
   waiting(): number
   /** Inserts all that were added so far. */
   flush(): Promise<void>

@@ -30,7 +30,7 @@ export const iconPaths = {
   '/favicon.ico': () => ({ status: 200, type: 'image/x-icon', body: ico, cacheFor }),
 }
 
-/** The icon has a style, and nothing else. */
+/** Allows only the `style` element of the SVG. */
 const iconPolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
 const ico = icoOf(png, 32)

@@ -25,7 +25,7 @@ export const repoForPush = (deps: RegistryDependencies, exchange: Exchange): May
       : uidOf(exchange, found),
   )
 
-/** Asks what the caller means only if several groups have the name. */
+/** If several groups have the name, the grants of the caller decide which one is meant. */
 export const findNamed = (
   deps: RegistryDependencies,
   exchange: Exchange,

@@ -3,7 +3,7 @@ import type { KeyRing } from '../auth/keys/key-ring.ts'
 import type { KeyDependencies } from '../auth/keys/stored-keys.ts'
 import type { Dependencies } from '../resources/dependencies.ts'
 
-/** Facts about the server that do not change while it runs. */
+/** Facts about the server. Only the free bytes change while it runs. */
 export type ServerFacts = {
   version: string
   /** Milliseconds since 1970. */

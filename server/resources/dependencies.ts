@@ -31,7 +31,7 @@ export type Dependencies = {
   recordPull: PullLog
 }
 
-/** Records a pull in the event log, some time later. Costs no statement. */
+/** Records a pull in the event log. It is written later, so the call itself runs no SQL for it. */
 export type PullLog = (demand: Demand, pull: Pull) => void
 
 /** `reference` is a digest or a tag, and `digest` that of the content; empty if there is none. */
@@ -53,7 +53,7 @@ export type Idempotency = {
 }
 
 /**
- * Checks and readings of texts, some of which take very long even if the text is short. They run in threads, with a time limit.
+ * Checks and parsers, some of which take very long even if the input is short. They run in threads, with a time limit.
  * `caller` is the uid of an identity; only a few checks of one caller run at a time.
  */
 export type Checks = {
@@ -114,7 +114,7 @@ export type Settings = {
   /** How many uploads of blobs may be begun and not finished; 0 for any number. */
   maxUploads: { caller: number; organization: number }
   terms: readonly TermsDocument[]
-  /** How long ago the sign-in of people who change owners may be. */
+  /** People who change owners must have signed in at most this long ago. */
   freshSignInMs: number
   /** How long content of the registry to which nothing refers is kept, in milliseconds. */
   contentGraceMs: number

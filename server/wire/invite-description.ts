@@ -1,4 +1,4 @@
-/** An invite, as the page shows it to the person who has its code. */
+/** The parts of an invite that its page shows to everyone who has its code. */
 export type InviteDescription = {
   /** The names of the organization and of the groups below it, down to the group of the invite. */
   groups: string[]

@@ -48,7 +48,7 @@ export function RolePreview({ group, identity, count, role }: RolePreviewProps) 
 
 /**
  * The server makes all checks of the real call, and stores nothing. The check has a kind of its own in the cache, so it
- * is not repeated after the real call, which would then be in its way.
+ * is not repeated after the real call. It would fail then, because the role binding exists.
  */
 function checkOf(parent: string, identityUid: string, roleUid: string): Read<unknown> {
   const request = { parent, roleBinding: { identityUid, roleUid }, validateOnly: true }

@@ -40,7 +40,7 @@ export default function AccountAssociations({ place }: PageProps) {
   const { data } = useRead(read(api.groups.listGroups, { uidp: { ids }, pageSize: 200 }), ids.length > 0)
   const groupName = (uid = '') => data?.groups?.find((group) => group.uid === uid)?.name ?? '…'
   const about = rows.find(({ uid }) => uid === place.query.get('about'))
-  const hasOwn = own.length > 0 ? 'This group has its accounts already. Change them.' : undefined
+  const reasonIfOwn = own.length > 0 ? 'This group has its accounts already. Change them.' : undefined
   return (
     <>
       <PageHeader
@@ -51,7 +51,7 @@ export default function AccountAssociations({ place }: PageProps) {
             to={dialogPath(place, 'create')}
             tone="primary"
             icon="plus"
-            disabledReason={denial('account_associations.create') ?? hasOwn}
+            disabledReason={denial('account_associations.create') ?? reasonIfOwn}
           >
             Associate accounts
           </ButtonLink>

@@ -14,13 +14,13 @@ export function makeMultipart(client: S3Client, bucket: string) {
       const xml = await client.sendForText({ method: 'POST', key, query: { uploads: '' }, headers })
       return required(elementText(xml, 'UploadId'), 'UploadId')
     },
-    /** Sends a part and returns its ETag. To send a part again replaces it. */
+    /** Sends a part and returns its ETag. Sending a part again replaces it. */
     async putPart(key: string, uploadId: string, part: number, body: RequestBody): Promise<string> {
       const query = { partNumber: String(part), uploadId }
       const headers = await client.sendForHeaders({ method: 'PUT', key, query, body })
       return required(headers.etag, 'ETag')
     },
-    /** Makes an object, or a range of it, a part. */
+    /** Copies an object, or a range of it, to a part, and returns the ETag of the part. */
     async copyPart(
       key: string,
       uploadId: string,

@@ -1,4 +1,5 @@
-// The requests of S3 that the driver uses. No checksum headers: R2 and Google Cloud Storage refuse some of them.
+// The requests to S3 that read, write, copy, delete and list objects. They have no checksum headers: R2 and Google Cloud
+// Storage refuse some of them.
 import type { IncomingMessage } from 'node:http'
 import type { ByteRange } from '../blob-store.ts'
 import type { S3Client } from './client.ts'
@@ -13,7 +14,7 @@ export type S3Objects = ReturnType<typeof makeObjects>
 const contentType = { 'content-type': 'application/octet-stream' }
 
 export function makeObjects(client: S3Client, bucket: string, pageKeys: number) {
-  /** Version 1 of the request: every server has it. The last key of a page begins the next one. */
+  /** Version 1 of the request: every server has it. The next page starts after the last key of this one. */
   async function* list(prefix: string): AsyncGenerator<ListedObject> {
     let marker = ''
     for (;;) {

@@ -163,16 +163,16 @@ const images: readonly [group: string, repo: string, description: string, versio
 ]
 
 async function releaseImages(actors: Actors, groups: Groups, wait: Wait): Promise<void> {
-  const manager = actors.uidOf(ownerEmail)
+  const owner = actors.uidOf(ownerEmail)
   for (const [group, repo, description, versions] of images) {
     const body = { name: repo, description }
     const parent = groupAt(groups, group)
-    const { uid } = await actors.call(manager, 'POST', `/registry/v2beta1/repos/${parent}`, body)
+    const { uid } = await actors.call(owner, 'POST', `/registry/v2beta1/repos/${parent}`, body)
     const content = readmeOf(repo, description, versions.at(-1) ?? 'latest')
-    await actors.call(manager, 'PATCH', `/registry/v2beta1/repos/${uid}/readme`, { content })
+    await actors.call(owner, 'PATCH', `/registry/v2beta1/repos/${uid}/readme`, { content })
     for (const version of versions) {
       wait(0.6)
-      await pushImage(actors, manager, {
+      await pushImage(actors, owner, {
         ...{ repo: `${organizationName}/${group}/${repo}`, tags: [version, 'latest'] },
         ...{ image: { name: repo, version }, time: actors.context.now() },
       })
@@ -218,7 +218,7 @@ async function reportVulnerabilities(actors: Actors, groups: Groups, wait: Wait)
 }
 
 async function inviteGuests(actors: Actors, owner: string, groups: Groups, wait: Wait): Promise<void> {
-  // The rest of the story passes before, so that these invites are still valid.
+  // These invites are created at the end of the example's time, so that they are still valid when the demo starts.
   wait(21)
   for (const [group, role, ttl, email] of [
     ['product/mobile', 'viewer', '86400s', address('contractor')],

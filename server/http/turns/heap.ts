@@ -13,7 +13,7 @@ export function openHeap<Item>(numberOf: (item: Item) => number): Heap<Item> {
     return item === undefined ? Number.POSITIVE_INFINITY : numberOf(item)
   }
 
-  /** Moves the item at `at` up until its parent is not larger. */
+  /** Puts an item at `at`, and moves it up until its parent is not larger. */
   function rise(item: Item, at: number): void {
     let place = at
     while (place > 0) {

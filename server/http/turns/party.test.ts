@@ -23,7 +23,7 @@ describe('the party of a call', () => {
     }
   })
 
-  test('has more weight if the network is known, which a verified token shows', () => {
+  test('has more weight after a verified token was sent from its network', () => {
     const parties = options()
     const unknown = partyOf(parties, {}, '192.0.2.1')
     const caller = partyOf(parties, { authorization: 'Bearer verified' }, '192.0.2.1')

@@ -10,7 +10,7 @@ import type { Target } from './target.ts'
 
 export type Change = { op: 'add' | 'remove' | 'replace'; target: Target; value: unknown }
 
-/** Changes the resource. */
+/** Modifies `resource` itself. */
 export function applyChange(resource: Resource, change: Change): void {
   const { extension } = change.target
   const holder = extension === undefined ? resource : ((resource[extension] ?? {}) as Resource) // extensions are objects
@@ -76,7 +76,7 @@ const textOf = (value: unknown): string =>
     ? JSON.stringify(Object.entries(value).sort())
     : JSON.stringify(value)
 
-/** Whether a value has all sub-attributes that the client sent to name it. */
+/** Whether the client means this value: `value` is the same or, if the client sent no `value`, all that it sent is. */
 const isNamedBy = (value: unknown, sent: unknown): boolean => {
   if (typeof sent !== 'object' || sent === null) return value === sent
   const named = value as Resource // values of one list have one type

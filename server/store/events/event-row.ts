@@ -54,7 +54,7 @@ export type OriginDetail = {
   act?: Readonly<Record<string, string>>
 }
 
-/** In the order of `rowOf`. */
+/** In the order in which `eventOf` reads them. */
 export const eventColumns = [
   ...['id', 'root', 'group_uid', 'kind', 'uid', 'action', 'method', 'actor', 'origin', 'time', 'code'],
   ...['details', 'before', 'after'],

@@ -57,7 +57,7 @@ async function verifyChain(store: Store, root: string): Promise<ChainVerdict> {
       fault: { root, sequence, fault },
     })
     if (hasOlder) return faultAt(chain.firstSequence - 1, 'added')
-    // At the start, and if retention has deleted entries meanwhile.
+    // Retention has deleted the entries in between, before this verification or during it.
     if (chain.firstSequence - 1 > position) {
       position = chain.firstSequence - 1
       hash = chain.anchor

@@ -49,7 +49,7 @@ export type Group = Message<"platform.iam.Group"> & {
   description: string;
 
   /**
-   * Maximum number of resources of each kind in the group. Kinds without a limit are absent.
+   * Maximum number of resources of each kind in and below the group. Kinds without a limit are absent.
    *
    * @generated from field: map<string, int32> resource_limits = 4;
    */
@@ -107,7 +107,7 @@ export type GroupJson = {
   description?: string;
 
   /**
-   * Maximum number of resources of each kind in the group. Kinds without a limit are absent.
+   * Maximum number of resources of each kind in and below the group. Kinds without a limit are absent.
    *
    * @generated from field: map<string, int32> resource_limits = 4;
    */

@@ -56,8 +56,8 @@ const lastIdentity = '~'
 type BindingRow = [uid: string, identity: string, role: string, expireTime: number, isExternal: number]
 
 /**
- * The bindings of a level from a uid on, including this one, at most `count + 1`. With few roles, there is a scan for
- * each role; with many, the bindings of other roles are skipped.
+ * The bindings of a level from a uid on, including this one: at least the first `count + 1`, if there are as many. With
+ * few roles, there is a scan for each role; with many, the bindings of other roles are skipped.
  */
 function selectBindings(query: SourcesQuery, level: number, from: string, count: number): Sql {
   const { levels, roles, time } = query
@@ -77,16 +77,19 @@ function selectBindings(query: SourcesQuery, level: number, from: string, count:
 
 const maxRoleScans = 24
 
-/** A limit is part of the SQL text, because both engines plan badly if it is a parameter; rounded, it makes few texts. */
+/**
+ * A limit is part of the SQL text, because both engines plan badly if it is a parameter. It is rounded up, so that there
+ * are few distinct texts.
+ */
 const limitOf = (count: number) => raw(String(limits.find((limit) => limit >= count) ?? maxLimit))
-/** One or two above a usual page size: one more source shows whether there is a next page. */
+/** Usual page sizes plus 2: for a source that shows whether there is a next page, and for the binding at the cursor. */
 const limits = [12, 52, 102]
 const maxLimit = 202
 
 /** Whether it is the binding of an external group, whose members have the role. */
 const isMapped = raw('exists (select 1 from external_group_role_mappings x where x.binding = b.uid)')
 
-/** Groups without members are left out here, because the members of each group take a statement. */
+/** External groups without members are left out here, because reading the members of a group takes a statement. */
 const hasMembers = (time: number) =>
   sql`exists (select 1 from external_group_members m where m.external_group = b.identity and ${isLiveAt(time, 'm')})`
 

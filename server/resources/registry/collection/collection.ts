@@ -1,4 +1,4 @@
-// The dependencies of a collection, and its report.
+// The dependencies of a garbage collection of registry content, and its report.
 import type { BlobStore } from '../../../blobs/blob-store.ts'
 import type { Store } from '../../../store/db.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'

@@ -1,4 +1,4 @@
-// Predicts what a collection would delete, without changing anything.
+// Predicts what a garbage collection of registry content would delete, without changing anything.
 import type { Store } from '../../../store/db.ts'
 import type { Sql } from '../../../store/sql.ts'
 import { among, raw, sql } from '../../../store/sql.ts'

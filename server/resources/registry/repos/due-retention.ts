@@ -1,5 +1,5 @@
-// The schedule of retention. The copy that takes a repo first sets the next time of the repo, so that no other copy applies
-// its rules as well.
+// The schedule of retention. Before a copy applies the rules of a repo, it sets the next time of the repo, so that no
+// other copy applies them as well.
 import type { Store } from '../../../store/db.ts'
 import { sql } from '../../../store/sql.ts'
 import type { Deletions, RetentionDependencies } from './apply-retention.ts'

@@ -58,7 +58,10 @@ const maxHtmlLength = 512 * 1024
 /** Elements without content, which have no end tag. */
 const voidElements = new Set(['br', 'hr', 'img', 'wbr', 'source', 'input'])
 
-/** An upper bound of how deep tags are nested. Deeply nested HTML makes the sanitizer slow; this scan is cheap. */
+/**
+ * How deep tags are nested, if all end tags match. Deeply nested HTML makes the sanitizer slow; this scan is cheap. HTML
+ * with end tags that match nothing may be nested deeper; for it, the thread has a time limit.
+ */
 function nestingOf(html: string): number {
   let depth = 0
   let maximum = 0

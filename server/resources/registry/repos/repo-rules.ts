@@ -32,7 +32,7 @@ export function requireRuleAccess(grants: Grants, uid: string, merged: Repo, cur
   if (merged.retention && !isSameRetention(merged, current)) require(grants, toDelete, uid)
 }
 
-/** With more groups of the same name, the caller must be allowed to hide any of their repos. */
+/** If more groups have the same name, the caller must be allowed to lift immutability at the new repo itself. */
 const maxNamesakes = 100
 
 /**
@@ -57,7 +57,7 @@ export function* requireNameAccess(grants: Grants, uid: string, name: string): W
   }
 }
 
-/** A repo with another name, in place of the renamed one, could have other images for the same tags. */
+/** A rename counts too: a new repo with the old name could have other images for the same tags. */
 const liftsImmutability = (current: Repo, merged: Repo) =>
   current.immutableTags.length > 0 &&
   (current.name !== merged.name ||

@@ -38,7 +38,7 @@ export function* readUntagged(repo: string, cutoff: number, after?: UntaggedMani
   return { manifests: examined.filter(({ isUsed }) => !isUsed), last }
 }
 
-/** Manifests without tags and indexes that refer to the subject. */
+/** Manifests that refer to the subject, have no tag and are in no index. */
 function* readReferrers(repo: string, subject: string, limit: number): Work<string[]> {
   const rows = yield sql`select m.digest from manifests m where m.repo = ${repo} and m.subject = ${subject}
     and not ${hasTag} and not ${isInIndex} order by m.digest limit ${limit}`

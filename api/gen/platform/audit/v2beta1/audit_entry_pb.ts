@@ -42,7 +42,7 @@ export type AuditEntry = Message<"platform.audit.v2beta1.AuditEntry"> & {
   time?: Timestamp | undefined;
 
   /**
-   * Uid of the group in which it happened. A new group is the place of its own creation.
+   * Uid of the group in which it happened. The creation of a group happens in the new group itself.
    *
    * @generated from field: string group = 3;
    */
@@ -134,7 +134,7 @@ export type AuditEntryJson = {
   time?: TimestampJson;
 
   /**
-   * Uid of the group in which it happened. A new group is the place of its own creation.
+   * Uid of the group in which it happened. The creation of a group happens in the new group itself.
    *
    * @generated from field: string group = 3;
    */
@@ -1115,8 +1115,8 @@ export const AuditEntriesService: GenService<{
   },
   /**
    * Streams all entries that `ListAuditEntries` would list, one JSON object for each: over REST as lines of JSON
-   * (`application/jsonl`). If the stream fails, the server resets
-   * the connection (REST) or sends a status other than OK (gRPC).
+   * (`application/jsonl`). If the stream fails, the server resets the connection (REST) or sends a status other than OK
+   * (gRPC).
    *
    * @generated from rpc platform.audit.v2beta1.AuditEntriesService.ExportAuditEntries
    */

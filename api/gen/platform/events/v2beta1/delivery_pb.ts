@@ -585,7 +585,8 @@ export const DeliveryState = {
   DELIVERED: 2,
 
   /**
-   * The event was not accepted within 72 hours. It is not sent again unless somebody calls `RedeliverEvent`.
+   * The event was not accepted within 72 hours, or was deleted from the log before it was sent. It is not sent again
+   * unless somebody calls `RedeliverEvent`.
    *
    * @generated from enum value: DELIVERY_STATE_FAILED = 3;
    */

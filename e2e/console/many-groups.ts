@@ -6,7 +6,7 @@ import { createMany } from '@stemma/server/testing/create-many.ts'
 import type { Stage } from './stage.ts'
 
 /** Returns the uid of the group. The groups below it are called `NAME-00000`, `NAME-00001` and so on. */
-export async function addCrowd(stage: Stage, name: string, count: number): Promise<string> {
+export async function addManyGroups(stage: Stage, name: string, count: number): Promise<string> {
   const group = await stage.call('POST', `/iam/v2beta1/groups/${stage.organization}`, { name })
   const uid = String(group.uid)
   const now = Date.now()
