@@ -153,6 +153,22 @@ describe('text that takes much time or memory to check', () => {
       assert.equal((await setUp.callAsOwner(getRepoReadme, { uid: repo })).content, '')
     })
 
+    test('if a readme nests HTML too deeply, also between end tags of elements that are not open', async () => {
+      const { token } = setUp.platform.owner
+      for (const content of [
+        '<b>'.repeat(101),
+        '<b></i>'.repeat(101),
+        '<b></B></b>'.repeat(9) + '<i></b>'.repeat(101),
+      ])
+        for (const door of setUp.doors) {
+          const { error } = await door.call(updateRepoReadme, { repoReadme: { uid: repo, content } }, token)
+          assert.match(error?.message ?? '', /content: must not nest HTML deeper than 100 levels/)
+        }
+      const flat = '<b>a</b><br><p>c</p>'.repeat(200)
+      await setUp.callAsOwner(updateRepoReadme, { repoReadme: { uid: repo, content: flat } })
+      await setUp.callAsOwner(updateRepoReadme, { repoReadme: { uid: repo, content: '' } })
+    })
+
     test('if a pattern has too many classes of characters', async () => {
       const { token, organization: parent } = setUp.platform.owner
       for (const subjectPattern of ['\\p{L}'.repeat(60), '[^a]'.repeat(60), `(?i)[${'\\PL'.repeat(60)}]`])

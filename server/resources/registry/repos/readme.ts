@@ -59,15 +59,20 @@ const maxHtmlLength = 512 * 1024
 const voidElements = new Set(['br', 'hr', 'img', 'wbr', 'source', 'input'])
 
 /**
- * How deep tags are nested, if all end tags match. Deeply nested HTML makes the sanitizer slow; this scan is cheap. HTML
- * with end tags that match nothing may be nested deeper; for it, the thread has a time limit.
+ * How deep tags are nested. Deeply nested HTML makes the sanitizer slow; this scan is cheap. An end tag counts only if an
+ * element with its name is open, since the sanitizer ignores it otherwise.
  */
 function nestingOf(html: string): number {
+  const openByName = new Map<string, number>()
   let depth = 0
   let maximum = 0
   for (const { groups } of html.matchAll(/<(?<slash>\/?)(?<name>[a-z][a-z0-9]*)/gi)) {
-    const { slash = '', name = '' } = groups ?? {}
-    if (!voidElements.has(name.toLowerCase())) depth = Math.max(0, depth + (slash === '/' ? -1 : 1))
+    const name = groups?.name?.toLowerCase() ?? ''
+    const change = groups?.slash === '/' ? -1 : 1
+    const open = (openByName.get(name) ?? 0) + change
+    if (open < 0 || voidElements.has(name)) continue
+    openByName.set(name, open)
+    depth += change
     maximum = Math.max(maximum, depth)
   }
   return maximum
