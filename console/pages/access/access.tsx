@@ -3,7 +3,6 @@
 import { capabilityNames } from '@stemma/api/gen/capabilities/capability-names.ts'
 import type { AccessEntryJson } from '@stemma/api/json/platform/iam/v2beta1/access'
 import { api } from '../../api/api.ts'
-import { findIdentities } from '../../api/find-identities.ts'
 import { useDenial } from '../../api/permissions.ts'
 import { read, useData } from '../../api/read.ts'
 import { paths } from '../../paths.ts'
@@ -13,15 +12,15 @@ import { withQuery } from '../../router/router.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
-import { Combobox } from '../../ui/combobox.tsx'
 import { Uid } from '../../ui/copy.tsx'
 import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
-import { ChoiceFilter, setFilter } from '../../ui/filter.tsx'
+import { ChoiceFilter } from '../../ui/filter.tsx'
 import type { MenuItem } from '../../ui/menu.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Pager, pageOf, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
+import { IdentityFilter } from '../identities/identity-filter.tsx'
 import { AddAccess } from './add-access.tsx'
 import { ChangeBinding } from './change-binding.tsx'
 import { RemoveBinding } from './remove-binding.tsx'
@@ -66,16 +65,11 @@ export default function Access({ place }: PageProps) {
           label="Who can"
           options={[{ value: '', label: 'Everyone with access' }, ...capabilityOptions]}
         />
-        <Combobox
-          key={identity}
-          label="Search people and workloads"
+        <IdentityFilter
+          place={place}
           name="identity"
-          isFilter
-          find={findIdentities(place.group)}
-          {...(identity && {
-            chosen: { value: identity, label: entries[0] ? nameOf(entries[0]) : identity },
-          })}
-          onChoose={(option) => option && setFilter(place, 'identity', option.value)}
+          label="Search people and workloads"
+          identityName={entries[0] && nameOf(entries[0])}
         />
         {identity && (
           <ButtonLink to={withQuery(place, { identity: undefined })} icon="close">

@@ -13,13 +13,14 @@ import { ButtonLink, IconButton } from '../../ui/button.tsx'
 import type { Option } from '../../ui/combobox.tsx'
 import { Combobox } from '../../ui/combobox.tsx'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
-import { Select, TextField } from '../../ui/field.tsx'
+import { TextField } from '../../ui/field.tsx'
 import { Form, Problem } from '../../ui/form.tsx'
 import { Skeleton } from '../../ui/skeleton.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { ExpiryField, expiryOf } from './expiry.tsx'
 import { GroupField, useGroupChoice } from './group-field.tsx'
 import { InvitePerson } from './invite-person.tsx'
+import { RoleField } from './role-field.tsx'
 import { RolePreview } from './role-preview.tsx'
 
 export function AddAccess({ place }: PageProps) {
@@ -110,20 +111,7 @@ function BindKnown({ place }: PageProps) {
         problem={violationOf(error.value, 'parent')}
         onChoose={choose}
       />
-      <Select
-        label="Role"
-        name="role"
-        required
-        value={roleUid.value}
-        options={[
-          { value: '', label: 'Choose a role' },
-          ...roles.map(({ uid = '', name = '' }) => ({ value: uid, label: name })),
-        ]}
-        problem={violationOf(error.value, 'role_uid')}
-        onChange={(event) => {
-          roleUid.value = event.currentTarget.value
-        }}
-      />
+      <RoleField roles={roles} problem={violationOf(error.value, 'role_uid')} chosen={roleUid} />
       <ExpiryField problem={violationOf(error.value, 'expire_time')} />
       <TextField
         label="Reason"

@@ -14,6 +14,7 @@ import { Checkbox, Select, TextField } from '../../ui/field.tsx'
 import { Form, Problem } from '../../ui/form.tsx'
 import { Skeleton } from '../../ui/skeleton.tsx'
 import { GroupField, useGroupChoice } from './group-field.tsx'
+import { RoleField } from './role-field.tsx'
 import { RolePreview } from './role-preview.tsx'
 
 const day = 86_400
@@ -80,20 +81,7 @@ export function InvitePerson({ place }: PageProps) {
         problem={violationOf(error.value, 'parent')}
         onChoose={choose}
       />
-      <Select
-        label="Role"
-        name="role"
-        required
-        value={roleUid.value}
-        options={[
-          { value: '', label: 'Choose a role' },
-          ...roles.map(({ uid = '', name = '' }) => ({ value: uid, label: name })),
-        ]}
-        problem={violationOf(error.value, 'role_uid')}
-        onChange={(event) => {
-          roleUid.value = event.currentTarget.value
-        }}
-      />
+      <RoleField roles={roles} problem={violationOf(error.value, 'role_uid')} chosen={roleUid} />
       <Select label="Valid for" name="ttl" options={lifetimes} problem={violationOf(error.value, 'ttl')} />
       <Checkbox label="Can be used once" name="single-use" defaultChecked />
       {role && <RolePreview group={group} identity={undefined} count={0} role={role} />}

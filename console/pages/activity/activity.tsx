@@ -1,19 +1,18 @@
 // The audit log of a group and of everything below it, with filters in the URL.
 import type { AuditEntryJson } from '@stemma/api/json/platform/audit/v2beta1/audit_entry'
 import { api } from '../../api/api.ts'
-import { findIdentities } from '../../api/find-identities.ts'
 import { read, useData } from '../../api/read.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
-import { Combobox } from '../../ui/combobox.tsx'
 import { Empty } from '../../ui/empty.tsx'
-import { ChoiceFilter, DateFilter, SearchFilter, setFilter } from '../../ui/filter.tsx'
+import { ChoiceFilter, DateFilter, SearchFilter } from '../../ui/filter.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Pager, pageOf } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
+import { IdentityFilter } from '../identities/identity-filter.tsx'
 import { EntryDetails } from './entry-details.tsx'
 import { EntryText } from './entry-text.tsx'
 import { exportEntries } from './export.ts'
@@ -86,7 +85,7 @@ export default function Activity({ place }: PageProps) {
             <DateFilter place={place} name="to" label="To" />
           </>
         )}
-        <ActorFilter place={place} entries={entries} />
+        <IdentityFilter place={place} name="actor" label="Actor" identityName={entries[0]?.actor?.name} />
         <SearchFilter place={place} name="resource" label="Uid of the resource" />
         {isFiltered && (
           <ButtonLink to={place.href.split('?')[0] ?? ''} icon="close">
@@ -158,23 +157,6 @@ const times = [
   { value: '720', label: 'last 30 days' },
   { value: 'dates', label: 'from … to' },
 ]
-
-/** The URL has the uid of the actor; their name is in the entries. */
-function ActorFilter({ place, entries }: PageProps & { entries: readonly AuditEntryJson[] }) {
-  const uid = place.query.get('actor') ?? ''
-  const name = entries.find(({ actor }) => actor?.identity === uid)?.actor?.name || uid
-  return (
-    <Combobox
-      key={uid}
-      label="Actor"
-      name="actor"
-      isFilter
-      find={findIdentities(place.group)}
-      {...(uid && { chosen: { value: uid, label: name } })}
-      onChoose={(option) => option && setFilter(place, 'actor', option.value)}
-    />
-  )
-}
 
 /** One line that opens to show everything that is known. */
 const Entry = ({ entry, place }: PageProps & { entry: AuditEntryJson }) => (

@@ -6,9 +6,10 @@ import { parentOf } from '../../api/uids.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
-import { Select, TextField } from '../../ui/field.tsx'
+import { TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
 import { GroupField, useGroupChoice } from '../access/group-field.tsx'
+import { RoleField } from '../access/role-field.tsx'
 
 export const readGroupOf = (provider: string) => read(api.groups.getGroup, { uid: parentOf(provider) })
 
@@ -53,16 +54,8 @@ export function CreateMapping({ place, provider }: PageProps & { provider: strin
           problem={violationOf(error.value, 'scope')}
           onChoose={choose}
         />
-        <Select
-          label="Role"
-          name="role"
-          required
-          options={[
-            { value: '', label: 'Choose a role' },
-            ...rolesFor(scope?.value ?? group, roles).map(({ uid = '', name = '' }) => ({
-              ...{ value: uid, label: name },
-            })),
-          ]}
+        <RoleField
+          roles={rolesFor(scope?.value ?? group, roles)}
           problem={violationOf(error.value, 'role_uid')}
         />
       </Form>
