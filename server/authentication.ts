@@ -160,7 +160,7 @@ export function openAuthentication(
     })
   }
   const openLogin = async () => {
-    // Loaded at the first request: it takes 0.1 s and 15 MB, and most servers never need it.
+    // Not loaded at the start: it takes 0.1 s and 15 MB, and an idle server does not need it (load-when-used.ts).
     const login = await import('./auth/login/login.ts')
     return login.openLogin({
       ...{
@@ -236,7 +236,10 @@ function lazyMethods(
   )
 }
 
-/** The paths of sign-in below the auth URL, and those of console sessions. Their handler is opened at the first request. */
+/**
+ * The paths of sign-in below the auth URL, and those of console sessions. Their handler is opened by the first request or
+ * by `load`.
+ */
 function mountBelow(authUrl: string, open: () => Promise<Mount['handle']>): Mount {
   const prefix = prefixOf(authUrl)
   // If the issuer has a path, the path of its metadata precedes that path (RFC 8414, 3.1).
