@@ -81,14 +81,14 @@ export function startDelivery(options: DeliveryOptions): Deliverer {
   }
 }
 
-/** An event that cannot be shown must not block those after it. It stays in the audit log. */
+/** An event that cannot be converted must not block those after it. It stays in the audit log. */
 const leavingOutFaulty =
   (toCloudEvent: ToCloudEvent, log: Log): ToCloudEvent =>
   (event) => {
     try {
       return toCloudEvent(event)
     } catch (err) {
-      log.error({ err, event: event.id }, 'an event could not be shown, and is not sent')
+      log.error({ err, event: event.id }, 'an event could not be converted to a CloudEvent, and is not sent')
       return undefined
     }
   }

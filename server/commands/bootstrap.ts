@@ -1,4 +1,4 @@
-// Creates the first organization. The operator does this, because nobody can sign in before there is one.
+// Creates an organization. The operator creates the first one, because nobody can sign in before there is one.
 import { recordAccountEvent } from '../auth/administration/administration.ts'
 import { findAccount, isEmail, makePasswordLink, passwordLinkHours } from '../auth/login/accounts.ts'
 import { openExpiringStates } from '../auth/login/expiring-states.ts'

@@ -1,5 +1,5 @@
 // A process that collects garbage of the registry until it is killed. Its grace period is at most 1.5 seconds, so that it
-// meets pushes. Takes the flags of stemmad that select the store. Prints a line when it begins.
+// conflicts with pushes in progress. Takes the flags of stemmad that select the store. Prints a line when it begins.
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { readConfig } from '../config/config.ts'

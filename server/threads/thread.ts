@@ -8,7 +8,7 @@ export type ThreadOptions = {
   program: URL
   /** How long a job may run. The time it waits for a thread is not included. */
   timeLimitMs: number
-  /** The maximum size of the thread's heap: of its old generation. */
+  /** The maximum size of the old generation of the thread's heap. */
   maxHeapMb: number
 }
 

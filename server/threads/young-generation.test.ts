@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
-import { followLimitsOfThreads } from './young-generation.ts'
+import { resetSemiSpaceFlag } from './young-generation.ts'
 
 /** Fills and drops enough memory for the young generation to grow to its limit. */
 const program = `
@@ -26,7 +26,7 @@ async function sizeInThread(maxYoungGenerationSizeMb: number): Promise<number> {
 test('threads follow their own limits, not the flag of the main thread', async () => {
   setFlagsFromString('--max-semi-space-size=16')
   const withFlag = await sizeInThread(6)
-  followLimitsOfThreads()
+  resetSemiSpaceFlag()
   const withLimit = await sizeInThread(6)
   assert.ok(withLimit <= 6 * 2 ** 20 && withLimit < withFlag, `${withLimit} and ${withFlag} bytes`)
 })

@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8'
 export const maxYoungGenerationSizeMb = { worker: 24, lane: 12, checks: 6 }
 
 /**
- * The flag that sets the size for the main thread (bin/node-flags.mjs) overrides the limits of all threads. V8 reads it
- * when it creates a heap, so the main thread keeps its size if the flag is reset after the start.
+ * Resets the flag that sets the size for the main thread (bin/node-flags.mjs), because it overrides the limits of all
+ * threads. V8 reads the flag when it creates a heap, so the main thread keeps its size.
  */
-export const followLimitsOfThreads = () => setFlagsFromString('--max-semi-space-size=0')
+export const resetSemiSpaceFlag = () => setFlagsFromString('--max-semi-space-size=0')

@@ -2,7 +2,7 @@
 import type { AdvisoryEventJson } from '@stemma/api/json/platform/vulnerabilities/v2beta1/advisory'
 import type { BadgeTone } from '../../ui/badge.tsx'
 
-/** By the field that an event of the type has. */
+/** Keyed by the field that is set in events of the type. */
 const types = {
   detection: ['Detected', 'warning'],
   truePositiveDetermination: ['Confirmed', 'bad'],
@@ -17,7 +17,7 @@ const types = {
 
 type EventType = keyof typeof types
 
-/** Events of documents have the same fields. */
+/** The events that `listDocuments` returns have the same fields. */
 export type TypedEvent = { [type in EventType]?: unknown }
 
 const typeOf = (event: TypedEvent) => (Object.keys(types) as EventType[]).find((type) => event[type])
@@ -33,7 +33,7 @@ export function eventTone(event: TypedEvent | undefined): BadgeTone {
   return type ? types[type][1] : 'neutral'
 }
 
-/** Decides about the status: the last event that was approved, or else the last one. */
+/** The event that decides the status: the last approved one or, if none is approved, the last one. */
 export const latestOf = (events: readonly AdvisoryEventJson[]) =>
   events.findLast(({ reviewState }) => reviewState === 'REVIEW_STATE_APPROVED') ?? events.at(-1)
 

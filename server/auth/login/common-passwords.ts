@@ -29,7 +29,7 @@ const substitutes: Record<string, string> = {
 }
 
 /**
- * Whether a password is a common one, or becomes one if digits and signs at its ends are removed, substitutes are
+ * Whether a password is a common one, or becomes one if digits and symbols at its ends are removed, substitutes are
  * replaced by letters, or repetitions are left out: `Password2026!`, `p4$$w0rdp4$$w0rd`.
  */
 export function isCommonPassword(password: string): boolean {
@@ -54,7 +54,7 @@ const variantsOf = (text: string) => [
 const withLetters = (text: string) =>
   text.replace(/[013457@$!]/g, (character) => substitutes[character] ?? '')
 
-/** The text without digits and signs at both ends. A loop, because the pattern `[^a-z]+$` would take quadratic time. */
+/** The text without digits and symbols at both ends. A loop: the pattern `[^a-z]+$` would take quadratic time. */
 export function coreOf(text: string): string {
   const isLetter = (at: number) => /\p{L}/u.test(text[at] ?? '')
   let [start, end] = [0, text.length]

@@ -36,7 +36,7 @@ export function passwordFault(password: string, email: string): string | undefin
   return isGuessable ? 'must be harder to guess' : undefined
 }
 
-/** Whether a password is the e-mail address or a part of the address, possibly surrounded by digits and signs. */
+/** Whether a password is the e-mail address or a part of the address, possibly surrounded by digits and symbols. */
 function isLikeAddress(password: string, email: string): boolean {
   const [name = '', domain = ''] = email.split('@')
   return [email, name, domain, domain.split('.')[0]].some(

@@ -4,7 +4,7 @@ import { rawClient } from '../../testing/raw-http.ts'
 import { openTestDoor } from '../../testing/test-door.ts'
 import { allowLongBody } from './long-bodies.ts'
 
-test('a long body may take longer than the time for requests, and then other requests on its connection', async () => {
+test('a long body may exceed the request timeout, which applies again to later requests on its connection', async () => {
   const door = await openTestDoor({
     timeoutsMs: { headers: 50, request: 50, checkInterval: 20 },
     mounts: [

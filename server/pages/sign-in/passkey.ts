@@ -25,7 +25,7 @@ export const passkeyForm = ({ path }: SignInContext, { options, script, pending 
 export const passkeyScript = `'use strict'
 const form = document.getElementById('passkey')
 const state = document.getElementById('passkey-state')
-const bytesOf = (text) => Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (sign) => sign.charCodeAt(0))
+const bytesOf = (text) => Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0))
 const textOf = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer)))
   .replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 

@@ -49,8 +49,8 @@ export async function runWork<T>(
 
 /**
  * One statement that inserts a deferred row and then changes other rows. It saves a round trip: a create takes 9 instead
- * of 10. Undefined for statements that do not change rows, since there would be too many different ones. Both parts read
- * the rows as they were before the statement.
+ * of 10. Undefined for statements that do not change rows, since there would be too many different combinations. Both
+ * parts read the rows as they were before the statement.
  */
 function combined(deferred: Sql, statement: Sql): Sql | undefined {
   const { template, rows, deferral } = contentOf(statement)

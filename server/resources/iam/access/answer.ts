@@ -30,11 +30,11 @@ export type Admitted = {
   need: Need
   /** The uid of the resource; empty if the question names none. */
   place: string
-  /** The grants of the caller: at the place, or all if the need is of another kind than `at`. */
+  /** The grants of the caller: at the place, or all if `isSelf` and the need is of another kind than `at`. */
   grants: Grants
 }
 
-/** Checks that the caller may ask a question, and that it is right. */
+/** Checks that the caller may ask a question, and that the question is valid. */
 export function* admitToAsk(demand: Demand, asked: Question): Work<Admitted> {
   const { identity: self } = demand.caller
   const isSelf = asked.identity === '' || asked.identity === self

@@ -35,7 +35,7 @@ function encodedReply(decision: AccessDecision): Reply {
 const allowedReply = encodedReply(allowed)
 const deniedReply = encodedReply(denied)
 
-/** The bytes of a response with one decision. Those of several in a row are the bytes of a response with all of them. */
+/** The bytes of a response with one decision. Several, concatenated, are a response with all of their decisions. */
 const encodeOne = (decision: AccessDecision) =>
   toBinary(BatchCheckAccessResponseSchema, create(BatchCheckAccessResponseSchema, { decisions: [decision] }))
 
