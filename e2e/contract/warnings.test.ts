@@ -123,7 +123,7 @@ onEachStore('warnings', (engine) => {
     }
   })
 
-  test('are given for a project number that is none, which a check then reports', async () => {
+  test('are given for an invalid project number, which a check then reports', async () => {
     for (const [at, door] of doors.entries()) {
       const owner = await platform.addOrganization(`projects-${at}`)
       const call = async (method: DescMethod, request: JsonObject) => {

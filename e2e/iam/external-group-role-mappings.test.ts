@@ -65,7 +65,7 @@ const storedCount = async ({ platform }: ExampleContext, uid: string) =>
   (await platform.store.query(sql`select 1 from identities where uid = ${uid}`)).length
 
 examples('external group role mappings', {
-  async 'a mapping is returned, read and listed, also below its provider only'(stage) {
+  async 'a mapping is returned, read, and listed among all mappings and among those of its provider'(stage) {
     const provider = await makeProvider(stage)
     const team = await makeGroup(stage)
     const mapping = await stage.succeed(createExternalGroupRoleMapping, {
@@ -212,7 +212,7 @@ examples('external group role mappings', {
     })
   },
 
-  async 'the role binding of a mapping cannot be changed or deleted itself'(stage) {
+  async 'the role binding of a mapping cannot be changed or deleted directly'(stage) {
     const provider = await makeProvider(stage)
     const team = await makeGroup(stage)
     const mapping = await makeMapping(stage, provider, team)
@@ -245,7 +245,7 @@ examples('external group role mappings', {
     })
   },
 
-  async 'of concurrent creates of a mapping one succeeds, and deletes at the same time leave nothing'(stage) {
+  async 'only one of several concurrent creates succeeds, and concurrent deletes leave nothing'(stage) {
     const { platform, door, owner } = stage
     const provider = await makeProvider(stage)
     const request = { parent: provider, ...mappingTo(owner.organization) }
@@ -296,7 +296,7 @@ examples('external group role mappings', {
     assert.match((await stage.fail(deleteGroup, { uid: below })).message, /role bindings/)
   },
 
-  async 'deleting the last mapping of an external group deletes its row, and succeeds again'(stage) {
+  async 'deleting the last mapping deletes the row of the external group; repeated deletes succeed'(stage) {
     const provider = await makeProvider(stage)
     const team = await makeGroup(stage)
     const group = externalGroupUid(provider, 'developers')
@@ -334,7 +334,7 @@ examples('external group role mappings', {
     assert.deepEqual(row, [null])
   },
 
-  async 'a batch is deleted as a whole, without mappings that do not exist'(stage) {
+  async 'a batch is deleted completely or not at all, and mappings that do not exist are ignored'(stage) {
     const [provider, other] = [await makeProvider(stage), await makeProvider(stage)]
     const team = await makeGroup(stage)
     const names: string[] = []

@@ -104,10 +104,10 @@ onEachBlobDriver('a blob store', (storage) => {
       assertSame(await readAll(again, digestOf(content)), content)
     })
 
-    test('stores content under sha512, announced or not', async () => {
-      for (const announced of ['sha512', undefined] as const) {
+    test('stores content under sha512, whether `begin` was given the algorithm or not', async () => {
+      for (const algorithm of ['sha512', undefined] as const) {
         const content = randomBytes(mebibyte)
-        const begun = await storage.blobs.begin(newUploadId(), announced)
+        const begun = await storage.blobs.begin(newUploadId(), algorithm)
         const upload = await appendAll(storage.blobs, begun, content)
         const digest = digestOf(content, 'sha512')
         await storage.blobs.finish(upload, digest)
@@ -140,7 +140,7 @@ onEachBlobDriver('a blob store', (storage) => {
       assert.equal(await push(storage.blobs, content), content.length)
     })
 
-    test('ends an upload with its finish', async () => {
+    test('forgets an upload that was finished', async () => {
       const content = randomBytes(1000)
       const upload = await appendAll(storage.blobs, await storage.blobs.begin(newUploadId()), content)
       await storage.blobs.finish(upload, digestOf(content))
@@ -193,7 +193,7 @@ onEachBlobDriver('a blob store', (storage) => {
       assert.equal(full.failure, undefined)
     })
 
-    test('refuses ids that are no names of files', async () => {
+    test('refuses invalid upload ids', async () => {
       for (const id of ['', '..', '../../etc/passwd', 'a/b', 'A'.repeat(32), 'a'.repeat(65)]) {
         await assert.rejects(storage.blobs.begin(id), TypeError)
       }
@@ -353,7 +353,7 @@ onEachBlobDriver('a blob store', (storage) => {
       }
     })
 
-    test('lists abandoned uploads by their age, but none that was finished', async () => {
+    test('lists uploads to which nothing was written since a given time, but none that was finished', async () => {
       const content = randomBytes(6 * mebibyte)
       const open = await appendAll(storage.blobs, await storage.blobs.begin(newUploadId()), content)
       const small = await appendAll(

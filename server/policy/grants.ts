@@ -22,7 +22,10 @@ export type Grants = {
  */
 export type Grant = { group: string; bits: Bits; until?: number | undefined }
 
-/** Parses the grants of an identity as read-grants.ts selects them: `GROUP BITS,GROUP BITS UNTIL`. */
+/**
+ * Parses the grants of an identity as read-grants.ts selects them: separated by commas, each `GROUP BITS` or
+ * `GROUP BITS UNTIL`.
+ */
 export type ParseGrants = (text: string) => readonly Grant[]
 
 export const parseGrants: ParseGrants = (text) => parseWith(text, decodeBits)

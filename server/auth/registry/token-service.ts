@@ -30,20 +30,20 @@ export type TokenServiceDependencies = RegistryCredentials &
     onIssued: OnIssued
     allowsAnonymous: boolean
     /**
-     * The part of the access that the caller has. Throws if the identity of the caller no longer exists, or its sign-in
+     * The part of `asked` that the caller has. Throws if the identity of the caller no longer exists, or its sign-in
      * was ended.
      */
     heldAccess(caller: Caller, asked: readonly RepoAccess[]): Promise<RepoAccess[]>
   }
 
-type Proven = KnownCaller & { refreshToken?: string }
+type AuthenticatedCaller = KnownCaller & { refreshToken?: string }
 
 export function registryTokenService(deps: TokenServiceDependencies) {
   const { now, heldAccess, onIssued } = deps
   return {
     async issueToken(call: OpenCall<IssueTokenRequest>): Promise<Reply> {
       const { request, authorization, address } = call
-      const { caller, expires, refreshToken = '' } = await prove(deps, request, authorization, address)
+      const { caller, expires, refreshToken = '' } = await authenticate(deps, request, authorization, address)
       const access = await heldAccess(caller, request.scopes.map(accessOf))
       const issueTime = Math.floor(now() / 1000)
       const expiry = Math.floor(Math.min(now() + lifetimeMs, expires) / 1000)
@@ -64,12 +64,12 @@ const accessOf = ({ name, actions }: IssueTokenRequest['scopes'][number]): RepoA
   actions: repoActions.filter((action) => actions.includes(action)),
 })
 
-async function prove(
+async function authenticate(
   deps: TokenServiceDependencies,
   { refreshToken }: IssueTokenRequest,
   authorization: string | undefined,
   address: string,
-): Promise<Proven> {
+): Promise<AuthenticatedCaller> {
   if (refreshToken !== '') return refresh(deps, refreshToken, address)
   if (authorization !== undefined) return verifyCredentials(deps, authorization, address)
   if (!deps.allowsAnonymous) throw unauthenticated('this registry needs a user name and a password')
@@ -81,7 +81,7 @@ async function refresh(
   { refreshTokens, throttle, accessTokens }: TokenServiceDependencies,
   bearer: string,
   address: string,
-): Promise<Proven> {
+): Promise<AuthenticatedCaller> {
   const run = () => refreshTokens.use(bearer, [], {})
   const { access, refresh } = await throttledExchange(throttle, { address, bearer, identity: '' }, run)
   return { ...(await accessTokens.verify(`Bearer ${access.token}`)), refreshToken: refresh.token }

@@ -1,5 +1,5 @@
 // Runs a create once for each idempotency key. The response is stored in the transaction of the create, so both are
-// committed or neither is; the primary key of the stored row lets one of several concurrent creates commit.
+// committed or neither is; the primary key of the stored row lets only one of several concurrent creates commit.
 import { createHmac, createSecretKey } from 'node:crypto'
 import { keyInUse, keyReused, StatusError, unauthenticated } from '../../aip/errors.ts'
 import { parseIdempotencyKey } from '../../aip/idempotency-key.ts'

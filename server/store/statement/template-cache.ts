@@ -18,8 +18,8 @@ export type CacheNode = {
 
 /** At this number of nodes the cache is emptied, so that texts which depend on requests cannot fill the memory. */
 const nodeLimit = 20_000
-/** Templates with more placeholders than this are not cached: they are rare, and few of them have the same length. */
-const cachedPlaceholderLimit = 200
+/** Fragments with more pieces of text than this are composed without the cache: few of them have the same length. */
+const cachedPieceLimit = 200
 
 let root: CacheNode = {}
 let nodeCount = 0
@@ -47,15 +47,15 @@ export function composeCached(
   fragments: readonly Template[],
   text: () => readonly string[],
 ): Template {
-  if (sizeOf(fragments) > cachedPlaceholderLimit) return compose(text(), fragments)
+  if (pieceCount(fragments) > cachedPieceLimit) return compose(text(), fragments)
   let node = nodeOf(key)
   for (const fragment of fragments) node = nodeOf(fragment, node)
   node.template ??= compose(text(), fragments)
   return node.template
 }
 
-function sizeOf(fragments: readonly Template[]): number {
-  let size = 0
-  for (const fragment of fragments) size += fragment.length
-  return size
+function pieceCount(fragments: readonly Template[]): number {
+  let count = 0
+  for (const fragment of fragments) count += fragment.length
+  return count
 }

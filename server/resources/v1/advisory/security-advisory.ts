@@ -1,5 +1,5 @@
-// Documents and vulnerabilities in v1. The messages of both versions have the same numbers and types, so they are
-// converted as bytes.
+// Documents and vulnerabilities in v1. The messages of both versions have the same field numbers and types, so
+// they are converted as bytes.
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import type {
