@@ -25,7 +25,7 @@ export const mayImport: Record<string, string[]> = {
   'server/limit-sharing': ['*'],
   'server/retention-schedule': ['*'],
   'server/event-retention': ['*'],
-  'server/loose-events': ['*'],
+  'server/buffered-events': ['*'],
   'server/outgoing-events': ['*'],
   'server/binding-expiry': ['*'],
   'server/event-delivery': ['*'],

@@ -194,7 +194,7 @@ async function openApp(
   const collector = role.isFirst
     ? openCollector({ config, store, content: core.content, log, now, clock: core.clock, counts })
     : undefined
-  // On the embedded store, one thread delivers, because its writes would wait for those of the others.
+  // On the embedded store, only one thread delivers: several would wait for each other's writes.
   const deliverer =
     role.isFirst || store.engine === 'postgres'
       ? startDelivery({ config, store, log, core, counts: deliveryCounts, overrides })

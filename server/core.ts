@@ -8,6 +8,7 @@ import type { Authenticator } from './auth/tokens/authenticate.ts'
 import { openAuthenticator } from './auth/tokens/authenticate.ts'
 import type { Authentication, AuthenticationOverrides } from './authentication.ts'
 import { openAuthentication } from './authentication.ts'
+import { openIssueLog, openRefusalRecorder } from './buffered-events.ts'
 import { openChecks } from './checks.ts'
 import { structuredJson } from './cloud-events/http-message.ts'
 import type { Config } from './config/config.ts'
@@ -33,7 +34,6 @@ import { openTurns } from './http/turns/turns.ts'
 import { noLimits, openCallLimits } from './limits/rate/call-limits.ts'
 import type { SharedLimits } from './limits/sharing/shared-usage.ts'
 import type { Log } from './log.ts'
-import { openIssueLog, openRefusalRecorder } from './loose-events.ts'
 import { cloudEventsOf } from './outgoing-events.ts'
 import { openGrantParser } from './policy/grants.ts'
 import { openProvisioning } from './provisioning.ts'
@@ -94,7 +94,7 @@ export type CoreOptions = {
 }
 
 export type Core = Pick<Authentication, 'states'> & {
-  /** The store, whose errors are those that callers see. */
+  /** The store. It converts its errors to those that callers get (store-errors.ts). */
   store: Store
   /** The bytes of the registry. */
   content: ContentStorage
@@ -124,7 +124,7 @@ export type Core = Pick<Authentication, 'states'> & {
   sealed: SealSignal
   now(): number
   random: RandomBytes
-  /** Ends the threads of this core, whose tasks fail, and closes the content. */
+  /** Inserts waiting events, ends the threads of this core (running tasks fail), and closes the content storage. */
   close(): Promise<void>
 }
 
@@ -155,7 +155,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     if (options.counts) addCounts(options.counts, { eventsDropped: count })
     log.warn({ count }, 'too many events at a time: some were not recorded')
   }
-  const loose = openEventBuffer({ store: eventStore, onError: onEventError, onLost: onLostEvents })
+  const eventBuffer = openEventBuffer({ store: eventStore, onError: onEventError, onLost: onLostEvents })
   const refused = openRefusedWrites({ store: eventStore, now, onError: onEventError, onLost: onLostEvents })
   const deps = {
     ...{
@@ -170,10 +170,10 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     pageSeals: openPageSeals(keys.page, now, random),
     settings: settingsOf(config, secret, groupLimits),
     idempotency: openIdempotency({ secret, now }),
-    recordPull: openPullLog({ ...loose, recorded: config.pullEvents }),
+    recordPull: openPullLog({ ...eventBuffer, recorded: config.pullEvents }),
   }
   const knownNetworks = openKnownNetworks()
-  const logIssue = openIssueLog({ add: loose.add, now, random })
+  const logIssue = openIssueLog({ add: eventBuffer.add, now, random })
   const { sts, registration, registry, account, login, states } = openAuthentication(
     {
       ...{ config, store: deps.store, keys, secret, log, refusals, now, random, runMatch: checks.match },
@@ -185,7 +185,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
         knownNetworks.add(call.address)
         logIssue(call, token, action)
       },
-      events: { add: loose.add, addRefused: refused.add },
+      events: { add: eventBuffer.add, addRefused: refused.add },
     },
     overrides,
   )
@@ -200,8 +200,8 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   const { report, series } = openReport(log, refusals)
   const turns = openTurns(clock)
   const waitForTurn = (identity: string) => turns.wait(partyOfCaller(identity))
-  const parties = { issuer: config.authUrl, audience: config.baseUrl }
-  const authenticator = openAuthenticator(keys, parties, now)
+  const tokenParties = { issuer: config.authUrl, audience: config.baseUrl }
+  const authenticator = openAuthenticator(keys, tokenParties, now)
   const { authenticate } = authenticator
   const parseGrants = openGrantParser()
   const corridorOptions: CorridorOptions = {
@@ -245,7 +245,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     sharedLimits: limits.shared,
     ...{ clock, turns, knownNetworks },
     async close() {
-      await Promise.all([loose.stop(), refused.stop()])
+      await Promise.all([eventBuffer.stop(), refused.stop()])
       await Promise.all([checks.close(), content.close(), sealer.stop()])
     },
   }

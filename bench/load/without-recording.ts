@@ -5,7 +5,7 @@ import { registerHooks } from 'node:module'
 const recording = '/server/store/events/record.ts'
 
 const source = `export function* recordEvents() {}
-export { recordEvents as recordEvent, recordEvents as recordLoose, recordEvents as recordStored }`
+export { recordEvents as recordEvent, recordEvents as recordWithOrigins, recordEvents as recordStored }`
 
 registerHooks({
   load: (url, context, nextLoad) =>

@@ -22,7 +22,7 @@ export const filterFlags: ComposedFlag[] = [
     name: 'resource',
     placeholder: 'RESOURCE',
     description:
-      'Only entries about this group or other resource: its name or uid. A deleted one has only its uid.',
+      'Only entries about this group or other resource: its name or uid. Name a deleted resource by its uid.',
     completion: { names: 'groups' },
   },
   { name: 'kind', placeholder: 'KIND', description: 'Only entries about this kind, such as role_bindings.' },

@@ -327,10 +327,10 @@ onEachStore('a collection of garbage', (engine) => {
     await age()
     const result = '2 blobs (1.5 KiB) and 0 unfinished uploads'
     const plan = await runStemmadInline(['gc', '--dry-run', ...settings()])
-    const planned = `Would delete ${result}, and would take 2 unused blobs away from repos.\n`
+    const planned = `Would delete ${result}, and would unlink 2 unused blobs from repos.\n`
     assert.deepEqual(plan, { code: 0, stdout: planned, stderr: '' })
     const done = await runStemmadInline(['gc', ...settings()])
-    const deleted = `Deleted ${result}, and took 2 unused blobs away from repos.\n`
+    const deleted = `Deleted ${result}, and unlinked 2 unused blobs from repos.\n`
     assert.deepEqual(done, { code: 0, stdout: deleted, stderr: '' })
     assert.deepEqual(await storedDigests(storage), [])
   })

@@ -7,7 +7,7 @@ import type { Engine } from '@stemma/server/testing/stores.ts'
 import { temporaryStore } from '@stemma/server/testing/stores.ts'
 import { freePort } from './sign-in.ts'
 
-/** `args` are the flags of stemmad for the store of the server. */
+/** The returned `args` are flags with which commands of stemmad use the store of this server. */
 export async function emptyServer(engine: Engine) {
   const temporary = await temporaryStore(engine)
   const port = await freePort()

@@ -57,8 +57,8 @@ was restored. Use it only if no other database has its content in the same folde
 }
 
 function summaryOf({ blobs, bytes, uploads, links, failures }: CollectionTotals, isDryRun: boolean): string {
-  const [deleted, taken] = isDryRun ? ['Would delete', 'would take'] : ['Deleted', 'took']
-  const main = `${deleted} ${countOf(blobs, 'blob')} (${formatBytes(bytes)}) and ${countOf(uploads, 'unfinished upload')}, and ${taken} ${countOf(links, 'unused blob')} away from repos.\n`
+  const [deleted, unlinked] = isDryRun ? ['Would delete', 'would unlink'] : ['Deleted', 'unlinked']
+  const main = `${deleted} ${countOf(blobs, 'blob')} (${formatBytes(bytes)}) and ${countOf(uploads, 'unfinished upload')}, and ${unlinked} ${countOf(links, 'unused blob')} from repos.\n`
   return failures === 0
     ? main
     : `${main}${countOf(failures, 'blob')} could not be deleted; a later collection tries again.\n`

@@ -1,15 +1,15 @@
 // Events that have no transaction of their own, such as pulls. They are collected in memory and inserted in batches, so
 // that a call runs no SQL to record one. If the process is killed, events that are not inserted yet are lost.
 import type { Store } from '../store/db.ts'
-import type { LooseEvent } from '../store/events/record.ts'
-import { recordLoose } from '../store/events/record.ts'
+import type { EventWithOrigin } from '../store/events/record.ts'
+import { recordWithOrigins } from '../store/events/record.ts'
 
 export type EventBuffer = {
   /**
    * Never waits and never throws. `make` is called when the event is inserted. Until then it stays in memory, so it
    * should refer to little data. Returns false if too many events wait: then this one is lost.
    */
-  add(make: () => LooseEvent): boolean
+  add(make: () => EventWithOrigin): boolean
   /** How many events wait to be inserted. */
   waiting(): number
   /** Inserts all that were added so far. */
@@ -37,7 +37,7 @@ const batchSize = 128
 
 export function openEventBuffer(options: EventBufferOptions): EventBuffer {
   const { store, onError, onLost, delayMs = 250, capacity = 2048 } = options
-  let waiting: (() => LooseEvent)[] = []
+  let waiting: (() => EventWithOrigin)[] = []
   let lost = 0
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
@@ -47,7 +47,7 @@ export function openEventBuffer(options: EventBufferOptions): EventBuffer {
     const batch = waiting.slice(0, batchSize)
     waiting = waiting.slice(batchSize)
     const events = batch.map((make) => make())
-    if (events.length > 0) await store.write(() => recordLoose(events))
+    if (events.length > 0) await store.write(() => recordWithOrigins(events))
   }
   const reportLost = () => {
     if (lost > 0) onLost(lost)

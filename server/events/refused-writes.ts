@@ -4,8 +4,8 @@
 // entry.
 import { BoundedMap } from '../bounded-map.ts'
 import type { Store } from '../store/db.ts'
-import type { LooseEvent } from '../store/events/record.ts'
-import { recordLoose } from '../store/events/record.ts'
+import type { EventWithOrigin } from '../store/events/record.ts'
+import { recordWithOrigins } from '../store/events/record.ts'
 import { among, sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
 
@@ -28,25 +28,25 @@ export type RefusedWritesOptions = {
 
 export type RefusedWrites = {
   /** Never waits and never throws. */
-  add(event: LooseEvent): void
+  add(event: EventWithOrigin): void
   /** Inserts what waits. */
   flush(): Promise<void>
   stop(): Promise<void>
 }
 
 /** `recorded` of the refusals are entries of their own. */
-type Counted = { since: number; count: number; recorded: number; last: LooseEvent }
+type Counted = { since: number; count: number; recorded: number; last: EventWithOrigin }
 
 export function openRefusedWrites(options: RefusedWritesOptions): RefusedWrites {
   const { store, now, onError, onLost, delayMs = 500 } = options
   const counts = new BoundedMap<string, Counted>(maxCounted)
   /** By organization: the refusals of the present minute that are entries of their own. */
   const organizations = new BoundedMap<string, { since: number; recorded: number }>(maxCounted)
-  let waiting: LooseEvent[] = []
+  let waiting: EventWithOrigin[] = []
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
 
-  function push(event: LooseEvent): void {
+  function push(event: EventWithOrigin): void {
     if (waiting.length >= maxWaiting) {
       onLost(1)
       return
@@ -58,7 +58,7 @@ export function openRefusedWrites(options: RefusedWritesOptions): RefusedWrites 
       void flush()
     }, delayMs).unref()
   }
-  function add(event: LooseEvent): void {
+  function add(event: EventWithOrigin): void {
     const root = event.group.slice(0, rootLength)
     const key = `${event.origin.actor} ${root}`
     const time = now()
@@ -119,11 +119,11 @@ export function openRefusedWrites(options: RefusedWritesOptions): RefusedWrites 
 const rootLength = 40
 
 /** A caller may name any uid. Only organizations and people that exist have a log. */
-function* recordInExisting(events: readonly LooseEvent[]): Work<void> {
+function* recordInExisting(events: readonly EventWithOrigin[]): Work<void> {
   const roots = [...new Set(events.map(({ group }) => group.slice(0, rootLength)))]
   const rows = yield sql`select uid from groups where uid in ${among(roots)}
     union all select uid from identities where uid in ${among(roots)}`
   const existing = new Set(rows.map(([uid]) => uid as string))
   const recorded = events.filter(({ group }) => existing.has(group.slice(0, rootLength)))
-  if (recorded.length > 0) yield* recordLoose(recorded)
+  if (recorded.length > 0) yield* recordWithOrigins(recorded)
 }

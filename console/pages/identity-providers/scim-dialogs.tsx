@@ -14,7 +14,7 @@ const dayMs = 86_400_000
 /** Creates the token, or replaces it, and shows it once. */
 export function NewScimToken({ place, provider, scim }: ScimProps) {
   const token = useSignal('')
-  // A token that was shown has changed the state of the provider; the dialog is still about the same step.
+  // The first value is kept: creating a token makes `hasToken` true while this dialog still shows the new token.
   const isReplacement = useSignal(hasToken(scim)).value
   const generate = useWrite(api.identityProviders.generateScimToken, { done: 'Token created' })
   const regenerate = useWrite(api.identityProviders.regenerateScimToken, { done: 'Token replaced' })
@@ -79,7 +79,7 @@ const expiryOf = (days: string) =>
     ? { neverExpires: true }
     : { expireTime: new Date(Date.now() + Number(days) * dayMs - marginMs).toISOString() }
 
-/** The longest time is counted from the arrival of the request, by the clock of the server. */
+/** Subtracted, because the server refuses more than two years by its own clock, which may be behind this one. */
 const marginMs = 3_600_000
 
 export function RevokeScimToken({ place, provider }: ScimProps) {

@@ -27,7 +27,7 @@ export default function Organizations({ place }: PageProps) {
     <>
       <PageHeader
         title="Organizations"
-        about="All organizations of this server, and how much they contain. You see no more of them, unless you have a role there."
+        about="All organizations of this server, and how much they contain. To see more of an organization, you need a role in it."
       />
       <div class="filters">
         <SearchFilter place={place} name="name" label="Search organizations by name" />
@@ -62,7 +62,7 @@ export default function Organizations({ place }: PageProps) {
               { title: 'Identities', cell: countOf('identities'), isNumber: true, isSecondary: true },
               { title: 'Role bindings', cell: countOf('role_bindings'), isNumber: true, isSecondary: true },
               { title: 'Repos', cell: countOf('repos'), isNumber: true, isSecondary: true },
-              { title: 'Limits', cell: (organization) => <Reached organization={organization} /> },
+              { title: 'Limits', cell: (organization) => <LimitSummary organization={organization} /> },
               { title: 'Created', cell: ({ createTime }) => <Time at={createTime} />, isSecondary: true },
             ]}
             actions={({ uid = '' }) => [{ label: 'Usage and limits', to: paths.serverOrganization(uid) }]}
@@ -81,7 +81,7 @@ const countOf =
     Number(kinds.find(({ kind }) => kind === name)?.used ?? 0).toLocaleString('en')
 
 /** How many limits apply, and whether one is reached. */
-function Reached({ organization: { kinds = [] } }: { organization: OrganizationJson }) {
+function LimitSummary({ organization: { kinds = [] } }: { organization: OrganizationJson }) {
   const limits = kinds.filter(({ limit }) => limit !== undefined)
   const reached = limits.filter(({ available }) => Number(available) === 0)
   if (limits.length === 0) return <span class="quiet">none</span>

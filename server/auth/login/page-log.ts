@@ -1,9 +1,9 @@
 // Events of sign-in for the event log. Those of a sign-in through an identity provider are in the group of the provider;
-// others are in the log of the person, or in the organization of a workload.
+// others are in the log of the person, or in the group of the workload.
 import { parentOf } from '../../aip/uid.ts'
 import type { OriginDetail } from '../../store/events/event-row.ts'
-import type { EventDetails, LooseEvent } from '../../store/events/record.ts'
-import { recordLoose } from '../../store/events/record.ts'
+import type { EventDetails, EventWithOrigin } from '../../store/events/record.ts'
+import { recordWithOrigins } from '../../store/events/record.ts'
 import type { Work } from '../../store/work.ts'
 import type { Origin } from '../../store/write-access.ts'
 import { countFromZero } from '../../store/write-access.ts'
@@ -34,27 +34,27 @@ export type PageLog = {
 }
 
 export type PageLogDependencies = Pick<Origin, 'now' | 'random'> & {
-  add(make: () => LooseEvent): void
-  addRefused(event: LooseEvent): void
+  add(make: () => EventWithOrigin): void
+  addRefused(event: EventWithOrigin): void
 }
 
 export function openPageLog({ add, addRefused, ...sources }: PageLogDependencies): PageLog {
   return {
-    record: (page, event) => recordLoose([looseEventOf(sources, page, event)]),
+    record: (page, event) => recordWithOrigins([eventWithOrigin(sources, page, event)]),
     add(page, event) {
-      const made = looseEventOf(sources, page, event)
+      const made = eventWithOrigin(sources, page, event)
       add(() => made)
     },
-    addRefused: (page, event) => addRefused(looseEventOf(sources, page, event)),
+    addRefused: (page, event) => addRefused(eventWithOrigin(sources, page, event)),
   }
 }
 
 /** The event of a refused sign-in has no actor, because nobody has proven to be the person. */
-function looseEventOf(
+function eventWithOrigin(
   { now, random }: Pick<Origin, 'now' | 'random'>,
   { address, request }: PageRequest,
   { method, kind = 'identities', action, identity, provider, code = 0, details }: PageEvent,
-): LooseEvent {
+): EventWithOrigin {
   const userAgent = request.headers['user-agent']
   const isPerson = parentOf(identity) === ''
   const detail: OriginDetail = {

@@ -48,7 +48,7 @@ export const isConsoleSessionPath = (path: string) => consoleSessionPaths.has(pa
 /** The path of the auth URL, which precedes all of these paths. */
 export const prefixOf = (authUrl: string) => new URL(authUrl).pathname.replace(/\/$/, '')
 
-/** `paths.published` is `/oauth`, where the paths of OAuth begin too. */
+/** `paths.published` (`/oauth`) is also the first segment of the OAuth paths. */
 const firstSegments = new Set<string>([
   ...[
     paths.published,

@@ -38,10 +38,10 @@ export function* recordEvents({ origin }: Recording, events: readonly NewEvent[]
   )
 }
 
-/** An event with the origin that it has for itself. */
-export type LooseEvent = NewEvent & { origin: Origin }
+/** An event with its own origin, for events that are recorded without a write access. */
+export type EventWithOrigin = NewEvent & { origin: Origin }
 
-export function* recordLoose(events: readonly LooseEvent[]): Work<void> {
+export function* recordWithOrigins(events: readonly EventWithOrigin[]): Work<void> {
   yield deferrable(
     insertInto,
     events.map((event) => [...factsOf(event.origin, event), event.before ?? null, event.after ?? null]),

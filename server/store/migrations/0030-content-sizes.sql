@@ -1,5 +1,5 @@
--- How much content each repo has: `size` in bytes, and `manifests` as their number. Each is the sum of the rows of a repo,
--- its stripes, so that concurrent pushes to one repo do not wait for each other (see tally.ts).
+-- The content of each repo: `size` is its bytes, `manifests` the number of its manifests. A repo has several rows
+-- (stripes) that are added up, so that concurrent pushes to one repo do not wait for each other (see tally.ts).
 
 create table repo_sizes (
   repo text /*pg collate "C" */ not null references repos (uid) on delete cascade,

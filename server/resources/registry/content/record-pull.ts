@@ -7,7 +7,7 @@ import { BoundedMap } from '../../../bounded-map.ts'
 import type { RegistryDetails } from '../../../cloud-events/other-events.ts'
 import type { Demand } from '../../../policy/admit.ts'
 import { callerOrigin } from '../../../policy/origin.ts'
-import type { LooseEvent } from '../../../store/events/record.ts'
+import type { EventWithOrigin } from '../../../store/events/record.ts'
 import type { Envelope } from '../../../wire/envelope.ts'
 import type { Pull, PullLog } from '../../dependencies.ts'
 
@@ -15,7 +15,7 @@ export type PullLogOptions = {
   /** Which pulls are recorded. */
   recorded: 'all' | 'manifests' | 'none'
   /** Returns whether the event will be inserted. */
-  add(make: () => LooseEvent): boolean
+  add(make: () => EventWithOrigin): boolean
   /** How many events wait for being inserted. */
   waiting(): number
 }
@@ -81,7 +81,7 @@ function waitingPull({ caller, scope, random, origin }: Demand, pull: Pull, time
   return { ...pull, caller, scope, random, method: origin.method, envelope, time, count: 1 }
 }
 
-function eventOf(pull: WaitingPull): LooseEvent {
+function eventOf(pull: WaitingPull): EventWithOrigin {
   const { caller, scope, random, method, envelope, time, count, type, reference, digest, error } = pull
   const details: RegistryDetails = {
     repository: envelope.repo?.name ?? '',

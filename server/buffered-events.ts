@@ -8,14 +8,17 @@ import { callerOrigin } from './policy/origin.ts'
 import { resources } from './resource-list.ts'
 import type { Call } from './rpc/call.ts'
 import type { OnRefusedWrite } from './rpc/corridor.ts'
-import type { LooseEvent } from './store/events/record.ts'
+import type { EventWithOrigin } from './store/events/record.ts'
 import type { Origin } from './store/write-access.ts'
 
 /** Events have the time at which they happened; they are inserted later. */
 type Sources = Pick<Origin, 'now' | 'random'>
 
-/** The event of an issued token is in the organization of its identity. */
-export function openIssueLog({ add, ...sources }: Sources & { add(make: () => LooseEvent): void }): OnIssued {
+/** The event of an issued token is in the group of its identity, or in the log of a person. */
+export function openIssueLog({
+  add,
+  ...sources
+}: Sources & { add(make: () => EventWithOrigin): void }): OnIssued {
   return (call, token, action) => {
     const { demand } = call as unknown as Call // the corridor passes whole calls
     const time = sources.now()
@@ -35,7 +38,7 @@ const tables = new Map(resources.map(({ kind }) => [kind.desc.typeName, kind.tab
 export function openRefusalRecorder({
   add,
   ...sources
-}: Sources & { add(event: LooseEvent): void }): OnRefusedWrite {
+}: Sources & { add(event: EventWithOrigin): void }): OnRefusedWrite {
   return (method, envelope, caller, request, code) => {
     const uid = scopeOf(method, request)
     if (!isUid(uid)) return
