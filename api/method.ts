@@ -76,7 +76,7 @@ function readMethod(desc: DescMethod): Method {
   }
 }
 
-/** If the whole request is the body, an update still has a resource beside its mask. */
+/** If the body is the whole request (`*`), only an update has a resource: the field beside `update_mask`. */
 function resourceField({ fields }: DescMessage, body: string | undefined): DescField | undefined {
   if (body !== '*') return fields.find((field) => field.name === body)
   return fields.some(isUpdateMask) ? fields.find((field) => !isUpdateMask(field)) : undefined

@@ -24,7 +24,7 @@ export async function stagePackages(folder: string): Promise<string[]> {
   for (const name of packages) stage(name, folder)
   writeBundle(join(folder, 'server/console/assets'), await bundleConsole())
   stageGuides(join(folder, 'server/reference/guides'))
-  // Packages contain the bundle, and not the sources that this module needs.
+  // Packages contain the bundle but not the sources of the console, which bundle-sources needs.
   for (const ending of ['js', 'd.ts']) rmSync(join(folder, `server/console/bundle-sources.${ending}`))
   return packages.map((name) => join(folder, name))
 }

@@ -6,7 +6,7 @@ import type { Descriptor, RegistryClient } from './registry-client.ts'
 /** `reference` is a tag or digest. */
 export type Referrer = { reference: string; kind: ImageKind; predicateType?: string }
 
-/** Older versions of cosign store no subject, and find what describes an image by tags with its digest. */
+/** Older versions of cosign set no subject; they tag the signature of an image `sha256-<digest of the image>.sig`. */
 const tagKinds: Record<string, ImageKind> = { sig: 'signature', att: 'attestation', sbom: 'sbom' }
 
 export async function referrersOf(client: RegistryClient, digest: string): Promise<Referrer[]> {

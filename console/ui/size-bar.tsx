@@ -1,6 +1,6 @@
-// Sizes as pictures. Drawn as SVG, because the policy of the page forbids computed styles in attributes.
+// Bars that show sizes. Drawn as SVG, because the Content-Security-Policy forbids style attributes.
 
-/** One part of a whole, such as a layer beside the largest one. */
+/** One size relative to the largest one, such as that of a layer. */
 export const SizeBar = ({ size, max }: { size: number; max: number }) => (
   <svg class="size-bar" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">
     <rect width={max > 0 ? Math.max((size / max) * 100, 0.5) : 0} height="1" />

@@ -45,14 +45,14 @@ const writes: Method[] = [...operations.values()]
 const field = (message: DescMessage) => message.fields.find(({ name }) => name === validateOnlyField)
 
 describe('validate_only', () => {
-  test('is a field of every writing method of v2beta1, with one number, except those that are listed', () => {
+  test('is a field with the same number in every writing method of v2beta1, except those that are listed', () => {
     const lacking = writes.filter(({ canValidate }) => !canValidate).map(({ name }) => name)
     assert.deepEqual(lacking.sort(), Object.keys(unvalidatedMethods).sort())
     for (const { desc, canValidate } of writes)
       if (canValidate) assert.equal(field(desc.input)?.number, 1100, desc.input.typeName)
   })
 
-  test('is in no method that reads, and in no request inside another one but those of a batch', () => {
+  test('is in no method that reads, and in no nested request except those of a batch', () => {
     for (const { method } of operations.values()) {
       if (method.isRead) assert.equal(method.canValidate, false, method.name)
       const nested = method.desc.input.fields.filter(
@@ -101,7 +101,7 @@ async function contentsOf({ store }: Platform): Promise<string[]> {
   for await (const { table, columns, rows } of store.snapshot()) {
     if (upkeepTables.includes(table)) continue
     const ignored = upkeep[table] ?? []
-    // Calls that fail without validate_only are recorded as well, a little later.
+    // Calls without validate_only that fail are recorded too, a little later, so these rows are not compared.
     const kept =
       table === 'events' ? rows.filter((row) => row[columns.indexOf('action')] !== 'refused') : rows
     for (const row of kept)
@@ -112,7 +112,7 @@ async function contentsOf({ store }: Platform): Promise<string[]> {
   return lines.sort()
 }
 
-/** Rows that only one of the two has, in short. */
+/** The rows that are in only one of the two lists, each cut to 400 characters. */
 const differences = (before: readonly string[], now: readonly string[]): string[] => {
   const [old, current] = [new Set(before), new Set(now)]
   return [...old.symmetricDifference(current)].map((line) => line.slice(0, 400))
@@ -145,7 +145,7 @@ function normalized({ body, error }: CallResult): unknown {
 
 type Case = { method: Method; request: JsonObject; code: number; headers: Record<string, string> }
 
-/** The requests of the matrix update resources to what they are already. */
+/** Adds a change to an update, because the updates in the matrix contain the current values. */
 function changed({ desc, resource }: Method, request: JsonObject): JsonObject {
   const key = resource?.jsonName ?? ''
   const isUpdate = desc.name.startsWith('Update') && resource?.message !== undefined
@@ -221,7 +221,7 @@ onEachStore('a call that only validates', (engine) => {
     assert.deepEqual(unchanged, [])
   })
 
-  /** Every write is recorded, or counted by SCIM. */
+  /** Every write changes this: the counts of events and of accepted terms, and the versions of SCIM settings. */
   async function writeCount(): Promise<string> {
     const [row] =
       await platform.store.query(sql`select (select count(*) from events where action <> 'refused'),
@@ -229,7 +229,7 @@ onEachStore('a call that only validates', (engine) => {
     return JSON.stringify(row)
   }
 
-  test('of a person who requests access to an organization sends no request', async () => {
+  test('creates no access request when a person requests access to an organization', async () => {
     const organization = await platform.addOrganization('people.example.com')
     await verifyOrganization(platform.store, organization.organization, { isVerified: true, now: Date.now() })
     const person = await platform.addUser('ada@people.example.com')
@@ -274,7 +274,7 @@ onEachStore('a call that only validates', (engine) => {
     assert.deepEqual(differences(contents, await contentsOf(platform)), [])
   })
 
-  test('can be asked for in the query of every method over REST, and never by mistake in a place that is ignored', async () => {
+  test('can be requested in the query over REST; validate_only is refused in places where it would be ignored', async () => {
     const { here } = await newContext()
     const { token } = platform.owner
     const send = async (verb: string, path: string, body: JsonObject) => {
@@ -301,8 +301,8 @@ onEachStore('a call that only validates', (engine) => {
     assert.equal((await send('POST', `${v1}?validateOnly=true`, { name: 'new' })).status, 400)
     assert.equal((await send('PUT', v1, { name: 'new', validate_only: true })).status, 400)
     assert.deepEqual(differences(contents, await contentsOf(platform)), [])
-    const v1Codes = await doors[1].call(Groups.method.create, { parent: here, group: { name: 'new' } }, token)
-    assert.ok(v1Codes.body)
+    const created = await doors[1].call(Groups.method.create, { parent: here, group: { name: 'new' } }, token)
+    assert.ok(created.body)
   })
 
   test('applies to a whole batch, and not to one of its requests', async () => {
@@ -323,12 +323,12 @@ onEachStore('a call that only validates', (engine) => {
     }
   })
 
-  test('of a delete that takes several transactions ends, and deletes nothing', async () => {
+  test('ends and deletes nothing, even if the delete takes several transactions', async () => {
     const { here } = await newContext()
     const { token } = platform.owner
     const { identity } = await platform.addIdentity(platform.owner.organization)
     const time = Date.now()
-    // More than one transaction deletes.
+    // More role bindings than one transaction deletes.
     const count = 250
     const expired = create(RoleBindingSchema, { expireTime: timestampFromMs(time - 1) })
     const roleUids = await createRoles(here, count)
@@ -349,7 +349,7 @@ onEachStore('a call that only validates', (engine) => {
     assert.equal((await doors[1].call(deleteIdentity, { uid: identity }, token)).error, undefined)
   })
 
-  /** An identity can have a role in a group only once. */
+  /** Each role binding needs its own role, because an identity can have a role in a group only once. */
   const createRoles = (group: string, count: number): Promise<string[]> =>
     platform.store.write(function* () {
       const uids: string[] = []

@@ -136,7 +136,7 @@ onEachStore('a server with several workers', (engine) => {
     const client = ociClient(url, owner.token)
     const config = JSON.stringify({ os: 'linux', architecture: 'arm64', config: { User: 'nobody' } })
     const manifest = await pushParts(client, 'acme/web', 'v1', { config, layers: [] })
-    // The writer has read the configuration for the platform of the tag.
+    // The worker that performs writes read the configuration during the push, to set the platforms of the tag.
     const tags = (await send('GET', '/registry/v2beta1/tags?name=v1')).body as { tags?: JsonObject[] }
     const [tag] = tags.tags ?? []
     assert.deepEqual(tag?.platforms, ['linux/arm64'])
@@ -211,7 +211,7 @@ onEachStore('a server with several workers', (engine) => {
   })
 })
 
-/** A call whose worker ends fails. While no worker listens, calls fail at once, so the client pauses before the next. */
+/** A call fails if its worker ends. If no worker listens, calls fail at once, so the client pauses before the next. */
 const failureAsUndefined = (response: Promise<Response>): Promise<Response | undefined> =>
   response.catch(() => pause(20))
 

@@ -56,7 +56,7 @@ async function issue(
 const bodyOf = ({ token, expiresIn, issueTime, access, refreshToken }: IssuedToken) => ({
   ...{ token, access_token: token, token_type: 'Bearer', expires_in: expiresIn },
   issued_at: new Date(Number(issueTime) * 1000).toISOString(),
-  // The server names only actions that exist.
+  // The cast is safe: `issueToken` returns only actions of the type RepoAction.
   scope: access
     .map(({ name, actions }): RepoAccess => ({ name, actions: actions as RepoAction[] }))
     .map(scopeText)

@@ -27,7 +27,7 @@ export type KeyDependencies = {
 export const keyPurposes = ['sign', 'id', 'page'] as const
 export type KeyPurpose = (typeof keyPurposes)[number]
 
-/** The purposes for which there is always a key. A key for `sign` from an earlier setting is used until it is retired. */
+/** The purposes for which there is always a key. With RS256, a `sign` key made earlier only verifies tokens. */
 export const requiredPurposes = (algorithm: TokenAlgorithm): readonly KeyPurpose[] =>
   keyPurposes.filter((purpose) => purpose !== 'sign' || algorithm === algorithmOf.sign)
 

@@ -37,7 +37,7 @@ const readAll = async (blobs: BlobStore, digest: Digest) => buffer((await blobs.
 /** Answers some requests itself and passes the others on to an S3 server. */
 type Proxy = {
   url: string
-  /** The method and path of each request that arrived. */
+  /** The method and path (`line`) and the headers of each request that arrived. */
   seen: { line: string; headers: IncomingMessage['headers'] }[]
   /** Returns true if it has answered. */
   intercept: (request: IncomingMessage, response: ServerResponse) => boolean
@@ -227,7 +227,7 @@ describe('a blob store in S3', () => {
       assert.ok((await readAll(blobs, digestOf(content))).equals(content))
     }))
 
-  test('refuses an upload in many small chunks, since each of them writes the bytes after the last part again', () =>
+  test('refuses an upload in many small chunks, since each chunk rewrites the bytes after the last full part', () =>
     withStore({}, async (blobs) => {
       let upload = await blobs.begin(newUploadId())
       for (let chunk = 0; chunk < 100; chunk++)
@@ -247,7 +247,7 @@ describe('a blob store in S3', () => {
       assert.equal(await blobs.finish(upload, digestOf(content)), content.length)
     }))
 
-  test('does not take an error in a successful response for success', () =>
+  test('fails if a response with status 200 contains an error', () =>
     withStore({}, async (blobs) => {
       proxy.intercept = (incoming, response) => {
         if (incoming.headers['x-amz-copy-source'] === undefined) return false

@@ -11,10 +11,11 @@ import type { Entity, Question } from './entities.ts'
 
 export const subjectType = 'identity'
 
-/** The types of resources in a fixed order, with the full names of their messages. */
 export type Names = {
+  /** In a fixed order. */
   capabilities: ReadonlySet<string>
   methods: ReadonlySet<string>
+  /** The types of resources, with the full names of their messages. */
   types: ReadonlyMap<string, string>
 }
 
