@@ -122,6 +122,7 @@ function accessOf({ access, scope }: Method, capabilities: string[], variables: 
   if (access?.operators) return 'Only for operators of the server.'
   if (capabilities.length === 0) return 'Needs an access token, but no capability.'
   const names = capabilities.map((name) => `\`${name}\``).join(' and ')
+  if (access?.place) return `Needs ${names} ${access.place}.`
   if (scope.length + variables.length > 0) return `Needs ${names} in the group or above it.`
   return `Returns resources at or below the groups in which the caller has ${names}.`
 }

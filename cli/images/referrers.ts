@@ -9,10 +9,13 @@ export type Referrer = { reference: string; kind: ImageKind; predicateType?: str
 /** Older versions of cosign set no subject; they tag the signature of an image `sha256-<digest of the image>.sig`. */
 const tagKinds: Record<string, ImageKind> = { sig: 'signature', att: 'attestation', sbom: 'sbom' }
 
+/** More than there are kinds, because other tags may begin with the same digest. */
+const tagsToRead = 100
+
 export async function referrersOf(client: RegistryClient, digest: string): Promise<Referrer[]> {
   const found = (await client.referrers(digest)).map(referrerOf)
   const prefix = digest.replace(':', '-')
-  const tags = await client.tagsAfter(prefix, Object.keys(tagKinds).length)
+  const tags = await client.tagsAfter(prefix, tagsToRead)
   const tagged = tags.flatMap((tag): Referrer[] => {
     const kind = tag.startsWith(`${prefix}.`) ? tagKinds[tag.slice(prefix.length + 1)] : undefined
     return kind ? [{ reference: tag, kind }] : []

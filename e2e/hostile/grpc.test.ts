@@ -78,7 +78,7 @@ onEachStore('hostile gRPC requests are refused', (engine) => {
 
   test('groups of the wire format that are unterminated or 100,000 levels deep', () =>
     assertAllRefused([
-      ['unclosed', 'GetGroup', Buffer.alloc(100_000, Buffer.from([0xf3, 0x01]))],
+      ['unclosed', 'GetGroup', Buffer.alloc(200_000, Buffer.from([0xf3, 0x01]))],
       ['closed', 'CreateGroup', join(Buffer.alloc(100_000, 0x2b), Buffer.alloc(100_000, 0x2c))],
     ]))
 
@@ -110,7 +110,7 @@ onEachStore('hostile gRPC requests are refused', (engine) => {
           ({ name, number }): Case => [
             name,
             'CreateGroup',
-            inCreate(join(validName, field(number, WireType.Bit32, Buffer.from([1])))),
+            inCreate(join(validName, field(number, WireType.Bit32, Buffer.from([1, 0, 0, 0])))),
           ],
         ),
     ))

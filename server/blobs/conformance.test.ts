@@ -328,16 +328,17 @@ onEachBlobDriver('a blob store', (storage) => {
     test('lists blobs with their sizes in the order of digests', async () => {
       const contents = Array.from({ length: 20 }, (_, index) => randomBytes(index + 1))
       for (const content of contents) await push(storage.blobs, content)
-      const sha512 = digestOf(randomBytes(1), 'sha512')
+      const sha512 = digestOf(contents[0] as Buffer, 'sha512')
+      await push(storage.blobs, contents[0] as Buffer, sha512)
       const listed = await collect(storage.blobs.list())
       const digests = listed.map(({ digest }) => digest)
       assert.deepEqual(digests, [...digests].sort())
+      assert.ok(digests.includes(sha512))
       for (const content of contents) {
         const found = listed.find(({ digest }) => digest === digestOf(content))
         assert.equal(found?.size, content.length)
         assert.ok(Math.abs(found.modifiedAt - Date.now()) < 3_600_000)
       }
-      assert.ok(!digests.includes(sha512))
     })
 
     test('discards an upload, also twice, and without its state', async () => {
@@ -359,7 +360,7 @@ onEachBlobDriver('a blob store', (storage) => {
       const small = await appendAll(
         storage.blobs,
         await storage.blobs.begin(newUploadId()),
-        content.subarray(1),
+        content.subarray(0, 1),
       )
       const finished = await appendAll(storage.blobs, await storage.blobs.begin(newUploadId()), content)
       await storage.blobs.finish(finished, digestOf(content))

@@ -446,6 +446,7 @@ describe('the values of settings', () => {
       'caller=1e3',
       'caller=1/s',
       'user=1',
+      'aller=1',
       'address=99999999',
     ]
     for (const text of [...texts, 'caller=1,address=x', 'caller=0.0001', 'constructor=1'])

@@ -167,11 +167,12 @@ const maxRate = 10_000_000
  */
 export function rate(defaultText: string): Reader<Rate> {
   const withoutLimits: Rate = { caller: 0, organization: 0, address: 0 }
+  const scopes = listOf(defaultText).map((item) => item.split('=')[0])
   const set = (before: Rate, text: string): Rate => {
     const values = { ...before }
     for (const item of listOf(text)) {
       const [, scope = '', number] = /^([a-z]+)=(\d{1,8}(?:\.\d{1,3})?)$/.exec(item) ?? []
-      if (!defaultText.includes(`${scope}=`) || scope === '' || !(Number(number) <= maxRate))
+      if (!scopes.includes(scope) || !(Number(number) <= maxRate))
         throw new Error(
           `must be 0 or calls per second up to ${maxRate}, such as ${defaultText}, not ${quote(text)}`,
         )

@@ -1377,8 +1377,6 @@ export const Capability = {
   CAP_GULFSTREAM: 10000,
 
   /**
-   * Capabilities that published clients do not know have numbers from 20001 and bits from 240.
-   *
    * @generated from enum value: CAP_AUDIT_ENTRIES_LIST = 20101;
    */
   CAP_AUDIT_ENTRIES_LIST: 20101,

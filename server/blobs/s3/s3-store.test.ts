@@ -48,9 +48,8 @@ async function startProxy(target: string): Promise<Proxy> {
   const server: Server = createServer((incoming, outgoing) => {
     proxy.seen.push({ line: `${incoming.method} ${incoming.url}`, headers: incoming.headers })
     if (proxy.intercept(incoming, outgoing)) return
-    const { host: _host, ...headers } = incoming.headers
-    // The signature covers the host, so the client signs for the proxy and the server must see the proxy's name.
-    const options = { method: incoming.method, headers: { ...headers, host: incoming.headers.host } }
+    // Also the header with the proxy's name as host: the client has signed it.
+    const options = { method: incoming.method, headers: incoming.headers }
     const passed = request(new URL(incoming.url ?? '', target), options, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers)
       answer.pipe(outgoing)

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/common/access.proto.
  */
 export const file_platform_common_access: GenFile = /*@__PURE__*/
-  fileDesc("ChxwbGF0Zm9ybS9jb21tb24vYWNjZXNzLnByb3RvEg9wbGF0Zm9ybS5jb21tb24ihQEKBkFjY2VzcxIuCgxjYXBhYmlsaXRpZXMYASADKA4yGC5jYXBhYmlsaXRpZXMuQ2FwYWJpbGl0eRIWCg5zY29wZV9vcHRpb25hbBgCIAEoCBIMCgRvcGVuGAMgASgIEhIKCmNyZWRlbnRpYWwYBCABKAkSEQoJb3BlcmF0b3JzGAUgASgIOlEKBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGJmIAyABKAsyFy5wbGF0Zm9ybS5jb21tb24uQWNjZXNzUgZhY2Nlc3M6NQoFc2NvcGUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGJqIAyABKAhSBXNjb3BlOj0KCGludGVybmFsEh8uZ29vZ2xlLnByb3RvYnVmLlNlcnZpY2VPcHRpb25zGJuIAyABKAhSCGludGVybmFsYgZwcm90bzM", [file_capabilities_capability, file_google_protobuf_descriptor]);
+  fileDesc("ChxwbGF0Zm9ybS9jb21tb24vYWNjZXNzLnByb3RvEg9wbGF0Zm9ybS5jb21tb24ilAEKBkFjY2VzcxIuCgxjYXBhYmlsaXRpZXMYASADKA4yGC5jYXBhYmlsaXRpZXMuQ2FwYWJpbGl0eRIWCg5zY29wZV9vcHRpb25hbBgCIAEoCBIMCgRvcGVuGAMgASgIEhIKCmNyZWRlbnRpYWwYBCABKAkSEQoJb3BlcmF0b3JzGAUgASgIEg0KBXBsYWNlGAYgASgJOlEKBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGJmIAyABKAsyFy5wbGF0Zm9ybS5jb21tb24uQWNjZXNzUgZhY2Nlc3M6NQoFc2NvcGUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGJqIAyABKAhSBXNjb3BlOj0KCGludGVybmFsEh8uZ29vZ2xlLnByb3RvYnVmLlNlcnZpY2VPcHRpb25zGJuIAyABKAhSCGludGVybmFsYgZwcm90bzM", [file_capabilities_capability, file_google_protobuf_descriptor]);
 
 /**
  * Access that the caller of a method needs.
@@ -58,6 +58,14 @@ export type Access = Message<"platform.common.Access"> & {
    * @generated from field: bool operators = 5;
    */
   operators: boolean;
+
+  /**
+   * Where the caller needs the capabilities, for the sentence of the reference that begins with `Needs`. Empty if they are
+   * needed at the scope of the call or above it.
+   *
+   * @generated from field: string place = 6;
+   */
+  place: string;
 };
 
 /**
@@ -102,6 +110,14 @@ export type AccessJson = {
    * @generated from field: bool operators = 5;
    */
   operators?: boolean;
+
+  /**
+   * Where the caller needs the capabilities, for the sentence of the reference that begins with `Needs`. Empty if they are
+   * needed at the scope of the call or above it.
+   *
+   * @generated from field: string place = 6;
+   */
+  place?: string;
 };
 
 /**

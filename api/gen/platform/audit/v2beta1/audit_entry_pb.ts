@@ -269,7 +269,7 @@ export type AuditActor = Message<"platform.audit.v2beta1.AuditActor"> & {
   person: string;
 
   /**
-   * Uid of the identity provider that the person signed in with. Empty for the providers of the server.
+   * Uid of the identity provider that the person signed in with. Empty if they signed in without one.
    *
    * @generated from field: string identity_provider = 8;
    */
@@ -333,7 +333,7 @@ export type AuditActorJson = {
   person?: string;
 
   /**
-   * Uid of the identity provider that the person signed in with. Empty for the providers of the server.
+   * Uid of the identity provider that the person signed in with. Empty if they signed in without one.
    *
    * @generated from field: string identity_provider = 8;
    */

@@ -1211,7 +1211,7 @@ export type IdentityMetadata = Message<"platform.iam.v2beta1.IdentityMetadata"> 
   jobTitle: string;
 
   /**
-   * Campaign that led the caller here (UTM parameter), at most 255 characters. So are the other UTM parameters.
+   * Campaign that led the caller here (UTM parameter). Each UTM parameter has at most 255 characters.
    *
    * @generated from field: string utm_campaign = 9;
    */
@@ -1337,7 +1337,7 @@ export type IdentityMetadataJson = {
   jobTitle?: string;
 
   /**
-   * Campaign that led the caller here (UTM parameter), at most 255 characters. So are the other UTM parameters.
+   * Campaign that led the caller here (UTM parameter). Each UTM parameter has at most 255 characters.
    *
    * @generated from field: string utm_campaign = 9;
    */

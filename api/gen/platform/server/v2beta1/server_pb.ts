@@ -603,7 +603,7 @@ export const ServerService: GenService<{
    * Replaces all keys by new ones. They come into use after ten minutes, and tokens that were signed with the old keys stay
    * valid until they expire. The call is in the log of the server (`stemmad audit list`). It fails with
    * `FRESH_SIGN_IN_REQUIRED` if the operator signed in more than 15 minutes ago (`STEMMA_FRESH_SIGN_IN`), and with
-   * `ROTATION_PENDING` if new keys wait for their use already, unless `revoke` is set.
+   * `ROTATION_PENDING` if the keys of an earlier rotation are not in use yet, unless `revoke` is set.
    *
    * @generated from rpc platform.server.v2beta1.ServerService.RotateKeys
    */
