@@ -24,7 +24,8 @@ export type Process = {
 export type Server = Process & { port: number }
 
 export const usageOf = (process: Process) => process.ask<Usage>('usage')
-export const loopDelayOf = (process: Process) => process.ask<LoopDelay>('loop-delay')
+/** Returns the delays since the previous call, and starts to measure again. */
+export const takeLoopDelay = (process: Process) => process.ask<LoopDelay>('loop-delay')
 
 const stopTimeoutMs = 10_000
 

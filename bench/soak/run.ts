@@ -1,8 +1,9 @@
-// The phases of a run: capacity, warm-up, idle, attack. All processes are ended however the run ends.
+// The phases of a run: capacity, warm-up, idle (only the well-behaved clients), attack. All processes are ended however
+// the run ends.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startIssuer } from '../../e2e/sign-in/foreign-issuer.ts'
 import type { Process } from '../load/processes.ts'
-import { loopDelayOf, startProcess } from '../load/processes.ts'
+import { startProcess, takeLoopDelay } from '../load/processes.ts'
 import type { AttackCommand, AttackCounts } from './attacks/attacker-process.ts'
 import { measureCapacity } from './capacity.ts'
 import type { ClientCommand, ClientProgress, ClientResult } from './clients/client-process.ts'
@@ -37,9 +38,9 @@ export async function runSoak(options: SoakOptions, signal: AbortSignal): Promis
 
   const phase = (name: string, seconds: number) => runPhase(name, seconds, { soak, clients, signal })
   await phase('warm-up', options.warmUp)
-  await loopDelayOf(soak.server)
+  await takeLoopDelay(soak.server) // starts the measurement
   const idle = await phase('idle', options.idle)
-  const idleLoopDelay = await loopDelayOf(soak.server)
+  const idleLoopDelay = await takeLoopDelay(soak.server)
   const { current: idleMemory } = await memoryOf(soak.server.pid)
   const started = performance.now()
   const perSecond = capacity * goals.offeredRatio * margin
@@ -48,7 +49,7 @@ export async function runSoak(options: SoakOptions, signal: AbortSignal): Promis
     start: { port, tenant: soak.attackers, names: options.attacks, perSecond },
   } satisfies AttackCommand)
   const attacked = await phase('attack', options.attack)
-  const loopDelay = { idle: idleLoopDelay, attacked: await loopDelayOf(soak.server) }
+  const loopDelay = { idle: idleLoopDelay, attacked: await takeLoopDelay(soak.server) }
   const attacks = await attackers.ask<AttackCounts>('counts' satisfies AttackCommand)
   const attackSeconds = (performance.now() - started) / 1000
   const memory = await memoryOf(soak.server.pid)

@@ -40,7 +40,7 @@ onEachStore('an organization that is created for somebody else', (engine) => {
     await platform.stop()
   })
 
-  /** A person with a role in an organization, as who has the capabilities of the call. */
+  /** A person who has the capabilities that the call needs, as the owner of an organization. */
   async function newPerson(): Promise<TestIdentity> {
     const person = await platform.addIdentity('')
     await platform.bind(person.identity, 'owner', platform.owner.organization)
@@ -78,7 +78,7 @@ onEachStore('an organization that is created for somebody else', (engine) => {
       assert.deepEqual([await call(creator.token), await call(guest.token)], [7, 7])
       await accept(code, guest.identity)
       assert.deepEqual([await call(creator.token), await call(guest.token)], [7, undefined])
-      // The code works once, whatever the request says, so its creator cannot use it later.
+      // The code works once, although the request does not set `singleUse`, so its creator cannot use it later.
       await assert.rejects(accept(code, creator.identity), /is not the code of an invite/)
       const invites = await door.call(listGroupInvites, { uidp: { childrenOf: organization } }, guest.token)
       assert.equal(invites.body?.totalCount, '0')
@@ -138,7 +138,7 @@ onEachStore('an organization that is created for somebody else', (engine) => {
     }
   })
 
-  test('counts for its creator until it is accepted or has expired, and is then deleted', async () => {
+  test('counts towards the limit of its creator until it is accepted, or until it expires and is deleted', async () => {
     const creator = await newPerson()
     const [rest, grpc] = doors as [Door, Door]
     const claimed = await create(rest, creator.token, { group: 'flood' })

@@ -112,7 +112,7 @@ examples('the sync configuration of a repo', {
     assert.deepEqual(await flags(before), [false, false], 'settings are defaults, not overrides')
   },
 
-  async 'counts towards its source only where the caller may list repos'(stage) {
+  async 'is counted for its source, and only callers who may list the source get the count'(stage) {
     const { succeed, fail, owner, platform } = stage
     const source = await makeRepo(stage, { name: 'source' })
     const { uid: group } = await succeed(GroupsService.method.createGroup, {

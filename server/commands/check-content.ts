@@ -1,4 +1,4 @@
-// Compares the blobs that repos have with the storage. Servers can use both meanwhile.
+// Compares the blobs of repos in the database with those in the storage. Servers can run meanwhile.
 import { createHash } from 'node:crypto'
 import type { BlobStore, StoredBlob } from '../blobs/blob-store.ts'
 import type { Digest } from '../blobs/digest.ts'

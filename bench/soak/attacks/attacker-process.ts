@@ -37,7 +37,7 @@ onCommand((command: AttackCommand) => {
   for (const name of names) {
     const attack = attacks[name]
     if (!attack) throw new Error(`there is no attack ${name}`)
-    const target = targetOf(command.start, budget, networkOf(name), countsOf(name))
+    const target = targetOf(command.start, budget, networkOf(name), addCount(name))
     for (let copy = 0; copy < attack.parallel; copy++) void repeat(attack, target)
   }
   return 'started'
@@ -52,7 +52,7 @@ async function repeat(attack: Attack, target: Target): Promise<void> {
   }
 }
 
-function countsOf(name: string): AttackCount {
+function addCount(name: string): AttackCount {
   const count = { sent: 0, statuses: {} }
   counts[name] = count
   return count

@@ -35,8 +35,8 @@ export type People = {
    */
   ensureProvided(person: ProvidedPerson): Work<string>
   /**
-   * The uids of the providers that refuse a person with a token of this time, in seconds since 1970: `ensureProvided`
-   * would throw, or they have signed the person out since then. All candidates must be the same person.
+   * The uids of the providers that refuse a token of the person: `ensureProvided` would throw, or they have signed the
+   * person out since `issuedAt`, in seconds since 1970. All candidates must be the same person.
    */
   refusing(candidates: readonly ProvidedPerson[], issuedAt: number): Work<string[]>
   /**

@@ -34,7 +34,7 @@ function accessWith(
 const nothingListed = (organization: string) =>
   accessWith({ quotasInOrganization: { organization, text: null } })
 
-/** Creates a group, in a parent that has no parent itself. */
+/** Creates an organization, or a group directly in one. */
 function* createGroup(access: WriteAccess, uid: string): Work<void> {
   const [root = '', ...rest] = uid.split('/')
   const parent = rest.length === 0 ? null : root

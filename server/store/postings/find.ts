@@ -32,7 +32,8 @@ export type FindOptions = {
   /** If given, only candidates are returned. */
   candidates?: ReadonlySet<number> | undefined
   /**
-   * The maximum number of postings to read. If more would have to be read, the search throws a StoreError `expensive`.
+   * A search that would read more postings than this throws a StoreError `expensive`. If there are more than
+   * `postingLimit`, they are not read, and nothing is thrown.
    */
   maxPostings?: number | undefined
 }

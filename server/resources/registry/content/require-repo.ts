@@ -3,8 +3,8 @@ import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import { noRepo } from './content-errors.ts'
 
-// If a client names a repo that does not exist, the registry asks for the group in which it would be, so that access is
-// decided before existence. No repo has the uid of a group.
+// If a client names a repo that does not exist, these functions get the uid of the group in which it would be, so that
+// access is checked before existence. They throw, because no repo has the uid of a group.
 
 /** Throws if there is no repo with this uid. Nobody can delete the repo before the current transaction ends. */
 export function* lockRepo(uid: string): Work<string> {
@@ -18,7 +18,7 @@ export function* requireRepo(uid: string): Work<void> {
   if (!(yield* first(sql`select 1 from repos where uid = ${uid}`))) throw noRepo()
 }
 
-/** Throws the error for content that was not found, unless the repo does not exist either. */
+/** Throws `missing`, the error for content that was not found, or another error if the repo does not exist. */
 export function* throwMissing(repo: string, missing: Error): Work<never> {
   yield* requireRepo(repo)
   throw missing
