@@ -13,8 +13,8 @@ export async function refusalLines(
 ): Promise<string[]> {
   if (!connection || !(error instanceof StemmaError) || error.code !== Code.PERMISSION_DENIED) return []
   const { permission = '', resource = '' } = error.metadata
-  // Errors without these name something else, such as a field that only the operator may change. The check also keeps
-  // text of the server that a shell would interpret out of the command.
+  // Errors without these name something else, such as a field that only the operator may change. The check also ensures
+  // that the printed command contains nothing from the server that a shell would interpret.
   if (!/^[a-z0-9_]+(?:\.[a-z0-9_]+)+$/.test(permission) || !looksLikeUid(resource)) return []
   const server = [context && ` --context ${context}`, api && ` --api '${new URL(api).href}'`]
   return [
@@ -24,7 +24,7 @@ export async function refusalLines(
   ]
 }
 
-/** The path of the lowest group of the uid that the caller may see. A failure of this call must not hide the first one. */
+/** The path of the lowest group at or above the uid that the caller may see. If the look-up fails, only the uid. */
 async function placeText(connection: Connection, uid: string): Promise<string> {
   const paths = await groupPaths(connection, [uid]).catch(() => new Map<string, string>())
   const group = lineageOf(uid).findLast((each) => paths.has(each))

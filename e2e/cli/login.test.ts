@@ -1,5 +1,5 @@
 // `stemma auth` as a person uses it: sign-in with a browser on this or another machine, refresh, and sign-out.
-// login-process.test.ts tests what depends on the process.
+// login-process.test.ts tests how processes end and share tokens.
 import assert from 'node:assert/strict'
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

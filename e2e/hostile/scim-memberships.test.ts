@@ -71,7 +71,7 @@ onEachStore('a tenant with SCIM groups', (engine) => {
   const signIn = ({ uid }: ScimProvider, { id }: JsonObject, identity: string) =>
     platform.store.write(() => linkPerson(uid, `${uid}/${id}`, identity, Date.now()))
 
-  /** The number of memberships of a person, and whether calls look for them. */
+  /** The number of memberships of a person, and whether the person is marked as a member, so that calls read them. */
   async function membershipsOf(identity: string): Promise<[count: unknown, isMember: boolean]> {
     const [row] =
       await platform.store.query(sql`select (select count(*) from external_group_members m where m.identity = i.uid), external_until
@@ -79,7 +79,7 @@ onEachStore('a tenant with SCIM groups', (engine) => {
     return [row?.[0], row?.[1] !== null]
   }
 
-  test('makes nobody a member who has only presented a token, and can still end the sign-in', async () => {
+  test('cannot add a person who has only presented a token, but can end their sign-in', async () => {
     const provider = providerAt(0)
     for (const door of doors) {
       const sub = `stranger-${door.name}`
@@ -183,7 +183,7 @@ onEachStore('a tenant with SCIM groups', (engine) => {
 
     const caller = { identity, issuedAt: Math.floor(Date.now() / 1000) }
     const { store } = platform
-    /** The number of grants that are read for a call, before those of other groups are left out. */
+    /** How many grants a read call and a write call load, before those of other groups are left out. */
     async function grantsReadFor(scope: string | undefined): Promise<number[]> {
       let count = 0
       const parse = (text: string) => {
@@ -200,7 +200,7 @@ onEachStore('a tenant with SCIM groups', (engine) => {
     assert.deepEqual(await grantsReadFor(evil.organization), [maxMemberships, maxMemberships])
     assert.deepEqual(await grantsReadFor(undefined), [maxMemberships + 1, maxMemberships + 1])
 
-    // A person who signs in through a provider again gets its groups, at the cost of those of the others.
+    // Another sign-in through a provider gives all its groups. Over the limit, memberships through other providers end.
     await signIn(providerAt(0), users[0] ?? {}, identity)
     assert.deepEqual(await membershipsOf(identity), [60, true])
   })

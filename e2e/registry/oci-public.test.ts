@@ -86,7 +86,7 @@ onEachStore('public repos', (engine) => {
       })
     })
 
-    test('keep their name: pulls are from the repo that has been public under it for longest', async () => {
+    test('keep their name: a name means the repo that has been public under it for longest', async () => {
       const isOurs = async () => {
         const response = await fetch(`${url}/v2/acme/open/manifests/latest`)
         const tokens = await getToken(url, ['repository:acme/open:pull'])
@@ -96,7 +96,6 @@ onEachStore('public repos', (engine) => {
       const squatters = await Promise.all(Array.from({ length: 22 }, () => platform.addOrganization('acme')))
       const [early, squatter] = [await platform.addOrganization('early'), squatters.at(-1)]
       assert.ok(squatter)
-      // One published a repo before ours, in an organization with another name.
       for (const { token, organization } of [squatter, early]) {
         const path = `${organization === early.organization ? 'early' : 'acme'}/open`
         await ociClient(url, token).pushImage(path, 'latest', 'evil')
@@ -106,6 +105,7 @@ onEachStore('public repos', (engine) => {
         await change(`/registry/v2beta1/repos/${row?.[0]}`, { public: true }, token)
         assert.equal(await isOurs(), true)
       }
+      // As if `early` had published its repo before ours, while its organization had another name.
       await platform.store.write(function* () {
         yield sql`update repos set public_since = 1 where parent = ${early.organization}`
       })
@@ -137,7 +137,7 @@ onEachStore('public repos', (engine) => {
           assert.equal((await fetch(`${url}/v2/acme/open/${path}`, { method, headers })).status, 401, path)
         assert.equal(await ociClient(url, token).errorOf(method, `/v2/acme/open/${path}`), '403 DENIED', path)
       }
-      // Others may pull the layer, but have no access to the repo from which it could be mounted.
+      // Others may pull the layer, but not mount it from there, which requires a role: an upload begins instead.
       const mount = `/v2/other/web/blobs/uploads/?mount=${digestOf('layer')}&from=acme/open`
       await ociClient(url, token).expect(202, 'POST', mount)
       const lists = ['/registry/v2beta1/repos', `/registry/v2beta1/repos/${uid}`, '/registry/v2beta1/tags']

@@ -1,4 +1,4 @@
-// Requests lists of v1 with 12 MB and reads nothing.
+// Requests a list from API v1 whose response has 12 MB, and does not read the response.
 import type { Attack } from './attack.ts'
 import { closed, httpGet } from './sockets.ts'
 

@@ -12,5 +12,5 @@ export const EntryText = ({ entry }: { entry: AuditEntryJson }) => (
   </span>
 )
 
-/** `role binding` of `role_bindings`, `identity` of `identities`. */
+/** `role binding` for `role_bindings`, `identity` for `identities`. */
 export const singular = (kind: string) => kind.replaceAll('_', ' ').replace(/ies$/, 'y').replace(/s$/, '')

@@ -5,7 +5,7 @@ import { closeDialog, Dialog } from '../../ui/dialog.tsx'
 import { Form } from '../../ui/form.tsx'
 import { NameFields } from '../../ui/name-fields.tsx'
 
-/** Creates a group below the one that the URL names as `about`. */
+/** Creates a group below the one in the query parameter `about`, or else below the group of the page. */
 export function CreateGroup({ place }: PageProps) {
   const parent = place.query.get('about') ?? place.group
   const { run, isRunning, error } = useWrite(api.groups.createGroup, {

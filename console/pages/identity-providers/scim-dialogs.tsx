@@ -7,15 +7,15 @@ import { Select } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
 import { Secret } from '../../ui/secret.tsx'
 import type { ScimProps } from './scim-token.ts'
-import { hasToken } from './scim-token.ts'
+import { wasTokenIssued } from './scim-token.ts'
 
 const dayMs = 86_400_000
 
 /** Creates the token, or replaces it, and shows it once. */
 export function NewScimToken({ place, provider, scim }: ScimProps) {
   const token = useSignal('')
-  // The first value is kept: creating a token makes `hasToken` true while this dialog still shows the new token.
-  const isReplacement = useSignal(hasToken(scim)).value
+  // The first value is kept: creating a token makes `wasTokenIssued` true while this dialog still shows the new token.
+  const isReplacement = useSignal(wasTokenIssued(scim)).value
   const generate = useWrite(api.identityProviders.generateScimToken, { done: 'Token created' })
   const regenerate = useWrite(api.identityProviders.regenerateScimToken, { done: 'Token replaced' })
   const { isRunning, error } = isReplacement ? regenerate : generate

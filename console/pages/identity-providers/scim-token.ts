@@ -4,8 +4,8 @@ import type { BadgeTone } from '../../ui/badge.tsx'
 
 export type ScimProps = PageProps & { provider: string; scim: IdentityProvider_SCIMJson }
 
-/** Whether there is or was a token. The next one then replaces it. */
-export const hasToken = ({ credentialState }: IdentityProvider_SCIMJson) =>
+/** Also true after the token has expired or was revoked. The next token then replaces it. */
+export const wasTokenIssued = ({ credentialState }: IdentityProvider_SCIMJson) =>
   credentialState !== undefined && credentialState !== 'CREDENTIAL_STATE_NOT_ISSUED'
 
 export const tokenStates: Readonly<Record<string, [BadgeTone, string]>> = {

@@ -9,7 +9,7 @@ import { Time } from '../../ui/time.tsx'
 import { groupOfProvider } from './mappings.tsx'
 import { NewScimToken, RevokeScimToken, SwitchScim } from './scim-dialogs.tsx'
 import type { ScimProps } from './scim-token.ts'
-import { hasToken, tokenStates } from './scim-token.ts'
+import { tokenStates, wasTokenIssued } from './scim-token.ts'
 
 export function Scim({ place, provider, scim }: ScimProps) {
   const denial = useDenial(groupOfProvider(place))('identity_providers.scim.manage')
@@ -22,7 +22,7 @@ export function Scim({ place, provider, scim }: ScimProps) {
         <h2>Provisioning by SCIM {scim.enabled ? <Badge tone="good">on</Badge> : <Badge>off</Badge>}</h2>
         <div class="actions">
           <ButtonLink to={dialogPath(place, 'scim-token')} disabledReason={denial}>
-            {hasToken(scim) ? 'Replace the token' : 'Create a token'}
+            {wasTokenIssued(scim) ? 'Replace the token' : 'Create a token'}
           </ButtonLink>
           {(state === 'CREDENTIAL_STATE_LIVE' || state === 'CREDENTIAL_STATE_ROTATING') && (
             <ButtonLink to={dialogPath(place, 'scim-revoke')} disabledReason={denial}>
@@ -49,7 +49,7 @@ export function Scim({ place, provider, scim }: ScimProps) {
           ],
           [
             state === 'CREDENTIAL_STATE_REVOKED' ? 'Revoked' : 'Token expires',
-            scim.tokenExpireTime ? <Time at={scim.tokenExpireTime} /> : hasToken(scim) && 'never',
+            scim.tokenExpireTime ? <Time at={scim.tokenExpireTime} /> : wasTokenIssued(scim) && 'never',
           ],
           [
             'Previous token works until',

@@ -1,4 +1,4 @@
-// A stream whose chunks are checked before the reader of its call gets them: unary-calls.ts or grpc-js.
+// A stream whose chunks are checked before they are passed to the reader of the call (unary-calls.ts or grpc-js).
 import type { Method } from '@stemma/api/method.ts'
 import type { InterceptedStream } from './intercepted-stream.ts'
 import type { MessageCounter } from './message-counter.ts'
@@ -34,7 +34,7 @@ export type RequestState = {
    * compressed.
    */
   reserved: number
-  /** The networks and the identity whose bytes include this request (request-bytes.ts); empty until it is counted. */
+  /** The networks and the identity for which the bytes are counted (request-bytes.ts); empty before they are. */
   owners: readonly string[]
   originalOn: LimitedStream['on']
   /** The listeners of the reader for chunks and for the end. */
@@ -50,8 +50,9 @@ export type RequestHeaders = {
 }
 
 /**
- * The number of bytes at the start of each request that are not checked. HTTP/2 extends the flow-control window of a
- * stream only after more bytes, so a client can send no more than the initial window before the check.
+ * The number of bytes at the start of each request that are not checked. The flow-control window of a stream is
+ * extended only after more bytes than these were read, so a client can send no more than the initial window before the
+ * check.
  */
 export const uncheckedBytes = 16 * 1024
 const noOwners: readonly string[] = []

@@ -61,8 +61,9 @@ export function* requireBindable(grants: Grants, group: string, identity: string
 }
 
 /**
- * Whether a person has a role in the organization of the group, or in any group where the caller may list identities.
- * Other people must join themselves: a binding would show who they are, and take effect without their consent.
+ * Whether a person is the caller, or has a role in the organization of the group or in any group where the caller may
+ * list identities. Other people must join themselves: a binding would show who they are, and take effect without their
+ * consent.
  */
 function* isKnownPerson(grants: Grants, group: string, person: string): Work<boolean> {
   if (person === grants.caller.identity) return true
@@ -91,7 +92,7 @@ function* isVisible(grants: Grants, identity: string): Work<boolean> {
 /**
  * Requires that the caller holds everything that these identities hold in the organization `root`. If an identity of
  * `root` also has roles in other organizations, the caller need not hold these, but must be allowed to update every
- * identity of `root`. Identities of other organizations that trust an identity of `root` may be among these identities.
+ * identity of `root`. `identities` may include identities of other organizations, which trust an identity of `root`.
  * Their roles outside `root` are ignored: otherwise anybody could create such an identity in another organization, and
  * the administrators of `root` could no longer change the identity that it trusts.
  */

@@ -24,6 +24,6 @@ create table package_versions (
   proto bytea not null
 );
 
--- The definitions of repos and tags have changed, so that the next start renders their rows again.
+-- The definitions of repos and tags have changed. An empty shape makes the next start render their rows again.
 update repos set shape = '';
 update tags set shape = '';

@@ -4,5 +4,5 @@
 alter table repos add column public bigint not null default 0;
 alter table repos add column immutable_tags text not null default '';
 
--- The definition of repos has changed, so that the next start renders their rows again.
+-- The definition of repos has changed. An empty shape makes the next start render their rows again.
 update repos set shape = '';

@@ -108,8 +108,8 @@ function* areReadable(
 function* countPostings({ table }: PostingIndex, hashes: readonly number[]): Work<number> {
   const [total] = yield* all(sql`select sum(count) from ${raw(table)}
     where term in ${among(hashes)} and segment = ${totalSegment}`)
-  const commonPostings = Number(total?.[0] ?? 0)
-  if (commonPostings > postingLimit) return commonPostings
+  const storedTotal = Number(total?.[0] ?? 0)
+  if (storedTotal > postingLimit) return storedTotal
   for (let packs = firstCountedPacks; packs <= packLimit; packs *= 8) {
     const rows = yield* all(sql`select sum(count), count(*) from (select count from ${raw(table)}
       where term in ${among(hashes)} and segment > ${totalSegment} limit ${packs}) t`)

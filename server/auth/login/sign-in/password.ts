@@ -36,7 +36,7 @@ export async function signInWithPassword(
   }
 }
 
-/** An address without an account has no log. */
+/** Records nothing if no account has the e-mail address, because there is no log for the event then. */
 function logRefusal(
   { pageLog }: SignInDependencies,
   request: PageRequest,

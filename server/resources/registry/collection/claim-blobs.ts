@@ -22,13 +22,13 @@ const hasRepo = raw('exists (select 1 from repo_blobs r where r.digest = blobs.d
 const hasUpload = raw('exists (select 1 from uploads u where u.digest = blobs.digest)')
 
 /**
- * Claims blobs that may have been unused since `oldest` or longer. `reviewed` is 0 if there are no more, or if other
- * transactions have locked all of them.
+ * Claims blobs that may have been unused since `graceStart` or longer. `reviewed` is 0 if there are no more, or if
+ * other transactions have locked all of them.
  */
-export function* claimBlobs(oldest: number, now: number): Work<Claim & { reviewed: number }> {
+export function* claimBlobs(graceStart: number, now: number): Work<Claim & { reviewed: number }> {
   const until = now + claimMs
   // New references lock the row first. The statements below see all of those that were added before this lock.
-  const rows = yield sql`select digest from blobs where unused_since <= ${oldest}
+  const rows = yield sql`select digest from blobs where unused_since <= ${graceStart}
     and (claimed_until is null or claimed_until <= ${now})
     order by unused_since, digest limit ${blobsPerClaim} /*pg for update skip locked */`
   if (rows.length === 0) return { until, blobs: [], reviewed: 0 }

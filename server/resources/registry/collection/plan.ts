@@ -21,35 +21,35 @@ export async function planCollection(
     for (const name of Object.keys(found) as (keyof CollectionTotals)[]) totals[name] += found[name] ?? 0
     onProgress?.(totals)
   }
-  const oldest = now() - graceMs
+  const graceStart = now() - graceMs
   const [row] = await store.query(
     sql`select count(*) from uploads where update_time < ${oldestUpload(now(), graceMs)}`,
   )
   add({ uploads: row?.[0] as number })
   for await (const ids of unknownUploads(deps)) add({ uploads: ids.length })
-  for await (const counts of dueLinks(store, oldest)) add(counts)
-  for await (const counts of dueBlobs(store, oldest, now())) add(counts)
+  for await (const counts of dueLinks(store, graceStart)) add(counts)
+  for await (const counts of dueBlobs(store, graceStart, now())) add(counts)
   for await (const blobs of withUnknown ? unknownBlobs(deps) : [])
     add({ blobs: blobs.length, bytes: blobs.reduce((sum, { size }) => sum + size, 0) })
   return totals
 }
 
 /** SQL: whether a collection would keep the link. */
-const isKept = (oldest: number): Sql =>
-  sql`(repo_blobs.unused_since is null or repo_blobs.unused_since > ${oldest} or ${hasManifest})`
+const isKept = (graceStart: number): Sql =>
+  sql`(repo_blobs.unused_since is null or repo_blobs.unused_since > ${graceStart} or ${hasManifest})`
 
 /** SQL: whether a collection would delete the blob, after the links that it would remove. */
-const isDeleted = (oldest: number): Sql => sql`not exists
-  (select 1 from repo_blobs where repo_blobs.digest = b.digest and ${isKept(oldest)})
+const isDeleted = (graceStart: number): Sql => sql`not exists
+  (select 1 from repo_blobs where repo_blobs.digest = b.digest and ${isKept(graceStart)})
   and not exists (select 1 from uploads u where u.digest = b.digest)
-  and (b.unused_since is null or b.unused_since <= ${oldest})`
+  and (b.unused_since is null or b.unused_since <= ${graceStart})`
 
 /** Links that would be removed, and the blobs that would have none left. Each blob is counted with its first link. */
-async function* dueLinks(store: Store, oldest: number): AsyncGenerator<Partial<CollectionTotals>> {
+async function* dueLinks(store: Store, graceStart: number): AsyncGenerator<Partial<CollectionTotals>> {
   let after = sql`(${-1}, ${''}, ${''})`
   for (;;) {
     const rows = await store.query(sql`select repo, digest, unused_since from repo_blobs
-      where unused_since <= ${oldest} and not ${hasManifest} and (unused_since, repo, digest) > ${after}
+      where unused_since <= ${graceStart} and not ${hasManifest} and (unused_since, repo, digest) > ${after}
       order by unused_since, repo, digest limit ${rowsAtATime}`)
     const last = rows.at(-1)
     if (!last) return
@@ -57,7 +57,7 @@ async function* dueLinks(store: Store, oldest: number): AsyncGenerator<Partial<C
     const digests = among(rows.map(([, digest]) => digest as string))
     const first = raw('(select min(repo) from repo_blobs where repo_blobs.digest = b.digest)')
     const blobs = await store.query(sql`select b.digest, b.size, ${first} from blobs b
-      where b.digest in ${digests} and ${isDeleted(oldest)}`)
+      where b.digest in ${digests} and ${isDeleted(graceStart)}`)
     const listed = new Set(rows.map(([repo, digest]) => `${repo} ${digest}`))
     const counted = blobs.filter(([digest, , repo]) => listed.has(`${repo} ${digest}`))
     yield { links: rows.length, blobs: counted.length, bytes: sumOf(counted) }
@@ -67,13 +67,13 @@ async function* dueLinks(store: Store, oldest: number): AsyncGenerator<Partial<C
 /** Blobs without a link. */
 async function* dueBlobs(
   store: Store,
-  oldest: number,
+  graceStart: number,
   now: number,
 ): AsyncGenerator<Partial<CollectionTotals>> {
   let after = sql`(${-1}, ${''})`
   for (;;) {
     const rows = await store.query(sql`select b.digest, b.size, b.unused_since from blobs b
-      where b.unused_since <= ${oldest} and (b.claimed_until is null or b.claimed_until <= ${now})
+      where b.unused_since <= ${graceStart} and (b.claimed_until is null or b.claimed_until <= ${now})
       and not exists (select 1 from repo_blobs r where r.digest = b.digest)
       and not exists (select 1 from uploads u where u.digest = b.digest)
       and (b.unused_since, b.digest) > ${after} order by b.unused_since, b.digest limit ${rowsAtATime}`)

@@ -1,4 +1,4 @@
-// Takes blobs away from repos whose manifests do not refer to them.
+// Removes from a repo the blobs that no manifest of the repo refers to.
 import { among, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
@@ -10,19 +10,19 @@ const linksPerTransaction = 100
 export type ReviewedLinks = { reviewed: number; removed: number }
 
 /**
- * Reviews blobs of repos that may have been unused since `oldest` or longer. Reviews none if there are no more, or if
- * other transactions have locked all of them.
+ * Reviews blobs of repos that may have been unused since `graceStart` or longer. Reviews none if there are no more, or
+ * if other transactions have locked all of them.
  */
-export function* reviewLinks(access: WriteAccess, oldest: number): Work<ReviewedLinks> {
+export function* reviewLinks(access: WriteAccess, graceStart: number): Work<ReviewedLinks> {
   // A manifest that is being stored has locked the links to its parts, so these are skipped. Manifests that are stored
   // later wait for this transaction. The statements below see every manifest that was stored before it.
-  const rows = yield sql`select repo, digest from repo_blobs where unused_since <= ${oldest}
+  const rows = yield sql`select repo, digest from repo_blobs where unused_since <= ${graceStart}
     order by unused_since, repo, digest limit ${linksPerTransaction} /*pg for update skip locked */`
   const byRepo = Map.groupBy(rows as [string, string][], ([repo]) => repo)
   let removed = 0
   for (const [repo, links] of byRepo) {
     const digests = links.map(([, digest]) => digest)
-    removed += yield* reviewRepo(access, repo, digests, oldest)
+    removed += yield* reviewRepo(access, repo, digests, graceStart)
   }
   return { reviewed: rows.length, removed }
 }
@@ -31,7 +31,7 @@ function* reviewRepo(
   access: WriteAccess,
   repo: string,
   digests: readonly string[],
-  oldest: number,
+  graceStart: number,
 ): Work<number> {
   const links = sql`repo = ${repo} and digest in ${among(digests)}`
   yield sql`update repo_blobs set unused_since = null where ${links} and ${hasManifest}`
@@ -39,8 +39,8 @@ function* reviewRepo(
     returning digest, (select size from blobs where blobs.digest = repo_blobs.digest)`
   if (removed.length === 0) return 0
   const released = removed.map(([digest]) => digest as string)
-  // The grace period is over already, unless another repo has released the blob since.
-  yield sql`update blobs set unused_since = ${oldest}
+  // The blob gets no second grace period. If `unused_since` is set, another repo has released it, and the time is kept.
+  yield sql`update blobs set unused_since = ${graceStart}
     where digest in ${among(released)} and unused_since is null`
   yield* adjustRepoSize(access, repo, { size: -removed.reduce((sum, [, size]) => sum + (size as number), 0) })
   return removed.length
