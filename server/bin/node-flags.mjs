@@ -12,6 +12,13 @@ const semiSpaceMegabytes = (command) => (command === 'import' ? 4 : 8)
 const heapGrowingPercent = 50
 
 /**
+ * In megabytes: until the heap has this size, only the young generation is collected, and the young generation has its
+ * full size from the start. By default both begin small, and collections took a tenth of the time until the server is
+ * ready. The memory of an idle server becomes 2 MB larger.
+ */
+const initialHeapMegabytes = 64
+
+/**
  * Loading decodes the descriptors of the contract, which stay in memory. V8 concludes that lists in messages live long,
  * and puts the lists of requests into the old generation too, where they keep the whole request in memory until a full
  * collection. Without this, a batch of 1000 questions copied a quarter of what it allocated in every collection.
@@ -22,5 +29,12 @@ const noPretenuring = '--no-allocation-site-pretenuring'
 export const nodeFlagsOf = (command) => [
   `--max-semi-space-size=${semiSpaceMegabytes(command)}`,
   // An import collects the garbage itself.
-  ...(command === 'import' ? [] : [`--heap-growing-percent=${heapGrowingPercent}`, noPretenuring]),
+  ...(command === 'import'
+    ? []
+    : [
+        `--min-semi-space-size=${semiSpaceMegabytes(command)}`,
+        `--initial-heap-size=${initialHeapMegabytes}`,
+        `--heap-growing-percent=${heapGrowingPercent}`,
+        noPretenuring,
+      ]),
 ]

@@ -6,7 +6,7 @@ import { readConfig } from '../config/config.ts'
 import type { Log } from '../log.ts'
 import { openLog } from '../log.ts'
 import { hasStoreFile } from '../store/sqlite/store-file.ts'
-import { resetSemiSpaceFlag } from '../threads/young-generation.ts'
+import { resetHeapFlags } from '../threads/young-generation.ts'
 import type { Command } from './command.ts'
 import { exposeGarbageCollector } from './garbage-collector.ts'
 
@@ -16,7 +16,7 @@ export const serve: Command = {
   details: `Stops on SIGTERM, SIGINT (Ctrl-C) or SIGHUP, after it has answered running calls. A second signal stops it at once.`,
   async run(args, context) {
     const { env } = context
-    resetSemiSpaceFlag()
+    resetHeapFlags()
     const { config } = readConfig(env, args)
     const log = openLog(config.logLevel)
     if (config.content.driver === 's3') {

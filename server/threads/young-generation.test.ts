@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
-import { resetSemiSpaceFlag } from './young-generation.ts'
+import { resetHeapFlags } from './young-generation.ts'
 
 /** Fills and drops enough memory for the young generation to grow to its limit. */
 const program = `
@@ -24,9 +24,9 @@ async function sizeInThread(maxYoungGenerationSizeMb: number): Promise<number> {
 }
 
 test('threads follow their own limits, not the flag of the main thread', async () => {
-  setFlagsFromString('--max-semi-space-size=16')
+  for (const flag of ['max-semi-space-size', 'min-semi-space-size']) setFlagsFromString(`--${flag}=16`)
   const withFlag = await sizeInThread(6)
-  resetSemiSpaceFlag()
+  resetHeapFlags()
   const withLimit = await sizeInThread(6)
   assert.ok(withLimit <= 6 * 2 ** 20 && withLimit < withFlag, `${withLimit} and ${withFlag} bytes`)
 })

@@ -6,7 +6,10 @@ import { setFlagsFromString } from 'node:v8'
 export const maxYoungGenerationSizeMb = { worker: 24, lane: 12, checks: 6 }
 
 /**
- * Resets the flag that sets the size for the main thread (bin/node-flags.mjs), because it overrides the limits of all
- * threads. V8 reads the flag when it creates a heap, so the main thread keeps its size.
+ * Resets the flags that set sizes for the main thread (bin/node-flags.mjs), because they override the limits of all
+ * threads. V8 reads them when it creates a heap, so the main thread keeps its sizes.
  */
-export const resetSemiSpaceFlag = () => setFlagsFromString('--max-semi-space-size=0')
+export function resetHeapFlags(): void {
+  for (const flag of ['max-semi-space-size', 'min-semi-space-size', 'initial-heap-size'])
+    setFlagsFromString(`--${flag}=0`)
+}
