@@ -26,8 +26,7 @@ const forwardedSignals = ['SIGTERM', 'SIGUSR2', ...sentByTerminal]
 
 /**
  * Runs the program whose entry point is `main`, with the arguments of this process: in this process if its Node is the
- * right one and has the flags, otherwise by `becomePinned`. `beforeChild` is called if the program will not run in this
- * process.
+ * right one and has the flags, otherwise by `becomePinned`, before which `beforeChild` is called.
  */
 export async function startPinned(main, flags = [], beforeChild = () => {}) {
   const hasFlags = flags.every((flag) => process.execArgv.includes(flag))
@@ -42,7 +41,7 @@ export async function startPinned(main, flags = [], beforeChild = () => {}) {
   }
 }
 
-/** Like the flag `quiet`, which Node before 20.11 does not have. */
+/** Like the flag `quiet`, which `npm start` cannot pass, because Node before 20.11 does not have it. */
 function hideExperimentalWarnings() {
   const [print] = process.listeners('warning')
   if (!print) return

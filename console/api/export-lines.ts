@@ -6,10 +6,10 @@ import { errorText } from './error-text.ts'
 /** A browser keeps the whole file in memory; the command line has no such limit. */
 const maxLines = 100_000
 
-/** `unlimited` is the command that has no limit. */
+/** `unlimitedCommand` exports the same without a limit. */
 export async function exportLines(
   stream: AsyncIterable<unknown>,
-  { name, unlimited }: { name: string; unlimited: string },
+  { name, unlimitedCommand }: { name: string; unlimitedCommand: string },
 ): Promise<void> {
   toast('The export has begun')
   const lines: string[] = []
@@ -17,7 +17,7 @@ export async function exportLines(
     for await (const entry of stream) {
       lines.push(JSON.stringify(entry))
       if (lines.length === maxLines) {
-        toast(`Only the first ${maxLines} were exported; ${unlimited} has no limit`, 'warning')
+        toast(`Only the first ${maxLines} were exported; ${unlimitedCommand} has no limit`, 'warning')
         break
       }
     }

@@ -5,7 +5,7 @@ type NameFieldsProps = {
   error: unknown
   name?: string | undefined
   description?: string | undefined
-  /** The rule for names, if not every text is one. */
+  /** The rule for names, if not every text is allowed. */
   hint?: string
 }
 

@@ -147,7 +147,7 @@ onEachStore('the event log', (engine) => {
     assert.deepEqual((await entriesOf(store, method, owner.identity))[0], [0, owner.identity, 'identities'])
   })
 
-  test('has nothing of strangers, and nothing of organizations that do not exist', async () => {
+  test('has no entries of unauthenticated callers or of organizations that do not exist', async () => {
     const { organization } = platform.owner
     const { identity, token } = await platform.addIdentity(organization)
     const method = 'platform.iam.v2beta1.GroupsService.CreateGroup'

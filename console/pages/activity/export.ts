@@ -6,5 +6,5 @@ import { exportLines } from '../../api/export-lines.ts'
 
 export const exportEntries = (filter: DeepPartial<ExportAuditEntriesRequestJson>): Promise<void> =>
   exportLines(api.auditEntries.exportAuditEntries(filter), {
-    ...{ name: 'audit.jsonl', unlimited: 'stemma audit export' },
+    ...{ name: 'audit.jsonl', unlimitedCommand: 'stemma audit export' },
   })

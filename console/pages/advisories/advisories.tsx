@@ -113,10 +113,10 @@ export default function Advisories({ place }: PageProps) {
 
 const exportOsv = (place: Place) =>
   void exportLines(api.advisories.exportAdvisoriesOsv(filterOf(place)), {
-    ...{ name: 'advisories.osv.jsonl', unlimited: 'stemma advisories export-osv' },
+    ...{ name: 'advisories.osv.jsonl', unlimitedCommand: 'stemma advisories export-osv' },
   })
 
 const exportOpenVex = (place: Place) =>
   void exportLines(api.advisories.exportAdvisoriesOpenVex(filterOf(place)), {
-    ...{ name: 'advisories.openvex.jsonl', unlimited: 'stemma advisories export-openvex' },
+    ...{ name: 'advisories.openvex.jsonl', unlimitedCommand: 'stemma advisories export-openvex' },
   })

@@ -25,7 +25,7 @@ const readIdentity = ({ uids }: Place) => read(api.identities.getIdentity, { uid
 const readReach = ({ uids, group }: Place) =>
   read(api.access.listReach, { identity: uids.identity ?? '', group, pageSize: 200 })
 
-/** The group of the identity, which may be below the opened one. People have none. */
+/** The group of the identity, which may be below the opened one. For people, who have none, the opened group. */
 const groupIn = ({ uids, group }: Place) => parentOf(uids.identity ?? '') || group
 
 export const load = (place: Place) => [

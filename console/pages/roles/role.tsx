@@ -29,7 +29,7 @@ const readUse = (place: Place) =>
     ...pageOf(place),
   })
 
-/** The group of the role, which may be above the opened one. Built-in roles have none. */
+/** The group of the role, which may be above the opened one. For built-in roles, which have none, the opened group. */
 const groupIn = ({ uids, group }: Place) => parentOf(uids.role ?? '') || group
 
 export const load = (place: Place) => [

@@ -52,7 +52,7 @@ describe('wrong passwords and device codes', () => {
     attempt('203.0.113.9', 'bob')
   })
 
-  test('are limited for an address if nobody is signed in', () => {
+  test('are limited for an address if the account is not known', () => {
     const attempt = openAttempts()
     assert.equal(
       countAllowed(() => attempt('192.0.2.1')),

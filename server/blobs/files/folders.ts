@@ -1,4 +1,4 @@
-// The layout of the folder: blobs/<algorithm>/<2 digits>/<digits> and uploads/<id>.
+// The layout of the content folder: blobs/<algorithm>/<first 2 digits of the digest>/<all digits> and uploads/<id>.
 import { mkdir, open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isUploadId } from '../blob-store.ts'

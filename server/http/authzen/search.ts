@@ -51,8 +51,8 @@ export const searchResources: Ask = async (call, names) => {
 }
 
 /**
- * Finds capabilities, in a fixed order. They are few enough for one page, so there are several pages only with a limit.
- * Methods are not listed, since capabilities imply them.
+ * Finds capabilities, in a fixed order. They are few enough for one page, so there are several pages only if the
+ * request has a limit. Methods are not listed, since capabilities imply them.
  */
 export const searchActions: Ask = async (call, names) => {
   let asked: string[] = []

@@ -1,4 +1,4 @@
-// Filters the first page while somebody types, as the server does for /docs?q= (index-page.ts).
+// Filters the index page of the documentation while somebody types, as the server does for /docs?q= (index-page.ts).
 
 export function filterAsTyped() {
   const input = document.querySelector('#words')

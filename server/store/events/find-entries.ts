@@ -23,7 +23,7 @@ export type EntryQuery = {
   maxRows: number | undefined
 }
 
-/** Bounds the memory of a page. The bytes are those of resources. */
+/** The maximum total size of the resources in the events of a page, to limit its memory. */
 const pageBytes = 4 * 1024 * 1024
 
 export type EntryPage = { events: SealedEvent[]; next: EntryKey | undefined }
@@ -106,7 +106,7 @@ function* readEvents(keys: readonly EntryKey[]): Work<SealedEvent[]> {
 
 const columns = raw(sealedColumns.join(', '))
 
-/** The number of events that match, over all pages. Whole organizations are not counted: their chain has the number. */
+/** The number of events that match, over all pages. Without filters, the chain of a whole organization has it. */
 export function* countEntries({ roots, filters }: Pick<EntryQuery, 'roots' | 'filters'>): Work<number> {
   let count = 0
   for (const { root, condition } of roots) {
@@ -127,7 +127,7 @@ function* chainLength(roots: readonly string[]): Work<number> {
   return row?.[0] as number
 }
 
-/** A page reads only its own rows if it contains all rows of whole organizations; otherwise it may have to read all. */
+/** In whole organizations without filters, a page reads only its own rows; otherwise it may have to read all rows. */
 function* requireCheap({ roots, filters, skip, maxRows }: EntryQuery): Work<void> {
   if (maxRows === undefined) return
   const scanned = filters.length > 0 ? roots : roots.filter(({ condition }) => condition)

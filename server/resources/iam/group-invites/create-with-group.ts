@@ -26,8 +26,8 @@ import { groupInvites } from './table.ts'
 import { recordUnclaimed, requireFewUnclaimed } from './unclaimed-organizations.ts'
 
 /**
- * The caller must be allowed to create organizations, and hold the capabilities of the call in any group. The field
- * `group`, which is the scope of other calls, contains a name here.
+ * The caller must be allowed to create organizations, and hold the capabilities of the call in at least one group.
+ * There is no scope: the field `group`, which contains the scope in other calls, contains a name here.
  */
 export function* admitToCreateWithGroup(
   deps: Dependencies,
