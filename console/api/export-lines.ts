@@ -15,11 +15,11 @@ export async function exportLines(
   const lines: string[] = []
   try {
     for await (const entry of stream) {
-      lines.push(JSON.stringify(entry))
       if (lines.length === maxLines) {
         toast(`Only the first ${maxLines} were exported; ${unlimitedCommand} has no limit`, 'warning')
         break
       }
+      lines.push(JSON.stringify(entry))
     }
   } catch (error) {
     toast(errorText(error).text, 'error')

@@ -85,6 +85,8 @@ function serviceEntry({ prefix }: Site, service: Service): Entry {
 export const call = ({ verb, path }: Operation) =>
   html`<span class="verb ${verb.toLowerCase()}">${verb}</span> <code>${breakable(path)}</code>`
 
+const resultsOf = (count: number) => `${count} ${count === 1 ? 'result' : 'results'}`
+
 /** The script of the page (assets/search.mjs) filters in the same way while somebody types. */
 function indexPage(site: Site, groups: EntryGroup[], search: string): string {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean)
@@ -99,7 +101,7 @@ function indexPage(site: Site, groups: EntryGroup[], search: string): string {
     body: html`<search><form action="${site.prefix}/docs" method="get">
 <label for="words">Search the guides and all calls</label>
 <input id="words" name="q" type="search" value="${search}" maxlength="${maxSearchLength}" autocomplete="off" placeholder="create group, passkey, rate limits …">
-</form><output for="words" class="quiet">${isSearch && `${all.filter(isMatch).length} results`}</output></search>
+</form><output for="words" class="quiet">${isSearch && resultsOf(all.filter(isMatch).length)}</output></search>
 ${groups.map((group) => groupHtml(group, isSearch ? isMatch : undefined))}
 <div class="rules"${hiddenIf(isSearch)}>
 <section id="rules" class="card"><h2>Rules of every call</h2>${prose(introduction)}

@@ -7,7 +7,7 @@ import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { CodeBlock, SameWith } from '../../ui/code-block.tsx'
+import { CodeBlock, quote, SameWith } from '../../ui/code-block.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { ChoiceFilter, SearchFilter } from '../../ui/filter.tsx'
 import { Menu } from '../../ui/menu.tsx'
@@ -104,8 +104,10 @@ export default function Advisories({ place }: PageProps) {
       )}
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={advisories.length} />
       <SameWith
-        stemma={`stemma advisories list --descendants-of ${place.group}${search && ` --query '${search}'`}`}
-        curl={{ path: `/vulnerabilities/v2beta1/advisories?uidp.descendants_of=${place.group}` }}
+        stemma={`stemma advisories list --descendants-of ${place.group}${search && ` --query ${quote(search)}`}`}
+        curl={{
+          path: `/vulnerabilities/v2beta1/advisories?uidp.descendants_of=${place.group}${search && `&query=${encodeURIComponent(search)}`}`,
+        }}
       />
     </>
   )

@@ -104,7 +104,7 @@ export default function Role({ place }: PageProps) {
         )}
       </section>
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={roleBindings.length} />
-      <SameWith stemma={`stemma roles get ${role.name}`} curl={{ path: `/iam/v2beta1/roles/${role.uid}` }} />
+      <SameWith stemma={`stemma roles get ${role.uid}`} curl={{ path: `/iam/v2beta1/roles/${role.uid}` }} />
       {isDialogOpen(place, 'edit') && <EditRole place={place} roles={roles} role={role} />}
     </>
   )

@@ -7,7 +7,7 @@ export function filterAsTyped() {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean)
     const count = showMatches(words)
     document.querySelector('.rules').hidden = words.length > 0
-    document.querySelector('output').textContent = words.length > 0 ? `${count} results` : ''
+    document.querySelector('output').textContent = words.length > 0 ? resultsOf(count) : ''
     const url = new URL(location.href)
     if (words.length > 0) url.searchParams.set('q', input.value)
     else url.searchParams.delete('q')
@@ -21,6 +21,8 @@ export function filterAsTyped() {
     input.focus()
   })
 }
+
+const resultsOf = (count) => `${count} ${count === 1 ? 'result' : 'results'}`
 
 /** Returns the number of results. */
 function showMatches(words) {

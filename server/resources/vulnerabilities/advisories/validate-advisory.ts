@@ -7,14 +7,13 @@ import {
 import { rulesOf } from '@stemma/api/method.ts'
 import { invalidArgument, invalidField } from '../../../aip/errors.ts'
 import { violationsOf } from '../../../aip/validate.ts'
+import { controlCharacter } from '../formats/json-fields.ts'
 
 /**
  * The maximum size of the binary message, in bytes. The JSON is larger and has its own limit, which is the same for
  * all resources (resource-size.ts).
  */
 const maxBytes = 512 * 1024
-
-const controlCharacter = /\p{C}/u
 
 const singleLineFields = [
   ...(['author', 'artifactName', 'artifactType', 'artifactArchitecture'] as const),
