@@ -5,6 +5,7 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import { AuditEntriesService } from '@stemma/api/gen/platform/audit/v2beta1/audit_entry_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import { recordedEvents } from '@stemma/server/testing/sealed-events.ts'
 import type { Store } from '../../server/store/db.ts'
 import { sql } from '../../server/store/sql.ts'
 import type { Door } from '../../server/testing/doors.ts'
@@ -67,7 +68,7 @@ onEachStore('the event log', (engine) => {
 
   const entriesOf = async (store: Store, method: string, actor: string) =>
     (await store.query(
-      sql`select code, uid, kind from events where method = ${method} and actor = ${actor}`,
+      sql`select code, uid, kind from ${recordedEvents} where method = ${method} and actor = ${actor}`,
     )) as [number, string, string][]
 
   async function makeGroup(): Promise<string> {

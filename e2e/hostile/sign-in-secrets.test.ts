@@ -5,6 +5,7 @@ import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import { sql } from '@stemma/server/store/sql.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { startPlatform } from '@stemma/server/testing/platform.ts'
+import { recordedEvents } from '@stemma/server/testing/sealed-events.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
 import * as oidc from 'openid-client'
 import { captureLog } from '../server/captured-log.ts'
@@ -71,7 +72,7 @@ onEachStore('sign-in does not reveal', (engine) => {
     const { searchParams } = new URL(publishedClientPage.url)
     const publishedRefresh = searchParams.get('refresh_token') ?? ''
     // The refused sign-in is recorded shortly afterwards.
-    const refused = sql`select 1 from events where action = 'refused'`
+    const refused = sql`select 1 from ${recordedEvents} where action = 'refused'`
     await until(async () => (await platform.store.query(refused)).length > 0)
     await assertUnseen({
       ...{ password, wrongPassword, invite, code, interaction, verifier: begun.verifier },

@@ -14,6 +14,7 @@ import {
   RoleBindingsService,
 } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { recordedEvents } from '@stemma/server/testing/sealed-events.ts'
 import { newChildUid } from '../../server/aip/uid.ts'
 import { scheduleBindingExpiry } from '../../server/binding-expiry.ts'
 import { openLog } from '../../server/log.ts'
@@ -290,7 +291,7 @@ examples(
       assert.equal(await count(), 5)
       assert.equal((await listed(stage, { group })).total, 5)
       assert.deepEqual(await checkTally(store, ['role_bindings'], false), [])
-      const deletions = await store.query(sql`select distinct method, actor from events
+      const deletions = await store.query(sql`select distinct method, actor from ${recordedEvents}
         where group_uid = ${group} and action = 'deleted'`)
       assert.deepEqual(deletions, [['expiry', '']])
       await Promise.all(copies.map((copy) => copy.stop()))

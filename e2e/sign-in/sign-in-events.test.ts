@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import type { SealedEvent } from '@stemma/server/store/events/event-row.ts'
 import { sql } from '@stemma/server/store/sql.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
-import { sealedEvents } from '@stemma/server/testing/sealed-events.ts'
+import { recordedEvents, sealedEvents } from '@stemma/server/testing/sealed-events.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
 import * as oidc from 'openid-client'
 import { runStemmadInline, until } from '../server/stemmad.ts'
@@ -120,7 +120,9 @@ onEachStore('the event log of a person', (engine) => {
     await expectEvents('stemmad users disable: disabled 0', 'sign-in: refused 7 {"by":"pwd"}')
     await operate('users', 'enable', ada)
     await expectEvents('stemmad users enable: enabled 0')
-    const refused = await platform.store.query(sql`select uid from events where action = 'refused'`)
+    const refused = await platform.store.query(
+      sql`select uid from ${recordedEvents} where action = 'refused'`,
+    )
     assert.deepEqual(new Set(refused.flat()), new Set([identity]))
   })
 

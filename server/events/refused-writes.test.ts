@@ -5,6 +5,7 @@ import { systemOrigin } from '../policy/origin.ts'
 import { sql } from '../store/sql.ts'
 import type { Platform } from '../testing/platform.ts'
 import { startPlatform } from '../testing/platform.ts'
+import { recordedEvents } from '../testing/sealed-events.ts'
 import { onEachStore } from '../testing/stores.ts'
 import { openRefusedWrites } from './refused-writes.ts'
 
@@ -28,7 +29,7 @@ onEachStore('refused writes', (engine) => {
     }
     const count = async () => {
       await refused.flush()
-      const [row] = await store.query(sql`select count(*) from events where action = 'refused'`)
+      const [row] = await store.query(sql`select count(*) from ${recordedEvents} where action = 'refused'`)
       return row?.[0] as number
     }
     for (let identity = 0; identity < 40; identity++) for (let at = 0; at < 30; at++) refuse(`i${identity}`)
@@ -39,7 +40,7 @@ onEachStore('refused writes', (engine) => {
     // The others of each identity are one entry with their number.
     await refused.stop()
     const rows = await store.query(
-      sql`select details from events where action = 'refused' and details is not null`,
+      sql`select details from ${recordedEvents} where action = 'refused' and details is not null`,
     )
     const others = rows.map(([details]) => JSON.parse(details as string).count as number)
     assert.equal(

@@ -25,7 +25,7 @@ export type MeasuredHealth = {
 export function* measureHealth(): Work<MeasuredHealth> {
   const migration = yield* first(sql`select name from migrations order by name desc limit 1`)
   const unsealed = yield* first(countUnsealed)
-  const oldest = yield* first(sql`select time from events where sequence is null order by id limit 1`)
+  const oldest = yield* first(sql`select time from unsealed_events order by id limit 1`)
   // The tally of an organization counts the content of all its repos.
   const content = yield* first(sql`select coalesce(sum(t.subtree), 0) from tally t
     where t.kind = ${contentKind} and t.place in (select uid from groups where parent is null)`)

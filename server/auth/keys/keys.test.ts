@@ -11,6 +11,7 @@ import { sql } from '../../store/sql.ts'
 import { grpcDoor, restDoor } from '../../testing/doors.ts'
 import type { Platform } from '../../testing/platform.ts'
 import { startPlatform } from '../../testing/platform.ts'
+import { recordedEvents } from '../../testing/sealed-events.ts'
 import { onEachStore, temporaryStore } from '../../testing/stores.ts'
 import { mintToken } from '../tokens/mint.ts'
 import type { KeyRing } from './key-ring.ts'
@@ -123,7 +124,7 @@ onEachStore('keys of the server', (engine) => {
     const { store } = platform
     const countRotations = async () => {
       const [[count] = []] = await store.query(
-        sql`select count(*) from events where group_uid = ${serverLog} and kind = 'keys' and action = 'rotated'`,
+        sql`select count(*) from ${recordedEvents} where group_uid = ${serverLog} and kind = 'keys' and action = 'rotated'`,
       )
       return Number(count)
     }

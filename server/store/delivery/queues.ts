@@ -31,7 +31,7 @@ export function* restartQueue(subscription: string, now: number, oldest: number)
 
 /** The sequence of the last event of an organization before a time; 0 if there is none. */
 function* lastSequenceBefore(root: string, time: number): Work<number> {
-  const row = yield* first(sql`select sequence from events where root = ${root} and sequence is not null
+  const row = yield* first(sql`select sequence from events where root = ${root}
     and time < ${time} order by time desc, sequence desc limit 1`)
   return (row?.[0] as number | undefined) ?? 0
 }

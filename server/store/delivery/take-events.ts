@@ -58,7 +58,7 @@ function* takeBetween(
 ): Work<number> {
   // Without the resources, which can be large.
   const rows = yield* all(sql`select sequence, group_uid from events
-    where root = ${root} and sequence is not null and sequence > ${start} and sequence <= ${end} order by sequence limit ${maxScanned}`)
+    where root = ${root} and sequence > ${start} and sequence <= ${end} order by sequence limit ${maxScanned}`)
   const drafts: NewDelivery[] = []
   let read = 0
   let reached = rows.length < maxScanned ? end : (rows.at(-1)?.[0] as number)

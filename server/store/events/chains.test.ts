@@ -68,7 +68,7 @@ onEach(['SQLite', 'PostgreSQL'], 'event chains', (testStore) => {
     for (const queriesBefore of [1, 2]) {
       const root = newRoot()
       const insertUnsealed = (id: string) =>
-        change(sql`insert into events (id, root, group_uid, kind, uid, action, method, actor, origin, time, code)
+        change(sql`insert into unsealed_events (id, root, group_uid, kind, uid, action, method, actor, origin, time, code)
           values (${`${root} ${id}`}, ${root}, ${root}, 'groups', ${id}, 'created', 'test', '', '{}', 1, 0)`)
       await insertUnsealed('a')
       await seal()

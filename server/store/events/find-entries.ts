@@ -71,7 +71,7 @@ function* readKeys(
 }
 
 const conditionsOf = (root: string, condition: Sql | undefined): Sql[] => [
-  sql`root = ${root} and sequence is not null`,
+  sql`root = ${root}`,
   ...(condition ? [condition] : []),
 ]
 
@@ -95,7 +95,7 @@ function* readEvents(keys: readonly EntryKey[]): Work<SealedEvent[]> {
   for (const root of new Set(keys.map((key) => key.root))) {
     const sequences = keys.filter((key) => key.root === root).map(({ sequence }) => sequence)
     const rows = yield sql`select ${columns} from events
-      where root = ${root} and sequence is not null and sequence in ${among(sequences)}`
+      where root = ${root} and sequence in ${among(sequences)}`
     for (const row of rows) {
       const event = sealedEventOf(row)
       found.set(`${root}/${event.sequence}`, event)

@@ -10,12 +10,12 @@ const columns = raw(sealedColumns.join(', '))
 /** The events after a sequence number, at most `limit`. A row can be as large as two resources. */
 export function* readSealed(root: string, after: number, limit: number): Work<SealedEvent[]> {
   const rows = yield sql`select ${columns} from events
-    where root = ${root} and sequence is not null and sequence > ${after} order by sequence limit ${limit}`
+    where root = ${root} and sequence > ${after} order by sequence limit ${limit}`
   return rows.map(sealedEventOf)
 }
 
 export function* readSealedEvent(root: string, sequence: number): Work<SealedEvent | undefined> {
   const row = yield* first(sql`select ${columns} from events
-    where root = ${root} and sequence is not null and sequence = ${sequence}`)
+    where root = ${root} and sequence = ${sequence}`)
   return row && sealedEventOf(row)
 }

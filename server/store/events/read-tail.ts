@@ -29,7 +29,7 @@ export function* readTail(group: string, after: number, last: number): Work<Tail
   const end = Math.min(after + maxScanned, last)
   if (end <= after) return { events: [], through: after }
   const rows = yield sql`select ${columns} from events
-    where root = ${group.slice(0, rootLength)} and sequence is not null and sequence > ${after} and sequence <= ${end}
+    where root = ${group.slice(0, rootLength)} and sequence > ${after} and sequence <= ${end}
       and group_uid >= ${group} and group_uid < ${`${group}0`}
     order by sequence limit ${maxRows}`
   const events = rows.map(sealedEventOf)

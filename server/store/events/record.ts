@@ -66,7 +66,7 @@ export function* recordStored(
   )
 }
 
-const insertInto = raw(`insert into events (${eventColumns.join(', ')})`)
+const insertInto = raw(`insert into unsealed_events (${eventColumns.join(', ')})`)
 
 const rootLength = 40
 

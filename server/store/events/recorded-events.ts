@@ -17,7 +17,7 @@ export async function* recordedEvents(store: Store, root: string): Events {
   async function* sealed(): Events {
     for (;;) {
       const rows = await store.query(sql`select ${columns}, sequence from events
-        where root = ${root} and sequence is not null and sequence > ${lastSequence}
+        where root = ${root} and sequence > ${lastSequence}
         order by sequence limit ${rowsPerRead}`)
       for (const row of rows) {
         lastSequence = row.at(-1) as number
@@ -30,8 +30,8 @@ export async function* recordedEvents(store: Store, root: string): Events {
 
   async function* unsealed(): Events {
     for (let after = ''; ; ) {
-      const rows = await store.query(sql`select ${columns} from events
-        where root = ${root} and sequence is null and id > ${after} order by id limit ${rowsPerRead}`)
+      const rows = await store.query(sql`select ${columns} from unsealed_events
+        where root = ${root} and id > ${after} order by id limit ${rowsPerRead}`)
       for (const row of rows) {
         const event = eventOf(row)
         after = event.id

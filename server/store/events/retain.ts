@@ -17,15 +17,14 @@ export function* deleteOldEvents(cutoff: number): Work<number | undefined> {
   if (!chain) return undefined
   const [root, firstSequence] = chain as [string, number]
   const rows = (yield sql`select sequence, time, hash from events
-    where root = ${root} and sequence is not null and sequence >= ${firstSequence}
+    where root = ${root} and sequence >= ${firstSequence}
     order by sequence limit ${rowsPerStep + 1}`) as [number, number, string][]
   const old = rows.slice(0, rowsPerStep)
   const kept = old.findIndex(([, time]) => time >= cutoff)
   const deleted = kept === -1 ? old : old.slice(0, kept)
   const next = rows[deleted.length]
   const last = deleted.at(-1)
-  if (last)
-    yield sql`delete from events where root = ${root} and sequence is not null and sequence <= ${last[0]}`
+  if (last) yield sql`delete from events where root = ${root} and sequence <= ${last[0]}`
   const firstTime = next?.[1] ?? null
   if (last)
     yield sql`update event_chains set first_sequence = ${last[0] + 1}, anchor = ${last[2]}, first_time = ${firstTime}

@@ -1,6 +1,6 @@
 // Sealing gives each recorded row the next sequence number of its organization and a hash that covers the row and the
-// hash before it. Only sealed rows are read, so a reader that continues after a sequence number never misses the row of
-// a slower transaction.
+// hash before it, and moves it from `unsealed_events` to `events`. Only sealed rows are read, so a reader that continues
+// after a sequence number never misses the row of a slower transaction.
 import { hasIdleQueues, wakeQueuesOf } from '../delivery/queues.ts'
 import type { Row } from '../sql.ts'
 import { among, bulkInsert, join, raw, sql } from '../sql.ts'
@@ -29,7 +29,7 @@ export function* sealBatch(fanOut: FanOut): Work<Sealed | 'busy'> {
     const [sequence, hash] = seals[at] ?? beforeFirst
     return { ...event, sequence, hash }
   })
-  yield* storeSeals(sealed)
+  yield* storeSealed(sealed)
   yield* fanOut(sealed)
   return { count: sealed.length, hasMore }
 }
@@ -40,9 +40,9 @@ export function* sealBatch(fanOut: FanOut): Work<Sealed | 'busy'> {
  */
 const takeLock = raw('/*pg select 1 where pg_try_advisory_xact_lock(7386215) -- */ select 1')
 
-export const hasUnsealed = sql`select 1 from events where sequence is null limit 1`
+export const hasUnsealed = sql`select 1 from unsealed_events limit 1`
 
-export const countUnsealed = sql`select count(*) from events where sequence is null`
+export const countUnsealed = sql`select count(*) from unsealed_events`
 
 /** The number of events that were ever sealed, also of those that retention has deleted. */
 export function* countRecorded(): Work<number> {
@@ -51,8 +51,8 @@ export function* countRecorded(): Work<number> {
 }
 
 function* readUnsealed(): Work<{ events: EventRow[]; hasMore: boolean }> {
-  const sizes = yield sql`select id, coalesce(length(before), 0) + coalesce(length(after), 0) from events
-    where sequence is null order by id limit ${batchRows}`
+  const sizes = yield sql`select id, coalesce(length(before), 0) + coalesce(length(after), 0)
+    from unsealed_events order by id limit ${batchRows}`
   const ids: string[] = []
   let bytes = 0
   for (const [id, size] of sizes as [string, number][]) {
@@ -62,7 +62,7 @@ function* readUnsealed(): Work<{ events: EventRow[]; hasMore: boolean }> {
   }
   const hasMore = ids.length < sizes.length || sizes.length === batchRows
   if (ids.length === 0) return { events: [], hasMore }
-  const rows = yield sql`select ${columns} from events where id in ${among(ids)} order by id`
+  const rows = yield sql`select ${columns} from unsealed_events where id in ${among(ids)} order by id`
   return { events: rows.map(eventOf), hasMore }
 }
 
@@ -93,7 +93,7 @@ export function* insertSealed(rows: readonly Row[]): Work<void> {
       )
 }
 
-const insertUnsealed = raw(`insert into events (${eventColumns.join(', ')})`)
+const insertUnsealed = raw(`insert into unsealed_events (${eventColumns.join(', ')})`)
 const insertWithSeal = raw(`insert into events (${sealedColumns.join(', ')})`)
 
 type Seal = readonly [sequence: number, hash: string]
@@ -125,16 +125,20 @@ function* chain(events: readonly EventRow[]): Work<{ seals: Seal[]; roots: strin
 const beforeFirst: Seal = [0, chainStart]
 
 /** Lists of rows have a length that is a power of two, so that there are few different statements. */
-const maxSealsPerStatement = 32
+const maxRowsPerStatement = 32
 
-function* storeSeals(sealed: readonly SealedEvent[]): Work<void> {
+/** Moves the rows into the log. */
+function* storeSealed(sealed: readonly SealedEvent[]): Work<void> {
   for (let at = 0; at < sealed.length; ) {
-    const count = Math.min(maxSealsPerStatement, 2 ** Math.floor(Math.log2(sealed.length - at)))
-    const rows = sealed
+    const count = Math.min(maxRowsPerStatement, 2 ** Math.floor(Math.log2(sealed.length - at)))
+    const seals = sealed
       .slice(at, at + count)
       .map(({ id, sequence, hash }) => sql`(${id}, cast(${sequence} as bigint), ${hash})`)
-    yield sql`update events set sequence = seal.column2, hash = seal.column3
-      from (values ${join(rows, ', ')}) as seal where events.id = seal.column1`
+    yield sql`insert into events (${sealedColumnNames}) select ${columns}, seal.column2, seal.column3
+      from unsealed_events join (values ${join(seals, ', ')}) as seal on id = seal.column1`
     at += count
   }
+  yield sql`delete from unsealed_events where id in ${among(sealed.map(({ id }) => id))}`
 }
+
+const sealedColumnNames = raw(sealedColumns.join(', '))

@@ -70,7 +70,7 @@ onEach(['SQLite'], 'sealed inserts', (testStore) => {
   test('follow events that another process left unsealed', async () => {
     const root = newRoot()
     await store.write(() =>
-      all(sql`insert into events (id, root, group_uid, kind, uid, action, method, actor, origin, time, code)
+      all(sql`insert into unsealed_events (id, root, group_uid, kind, uid, action, method, actor, origin, time, code)
         values ('0', ${root}, ${root}, 'groups', 'left', 'created', 'test', '', '{}', 1, 0)`),
     )
     await store.write(record(root, 'a'))

@@ -32,9 +32,7 @@ async function nextRoot(store: Store, after: string): Promise<string | undefined
   const [chain] = await store.query(
     sql`select root from event_chains where root > ${after} order by root limit 1`,
   )
-  const [event] = await store.query(
-    sql`select root from events where root > ${after} and sequence is not null order by root limit 1`,
-  )
+  const [event] = await store.query(sql`select root from events where root > ${after} order by root limit 1`)
   const roots = [chain, event].flatMap((row) => (row ? [row[0] as string] : []))
   return roots.sort()[0]
 }
@@ -84,7 +82,7 @@ function* readBatch(root: string, position: number): Work<Batch> {
   const [sequence, hash, firstSequence, anchor] = (row ?? []) as [number, string, number, string]
   const chain = row ? { sequence, hash, firstSequence, anchor } : emptyChain
   const older = yield sql`select 1 from events
-    where root = ${root} and sequence is not null and sequence < ${chain.firstSequence} limit 1`
+    where root = ${root} and sequence < ${chain.firstSequence} limit 1`
   const after = Math.max(position, chain.firstSequence - 1)
   return { chain, events: yield* readSealed(root, after, rowsPerRead), hasOlder: older.length > 0 }
 }
