@@ -30,7 +30,7 @@ export type DelivererDependencies = Omit<TurnDependencies, 'stopped'> & {
 export type Deliverer = {
   /** Looks for due queues soon: events were sealed, or a delivery was made. */
   wake(): void
-  /** Sends everything that is due. */
+  /** Sends everything that is due, also of queues that were overlooked when their events were sealed. */
   settle(): Promise<void>
   /** Ends running requests. Their deliveries are sent by the next process. */
   stop(): Promise<void>
@@ -106,10 +106,11 @@ export function openDeliverer(options: DelivererDependencies): Deliverer {
       if (deliversByItself) void claimSoon()
     },
     async settle() {
-      await claimSoon()
-      while (running.size > 0) {
-        await Promise.race(running.keys())
+      for (;;) {
+        overlookedTime = Number.NEGATIVE_INFINITY
         await claimSoon()
+        if (running.size === 0) return
+        await Promise.race(running.keys())
       }
     },
     async stop() {
