@@ -204,7 +204,7 @@ async function dump({ store }: Platform): Promise<string> {
       tables.delete(dropped ?? renamed ?? '')
       tables.add(created ?? name ?? '')
     }
-  for (const name of ['', 'events', 'event_chains']) tables.delete(name)
+  for (const name of ['', 'events', 'unsealed_events', 'event_chains']) tables.delete(name)
   const contents = [...tables].map(async (table) => {
     const rows = await store.query(sql`select * from ${raw(table)}`)
     return [table, rows.map((row) => JSON.stringify(row.map(printable))).sort()]

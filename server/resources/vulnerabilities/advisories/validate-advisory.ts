@@ -7,13 +7,15 @@ import {
 import { rulesOf } from '@stemma/api/method.ts'
 import { invalidArgument, invalidField } from '../../../aip/errors.ts'
 import { violationsOf } from '../../../aip/validate.ts'
-import { controlCharacter } from '../formats/json-fields.ts'
 
 /**
  * The maximum size of the binary message, in bytes. The JSON is larger and has its own limit, which is the same for
  * all resources (resource-size.ts).
  */
 const maxBytes = 512 * 1024
+
+/** Also characters that are not visible, and the separators of lines and paragraphs. */
+const controlCharacter = /[\p{C}\p{Zl}\p{Zp}]/u
 
 const singleLineFields = [
   ...(['author', 'artifactName', 'artifactType', 'artifactArchitecture'] as const),

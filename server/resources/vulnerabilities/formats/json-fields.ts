@@ -37,7 +37,7 @@ export function labelIn(fields: Fields, key: string, path: string, maxLength: nu
 }
 
 /** Also characters that are not visible, and the separators of lines and paragraphs. */
-export const controlCharacter = /[\p{C}\p{Zl}\p{Zp}]/u
+const controlCharacter = /[\p{C}\p{Zl}\p{Zp}]/u
 
 export function labelFault(value: string, maxLength: number): string | undefined {
   if (value === '') return 'must not be empty'

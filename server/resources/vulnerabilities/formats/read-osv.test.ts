@@ -144,7 +144,11 @@ describe('readOsv', () => {
     ['that is a list', [], /^the record must be an object$/],
     ['without an id', { ...good, id: undefined }, /^id must be a string$/],
     ['with an id of two lines', { ...good, id: 'a\nb' }, /^id must not contain line breaks/],
-    ['with an id that contains a line separator', { ...good, id: 'a\u2028b' }, /^id must not contain line breaks/],
+    [
+      'with an id that contains a line separator',
+      { ...good, id: 'a\u2028b' },
+      /^id must not contain line breaks/,
+    ],
     ['without a time of change', { ...good, modified: undefined }, /^modified must be a time/],
     ['with a time that is a number', { ...good, modified: 17 }, /^modified must be a time/],
     [
