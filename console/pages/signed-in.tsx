@@ -6,7 +6,7 @@ import { PageHeader } from '../ui/page-header.tsx'
 export default function SignedIn() {
   useEffect(() => {
     announceSignIn()
-    // Browsers refuse to close a window that has shown pages of other sites.
+    // Browsers may refuse this if the window has shown pages of other sites. It then shows the text below.
     close()
   }, [])
   return <PageHeader title="You are signed in" about="You can close this window and go on where you were." />

@@ -117,7 +117,7 @@ onEachStore('an organization that is created for somebody else', (engine) => {
     assert.equal(await countOrganizations('stolen'), 0)
   })
 
-  test('has a valid name, the role owner and a limited time', async () => {
+  test('needs a valid name, and an invite with the role owner, a valid ttl and a valid e-mail address', async () => {
     const { token } = await newPerson()
     const cases: [JsonObject, string][] = [
       [{ group: '' }, 'group'],

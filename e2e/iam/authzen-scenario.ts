@@ -1,6 +1,6 @@
 // The certification scenario of AuthZEN 1.0 (openid/authzen, certification/authorization-api-1_0-scenario.md), at the
-// levels Basic Core, Batch Core and Search Core. Requests are as in the scenario; `mapped` replaces its fixture by
-// resources of Stemma.
+// levels Basic Core, Batch Core and Search Core. Its sections are named by their anchors, such as c-2-2-1. Requests are
+// as in the scenario; `mapped` replaces its fixture by resources of Stemma.
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 type JsonObject = { [name: string]: Json }
@@ -42,19 +42,19 @@ const context: JsonObject = { time: '2025-06-27T18:03-07:00', ip: '192.168.1.1' 
 const users: JsonObject = { type: 'user' }
 const records: JsonObject = { type: 'record' }
 
-/** Sections 4.2 and 4.5: requests that are answered with a decision. */
+/** c-2-2, and rules 2 and 3 of c-1-4: requests that are answered with a decision. */
 export const evaluations: readonly { name: string; body: JsonObject; decision: boolean }[] = [
-  { name: '4.2.1 permit', body: { subject: alice, action: read, resource: record1 }, decision: true },
-  { name: 'rule 2', body: { subject: alice, action: write, resource: record1 }, decision: true },
-  { name: 'rule 3', body: { subject: bob, action: read, resource: record1 }, decision: true },
-  { name: '4.2.2 deny', body: { subject: bob, action: write, resource: record1 }, decision: false },
+  { name: 'c-2-2-1 permit', body: { subject: alice, action: read, resource: record1 }, decision: true },
+  { name: 'c-1-4 rule 2', body: { subject: alice, action: write, resource: record1 }, decision: true },
+  { name: 'c-1-4 rule 3', body: { subject: bob, action: read, resource: record1 }, decision: true },
+  { name: 'c-2-2-2 deny', body: { subject: bob, action: write, resource: record1 }, decision: false },
   {
-    name: '4.2.3 context',
+    name: 'c-2-2-3 context',
     body: { subject: alice, action: read, resource: record1, context },
     decision: true,
   },
   {
-    name: '4.2.8 additional properties',
+    name: 'c-2-2-8 additional properties',
     body: {
       subject: { ...alice, properties: { department: 'Sales', role: 'manager' } },
       action: { ...read, properties: { method: 'GET' } },
@@ -63,13 +63,13 @@ export const evaluations: readonly { name: string; body: JsonObject; decision: b
     decision: true,
   },
   {
-    name: '4.2.9 unknown fields',
+    name: 'c-2-2-9 unknown fields',
     body: { subject: alice, action: read, resource: record1, foo: 'bar', futureField: { nested: true } },
     decision: true,
   },
 ]
 
-/** Sections 4.4.1, 4.4.2 and 4.4.6: requests that are answered with 400. */
+/** c-2-4-1, c-2-4-2 and c-2-4-6: requests that are answered with 400. */
 export const faultyEvaluations: readonly JsonObject[] = [
   { action: read, resource: record1 },
   { subject: alice, resource: record1 },
@@ -83,20 +83,20 @@ export const faultyEvaluations: readonly JsonObject[] = [
   { subject: alice, action: { name: 123 }, resource: record1 },
 ]
 
-/** Sections 5.2 to 5.4. A decision is undefined where the scenario leaves it to the implementation. */
+/** c-3-2 to c-3-4. A decision is undefined where the scenario leaves it to the implementation. */
 export const batches: readonly { name: string; body: JsonObject; decisions: (boolean | undefined)[] }[] = [
   {
-    name: '5.2.1 evaluations',
+    name: 'c-3-2-1 evaluations',
     body: { subject: alice, action: read, evaluations: [{ resource: record1 }, { resource: record2 }] },
     decisions: [true, undefined],
   },
   {
-    name: '5.2.2 fixture decisions',
+    name: 'c-3-2-2 fixture decisions',
     body: { subject: bob, resource: record1, evaluations: [{ action: read }, { action: write }] },
     decisions: [true, false],
   },
   {
-    name: '5.2.5 no defaults',
+    name: 'c-3-2-5 no defaults',
     body: {
       evaluations: [
         { subject: alice, action: read, resource: record1 },
@@ -106,7 +106,7 @@ export const batches: readonly { name: string; body: JsonObject; decisions: (boo
     decisions: [true, false],
   },
   {
-    name: '5.2.6 context inheritance',
+    name: 'c-3-2-6 context inheritance',
     body: {
       ...{ subject: alice, action: read, context: { time: '2025-06-27T18:03-07:00' } },
       evaluations: [
@@ -117,7 +117,7 @@ export const batches: readonly { name: string; body: JsonObject; decisions: (boo
     decisions: [true, undefined],
   },
   {
-    name: '5.4.1 an evaluation that lacks its resource',
+    name: 'c-3-4-1 an evaluation that lacks its resource',
     body: {
       ...{ subject: alice, action: read, options: { evaluations_semantic: 'execute_all' } },
       evaluations: [{ resource: record1 }, {}],
@@ -126,7 +126,7 @@ export const batches: readonly { name: string; body: JsonObject; decisions: (boo
   },
 ]
 
-/** Sections 5.4.2 and 5.4.3: without evaluations, the request is a single evaluation. */
+/** c-3-4-2 and c-3-4-3: without evaluations, the request is a single evaluation. */
 export const singles: readonly JsonObject[] = [
   { subject: alice, action: read, resource: record1 },
   { subject: alice, action: read, resource: record1, evaluations: [] },
@@ -140,37 +140,37 @@ type Search = {
   results: JsonObject[]
 }
 
-/** Sections 6.2 to 6.4. */
+/** c-4-2 to c-4-4. */
 export const searches: readonly Search[] = [
   ...[{}, { context }].map(
     (extra): Search => ({
-      ...{ name: '6.2.1, 6.2.2', kind: 'subject', results: [alice, bob] },
+      ...{ name: 'c-4-2-1, c-4-2-2', kind: 'subject', results: [alice, bob] },
       body: { subject: users, action: read, resource: record1, ...extra },
     }),
   ),
   {
-    ...{ name: '6.2.3 id of the subject', kind: 'subject', results: [alice, bob] },
+    ...{ name: 'c-4-2-3 id of the subject', kind: 'subject', results: [alice, bob] },
     body: { subject: alice, action: read, resource: record1 },
   },
   ...[{}, { context }].map(
     (extra): Search => ({
-      ...{ name: '6.3.1, 6.3.2', kind: 'resource', results: [record1] },
+      ...{ name: 'c-4-3-1, c-4-3-2', kind: 'resource', results: [record1] },
       body: { subject: alice, action: read, resource: records, ...extra },
     }),
   ),
   {
-    ...{ name: '6.3.3 id of the resource', kind: 'resource', results: [record1] },
+    ...{ name: 'c-4-3-3 id of the resource', kind: 'resource', results: [record1] },
     body: { subject: alice, action: read, resource: record1 },
   },
   ...[{}, { context }].map(
     (extra): Search => ({
-      ...{ name: '6.4.1, 6.4.2', kind: 'action', results: [read, write] },
+      ...{ name: 'c-4-4-1, c-4-4-2', kind: 'action', results: [read, write] },
       body: { subject: alice, resource: record1, ...extra },
     }),
   ),
 ]
 
-/** Section 6.6, for each of the three searches. */
+/** c-4-6, for each of the three searches. */
 export const emptySearches: readonly Omit<Search, 'name' | 'results'>[] = [
   { kind: 'action', body: { subject: { type: 'user', id: 'nonexistent-user' }, resource: record1 } },
   {
@@ -186,7 +186,7 @@ export const emptySearches: readonly Omit<Search, 'name' | 'results'>[] = [
   { kind: 'action', body: { subject: { type: 'spaceship', id: 'alice' }, resource: record1 } },
 ]
 
-/** Section 6.7. */
+/** c-4-7. */
 export const faultySearches: readonly Omit<Search, 'name' | 'results'>[] = [
   { kind: 'subject', body: { subject: users, resource: record1 } },
   { kind: 'resource', body: { action: read, resource: records } },

@@ -61,9 +61,9 @@ export function openRegistryClient({ keys, config, url }: Platform): RegistryCli
   const signer = { keys, authUrl: config.authUrl, now: Date.now, random: randomBytes }
   const tokens = new Map<Caller, Promise<string>>()
   const mint = ({ identity, limits }: Caller) => {
-    // Other calls of the test sign people out. Their tokens are those of a sign-in after that.
-    const later = { person: identity, signedInAt: Math.ceil(Date.now() / 1000) + 3600, id: '' }
-    const signIn = groupOf(identity) === '' ? later : undefined
+    // Other calls of the test sign people out. Tokens of a sign-in in the future work nevertheless.
+    const futureSignIn = { person: identity, signedInAt: Math.ceil(Date.now() / 1000) + 3600, id: '' }
+    const signIn = groupOf(identity) === '' ? futureSignIn : undefined
     return mintToken(signer, { identity, audience: config.baseUrl, signIn, ...(limits && { limits }) })
   }
   return {

@@ -39,7 +39,7 @@ export const serve: Command = {
 
 /**
  * Loading the modules leaves 20 MB of garbage, which V8 would keep as long as the server is idle. It is collected once,
- * when the first calls of clients that waited for the server have been answered. This takes about 40 ms.
+ * in about 40 ms, after this delay. By then, the first calls of clients that waited for the server are answered.
  */
 const collectionDelayMs = 2000
 

@@ -1,7 +1,7 @@
 // Writes and sign-ins that were refused, for the event log. They have no transaction, so they wait in memory and are
-// inserted together. A caller cannot fill the log of an organization: after 60 refusals in a minute, the others are one
-// entry. Nor can somebody with many identities: after 600 refusals of all callers in a minute, the others of each are one
-// entry.
+// inserted together. So that nobody can fill the log of an organization, it gets at most 60 entries per minute from one
+// caller, and at most 600 from all callers together. The other refusals of a caller in the minute become one entry with
+// their number.
 import { BoundedMap } from '../bounded-map.ts'
 import type { Store } from '../store/db.ts'
 import type { EventWithOrigin } from '../store/events/record.ts'
@@ -34,7 +34,7 @@ export type RefusedWrites = {
   stop(): Promise<void>
 }
 
-/** `recorded` of the refusals are entries of their own. */
+/** `count` refusals of one caller in one organization, of which `recorded` got entries of their own. */
 type Counted = { since: number; count: number; recorded: number; last: EventWithOrigin }
 
 export function openRefusedWrites(options: RefusedWritesOptions): RefusedWrites {

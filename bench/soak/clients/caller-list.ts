@@ -5,7 +5,7 @@ import { grpcCalls } from './grpc-calls.ts'
 import { restCalls } from './rest-calls.ts'
 
 /** Calls per second of one client. */
-const rates = { get: 50, list: 20, create: 20, exchange: 20 }
+const rates = { get: 50, list: 20, create: 20, exchange: 20, getOnNewConnection: 20 }
 
 export async function callersOf(
   addTenant: (name: string) => Promise<Tenant>,
@@ -22,5 +22,6 @@ export async function callersOf(
     if (call) callers.push({ name: `exchange, ${door}`, perSecond: rates.exchange, call })
   }
   const newcomer = { ...restCalls.get(await addTenant('newcomer')), opensConnectionPerCall: true }
-  return [...callers, { name: 'get, REST, new connections', perSecond: rates.list, call: newcomer }]
+  const perSecond = rates.getOnNewConnection
+  return [...callers, { name: 'get, REST, new connections', perSecond, call: newcomer }]
 }

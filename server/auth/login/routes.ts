@@ -2,7 +2,7 @@
 import { methodNotAllowed, noSuchPath } from '../../aip/errors.ts'
 import { finishConsoleSignIn, startConsoleSignIn } from './console/sign-in.ts'
 import { signOutOfConsole } from './console/sign-out.ts'
-import type { TestDependencies } from './console/test-sign-in.ts'
+import type { TestSignInDependencies } from './console/test-sign-in.ts'
 import { finishTestSignIn, startTestSignIn } from './console/test-sign-in.ts'
 import { issueConsoleToken } from './console/token.ts'
 import type { InviteDependencies } from './invite/invite.ts'
@@ -30,7 +30,7 @@ import type { Upstream } from './upstream/upstream.ts'
 export type RouteDependencies = SignInDependencies &
   SetUpDependencies &
   PublishedDependencies &
-  TestDependencies &
+  TestSignInDependencies &
   InviteDependencies
 
 type Handler = (deps: RouteDependencies, request: PageRequest) => Promise<PageResponse>

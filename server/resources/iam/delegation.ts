@@ -132,9 +132,9 @@ export function* requireAllMappedRoles(grants: Grants, provider: string): Work<v
 /** Each row has a group and the bits of a role. */
 function* requireHeldEverywhere(grants: Grants, rows: readonly Row[]): Work<void> {
   if (rows.length === 0) return
-  const missing = indexGrants(yield* lockGrants(grants, undefined))
+  const findMissing = indexGrants(yield* lockGrants(grants, undefined))
   for (const [group, bits] of rows as [string, string][]) {
-    const bit = missing(decodeBits(bits), group)
+    const bit = findMissing(decodeBits(bits), group)
     if (bit !== undefined) throw cannotDelegate(nameOfBit(bit), group)
   }
 }

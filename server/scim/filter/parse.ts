@@ -26,7 +26,10 @@ export function parseFilter(text: string): Filter {
   return filter
 }
 
-/** A path such as `emails[type eq "work"].value`. `filter` and `sub` are undefined if the path has none. */
+/**
+ * A path such as `emails[type eq "work"].value`, where `sub` is `value`. Without a filter, `attribute` is the whole
+ * path, such as `name.givenName`, and `sub` is undefined.
+ */
 export type ParsedPath = { attribute: string; filter: Filter | undefined; sub: string | undefined }
 
 export function parsePath(text: string): ParsedPath {

@@ -1,8 +1,9 @@
--- Collection of content that nothing refers to. `unused_since` is the time since which a blob of a repo may have no
--- manifest, or a blob no repo; it is null when a collection has found that it is used. Releasing content sets it again.
+-- Collection of content that nothing refers to. `unused_since` is the time since which a row is possibly unused: no
+-- manifest of the repo uses the blob (repo_blobs), or no repo has it (blobs). A collection sets it to null if it finds
+-- that the row is used. It is set again when a manifest or repo is deleted.
 --
--- `claimed_until` is set while a collection deletes the bytes of a blob, until a time after which it is no longer doing
--- so. The `digest` of an upload is set before its bytes become those of the blob, and protects the blob.
+-- `claimed_until` is set while a collection deletes the bytes of a blob. The deletion ends before this time. The
+-- `digest` of an upload is set before its bytes become those of the blob, so that no collection deletes them.
 
 alter table blobs add column unused_since bigint;
 alter table blobs add column claimed_until bigint;

@@ -16,7 +16,7 @@ import type { Upstream } from '../upstream/upstream.ts'
 import type { ConsoleDependencies } from './session.ts'
 import { findConsoleSession } from './session.ts'
 
-export type TestDependencies = ConsoleDependencies & {
+export type TestSignInDependencies = ConsoleDependencies & {
   upstream: Upstream
   /** Whether a person may change an identity provider. */
   mayChangeProvider(person: string, provider: string): Promise<boolean>
@@ -29,7 +29,10 @@ const refused = () =>
     'sign in to the console as somebody who may change this identity provider',
   )
 
-export async function startTestSignIn(deps: TestDependencies, page: PageRequest): Promise<PageResponse> {
+export async function startTestSignIn(
+  deps: TestSignInDependencies,
+  page: PageRequest,
+): Promise<PageResponse> {
   const provider = page.query.get('provider') ?? ''
   const signIn = await findConsoleSession(deps, page)
   if (!signIn || !(await deps.mayChangeProvider(signIn.person, provider))) throw refused()
@@ -41,7 +44,10 @@ export async function startTestSignIn(deps: TestDependencies, page: PageRequest)
 }
 
 /** Shows the result in the browser that began the test. */
-export async function finishTestSignIn(deps: TestDependencies, page: PageRequest): Promise<PageResponse> {
+export async function finishTestSignIn(
+  deps: TestSignInDependencies,
+  page: PageRequest,
+): Promise<PageResponse> {
   const { test } = openState(deps.upstream, page.query.get('state') ?? '')
   if (test === undefined || !isSameBrowser(deps.authUrl, page, test)) throw expiredSignIn()
   try {

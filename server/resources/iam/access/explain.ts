@@ -40,7 +40,7 @@ export function* explainAccess(
 ): Work<AccessExplanation> {
   const admitted = yield* admitToAsk(demand, asked)
   const { isSelf, need, place, grants } = admitted
-  const end = yield* answerAdmitted(settings, demand, admitted)
+  const accessEnd = yield* answerAdmitted(settings, demand, admitted)
   const limits = isSelf ? grants.caller.limits : undefined
   const bits = 'bits' in need ? need.bits : []
   const levels = need.kind === 'at' && bits.length > 0 ? lineage(place) : []
@@ -48,9 +48,9 @@ export function* explainAccess(
   const isVisible = (source: OwnSource) => isSelf || holds(grants, askCapabilities, groupOf(source))
   const explanation = create(AccessExplanationSchema, {
     ...{
-      allowed: end !== noAccess,
+      allowed: accessEnd !== noAccess,
       rule: ruleOf(need),
-      ...untilOf(end),
+      ...untilOf(accessEnd),
       ...(limits && { limits: limitsOf(limits) }),
     },
     capabilities: bits.map((bit) => {
