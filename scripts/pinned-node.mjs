@@ -25,8 +25,8 @@ const sentByTerminal = ['SIGINT', 'SIGQUIT', 'SIGHUP']
 const forwardedSignals = ['SIGTERM', 'SIGUSR2', ...sentByTerminal]
 
 /**
- * Runs the program whose entry point is `main`, with the arguments of this process: in this process if its Node is the
- * right one and has the flags, otherwise by `becomePinned`, before which `beforeChild` is called.
+ * Runs the program whose entry point is `main`, with the arguments of this process. If this process runs the right Node
+ * with these flags, it imports `main`. Otherwise it calls `beforeChild` and then `becomePinned`.
  */
 export async function startPinned(main, flags = [], beforeChild = () => {}) {
   const hasFlags = flags.every((flag) => process.execArgv.includes(flag))

@@ -49,7 +49,7 @@ const paragraph = (lines: string[]): string[] => (lines.length === 0 ? [] : ['',
 
 function headline({ allowed, expireTime }: Explanation, { who, action, resource }: Question, screen: Screen) {
   const subject = who ?? 'you'
-  const end = expireTime === undefined ? '' : `, until ${timeText(expireTime, screen)}`
+  const end = expireTime === undefined ? '' : `, ${endText(expireTime, screen)}`
   const text = singleLine(`${subject} ${allowed ? 'may' : 'may not'} do ${action} at ${resource}${end}`)
   return `${screen.bold(allowed ? 'yes' : 'no')}: ${text}`
 }
@@ -73,7 +73,7 @@ function sourceText(source: Source, needed: string[], isWide: boolean, screen: S
     capabilities.length > 0 && `gives ${capabilities.join(', ')}`,
     lacking.length > 0 && `lacks ${lacking.join(', ')}`,
     externalGroup && `through the external group ${externalGroup.externalGroupId ?? ''}`,
-    expireTime !== undefined && `until ${timeText(expireTime, screen)}`,
+    expireTime !== undefined && endText(expireTime, screen),
     suspended && 'does not count: an identity provider has deactivated the person',
     isWide && `role binding ${roleBindingUid}`,
   ]
@@ -97,7 +97,7 @@ const states: Record<string, string> = {
 function stateLines({ rule = '', capabilities = [] }: Explanation, screen: Screen): string[] {
   const ruleText = rules[rule]
   const lines = capabilities.map(({ capability, state, expireTime }) => {
-    const end = expireTime === undefined ? '' : `, until ${timeText(expireTime, screen)}`
+    const end = expireTime === undefined ? '' : `, ${endText(expireTime, screen)}`
     return `${capability}: ${states[state] ?? state}${end}`
   })
   return ruleText === undefined ? lines : [ruleText, ...lines]
@@ -123,4 +123,5 @@ function remedyLines({ allowed, sufficientRoles = [], grantors = [] }: Explanati
 }
 
 /** On a terminal the remaining time, otherwise the exact time. */
-const timeText = (time: string, { isTerminal, now }: Screen) => (isTerminal ? ageOf(time, now) : time)
+const endText = (time: string, { isTerminal, now }: Screen) =>
+  isTerminal ? `it ends ${ageOf(time, now)}` : `until ${time}`

@@ -1,4 +1,4 @@
-// Whether the person may do something in a group. The server decides for each call; this only explains it before.
+// Whether the person may do something in a group. The server checks every call; pages ask earlier, to disable buttons.
 import { api } from './api.ts'
 import { read, useData, useRead } from './read.ts'
 import { isInGroup } from './uids.ts'
@@ -47,7 +47,7 @@ const capabilities = [
 
 export type Capability = (typeof capabilities)[number]
 
-/** Loaded for every page of a group (main.tsx). A page of something in a group below loads those of that group as well. */
+/** Loaded for every page of a group (main.tsx). The page of a resource also loads the permissions in its own group. */
 export const readPermissions = (group: string) =>
   read(api.access.batchCheckAccess, {
     questions: capabilities.map((capability) => ({ capability, resource: group })),

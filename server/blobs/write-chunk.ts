@@ -3,7 +3,8 @@ import { BlobError } from './blob-error.ts'
 
 /**
  * Writes a chunk and resolves when the destination no longer needs it. Rejects if the destination is closed first. Node
- * does not report this to the callback of `write` if the response waits for an earlier response on its connection.
+ * does not report this to the callback of `write` if the destination is an HTTP response that waits for an earlier
+ * response on the same connection.
  */
 export function writeChunk(destination: Writable, chunk: Buffer, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -34,7 +34,7 @@ export type EventCatalog = {
   kinds: ReadonlyMap<string, EventKind>
   /** By their full name. */
   methods: ReadonlyMap<string, EventMethod>
-  /** The responses of v2 of the methods that have an event type of their own, by this type. */
+  /** The responses of methods with an event type of their own, by this type: that of v2 if v2 has the method. */
   outputs: ReadonlyMap<string, DescMessage>
 }
 

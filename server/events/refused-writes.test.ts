@@ -37,7 +37,7 @@ onEachStore('refused writes', (engine) => {
     time += 60_000
     refuse('i0')
     assert.equal(await count(), 601)
-    // The others of each identity are one entry with their number.
+    // The other refusals of each identity are recorded as one entry with their count.
     await refused.stop()
     const rows = await store.query(
       sql`select details from ${recordedEvents} where action = 'refused' and details is not null`,

@@ -6,13 +6,13 @@ export type Package = { name: string; version: string; license: string; type: st
 export type Sbom = { format: string; packages: Package[] }
 
 const maxPackages = 50_000
-/** A bundle contains an envelope, which contains a statement, which contains a predicate. */
-const maxWrappings = 5
+/** A bundle contains an envelope, which contains a statement, which contains a predicate, whose `Data` is the SBOM. */
+const maxLevels = 5
 
 /** Undefined if the content is no SBOM that is known here. */
 export function sbomOf(json: unknown): Sbom | undefined {
   let value = json
-  for (let level = 0; level < maxWrappings; level++) {
+  for (let level = 0; level < maxLevels; level++) {
     const found = plainSbomOf(objectOf(value))
     if (found) return found
     value = contentOf(objectOf(value))

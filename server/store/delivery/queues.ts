@@ -17,7 +17,7 @@ export function* stopQueue(subscription: string): Work<void> {
   yield sql`update delivery_queues set is_active = 0, due_time = null where subscription = ${subscription}`
 }
 
-/** Starts a queue again. Events before `oldest` are left out. The sink is given as much time as a new one. */
+/** Starts a queue again. Events before `oldest` are left out. Earlier failures of the sink no longer count. */
 export function* restartQueue(subscription: string, now: number, oldest: number): Work<void> {
   const row = yield* first(
     sql`select root, position from delivery_queues where subscription = ${subscription} /*pg for update */`,
@@ -158,6 +158,7 @@ export function* readLeasedQueue(subscription: string, token: string): Work<Leas
   } as LeasedQueue // the columns have these types
 }
 
+/** `isProven` is set by a successful request and cleared when the sink fails (server/delivery/health.ts). */
 export type Health = { isProven: boolean; failures: number; failingSince: number | null }
 
 /**
@@ -222,7 +223,7 @@ export function* beginReplay(subscription: string, since: number, now: number): 
     due_time = case when is_active = 1 then cast(${now} as bigint) end where subscription = ${subscription}`
 }
 
-/** How many events of the log are before the positions of active queues. */
+/** How many events of the log are after the positions of active queues, summed over the queues. */
 export function* countWaiting(): Work<number> {
   const row = yield* first(sql`select coalesce(sum(c.sequence - q.position), 0) from delivery_queues q
     join event_chains c on c.root = q.root where q.is_active = 1 and c.sequence > q.position`)

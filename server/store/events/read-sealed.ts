@@ -7,7 +7,7 @@ import { sealedColumns, sealedEventOf } from './event-row.ts'
 
 const columns = raw(sealedColumns.join(', '))
 
-/** The events after a sequence number, at most `limit`. A row can be as large as two resources. */
+/** The events after a sequence number, at most `limit`. Keep it low: a row can contain two versions of a resource. */
 export function* readSealed(root: string, after: number, limit: number): Work<SealedEvent[]> {
   const rows = yield sql`select ${columns} from events
     where root = ${root} and sequence > ${after} order by sequence limit ${limit}`

@@ -16,8 +16,8 @@ create table repo_blobs (
 );
 create index repo_blobs_by_digest on repo_blobs (digest, repo);
 
--- `size` is the size of `content`, `total_size` that of everything it consists of as well. `platforms` are those that an
--- index names, such as `linux/amd64,linux/arm/v7`. `annotations` are a JSON object.
+-- `size` is the size of `content`; `total_size` adds the sizes of everything that the manifest consists of.
+-- `platforms` are those of the image or index, such as `linux/amd64,linux/arm/v7`. `annotations` are a JSON object.
 create table manifests (
   repo text /*pg collate "C" */ not null references repos (uid),
   digest text /*pg collate "C" */ not null,
@@ -46,7 +46,7 @@ create table manifest_references (
 );
 create index manifest_references_by_digest on manifest_references (repo, digest);
 
--- Blobs that are being uploaded. `state` is data of the storage, with which an upload is continued.
+-- Blobs that are being uploaded. `state` is data that the blob storage needs to continue the upload.
 create table uploads (
   id text /*pg collate "C" */ primary key,
   repo text /*pg collate "C" */ not null references repos (uid),

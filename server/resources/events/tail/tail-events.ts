@@ -21,7 +21,7 @@ import type { Dependencies } from '../../dependencies.ts'
 
 /** For streams that follow the event log. */
 export type EventTail = {
-  /** The event as a CloudEvent in JSON format. Undefined if the row is no event for receivers. */
+  /** The event as a CloudEvent in JSON format. Undefined for a row that is not sent, such as a refused call. */
   toJson(event: SealedEvent): string | undefined
   /** Resolves when there may be new events. */
   wait(): Promise<void>
@@ -29,7 +29,7 @@ export type EventTail = {
   isClosed(): boolean
   /** How often a stream without events sends something. */
   heartbeatMs: number
-  /** The clock of deadlines. */
+  /** The clock to compare the deadline of a call with. */
   now(): number
 }
 
@@ -85,7 +85,7 @@ function* readPart({ demand, request }: Call<TailEventsRequest>, after: number |
   return { ...part, isComplete: part.through >= ends.last }
 }
 
-/** `event` is in the JSON format of CloudEvents; gRPC sends it as a Struct. It is absent if there are no events yet. */
+/** `event` is in the JSON format of CloudEvents; gRPC sends it as a Struct. Absent if only the number is sent. */
 const tailReply = (sequence: number, event?: string): Reply => ({
   json: () => asJson(`{${event === undefined ? '' : `"event":${event},`}"sequence":"${sequence}"}`),
   bytes: () =>

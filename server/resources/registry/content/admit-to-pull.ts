@@ -15,7 +15,7 @@ import type { Reply } from '../../../wire/reply.ts'
 import type { Dependencies, Pull, Settings } from '../../dependencies.ts'
 import { requireRepo } from './require-repo.ts'
 
-/** Reads whether the repo is public only if the caller has no access of their own. */
+/** Reads whether the repo is public, but only if the caller has no access of their own. */
 export function* admitToPull({ publicRepos }: Settings, demand: Demand): Work<void> {
   const isAnonymous = demand.caller.identity === ''
   try {
@@ -28,12 +28,12 @@ export function* admitToPull({ publicRepos }: Settings, demand: Demand): Work<vo
   }
 }
 
-export type Pulled = {
+export type PullHandlers = {
   reply(row: Row): Reply
   /** The error if the repo exists and has no such content. */
   missing(): Error
   /** The facts of the pull that the event log records. */
-  pulled(row: Row | undefined, error?: Error): Pull
+  describe(row: Row | undefined, error?: Error): Pull
 }
 
 /**
@@ -44,10 +44,10 @@ export function pullRow(
   { store, settings, recordPull }: Pick<Dependencies, 'store' | 'settings' | 'recordPull'>,
   demand: Demand,
   query: RowQuery,
-  { reply, missing, pulled }: Pulled,
+  { reply, missing, describe }: PullHandlers,
 ): MaybePromise<Reply> {
   const answer = (row: Row) => {
-    recordPull(demand, pulled(row))
+    recordPull(demand, describe(row))
     return reply(row)
   }
   const readSeparately = () =>
@@ -61,7 +61,7 @@ export function pullRow(
       (row) => {
         if (row) return answer(row)
         const error = missing()
-        recordPull(demand, pulled(undefined, error))
+        recordPull(demand, describe(undefined, error))
         throw error
       },
     )

@@ -41,7 +41,7 @@ export const blobMethods = (deps: Dependencies) => ({
           maxBlobReplyBytes,
         ),
       missing: () => noBlob(digest),
-      pulled: (_, error) => ({ type: 'blob', reference: digest, digest, error }),
+      describe: (_, error) => ({ type: 'blob', reference: digest, digest, error }),
     })
   },
 

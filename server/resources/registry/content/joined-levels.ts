@@ -12,11 +12,11 @@ export function selectLevels(parts: readonly string[]): Sql | undefined {
   const [organization = ''] = parts
   if (parts.length < 2 || parts.length > maxJoinedParts) return undefined
   const values = parts.slice(1).flatMap((part, at) => [restBelow(parts, at), part])
-  // The last part belongs to the name of the repo: there is no group below.
+  // The last part is never the name of a group, so no group is looked up by it.
   return prepared(joinedLevels, [], [...values.slice(0, -1), organization])
 }
 
-/** The name that a repo at a level of the tree has. Level 0 is the organization. */
+/** The name of the repo if it is in the group at this level. Level 0 is the organization. */
 const restBelow = (parts: readonly string[], level: number) => parts.slice(level + 1).join('/')
 
 /**

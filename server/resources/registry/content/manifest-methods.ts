@@ -93,7 +93,7 @@ const getManifestWith =
         return manifestReply(row, withoutContent ? null : (content ?? known?.content ?? null))
       },
       missing: () => noManifest(reference),
-      pulled: (row, error) => ({
+      describe: (row, error) => ({
         ...{ type: 'manifest', reference, digest: String(row?.[0] ?? ''), error },
       }),
     })
