@@ -413,6 +413,57 @@ onEachStore('the delivery of an event', (engine) => {
     }
   })
 
+  test('waits as long as Retry-After says each time, and not longer from time to time', async () => {
+    const sink = await addSink(answerWith(429, { 'retry-after': '12' }))
+    await platform.app.deliverEvents() // seals the creation of the organization
+    await subscribe(sink.url, { eventTypes: ['dev.stemma.api.iam.group.'] })
+    for (const name of ['a', 'b', 'c', 'd']) await addGroup(owner.organization, name)
+    const start = now()
+    for (const count of [1, 2, 3, 4, 5]) {
+      await platform.app.deliverEvents()
+      assert.equal(sink.events.length, count)
+      await moveTo(start + count * 13_000)
+    }
+    await moveTo(Date.now())
+  })
+
+  test('is not delayed by an event that the sink has refused', async () => {
+    const sink = await addSink((response, { body }) =>
+      response.writeHead(body.includes('refused') ? 400 : 204).end(),
+    )
+    await platform.app.deliverEvents() // seals the creation of the organization
+    await subscribe(sink.url, { eventTypes: ['dev.stemma.api.iam.group.'] })
+    const groups: string[] = []
+    for (const name of ['before', 'refused', 'after']) {
+      groups.push(await addGroup(owner.organization, name))
+      await platform.app.deliverEvents()
+    }
+    assert.deepEqual(subjectsOf(sink), groups)
+  })
+
+  test('is paused for a few seconds if a sink fails once, however many requests it got at that time', async () => {
+    const sink = await addSink()
+    await platform.app.deliverEvents() // seals the creation of the organization
+    const { uid } = await subscribe(sink.url, { eventTypes: ['dev.stemma.api.iam.group.'] })
+    await addGroup(owner.organization, 'first')
+    await platform.app.deliverEvents()
+    sink.answer = answerWith(503)
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await addGroup(owner.organization, name)
+    await platform.app.deliverEvents()
+    assert.equal(sink.events.length, 5, 'a sink that works gets four requests at a time')
+    sink.answer = answerWith(204)
+    await platform.app.deliverEvents()
+    assert.equal(sink.events.length, 5)
+    const { deliveries } = await call(listDeliveries, { subscription: uid })
+    const pending = (deliveries as unknown as Delivery[]).filter(({ nextAttemptTime }) => nextAttemptTime)
+    assert.equal(pending.length, 4)
+    for (const { nextAttemptTime = '' } of pending) assert.ok(Date.parse(nextAttemptTime) > now())
+    await moveTo(now() + 6000)
+    await platform.app.deliverEvents()
+    assert.equal(sink.events.length, 11)
+    await moveTo(Date.now())
+  })
+
   test('with the answer 410 disables the subscription until it is activated again', async () => {
     const sink = await addSink(answerWith(410))
     const { uid } = await subscribe(sink.url)
@@ -421,6 +472,7 @@ onEachStore('the delivery of an event', (engine) => {
     const disabled = await call(getSubscription, { uid })
     assert.equal(disabled.state, 'SUBSCRIPTION_STATE_DISABLED')
     assert.equal(disabled.stateReason, 'the sink answered with the status 410')
+    assert.equal((await read(delivery)).nextAttemptTime, undefined, 'there is none while it is disabled')
     const refused = await door.call(testSubscription, { uid }, token)
     assert.equal(refused.error?.code, 9)
 

@@ -16,16 +16,18 @@ export function healthAfter(
 ): Health {
   if (results.some(({ kind }) => kind === 'delivered'))
     return { isProven: true, failures: 0, failingSince: null }
-  const failed = failures + results.length
-  const isWorking = results.every(({ kind }) => kind === 'refused') && failed < maxRefusals
+  const areRefusals = results.every(({ kind }) => kind === 'refused')
+  // A sink that does not work has failed once, however many requests it got at the same time.
+  const failed = failures + (areRefusals ? results.length : 1)
+  const isWorking = areRefusals && failed < maxRefusals
   return { isProven: isProven && isWorking, failures: failed, failingSince: failingSince ?? now }
 }
 
-/** Until when the sink gets no requests; 0 if it may get some now. */
+/** Until when the sink gets no requests; 0 if it may get some now. A time that the sink asks for is obeyed. */
 export function pauseUntilOf({ failures }: Health, results: readonly Result[], now: number): number {
   const waitMs = Math.max(0, ...results.map((result) => result.waitMs))
   const isFailing = failures > 0 && (failures >= maxRefusals || results.some(isUnreachable))
-  const pauseMs = Math.max(waitMs, isFailing ? pauseAfter(failures) : 0)
+  const pauseMs = Math.max(waitMs, isFailing ? pauseAfter(waitMs > 0 ? 1 : failures) : 0)
   return pauseMs > 0 ? now + pauseMs : 0
 }
 

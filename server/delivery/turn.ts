@@ -44,7 +44,7 @@ export async function takeTurn(deps: TurnDependencies, { subscription: uid, toke
     const why =
       reason ?? (hasFailedTooLong(health, now) ? 'no delivery has succeeded for five days' : undefined)
     if (why !== undefined) yield* deps.disable(uid, why)
-    yield* releaseQueue(uid, token, { ...health, pauseUntil, restUntil }, now)
+    yield* releaseQueue(uid, token, { ...health, wakeAfter: Math.max(pauseUntil, restUntil) }, now)
   })
 }
 

@@ -47,6 +47,20 @@ const columns = [
 ]
 const selected = raw(columns.join(', '))
 
+/**
+ * The columns as callers see them: `next_time` is when the next attempt can be made. That is not before the sink gets
+ * requests again, and never if the subscription is not active.
+ */
+const shown = raw(
+  columns
+    .map((column) => {
+      if (column !== 'next_time') return column
+      const later = 'case when q.wake_after > next_time then q.wake_after else next_time end'
+      return `(select ${later} from delivery_queues q where q.subscription = deliveries.subscription and q.is_active = 1)`
+    })
+    .join(', '),
+)
+
 function deliveryOf(row: Row): StoredDelivery {
   const [uid, subscription, sequence, eventId, eventType, subject, testEvent, state, ...rest] = row
   const [createTime, deadline, nextTime, step, finishTime, attempts] = rest
@@ -77,7 +91,7 @@ export function* insertDeliveries(drafts: readonly NewDelivery[], now: number): 
 }
 
 export function* readDelivery(uid: string): Work<StoredDelivery | undefined> {
-  const row = yield* first(sql`select ${selected} from deliveries where uid = ${uid}`)
+  const row = yield* first(sql`select ${shown} from deliveries where uid = ${uid}`)
   return row && deliveryOf(row)
 }
 
@@ -102,7 +116,7 @@ export function* listDeliveries(
   const key = after && sql`(${after.createTime}, ${after.uid})`
   const following = key ? sql`and (create_time, uid) ${raw(descending ? '<' : '>')} ${key}` : raw('')
   const order = raw(descending ? 'create_time desc, uid desc' : 'create_time, uid')
-  const rows = yield* all(sql`select ${selected} from deliveries where ${isSelected(selection)} ${following}
+  const rows = yield* all(sql`select ${shown} from deliveries where ${isSelected(selection)} ${following}
     order by ${order} limit ${limit} offset ${skip}`)
   return rows.map(deliveryOf)
 }

@@ -1,4 +1,5 @@
 // The delivery queue of each subscription: when it is due, and which copy of the server works on it.
+import type { Sql } from '../sql.ts'
 import { among, raw, sql } from '../sql.ts'
 import type { Work } from '../work.ts'
 import { first } from '../work.ts'
@@ -50,20 +51,35 @@ export function* makeQueueDue(subscription: string, now: number): Work<void> {
 const maxWokenQueues = 1000
 
 /**
+ * The queue waits for events, or for the time of another attempt. These words are the condition of the index
+ * `delivery_queues_idle`.
+ */
+const isIdle = raw('is_active = 1 and (due_time is null or due_time > wake_after)')
+
+const isNotDue = (now: number): Sql => sql`(due_time is null or due_time > ${now})`
+
+/** A queue that was made due is not idle. */
+const makeDue = (now: number): Sql => sql`due_time = ${later(now)}, wake_after = ${later(now)}`
+
+/** The time, or `wake_after` if that is later. */
+const later = (now: number): Sql =>
+  sql`case when wake_after > ${now} then wake_after else cast(${now} as bigint) end`
+
+/**
  * Makes idle queues of subscriptions in these groups due, because events of the groups were sealed. Bounded, so that a
  * group with very many subscriptions does not make the transaction long; `wakeOverlooked` wakes the others.
  */
 function* wakeQueues(groups: readonly string[], now: number): Work<void> {
   if (groups.length === 0) return
-  yield sql`update delivery_queues set due_time = ${now} where subscription in (
-    select subscription from delivery_queues where parent in ${among(groups)} and due_time is null and is_active = 1
+  yield sql`update delivery_queues set ${makeDue(now)} where subscription in (
+    select subscription from delivery_queues where parent in ${among(groups)} and ${isIdle} and ${isNotDue(now)}
     order by parent, subscription limit ${maxWokenQueues} /*pg for update skip locked */)`
 }
 
 /** Whether subscriptions of an organization wait for events. Takes one look-up in the index of idle queues. */
 export function* hasIdleQueues(root: string): Work<boolean> {
   const rows = yield sql`select 1 from delivery_queues where parent >= ${root} and parent < ${`${root}0`}
-    and due_time is null and is_active = 1 limit 1`
+    and ${isIdle} limit 1`
   return rows.length > 0
 }
 
@@ -86,10 +102,10 @@ function groupAndAncestors(group: string): string[] {
 
 /** Wakes idle queues that are behind the log of their organization. Returns whether there may be more. */
 export function* wakeOverlooked(now: number): Work<boolean> {
-  const rows = yield sql`update delivery_queues set due_time = ${now} where subscription in (
-    select q.subscription from delivery_queues q join event_chains c on c.root = q.root
-    where q.due_time is null and q.is_active = 1 and c.sequence > q.position
-    order by q.parent, q.subscription limit ${maxWokenQueues} /*pg for update of q skip locked */) returning 1`
+  const rows = yield sql`update delivery_queues set ${makeDue(now)} where subscription in (
+    select subscription from delivery_queues q join event_chains c on c.root = q.root
+    where ${isIdle} and ${isNotDue(now)} and c.sequence > q.position
+    order by parent, subscription limit ${maxWokenQueues} /*pg for update of q skip locked */) returning 1`
   return rows.length === maxWokenQueues
 }
 
@@ -161,32 +177,22 @@ export function* readLeasedQueue(subscription: string, token: string): Work<Leas
 /** `isProven` is set by a successful request and cleared when the sink fails (server/delivery/health.ts). */
 export type Health = { isProven: boolean; failures: number; failingSince: number | null }
 
-/**
- * Ends the work on a queue. It is due again when its next delivery is, but not before `pauseUntil` and `restUntil`. It
- * is not idle before `restUntil`, so that a new event does not wake it earlier.
- */
+/** Ends the work on a queue. It is due again when its next delivery is, or a new event, but not before `wakeAfter`. */
 export function* releaseQueue(
   subscription: string,
   token: string,
-  {
-    isProven,
-    failures,
-    failingSince,
-    pauseUntil,
-    restUntil,
-  }: Health & { pauseUntil: number; restUntil: number },
+  { isProven, failures, failingSince, wakeAfter }: Health & { wakeAfter: number },
   now: number,
 ): Work<void> {
   const row = yield* first(sql`select is_active, position, replay_position, root from delivery_queues
     where subscription = ${subscription} and lease = ${token} /*pg for update */`)
   if (!row) return
   const [isActive, position, replayPosition, root] = row as [number, number, number | null, string]
-  const next = yield* dueTimeOf(subscription, { position, replayPosition, root, now })
-  const rest = restUntil > now ? restUntil : null
-  const due = isActive === 1 ? (next ?? rest) : null
+  const due = isActive === 1 ? yield* dueTimeOf(subscription, { position, replayPosition, root, now }) : null
   yield sql`update delivery_queues set lease = null, lease_until = 0, is_proven = ${isProven ? 1 : 0},
     failures = ${failures}, failing_since = ${failingSince},
-    due_time = ${due === null ? null : Math.max(due, pauseUntil, restUntil)} where subscription = ${subscription}`
+    due_time = ${due === null ? null : Math.max(due, wakeAfter)}, wake_after = ${wakeAfter}
+    where subscription = ${subscription}`
 }
 
 type Positions = { position: number; replayPosition: number | null; root: string; now: number }
