@@ -1,5 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf'
 import { printedMessageOf, rowsField } from '../contract/commands.ts'
+import { UsageError } from '../failure.ts'
 import { parseFormat } from '../output/format.ts'
 import { createPrinter, printResource } from '../output/printer.ts'
 import { report } from '../runtime.ts'
@@ -14,6 +15,11 @@ export async function runCall(invocation: Invocation): Promise<void> {
   const isDocument = command.method.desc.output.typeName === 'google.protobuf.Struct'
   const format = parseFormat(options.output, isDocument ? 'json' : 'table')
   const message = printedMessageOf(command)
+  // Before the call: a new secret, for example, can be read only once.
+  if (format === 'uid' && !message.fields.some(({ name }) => name === 'uid'))
+    throw new UsageError(
+      `the response of stemma ${command.resource} ${command.verb} has no uid; use another --output, such as json`,
+    )
   const callFor = async (target?: string) =>
     connection.call(command.method.desc, await readRequest(invocation, target))
   const printer = createPrinter(format, message, screen)

@@ -1,7 +1,8 @@
 // `stemmad audit verify` and `stemmad check` find rows that somebody has changed in the store.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
@@ -78,6 +79,32 @@ onEachStore('a store whose rows were changed', (engine) => {
     assert.equal(await verdictAfter(forged), `the entry 4 of ${root} was added, and is not part of the chain`)
     const mended = sql`update event_chains set sequence = 4 where root = ${root}`
     assert.equal(await verdictAfter(mended), undefined)
+  })
+
+  test('is found by a comparison with an earlier head, even if the end of the chain was set back', async () => {
+    const { stdout: heads } = await stemmad('audit', 'verify', '--heads')
+    assert.match(heads, /^(\S+ \d+ [0-9a-f]{64}\n)+$/)
+    const file = join(mkdtempSync(join(tmpdir(), 'stemma-heads-')), 'heads.txt')
+    writeFileSync(file, heads)
+    const compare = async () => await stemmad('audit', 'verify', '--compare', file)
+    assert.equal((await compare()).code, 0)
+    const [last, before] = (await platform.store.query(
+      sql`select sequence, hash from events where root = ${root} order by sequence desc limit 2`,
+    )) as [[number, string], [number, string]]
+    await execute(sql`delete from events where root = ${root} and sequence = ${last[0]}`)
+    await execute(
+      sql`update event_chains set sequence = ${before[0]}, hash = ${before[1]} where root = ${root}`,
+    )
+    assert.equal((await stemmad('audit', 'verify')).code, 0)
+    const { code, stdout } = await compare()
+    assert.equal(code, 1)
+    assert.match(
+      stdout,
+      new RegExp(`^the entry ${last[0]} of ${root} is missing or another one than before$`, 'm'),
+    )
+    writeFileSync(file, 'nonsense\n')
+    assert.match((await compare()).stderr, /is not the output of audit verify --heads: "nonsense"/)
+    rmSync(dirname(file), { recursive: true })
   })
 
   test('is corrected by stemmad check --repair, except for the audit log', async () => {

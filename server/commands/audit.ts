@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { isUid, rootOf } from '../aip/uid.ts'
 import type { Config } from '../config/config.ts'
 import { readConfig } from '../config/config.ts'
@@ -6,7 +7,7 @@ import type { EventRow } from '../store/events/event-row.ts'
 import { serverLog } from '../store/events/event-row.ts'
 import { recordedEvents } from '../store/events/recorded-events.ts'
 import type { ChainFault, ChainHead } from '../store/events/verify-chains.ts'
-import { verifyChains } from '../store/events/verify-chains.ts'
+import { compareHead, verifyChains } from '../store/events/verify-chains.ts'
 import { loadMigrations } from '../store/migrate.ts'
 import type { Command } from './command.ts'
 import { UsageError, usageOf } from './command.ts'
@@ -14,20 +15,24 @@ import { countOf } from './format-bytes.ts'
 import { withStore } from './with-store.ts'
 
 export const audit: Command = {
-  usage: 'audit verify [--heads] | audit list [UID]',
+  usage: 'audit verify [--heads] [--compare FILE] | audit list [UID]',
   summary: 'Verifies that no entry of the audit log was changed, removed or added, or prints entries.',
   details: `list prints entries as JSON, one per line and the oldest first: those of the organization or person UID, or, without
 UID, the commands of the operator that concern the whole server, such as keys rotate and backup.
 verify: The entries of each organization are chained by hashes. The command reads all of them and names the first wrong entry of
 each organization; its exit code is 1 if there is one. Servers can use the store meanwhile.
-Somebody who can write to the store can also compute a new chain. To notice this, keep the output of --heads, the last
-hash of each organization, in another place, and compare it later: while retention has not deleted that entry, its hash
-stays the same.`,
-  async run(args, { env, stdout }) {
-    const { config, flags, positionals } = readConfig(env, args, { heads: { type: 'boolean' } })
+Somebody who can write to the store can also compute a new chain, or remove the last entries with their place in it. To
+notice this, keep the output of --heads, the last hash of each log, in another place. --compare reads such a file later,
+and reports each log that no longer has this entry. Entries that retention has deleted cannot be compared.`,
+  async run(args, { env, stdout, stderr }) {
+    const { config, flags, positionals } = readConfig(env, args, {
+      heads: { type: 'boolean' },
+      compare: { type: 'string' },
+    })
     const [action, uid = serverLog, ...extra] = positionals
     if (action === 'list' && extra.length === 0) return printEntries(config, uid, stdout)
     if (action !== 'verify' || positionals.length !== 1) throw usageOf(audit)
+    const earlierHeads = typeof flags.compare === 'string' ? await readHeads(flags.compare) : []
     return withStore(config, async (store) => {
       await store.migrate(loadMigrations())
       let [chains, entries, faults] = [0, 0, 0]
@@ -39,11 +44,40 @@ stays the same.`,
         faults++
         stdout.write(describeFault(fault))
       }
+      for (const head of earlierHeads) {
+        const fault = await compareHead(store, head)
+        if (fault === undefined) continue
+        if (fault !== 'deleted') faults++
+        stdout.write(
+          fault === 'deleted'
+            ? `the entry ${head.sequence} of ${head.root} was deleted by retention\n`
+            : describeFault(fault),
+        )
+      }
       const all = `${entries} ${entries === 1 ? 'entry' : 'entries'} of ${countOf(chains, 'log')}`
-      stdout.write(faults === 0 ? `${all}: all are as they were recorded.\n` : `${all}: ${faults} damaged.\n`)
+      // The output of --heads is a file for --compare.
+      const output = flags.heads === true ? stderr : stdout
+      output.write(faults === 0 ? `${all}: all are as they were recorded.\n` : `${all}: ${faults} damaged.\n`)
       return faults === 0 ? 0 : 1
     })
   },
+}
+
+async function readHeads(file: string): Promise<Omit<ChainHead, 'entries'>[]> {
+  const text = await readFile(file, 'utf8').catch((error: Error) => {
+    throw new UsageError(`--compare: ${error.message}`)
+  })
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [, root, sequence, hash] = /^(\S{1,100}) (\d{1,15}) ([0-9a-f]{64})$/.exec(line) ?? []
+      if (root === undefined || hash === undefined)
+        throw new UsageError(
+          `--compare: ${file} is not the output of audit verify --heads: ${JSON.stringify(line)}`,
+        )
+      return { root, sequence: Number(sequence), hash }
+    })
 }
 
 async function printEntries(config: Config, uid: string, stdout: NodeJS.WriteStream): Promise<number> {
@@ -73,6 +107,7 @@ const meanings: Record<ChainFault['fault'], string> = {
   changed: 'was changed, or an entry before it was replaced',
   added: 'was added, and is not part of the chain',
   'cut off': 'and all later ones are missing',
+  replaced: 'is missing or another one than before',
 }
 
 export const describeFault = ({ root, sequence, fault }: ChainFault) =>

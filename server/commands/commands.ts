@@ -61,6 +61,8 @@ function describeError(error: unknown): string {
   const { code, message, stack } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE')
     return `${message}\nAnother program uses this port; choose another one with PORT=… or --port`
+  if (code === 'ECONNREFUSED')
+    return `stemmad: ${message}\nThe database does not answer at the address of DATABASE_URL or --database-url`
   if (code !== undefined) return `stemmad: ${message || code}`
   return stack ?? String(error)
 }

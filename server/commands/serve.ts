@@ -97,7 +97,7 @@ There are no users yet. Create the first organization and its owner in a browser
 
   ${setUpLink}
 
-or in another terminal:
+or in another terminal, with the same settings as this server (flags and environment variables):
 
   npx @stemma/server bootstrap --org my-org
 `

@@ -96,7 +96,13 @@ export function openRefusedWrites(options: RefusedWritesOptions): RefusedWrites 
     }
   }
   const windowTimer = setInterval(endWindows, windowMs).unref()
-  async function flush(): Promise<void> {
+  let flushing: Promise<void> = Promise.resolve()
+  /** Waits for the batches of earlier calls too, so that `stop` returns when everything is stored. */
+  function flush(): Promise<void> {
+    flushing = flushing.then(insertWaiting)
+    return flushing
+  }
+  async function insertWaiting(): Promise<void> {
     while (waiting.length > 0) {
       const batch = waiting.slice(0, rowsPerWrite)
       waiting = waiting.slice(rowsPerWrite)

@@ -11,7 +11,7 @@ import { readSealed } from './read-sealed.ts'
 export type ChainFault = {
   root: string
   sequence: number
-  fault: 'missing' | 'changed' | 'added' | 'cut off'
+  fault: 'missing' | 'changed' | 'added' | 'cut off' | 'replaced'
 }
 
 /** A chain that was verified. `hash` is that of its last entry: a copy of it elsewhere proves that nothing was replaced. */
@@ -75,12 +75,38 @@ async function verifyChain(store: Store, root: string): Promise<ChainVerdict> {
   }
 }
 
-function* readBatch(root: string, position: number): Work<Batch> {
+/**
+ * Compares a chain with the head that it had earlier. Returns the fault, or `deleted` if retention has deleted the entry
+ * of that head and the one after it, so that they cannot be compared.
+ */
+export async function compareHead(
+  store: Store,
+  { root, sequence, hash }: Omit<ChainHead, 'entries'>,
+): Promise<ChainFault | 'deleted' | undefined> {
+  const found = await store.read(() => hashAt(root, sequence))
+  if (found === 'deleted') return found
+  return found === hash ? undefined : { root, sequence, fault: 'replaced' }
+}
+
+/** Undefined if the chain has no such entry. */
+function* hashAt(root: string, sequence: number): Work<string | 'deleted' | undefined> {
+  const chain = yield* readChain(root)
+  if (sequence < chain.firstSequence - 1) return 'deleted'
+  if (sequence === chain.firstSequence - 1) return chain.anchor
+  const row = yield* first(sql`select hash from events where root = ${root} and sequence = ${sequence}`)
+  return row?.[0] as string | undefined
+}
+
+function* readChain(root: string): Work<Chain> {
   const row = yield* first(
     sql`select sequence, hash, first_sequence, anchor from event_chains where root = ${root}`,
   )
   const [sequence, hash, firstSequence, anchor] = (row ?? []) as [number, string, number, string]
-  const chain = row ? { sequence, hash, firstSequence, anchor } : emptyChain
+  return row ? { sequence, hash, firstSequence, anchor } : emptyChain
+}
+
+function* readBatch(root: string, position: number): Work<Batch> {
+  const chain = yield* readChain(root)
   const older = yield sql`select 1 from events
     where root = ${root} and sequence < ${chain.firstSequence} limit 1`
   const after = Math.max(position, chain.firstSequence - 1)

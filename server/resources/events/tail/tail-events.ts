@@ -54,10 +54,11 @@ export async function* tailEvents(
     const { events, through, isComplete } = await store.read(() => readPart(call, after))
     for (const event of events) {
       const json = tail.toJson(event)
-      if (json !== undefined) yield tailReply(event.sequence, json)
+      if (json === undefined) continue
+      yield tailReply(event.sequence, json)
+      sentAt = tail.now()
     }
     after = through
-    if (events.length > 0) sentAt = tail.now()
     if ((isComplete && !hasCaughtUp) || tail.now() - sentAt >= tail.heartbeatMs) {
       yield tailReply(after)
       sentAt = tail.now()
