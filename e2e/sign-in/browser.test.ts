@@ -70,7 +70,8 @@ describe('in a browser', { timeout: 900_000, skip: noChromium ?? false }, () => 
       const label = page.locator(`label[for="${await field.getAttribute('id')}"]`)
       assert.notEqual(await label.innerText(), '')
     }
-    if (fields.length > 0) assert.equal(await page.locator('input:focus').count(), 1)
+    // The browser sets the focus after it has shown the page.
+    if (fields.length > 0) await page.locator('input:focus').waitFor()
     const overflowWidth = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
     assert.equal(await page.evaluate(overflowWidth), 0, `${title} scrolls sideways`)
   }
