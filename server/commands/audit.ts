@@ -6,7 +6,7 @@ import { readConfig } from '../config/config.ts'
 import type { EventRow } from '../store/events/event-row.ts'
 import { serverLog } from '../store/events/event-row.ts'
 import { recordedEvents } from '../store/events/recorded-events.ts'
-import type { ChainFault, ChainHead } from '../store/events/verify-chains.ts'
+import type { ChainFault, ChainHead, HeadVerdict } from '../store/events/verify-chains.ts'
 import { compareHead, verifyChains } from '../store/events/verify-chains.ts'
 import { loadMigrations } from '../store/migrate.ts'
 import type { Command } from './command.ts'
@@ -45,14 +45,9 @@ and reports each log that no longer has this entry. Entries that retention has d
         stdout.write(describeFault(fault))
       }
       for (const head of earlierHeads) {
-        const fault = await compareHead(store, head)
-        if (fault === undefined) continue
-        if (fault !== 'deleted') faults++
-        stdout.write(
-          fault === 'deleted'
-            ? `the entry ${head.sequence} of ${head.root} was deleted by retention\n`
-            : describeFault(fault),
-        )
+        const verdict = await store.read(() => compareHead(head))
+        if (verdict === 'replaced') faults++
+        if (verdict !== 'same') stdout.write(describeEntry(head, verdicts[verdict]))
       }
       const all = `${entries} ${entries === 1 ? 'entry' : 'entries'} of ${countOf(chains, 'log')}`
       // The output of --heads is a file for --compare.
@@ -107,8 +102,14 @@ const meanings: Record<ChainFault['fault'], string> = {
   changed: 'was changed, or an entry before it was replaced',
   added: 'was added, and is not part of the chain',
   'cut off': 'and all later ones are missing',
-  replaced: 'is missing or another one than before',
 }
 
-export const describeFault = ({ root, sequence, fault }: ChainFault) =>
-  `the entry ${sequence} of ${root} ${meanings[fault]}\n`
+const verdicts: Record<Exclude<HeadVerdict, 'same'>, string> = {
+  replaced: 'is missing or another one than before',
+  deleted: 'was deleted by retention, and cannot be compared',
+}
+
+const describeEntry = ({ root, sequence }: Pick<ChainHead, 'root' | 'sequence'>, text: string) =>
+  `the entry ${sequence} of ${root} ${text}\n`
+
+export const describeFault = (fault: ChainFault) => describeEntry(fault, meanings[fault.fault])

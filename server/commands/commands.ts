@@ -62,7 +62,7 @@ function describeError(error: unknown): string {
   if (code === 'EADDRINUSE')
     return `${message}\nAnother program uses this port; choose another one with PORT=… or --port`
   if (code === 'ECONNREFUSED')
-    return `stemmad: ${message}\nThe database does not answer at the address of DATABASE_URL or --database-url`
+    return `stemmad: ${message}\nNothing answers at this address; if it is that of the database, check DATABASE_URL or --database-url`
   if (code !== undefined) return `stemmad: ${message || code}`
   return stack ?? String(error)
 }

@@ -38,13 +38,13 @@ export async function takeTurn(deps: TurnDependencies, { subscription: uid, toke
   const rate = queue.wantsHandshake
     ? await performHandshake(deps, destination.subscription)
     : queue.allowedRate
-  const { health, pauseUntil, restUntil, reason } = await sendSome(deps, destination, token, rate)
+  const { health, wakeAfter, reason } = await sendSome(deps, destination, token, rate)
   await deps.store.write(function* () {
     const now = deps.now()
     const why =
       reason ?? (hasFailedTooLong(health, now) ? 'no delivery has succeeded for five days' : undefined)
     if (why !== undefined) yield* deps.disable(uid, why)
-    yield* releaseQueue(uid, token, { ...health, wakeAfter: Math.max(pauseUntil, restUntil) }, now)
+    yield* releaseQueue(uid, token, { ...health, wakeAfter }, now)
   })
 }
 
@@ -59,8 +59,8 @@ async function performHandshake(deps: TurnDependencies, { uid, sink }: Subscript
   return rate
 }
 
-/** `restUntil`: the sink allows no request before. `reason` is why the subscription is to be disabled. */
-type Result = { health: Health; pauseUntil: number; restUntil: number; reason?: string }
+/** The sink gets no request before `wakeAfter`. `reason` is why the subscription is to be disabled. */
+type Result = { health: Health; wakeAfter: number; reason?: string }
 
 const minuteMs = 60_000
 
@@ -92,8 +92,8 @@ async function sendSome(
     health = healthAfter(health, results, now())
     pauseUntil = pauseUntilOf(health, results, now())
     if (results.some(({ kind }) => kind === 'gone'))
-      return { health, pauseUntil, restUntil: 0, reason: 'the sink answered with the status 410' }
+      return { health, wakeAfter: pauseUntil, reason: 'the sink answered with the status 410' }
   }
   const restUntil = rate === null ? 0 : begin + Math.ceil((sent * minuteMs) / rate)
-  return { health, pauseUntil, restUntil }
+  return { health, wakeAfter: Math.max(pauseUntil, restUntil) }
 }

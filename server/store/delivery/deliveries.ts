@@ -47,19 +47,12 @@ const columns = [
 ]
 const selected = raw(columns.join(', '))
 
-/**
- * The columns as callers see them: `next_time` is when the next attempt can be made. That is not before the sink gets
- * requests again, and never if the subscription is not active.
- */
-const shown = raw(
-  columns
-    .map((column) => {
-      if (column !== 'next_time') return column
-      const later = 'case when q.wake_after > next_time then q.wake_after else next_time end'
-      return `(select ${later} from delivery_queues q where q.subscription = deliveries.subscription and q.is_active = 1)`
-    })
-    .join(', '),
-)
+/** When the next attempt can be made: not before the sink gets requests again; null if the subscription is not active. */
+const nextAttempt = `(select case when q.wake_after > next_time then q.wake_after else next_time end
+  from delivery_queues q where q.subscription = deliveries.subscription and q.is_active = 1)`
+
+/** The columns as callers see them. */
+const shown = raw(columns.map((column) => (column === 'next_time' ? nextAttempt : column)).join(', '))
 
 function deliveryOf(row: Row): StoredDelivery {
   const [uid, subscription, sequence, eventId, eventType, subject, testEvent, state, ...rest] = row

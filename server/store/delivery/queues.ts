@@ -26,7 +26,7 @@ export function* restartQueue(subscription: string, now: number, oldest: number)
   if (!row) return
   const [root, position] = row as [string, number]
   const expired = yield* lastSequenceBefore(root, oldest)
-  yield sql`update delivery_queues set is_active = 1, due_time = ${now}, failures = 0, failing_since = null,
+  yield sql`update delivery_queues set is_active = 1, due_time = ${now}, wake_after = 0, failures = 0, failing_since = null,
     position = ${Math.max(position, expired)} where subscription = ${subscription}`
 }
 
@@ -39,7 +39,7 @@ function* lastSequenceBefore(root: string, time: number): Work<number> {
 
 /** The sink has changed: its past does not count, and the handshake is attempted again. */
 export function* resetSink(subscription: string, now: number): Work<void> {
-  yield sql`update delivery_queues set is_proven = 0, failures = 0, failing_since = null, wants_handshake = 1,
+  yield sql`update delivery_queues set is_proven = 0, failures = 0, failing_since = null, wake_after = 0, wants_handshake = 1,
     due_time = case when is_active = 1 then cast(${now} as bigint) end where subscription = ${subscription}`
 }
 

@@ -11,7 +11,7 @@ import { readSealed } from './read-sealed.ts'
 export type ChainFault = {
   root: string
   sequence: number
-  fault: 'missing' | 'changed' | 'added' | 'cut off' | 'replaced'
+  fault: 'missing' | 'changed' | 'added' | 'cut off'
 }
 
 /** A chain that was verified. `hash` is that of its last entry: a copy of it elsewhere proves that nothing was replaced. */
@@ -75,26 +75,16 @@ async function verifyChain(store: Store, root: string): Promise<ChainVerdict> {
   }
 }
 
-/**
- * Compares a chain with the head that it had earlier. Returns the fault, or `deleted` if retention has deleted the entry
- * of that head and the one after it, so that they cannot be compared.
- */
-export async function compareHead(
-  store: Store,
-  { root, sequence, hash }: Omit<ChainHead, 'entries'>,
-): Promise<ChainFault | 'deleted' | undefined> {
-  const found = await store.read(() => hashAt(root, sequence))
-  if (found === 'deleted') return found
-  return found === hash ? undefined : { root, sequence, fault: 'replaced' }
-}
+/** `deleted`: retention has deleted the entry and the one after it, so they cannot be compared. */
+export type HeadVerdict = 'same' | 'replaced' | 'deleted'
 
-/** Undefined if the chain has no such entry. */
-function* hashAt(root: string, sequence: number): Work<string | 'deleted' | undefined> {
-  const chain = yield* readChain(root)
-  if (sequence < chain.firstSequence - 1) return 'deleted'
-  if (sequence === chain.firstSequence - 1) return chain.anchor
-  const row = yield* first(sql`select hash from events where root = ${root} and sequence = ${sequence}`)
-  return row?.[0] as string | undefined
+/** Compares a chain with the head that it had earlier. */
+export function* compareHead({ root, sequence, hash }: Omit<ChainHead, 'entries'>): Work<HeadVerdict> {
+  const { firstSequence, anchor } = yield* readChain(root)
+  if (sequence < firstSequence - 1) return 'deleted'
+  const entry = sql`select hash from events where root = ${root} and sequence = ${sequence}`
+  const found = sequence === firstSequence - 1 ? anchor : (yield* first(entry))?.[0]
+  return found === hash ? 'same' : 'replaced'
 }
 
 function* readChain(root: string): Work<Chain> {
