@@ -31,7 +31,7 @@ const program = new URL(`./checks-thread${extname(import.meta.filename)}`, impor
 /**
  * Two threads, if the event loop and they can have a core each: while a costly task occupies one, the other performs the
  * remaining tasks. With fewer cores, a second thread would only take memory. The time limit is far above
- * the time that any valid input needs (a readme of 64 KB: 0.3 s), because a thread may get little CPU time on a busy
+ * the time that any valid input needs (a readme of 64 KB: 0.4 s), because a thread may get little CPU time on a busy
  * machine.
  */
 const limits: PoolOptions = {

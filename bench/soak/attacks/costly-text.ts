@@ -1,5 +1,8 @@
-// Sends readmes that become much HTML, and patterns that take long to compile.
+// Sends readmes with many elements or many brackets, and patterns that take long to compile.
 import type { Attack } from './attack.ts'
+
+/** The parser looks for the end of every bracket. */
+const openBrackets = '![[]'.repeat(16_000)
 
 /** A table whose short rows are filled up with empty cells. */
 const wideTable = `${'|a'.repeat(2000)}|\n${'|-'.repeat(2000)}|\n${'|\n'.repeat(25_000)}`
@@ -8,8 +11,10 @@ export const costlyReadmes: Attack = {
   parallel: 8,
   async round({ tenant, call }) {
     const path = `/registry/v2beta1/repos/${tenant.repo}/readme`
-    const body = JSON.stringify({ content: wideTable })
-    await call({ method: 'PATCH', path, headers: { authorization: tenant.authorization }, body })
+    for (const content of [wideTable, openBrackets]) {
+      const body = JSON.stringify({ content })
+      await call({ method: 'PATCH', path, headers: { authorization: tenant.authorization }, body })
+    }
   },
 }
 

@@ -1,4 +1,5 @@
 // The readme of a repo, in Markdown. It is stored as sent, so it must contain no HTML that is unsafe to show.
+import type { MarkdownIt, Token } from 'markdown-it'
 import type { IOptions } from 'sanitize-html'
 
 const headings = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6']
@@ -51,10 +52,10 @@ const unrestricted: IOptions = {
 
 const maxDepth = 100
 /**
- * In characters. The sanitizer takes 1 s for this many. The limit is needed because a Markdown table of 64 KB without
- * cells becomes 0.7 million characters of HTML.
+ * Paragraphs, list items, table cells and the like. Empty cells fill up the rows of a Markdown table: without this limit,
+ * a table of 64 KB took 45 MB of memory, and the sanitizer up to 1 s.
  */
-const maxHtmlLength = 512 * 1024
+const maxElements = 10_000
 /** Elements without content, which have no end tag. */
 const voidElements = new Set(['br', 'hr', 'img', 'wbr', 'source', 'input'])
 
@@ -78,6 +79,8 @@ function nestingOf(html: string): number {
   return maximum
 }
 
+class TooManyElements extends Error {}
+
 /** Describes what is wrong with a readme. The libraries are loaded on first use, in a thread (checks-thread.ts). */
 export async function readmeFault(content: string): Promise<string | undefined> {
   const [{ default: markdownIt }, { default: sanitize }] = await Promise.all([
@@ -87,10 +90,27 @@ export async function readmeFault(content: string): Promise<string | undefined> 
   const markdown = markdownIt({ html: true })
   // Render every link, so that the sanitizer also checks those that only other Markdown renderers accept.
   markdown.validateLink = () => true
-  const html = markdown.render(content)
-  if (html.length > maxHtmlLength)
-    return `must not become more than ${maxHtmlLength} characters of HTML; it becomes ${html.length}`
+  limitElements(markdown)
+  let html: string
+  try {
+    html = markdown.render(content)
+  } catch (error) {
+    if (!(error instanceof TooManyElements)) throw error
+    return `must not have more than ${maxElements} elements (such as paragraphs, list items and table cells)`
+  }
   if (nestingOf(html) > maxDepth) return `must not nest HTML deeper than ${maxDepth} levels`
   const isSafe = sanitize(html, policy) === sanitize(html, unrestricted)
   return isSafe ? undefined : 'must not contain unsafe HTML: scripts, styles, forms, frames or event handlers'
+}
+
+/** Makes the parser throw `TooManyElements` as soon as it has read too many. */
+function limitElements(markdown: MarkdownIt): void {
+  let elements = 0
+  markdown.block.State = class extends markdown.block.State {
+    override push(type: string, tag: string, nesting: Token['nesting']): Token {
+      // The text of an element is a token of type `inline`.
+      if (nesting >= 0 && type !== 'inline' && ++elements > maxElements) throw new TooManyElements()
+      return super.push(type, tag, nesting)
+    }
+  }
 }
