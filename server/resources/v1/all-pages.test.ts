@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type { MessageShape } from '@bufbuild/protobuf'
 import { create, fromBinary, toJson } from '@bufbuild/protobuf'
+import type { Group } from '@stemma/api/gen/platform/iam/group_pb.ts'
 import { GroupListSchema, GroupSchema } from '@stemma/api/gen/platform/iam/group_pb.ts'
 import type { ListGroupsResponseSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
@@ -99,6 +103,25 @@ describe('listAllPages', () => {
     }
     assert.equal(pageTokens.length, 1000)
     assert.ok(bytes > 2 * 1000 * 100_000)
+  })
+
+  test('keeps no items in memory while a client receives their page', async () => {
+    setFlagsFromString('--expose-gc')
+    const collectGarbage = runInNewContext('gc')
+    const item: { current: WeakRef<Group> | undefined } = { current: undefined }
+    const items = () => {
+      const group = create(GroupSchema, { id: 'a' })
+      item.current = new WeakRef(group)
+      return [group]
+    }
+    const { parts } = await list(fakeList(3, 1).callV2, 'json', { items })
+    assert.ok(parts)
+    for await (const part of parts()) {
+      assert.ok(part)
+      await nextTurn() // a WeakRef keeps its target until the end of the turn
+      collectGarbage()
+      assert.equal(item.current?.deref(), undefined)
+    }
   })
 
   test('reads smaller pages of JSON if the items are long, but never an empty one', async () => {

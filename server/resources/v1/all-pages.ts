@@ -50,10 +50,10 @@ export async function listAllPages<I extends DescMessage, O extends DescMessage,
   const paging: Paging = { size: maxPageSize }
   const first = await readPage(deps, call, v1List, paging, '')
   if (first.total > maxItems) throw tooLong()
-  const pages = itemsByPage(deps, call, v1List, paging, first)
+  const nextItems = openPages(deps, call, v1List, paging, first)
   if (call.form === 'json' && first.nextPageToken !== undefined)
-    return replyInParts(v1List.list, pages, paging)
-  return collect(deps, call, v1List.list, pages)
+    return replyInParts(v1List.list, nextItems, paging)
+  return collect(deps, call, v1List.list, nextItems)
 }
 
 /** How many items the next page has. */
@@ -80,51 +80,60 @@ async function readPage<I extends DescMessage, O extends DescMessage, L extends 
   }
 }
 
-/** Yields the items of each page, starting with the first page, which is already read. */
-async function* itemsByPage<I extends DescMessage, O extends DescMessage, L extends DescMessage>(
+/** Returns the items of the next page, and undefined after the last one. It does not keep them in memory. */
+type NextItems = () => Promise<Message[] | undefined>
+
+/** Starts with the first page, which is already read. */
+function openPages<I extends DescMessage, O extends DescMessage, L extends DescMessage>(
   deps: ListDependencies,
   call: Call,
   v1List: V1List<I, O, L>,
   paging: Paging,
   first: Page,
-): AsyncGenerator<Message[], void, void> {
+): NextItems {
   // A client can take long to receive a list that is sent page by page, so each page has its own deadline.
   const isSentByPage = call.form === 'json'
   const sendDeadline = deps.deadlineClock() + maxSendMs
-  for (let page = first; ; ) {
-    yield page.items
-    if (page.nextPageToken === undefined) return
+  let { nextPageToken } = first
+  let firstItems: Message[] | undefined = first.items
+  return async () => {
+    if (firstItems) {
+      const items = firstItems
+      firstItems = undefined
+      return items
+    }
+    if (nextPageToken === undefined) return undefined
     // The embedded store answers synchronously: let other calls run between two pages.
     await deps.waitForTurn(call.demand.caller.identity)
     const deadline = isSentByPage ? Math.min(sendDeadline, deps.deadlineClock() + maxPageMs) : call.deadline
-    page = await readPage(deps, { ...call, deadline }, v1List, paging, page.nextPageToken)
+    const page = await readPage(deps, { ...call, deadline }, v1List, paging, nextPageToken)
+    nextPageToken = page.nextPageToken
+    return page.items
   }
 }
 
-function replyInParts(
-  list: DescMessage,
-  pages: AsyncGenerator<Message[], void, void>,
-  paging: Paging,
-): Reply {
+function replyInParts(list: DescMessage, nextItems: NextItems, paging: Paging): Reply {
   const { field, message } = itemsField(list)
+  let separator = `{${JSON.stringify(field.jsonName)}:[`
   const unused = () => {
     throw new Error('this reply is sent in parts')
+  }
+  /** Empty for a page without items, and undefined after the last page. */
+  async function nextPart(): Promise<string | undefined> {
+    const items = await nextItems()
+    if (!items || items.length === 0) return items && ''
+    const text = items.map((item) => writeJson(message, item)).join(',')
+    paging.size = Math.max(1, Math.min(maxPageSize, Math.floor((items.length * charsPerPart) / text.length)))
+    const part = separator + text
+    separator = ','
+    return part
   }
   return {
     json: unused,
     bytes: unused,
     async *parts() {
-      let separator = `{${JSON.stringify(field.jsonName)}:[`
-      for await (const items of pages) {
-        if (items.length === 0) continue
-        const text = items.map((item) => writeJson(message, item)).join(',')
-        paging.size = Math.max(
-          1,
-          Math.min(maxPageSize, Math.floor((items.length * charsPerPart) / text.length)),
-        )
-        yield separator + text
-        separator = ','
-      }
+      // The generator has no variable with items: it would keep them in memory until the client has received the part.
+      for (let part = await nextPart(); part !== undefined; part = await nextPart()) if (part) yield part
       yield separator === ',' ? ']}' : `${separator}]}`
     },
   }
@@ -134,12 +143,12 @@ async function collect(
   { unsent }: ListDependencies,
   { form, demand }: Call,
   list: DescMessage,
-  pages: AsyncGenerator<Message[], void, void>,
+  nextItems: NextItems,
 ): Promise<Reply> {
   const collected = collectItems(list, form)
   const releases: (() => void)[] = []
   try {
-    for await (const items of pages) {
+    for (let items = await nextItems(); items; items = await nextItems()) {
       const before = collected.size()
       for (const item of items) collected.add(item)
       releases.push(unsent.reserve(demand.caller.identity, collected.size() - before))
