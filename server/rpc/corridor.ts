@@ -164,27 +164,38 @@ export function openCorridor({
 const maxUncountedBytes = 64 * 1024
 
 /** Counts each part as unsent until the next one is asked for, and reports the call when its response is complete. */
-async function* countedParts(
+function countedParts(
   parts: JsonParts,
   unsent: UnsentBudget,
   caller: Caller | undefined,
   errorOf: (thrown: unknown) => StatusError,
   reportEnd: (error?: StatusError) => void,
 ): JsonParts {
-  let error: StatusError | undefined
   let release = () => {}
-  try {
-    for await (const part of parts) {
-      release = unsent.reserve(caller?.identity ?? '', Buffer.byteLength(part))
-      yield part
-      release()
-    }
-  } catch (thrown) {
-    error = errorOf(thrown)
-    throw error
-  } finally {
+  let isEnded = false
+  function finish(error?: StatusError): void {
+    if (isEnded) return
+    isEnded = true
     release()
+    parts.end(error)
     reportEnd(error)
+  }
+  return {
+    wait: parts.wait,
+    async next() {
+      release()
+      try {
+        const part = await parts.next()
+        if (part === undefined) finish()
+        else release = unsent.reserve(caller?.identity ?? '', Buffer.byteLength(part))
+        return part
+      } catch (thrown) {
+        const error = errorOf(thrown)
+        finish(error)
+        throw error
+      }
+    },
+    end: (error) => finish(error && errorOf(error)),
   }
 }
 

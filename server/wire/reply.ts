@@ -8,8 +8,21 @@ export type Json = { text: string; size: number }
 
 export const asJson = (text: string): Json => ({ text, size: Buffer.byteLength(text) })
 
-/** A door whose client has disconnected calls `throw` of the generator, so that the call is reported as cancelled. */
-export type JsonParts = AsyncGenerator<string, void, void>
+/**
+ * The parts of a JSON response, made one after another. Not a generator, whose variables would keep a part in memory until
+ * the next one is made.
+ */
+export type JsonParts = {
+  /**
+   * Resolves when the next part may be made. A promise that is pending for long keeps its value in memory until a full
+   * garbage collection, so calls wait here, and not in `next`.
+   */
+  wait(): Promise<void>
+  /** Makes the next part, which may be empty; undefined after the last one. */
+  next(): Promise<string | undefined>
+  /** Ends the response early. With `error`, the call is reported as failed. */
+  end(error?: Error): void
+}
 
 /** A response that each door asks for in its own form: REST for JSON, gRPC for protobuf bytes. */
 export type Reply = {
@@ -24,8 +37,8 @@ export type Reply = {
   /** Further header fields of the response; metadata over gRPC. */
   headers?: Readonly<Record<string, string>> | undefined
   /**
-   * The JSON in parts, in place of `json`: for a response that may be too large for memory. The door reads all parts,
-   * or ends the generator with `return` or `throw` after the first one.
+   * The JSON in parts, in place of `json`: for a response that may be too large for memory. The door reads all parts, or
+   * calls `end` after the first one.
    */
   parts?(): JsonParts
   /** The message itself, for a door that writes parts of it, and at most how many bytes it has when it is encoded. */

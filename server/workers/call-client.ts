@@ -73,8 +73,16 @@ export function openCallClient(port: Port): CallClient {
     }
   }
 
-  async function* readParts(id: number): JsonParts {
-    for await (const answer of readAnswers(id)) if (answer.kind === 'part') yield answer.part
+  function readParts(id: number): JsonParts {
+    const answers = readAnswers(id)
+    return {
+      wait: async () => {}, // the other thread waits
+      async next() {
+        const { value: answer } = await answers.next()
+        return answer?.kind === 'part' ? answer.part : undefined
+      },
+      end: () => void answers.return(),
+    }
   }
 
   async function* readReplies(id: number): AsyncGenerator<Reply, void, void> {

@@ -70,7 +70,14 @@ export function serveCalls(port: MessagePort, options: CallServerOptions): void 
 }
 
 async function* inParts(id: number, parts: JsonParts): RemainingMessages {
-  for await (const part of parts) yield { kind: 'part', id, part }
+  try {
+    for (let part = await parts.next(); part !== undefined; part = await parts.next()) {
+      yield { kind: 'part', id, part }
+      await parts.wait()
+    }
+  } finally {
+    parts.end()
+  }
 }
 
 async function* streamed(

@@ -13,6 +13,14 @@ export async function sendParts(
   parts: JsonParts,
   extraHeaders: readonly string[],
 ): Promise<void> {
+  const headers = [
+    ...context.securityHeaders,
+    'x-request-id',
+    requestId,
+    'content-type',
+    'application/json',
+    ...extraHeaders,
+  ]
   let stopWaiting = () => {}
   response.once('close', () => stopWaiting())
   const write = (part: string) =>
@@ -20,26 +28,25 @@ export async function sendParts(
       stopWaiting = resolve
       response.write(part, () => resolve())
     })
-  try {
-    // The first part is made before anything is sent: if it fails, an error response is still possible. This also
-    // starts the generator: only a started generator runs the `finally` that reports the end of the call.
-    let next = await parts.next()
-    if (response.destroyed) await parts.throw(cancelled())
-    const headers = [
-      ...context.securityHeaders,
-      'x-request-id',
-      requestId,
-      'content-type',
-      'application/json',
-      ...extraHeaders,
-    ]
-    writeHead(context, request, response, 200, headers, false)
-    if (request.method === 'HEAD') next = await parts.return()
-    for (; !next.done; next = await parts.next()) {
-      await write(next.value)
-      if (response.destroyed) await parts.throw(cancelled())
+  /** Returns whether the response goes on. */
+  async function sendNext(): Promise<boolean> {
+    const part = await parts.next()
+    if (response.destroyed) {
+      parts.end(cancelled())
+      return false
+    }
+    // The head follows the first part: if that cannot be made, an error response is still possible.
+    if (!response.headersSent) writeHead(context, request, response, 200, headers, false)
+    if (request.method === 'HEAD') parts.end()
+    else if (part !== undefined) {
+      if (part !== '') await write(part)
+      return true
     }
     response.end()
+    return false
+  }
+  try {
+    while (await sendNext()) await parts.wait()
   } catch (error) {
     if (!response.headersSent) throw error
     // The corridor has reported the error.

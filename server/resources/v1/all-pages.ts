@@ -19,8 +19,12 @@ import type { V1Dependencies } from './dependencies.ts'
 
 /** The largest page that v2 lists return. */
 const maxPageSize = 200
-/** A page that is sent on its own has about this many characters, since it is in memory until its client has read it. */
-const charsPerPart = 128 * 1024
+/**
+ * A page that is sent on its own has about this many characters, since it is in memory until its client has read it. V8
+ * puts objects of more than 128 KB into the old generation if they outlive one collection, and a character takes up to
+ * two bytes.
+ */
+const charsPerPart = 48 * 1024
 const maxItems = 1_000_000
 /** How long it may take to send a whole list. */
 const maxSendMs = 3_600_000
@@ -50,10 +54,10 @@ export async function listAllPages<I extends DescMessage, O extends DescMessage,
   const paging: Paging = { size: maxPageSize }
   const first = await readPage(deps, call, v1List, paging, '')
   if (first.total > maxItems) throw tooLong()
-  const nextItems = openPages(deps, call, v1List, paging, first)
+  const pages = openPages(deps, call, v1List, paging, first)
   if (call.form === 'json' && first.nextPageToken !== undefined)
-    return replyInParts(v1List.list, nextItems, paging)
-  return collect(deps, call, v1List.list, nextItems)
+    return replyInParts(v1List.list, pages, paging)
+  return collect(deps, call, v1List.list, pages)
 }
 
 /** How many items the next page has. */
@@ -80,8 +84,12 @@ async function readPage<I extends DescMessage, O extends DescMessage, L extends 
   }
 }
 
-/** Returns the items of the next page, and undefined after the last one. It does not keep them in memory. */
-type NextItems = () => Promise<Message[] | undefined>
+type Pages = {
+  /** Resolves when the next page may be read. The embedded store answers synchronously: let other calls run in between. */
+  wait(): Promise<void>
+  /** Returns the items of the next page, and undefined after the last one. It does not keep them in memory. */
+  next(): Promise<Message[] | undefined>
+}
 
 /** Starts with the first page, which is already read. */
 function openPages<I extends DescMessage, O extends DescMessage, L extends DescMessage>(
@@ -90,68 +98,70 @@ function openPages<I extends DescMessage, O extends DescMessage, L extends DescM
   v1List: V1List<I, O, L>,
   paging: Paging,
   first: Page,
-): NextItems {
+): Pages {
   // A client can take long to receive a list that is sent page by page, so each page has its own deadline.
   const isSentByPage = call.form === 'json'
   const sendDeadline = deps.deadlineClock() + maxSendMs
   let { nextPageToken } = first
   let firstItems: Message[] | undefined = first.items
-  return async () => {
-    if (firstItems) {
-      const items = firstItems
-      firstItems = undefined
-      return items
-    }
-    if (nextPageToken === undefined) return undefined
-    // The embedded store answers synchronously: let other calls run between two pages.
-    await deps.waitForTurn(call.demand.caller.identity)
-    const deadline = isSentByPage ? Math.min(sendDeadline, deps.deadlineClock() + maxPageMs) : call.deadline
-    const page = await readPage(deps, { ...call, deadline }, v1List, paging, nextPageToken)
-    nextPageToken = page.nextPageToken
-    return page.items
+  return {
+    async wait() {
+      if (nextPageToken !== undefined) await deps.waitForTurn(call.demand.caller.identity)
+    },
+    async next() {
+      if (firstItems) {
+        const items = firstItems
+        firstItems = undefined
+        return items
+      }
+      if (nextPageToken === undefined) return undefined
+      const deadline = isSentByPage ? Math.min(sendDeadline, deps.deadlineClock() + maxPageMs) : call.deadline
+      const page = await readPage(deps, { ...call, deadline }, v1List, paging, nextPageToken)
+      nextPageToken = page.nextPageToken
+      return page.items
+    },
   }
 }
 
-function replyInParts(list: DescMessage, nextItems: NextItems, paging: Paging): Reply {
+function replyInParts(list: DescMessage, pages: Pages, paging: Paging): Reply {
   const { field, message } = itemsField(list)
   let separator = `{${JSON.stringify(field.jsonName)}:[`
+  let isComplete = false
   const unused = () => {
     throw new Error('this reply is sent in parts')
   }
-  /** Empty for a page without items, and undefined after the last page. */
-  async function nextPart(): Promise<string | undefined> {
-    const items = await nextItems()
-    if (!items || items.length === 0) return items && ''
-    const text = items.map((item) => writeJson(message, item)).join(',')
-    paging.size = Math.max(1, Math.min(maxPageSize, Math.floor((items.length * charsPerPart) / text.length)))
-    const part = separator + text
+  async function next(): Promise<string | undefined> {
+    if (isComplete) return undefined
+    const items = await pages.next()
+    if (!items) {
+      isComplete = true
+      return separator === ',' ? ']}' : `${separator}]}`
+    }
+    if (items.length === 0) return ''
+    const [first = '', ...rest] = items.map((item) => writeJson(message, item))
+    const part = [separator + first, ...rest].join(',')
     separator = ','
+    const size = Math.floor((items.length * charsPerPart) / part.length)
+    paging.size = Math.max(1, Math.min(maxPageSize, size))
     return part
   }
-  return {
-    json: unused,
-    bytes: unused,
-    async *parts() {
-      // The generator has no variable with items: it would keep them in memory until the client has received the part.
-      for (let part = await nextPart(); part !== undefined; part = await nextPart()) if (part) yield part
-      yield separator === ',' ? ']}' : `${separator}]}`
-    },
-  }
+  return { json: unused, bytes: unused, parts: () => ({ wait: pages.wait, next, end() {} }) }
 }
 
 async function collect(
   { unsent }: ListDependencies,
   { form, demand }: Call,
   list: DescMessage,
-  nextItems: NextItems,
+  pages: Pages,
 ): Promise<Reply> {
   const collected = collectItems(list, form)
   const releases: (() => void)[] = []
   try {
-    for (let items = await nextItems(); items; items = await nextItems()) {
+    for (let items = await pages.next(); items; items = await pages.next()) {
       const before = collected.size()
       for (const item of items) collected.add(item)
       releases.push(unsent.reserve(demand.caller.identity, collected.size() - before))
+      await pages.wait()
     }
     return collected.reply()
   } finally {
