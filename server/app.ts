@@ -124,14 +124,14 @@ async function openApp(
   const core = await openCore(
     {
       ...{ config, log, store, otherThreads: role, maxListRows: role.lane && maxListRows },
-      counts: role.shared.collectionCounts,
+      counts: role.shared.backgroundCounts,
     },
     overrides,
   )
   const { corridorOptions, authenticator, refusals, keys, secret, now, random } = core
   const offered = core.endpoints.filter(({ method }) => !method.isInternal)
   role.onOpen(core)
-  const { collectionCounts: counts, deliveryCounts } = role.shared
+  const { backgroundCounts: counts, deliveryCounts } = role.shared
   const registry = openRegistry(
     () => role.readSeries(core.series),
     () => [

@@ -63,8 +63,8 @@ import type { PoolOptions } from './threads/pool.ts'
 import type { Caller } from './wire/caller.ts'
 import type { Corridor, StreamCorridor } from './wire/envelope.ts'
 import type { OtherThreads } from './wire/other-thread.ts'
-import type { CollectionCounts } from './workers/collection-counts.ts'
-import { addCounts } from './workers/collection-counts.ts'
+import type { BackgroundCounts } from './workers/background-counts.ts'
+import { addCounts } from './workers/background-counts.ts'
 
 /** Dependencies and limits that tests replace. */
 export type CoreOverrides = AuthenticationOverrides & {
@@ -90,7 +90,7 @@ export type CoreOptions = {
   /** How many rows a list may read in this thread. Lists that read more are handed to the lane. */
   maxListRows: number | undefined
   /** Counts events that were dropped, for the metrics. */
-  counts?: CollectionCounts
+  counts?: BackgroundCounts
 }
 
 export type Core = Pick<Authentication, 'states'> & {
@@ -120,7 +120,7 @@ export type Core = Pick<Authentication, 'states'> & {
   keys: KeyRing
   secret: Secret
   sealer: Sealer
-  /** Streams of events end when it is closed. */
+  /** Notified when events are sealed. Streams of events end when it is closed. */
   sealed: SealSignal
   now(): number
   random: RandomBytes

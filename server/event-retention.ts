@@ -5,8 +5,8 @@ import type { Log } from './log.ts'
 import type { Gauge } from './rpc/metrics.ts'
 import type { Store } from './store/db.ts'
 import { deleteOldEvents } from './store/events/retain.ts'
-import type { CollectionCounts } from './workers/collection-counts.ts'
-import { addCounts, readCounts } from './workers/collection-counts.ts'
+import type { BackgroundCounts } from './workers/background-counts.ts'
+import { addCounts, readCounts } from './workers/background-counts.ts'
 
 const intervalMs = 10 * 60_000
 /** Between two transactions, for other calls. */
@@ -17,7 +17,7 @@ export type EventRetentionOptions = {
   store: Store
   log: Log
   now(): number
-  counts: CollectionCounts
+  counts: BackgroundCounts
 }
 
 /** Returns the function that ends this. */
@@ -54,7 +54,7 @@ export async function deleteAllOld(
 }
 
 /** The metrics of the event log. */
-export function eventGauges(counts: CollectionCounts): Gauge[] {
+export function eventGauges(counts: BackgroundCounts): Gauge[] {
   const { eventsDropped, eventsExpired } = readCounts(counts)
   return [
     {

@@ -10,8 +10,8 @@ import type { Gauge } from './rpc/metrics.ts'
 import type { Store } from './store/db.ts'
 import { sql } from './store/sql.ts'
 import { isDue, takeTurn } from './store/take-turn.ts'
-import type { CollectionCounts } from './workers/collection-counts.ts'
-import { addCounts, readCounts, setLastSuccess } from './workers/collection-counts.ts'
+import type { BackgroundCounts } from './workers/background-counts.ts'
+import { addCounts, readCounts, setLastSuccess } from './workers/background-counts.ts'
 
 export type ScheduleDependencies = {
   config: Pick<Config, 'collection'>
@@ -21,7 +21,7 @@ export type ScheduleDependencies = {
   now(): number
   /** A monotonic clock in milliseconds. */
   clock(): number
-  counts: CollectionCounts
+  counts: BackgroundCounts
 }
 
 export type Collector = {
@@ -96,7 +96,7 @@ export function openCollector(deps: ScheduleDependencies): Collector {
 }
 
 /** The metrics of the collections that this copy has performed. */
-export function collectionGauges(counts: CollectionCounts): Gauge[] {
+export function collectionGauges(counts: BackgroundCounts): Gauge[] {
   const { runs, errors, blobs, bytes, uploads, seconds, lastSuccess } = readCounts(counts)
   const gauge = (name: string, type: Gauge['type'], help: string, value: number): Gauge => ({
     ...{ name: `stemma_registry_gc_${name}`, type, help, value },

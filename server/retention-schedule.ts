@@ -5,8 +5,8 @@ import { retentionAccess } from './policy/system-access.ts'
 import { applyDueRetention } from './resources/registry/repos/due-retention.ts'
 import type { Gauge } from './rpc/metrics.ts'
 import type { Store } from './store/db.ts'
-import type { CollectionCounts } from './workers/collection-counts.ts'
-import { addCounts, readCounts } from './workers/collection-counts.ts'
+import type { BackgroundCounts } from './workers/background-counts.ts'
+import { addCounts, readCounts } from './workers/background-counts.ts'
 
 /** How often the server looks for repos whose rules are due. */
 const checkIntervalMs = 60_000
@@ -16,7 +16,7 @@ export type RetentionOptions = {
   store: Store
   log: Log
   now(): number
-  counts: CollectionCounts
+  counts: BackgroundCounts
 }
 
 export type RetentionSchedule = {
@@ -68,7 +68,7 @@ export function scheduleRetention({ config, store, log, now, counts }: Retention
 }
 
 /** The metrics of what this copy has deleted. */
-export function retentionGauges(counts: CollectionCounts): Gauge[] {
+export function retentionGauges(counts: BackgroundCounts): Gauge[] {
   const { retentionRepos, retentionErrors, retentionTags, retentionManifests } = readCounts(counts)
   const counter = (name: string, help: string, value: number): Gauge => ({
     ...{ name: `stemma_registry_retention_${name}`, type: 'counter', help, value },

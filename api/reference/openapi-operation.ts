@@ -70,12 +70,12 @@ const isUidPath = ({ method, variables }: Operation) =>
   method.scope.length > 0 || variables.some(({ field }) => rulesOf(field).uid)
 
 /**
- * Examples of query parameters. They are consistent, so a client may send all of them in one call. The example of
- * `update_mask` is derived from that of the body.
+ * The query parameters that get an example: the one in the contract or, if there is none, this value. The values are
+ * consistent, so a client may send all of them in one call. The example of `update_mask` is derived from the body.
  */
 const queryExamples: Record<string, string> = {
   order_by: 'create_time desc',
-  id: '', // only where the contract has an example
+  id: '', // no example if the contract has none
   descendants_of: groupUid,
   children_of: groupUid,
 }
@@ -84,7 +84,7 @@ const queryExamples: Record<string, string> = {
 const maxUidsInUrl = 80
 
 function queryExample(field: DescField, { body }: Operation): string | undefined {
-  // In version 1, `order_by` is an enum, and its example of version 2 is not valid.
+  // In version 1, `order_by` is an enum, for which the example above is not valid.
   if (field.enum) return undefined
   if (field.name !== 'update_mask' || !body)
     return (field.name in queryExamples && rulesOf(field).example) || queryExamples[field.name] || undefined

@@ -108,7 +108,7 @@ describe('the settings of an organization in the console', {
     noProblems()
   })
 
-  test('a change keeps what is not changed, also the secret', async () => {
+  test('a change keeps the other fields, and a new issuer needs the secret again', async () => {
     const { page } = stage
     const before = await stored()
     await page.goto(stage.at(`${paths.identityProvider(organization, provider)}?dialog=edit`))

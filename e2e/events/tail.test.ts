@@ -19,7 +19,7 @@ import { followOverGrpc, followOverRest } from './follow.ts'
 const { tailEvents } = EventsService.method
 const { createGroup, updateGroup } = GroupsService.method
 
-/** The responses to a stream that does not follow. The ids of events differ, so the doors cannot be compared. */
+/** The responses of a stream without `follow`. They are not compared between the doors: the ids of events differ. */
 async function tail({ door, platform, owner }: ExampleContext, request: JsonObject) {
   await sealAll(platform.store)
   const { body } = await door.call(tailEvents, request, owner.token)
@@ -94,7 +94,7 @@ examples('a stream of events', {
     assert.equal((await fail(tailEvents, { group: `${owner.organization}/0000000000000000` })).code, 5)
   },
 
-  async 'names a sequence number that cannot be right'(context) {
+  async 'is refused if the sequence number cannot be right'(context) {
     const { owner, platform, fail } = context
     await sealAll(platform.store)
     for (const afterSequence of ['-1', '1000000']) {
@@ -177,7 +177,7 @@ onEachStore('a stream that follows', (engine) => {
       assert.equal(await stream.ended, follow === followOverRest ? 'reset' : '7')
     })
 
-    test(`ends completely when the token expires, with ${follow.name}`, async () => {
+    test(`ends without an error when the token expires, with ${follow.name}`, async () => {
       let time = Date.now()
       const other = await startPlatform(engine, [], { now: () => time })
       const { organization: group, token } = other.owner
@@ -190,7 +190,7 @@ onEachStore('a stream that follows', (engine) => {
       await other.stop()
     })
 
-    test(`ends completely when the server stops, with ${follow.name}`, async () => {
+    test(`ends without an error when the server stops, with ${follow.name}`, async () => {
       const stopping = await startPlatform(engine)
       const { organization: group, token } = stopping.owner
       const stream = follow(stopping.url, { group, follow: true }, token)

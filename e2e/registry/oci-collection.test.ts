@@ -27,7 +27,7 @@ import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { rawClient } from '../../server/testing/raw-http.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
-import { makeCollectionCounts } from '../../server/workers/collection-counts.ts'
+import { makeBackgroundCounts } from '../../server/workers/background-counts.ts'
 import { runStemmadInline } from '../server/stemmad.ts'
 import type { OciClient } from './oci-client.ts'
 import { descriptor, digestOf, imageOf, indexOf, ociClient, pushParts, types } from './oci-client.ts'
@@ -287,7 +287,7 @@ onEachStore('a collection of garbage', (engine) => {
     await client.pushBlob('acme/web', 'scheduled')
     await age()
     let time = Date.now()
-    const counts = makeCollectionCounts()
+    const counts = makeBackgroundCounts()
     const copy = () =>
       openCollector({
         ...{

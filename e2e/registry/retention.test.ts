@@ -13,7 +13,7 @@ import { checkTally } from '../../server/store/check.ts'
 import type { Store } from '../../server/store/db.ts'
 import type { Sql } from '../../server/store/sql.ts'
 import { sql } from '../../server/store/sql.ts'
-import { makeCollectionCounts } from '../../server/workers/collection-counts.ts'
+import { makeBackgroundCounts } from '../../server/workers/background-counts.ts'
 import type { ExampleContext } from '../contract/examples.ts'
 import { examples, violations } from '../contract/examples.ts'
 import type { OciClient } from './oci-client.ts'
@@ -344,7 +344,7 @@ examples('the schedule of retention', {
     await makeTags(stage, repo, ['old', 'older', 'keep'])
     const logged: object[] = []
     const log = { info: (fields: object) => logged.push(fields) } as unknown as Log // the schedule logs nothing else here
-    const counts = makeCollectionCounts()
+    const counts = makeBackgroundCounts()
     const now = () => Date.now() + 2 * hourMs
     const config = { retentionIntervalMs: hourMs }
     const schedule = scheduleRetention({ config, store: platform.store, log, now, counts })

@@ -59,7 +59,7 @@ onEachStore('a backup', (engine) => {
     await writeFile(record, content)
     const imported = await run('import', 'advisories', '--group', organization, record, ...settings)
     assert.equal(imported.code, 0, imported.stderr)
-    await sealAll(platform.store) // otherwise the server changes these rows between a backup and a comparison
+    await sealAll(platform.store) // otherwise the server seals events between a backup and a comparison
   })
   after(async () => {
     await platform.stop()
@@ -75,7 +75,7 @@ onEachStore('a backup', (engine) => {
     return file
   }
 
-  /** The whole content of a store, without the log of the commands that make and restore backups. */
+  /** All rows of a store but its migrations and the log of the server, which records backups and restores. */
   async function contentOf(store: Store): Promise<Map<string, string[]>> {
     const content = new Map<string, string[]>()
     for await (const { table, rows } of store.snapshot()) {

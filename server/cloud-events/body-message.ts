@@ -15,14 +15,14 @@ const shownFields: { readonly [typeName: string]: readonly string[] } = {
 const firstOwnNumber = 1000
 
 /**
- * A copy without secrets. Published receivers refuse messages with unknown fields, so `withOwnFields` is false for
+ * A copy without secrets. Published receivers refuse messages with unknown fields, so `withStemmaFields` is false for
  * them.
  */
-export function bodyMessage<D extends DescMessage>(desc: D, message: Message, withOwnFields: boolean) {
+export function bodyMessage<D extends DescMessage>(desc: D, message: Message, withStemmaFields: boolean) {
   const copy = clone(desc, message as never) // the message is of this type
   clearHidden(
     reflect(desc, copy),
-    (field) => isSecret(field) || (!withOwnFields && field.number >= firstOwnNumber),
+    (field) => isSecret(field) || (!withStemmaFields && field.number >= firstOwnNumber),
   )
   return copy
 }

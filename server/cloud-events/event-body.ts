@@ -14,17 +14,17 @@ export function resourceBody(
   { v1, v2 }: EventKind,
   method: EventMethod | undefined,
   { action, uid, after }: Pick<RecordedEvent, 'action' | 'uid' | 'after'>,
-  withOwnFields: boolean,
+  withStemmaFields: boolean,
 ): EventBody {
   const form = method?.isV1 && v1 ? v1 : v2
   if (action === 'deleted' || after === null) return deletionBody(form.deletion, uid)
   const resource = fromBinary(v2.desc, after)
-  // The conversion is that of this kind.
+  // The cast is safe: `v1.convert` accepts the v2 message of this kind.
   const shown = form === v1 ? (v1.convert(resource as never) as Message) : resource
-  return messageBody(form.desc, bodyMessage(form.desc, shown, withOwnFields))
+  return messageBody(form.desc, bodyMessage(form.desc, shown, withStemmaFields))
 }
 
-/** Without fields that have their default: a removed field must not appear, not even empty. */
+/** Omits fields with their default value, so that fields that `bodyMessage` has cleared do not appear as empty. */
 const messageBody = (desc: DescMessage, message: Message): EventBody => ({
   json: JSON.stringify(toJson(desc, message)),
   typeName: desc.typeName,
@@ -44,7 +44,7 @@ export function methodBody(
 ): EventBody {
   if (details === null) return { json: '{}' }
   const output = catalog.outputs.get(eventType)
-  // They are the response without its secrets, unless they have names that the response does not have.
+  // The details are the response without its secrets, unless they have names that the response does not have.
   const names = Object.keys(JSON.parse(details) as object)
   const isOutput = names.every((name) => output?.fields.some(({ jsonName }) => jsonName === name))
   return { json: details, ...(output && isOutput && { typeName: output.typeName }) }

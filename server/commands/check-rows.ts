@@ -6,14 +6,14 @@ import { verifyChains } from '../store/events/verify-chains.ts'
 import type { WriteAccess } from '../store/write-access.ts'
 import { describeFault } from './audit.ts'
 
-/** Faults that can be repaired; with `repairs`, they have been. */
+/** Faults that can be repaired; with `repairAccess`, they have been. */
 export async function checkRows(
   store: Store,
   now: number,
-  repairs: WriteAccess | undefined,
+  repairAccess: WriteAccess | undefined,
 ): Promise<string[]> {
-  const bindings = await checkExpiry(store, repairs)
-  const deliveries = await checkDelivery(store, now, repairs !== undefined)
+  const bindings = await checkExpiry(store, repairAccess)
+  const deliveries = await checkDelivery(store, now, repairAccess !== undefined)
   return [
     ...bindings.map((uid) => `the role binding ${uid} expires at another time than it shows\n`),
     ...deliveries.map(({ subscription, fault }) => `the subscription ${subscription} ${fault}\n`),

@@ -38,17 +38,18 @@ export const check: Command = {
     })
     const shouldRepair = flags.repair === true
     const shouldHash = flags.digests === true
-    const repairs = shouldRepair ? operatorAccessFor('stemmad check --repair') : undefined
+    const repairAccess = shouldRepair ? operatorAccessFor('stemmad check --repair') : undefined
     const { differences, sizes, rows, findings, auditFaults, content } = await withStore(
       config,
       async (store) => {
         await store.migrate(loadMigrations())
         const differences = await checkTally(store, talliedKinds, shouldRepair, [contentAmount])
-        const sizes = await checkRepoSizes(store, repairs)
-        const content = await checkStorage(config, store, context, { shouldHash, repairs })
-        const rows = await checkRows(store, context.now(), repairs)
+        const sizes = await checkRepoSizes(store, repairAccess)
+        const content = await checkStorage(config, store, context, { shouldHash, repairAccess })
+        const rows = await checkRows(store, context.now(), repairAccess)
         const repaired = differences.length + sizes.length + rows.length + (content?.completed ?? 0)
-        if (repairs) await store.write(() => recordCommand(repairs, 'store', 'repaired', { repaired }))
+        if (repairAccess)
+          await store.write(() => recordCommand(repairAccess, 'store', 'repaired', { repaired }))
         const [findings, auditFaults] = [await checkIdentities(store), await checkAuditLog(store)]
         return { differences, sizes, rows, content, findings, auditFaults }
       },
@@ -74,7 +75,7 @@ async function checkStorage(
   config: Config,
   store: Store,
   { stderr }: CommandContext,
-  { shouldHash, repairs }: { shouldHash: boolean; repairs: WriteAccess | undefined },
+  { shouldHash, repairAccess }: { shouldHash: boolean; repairAccess: WriteAccess | undefined },
 ): Promise<(ContentReport & { completed: number }) | undefined> {
   const [row] = await store.query(sql`select count(*) from blobs`)
   const total = row?.[0] as number
@@ -85,7 +86,7 @@ async function checkStorage(
   const onBlob = () => progress.update(++done, total)
   try {
     const storage = await content.open()
-    const completed = repairs ? await completePlatforms(store, storage, repairs) : 0
+    const completed = repairAccess ? await completePlatforms(store, storage, repairAccess) : 0
     return { ...(await checkContent({ store, storage, onBlob }, shouldHash)), completed }
   } finally {
     progress.end()

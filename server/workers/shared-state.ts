@@ -1,7 +1,7 @@
 // Memory and names that all threads of a server share.
 import { randomUUID } from 'node:crypto'
-import type { CollectionCounts } from './collection-counts.ts'
-import { makeCollectionCounts } from './collection-counts.ts'
+import type { BackgroundCounts } from './background-counts.ts'
+import { makeBackgroundCounts } from './background-counts.ts'
 import type { DeliveryCounts } from './delivery-counts.ts'
 import { makeDeliveryCounts } from './delivery-counts.ts'
 
@@ -10,7 +10,7 @@ export type SharedState = {
   commits: Int32Array<SharedArrayBuffer>
   /** Held by the thread that writes to standard output. */
   outputLock: Int32Array<SharedArrayBuffer>
-  collectionCounts: CollectionCounts
+  backgroundCounts: BackgroundCounts
   deliveryCounts: DeliveryCounts
   /** The name of the channel on which the threads tell each other how many calls they have counted. */
   channel: string
@@ -19,7 +19,7 @@ export type SharedState = {
 export const makeSharedState = (): SharedState => ({
   commits: new Int32Array(new SharedArrayBuffer(4)),
   outputLock: new Int32Array(new SharedArrayBuffer(4)),
-  collectionCounts: makeCollectionCounts(),
+  backgroundCounts: makeBackgroundCounts(),
   deliveryCounts: makeDeliveryCounts(),
   channel: `stemma-${randomUUID()}`,
 })

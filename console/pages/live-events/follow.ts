@@ -8,7 +8,7 @@ import type {
 
 export type Listener = {
   onEvent(event: Record<string, unknown>, sequence: string): void
-  /** Called with undefined when the stream opens, and with the error when it fails. */
+  /** Called with undefined for each response of the stream, and with the error when it fails. */
   onState(error: unknown): void
 }
 

@@ -63,8 +63,8 @@ async function verify(
   const { issuerKeys: text, expirationTime, subject } = relationship.value
   if (!expirationTime || timestampMs(expirationTime) <= now()) throw refused('the static keys have expired')
   const keys = staticKeys.read(text)
-  // The token cannot be verified. The error gives the reason only if the token names the issuer and the subject of the
-  // identity: whoever owns the identity knows both.
+  // The token cannot be verified. The error gives the reason only if the token names the subject of the identity (the
+  // issuer was checked before): whoever owns the identity knows both.
   if (!keys) throw refused(`${uid} has no usable keys`, sub === subject ? noUsableKeys : undefined)
   return verifyForeign(token, iss, keys, now(), mayBePullToken ? maxPullTokenAge : undefined).catch(
     throwUnverifiable,

@@ -1,6 +1,6 @@
 // Refresh tokens. Each can be used once and yields its successor; all tokens of one sign-in are a family. For a minute
-// (grace.ts), a further use yields the successor again. A later one means that the token or its successor was stolen, so
-// the whole family is ended (RFC 9700, 4.14.2).
+// (grace.ts), a further use yields the successor again. A use after that means that the token or its successor was
+// stolen, so the whole family is ended (RFC 9700, 4.14.2).
 import { invalidField, unauthenticated } from '../../aip/errors.ts'
 import { digestOf, equalInConstantTime } from '../../crypto/digest.ts'
 import type { Secret } from '../../crypto/secret.ts'
@@ -163,9 +163,9 @@ function* insertSuccessor(
 }
 
 /**
- * The newest token of the family, exactly as it was issued. It is not the direct successor if that was used already,
- * by another program that shares the token. Refused, without ending the family, if another version of the server issued
- * it: its secret is unknown.
+ * The newest token of the family, exactly as it was issued. It is not the direct successor if another program that
+ * shares the token has already used that one. If another version of the server issued the newest token, its secret is
+ * unknown: returns the reason of the refusal, without ending the family.
  */
 function* findSuccessor(
   deps: RefreshDependencies,

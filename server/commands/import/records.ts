@@ -19,7 +19,7 @@ import { UsageError } from '../command.ts'
 /** The text of one record. `file` names its source in messages, such as `a.ndjson, line 2`. */
 export type SourceText = { file: string; text: string }
 
-/** `total` is the number of records, if it is known in advance. */
+/** `total` is the number of records, if it is known in advance. In a zip archive, it also counts other entries. */
 export type Records = { total: number | undefined; read(): AsyncGenerator<SourceText> }
 
 /** The maximum size of a record from any source, as a protection against zip bombs. Real records are far smaller. */

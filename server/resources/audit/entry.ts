@@ -27,7 +27,7 @@ export function* entriesOf(events: readonly SealedEvent[], messageOf: MessageOfK
   })
 }
 
-/** Other actions record no resource. */
+/** Only these actions record the content of a resource, before and after. */
 const isChange = (action: string) => action === 'created' || action === 'updated' || action === 'deleted'
 
 function* readNames(identities: readonly string[]): Work<Map<string, string>> {

@@ -1,7 +1,7 @@
-// Who owns an organization is what an attacker with a stolen session changes first. These changes need a sign-in that is
-// not long ago, if the caller has signed in with the console or with stemma. Published clients cannot ask their users to
-// sign in again in the middle of a run, and keep sessions for 30 days, so they are not concerned; nor are workloads and
-// tokens of the operator.
+// An attacker with a stolen session first changes who owns the organization. Such changes need a recent sign-in, if the
+// caller has signed in with the console or with stemma. Published clients are exempt, because they keep sessions for 30
+// days and cannot ask their users to sign in again in the middle of a run. Workloads and tokens of the operator are
+// exempt, too.
 import { builtInRole } from '../../policy/built-in-roles.ts'
 import { requireFreshSignIn } from '../../policy/fresh-sign-in.ts'
 import { sql } from '../../store/sql.ts'
@@ -26,7 +26,7 @@ export function* requireFreshForOwnership(
   if (ownClients.includes(row?.[0])) requireFreshSignIn(caller, settings.freshSignInMs, now())
 }
 
-/** For a change of who has a role, if that is `owner`. */
+/** For a change of who has one of these roles. Checks nothing if none of them is `owner`. */
 export function* requireFreshForRole(
   deps: OwnershipDependencies,
   caller: Caller,
@@ -35,7 +35,7 @@ export function* requireFreshForRole(
   if (roles.includes(builtInRole('owner').uid)) yield* requireFreshForOwnership(deps, caller)
 }
 
-/** For a change of who the members of external groups are, if one of them is `owner` by a mapping of the provider. */
+/** For a change of who is in the external groups of a provider. Checks nothing if none of them is mapped to `owner`. */
 export function* requireFreshForMappedRoles(
   deps: OwnershipDependencies,
   caller: Caller,

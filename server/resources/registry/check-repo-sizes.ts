@@ -11,16 +11,16 @@ export type RepoSize = { size: number; manifests: number }
 
 export type SizeDifference = { repo: string; stored: RepoSize; counted: RepoSize }
 
-/** Returns the repos whose size is wrong or, with `repairs`, those that it has corrected. */
+/** Returns the repos whose size is wrong or, with `repairAccess`, those that it has corrected. */
 export async function checkRepoSizes(
   store: Store,
-  repairs: WriteAccess | undefined,
+  repairAccess: WriteAccess | undefined,
 ): Promise<SizeDifference[]> {
   const rows = await store.read(() => selectDifferences(raw('')))
-  if (!repairs) return rows
+  if (!repairAccess) return rows
   const repaired: SizeDifference[] = []
   for (const { repo } of rows) {
-    const difference = await store.write(() => repair(repairs, repo))
+    const difference = await store.write(() => repair(repairAccess, repo))
     if (difference) repaired.push(difference)
   }
   return repaired

@@ -45,10 +45,10 @@ export type AdvisoryWrites = {
   withdraw(access: WriteAccess, uid: string): Work<void>
 }
 
-/** An image, or an image of an index for an architecture, which may be empty. */
+/** The digest is that of an image, or of an index that contains the image. In an index, `''` means amd64. */
 export type WantedImage = { digest: string; architecture: string }
 
-/** Reads of images, which v2 has no calls for. The scope of the demand is the repo. */
+/** Reads of images, which v2 has no calls for. The scope of the demand is the repo; to count, it may be a group. */
 export type ImageReads = {
   readConfig(demand: Demand, image: WantedImage): Promise<ImageConfig>
   /** Calls `images` for a permitted caller only. Returns the SBOM of each image, which is read on demand. */

@@ -1,7 +1,7 @@
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider'
 import type { PageEvent } from '../page-log.ts'
 
-/** Tells the event log of tokens that oidc-provider has issued and revoked, and of sessions that were ended. */
+/** Records in the event log which tokens oidc-provider has issued and revoked, and which sessions were ended. */
 export function recordGrants(provider: Provider, onEvent: (event: PageEvent) => void): void {
   provider.on('grant.success', (ctx) => {
     const { params, client } = ctx.oidc
@@ -11,7 +11,7 @@ export function recordGrants(provider: Provider, onEvent: (event: PageEvent) => 
     emit({ method: 'oauth/token', action, details }, grantOf(ctx))
   })
   provider.on('grant.revoked', (ctx) => {
-    // Ending a session revokes grants, too; that is one event.
+    // Ending a session revokes grants, too. That is recorded below, as one event.
     if (ctx.oidc.route === 'revocation')
       emit({ method: 'oauth/revoke', action: 'signed-out', details: { by: 'revocation' } }, grantOf(ctx))
   })

@@ -8,8 +8,8 @@ import { roleBindings } from './table.ts'
 /** Rows are read in batches to limit the memory use. */
 const batchSize = 500
 
-/** Returns the uids of role bindings that expire at another time than they show, or which `repairs` has corrected. */
-export async function checkExpiry(store: Store, repairs: WriteAccess | undefined): Promise<string[]> {
+/** Returns the uids of role bindings that expire at another time than they show, or did before the repair. */
+export async function checkExpiry(store: Store, repairAccess: WriteAccess | undefined): Promise<string[]> {
   const wrong: string[] = []
   for (let after = ''; ; ) {
     const rows = (await store.query(sql`select uid, proto, expire_time from role_bindings
@@ -19,7 +19,7 @@ export async function checkExpiry(store: Store, repairs: WriteAccess | undefined
       const shown = roleBindings.columnsOf(messageOf(roleBindings, proto)).expire_time as number
       if (shown === stored) continue
       wrong.push(uid)
-      if (repairs)
+      if (repairAccess)
         // Only if the row has not changed meanwhile.
         await store.write(function* () {
           yield sql`update role_bindings set expire_time = ${shown} where uid = ${uid} and proto = ${proto}`

@@ -15,15 +15,15 @@ export const beginsWithinMs = 60_000
 /** The size is 0 if it is not known. */
 export type ClaimedBlob = { digest: string; size: number }
 
-/** `until` identifies the claim: a later claim of the same blob lasts longer. */
+/** `until` identifies the claim, because a later claim of the same blob has a later end. */
 export type Claim = { until: number; blobs: ClaimedBlob[] }
 
 const hasRepo = raw('exists (select 1 from repo_blobs r where r.digest = blobs.digest)')
 const hasUpload = raw('exists (select 1 from uploads u where u.digest = blobs.digest)')
 
 /**
- * Claims blobs that may have been unused since `graceStart` or longer. `reviewed` is 0 if there are no more, or if
- * other transactions have locked all of them.
+ * Reviews blobs that are marked as unused since `graceStart` or earlier, and claims those that nothing refers to.
+ * `reviewed` is 0 if there are no more, or if other transactions have locked all of them.
  */
 export function* claimBlobs(graceStart: number, now: number): Work<Claim & { reviewed: number }> {
   const until = now + claimMs

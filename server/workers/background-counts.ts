@@ -6,22 +6,22 @@ const retention = ['retentionRepos', 'retentionErrors', 'retentionTags', 'retent
 const events = ['eventsDropped', 'eventsExpired'] as const
 const names = [...collection, ...retention, ...events]
 
-export type CollectionCounts = Float64Array<SharedArrayBuffer>
+export type BackgroundCounts = Float64Array<SharedArrayBuffer>
 
-export const makeCollectionCounts = (): CollectionCounts =>
+export const makeBackgroundCounts = (): BackgroundCounts =>
   new Float64Array(new SharedArrayBuffer(names.length * Float64Array.BYTES_PER_ELEMENT))
 
 export function addCounts(
-  counts: CollectionCounts,
+  counts: BackgroundCounts,
   added: Partial<Record<(typeof names)[number], number>>,
 ): void {
   for (const [at, name] of names.entries()) counts[at] = (counts[at] ?? 0) + (added[name] ?? 0)
 }
 
-export function setLastSuccess(counts: CollectionCounts, seconds: number): void {
+export function setLastSuccess(counts: BackgroundCounts, seconds: number): void {
   counts[names.indexOf('lastSuccess')] = seconds
 }
 
-export const readCounts = (counts: CollectionCounts) =>
+export const readCounts = (counts: BackgroundCounts) =>
   // The array has an element for each name.
   Object.fromEntries(names.map((name, at) => [name, counts[at]])) as Record<(typeof names)[number], number>
