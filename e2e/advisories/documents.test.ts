@@ -21,7 +21,7 @@ const v2 = SecurityAdvisoryService.method
 const v1 = SecurityAdvisory.method
 const newId = countingIds('CGA-gggg-gggg')
 
-const affectedBy = (name: string, upstream = '') => ({
+const affectedEntry = (name: string, upstream = '') => ({
   package: {
     ecosystem: 'Debian:12',
     name,
@@ -35,7 +35,7 @@ const records = [
   osv(1, {
     aliases: ['CVE-2026-10001'],
     summary: 'of the alias',
-    affected: [affectedBy('openssl'), affectedBy('libssl', 'openssl'), affectedBy('curl')],
+    affected: [affectedEntry('openssl'), affectedEntry('libssl', 'openssl'), affectedEntry('curl')],
   }),
   osv(2, {
     id: 'CVE-2026-10001',
@@ -50,9 +50,9 @@ const records = [
       'https://example.com',
       null,
     ],
-    affected: [affectedBy('zlib')],
+    affected: [affectedEntry('zlib')],
   }),
-  osv(3, { affected: [affectedBy('zlib')] }),
+  osv(3, { affected: [affectedEntry('zlib')] }),
 ]
 
 onEachStore('documents and vulnerabilities', (engine) => {
@@ -90,7 +90,7 @@ onEachStore('documents and vulnerabilities', (engine) => {
     await imports.stop()
   })
 
-  /** Calls through both doors, which must give the same response. */
+  /** Calls over REST. A list is also called over gRPC and must have the same response there. */
   async function succeed(method: DescMethod, request: JsonObject, as = owner): Promise<JsonObject> {
     const [rest, grpc] = doors as [Door, Door]
     const { body, error } = await rest.call(method, request, as.token)
@@ -108,7 +108,7 @@ onEachStore('documents and vulnerabilities', (engine) => {
     return error
   }
 
-  /** Packages with the aliases of their advisories. */
+  /** The ids of packages, each with the number of its advisories. */
   async function packagesOf(filter: JsonObject, as = owner): Promise<[unknown, number][]> {
     const { documents } = await succeed(v2.listDocuments, filter, as)
     return (documents as JsonObject[]).map(({ id, advisories }) => [id, (advisories as unknown[]).length])
@@ -122,7 +122,7 @@ onEachStore('documents and vulnerabilities', (engine) => {
     return (vulnerabilityMetadata as JsonObject[]).map(({ id }) => id)
   }
 
-  test('documents group advisories by the package that they are built from', async () => {
+  test('documents group advisories by source package', async () => {
     assert.deepEqual(await packagesOf({}), [
       ['curl', 2],
       ['openssl', 2],
@@ -139,7 +139,7 @@ onEachStore('documents and vulnerabilities', (engine) => {
     assert.deepEqual(await packagesOf({ id: 'curl', cves: ['CVE-2026-10003'] }), [])
   })
 
-  test('documents contain approved events in the forms that documents have', async () => {
+  test('documents contain approved events, converted to the event types of documents', async () => {
     const { documents } = await succeed(v2.listDocuments, { id: 'curl' })
     const [curl] = documents as [{ advisories: JsonObject[] }]
     const advisory = curl.advisories.find(({ id }) => id === written)

@@ -19,7 +19,7 @@ import { followOverGrpc, followOverRest } from './follow.ts'
 const { tailEvents } = EventsService.method
 const { createGroup, updateGroup } = GroupsService.method
 
-/** The responses of a stream without `follow`. They are not compared between the doors: the ids of events differ. */
+/** The responses of a stream without `follow`. The doors are not compared, because the ids of events differ. */
 async function tail({ door, platform, owner }: ExampleContext, request: JsonObject) {
   await sealAll(platform.store)
   const { body } = await door.call(tailEvents, request, owner.token)
@@ -94,7 +94,7 @@ examples('a stream of events', {
     assert.equal((await fail(tailEvents, { group: `${owner.organization}/0000000000000000` })).code, 5)
   },
 
-  async 'is refused if the sequence number cannot be right'(context) {
+  async 'is refused for a sequence number that is negative or after the last event'(context) {
     const { owner, platform, fail } = context
     await sealAll(platform.store)
     for (const afterSequence of ['-1', '1000000']) {

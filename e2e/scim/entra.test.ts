@@ -1,5 +1,5 @@
 // The requests of Microsoft Entra ID, in the forms that its documentation shows: capitalised operations, booleans as
-// text, names of schemas in paths, and values that a filter describes.
+// text, and paths that contain names of schemas and filters.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'

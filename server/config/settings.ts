@@ -93,7 +93,7 @@ export const settings = {
   s3Redirect: setting(
     'STEMMA_S3_REDIRECT',
     '0',
-    'for how many seconds a URL is valid by which clients read a blob from S3 directly; 0 if the server sends all content itself',
+    'lifetime in seconds of the URLs with which clients read blobs from S3 directly; 0 if the server sends all content itself',
   ),
   databaseUrl: setting('DATABASE_URL', '', 'postgres://… to use PostgreSQL in place of the embedded store'),
   databaseConnections: setting(

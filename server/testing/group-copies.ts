@@ -10,7 +10,7 @@ const columns = raw('parent, root, name, create_time, update_time, proto, shape'
 
 /**
  * Adds copies of a group beside it. They differ in their uids, which sort before those of other groups. Over gRPC the
- * copies have the uid of the original.
+ * copies have the uid of the original, because `proto` is copied unchanged.
  */
 export const copyGroup = (store: Store, uid: string, count: number): Promise<void> =>
   store.write(function* () {

@@ -49,7 +49,7 @@ function openTestCopies(count: number, rates: Partial<typeof none>) {
         }
       return admitted
     },
-    /** Moves the clock by a second and exchanges calls. */
+    /** Moves the clock by a second and exchanges usage. */
     tick() {
       now += 1000
       exchange()

@@ -21,7 +21,7 @@ export type SharedLimits = {
   setCopies(count: number): void
 }
 
-/** Carries calls between copies or threads. */
+/** Carries usage between copies or threads. */
 export type Exchange = {
   /** Tells the others what this one has counted, and learns what they have. To be called once a second. */
   exchange(): Promise<void>

@@ -2802,7 +2802,7 @@ export type RegistrySettings = Message<"platform.registry.RegistrySettings"> & {
 
   /**
    * Whether versions are provided during the grace period after their end of life. Applies to repos without a
-   * `sync_config`, and is the default of new ones.
+   * `sync_config`, and is the default of a new `sync_config`.
    *
    * @generated from field: bool eol_grace_period = 3;
    */
@@ -2831,7 +2831,7 @@ export type RegistrySettingsJson = {
 
   /**
    * Whether versions are provided during the grace period after their end of life. Applies to repos without a
-   * `sync_config`, and is the default of new ones.
+   * `sync_config`, and is the default of a new `sync_config`.
    *
    * @generated from field: bool eol_grace_period = 3;
    */

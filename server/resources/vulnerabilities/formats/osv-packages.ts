@@ -6,7 +6,7 @@ import { RecordError } from './record-error.ts'
 
 const maxRecordBytes = 2 * 1024 * 1024
 const maxPackages = 5000
-/** The maximum total length of the copies of one record. One copy is stored for each package. */
+/** The maximum total length of the copies of one record, without `affected`. One copy is stored for each package. */
 const maxStoredCharacters = 64 * 1024 * 1024
 
 /** A package with all its entries in `affected`. */

@@ -1087,8 +1087,8 @@ export const SubscriptionsService: GenService<{
     output: typeof DeliverySchema;
   },
   /**
-   * Sends the events since a time again, in the background, to the sink of a subscription. They keep their ids, and are
-   * selected by the present `event_types`. A replay that is still running is replaced.
+   * Resends the events since a given time to the sink of a subscription, in the background. They keep their ids, and
+   * are selected by the present `event_types`. A replay that is still running is replaced.
    *
    * @generated from rpc platform.events.v2beta1.SubscriptionsService.ReplaySubscription
    */

@@ -284,8 +284,8 @@ export type AccessEntry = Message<"platform.iam.v2beta1.AccessEntry"> & {
   expireTime?: Timestamp | undefined;
 
   /**
-   * Whether the role binding is in a group in which the caller has not both `role_bindings.list` and `identity.list`. It
-   * gives access here, but its details are not shown.
+   * Whether the role binding is in a group in which the caller lacks `role_bindings.list` or `identity.list`. It gives
+   * access here, but its details are not shown.
    *
    * @generated from field: bool hidden = 8;
    */
@@ -351,8 +351,8 @@ export type AccessEntryJson = {
   expireTime?: TimestampJson;
 
   /**
-   * Whether the role binding is in a group in which the caller has not both `role_bindings.list` and `identity.list`. It
-   * gives access here, but its details are not shown.
+   * Whether the role binding is in a group in which the caller lacks `role_bindings.list` or `identity.list`. It gives
+   * access here, but its details are not shown.
    *
    * @generated from field: bool hidden = 8;
    */
@@ -509,8 +509,8 @@ export type AccessExplanation = Message<"platform.iam.v2beta1.AccessExplanation"
   grantors: RoleBindingIdentity[];
 
   /**
-   * Whether there are role bindings or grantors that the caller may not see, because it has not both
-   * `role_bindings.list` and `identity.list` in their groups.
+   * Whether there are role bindings or grantors that the caller may not see, because it lacks
+   * `role_bindings.list` or `identity.list` in their groups.
    *
    * @generated from field: bool hidden = 9;
    */
@@ -583,8 +583,8 @@ export type AccessExplanationJson = {
   grantors?: RoleBindingIdentityJson[];
 
   /**
-   * Whether there are role bindings or grantors that the caller may not see, because it has not both
-   * `role_bindings.list` and `identity.list` in their groups.
+   * Whether there are role bindings or grantors that the caller may not see, because it lacks
+   * `role_bindings.list` or `identity.list` in their groups.
    *
    * @generated from field: bool hidden = 9;
    */
@@ -1370,7 +1370,7 @@ export const AccessService: GenService<{
     output: typeof AccessDecisionSchema;
   },
   /**
-   * Answers up to 1000 questions like `CheckAccess`, all at the same time. If one question is wrong, or about another
+   * Answers up to 1000 questions like `CheckAccess`, from one snapshot. If one question is wrong, or about another
    * identity at a resource where the caller may not ask about others, the whole call fails.
    *
    * @generated from rpc platform.iam.v2beta1.AccessService.BatchCheckAccess
