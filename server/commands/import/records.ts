@@ -123,7 +123,7 @@ async function* readStandardInput(input: AsyncIterable<Buffer>): AsyncGenerator<
     if (hasDocumentPerLine) yield line
     else {
       document.push(line.text)
-      size += line.text.length
+      size += Buffer.byteLength(line.text) + 1 // the line feed
       if (size > maxBytes) throw tooLarge('standard input')
     }
   }
