@@ -1,4 +1,4 @@
-// The paths of all pages. No other file writes a path, so a page can move without broken links.
+// The paths of all pages. No page contains the path of another, so a page can move without broken links.
 
 /** A uid is a path; in a URL it is one segment, with dots for slashes. */
 export const segmentOf = (uid: string) => uid.replaceAll('/', '.')
@@ -46,11 +46,11 @@ export const paths = {
   serverKeys: () => '/console/server/keys',
   serverHealth: () => '/console/server/health',
   signIn: (to: string) => `/console/sign-in?to=${encodeURIComponent(to)}`,
-  /** The end of a sign-in in a window of its own. */
+  /** Shown at the end of a sign-in in a separate window. */
   signedIn: () => '/console/welcome-back',
   /** Signs in through an identity provider. */
   signInThrough: (provider: string) => `/console/sign-in?idp_id=${encodeURIComponent(provider)}`,
-  /** Tests an identity provider; opened as a page of its own. */
+  /** Tests an identity provider, in a separate window. */
   testSignIn: (provider: string) => `/console/test-sign-in?provider=${encodeURIComponent(provider)}`,
   token: () => '/console/token',
   signOut: () => '/console/sign-out',

@@ -19,7 +19,7 @@ export type ProvisioningDependencies = {
   unsent: UnsentBudget
   clock(): number
   now(): number
-  /** The clock of the store. */
+  /** The system clock, with which the store compares deadlines. */
   systemNow(): number
   random: RandomBytes
 }

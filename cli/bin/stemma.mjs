@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Starts both programs of the package. With a launcher for each, `npx @stemma/cli` would not know which one to run.
+// Starts one of the two programs of the package: `stemma` or the credential helper of Docker. With a launcher for each,
+// `npx @stemma/cli` would not know which one to run.
 import { basename } from 'node:path'
 import { startPinned } from '../../scripts/pinned-node.mjs'
 

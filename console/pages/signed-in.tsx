@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks'
 import { announceSignIn } from '../api/session.ts'
 import { PageHeader } from '../ui/page-header.tsx'
 
-/** The end of a sign-in in a window of its own. The page that asked for it goes on. */
+/** Shown at the end of a sign-in in a separate window. The page that asked for the sign-in continues. */
 export default function SignedIn() {
   useEffect(() => {
     announceSignIn()

@@ -1,4 +1,4 @@
-// A server with an organization and a browser in which its owner is signed in to the console.
+// A server with an organization, and a browser in which the owner is signed in to the console.
 import { randomBytes } from 'node:crypto'
 import { addOperator } from '@stemma/server/auth/administration/operators.ts'
 import { openExpiringStates, signInIdOf } from '@stemma/server/auth/login/expiring-states.ts'

@@ -44,7 +44,7 @@ test('hashes at most 4 MiB in one turn of the event loop, and a third of it with
   }
 })
 
-test('does not delay a single upload that takes turns with the disk', () => {
+test('does not delay a single upload, which stays below the limit', () => {
   const pace = makePace()
   assert.equal(pace(batchBytes, 'sha256'), undefined)
   assert.equal(pace(batchBytes, 'sha256'), undefined)

@@ -4,7 +4,7 @@ import type { EventDetails, Recording } from '../store/events/record.ts'
 import { recordEvent } from '../store/events/record.ts'
 import type { Work } from '../store/work.ts'
 
-/** Records a command that concerns the whole server. `kind` and `action` say what it did to what. */
+/** Records a command that concerns the whole server, such as the action `restored` on the kind `store`. */
 export const recordCommand = (
   access: Recording,
   kind: string,

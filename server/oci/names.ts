@@ -59,7 +59,7 @@ function uidOf(exchange: Exchange, found: FoundRepo): string {
   }
 }
 
-/** A uid at which nobody has access, so that a name without a repo is refused as one that the client may not use. */
+/** A uid at which nobody has access: an unknown name gets the same error as a repo that the client may not use. */
 const nowhere = '0'.repeat(40)
 
 async function createRepo(

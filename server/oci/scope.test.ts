@@ -47,7 +47,7 @@ test('at most 20 scopes are read', () => {
   assert.equal(readScopes(Array(100).fill('repository:a:pull')).length, 20)
 })
 
-test('a scope that is written out reads the same', () => {
+test('a scope is the same after it is written and read again', () => {
   const scopes = readScopes(['repository:acme/web:pull,delete'])
   assert.deepEqual(readScopes(scopes.map(scopeText)), scopes)
 })

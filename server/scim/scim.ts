@@ -21,7 +21,7 @@ export type ScimServerDependencies = ScimDependencies & {
   unsent: { reserve: ReserveUnsent }
   /** A monotonic clock in milliseconds, for the rate limits. */
   clock(): number
-  /** The clock of the store, in milliseconds since 1970, for deadlines. */
+  /** The system clock in milliseconds since 1970, for deadlines: the store compares them with it. */
   systemNow(): number
   onRequest(event: ScimEvent): void
   /** Called for a request that was refused before its provider was authenticated. */

@@ -4,10 +4,10 @@ import { getPriority } from 'node:os'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 
-const onlyOnLinux = process.platform !== 'linux' && 'only Linux has priorities of single threads'
+const skipReason = process.platform !== 'linux' && 'only Linux has priorities of single threads'
 
 test('a background thread lowers its own priority, and not that of the process', {
-  skip: onlyOnLinux,
+  skip: skipReason,
 }, async () => {
   const before = getPriority()
   const priority = new URL('./priority.ts', import.meta.url)

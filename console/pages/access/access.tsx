@@ -80,9 +80,9 @@ export default function Access({ place }: PageProps) {
       {entries.length === 0 ? (
         <Empty icon="access" title={emptyTitle(can, identity)}>
           {identity
-            ? 'They may have a role in a group below. Ask why they may do something there.'
+            ? 'They may have a role in a group below. The page Why shows whether they may do something there.'
             : can
-              ? 'No role on the way from the organization to this group has this capability.'
+              ? 'No role that is bound here or in a group above has this capability.'
               : 'Give a person or a workload a role to begin.'}
         </Empty>
       ) : (

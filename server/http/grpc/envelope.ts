@@ -5,7 +5,7 @@ import type { InterceptedStream } from './intercepted-stream.ts'
 
 export type EnvelopeOptions = Pick<DoorOptions, 'addressOf'> & { now(): number }
 
-/** node:http2 joins repeated headers with commas. The result is not a valid key, so a call with two keys is refused. */
+/** node:http2 joins repeated headers with commas. Two idempotency keys become one invalid key; the call is refused. */
 const textOf = (header: string | string[] | undefined) => header?.toString()
 
 export function envelopeOf(

@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { afterEach, test } from 'node:test'
 import { bindAll, portOf } from './bind.ts'
 
-const onlyOnLinux =
+const skipReason =
   process.platform !== 'linux' && 'several sockets of one thread can share a port only on Linux'
 
 const bound: Server[] = []
@@ -35,7 +35,7 @@ function connectMany(port: number, count: number): void {
 }
 
 test('several waiting connections are accepted in one turn of the event loop', {
-  skip: onlyOnLinux,
+  skip: skipReason,
 }, async () => {
   let accepted = 0
   const port = await bind(0, 8, () => accepted++)

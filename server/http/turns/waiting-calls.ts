@@ -25,7 +25,7 @@ export type WaitingCalls<Call> = {
 type Group<Call> = {
   name: string
   weight: number
-  /** The time that the group has used, divided by its weight, on a scale that only compares groups with each other. */
+  /** The time that the group has used, divided by its weight. Raised after a time without calls (see `leastUsed`). */
   used: number
   /** The member whose turn is next is the first. */
   callsByMember: Map<string, Call[]>

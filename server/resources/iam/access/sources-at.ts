@@ -29,7 +29,7 @@ export function* readSourcesAt(
   const found: { source: Source; cursor: SourceCursor }[] = []
   let [level, binding, identity] = after ?? [0, '', '']
   while (level < query.levels.length && found.length < count) {
-    // A role binding of an external group continues with its next member.
+    // Includes the binding at the cursor: if it is of an external group, more members may follow.
     const rows: Row[] = yield selectBindings(query, level, binding, count)
     for (const row of rows as BindingRow[]) {
       const [uid, holder, role, expireTime, isExternal] = row
@@ -57,7 +57,7 @@ type BindingRow = [uid: string, identity: string, role: string, expireTime: numb
 
 /**
  * The bindings of a level from a uid on, including this one: at least the first `count + 1`, if there are as many. With
- * few roles, there is a scan for each role; with many, the bindings of other roles are skipped.
+ * few roles, there is a scan for each role; with many, one scan skips the bindings of other roles.
  */
 function selectBindings(query: SourcesQuery, level: number, from: string, count: number): Sql {
   const { levels, roles, time } = query
@@ -89,7 +89,7 @@ const maxLimit = 202
 /** Whether it is the binding of an external group, whose members have the role. */
 const isMapped = raw('exists (select 1 from external_group_role_mappings x where x.binding = b.uid)')
 
-/** External groups without members are left out here, because reading the members of a group takes a statement. */
+/** Leaves out external groups without members, because reading the members takes one more statement for each group. */
 const hasMembers = (time: number) =>
   sql`exists (select 1 from external_group_members m where m.external_group = b.identity and ${isLiveAt(time, 'm')})`
 

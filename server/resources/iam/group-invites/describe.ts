@@ -11,7 +11,7 @@ import { identities } from '../identities/table.ts'
 import { keyIdOf } from './code.ts'
 import { groupInvites } from './table.ts'
 
-/** Undefined unless the code is that of an invite that exists. An invite that has expired is described, too. */
+/** Undefined if no invite has the code, or its role was deleted. An invite that has expired is described, too. */
 export function* describeInvite(code: string): Work<InviteDescription | undefined> {
   const keyId = keyIdOf(code)
   const row =
