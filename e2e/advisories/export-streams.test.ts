@@ -59,7 +59,6 @@ async function overRest(port: number, token: string): Promise<Export> {
   answer.on('data', (chunk: Buffer) => {
     for (const byte of chunk) if (byte === 10) documents++
   })
-  answer.pause()
   const ended = new Promise<ExportEnd>((resolve) => {
     answer.on('end', () => resolve({ documents, isComplete: true }))
     answer.on('error', () => resolve({ documents, isComplete: false }))

@@ -109,6 +109,16 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     noProblems()
   })
 
+  test('the command of a filtered list has the same filters', async () => {
+    const { page } = stage
+    const uid = await ciUid()
+    await page.goto(stage.at(`${paths.access(organization)}?can=groups.list&identity=${uid}`))
+    await page.getByText('Same with stemma or curl').click()
+    const command = `stemma access list ${organization} --identity ${uid} --capability groups.list`
+    await page.getByText(command, { exact: true }).waitFor()
+    noProblems()
+  })
+
   const ciUid = async () => {
     const { identities } = await stage.call('GET', '/iam/v2beta1/identities?name=ci')
     return (identities as { uid: string }[])[0]?.uid ?? ''

@@ -108,7 +108,7 @@ export default function Access({ place }: PageProps) {
       )}
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={entries.length} />
       <SameWith
-        stemma={can ? `stemma access who-can ${can} ${place.group}` : `stemma access list ${place.group}`}
+        stemma={commandFor(place.group, can, identity)}
         curl={{ path: `/iam/v2beta1/access/${place.group}${queryOf({ capability: can, identity })}` }}
       />
       {isDialogOpen(place, 'add') && <AddAccess place={place} />}
@@ -116,6 +116,12 @@ export default function Access({ place }: PageProps) {
       {isDialogOpen(place, 'remove') && <RemoveBinding place={place} entry={chosen} />}
     </>
   )
+}
+
+function commandFor(group: string, can: string, identity: string): string {
+  if (can && !identity) return `stemma access who-can ${can} ${group}`
+  const flags = [identity && `--identity ${identity}`, can && `--capability ${can}`]
+  return ['stemma access list', group, ...flags].filter(Boolean).join(' ')
 }
 
 /** The query of a URL, without empty values. */
