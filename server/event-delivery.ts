@@ -116,8 +116,8 @@ const maxDeleted = 1000
 function* measure(): Work<Measured> {
   const [unsealed] = yield countUnsealed
   const pending = yield* countPending()
-  const waiting = yield* countWaiting()
-  return { pending, waiting, recorded: yield* countRecorded(), unsealed: Number(unsealed?.[0]) }
+  const queueLength = yield* countWaiting()
+  return { pending, queueLength, recorded: yield* countRecorded(), unsealed: Number(unsealed?.[0]) }
 }
 
 /** Deletes old deliveries and counts pending ones, every minute. Returns a function that stops it. */
@@ -134,7 +134,7 @@ function startUpkeep({ store, log, core: { now }, counts }: DeliveryOptions): ()
 }
 
 export function deliveryGauges(counts: DeliveryCounts): Gauge[] {
-  const { delivered, failedAttempts, deadLetters, pending, waiting, recorded, unsealed } =
+  const { delivered, failedAttempts, deadLetters, pending, queueLength, recorded, unsealed } =
     readDeliveryCounts(counts)
   const metric = (name: string, type: Gauge['type'], help: string, value: number): Gauge => ({
     ...{ name: `stemma_${name}`, type, help, value },
@@ -160,7 +160,7 @@ export function deliveryGauges(counts: DeliveryCounts): Gauge[] {
       'event_queue_length',
       'gauge',
       'Events that active subscriptions have not taken from the log yet, a minute ago',
-      waiting,
+      queueLength,
     ),
   ]
 }

@@ -36,7 +36,7 @@ export type ComposedCommand = {
   flags: ComposedFlag[]
   /** A verb of the contract that this command makes superfluous. Help and completion leave it out. */
   replaces?: string
-  /** Imports the module of the command, so that other commands start quickly. */
+  /** Imports the module of the command, only when the command runs, so that other commands start quickly. */
   load(): Promise<Run>
 }
 

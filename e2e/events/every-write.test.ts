@@ -25,7 +25,7 @@ const unrecorded: Record<string, string> = {
 const digest = `sha256:${'b'.repeat(64)}`
 const name = 'another'
 
-/** Updates whose request in the access matrix contains what is stored already, and values that differ from it. */
+/** For updates whose request in the access matrix would change nothing: values that differ from the stored ones. */
 const differing: Record<string, JsonObject> = {
   'platform.registry.Registry.UpdateTag': { digest },
   'platform.registry.v2beta1.TagsService.UpdateTag': { digest },

@@ -57,9 +57,7 @@ examples('CheckAccess', {
     assert.deepEqual(await ask('groups.list', team), refused, 'the revocation takes effect at once')
   },
 
-  async 'answers about calls that concern the identity of the caller, or organizations, as these calls do'(
-    stage,
-  ) {
+  async 'agrees with calls that change or delete the identity of the caller, or create organizations'(stage) {
     const { platform, owner, succeed, fail } = stage
     const person = await platform.addUser('ada@example.com')
     const editor = await platform.addIdentity(owner.organization, 'editor')
@@ -85,7 +83,7 @@ examples('CheckAccess', {
     await succeed(deleteAccount, { id: person.identity }, person.token)
   },
 
-  async 'answers about the caller without any role, and within the limits of the token'(stage) {
+  async 'answers every caller about themselves, within the limits of the token'(stage) {
     const { platform, owner, succeed } = stage
     const { organization } = owner
     const team = await makeTeam(stage)
@@ -110,7 +108,7 @@ examples('CheckAccess', {
     )
   },
 
-  async 'answers for a method as its calls do'(stage) {
+  async 'allows a method exactly if a call of it is not denied'(stage) {
     const { platform, owner, succeed, call } = stage
     const team = await makeTeam(stage)
     const editor = await platform.addIdentity(owner.organization, 'editor', team)
@@ -186,7 +184,7 @@ examples('CheckAccess', {
     assert.deepEqual(await ask({ method: nameOf(getGroup) }), until(soon))
   },
 
-  async 'refuses questions about others without both capabilities, whatever they name'(stage) {
+  async 'needs role_bindings.list and identity.list for a question about others, even an invalid one'(stage) {
     const { platform, owner, fail } = stage
     const { organization } = owner
     const foreign = await platform.addOrganization('elsewhere')

@@ -1,5 +1,5 @@
-// JSON Web Key Sets (RFC 7517) that callers send. Published configurations contain placeholders that are no key sets,
-// so any text is stored that contains no secret. Only the keys that can verify signatures are used.
+// JSON Web Key Sets (RFC 7517) that callers send. Published configurations contain placeholders in place of
+// key sets, so any text without a secret is stored. Only the keys that can verify signatures are used.
 import type { JsonWebKey } from 'node:crypto'
 import { createPublicKey } from 'node:crypto'
 

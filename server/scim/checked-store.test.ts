@@ -13,7 +13,7 @@ import { checkedStore } from './checked-store.ts'
 const folder = await mkdtemp(join(tmpdir(), 'stemma-'))
 after(() => rm(folder, { recursive: true }))
 
-test('a SCIM write that has waited for a minute does not run', async () => {
+test('a SCIM write that has waited for more than a minute does not run', async () => {
   let now = 0
   const store = openSqlite(join(folder, 'scim.db'), { clock: { ...systemClock, now: () => now } })
   let checks = 0

@@ -1,5 +1,5 @@
 // The paths of SCIM: `/scim/v2/`, the uid of an identity provider, and the endpoint. The uid contains slashes. It ends
-// where a segment is not 16 hexadecimal digits, and no endpoint has such a name.
+// before the first segment that is not 16 hexadecimal digits. No endpoint is named by 16 hexadecimal digits.
 
 export const scimPath = '/scim/v2'
 

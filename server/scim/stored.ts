@@ -14,7 +14,7 @@ export type StoredType = {
   table: 'scim_users' | 'scim_groups'
   countColumn: 'user_count' | 'group_count'
   maxCount: number
-  /** Makes the condition that an indexed attribute has a value, by the path of the attribute in lower case. */
+  /** For the path of each indexed attribute, in lower case: makes the condition that it has the given value. */
   keys: ReadonlyMap<string, (provider: string, value: string) => Sql>
   /** The attribute with the members of groups, or the groups of users. */
   references: {
@@ -25,11 +25,11 @@ export type StoredType = {
   }
 }
 
-/** The columns of the pairs that are shown: `own` is that of the resource itself, `other` that of its references. */
+/** Columns of `scim_members`: `own` is that of the resource itself, `other` that of the resources it refers to. */
 export type ReferenceColumns = {
   own: 'group_uid' | 'user_uid'
   other: 'group_uid' | 'user_uid'
-  /** The JSON of the group `g` whose name is shown, or null. */
+  /** SQL for the JSON of the group whose name is shown (references.ts). Null for members, shown without a name. */
   display: 'g.json' | 'null'
   /** The endpoint and the `type` of the references. */
   endpoint: string

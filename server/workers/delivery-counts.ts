@@ -2,7 +2,7 @@
 
 const counted = ['delivered', 'failedAttempts', 'deadLetters'] as const
 /** Read from the store every minute. */
-const measured = ['pending', 'waiting', 'recorded', 'unsealed'] as const
+const measured = ['pending', 'queueLength', 'recorded', 'unsealed'] as const
 const names = [...counted, ...measured]
 type Name = (typeof names)[number]
 

@@ -1,6 +1,6 @@
 // Sign-in states that expire: sessions, codes, refresh tokens of oidc-provider, one-time links. A state is found by a
 // secret that only its owner knows. The store contains the digest of the secret, and the encrypted payload. States of
-// visitors who have not signed in are in sealed-states.ts.
+// visitors who have not signed in are in sealed-states.ts, except device codes.
 import { digestOf } from '../../crypto/digest.ts'
 import type { Secret } from '../../crypto/secret.ts'
 import { deleteExpiredMemberships } from '../../store/external-groups.ts'
@@ -20,7 +20,7 @@ export type ExpiringState = {
   identity: string | undefined
   /** When the state was used, in milliseconds since 1970. A state can be used once. */
   useTime: number | undefined
-  /** Time of the last sign-out everywhere, or of sign-ins through the provider, in seconds since 1970 (sign-outs.ts). */
+  /** When the identity was last signed out, everywhere or from the provider, in seconds since 1970 (sign-outs.ts). */
   signedOutAt: number | undefined
 }
 

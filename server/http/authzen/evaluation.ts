@@ -15,12 +15,12 @@ import type { CheckInit, Names } from './names.ts'
 import { checkOf } from './names.ts'
 
 export const answerEvaluation: Ask = async (call, names) => {
-  let part: CheckInit | Decision = harmlessQuestion
+  let prepared: CheckInit | Decision = harmlessQuestion
   const answer = await call(AccessService.method.checkAccess, (body) => {
-    part = partOf(names, readQuestion(body))
-    return isQuestion(part) ? part : harmlessQuestion
+    prepared = prepare(names, readQuestion(body))
+    return isQuestion(prepared) ? prepared : harmlessQuestion
   })
-  return isQuestion(part) ? decisionOf(part, answer) : part
+  return isQuestion(prepared) ? decisionOf(prepared, answer) : prepared
 }
 
 export const answerEvaluations: Ask = async (call, names) => {
@@ -38,23 +38,23 @@ async function decide(
   names: Names,
   read: (body: Parameters<typeof readQuestion>[0]) => Evaluation[],
 ): Promise<Decision[]> {
-  /** For each evaluation, the question to the API, or the decision if it needs none. */
-  let parts: (CheckInit | Decision)[] = []
+  let prepared: (CheckInit | Decision)[] = []
   const { decisions } = await call(AccessService.method.batchCheckAccess, (body) => {
-    parts = read(body).map((evaluation) => partOf(names, evaluation))
-    return batchOf(parts.filter(isQuestion))
+    prepared = read(body).map((evaluation) => prepare(names, evaluation))
+    return batchOf(prepared.filter(isQuestion))
   })
   const remaining = [...decisions]
-  return parts.map((part) => (isQuestion(part) ? decisionOf(part, remaining.shift()) : part))
+  return prepared.map((one) => (isQuestion(one) ? decisionOf(one, remaining.shift()) : one))
 }
 
-function partOf(names: Names, evaluation: Evaluation): CheckInit | Decision {
+/** The question to the API, or the decision if the evaluation needs none. */
+function prepare(names: Names, evaluation: Evaluation): CheckInit | Decision {
   if (isFault(evaluation)) return failed(evaluation)
   const check = checkOf(names, evaluation)
   return typeof check === 'string' ? denied(check) : check
 }
 
-const isQuestion = (part: CheckInit | Decision): part is CheckInit => !('decision' in part)
+const isQuestion = (prepared: CheckInit | Decision): prepared is CheckInit => !('decision' in prepared)
 
 export const batchOf = (questions: CheckInit[]): MessageInitShape<typeof BatchCheckAccessRequestSchema> => ({
   questions: questions.length > 0 ? questions : [harmlessQuestion],

@@ -14,12 +14,12 @@ afterEach(() => {
 })
 
 async function bind(port: number, acceptsPerTurn: number, onConnection = () => {}): Promise<number> {
-  const accept = () =>
+  const closingServer = () =>
     createServer((socket) => {
       socket.destroy()
       onConnection()
     })
-  const servers = await bindAll(accept, ['127.0.0.1'], { port, sharesPort: false, acceptsPerTurn })
+  const servers = await bindAll(closingServer, ['127.0.0.1'], { port, sharesPort: false, acceptsPerTurn })
   bound.push(...servers)
   return portOf(servers[0]) ?? 0
 }

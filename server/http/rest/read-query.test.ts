@@ -94,13 +94,13 @@ describe('a parameter', () => {
     assertRejected('text=a&text=a', 'text', /one value/)
   })
 
-  test('is ignored if its field is set from the path or the body, unless the rules are strict', () => {
+  test('whose field is set from the path or the body is ignored, if the rules are not strict', () => {
     const isBound = (path: string) => path === 'text' || path.startsWith('inner.')
     assert.deepEqual(read('text=a&inner.deep_text=b&small=1', sample, isBound), { small: 1 })
     assert.deepEqual(read('text=a&text=b&inner.deepText=%61', sample, isBound), {})
   })
 
-  test('that does not name a leaf field is ignored, unless the rules are strict', () => {
+  test('that does not name a leaf field is ignored, if the rules are not strict', () => {
     const unknown = [
       'nothing=1',
       'text.x=1',

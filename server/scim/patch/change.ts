@@ -21,8 +21,8 @@ export function applyChange(resource: Resource, change: Change): void {
 
 function changeAttribute(holder: Resource, change: Change): void {
   const { attribute, sub, selection } = change.target
-  const current = (holder[attribute.name] ?? []) as Resource[] // lists with a filter or sub-attributes are complex
-  if (attribute.multiValued && (selection || sub)) setList(holder, attribute, selectedAfter(current, change))
+  const current = (holder[attribute.name] ?? []) as Resource[] // used only for complex values
+  if (attribute.multiValued && (selection || sub)) setList(holder, attribute, changeSelected(current, change))
   else if (attribute.multiValued) changeList(holder, change)
   else if (sub) changeSub(holder, change, sub)
   else changeSingle(holder, change)
@@ -76,7 +76,7 @@ const textOf = (value: unknown): string =>
     ? JSON.stringify(Object.entries(value).sort())
     : JSON.stringify(value)
 
-/** Whether the client means this value: `value` is the same or, if the client sent no `value`, all that it sent is. */
+/** Whether the client means this value: it has the `value` that was sent or, if none was sent, all that was sent. */
 const isNamedBy = (value: unknown, sent: unknown): boolean => {
   if (typeof sent !== 'object' || sent === null) return value === sent
   const named = value as Resource // values of one list have one type
@@ -110,17 +110,17 @@ function requireFewValues({ name }: Attribute, values: readonly unknown[]): void
  * The list after a change of the values that the filter of the path selects, or of one sub-attribute of them. Without a
  * filter, all values are selected.
  */
-function selectedAfter(current: Resource[], change: Change): Resource[] {
+function changeSelected(current: Resource[], change: Change): Resource[] {
   const { op, target } = change
   const isSelected = (value: Resource) => !target.selection || target.selection.test(value)
   if (!current.some(isSelected)) return withMissing(current, change)
   if (op === 'remove' && !target.sub) return current.filter((value) => !isSelected(value))
   const changed = current.map((value) => (isSelected(value) ? changedValue(value, change) : value))
   const becamePrimary = changed.find((value, at) => value.primary === true && current[at]?.primary !== true)
-  const others = changed.map((value) =>
+  const values = changed.map((value) =>
     becamePrimary && value !== becamePrimary ? { ...value, ...demoted(value) } : value,
   )
-  return others.filter((value) => Object.keys(value).length > 0)
+  return values.filter((value) => Object.keys(value).length > 0)
 }
 
 function changedValue(
@@ -137,8 +137,9 @@ function changedValue(
 }
 
 /**
- * No value is selected. Entra sets a value with `emails[type eq "work"].value` even if there is none of this type, so it
- * is created. In all other cases there is no target (RFC 7644 section 3.5.2.3).
+ * The list after a change that selects no value. `add` creates the value that the filter describes, and so does
+ * `replace` of a sub-attribute: Entra sets `emails[type eq "work"].value` even if there is no value of this type.
+ * `remove` without a filter changes nothing. In all other cases there is no target (RFC 7644 section 3.5.2.3).
  */
 function withMissing(current: Resource[], change: Change): Resource[] {
   const { op, target } = change

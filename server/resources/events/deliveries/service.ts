@@ -77,7 +77,7 @@ function* listPage({ pageSeals, maxListRows }: Dependencies, call: Call<ListDeli
 
 function isDescending(orderBy: string): boolean {
   if (orderBy.trim() === '') return true
-  const [isValid, direction] = /^ *create_?[tT]ime(?: +(asc|desc))? *$/.exec(orderBy) ?? []
-  if (isValid === undefined) throw invalidField('order_by', 'must be create_time or create_time desc')
+  const [matched, direction] = /^ *create_?[tT]ime(?: +(asc|desc))? *$/.exec(orderBy) ?? []
+  if (matched === undefined) throw invalidField('order_by', 'must be create_time or create_time desc')
   return direction === 'desc'
 }

@@ -63,13 +63,13 @@ function* storeAndTag(
   const previous = yield* lockTags(repo, tags)
   const parts = yield* readParts(repo, manifest)
   const pushed = { repo, digest, content, platforms, time: now() }
-  const isChanged = yield* storeManifest(access, pushed, manifest, parts)
+  const change = yield* storeManifest(access, pushed, manifest, parts)
   for (const name of tags) yield* requireTagAccess(access, repo, name)
   const movedFrom = yield* pointTags({ access, now, random }, repo, tags, digest)
-  if (isChanged) yield* refreshTags(access, repo, digest)
-  const touched = isChanged === 'new' ? movedFrom : [digest, ...movedFrom]
+  if (change) yield* refreshTags(access, repo, digest)
+  const touched = change === 'new' ? movedFrom : [digest, ...movedFrom]
   if (touched.length > 0) yield noteEachUntagged(repo, touched, now())
-  if (isChanged === 'new') {
+  if (change === 'new') {
     yield* requireRoomOrRelease(access, repo, content.length, now())
     yield* adjustRepoSize(access, repo, { size: content.length, manifests: 1 })
   }
@@ -91,7 +91,7 @@ function* lockTags(repo: string, names: readonly string[]): Work<Map<string, str
 
 type Pushed = { manifest: Manifest; configSize: number | undefined }
 
-/** Parses the manifest and finds its configuration, if the caller may push and the repo has it. */
+/** Parses the manifest and reads the size of its configuration, if the repo has it. Throws if pushing is not allowed. */
 function* readPushed({ demand, request }: Call<PutManifestRequest>): Work<Pushed> {
   yield* admitToRead(demand)
   yield* requireRepo(request.repo)
