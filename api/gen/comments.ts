@@ -454,7 +454,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.events.v2beta1.Delivery.sequence": "Number of the event in its organization. 0 for a test event.",
   "platform.events.v2beta1.Delivery.state": "Whether the event was delivered.",
   "platform.events.v2beta1.Delivery.create_time": "Time at which the delivery was created.",
-  "platform.events.v2beta1.Delivery.next_attempt_time": "Time of the next attempt. If other deliveries to the sink wait too, it may be later. Absent unless the delivery is pending and the subscription active.",
+  "platform.events.v2beta1.Delivery.next_attempt_time": "Earliest time of the next attempt. Other deliveries that wait for the sink can delay it. Absent unless the delivery is pending and the subscription active.",
   "platform.events.v2beta1.Delivery.finish_time": "Time at which the delivery succeeded or failed. Absent while it is pending.",
   "platform.events.v2beta1.Delivery.attempts": "The last 20 attempts, the newest last.",
   "platform.events.v2beta1.Delivery.request_headers": "Headers of the request of the last attempt, except `host`, `accept` and `user-agent`. The token in `authorization` and the value of `webhook-signature` are replaced by `…`. Empty before the first attempt.",

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { nodeFlagsOf } from '../../server/bin/node-flags.mjs'
+import { allocatorEnvironment, nodeFlagsOf } from '../../server/bin/node-flags.mjs'
 import type { LoopDelay, Usage } from './bench-process.ts'
 import type { Cores } from './cores.ts'
 import { pin } from './cores.ts'
@@ -38,7 +38,8 @@ export function startProcess(
   const flags = ['--disable-warning=ExperimentalWarning', ...nodeFlags, '--import', benchProcess]
   const [command = '', ...commandArgs] = pin(cores, [process.execPath, ...flags, join(root, file), ...args])
   // Standard output is discarded. It is not a terminal, so the log is buffered as in production.
-  const child = spawn(command, commandArgs, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const env = { ...allocatorEnvironment, ...process.env }
+  const child = spawn(command, commandArgs, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], env })
   const exited = once(child, 'exit')
   return {
     pid: child.pid ?? Number.NaN, // undefined only if the process could not be started

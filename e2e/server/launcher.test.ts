@@ -8,6 +8,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
+import { allocatorEnvironment } from '../../server/bin/node-flags.mjs'
 import type { Program } from './stemmad.ts'
 import {
   machineProgram,
@@ -46,6 +47,7 @@ const argsOf = (pid: number) =>
 
 /** Prints the flags of Node each time it starts: for the launcher, and again if the launcher starts Node. */
 const printFlags = `data:text/javascript,console.error(JSON.stringify(process.execArgv))`
+const printArenas = `data:text/javascript,console.error('arenas',process.env.MALLOC_ARENA_MAX)`
 
 describe('the launcher of stemmad', { ...timeout, skip: onWindows }, () => {
   let folder: string
@@ -90,6 +92,16 @@ describe('the launcher of stemmad', { ...timeout, skip: onWindows }, () => {
         assert.ok(JSON.parse(flagLines[1] ?? '').includes(`--max-semi-space-size=${megabytes}`), stderr)
         assert.equal(code, expectedCode, stderr)
       }
+    })
+
+    test(`limits the arenas of the allocator, unless the environment does, ${kind}`, async () => {
+      const arenasWith = async (settings: Record<string, string>) => {
+        const env = { NODE_OPTIONS: `--import "${printArenas}"`, ...settings }
+        const { stderr } = await runStemmad(folder, ['import', '--help'], env, undefined, program)
+        return stderr.match(/(?<=arenas )\w+/g)
+      }
+      assert.deepEqual(await arenasWith({}), ['undefined', allocatorEnvironment.MALLOC_ARENA_MAX])
+      assert.deepEqual(await arenasWith({ MALLOC_ARENA_MAX: '9' }), ['9', '9'])
     })
 
     test(`ends by the signal that ends the command, ${kind}`, async () => {

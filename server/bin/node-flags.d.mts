@@ -1,1 +1,2 @@
 export function nodeFlagsOf(command: string | undefined): string[]
+export const allocatorEnvironment: Record<string, string>

@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os'
+
 /**
  * The size of each semi-space of the young generation, in megabytes. With 4 MB, calls over gRPC take a fifth more time
  * than with 8 MB. With Node's default of 16 MB, a server takes 80 MB more memory than with 8 MB. An import needs only
@@ -38,3 +40,10 @@ export const nodeFlagsOf = (command) => [
         noPretenuring,
       ]),
 ]
+
+/**
+ * The allocator of glibc gives threads arenas of their own, up to eight for each core, and an arena keeps memory that was
+ * freed in it: in a soak on two cores, 20 MB more than with two arenas. Other C libraries ignore the variable. `npm start`
+ * with Node 24 does not set it, because that would need a second start of Node.
+ */
+export const allocatorEnvironment = { MALLOC_ARENA_MAX: String(Math.max(2, availableParallelism())) }

@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 import { startPinned } from '../../scripts/pinned-node.mjs'
-import { nodeFlagsOf } from './node-flags.mjs'
+import { allocatorEnvironment, nodeFlagsOf } from './node-flags.mjs'
 import { onNpmShellEnd } from './npm-shell.mjs'
 
-await startPinned(new URL('../main.ts', import.meta.url), nodeFlagsOf(process.argv[2]), () =>
+await startPinned(new URL('../main.ts', import.meta.url), nodeFlagsOf(process.argv[2]), () => {
+  process.env = { ...allocatorEnvironment, ...process.env }
   // Ending this process is enough: a child process notices that its parent has ended, and stops too.
-  onNpmShellEnd(process.env, () => process.exit(1)),
-)
+  onNpmShellEnd(process.env, () => process.exit(1))
+})

@@ -17,7 +17,7 @@ import { checkOf } from './names.ts'
 export const answerEvaluation: Ask = async (call, names) => {
   let prepared: CheckInit | Decision = harmlessQuestion
   const answer = await call(AccessService.method.checkAccess, (body) => {
-    prepared = prepare(names, readQuestion(body))
+    prepared = questionOrDecision(names, readQuestion(body))
     return isQuestion(prepared) ? prepared : harmlessQuestion
   })
   return isQuestion(prepared) ? decisionOf(prepared, answer) : prepared
@@ -40,7 +40,7 @@ async function decide(
 ): Promise<Decision[]> {
   let prepared: (CheckInit | Decision)[] = []
   const { decisions } = await call(AccessService.method.batchCheckAccess, (body) => {
-    prepared = read(body).map((evaluation) => prepare(names, evaluation))
+    prepared = read(body).map((evaluation) => questionOrDecision(names, evaluation))
     return batchOf(prepared.filter(isQuestion))
   })
   const remaining = [...decisions]
@@ -48,7 +48,7 @@ async function decide(
 }
 
 /** The question to the API, or the decision if the evaluation needs none. */
-function prepare(names: Names, evaluation: Evaluation): CheckInit | Decision {
+function questionOrDecision(names: Names, evaluation: Evaluation): CheckInit | Decision {
   if (isFault(evaluation)) return failed(evaluation)
   const check = checkOf(names, evaluation)
   return typeof check === 'string' ? denied(check) : check

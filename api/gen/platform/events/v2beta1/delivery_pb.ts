@@ -75,8 +75,8 @@ export type Delivery = Message<"platform.events.v2beta1.Delivery"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * Time of the next attempt. If other deliveries to the sink wait too, it may be later. Absent unless the delivery is
-   * pending and the subscription active.
+   * Earliest time of the next attempt. Other deliveries that wait for the sink can delay it. Absent unless the delivery
+   * is pending and the subscription active.
    *
    * @generated from field: google.protobuf.Timestamp next_attempt_time = 8;
    */
@@ -161,8 +161,8 @@ export type DeliveryJson = {
   createTime?: TimestampJson;
 
   /**
-   * Time of the next attempt. If other deliveries to the sink wait too, it may be later. Absent unless the delivery is
-   * pending and the subscription active.
+   * Earliest time of the next attempt. Other deliveries that wait for the sink can delay it. Absent unless the delivery
+   * is pending and the subscription active.
    *
    * @generated from field: google.protobuf.Timestamp next_attempt_time = 8;
    */

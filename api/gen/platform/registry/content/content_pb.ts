@@ -269,14 +269,14 @@ export type Upload = Message<"platform.registry.content.Upload"> & {
   size: bigint;
 
   /**
-   * Data of the storage.
+   * Data with which the blob storage continues the upload.
    *
    * @generated from field: string state = 3;
    */
   state: string;
 
   /**
-   * Identifier of the lease of the request that uses the upload. Empty if it is not the caller's.
+   * Identifier of the lease that the caller has on the upload. Empty if the caller has none.
    *
    * @generated from field: string lease = 4;
    */
@@ -325,14 +325,14 @@ export type UploadJson = {
   size?: string;
 
   /**
-   * Data of the storage.
+   * Data with which the blob storage continues the upload.
    *
    * @generated from field: string state = 3;
    */
   state?: string;
 
   /**
-   * Identifier of the lease of the request that uses the upload. Empty if it is not the caller's.
+   * Identifier of the lease that the caller has on the upload. Empty if the caller has none.
    *
    * @generated from field: string lease = 4;
    */
@@ -1146,8 +1146,8 @@ export type OpenUploadRequest = Message<"platform.registry.content.OpenUploadReq
   id: string;
 
   /**
-   * Digest of the blob, if the caller finishes the upload. As long as the upload exists, no collection deletes the bytes
-   * of this blob.
+   * Digest of the blob, if the caller finishes the upload. As long as the upload exists, garbage collection does not
+   * delete the bytes of this blob.
    *
    * @generated from field: string digest = 3;
    */
@@ -1182,8 +1182,8 @@ export type OpenUploadRequestJson = {
   id?: string;
 
   /**
-   * Digest of the blob, if the caller finishes the upload. As long as the upload exists, no collection deletes the bytes
-   * of this blob.
+   * Digest of the blob, if the caller finishes the upload. As long as the upload exists, garbage collection does not
+   * delete the bytes of this blob.
    *
    * @generated from field: string digest = 3;
    */
@@ -1281,7 +1281,7 @@ export type SaveUploadRequest = Message<"platform.registry.content.SaveUploadReq
   keep: boolean;
 
   /**
-   * Number of bytes that the upload is going to have at least. Only with `keep`. 0 if what is reserved is enough.
+   * Minimum number of bytes to reserve for the upload. Only with `keep`. 0 if the reserved bytes are enough.
    *
    * @generated from field: int64 wanted = 4;
    */
@@ -1316,7 +1316,7 @@ export type SaveUploadRequestJson = {
   keep?: boolean;
 
   /**
-   * Number of bytes that the upload is going to have at least. Only with `keep`. 0 if what is reserved is enough.
+   * Minimum number of bytes to reserve for the upload. Only with `keep`. 0 if the reserved bytes are enough.
    *
    * @generated from field: int64 wanted = 4;
    */
@@ -1442,7 +1442,7 @@ export type CancelUploadRequest = Message<"platform.registry.content.CancelUploa
   id: string;
 
   /**
-   * Lease of the caller. Empty if no request may be using the upload.
+   * Lease of the caller. If it is empty, the call fails while a request uses the upload.
    *
    * @generated from field: string lease = 3;
    */
@@ -1470,7 +1470,7 @@ export type CancelUploadRequestJson = {
   id?: string;
 
   /**
-   * Lease of the caller. Empty if no request may be using the upload.
+   * Lease of the caller. If it is empty, the call fails while a request uses the upload.
    *
    * @generated from field: string lease = 3;
    */
@@ -1839,7 +1839,7 @@ export const Content: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Finds the repo that the caller means by a name that several groups have.
+   * Finds the repo that the caller means by an ambiguous name, in which several groups have the same name.
    *
    * @generated from rpc platform.registry.content.Content.GetNamedRepo
    */
@@ -1939,7 +1939,7 @@ export const Content: GenService<{
     output: typeof UploadSchema;
   },
   /**
-   * Stores what has arrived of an upload.
+   * Stores the new size and state of an upload, and extends or ends the lease.
    *
    * @generated from rpc platform.registry.content.Content.SaveUpload
    */
