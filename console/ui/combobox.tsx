@@ -13,7 +13,7 @@ export type ComboboxProps = {
   required?: boolean
   /** Whether it is a filter of a list: its label is in the field. */
   isFilter?: boolean
-  /** Called when the field gets the focus, and 200 milliseconds after the last change of the text. */
+  /** Called when the focus or an arrow key opens the list, and 200 milliseconds after the last change of the text. */
   find(text: string): Promise<readonly Option[]>
   chosen?: Option
   /** The field becomes empty after each choice, so that several things can be chosen one after the other. */
@@ -41,18 +41,18 @@ export function Combobox({
   const isOpen = useSignal(false)
   const field = useRef<HTMLInputElement>(null)
   const timer = useRef(0)
-  const turn = useRef(0)
+  const searchVersion = useRef(0)
 
   const search = async () => {
-    const own = ++turn.current
+    const version = ++searchVersion.current
     const found = await find(text.value).catch(() => [])
-    if (own !== turn.current) return
+    if (version !== searchVersion.current) return
     options.value = found
     active.value = found.length > 0 ? 0 : -1
   }
   /** Until the next search ends, the suggestions are those for another text, and no key may choose one of them. */
   const outdate = () => {
-    turn.current++
+    searchVersion.current++
     active.value = -1
   }
   const open = () => {
@@ -93,7 +93,7 @@ export function Combobox({
     }
   }
   useEffect(() => () => clearTimeout(timer.current), [])
-  // A text that is not chosen has no value, and the form would be sent as if the field were empty.
+  // Without a chosen suggestion, the typed text has no value, and the form would be sent as if the field were empty.
   useLayoutEffect(() => {
     const isChosen = choice.value !== undefined || text.value.trim() === ''
     field.current?.setCustomValidity(isChosen ? '' : 'Choose one of the suggestions, or clear the field.')

@@ -1,5 +1,5 @@
-// Attacks by the amount of SCIM data: filling the store, and deletions that take long. SQLite runs a transaction without a
-// turn of the event loop, so the rows that one transaction deletes are counted.
+// Attacks by the amount of SCIM data: filling the store, and deletions that take long. A SQLite transaction blocks the
+// event loop, so the tests check how many rows one transaction deletes.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -108,7 +108,7 @@ onEachStore('somebody with much SCIM data', (engine) => {
     const sizes = [await sizesOf(large)]
     const removeBatch = () =>
       platform.store.write(() => removeDependents(operatorAccess, large.uid, Date.now()))
-    // The server stops after five transactions.
+    // As if the server had stopped after five transactions.
     for (const _ of range(5, () => undefined)) {
       assert.equal(await removeBatch(), true)
       sizes.push(await sizesOf(large))
@@ -122,7 +122,7 @@ onEachStore('somebody with much SCIM data', (engine) => {
       [0, 0, 0, 250],
     ])
     assert.deepEqual(await countsOf(large), [0, 0, 250, 500], 'the counts are exact')
-    // Meanwhile nothing arrives by SCIM, and nobody without a user signs in.
+    // Until the deletion is complete, SCIM requests are refused, and so are sign-ins of people without a SCIM user.
     assert.equal((await large.send('POST', '/Users', { userName: 'late' })).status, 401)
     await assert.rejects(
       async () => platform.store.write(() => requireProvisioned(large.uid, 'deleted')),
@@ -153,12 +153,12 @@ onEachStore('somebody with much SCIM data', (engine) => {
         callRest('POST', mappings, token, { externalGroupId: `g${at}`, roleUid, scope: organization }),
       ),
     )
-    const stranger = await platform.addIdentity(organization)
-    await platform.bind(stranger.identity, 'viewer', organization)
+    const viewer = await platform.addIdentity(organization)
+    await platform.bind(viewer.identity, 'viewer', organization)
     const url = `${platform.url}/iam/v2beta1/identityProviders/${large.uid}`
     const deleteAs = (authorization: string, ifMatch: string) =>
       fetch(url, { method: 'DELETE', headers: { authorization, 'if-match': ifMatch } })
-    assert.equal((await deleteAs(`Bearer ${stranger.token}`, '*')).status, 403)
+    assert.equal((await deleteAs(`Bearer ${viewer.token}`, '*')).status, 403)
     assert.equal((await deleteAs(`Bearer ${token}`, '"stale"')).status, 412)
     assert.deepEqual(await sizesOf(large), [0, 1200, 3, 450], 'nothing is deleted')
     await large.expect(200, 'GET', '/Users?count=1')

@@ -101,7 +101,7 @@ onEachStore('the device flow', (engine) => {
       return id_token
     }
 
-    test('yields an id token that discovery verifies and the exchange accepts', async () => {
+    test('yields an id token that the discovered keys verify and the exchange accepts', async () => {
       const idToken = await signInDevice()
       const { payload } = await jwtVerify(idToken, await discoveredKeys(platform.url), { audience: 'auth0' })
       assert.deepEqual([payload.sub, payload.email, payload.email_verified], [identity, ada, true])

@@ -63,9 +63,9 @@ onEachStore('sign-in with a password', (engine) => {
       [signedIn?.uid, signedIn?.actor, signedIn?.details],
       [identity, identity, '{"by":"pwd"}'],
     )
-    const { door, address, signIn: origin } = JSON.parse(signedIn?.origin ?? '{}')
-    assert.deepEqual({ door, origin }, { door: 'sign-in', origin: { person: identity } })
-    assert.match(address, /127\.0\.0\.1|::1/)
+    const origin = JSON.parse(signedIn?.origin ?? '{}')
+    assert.deepEqual([origin.door, origin.signIn], ['sign-in', { person: identity }])
+    assert.match(origin.address, /127\.0\.0\.1|::1/)
   })
 
   test('gives the same error for an unknown address, a missing and a wrong password', async () => {
@@ -163,7 +163,7 @@ onEachStore('sign-in with a password', (engine) => {
       })
     })
 
-    test('returns the same next one for a minute, also to programs that use it at the same time', async () => {
+    test('returns the same next token for a minute, also to programs that use it at the same time', async () => {
       const { tokens } = await signIn(platform, ada)
       const first = tokens.refresh_token ?? ''
       const concurrent = await Promise.all(
@@ -176,7 +176,7 @@ onEachStore('sign-in with a password', (engine) => {
       const third = await oidc.refreshTokenGrant(party, repeated.refresh_token ?? '')
       const fourth = await oidc.refreshTokenGrant(party, third.refresh_token ?? '')
       const late = await oidc.refreshTokenGrant(party, first)
-      assert.equal(late.refresh_token, fourth.refresh_token, 'the newest one, if the next one was used too')
+      assert.equal(late.refresh_token, fourth.refresh_token, 'the newest token, if the next one was used too')
       await afterGracePeriod(async () => {
         await assertRefused(first)
         await assertRefused(fourth.refresh_token ?? '')
@@ -275,7 +275,7 @@ onEachStore('sign-in with a password', (engine) => {
     assert.match(stranger.alert ?? '', /begun in another browser/)
   })
 
-  test('sends pages that have only a script of this server and cannot be framed', async () => {
+  test('sends pages that cannot be framed, and whose only script is from this server', async () => {
     const page = await new Visitor(platform.url).open((await begin(party)).url)
     const policy = page.headers.get('content-security-policy') ?? ''
     assert.match(policy, /default-src 'none'/)

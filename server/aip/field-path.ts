@@ -41,7 +41,7 @@ export const toCamel = (path: string) =>
 
 /**
  * The JSON spelling of the path of a field in a message. Names that the message does not have, such as those of other
- * parts of the request, are converted by their form.
+ * parts of the request, are converted with `toCamel`.
  */
 export function jsonPathOf(desc: DescMessage, path: string): string {
   let current: DescMessage | undefined = desc

@@ -1,5 +1,6 @@
-// The hashes of unfinished uploads. Node cannot store the state of a hash, so it is in memory only. An upload whose
-// hash is missing, because of a restart, another copy or eviction, is read again when it is finished.
+// The hashes of unfinished uploads. Node cannot store the state of a hash, so it is in memory only. If it is missing,
+// because the server restarted, another copy of the server has it or it was evicted, the upload is read again when it
+// is finished.
 import { createHash, type Hash } from 'node:crypto'
 import { BoundedMap } from '../bounded-map.ts'
 import type { Batch } from './batches.ts'
@@ -20,7 +21,7 @@ export function makeRunningHashes(pace: Pace) {
     keep(id: string, mark: string, { algorithm, hash }: RunningHash): void {
       hashes.set(id, { algorithm, hash, mark })
     },
-    /** Removes and returns the hash, unless the content has another mark: then somebody else changed it. */
+    /** Removes the hash. Returns it unless its mark is a different one: then somebody else changed the content. */
     take(id: string, mark: string): RunningHash | undefined {
       const kept = hashes.get(id)
       hashes.delete(id)

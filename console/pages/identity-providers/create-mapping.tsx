@@ -13,7 +13,7 @@ import { RoleField } from '../access/role-field.tsx'
 
 export const readGroupOf = (provider: string) => read(api.groups.getGroup, { uid: parentOf(provider) })
 
-/** Gives the members of a group at the provider a role in the group of the provider, or in a group below it. */
+/** Gives the members of an external group a role in the group that contains the provider, or in a group below it. */
 export function CreateMapping({ place, provider }: PageProps & { provider: string }) {
   const group = parentOf(provider)
   const { group: scope, choose } = useGroupChoice(group)

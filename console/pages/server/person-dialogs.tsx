@@ -1,4 +1,4 @@
-// The dialogs that change a person. Each says what the change ends before it is made.
+// The dialogs that change a person. Each describes the effects of the change before it is made.
 
 import { useSignal } from '@preact/signals'
 import type { UnaryCall } from '@stemma/api/json'
@@ -73,7 +73,7 @@ type PersonProps = PageProps & { person: PersonJson }
 
 type ChangeProps<Response> = PersonProps & {
   call: UnaryCall<{ uid?: string }, Response>
-  /** The verb in the title. */
+  /** The part of the title before the name of the person. */
   title: string
   submit: string
   done: string

@@ -20,7 +20,7 @@ export type AdministrationDependencies = {
   random: RandomBytes
 }
 
-/** `person` is the uid of a person, or the e-mail address of a local account. All functions return the uid. */
+/** `person` is the uid of a person, or the e-mail address of a local account. All results contain the uid. */
 export type Administration = {
   signOut(access: Recording, person: string): Work<string>
   disable(access: Recording, person: string): Work<string>

@@ -9,7 +9,7 @@ import type { Settings } from '../../dependencies.ts'
 import { findRepo, maxNamesakes, readAllNamesakes, readLevels } from './find-repo.ts'
 import type { FoundRepo } from './found-repo.ts'
 
-/** Like `findRepo`, for a caller with these grants: all of them, not only those of some group. */
+/** Like `findRepo`, for one caller. `grants` are all grants of the caller, not only those for one group. */
 export function* findRepoFor(settings: Settings, grants: Grants, name: string): Work<FoundRepo> {
   const found = yield* findRepo(name)
   if (found.kind !== 'ambiguous') return found
@@ -27,7 +27,7 @@ function* readHeldNamesakes(grants: Grants, parent: string | undefined, name: st
   const groups = grants.list.filter(({ bits }) => bits.size > 0).map(({ group }) => group)
   if (parent !== undefined && groups.some((group) => isAtOrBelow(parent, group)))
     return yield* readAllNamesakes(parent, name, [])
-  // Those of others are not read: there may be any number of them.
+  // Other groups with this name are not read: there may be any number of them.
   const depth = parent === undefined ? 0 : depthOf(parent)
   const inside = groups.filter((group) => isBelow(group, parent ?? ''))
   const uids = new Set(inside.flatMap((group) => lineage(group)[depth] ?? []))
@@ -38,8 +38,9 @@ function* readHeldNamesakes(grants: Grants, parent: string | undefined, name: st
 }
 
 /**
- * The group of this name in which the rest of the name has led to a public repo for longest. All groups of the name are
- * considered: if their number were limited, a stranger could hide a group behind many others.
+ * The group with this name in which `below` leads to a public repo. If there are several, verified organizations come
+ * first, then the group whose repo has been public for longest. All groups with the name are considered: if their number
+ * were limited, a stranger could hide a group behind many others.
  */
 function* oldestPublic(parent: string | undefined, name: string, below: readonly string[]): Work<string[]> {
   const found: Row[] = []
@@ -48,7 +49,7 @@ function* oldestPublic(parent: string | undefined, name: string, below: readonly
     const values = parent === undefined ? names : [parent, ...names]
     found.push(...(yield prepared(selectOldestPublic, [parent === undefined], values)))
   }
-  // The verified first, then by time.
+  // Verified organizations first, then by the time since which the repo is public.
   const [oldest] = found.sort((a, b) => Number(a[1]) - Number(b[1]) || Number(a[2]) - Number(b[2]))
   return oldest ? [oldest[0] as string] : []
 }
