@@ -12,9 +12,9 @@ import { bindingsOf } from './http-binding.ts'
 export function isReadMethod(method: DescMethod): boolean {
   if (bindingsOf(method)[0]?.verb === 'GET') return true
   const { open = true, capabilities = [] } = hasOption(method, access) ? getOption(method, access) : {}
-  return !open && capabilities.length > 0 && capabilities.every(isToList)
+  return !open && capabilities.length > 0 && capabilities.every(isListCapability)
 }
 
-const isToList = (capability: Capability) =>
+const isListCapability = (capability: Capability) =>
   // Undefined for a capability that this version does not know.
   (CapabilitySchema.value[capability] as DescEnumValue | undefined)?.name.endsWith('_LIST') ?? false

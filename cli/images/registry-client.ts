@@ -22,7 +22,7 @@ export type RegistryClient = {
   manifest(reference: string): Promise<Manifest>
   /** The manifests that describe another one, such as its signatures. */
   referrers(digest: string): Promise<Descriptor[]>
-  /** The first of the tags that follow `after` in byte order. */
+  /** The first `limit` tags that follow `after` in byte order. */
   tagsAfter(after: string, limit: number): Promise<string[]>
   /** A JSON blob, such as the config of an image. */
   blob(digest: string): Promise<Json>
@@ -56,17 +56,17 @@ export function openRegistryClient({ api, name, token, fetch }: Source): Registr
     }
   }
 
-  async function getByDigest(kind: 'manifests' | 'blobs', reference: string) {
+  async function getContent(kind: 'manifests' | 'blobs', reference: string) {
     const { headers, bytes } = await get(`/v2/${name}/${kind}/${reference}`)
     const digest = isDigest(reference) ? reference : digestOf(bytes, 'sha256')
     if (digestOf(bytes, digest.split(':')[0] ?? '') !== digest)
-      throw new Failure(`the server sent other content than that of ${digest}`)
+      throw new Failure(`the server sent content that does not match ${digest}`)
     return { headers, bytes, digest }
   }
 
   return {
     async manifest(reference) {
-      const { headers, bytes, digest } = await getByDigest('manifests', reference)
+      const { headers, bytes, digest } = await getContent('manifests', reference)
       const mediaType = headers.get('content-type') ?? ''
       return { mediaType, digest, size: bytes.length, content: parseJson(bytes) }
     },
@@ -90,7 +90,7 @@ export function openRegistryClient({ api, name, token, fetch }: Source): Registr
       return Array.isArray(tags) ? tags.map(String) : []
     },
 
-    blob: async (digest) => parseJson((await getByDigest('blobs', digest)).bytes),
+    blob: async (digest) => parseJson((await getContent('blobs', digest)).bytes),
   }
 }
 

@@ -183,7 +183,7 @@ describe('stemma images tree', () => {
       const forged = await tree(['acme/app:forged'], api)
       assert.deepEqual(
         [forged.code, forged.stderr],
-        [1, `stemma: the server sent other content than that of ${other}\n`],
+        [1, `stemma: the server sent content that does not match ${other}\n`],
       )
       const escapes = JSON.stringify({
         artifactType: '\x1b[2J\x9b',

@@ -74,7 +74,7 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     const invited = { roleUid: builtInRole('viewer').uid, email: 'late@example.com', ttl: '3600s' }
     const invite = await stage.call('POST', `/iam/v2beta1/groupInvites/${organization}`, invited)
     await page.goto(stage.at(paths.group(organization)))
-    await page.getByRole('link', { name: 'The invite of late@example.com as viewer expires' }).waitFor()
+    await page.getByRole('link', { name: 'The invite for late@example.com as viewer expires' }).waitFor()
     await page.getByRole('link', { name: 'Push an image' }).waitFor()
     await page.getByText('Divide it into groups (done)').waitFor()
     await checkShown(page, 'the overview')

@@ -97,7 +97,7 @@ onEachStore('a collection of garbage', (engine) => {
     await client.pushManifest('acme/web', digestOf(index), index, types.index)
     const subject = { subject: { ...entries[0], digest: digestOf('deleted long ago') } }
     await client.pushImage('acme/web', digestOf(imageOf('signature', subject)), 'signature', subject)
-    // A layer that need not be pushed, and was.
+    // A nondistributable layer, which need not be pushed, but was.
     const foreign = {
       layers: [descriptor('foreign', 'application/vnd.oci.image.layer.nondistributable.v1.tar')],
     }
@@ -126,7 +126,7 @@ onEachStore('a collection of garbage', (engine) => {
     assert.deepEqual(await collect({ withUnknown: true }), nothing)
   })
 
-  test('frees what deleted manifests and repos referred to, but not what a deleted tag did', async () => {
+  test('frees what deleted manifests and repos referred to, but not what deleted tags named', async () => {
     const kept = await client.pushImage('acme/web', 'kept', 'kept')
     const removed = await client.pushImage('acme/web', 'removed', 'removed')
     await client.pushImage('acme/gone', 'latest', 'gone')
@@ -172,7 +172,7 @@ onEachStore('a collection of garbage', (engine) => {
     assert.equal(await (await client.expect(200, 'GET', blobPath('acme/web', 'again'))).text(), 'again')
   })
 
-  test('does not delete a blob whose push has begun, whichever bytes the storage has', async () => {
+  test('does not delete a blob while a push of the same digest is running', async () => {
     await client.pushBlob('acme/web', 'begun')
     const location = await client.begin('acme/web')
     const raw = await rawClient(platform.app.port)
@@ -204,7 +204,8 @@ onEachStore('a collection of garbage', (engine) => {
     assert.deepEqual(await collect({ withUnknown: true }), nothing)
     await ageRows(platform.store)
     await client.pushImage('acme/web', 'latest', 'pushed')
-    // If the killed one was only slow, it does not remove the row of the new blob.
+    // A collection that was not killed but only slow begins no deletion after its claim, and does not remove the rows
+    // of blobs that have been claimed again.
     const late = { ...killed, blobs: killed.blobs.filter(({ digest }) => digest === digestOf('published')) }
     await deleteClaimed({ store: platform.store, storage, now: () => killed.until }, killed)
     await deleteClaimed(

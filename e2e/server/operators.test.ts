@@ -79,7 +79,7 @@ onEachStore('the services for operators', (engine) => {
       skipped: number
     }
   const reasonOf = (error: unknown) => /"type":"([A-Z_]+)"/.exec(JSON.stringify(error))?.[1]
-  /** Whether a token is still accepted. */
+  /** The status code of a call with a token; 0 if the token is accepted. */
   const codeOf = async (used: string) =>
     (await rest.call(AccountService.method.getAccount, {}, used)).error?.code ?? 0
 

@@ -1,5 +1,5 @@
-// Events that are no change of a resource and belong to no method with an event type: registry pulls and pushes, accepted
-// invites, sign-ins, issued tokens, and users and groups that an identity provider sends.
+// Events whose type follows neither from a change of a resource nor from the called method: registry pulls and pushes,
+// accepted invites, sign-ins, issued tokens, and users and groups that an identity provider sends.
 import type { Attributes } from './cloud-event.ts'
 import type { EventBody } from './event-body.ts'
 import type { RecordedEvent, RecordedOrigin } from './recorded-event.ts'
@@ -8,7 +8,7 @@ export type OtherEvent = {
   type: string
   /** In place of the URL of the method. */
   source?: string
-  /** The uid of the identity, if the row has none. */
+  /** The uid of the acting identity. Used only if the row has no actor. */
   actor?: string
   body: EventBody
   extensions?: Attributes
@@ -74,7 +74,7 @@ const scimEvents = (table: string, eventType: string): OtherEvents =>
 /** By kind and action. `registry` is the host name of this server. */
 export const otherEvents: OtherEvents = {
   'group_invites accepted': (row) => {
-    // Recorded when an invite is accepted.
+    // Written by `acceptInvite`.
     const { identity } = JSON.parse(row.details ?? '{}') as { identity: string }
     const session: EventBody = {
       json: JSON.stringify({ identity, group: row.group }),

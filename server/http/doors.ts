@@ -1,4 +1,4 @@
-// Opens both doors, sign-in and the plain paths (plain-paths.ts) behind one listener.
+// Opens REST, gRPC, the mounts (such as sign-in) and the plain paths (plain-paths.ts) behind one listener.
 import type { DispatchOptions } from './dispatch.ts'
 import { dispatch } from './dispatch.ts'
 import type { DoorOptions, Endpoint } from './door.ts'

@@ -15,7 +15,7 @@ type Endpoint = { method: Method }
 /** The result of looking up the name of a repo. */
 export type FoundRepo =
   | { kind: 'repo'; uid: string }
-  /** There is no such repo. `group` is the deepest group of the name, and `rest` the name that the repo would have. */
+  /** No such repo. `group` is the deepest existing group of the name, and `rest` the name that the repo would have. */
   | { kind: 'missing'; group: string; rest: string }
   /** Several groups have the name. */
   | { kind: 'ambiguous'; groups: string[] }
@@ -31,13 +31,13 @@ export type RegistryDependencies = {
   lostBlobs: LostBlobs
   /** The URL of this server, for challenges. */
   baseUrl: string
-  /** The segments of paths for calls that the protocol lacks: `_stemma`, and those of vendors. */
+  /** Path segments that mark calls outside the OCI protocol: `_stemma`, and those of vendors. */
   extensions: ReadonlySet<string>
   /** Whether a push to a repo that does not exist creates it. */
   createsRepos: boolean
-  /** Called for failures that the corridor does not report: of the storage, and mistakes of this room. */
+  /** Called for failures that the corridor does not report: failures of the storage, and bugs in this room. */
   onError(error: unknown): void
-  /** Called before a body is read. The client may wait for it (100 Continue). */
+  /** Called before a body is read. Sends 100 Continue if the client waits for it. */
   onBody(request: IncomingMessage, response: ServerResponse): void
   /** Called before the body of an upload is read, which may take longer than other requests. */
   onLongBody(request: IncomingMessage): void

@@ -1,4 +1,4 @@
-// Requests for access and invites that are about to expire: things that somebody should decide.
+// Access requests, and invites that expire soon: things that somebody should decide.
 import { api } from '../../api/api.ts'
 import { useDenial } from '../../api/permissions.ts'
 import { read, useRead } from '../../api/read.ts'
@@ -62,7 +62,7 @@ export function Waiting({ place: { group } }: PageProps) {
           <li key={uid}>
             <Link to={`${paths.invites(group)}?dialog=change&about=${uid}`}>
               <span class="entry-text" dir="auto">
-                The invite of <strong>{email || 'anyone with the link'}</strong> as {role?.name} expires
+                The invite for <strong>{email || 'anyone with the link'}</strong> as {role?.name} expires
               </span>
               <Time at={expirationTime} />
             </Link>

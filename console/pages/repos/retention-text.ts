@@ -3,7 +3,7 @@ import type { RetentionJson, RetentionRuleJson } from '@stemma/api/json/platform
 
 const daySeconds = 86_400
 
-/** `14` of `1209600s`; empty if there is none. */
+/** Converts `1209600s` to `14`. Empty if there is no duration. */
 export const daysOf = (duration: string | undefined) =>
   duration ? String(Math.round((Number.parseFloat(duration) / daySeconds) * 100) / 100) : ''
 

@@ -24,7 +24,7 @@ export type Described = {
   opened: readonly string[]
   /** The manifest with the last of these digests, if it is an index. */
   index?: Manifest | undefined
-  /** The image of the chosen platform. The same digest if the tag names a single image. */
+  /** The digest of the image of the chosen platform. The last of `opened` if there is no index. */
   image: string
 }
 

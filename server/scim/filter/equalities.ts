@@ -1,4 +1,4 @@
-// The equalities that every match of a filter fulfils. Columns with an index are looked up by them.
+// The equalities that every match of a filter fulfils. Rows are looked up by them in columns with an index.
 import type { Filter } from './parse.ts'
 
 /** `path` is in lower case. */

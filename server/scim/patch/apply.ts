@@ -44,7 +44,7 @@ const memberOf = (holder: Resource, name: string): unknown =>
 /** The changes that a PATCH makes, in order. */
 export function readChanges(type: ResourceType, body: Resource): Change[] {
   const changes = readOperations(body).flatMap((operation) => changesOf(type, operation))
-  // An operation without a path changes every attribute that it names, in each spelling of its name.
+  // An operation without a path makes one change for each member of its value, even if two name the same attribute.
   if (changes.length > maxOperations)
     throw badRequest('invalidSyntax', `Operations must change at most ${maxOperations} attributes`)
   return changes
@@ -57,7 +57,7 @@ export function applyChanges(resource: Resource, changes: readonly Change[]): Re
   return copy
 }
 
-/** An operation without a path has an object of attributes, whose names are paths. */
+/** The value of an operation without a path is an object, and the names of its members are paths. */
 function changesOf(type: ResourceType, { op, path, value }: Operation): Change[] {
   if (path !== undefined && !extensionNamed(type, path)) return [{ op, target: targetOf(type, path), value }]
   if (op === 'remove') {

@@ -52,7 +52,7 @@ export function fillRows(template: Template, rows: readonly (readonly Value[])[]
   return toSql({ template, values: noValues, rows })
 }
 
-/** Marks an insert. */
+/** Marks an insert as deferrable. */
 export const withDeferral = (statement: Sql, deferral: Deferral): Sql =>
   toSql({ ...contentOf(statement), deferral })
 

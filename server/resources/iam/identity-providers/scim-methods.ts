@@ -215,6 +215,6 @@ function* requireTwoOwners(provider: string): Work<void> {
   if (owners.length < 2)
     throw failedPrecondition(
       'TOO_FEW_OWNERS',
-      'provisioning needs at least two identities with the role owner in the organization itself, without an expiry, so that it cannot lock out the only one',
+      'provisioning needs at least two identities with the role owner in the organization itself, without an expiry, so that it cannot lock out the only owner',
     )
 }

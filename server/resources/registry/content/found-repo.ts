@@ -1,7 +1,7 @@
 /** The result of looking up the name of a repo. */
 export type FoundRepo =
   | { kind: 'repo'; uid: string }
-  /** There is no such repo. `group` is the deepest group of the name, and `rest` the name that the repo would have. */
+  /** No such repo. `group` is the deepest existing group of the name, and `rest` the name that the repo would have. */
   | { kind: 'missing'; group: string; rest: string }
   /** Several groups have the name. */
   | { kind: 'ambiguous'; groups: string[] }
