@@ -33,18 +33,25 @@ export async function readContext(flags: ContextFlags, env: NodeJS.ProcessEnv): 
   const config = await readConfig(env)
   // --context takes precedence over the environment.
   const { STEMMA_API, STEMMA_ISSUER } = flags.context === undefined ? env : {}
-  const requestedApi = checkOptionalUrl('--api', flags.api ?? STEMMA_API)
-  const name = checkName(flags.context ?? env.STEMMA_CONTEXT) ?? contextNameFor(config, requestedApi)
+  const requestedApi = checkOptionalUrl('--api', flags.api) ?? checkOptionalUrl('STEMMA_API', STEMMA_API)
+  const requestedName =
+    checkName('--context', flags.context) ?? checkName('STEMMA_CONTEXT', env.STEMMA_CONTEXT)
+  const name = requestedName ?? contextNameFor(config, requestedApi)
   const saved = savedContext(config, name)
-  if (flags.context !== undefined && !saved && flags.api === undefined)
+  if (requestedName !== undefined && !saved && requestedApi === undefined)
     throw new UsageError(
       `there is no context ${JSON.stringify(name)}; create it with stemma auth login --context ${name} --api URL`,
     )
-  const api = checkUrl('--api', requestedApi ?? saved?.api ?? defaultApi)
+  const api = requestedApi ?? checkOptionalUrl(`the API of the context ${name}`, saved?.api) ?? defaultApi
   // An issuer that was configured for one server must not receive the tokens of another.
   const envIssuer = flags.api === undefined ? STEMMA_ISSUER : undefined
-  const savedIssuer = requestedApi === undefined ? saved?.issuer : undefined
-  const issuer = checkUrl('--issuer', flags.issuer ?? envIssuer ?? savedIssuer ?? api)
+  const isSavedServer = requestedApi === undefined || requestedApi === saved?.api
+  const savedIssuer = isSavedServer ? saved?.issuer : undefined
+  const issuer =
+    checkOptionalUrl('--issuer', flags.issuer) ??
+    checkOptionalUrl('STEMMA_ISSUER', envIssuer) ??
+    checkOptionalUrl(`the issuer of the context ${name}`, savedIssuer) ??
+    api
   return { name, api, issuer, audience: flags.audience ?? api }
 }
 
@@ -64,10 +71,10 @@ const savedContext = ({ contexts = {} }: ConfigFile, name: string) =>
   Object.hasOwn(contexts, name) ? contexts[name] : undefined
 
 /** Only characters that are safe in file names are allowed, because the name becomes part of a file path. */
-function checkName(name: string | undefined): string | undefined {
+function checkName(source: string, name: string | undefined): string | undefined {
   if (name === undefined || /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) return name
   throw new UsageError(
-    `--context must be 1 to 64 letters, digits, dots, dashes or underscores, and start with a letter or digit, not ${JSON.stringify(name)}`,
+    `${source} must be 1 to 64 letters, digits, dots, dashes or underscores, and start with a letter or digit, not ${JSON.stringify(name)}`,
   )
 }
 
@@ -102,11 +109,10 @@ async function readConfig(env: NodeJS.ProcessEnv): Promise<ConfigFile> {
 const configFile = (env: NodeJS.ProcessEnv) =>
   join(env.XDG_CONFIG_HOME || join(homeFolder(env), '.config'), 'stemma', 'config.json')
 
-const checkOptionalUrl = (flag: string, text: string | undefined) =>
-  text === undefined ? undefined : checkUrl(flag, text)
-
-function checkUrl(flag: string, text: string): string {
+/** `source` says where the URL comes from. */
+function checkOptionalUrl(source: string, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
   if (!/^https?:\/\//.test(text) || !URL.canParse(text))
-    throw new UsageError(`${flag} must be an http or https URL, not ${JSON.stringify(text)}`)
+    throw new UsageError(`${source} must be an http or https URL, not ${JSON.stringify(text)}`)
   return text.replace(/\/$/, '')
 }

@@ -99,6 +99,7 @@ export function Combobox({
     field.current?.setCustomValidity(isChosen ? '' : 'Choose one of the suggestions, or clear the field.')
   }, [choice.value, text.value])
 
+  const describedBy = [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(' ')
   return (
     <div class={`field combobox ${isFilter ? 'filter' : ''}`}>
       <label for={id} class={isFilter ? 'visually-hidden' : ''}>
@@ -119,7 +120,7 @@ export function Combobox({
           aria-autocomplete="list"
           aria-activedescendant={isOpen.value && active.value >= 0 ? `${id}-${active.value}` : undefined}
           aria-invalid={problem !== undefined}
-          aria-describedby={hint ? `${id}-hint` : undefined}
+          aria-describedby={describedBy || undefined}
           value={text.value}
           onInput={(event) => type(event.currentTarget.value)}
           onFocus={open}
@@ -152,7 +153,11 @@ export function Combobox({
           ))}
         </ul>
       </div>
-      {problem && <p class="field-problem">{problem}</p>}
+      {problem && (
+        <p class="field-problem" id={`${id}-problem`}>
+          {problem}
+        </p>
+      )}
       {hint && (
         <p class="hint" id={`${id}-hint`}>
           {hint}

@@ -3,9 +3,12 @@ import type { RetentionJson, RetentionRuleJson } from '@stemma/api/json/platform
 
 const daySeconds = 86_400
 
-/** Converts `1209600s` to `14`. Empty if there is no duration. */
+/** Converts `1209600s` to `14`. Empty if there is no duration. Not rounded: a form that is saved keeps the duration. */
 export const daysOf = (duration: string | undefined) =>
-  duration ? String(Math.round((Number.parseFloat(duration) / daySeconds) * 100) / 100) : ''
+  duration ? String(Number.parseFloat(duration) / daySeconds) : ''
+
+/** An hour, the shortest duration that the server accepts. */
+export const minDays = daysOf('3600s')
 
 export const durationOf = (days: string) =>
   Number(days) > 0 ? `${Math.round(Number(days) * daySeconds)}s` : undefined
@@ -24,7 +27,7 @@ function ruleText({ tags = [], keepMostRecent = 0, keepPushedWithin }: Retention
   const which = tags.length > 0 ? `tags like ${tags.join(', ')}` : 'tags'
   const conditions = [
     keepMostRecent > 0 && `the last ${keepMostRecent}`,
-    keepPushedWithin && `those pushed in the last ${daysText(keepPushedWithin)}`,
+    keepPushedWithin && `those pushed within ${daysText(keepPushedWithin)}`,
   ].filter(Boolean)
   return conditions.length > 0
     ? `Of ${which}, ${conditions.join(' and ')} are kept.`
@@ -32,6 +35,6 @@ function ruleText({ tags = [], keepMostRecent = 0, keepPushedWithin }: Retention
 }
 
 const daysText = (duration: string) => {
-  const days = daysOf(duration)
-  return days === '1' ? 'day' : `${days} days`
+  const days = Number(Number(daysOf(duration)).toFixed(2))
+  return days === 1 ? '1 day' : `${days} days`
 }

@@ -17,7 +17,7 @@ import { TextField } from '../../ui/field.tsx'
 import { Form, Problem } from '../../ui/form.tsx'
 import { Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
-import { daysOf, durationOf } from './retention-text.ts'
+import { daysOf, durationOf, minDays } from './retention-text.ts'
 
 /** The most that the API accepts. */
 const maxRules = 10
@@ -89,7 +89,7 @@ export function EditRetention({ place, repo }: PageProps & { repo: RepoJson }) {
               label="Keep if pushed within"
               name={`days-${id}`}
               type="number"
-              min="0.05"
+              min={minDays}
               max="3650"
               step="any"
               defaultValue={daysOf(rule.keepPushedWithin)}
@@ -121,7 +121,7 @@ export function EditRetention({ place, repo }: PageProps & { repo: RepoJson }) {
           label="Delete images without a tag after"
           name="untagged"
           type="number"
-          min="0.05"
+          min={minDays}
           max="3650"
           step="any"
           defaultValue={daysOf(retention.deleteUntaggedAfter)}

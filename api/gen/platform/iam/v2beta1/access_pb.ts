@@ -619,7 +619,7 @@ export type CapabilityExplanation = Message<"platform.iam.v2beta1.CapabilityExpl
   state: CapabilityState;
 
   /**
-   * Time at which the identity loses it. Absent if it has no such end, or does not have it.
+   * Time at which the identity loses it. Absent if the identity does not have it, or has it without an end.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 3;
    */
@@ -654,7 +654,7 @@ export type CapabilityExplanationJson = {
   state?: CapabilityStateJson;
 
   /**
-   * Time at which the identity loses it. Absent if it has no such end, or does not have it.
+   * Time at which the identity loses it. Absent if the identity does not have it, or has it without an end.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 3;
    */
@@ -857,7 +857,7 @@ export type ListAccessRequest = Message<"platform.iam.v2beta1.ListAccessRequest"
   resource: string;
 
   /**
-   * Only access with this capability, such as `groups.delete`: who can do it.
+   * Only access that includes this capability, such as `groups.delete`.
    *
    * @generated from field: string capability = 2;
    */
@@ -899,7 +899,7 @@ export type ListAccessRequestJson = {
   resource?: string;
 
   /**
-   * Only access with this capability, such as `groups.delete`: who can do it.
+   * Only access that includes this capability, such as `groups.delete`.
    *
    * @generated from field: string capability = 2;
    */
@@ -1382,8 +1382,9 @@ export const AccessService: GenService<{
   },
   /**
    * Explains the answer of `CheckAccess`: the role bindings on the way from the organization to the resource, the
-   * capabilities that they give, and the limits of the caller's token. If access is missing, it says which capabilities,
-   * and who could grant them. Role bindings that the caller may not see are not shown, and `hidden` says so.
+   * capabilities that they give, and the limits of the caller's token. If access is missing, it names the missing
+   * capabilities, and who could grant them. Role bindings that the caller may not see are not shown, and `hidden` says
+   * so.
    *
    * @generated from rpc platform.iam.v2beta1.AccessService.ExplainAccess
    */
@@ -1407,8 +1408,8 @@ export const AccessService: GenService<{
   },
   /**
    * Lists the role bindings of an identity and of the external groups that it is a member of: where it has access. For
-   * another identity than the caller, the list contains those in groups in which the caller has `role_bindings.list` and
-   * `identity.list`.
+   * another identity than the caller, the list contains only role bindings in groups in which the caller has
+   * `role_bindings.list` and `identity.list`.
    *
    * @generated from rpc platform.iam.v2beta1.AccessService.ListReach
    */

@@ -1243,7 +1243,7 @@ export type RegenerateScimTokenResponse = Message<"platform.iam.v2beta1.Regenera
   previousTokenExpireTime?: Timestamp | undefined;
 
   /**
-   * The overlap that was requested, or the default. The previous token may expire before.
+   * The overlap that was requested, or the default. The previous token may stop working before it ends.
    *
    * @generated from field: google.protobuf.Duration requested_overlap = 7;
    */
@@ -1299,7 +1299,7 @@ export type RegenerateScimTokenResponseJson = {
   previousTokenExpireTime?: TimestampJson;
 
   /**
-   * The overlap that was requested, or the default. The previous token may expire before.
+   * The overlap that was requested, or the default. The previous token may stop working before it ends.
    *
    * @generated from field: google.protobuf.Duration requested_overlap = 7;
    */

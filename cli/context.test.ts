@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { readContext } from './context.ts'
+
+describe('a context', () => {
+  const api = 'https://api.example.com'
+  const issuer = 'https://issuer.example.com'
+  let home: string
+  before(async () => {
+    home = await mkdtemp(join(tmpdir(), 'stemma-'))
+    await mkdir(join(home, 'stemma'))
+    const contexts = { prod: { api, issuer }, broken: { api: 'nowhere', issuer: 'nobody' } }
+    await writeFile(join(home, 'stemma/config.json'), JSON.stringify({ contexts }))
+  })
+  after(() => rm(home, { recursive: true }))
+
+  const read = (flags: Parameters<typeof readContext>[0], env: NodeJS.ProcessEnv = {}) =>
+    readContext(flags, { XDG_CONFIG_HOME: home, ...env })
+
+  test('keeps its issuer if the API is given as well, but not for another API', async () => {
+    for (const context of [
+      await read({ context: 'prod' }),
+      await read({ api }),
+      await read({}, { STEMMA_API: api }),
+    ])
+      assert.deepEqual(context, { name: 'prod', api, issuer, audience: api })
+    const other = 'https://other.example.com'
+    assert.equal((await read({ context: 'prod', api: other })).issuer, other)
+  })
+
+  test('that does not exist is an error, unless the API is given', async () => {
+    await assert.rejects(read({ context: 'test' }), /there is no context "test"/)
+    await assert.rejects(read({}, { STEMMA_CONTEXT: 'test' }), /there is no context "test"/)
+    assert.equal((await read({ context: 'test', api })).api, api)
+    assert.equal((await read({}, { STEMMA_CONTEXT: 'test', STEMMA_API: api })).api, api)
+  })
+
+  test('with a wrong value is refused with the place of the value', async () => {
+    await assert.rejects(read({ api: 'x' }), /: --api must be/)
+    await assert.rejects(read({}, { STEMMA_API: 'x' }), /: STEMMA_API must be/)
+    await assert.rejects(read({ issuer: 'x' }), /: --issuer must be/)
+    await assert.rejects(read({}, { STEMMA_ISSUER: 'x' }), /: STEMMA_ISSUER must be/)
+    await assert.rejects(read({ context: 'broken' }), /the API of the context broken must be/)
+    await assert.rejects(read({ context: '../x' }), /--context must be/)
+    await assert.rejects(read({}, { STEMMA_CONTEXT: '../x' }), /STEMMA_CONTEXT must be/)
+  })
+})
