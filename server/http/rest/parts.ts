@@ -28,13 +28,15 @@ export async function sendParts(
       stopWaiting = resolve
       response.write(part, () => resolve())
     })
+  /** Ends the call if its client has disconnected. */
+  function isConnected(): boolean {
+    if (response.destroyed) parts.end(cancelled())
+    return !response.destroyed
+  }
   /** Returns whether the response goes on. */
   async function sendNext(): Promise<boolean> {
     const part = await parts.next()
-    if (response.destroyed) {
-      parts.end(cancelled())
-      return false
-    }
+    if (!isConnected()) return false
     // The head follows the first part: if that cannot be made, an error response is still possible.
     if (!response.headersSent) writeHead(context, request, response, 200, headers, false)
     if (request.method === 'HEAD') parts.end()
@@ -46,7 +48,10 @@ export async function sendParts(
     return false
   }
   try {
-    while (await sendNext()) await parts.wait()
+    while (await sendNext()) {
+      await parts.wait()
+      if (!isConnected()) return
+    }
   } catch (error) {
     if (!response.headersSent) throw error
     // The corridor has reported the error.
