@@ -153,6 +153,16 @@ describe('text that takes much time or memory to check', () => {
       assert.equal((await setUp.callAsOwner(getRepoReadme, { uid: repo })).content, '')
     })
 
+    test('if a readme becomes too much HTML', async () => {
+      const content = `[a]: http://x/${'y'.repeat(500)}\n\n${'[a] '.repeat(10_000)}`
+      for (const door of setUp.doors) {
+        const request = { repoReadme: { uid: repo, content } }
+        const { error } = await door.call(updateRepoReadme, request, setUp.platform.owner.token)
+        assert.equal(error?.code, 3, error?.message)
+        assert.match(error?.message ?? '', /content: must not become more than 524288 characters of HTML/)
+      }
+    })
+
     test('if a readme nests HTML too deeply, also between end tags of elements that are not open', async () => {
       const { token } = setUp.platform.owner
       for (const content of [

@@ -56,6 +56,11 @@ const maxDepth = 100
  * a table of 64 KB took 45 MB of memory, and the sanitizer up to 1 s.
  */
 const maxElements = 10_000
+/**
+ * In characters. The sanitizer takes 1 s for this many. A long link that is defined once and used often becomes many
+ * megabytes of HTML.
+ */
+const maxHtmlLength = 512 * 1024
 /** Elements without content, which have no end tag. */
 const voidElements = new Set(['br', 'hr', 'img', 'wbr', 'source', 'input'])
 
@@ -98,6 +103,8 @@ export async function readmeFault(content: string): Promise<string | undefined> 
     if (!(error instanceof TooManyElements)) throw error
     return `must not have more than ${maxElements} elements (such as paragraphs, list items and table cells)`
   }
+  if (html.length > maxHtmlLength)
+    return `must not become more than ${maxHtmlLength} characters of HTML; it becomes ${html.length}`
   if (nestingOf(html) > maxDepth) return `must not nest HTML deeper than ${maxDepth} levels`
   const isSafe = sanitize(html, policy) === sanitize(html, unrestricted)
   return isSafe ? undefined : 'must not contain unsafe HTML: scripts, styles, forms, frames or event handlers'
