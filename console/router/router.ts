@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { queries } from '../api/queries.ts'
 import type { Read } from '../api/read.ts'
-import type { PageProps, Place, Route } from './route.ts'
+import type { PageModule, PageProps, Place, Route } from './route.ts'
 import { placeOf } from './route.ts'
 
 export type Shown = { place: Place | undefined; href: string } & (
@@ -116,10 +116,17 @@ export class NoSuchPage extends Error {}
 
 const ensure = (read: Read<unknown>) => queries.ensureQueryData(read)
 
+/** Importing a module again takes a turn of the event loop, in which the person could type into the previous page. */
+const modules = new Map<Route, PageModule>()
+
 /** After an update of the server the files of the old version are gone: the page is then loaded anew, once. */
-async function loadModule({ route }: Place) {
+async function loadModule({ route }: Place): Promise<PageModule> {
+  const loaded = modules.get(route)
+  if (loaded) return loaded
   try {
-    return await route.page()
+    const module = await route.page()
+    modules.set(route, module)
+    return module
   } catch (error) {
     const key = 'stemma-reloaded'
     if (sessionStorage.getItem(key) === location.href) throw error

@@ -71,7 +71,8 @@ function OpenPalette({ place }: { place: Place | undefined }) {
       ref={dialog}
       class="palette"
       aria-label="Search or go to"
-      onClose={close}
+      // The event arrives after the dialog was closed; by then it may be removed and another palette open.
+      onClose={() => dialog.current && close()}
       onPointerDown={(event) => event.target === dialog.current && close()}
     >
       <input

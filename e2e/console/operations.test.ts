@@ -147,6 +147,8 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     const { page } = stage
     const create = (name: string) => stage.call('POST', `/iam/v2beta1/groups/${team}`, { name })
     const events = page.getByRole('listitem').filter({ hasText: 'api.iam.group.created' })
+    let isBroken = false
+    await page.route('**/events:tail*', (route) => (isBroken ? route.abort() : route.continue()))
     await page.goto(stage.at(paths.liveEvents(organization)))
     await page.getByText('connected', { exact: true }).waitFor()
     await create('live one')
@@ -157,8 +159,7 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     await page.getByRole('link', { name: 'Pause' }).click()
     await page.getByText('paused', { exact: true }).waitFor()
     await create('live two')
-    let isBroken = true
-    await page.route('**/events:tail*', (route) => (isBroken ? route.abort() : route.continue()))
+    isBroken = true
     await page.getByRole('link', { name: 'Continue' }).click()
     await page.getByText('connecting again').waitFor()
     isBroken = false

@@ -87,6 +87,9 @@ onEachStore('in the console', (engine) => {
     await stage.call('POST', `/iam/v2beta1/identities/${stage.organization}`, {
       ...{ name: 'robot', claimMatch: { issuer: 'https://issuer.example.com', subject: 'robot' } },
     })
+    const { promise: isEntered, resolve: answerSearch } = Promise.withResolvers<void>()
+    const searchUrl = /name_?contains=robot/i
+    await page.route(searchUrl, (route) => isEntered.then(() => route.continue()), { times: 1 })
     await page.goto(groups)
     await heading(page, 'Groups').waitFor()
     await chooseInPalette('new group')
@@ -113,9 +116,6 @@ onEachStore('in the console', (engine) => {
     await focused(page.getByRole('combobox', { name: 'Person or workload' }))
     await page.getByRole('option', { name: `${ownerEmail} person` }).waitFor()
     // Enter chooses nobody as long as the suggestions are not those for the whole text.
-    const { promise: isEntered, resolve: answerSearch } = Promise.withResolvers<void>()
-    const searchUrl = /name_?contains=robot/i
-    await page.route(searchUrl, (route) => isEntered.then(() => route.continue()), { times: 1 })
     const search = page.waitForRequest(searchUrl)
     await page.keyboard.type('robot')
     await page.keyboard.press('Enter')

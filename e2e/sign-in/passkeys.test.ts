@@ -141,13 +141,13 @@ describe('passkeys', { timeout: 300_000, skip: noChromium ?? false }, () => {
       const { registered } = await addPasskey(tokens, 'Key')
       const id = String(registered.body?.id)
       await context.clearCookies()
-      await openSignIn()
       // Captures the form in place of sending it. The route must stay until it has aborted the request.
       const captured = Promise.withResolvers<Request>()
       await page.route('**/passkey', async (route) => {
         await route.abort()
         captured.resolve(route.request())
       })
+      await openSignIn()
       await press()
       const sent = await captured.promise
       await page.unroute('**/passkey')
