@@ -150,21 +150,60 @@ describe('the embedded store', () => {
   })
 })
 
-test('a log is synced on the event loop while that takes less than three milliseconds, and otherwise in the thread pool', async () => {
-  let time = 0
+/** A sync on a process whose time passes only by syncs and by `pass`. */
+function simulatedSync() {
+  let [time, active] = [0, 0]
+  let duration = 0
   const places: string[] = []
-  let durations = [0.2, 0.3, 30, 4, 0.9, 0.2]
   const take = (place: string) => {
     places.push(place)
-    const [duration = 0, ...others] = durations
     time += duration
-    durations = others
+    if (place === 'loop') active += duration
   }
-  const sync = adaptiveSync(
-    () => time,
-    () => take('loop'),
-    async () => take('pool'),
-  )
-  while (durations.length > 0) await sync(1)
+  const sync = adaptiveSync({
+    now: () => time,
+    activeMs: () => active,
+    syncOnLoop: () => take('loop'),
+    syncInPool: async () => take('pool'),
+  })
+  return {
+    places,
+    async syncFor(ms: number, writes = 1) {
+      duration = ms
+      await sync(1, writes)
+    },
+    /** Lets time pass, during a share of which the event loop is active. */
+    pass(ms: number, share: number) {
+      time += ms
+      active += ms * share
+    },
+  }
+}
+
+test('a log is synced on the event loop while that takes less than three milliseconds, and otherwise in the thread pool', async () => {
+  const { places, syncFor } = simulatedSync()
+  for (const ms of [0.2, 0.3, 30, 4, 0.9, 0.2]) await syncFor(ms)
   assert.deepEqual(places, ['loop', 'loop', 'loop', 'pool', 'pool', 'loop'])
+})
+
+test('while the event loop is busy, the log is synced in the thread pool, unless many writes wait for it', async () => {
+  const { places, syncFor, pass } = simulatedSync()
+  pass(200, 0.6)
+  await syncFor(1)
+  pass(200, 0.8)
+  await syncFor(1)
+  await syncFor(1, 8)
+  await syncFor(1, 7)
+  pass(200, 0.6)
+  await syncFor(1)
+  assert.deepEqual(places, ['loop', 'pool', 'loop', 'pool', 'loop'])
+})
+
+test('the syncs themselves do not make the event loop busy', async () => {
+  const { places, syncFor, pass } = simulatedSync()
+  for (let count = 0; count < 300; count++) {
+    pass(1, 0.6)
+    await syncFor(1)
+  }
+  assert.deepEqual(new Set(places), new Set(['loop']))
 })

@@ -1,14 +1,16 @@
 // Makes commits durable. With `synchronous = normal`, a commit appends to the write-ahead log (WAL) without an fsync. The
-// log is synced here, before the writes of the commit resolve: in the thread pool, unless syncs are fast.
+// log is synced here, before the writes of the commit resolve: on the event loop while it has time, or in the thread pool.
 import { closeSync, fdatasync, fdatasyncSync, fstatSync, openSync } from 'node:fs'
+import { performance } from 'node:perf_hooks'
 import { promisify } from 'node:util'
 import { StoreError } from '../store-error.ts'
 
-export type SyncFile = (fd: number) => Promise<void>
+/** `writes` is the number of writes that wait for the sync. */
+export type SyncFile = (fd: number, writes: number) => Promise<void>
 
 export type Durability = {
   /** Resolves when everything that was committed before the call is on disk. */
-  sync(): Promise<void>
+  sync(writes: number): Promise<void>
   /** Whether a sync has failed. Then nothing may be written until a restart. */
   hasFailed(): boolean
   close(): void
@@ -23,14 +25,14 @@ export type DurabilityOptions = {
 }
 
 export function openDurability(options: DurabilityOptions): Durability {
-  const { walFile, onSize, sync = adaptiveSync(() => performance.now()) } = options
+  const { walFile, onSize, sync = adaptiveSync() } = options
   let file: number | undefined
   let hasFailed = false
   return {
-    async sync() {
+    async sync(writes) {
       try {
         file ??= openSync(walFile, 'r+')
-        await sync(file)
+        await sync(file, writes)
         onSize(fstatSync(file).size)
       } catch (error) {
         // After a failed fsync, Linux forgets which pages were not written, and a second one reports success. So
@@ -49,19 +51,49 @@ export function openDurability(options: DurabilityOptions): Durability {
 
 /** A sync on the event loop may take this long. The thread pool adds half a millisecond to a write that waits alone. */
 const maxBlockingMs = 3
-const syncInPool = promisify(fdatasync)
+/** For at least so many writes a sync is on the event loop even if that is busy: all of them would wait longer. */
+const manyWrites = 8
+/** The event loop is busy if it was active for more than this share of the time, without the syncs. */
+const maxUtilization = 0.7
+/** The least time over which the utilization is measured. */
+const intervalMs = 100
 
-/** Syncs on the event loop while that is fast, and in the thread pool while the disk is slow or the event loop is busy. */
-export function adaptiveSync(
-  clock: () => number,
-  onLoop: (fd: number) => void = fdatasyncSync,
-  inPool: SyncFile = syncInPool,
-): SyncFile {
+/** What a sync needs of the process, so that tests can replace it. `activeMs`: how long the event loop has been active. */
+export type SyncProcess = {
+  now(): number
+  activeMs(): number
+  syncOnLoop(fd: number): void
+  syncInPool(fd: number): Promise<void>
+}
+
+const thisProcess: SyncProcess = {
+  now: () => performance.now(),
+  activeMs: () => performance.eventLoopUtilization().active,
+  syncOnLoop: fdatasyncSync,
+  syncInPool: promisify(fdatasync),
+}
+
+/** Syncs on the event loop while that is fast and delays few other calls, and otherwise in the thread pool. */
+export function adaptiveSync({ now, activeMs, syncOnLoop, syncInPool } = thisProcess): SyncFile {
   let lastMs = 0
-  return async (fd) => {
-    const started = clock()
-    if (lastMs < maxBlockingMs) onLoop(fd)
-    else await inPool(fd)
-    lastMs = clock() - started
+  let isBusy = false
+  let interval = { start: now(), active: activeMs(), synced: 0 }
+
+  function measureUtilization(time: number): void {
+    const elapsed = time - interval.start
+    if (elapsed < intervalMs) return
+    const active = activeMs()
+    isBusy = active - interval.active - interval.synced > elapsed * maxUtilization
+    interval = { start: time, active, synced: 0 }
+  }
+
+  return async (fd, writes) => {
+    const started = now()
+    measureUtilization(started)
+    const isOnLoop = lastMs < maxBlockingMs && (!isBusy || writes >= manyWrites)
+    if (isOnLoop) syncOnLoop(fd)
+    else await syncInPool(fd)
+    lastMs = now() - started
+    if (isOnLoop) interval.synced += lastMs
   }
 }

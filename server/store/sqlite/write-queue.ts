@@ -29,7 +29,7 @@ export type WriteQueueOptions = {
   /** Called after jobs have run, whether they were committed or rolled back. */
   afterWrite: () => void
   /** Resolves when everything that has been committed is on disk. Only then do the writes of a commit resolve. */
-  sync: () => Promise<void>
+  sync: (writes: number) => Promise<void>
   /** Whether a sync has failed. Then all writes are refused. */
   isBroken: () => boolean
 }
@@ -86,7 +86,7 @@ export function openWriteQueue(options: WriteQueueOptions): WriteQueue {
   async function settleWhenDurable(jobs: readonly Job[], settle: () => void): Promise<void> {
     isSyncing = true
     try {
-      await sync()
+      await sync(jobs.length)
       settle()
     } catch (error) {
       for (const job of [...jobs, ...waiting.splice(0)]) job.settle({ error })
