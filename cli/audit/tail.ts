@@ -32,7 +32,7 @@ export async function runTail(invocation: ComposedInvocation): Promise<void> {
       delayMs = firstDelayMs
       await sleep(intervalMs)
     } catch (error) {
-      // The first error is reported at once, because it may be a wrong address.
+      // An error before the first answer ends the command, because the address may be wrong.
       if (!hasAnswered || !isTransient(error)) throw error
       report(runtime, `stemma: the server cannot answer; trying again in ${Math.round(delayMs / 1000)} s`)
       await sleep(delayMs)

@@ -8,7 +8,7 @@ import { updateSuspended } from '../../server/store/suspensions.ts'
 import type { ExampleContext } from '../contract/examples.ts'
 import { make } from '../contract/examples.ts'
 
-/** A provider whose group `developers` has a role in a group. */
+/** Creates an identity provider whose external group `developers` has `role` in the group `scope`. Returns its uid. */
 export async function addExternalGroup(stage: ExampleContext, scope: string, role: string): Promise<string> {
   const provider = await make(stage, IdentityProvidersService.method.createIdentityProvider, {
     parent: stage.owner.organization,

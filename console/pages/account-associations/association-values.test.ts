@@ -27,9 +27,9 @@ test('pairs and installations are the same after a round trip', () => {
 })
 
 test('an account without any value is left out', () => {
-  const name = { name: 'cloud', description: '' }
-  assert.deepEqual(associationOf(formOf({ name: 'cloud', amazon: ' ', clientIds: '\n' })), name)
-  assert.deepEqual(associationOf(formOf({ ...name, amazon: '123456789012', projectId: 'p' })), {
-    ...{ ...name, amazon: { account: '123456789012' }, google: { projectId: 'p', projectNumber: '' } },
+  const noAccounts = { name: 'cloud', description: '' }
+  assert.deepEqual(associationOf(formOf({ name: 'cloud', amazon: ' ', clientIds: '\n' })), noAccounts)
+  assert.deepEqual(associationOf(formOf({ ...noAccounts, amazon: '123456789012', projectId: 'p' })), {
+    ...{ ...noAccounts, amazon: { account: '123456789012' }, google: { projectId: 'p', projectNumber: '' } },
   })
 })

@@ -20,7 +20,7 @@ export type Passkey = {
 
 export const maxPasskeys = 20
 
-const columns = sql`select id, identity, name, public_key, counter, transports, is_synced, create_time, use_time from passkeys`
+const selectPasskeys = sql`select id, identity, name, public_key, counter, transports, is_synced, create_time, use_time from passkeys`
 
 type Columns = [
   ...[id: string, identity: string, name: string, publicKey: Uint8Array, counter: number, transports: string],
@@ -38,12 +38,12 @@ function passkeyOf(row: readonly unknown[]): Passkey {
 
 /** The oldest first. */
 export function* passkeysOf(identity: string): Work<Passkey[]> {
-  const rows = yield* all(sql`${columns} where identity = ${identity} order by create_time, id`)
+  const rows = yield* all(sql`${selectPasskeys} where identity = ${identity} order by create_time, id`)
   return rows.map(passkeyOf)
 }
 
 export function* findPasskey(id: string): Work<Passkey | undefined> {
-  const row = yield* first(sql`${columns} where id = ${id}`)
+  const row = yield* first(sql`${selectPasskeys} where id = ${id}`)
   return row && passkeyOf(row)
 }
 

@@ -5,7 +5,7 @@ import { openWaitingCalls } from './waiting-calls.ts'
 const member = (group: string, name = 'only') => ({ group, member: name, weight: 1 })
 
 describe('waiting calls', () => {
-  test('are taken of the group that has used the least time', () => {
+  test('are taken from the group that has used the least time', () => {
     const waiting = openWaitingCalls<{ name: string; time: number }>()
     for (let at = 0; at < 100; at++) {
       waiting.add(member('costly'), { name: 'costly', time: 4 })
@@ -36,7 +36,7 @@ describe('waiting calls', () => {
     assert.equal(taken.filter((name) => name === 'heavy').length, 80)
   })
 
-  test('of a group that was idle are next, but the group has saved up no time', () => {
+  test('of a group that was idle come next, but the group gets no credit for its idle time', () => {
     const waiting = openWaitingCalls<string>()
     const takeAll = (count: number) =>
       Array.from({ length: count }, () => {
@@ -52,7 +52,7 @@ describe('waiting calls', () => {
     assert.equal(next.filter((name) => name === 'late').length, 3)
   })
 
-  test('of a group that waits again after its last call go behind the calls of the others', () => {
+  test('of a group that has used more time go behind those of others, even if it was idle in between', () => {
     const waiting = openWaitingCalls<string>()
     waiting.add(member('costly'), 'costly')
     waiting.add(member('other'), 'other')

@@ -27,7 +27,7 @@ export function openCallers({ callers, organizations, maxRunning }: CallersOptio
     ),
   )
 
-  /** The string in the table, not an equal one: the table then finds it without comparing characters. */
+  /** The organization, as the same string object as the key of the table: lookups then compare no characters. */
   function rootOf(identity: string): string {
     const root = organizationOf(identity)
     return root === '' ? '' : organizations.meters.of(root).key

@@ -16,7 +16,7 @@ type OwnershipDependencies = Pick<Dependencies, 'settings' | 'now'>
 const ownClients: readonly unknown[] = ['console', 'stemma']
 
 /** For a change of ownership. */
-export function* requireFreshForOwnership(
+export function* requireFreshSignInForOwnership(
   { settings, now }: OwnershipDependencies,
   caller: Caller,
 ): Work<void> {
@@ -27,16 +27,16 @@ export function* requireFreshForOwnership(
 }
 
 /** For a change of who has one of these roles. Checks nothing if none of them is `owner`. */
-export function* requireFreshForRole(
+export function* requireFreshSignInForRole(
   deps: OwnershipDependencies,
   caller: Caller,
   ...roles: readonly (string | undefined)[]
 ): Work<void> {
-  if (roles.includes(builtInRole('owner').uid)) yield* requireFreshForOwnership(deps, caller)
+  if (roles.includes(builtInRole('owner').uid)) yield* requireFreshSignInForOwnership(deps, caller)
 }
 
 /** For a change of who is in the external groups of a provider. Checks nothing if none of them is mapped to `owner`. */
-export function* requireFreshForMappedRoles(
+export function* requireFreshSignInForMappedRoles(
   deps: OwnershipDependencies,
   caller: Caller,
   provider: string,
@@ -44,5 +44,5 @@ export function* requireFreshForMappedRoles(
   const row = yield* first(sql`select b.role from external_group_role_mappings m
     join role_bindings b on b.uid = m.binding
     where m.parent = ${provider} and b.role = ${builtInRole('owner').uid} limit 1`)
-  if (row) yield* requireFreshForOwnership(deps, caller)
+  if (row) yield* requireFreshSignInForOwnership(deps, caller)
 }

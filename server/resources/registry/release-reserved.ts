@@ -26,7 +26,7 @@ export function* releaseReserved(access: WriteAccess, now: number, condition: Sq
   return rows.length
 }
 
-/** Like `requireContentRoom`, but gives back bytes that uploads of the organization no longer need before it refuses. */
+/** Like `requireContentRoom`, but before it refuses, it calls `releaseReserved` for the organization and tries again. */
 export function* requireRoomOrRelease(
   access: WriteAccess,
   repo: string,

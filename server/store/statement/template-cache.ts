@@ -16,9 +16,9 @@ export type CacheNode = {
   next?: Map<unknown, CacheNode>
 }
 
-/** At this number of nodes the cache is emptied, so that texts which depend on requests cannot fill the memory. */
+/** At this number of nodes the cache is emptied: requests can cause any number of combinations of fragments. */
 const nodeLimit = 20_000
-/** Fragments with more pieces of text than this are composed without the cache: few of them have the same length. */
+/** Fragments with more pieces of text than this are composed without the cache: they rarely occur a second time. */
 const cachedPieceLimit = 200
 
 let root: CacheNode = {}

@@ -4,7 +4,7 @@ import { tokenLifetimeSeconds } from '../../tokens/mint.ts'
 import type { ProviderDependencies } from './dependencies.ts'
 import { signedOutSource, signOutSource } from './pages.ts'
 
-/** Codes for people to type: 20 consonants, which are not mistaken for each other and form no words (RFC 8628, 6.1). */
+/** User codes. Their alphabet is 20 consonants, which are hard to confuse and form no words (RFC 8628, 6.1). */
 const userCodes = { charset: 'base-20', mask: '****-****' } as const
 
 export function featuresOf({ keys, baseUrl, devicePages }: ProviderDependencies): Configuration['features'] {

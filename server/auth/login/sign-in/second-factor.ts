@@ -1,5 +1,6 @@
-// The step after a right password. `finishPasswordSignIn` is the only way from a password to a session: it ends the
-// sign-in of a person who has no second factor and needs none, and otherwise shows the next page.
+// The step after a right password. `finishPasswordSignIn`, and `finishNewAccount` for a new account, are the only ways
+// from a password to a session. They end the sign-in of a person who has no second factor and needs none, and otherwise
+// show the next page.
 import { Code } from '../../../aip/code.ts'
 import { StatusError } from '../../../aip/errors.ts'
 import { newFactorPage, secondFactorPage } from '../../../pages/sign-in/second-factor.ts'

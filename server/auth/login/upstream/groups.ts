@@ -5,10 +5,10 @@ import type { KnownProvider } from './known-providers.ts'
 /** Bounds the work for one sign-in. Providers send at most a few hundred groups. */
 const maxGroups = 2000
 
-/** `ignored` is the number of entries that are not ids of groups, or exceed the maximum, or are only referred to. */
+/** `ignored` counts entries that are not group ids or exceed `maxGroups`; 1 if the token only refers to the claim. */
 export type ClaimedGroups = { groups: string[]; ignored: number }
 
-/** The groups of a verified token. The claim is a list, or a text if a provider sends a single group so. */
+/** The groups of a verified token. The claim is a list, but some providers send a single group as a string. */
 export function groupsOf(
   { configuration: { groupsClaim } }: Pick<KnownProvider, 'configuration'>,
   claims: { readonly [name: string]: unknown },

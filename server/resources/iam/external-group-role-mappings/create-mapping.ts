@@ -26,7 +26,7 @@ import { resourceIn } from '../../request-resource.ts'
 import { requireDelegable } from '../delegation.ts'
 import { makeWayFor } from '../expired-bindings.ts'
 import { identities } from '../identities/table.ts'
-import { requireFreshForRole } from '../ownership.ts'
+import { requireFreshSignInForRole } from '../ownership.ts'
 import { lockProvider } from '../remove-mappings.ts'
 import { roleBindings } from '../role-bindings/table.ts'
 import { externalGroupRoleMappings } from './table.ts'
@@ -51,7 +51,7 @@ export function* createMapping(
   const draft = draftOf(ExternalGroupRoleMappingSchema, resourceIn(externalGroupRoleMappings, call))
   if (!(yield* lockProvider(provider))) throw notFound(externalGroupRoleMappings.parentType, provider)
   yield* requireAllowed(grants, provider, draft)
-  yield* requireFreshForRole(deps, grants.caller, draft.roleUid)
+  yield* requireFreshSignInForRole(deps, grants.caller, draft.roleUid)
   yield* requireBelowLimits(provider, draft.externalGroupId)
   const { now, random } = deps
   const context = { now, random, access: grants }

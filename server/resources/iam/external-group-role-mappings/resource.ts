@@ -25,7 +25,7 @@ import { getResource } from '../../get.ts'
 import { messageOf } from '../../kind.ts'
 import { listResources } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
-import { requireFreshForRole } from '../ownership.ts'
+import { requireFreshSignInForRole } from '../ownership.ts'
 import { lockProvider, removeMapping, removeUnmappedMembers } from '../remove-mappings.ts'
 import { createMapping } from './create-mapping.ts'
 import { externalGroupRoleMappings } from './table.ts'
@@ -47,7 +47,7 @@ function externalGroupRoleMappingsMethods(deps: Dependencies) {
         isIdempotent: true,
         *beforeDelete(uid) {
           const [mapping] = yield* findMappings([uid])
-          yield* requireFreshForRole(deps, call.demand.caller, mapping?.roleUid)
+          yield* requireFreshSignInForRole(deps, call.demand.caller, mapping?.roleUid)
         },
         *remove(access, uid) {
           unmapped = yield* removeMapping(access, uid)
@@ -65,7 +65,7 @@ function externalGroupRoleMappingsMethods(deps: Dependencies) {
         requireChildren(parent, names)
         yield* lockProvider(parent)
         const deleted = yield* findMappings(names)
-        yield* requireFreshForRole(deps, call.demand.caller, ...deleted.map(({ roleUid }) => roleUid))
+        yield* requireFreshSignInForRole(deps, call.demand.caller, ...deleted.map(({ roleUid }) => roleUid))
         for (const { uid } of deleted) unmapped.push(yield* removeMapping(access, uid))
         const response = create(BatchDeleteResponseSchema, { parent, externalGroupRoleMappings: deleted })
         return messageReply(BatchDeleteResponseSchema, response)

@@ -24,7 +24,7 @@ import { defineResource } from '../../resource.ts'
 import { requireBelowBindingLimit } from '../binding.ts'
 import { requireDelegable } from '../delegation.ts'
 import { makeWayFor } from '../expired-bindings.ts'
-import { requireFreshForRole } from '../ownership.ts'
+import { requireFreshSignInForRole } from '../ownership.ts'
 import { roleBindings } from '../role-bindings/table.ts'
 import { groupAccessRequests } from './table.ts'
 
@@ -44,7 +44,7 @@ function groupAccessRequestsMethods(deps: Dependencies) {
         const identity = row.columns.identity as string // the column is not null
         const group = parentOf(uid)
         yield* requireDelegable(grants, group, roleUid, 'role_uid')
-        yield* requireFreshForRole(deps, grants.caller, roleUid)
+        yield* requireFreshSignInForRole(deps, grants.caller, roleUid)
         const time = now()
         yield* requireBelowBindingLimit(identity, time)
         yield* makeWayFor(grants, { identity, role: roleUid, group }, time)

@@ -21,7 +21,7 @@ import { withOneTimeField } from '../../one-time-field.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { requireDelegable } from '../delegation.ts'
-import { requireFreshForRole } from '../ownership.ts'
+import { requireFreshSignInForRole } from '../ownership.ts'
 import { inviteUrl, makeCode } from './code.ts'
 import { setExpiry } from './expiry.ts'
 import { groupInvites } from './table.ts'
@@ -48,7 +48,7 @@ function groupInvitesMethods(deps: Dependencies) {
           setExpiry(draft, draft.ttl, time)
           draft.keyId = keyId
           yield* requireDelegable(grants, group, draft.roleUid, 'role_uid')
-          yield* requireFreshForRole(deps, grants.caller, draft.roleUid)
+          yield* requireFreshSignInForRole(deps, grants.caller, draft.roleUid)
           return { digest: digestOf(code), creator: grants.caller.identity }
         },
         complete: (reply) =>
@@ -64,7 +64,7 @@ function groupInvitesMethods(deps: Dependencies) {
         *beforeUpdate({ current, merged, grants, time }) {
           if (merged.ttl) setExpiry(merged, merged.ttl, time)
           yield* requireDelegable(grants, parentOf(call.demand.scope), merged.roleUid, 'role_uid')
-          yield* requireFreshForRole(deps, grants.caller, current.roleUid, merged.roleUid)
+          yield* requireFreshSignInForRole(deps, grants.caller, current.roleUid, merged.roleUid)
         },
       }),
 

@@ -19,7 +19,7 @@ import { nameSearch } from '../../name-search.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { removeExpired } from '../expired-bindings.ts'
-import { requireFreshForOwnership } from '../ownership.ts'
+import { requireFreshSignInForOwnership } from '../ownership.ts'
 import { accessMethods } from './access-methods.ts'
 import { admitToCreate, createGroup } from './create-group.ts'
 import { limitMethods } from './limit-methods.ts'
@@ -60,7 +60,7 @@ const groupsMethods = (deps: Dependencies) => ({
       *beforeDelete(uid, access) {
         const { caller } = call.demand
         yield* requireEmpty(access, uid, caller.identity)
-        if (parentOf(uid) === '') yield* requireFreshForOwnership(deps, caller)
+        if (parentOf(uid) === '') yield* requireFreshSignInForOwnership(deps, caller)
       },
     }),
 

@@ -28,7 +28,11 @@ import { readResource } from '../../stored-resource.ts'
 import { isNamed, updateResource } from '../../update.ts'
 import { requireAllMappedRoles, requireDelegable, requireOwner } from '../delegation.ts'
 import { groups } from '../groups/table.ts'
-import { requireFreshForMappedRoles, requireFreshForOwnership, requireFreshForRole } from '../ownership.ts'
+import {
+  requireFreshSignInForMappedRoles,
+  requireFreshSignInForOwnership,
+  requireFreshSignInForRole,
+} from '../ownership.ts'
 import { removeDependents } from './remove-dependents.ts'
 import { scimMethods } from './scim-methods.ts'
 import { identityProviders } from './table.ts'
@@ -68,8 +72,8 @@ function identityProvidersMethods(deps: Dependencies) {
           const group = parentOf(call.demand.scope)
           yield* requireUsable(deps, merged, { grants, group, hasSecret: secret !== '' })
           yield* requireAllMappedRoles(grants, call.demand.scope)
-          yield* requireFreshForRole(deps, grants.caller, current.defaultRole)
-          yield* requireFreshForMappedRoles(deps, grants.caller, call.demand.scope)
+          yield* requireFreshSignInForRole(deps, grants.caller, current.defaultRole)
+          yield* requireFreshSignInForMappedRoles(deps, grants.caller, call.demand.scope)
           const hasNewIssuer = oidcOf(current)?.issuer !== oidcOf(merged)?.issuer
           if (hasNewIssuer && isKept && stored !== '')
             throw invalidField('oidc.client_secret', 'must be sent again if the issuer changes')
@@ -81,7 +85,7 @@ function identityProvidersMethods(deps: Dependencies) {
     deleteIdentityProvider: (call: Call) =>
       deleteResource(deps, identityProviders, call, {
         *removeBatch(uid, access) {
-          yield* requireFreshForMappedRoles(deps, call.demand.caller, uid)
+          yield* requireFreshSignInForMappedRoles(deps, call.demand.caller, uid)
           return yield* removeDependents(access, uid, deps.now())
         },
       }),
@@ -107,11 +111,11 @@ function* requireUsable(
   { grants, group, hasSecret }: CheckContext,
 ): Work<void> {
   yield* requireDelegable(grants, group, provider.defaultRole, 'default_role')
-  yield* requireFreshForRole(deps, grants.caller, provider.defaultRole)
+  yield* requireFreshSignInForRole(deps, grants.caller, provider.defaultRole)
   const organization = parentOf(group) === '' ? yield* readResource(groups, group) : undefined
   if (organization?.verified) {
     yield* requireOwner(grants, group)
-    yield* requireFreshForOwnership(deps, grants.caller)
+    yield* requireFreshSignInForOwnership(deps, grants.caller)
   }
   const oidc = oidcOf(provider)
   if (!oidc) throw invalidField('oidc', 'is required')

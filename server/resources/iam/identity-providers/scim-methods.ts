@@ -32,7 +32,7 @@ import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { requireAllMappedRoles } from '../delegation.ts'
-import { requireFreshForMappedRoles } from '../ownership.ts'
+import { requireFreshSignInForMappedRoles } from '../ownership.ts'
 import { etagOfSettings, getWithScim, timeField } from './get-with-scim.ts'
 import { expiryOf, isLive, newScimToken, overlapOf } from './scim-token.ts'
 import { identityProviders } from './table.ts'
@@ -42,7 +42,7 @@ export function scimMethods(deps: Dependencies) {
   const endpointOf = (uid: string) => `${settings.scimUrl}/${uid}`
   function* authorize(grants: Grants, uid: string): Work<void> {
     yield* requireAllMappedRoles(grants, uid)
-    yield* requireFreshForMappedRoles(deps, grants.caller, uid)
+    yield* requireFreshSignInForMappedRoles(deps, grants.caller, uid)
   }
   return {
     getIdentityProvider: (call: Call) => getWithScim(deps, call),

@@ -21,7 +21,7 @@ import { createIn, draftOf } from '../../create.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { redactionFor } from '../../kind.ts'
 import { listReply } from '../../reply.ts'
-import { requireFreshForRole } from '../ownership.ts'
+import { requireFreshSignInForRole } from '../ownership.ts'
 import { bindingConflict, requireAllowed } from './require-allowed.ts'
 import { roleBindings } from './table.ts'
 
@@ -38,7 +38,7 @@ export function* batchCreate(
     const uid = newChildUid(parent, time, deps.random)
     const path = `requests[${index}].role_binding`
     const columns = yield* requireAllowed(grants, parent, draft, { prefix: `${path}.` })
-    yield* requireFreshForRole(deps, grants.caller, columns.role)
+    yield* requireFreshSignInForRole(deps, grants.caller, columns.role)
     const conflict = `${path}: ${bindingConflict}`
     yield* createIn(grants, parent, roleBindings, draft, { uid, now: time, columns }, conflict)
     uids.push(uid)
@@ -80,7 +80,7 @@ function* readAll(uids: string[], form: 'json' | 'bytes', grants: Grants): Work<
   }
   const rows = yield sql`select uid, ${table.rendered(roleBindings.forms[form])} from ${raw(table.name)}
     where uid in ${among(uids)}`
-  const rendered = new Map(rows as [string, Rendered | null][]) // null: the JSON has another shape
+  const rendered = new Map(rows as [string, Rendered | null][]) // null: the stored JSON is outdated
   const bytes = yield* readBytes(
     table,
     uids.filter((uid) => rendered.get(uid) === null),

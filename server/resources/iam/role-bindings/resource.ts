@@ -20,7 +20,7 @@ import { getResource } from '../../get.ts'
 import { equalTo, listResources } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
-import { requireFreshForRole } from '../ownership.ts'
+import { requireFreshSignInForRole } from '../ownership.ts'
 import { requireUnmapped, roleIsMapped } from '../remove-mappings.ts'
 import { batchCreate } from './batch-create.ts'
 import { bindingConflict, requireAllowed } from './require-allowed.ts'
@@ -47,7 +47,7 @@ function roleBindingsMethods(deps: Dependencies) {
         conflict,
         *beforeCreate(draft, { grants }) {
           const columns = yield* requireAllowed(grants, call.demand.scope, draft)
-          yield* requireFreshForRole(deps, grants.caller, columns.role)
+          yield* requireFreshSignInForRole(deps, grants.caller, columns.role)
           return columns
         },
       }),
@@ -69,7 +69,7 @@ function roleBindingsMethods(deps: Dependencies) {
           const columns = yield* requireAllowed(grants, parentOf(call.demand.scope), merged, {
             identityBefore: identity,
           })
-          yield* requireFreshForRole(deps, grants.caller, role, columns.role)
+          yield* requireFreshSignInForRole(deps, grants.caller, role, columns.role)
           return columns
         },
       }),
@@ -80,7 +80,7 @@ function roleBindingsMethods(deps: Dependencies) {
         *beforeDelete(uid) {
           yield* requireUnmapped(uid)
           const row = yield* first(sql`select role from role_bindings where uid = ${uid}`)
-          yield* requireFreshForRole(deps, call.demand.caller, row?.[0] as string | undefined)
+          yield* requireFreshSignInForRole(deps, call.demand.caller, row?.[0] as string | undefined)
         },
       }),
   }

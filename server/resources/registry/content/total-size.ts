@@ -6,7 +6,7 @@ import type { Work } from '../../../store/work.ts'
 export type Parts = ReadonlyMap<string, Part>
 export type Part = { kind: 'blob' | 'manifest'; size: number; platforms: readonly string[] }
 
-/** Bounds the transaction: a hostile index could have millions of parts, and could contain itself indirectly. */
+/** Bounds the transaction: a hostile index could have millions of parts, and could be nested deeply. */
 const maxParts = 20_000
 const maxDepth = 8
 
