@@ -1,5 +1,5 @@
 export const wantedMajor: number
-export function startPinned(main: URL, flags?: string[], beforeChild?: () => void): Promise<void>
+export function startPinned(main: URL, flags?: string[], beforeRestart?: () => void): Promise<void>
 export function runPinned(
   args: string[],
   options?: { cwd?: string; env?: NodeJS.ProcessEnv },

@@ -26,9 +26,9 @@ const forwardedSignals = ['SIGTERM', 'SIGUSR2', ...sentByTerminal]
 
 /**
  * Runs the program whose entry point is `main`, with the arguments of this process. If this process runs the right Node
- * with these flags, it imports `main`. Otherwise it calls `beforeChild` and then `becomePinned`.
+ * with these flags, it imports `main`. Otherwise it calls `beforeRestart` and then `becomePinned`.
  */
-export async function startPinned(main, flags = [], beforeChild = () => {}) {
+export async function startPinned(main, flags = [], beforeRestart = () => {}) {
   const hasFlags = flags.every((flag) => process.execArgv.includes(flag))
   if (hasFlags && findNode() === process.execPath) {
     process.env.NODE_COMPILE_CACHE ??= compileCache
@@ -36,7 +36,7 @@ export async function startPinned(main, flags = [], beforeChild = () => {}) {
     hideExperimentalWarnings()
     await import(main)
   } else {
-    beforeChild()
+    beforeRestart()
     await becomePinned([...flags, fileURLToPath(main), ...process.argv.slice(2)])
   }
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 
 export type Call = (method: string, path: string, body?: object) => Promise<Record<string, unknown>>
 
-/** Adds them to an organization. The returned function ends the server that receives events. */
+/** Adds the examples to an organization. The returned function ends the server that receives events. */
 export async function addExamples(call: Call, organization: string): Promise<() => void> {
   const { roles } = await call('GET', '/iam/v2beta1/roles?name=viewer')
   const viewer = (roles as { uid: string }[])[0]?.uid

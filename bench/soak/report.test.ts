@@ -29,7 +29,7 @@ test('errors, slow calls, much memory and too few attacks are each reported', ()
       attacks: { flood: { sent: 19_999, statuses: {} } },
       memory: { current: 1, peak: 401e6 },
     }),
-    ['get, p99', 'errors under attack', 'requests of attackers against capacity', 'peak memory'],
+    ['get, p99', 'errors under attack', 'attack rate compared with capacity', 'peak memory'],
   )
 })
 

@@ -31,7 +31,7 @@ export function linesOf(run: Measured): Line[] {
     errorLine('errors without attacks', idle),
     errorLine('errors under attack', attacked),
     {
-      ...{ label: 'requests of attackers against capacity', measured: `${offered.toFixed(0)}/s` },
+      ...{ label: 'attack rate compared with capacity', measured: `${offered.toFixed(0)}/s` },
       ...{ baseline: `${capacity.toFixed(0)}/s`, ratio: (offered / capacity).toFixed(1) },
       ...{ goal: `${goals.offeredRatio} at least`, isMet: offered / capacity >= goals.offeredRatio },
     },

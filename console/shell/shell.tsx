@@ -15,7 +15,7 @@ import { TopBar } from './top-bar.tsx'
 
 export function Shell() {
   const current = shown.value
-  // Effects of the parts of a component run before its own.
+  // The effects of child components have run before this one, as `reportDrawn` requires.
   useEffect(reportDrawn, [current])
   return (
     <>
@@ -48,7 +48,7 @@ function Page({ shown: current }: { shown: Shown }) {
   if ('error' in current) return <ErrorPage error={current.error} />
   if (caught) return <ErrorPage error={caught} onRetry={reset} />
   const Content = current.page
-  const place = current.place as Place // only pages that do not exist have none
+  const place = current.place as Place // undefined only for an unknown path, which has `error`
   return (
     <>
       {place.route.needs && <Incomplete place={place} needs={place.route.needs} />}

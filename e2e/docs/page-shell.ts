@@ -40,7 +40,7 @@ type Options = { databaseUrl?: string | undefined; server?: Server | undefined }
 
 /**
  * The shell replaces database URLs at db.example.com by `databaseUrl`, and the ports 8080 to 8089 by free ports. If
- * `server` is given, 8080 becomes its port, and the data folder is its own.
+ * `server` is given, 8080 becomes its port, and the shell uses its data folder.
  */
 export async function openShell(page: string, { databaseUrl, server }: Options = {}): Promise<Shell> {
   const folder = await temporaryFolder()
@@ -51,7 +51,7 @@ export async function openShell(page: string, { databaseUrl, server }: Options =
   for (const name of await readdir(root)) {
     if (!notLinked.includes(name)) await symlink(join(root, name), join(home, name))
   }
-  // As after an installation for all folders: registry clients start it by its name.
+  // The credential helper is on the PATH, as after a global installation: registry clients start it by its name.
   const programs = join(folder, 'bin')
   await mkdir(programs)
   const helper = join(root, 'cli/bin/stemma.mjs')

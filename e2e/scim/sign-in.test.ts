@@ -110,7 +110,7 @@ onEachStore('a person whom an organization provisions', (engine) => {
     return [...new Set((await Promise.all(calls)).map(({ error }) => error?.code ?? 0))]
   }
 
-  /** A token of an identity that everybody can assume who has signed in. */
+  /** A token of an identity that everybody who has signed in can assume. */
   async function assumedBy(token: string): Promise<string> {
     const { organization, token: ownerToken } = platform.owner
     const claimMatch = { issuer: platform.config.authUrl, subjectPattern: '[0-9a-f]{40}' }
@@ -270,7 +270,7 @@ onEachStore('a person whom an organization provisions', (engine) => {
     assert.equal(rows.length, 0)
   })
 
-  test('signs in as before if provisioning is turned on later', async () => {
+  test('stays signed in when provisioning is turned on later, but needs a SCIM user to sign in again', async () => {
     const owner = await addVerifiedOrganization(platform, 'later.example')
     const uid = await addIdentityProvider(platform, owner, { issuer: login.issuer })
     const { token } = await signIn(uid, 'bob')

@@ -46,7 +46,7 @@ export async function openChromium(): Promise<Browser> {
   return browser.once('disconnected', removeHome)
 }
 
-/** Removes a folder by the returned function or when this process exits, also if the test run is interrupted. */
+/** Removes a folder when the returned function is called or this process exits, also if the test run is interrupted. */
 function removeAtExit(folder: string): () => void {
   const remove = () => rmSync(folder, { recursive: true, force: true })
   process.once('exit', remove)

@@ -73,7 +73,8 @@ export function openRegistry(deps: RegistryDependencies): RegistryHandler {
       send({ request, response, headers }, errorAnswer(error, name, challenge))
     }
 
-    // Whether a body has arrived is known only after the parser's callback for the headers has returned.
+    // For a request with a body, `request.complete` is right only after the parser's callback for the headers has
+    // returned, and `send` reads it.
     return recover(hasBody(request) ? () => Promise.resolve().then(answer) : answer, fail)
   }
 }
@@ -84,17 +85,18 @@ const faults = new Set<BlobErrorCode>(['unavailable', 'no-space'])
 const isUnreported = (error: unknown) =>
   error instanceof BlobError ? faults.has(error.code) : !(error instanceof StatusError)
 
-/** Each endpoint with its methods. HEAD is a GET whose body is not sent. */
+/** HEAD is a GET whose body is not sent. */
 function endpointOf(route: OciRoute | undefined, method: string): EndpointHandler {
   if (!route) throw registryError('UNSUPPORTED', Code.NOT_FOUND, 'the registry has no such path')
   if (route.kind === 'invalid') throw invalidPart[route.part]
-  const answers = answersOf(route)
-  const answer = answers[method === 'HEAD' ? 'GET' : method]
-  if (answer) return answer
-  throw methodNotAllowed(Object.keys(answers).join(', '))
+  const handlers = handlersOf(route)
+  const handler = handlers[method === 'HEAD' ? 'GET' : method]
+  if (handler) return handler
+  throw methodNotAllowed(Object.keys(handlers).join(', '))
 }
 
-function answersOf(route: Exclude<OciRoute, { kind: 'invalid' }>): Record<string, EndpointHandler> {
+/** The handler of each method that the route has. */
+function handlersOf(route: Exclude<OciRoute, { kind: 'invalid' }>): Record<string, EndpointHandler> {
   switch (route.kind) {
     case 'base':
       return { GET: getBase }
@@ -141,7 +143,7 @@ const getBase: EndpointHandler = (deps, exchange) =>
 const noCatalog = registryError(
   'UNSUPPORTED',
   Code.UNIMPLEMENTED,
-  'this registry has no catalog; the API and stemma repos list its repos',
+  'this registry has no catalog; to list its repos, use the API or the command "stemma repos list"',
   { http: 405 },
 )
 

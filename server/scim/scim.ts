@@ -21,7 +21,7 @@ export type ScimServerDependencies = ScimDependencies & {
   unsent: { reserve: ReserveUnsent }
   /** A monotonic clock in milliseconds, for the rate limits. */
   clock(): number
-  /** The system clock in milliseconds since 1970, for deadlines: the store compares them with it. */
+  /** The system clock in milliseconds since 1970, with which the store compares deadlines. */
   systemNow(): number
   onRequest(event: ScimEvent): void
   /** Called for a request that was refused before its provider was authenticated. */
@@ -73,15 +73,15 @@ async function serve(
   deps: ScimServerDependencies,
   request: IncomingMessage,
   { query, address }: Target,
-  target: ScimTarget | undefined,
+  scimTarget: ScimTarget | undefined,
   onAuthenticated: () => void,
 ): Promise<RenderedResponse> {
   const { limits, unsent, clock } = deps
-  const costClass = costClassOf(request.method ?? '', target)
+  const costClass = costClassOf(request.method ?? '', scimTarget)
   const now = clock()
   const network = limits.arrive(costClass, address, now)
-  if (!target) throw noSuchEndpoint()
-  const { provider, endpoint } = target
+  if (!scimTarget) throw noSuchEndpoint()
+  const { provider, endpoint } = scimTarget
   const { authorization } = request.headers
   await deps.store.read(() => requireToken(readScimSettings, provider, authorization, deps.now()))
   onAuthenticated()

@@ -180,7 +180,7 @@ function writeDuration({ seconds, nanos }: Duration): string {
 const wellKnownWriters: Record<string, Write> = {
   'google.protobuf.Timestamp': writeTimestamp,
   'google.protobuf.Duration': writeDuration,
-  // The value of a field of this type is a plain object. A message of this type is not: `writeJson` must not get one.
+  // Only for fields: protobuf-es represents a Struct in a field as plain JSON, but a separate Struct as a message.
   'google.protobuf.Struct': JSON.stringify,
   'google.protobuf.Value': (value: ProtobufValue) => JSON.stringify(toJson(ValueSchema, value)),
 }

@@ -19,7 +19,7 @@ import { Time } from '../../ui/time.tsx'
 
 const maxShown = 100
 
-/** The most that the API returns at once. */
+/** The newest audit entries of a tag: one page of the maximum size. */
 const readEntries = (tag: string) =>
   read(api.auditEntries.listAuditEntries, {
     ...{ uidp: { descendantsOf: parentOf(parentOf(tag)) }, resource: tag, pageSize: 200 },

@@ -37,9 +37,9 @@ export type Meters = {
 
 /**
  * A table of at most `maxMeters`. A table that is full first drops meters whose buckets are full again, which loses
- * nothing: a bucket that was not used for the time of a burst is full. Then it drops meters of which at most half is
- * used. So to make the table forget a spent bucket, an attacker must half-use the buckets of `maxMeters / 2` other
- * keys within the time of a burst. `usedShareOf` returns the used share of a meter's most used bucket, from 0 to 1.
+ * nothing. Then it drops meters of which at most half is used. So to make the table forget an empty bucket, an attacker
+ * must half-empty the buckets of `maxMeters / 2` other keys within the time that an empty bucket takes to fill.
+ * `usedShareOf` returns the used share of a meter's most used bucket (see `usedShare`).
  */
 export function openMeters(maxMeters: number, usedShareOf: (meter: Meter) => number): Meters {
   const meters = new BoundedMap<string, Meter>(maxMeters)

@@ -21,8 +21,8 @@ export const hasSubject = sql`m.subject is not null and exists (select 1 from ma
   where s.repo = m.repo and s.digest = m.subject)`
 
 /**
- * The manifests to delete among the next ones that were untagged before `cutoff`. `last` is the last one that was
- * examined; undefined if there are no more.
+ * Reads the next page of manifests that have been untagged since `cutoff` or longer, and returns those of them to
+ * delete. `last` is the last manifest of the page; undefined if there are no more pages.
  */
 export function* readUntagged(repo: string, cutoff: number, after?: UntaggedManifest): Work<ManifestPage> {
   const { digest: afterDigest = '', untaggedSince = -1 } = after ?? {}
@@ -45,7 +45,7 @@ function* readReferrers(repo: string, subject: string, limit: number): Work<stri
   return rows.map(([digest]) => digest as string)
 }
 
-/** How many manifests a transaction deletes, and how many of their references, unless one manifest has more. */
+/** A transaction deletes no further manifests after this many, or after manifests with this many references. */
 const manifestsPerWrite = 20
 const referencesPerWrite = 2000
 
@@ -76,8 +76,8 @@ export function* deleteUntagged(
 }
 
 /**
- * A referrer can have referrers. Those of the last level lose their subject, and are deleted when they themselves have
- * been untagged for long enough.
+ * How many levels of referrers are deleted with a manifest; a referrer can have referrers. Those at deeper levels lose
+ * their subject, and are deleted when they themselves have been untagged for long enough.
  */
 export const maxLevels = 100
 
