@@ -9,7 +9,7 @@ export const exitCodes = {
   notFound: 5,
   conflict: 6,
   unavailable: 7,
-  noAccess: 8,
+  answerIsNo: 8,
 } as const
 
 const byCode: Partial<Record<Code, number>> = {

@@ -14,7 +14,7 @@ export async function runCheck(invocation: ComposedInvocation): Promise<void> {
   if (format === 'json') await screen.write(`${toJson(decision)}\n`)
   else if (format === 'yaml') await screen.write(await toYaml(decision))
   else await screen.write(`${decision.allowed ? 'yes' : 'no'}${endText(decision.expireTime, invocation)}\n`)
-  if (!decision.allowed) throw new Exit(exitCodes.noAccess)
+  if (!decision.allowed) throw new Exit(exitCodes.answerIsNo)
 }
 
 /** On a terminal the time until the access ends, otherwise the exact time. */

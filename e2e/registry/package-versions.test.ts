@@ -52,7 +52,7 @@ async function makeRepo(stage: ExampleContext, name: string, tags: string[], syn
   return parent
 }
 
-/** All pages of the list, each item as name, package, version, status and grace. */
+/** The items of all pages of the list. */
 async function listAll({ succeed }: ExampleContext, filter: JsonObject) {
   const items: JsonObject[] = []
   for (let pageToken = ''; ; ) {
@@ -63,6 +63,7 @@ async function listAll({ succeed }: ExampleContext, filter: JsonObject) {
   }
 }
 
+/** An item as name, package, version, status and grace. */
 const summaryOf = ({ name, mainPackageName, mainPackageVersion, tagStatus, graceStatus }: JsonObject) =>
   [name, mainPackageName, (mainPackageVersion as JsonObject).version, tagStatus, graceStatus].join(' ')
 
@@ -168,7 +169,7 @@ examples(
       assert.deepEqual(await listed(other), [])
     },
 
-    async 'count as in grace if the repo or, without a sync configuration, its organization enables it'(
+    async 'have a grace period if the repo or, without a sync configuration, its organization enables it'(
       stage,
     ) {
       const { succeed, owner } = stage

@@ -21,9 +21,10 @@ export const audit: Command = {
 UID, the commands of the operator that concern the whole server, such as keys rotate and backup.
 verify: The entries of each organization are chained by hashes. The command reads all of them and names the first wrong entry of
 each organization; its exit code is 1 if there is one. Servers can use the store meanwhile.
-Somebody who can write to the store can also compute a new chain, or remove the last entries with their place in it. To
-notice this, keep the output of --heads, the last hash of each log, in another place. --compare reads such a file later,
-and reports each log that no longer has this entry. Entries that retention has deleted cannot be compared.`,
+Somebody who can write to the store can also compute a new chain, or remove the last entries and set the end of the
+chain back. To notice this, keep the output of --heads, the last hash of each log, in another place. --compare reads such
+a file later, and reports each log that no longer has the entry with this hash. Entries that retention has deleted cannot
+be compared.`,
   async run(args, { env, stdout, stderr }) {
     const { config, flags, positionals } = readConfig(env, args, {
       heads: { type: 'boolean' },

@@ -1,4 +1,4 @@
-// The types that both doors share. A door knows the contract, and nothing of the rooms behind the corridor.
+// The types that the doors of this room share. A door knows the contract, and nothing of the rooms behind the corridor.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Method } from '@stemma/api/method.ts'
 import type { StatusError } from '../aip/errors.ts'

@@ -36,7 +36,7 @@ export type CapabilityInfo = Message<"capabilities.CapabilityInfo"> & {
 
   /**
    * Reserved for the platform itself in the published API: a role with this capability must also have `CAP_INTERNAL`.
-   * Built-in roles may have it without: here, owners run their registry themselves.
+   * Built-in roles may have it without `CAP_INTERNAL`, because owners run their registry themselves on this server.
    *
    * @generated from field: bool internal_only = 3;
    */
@@ -72,7 +72,7 @@ export type CapabilityInfoJson = {
 
   /**
    * Reserved for the platform itself in the published API: a role with this capability must also have `CAP_INTERNAL`.
-   * Built-in roles may have it without: here, owners run their registry themselves.
+   * Built-in roles may have it without `CAP_INTERNAL`, because owners run their registry themselves on this server.
    *
    * @generated from field: bool internal_only = 3;
    */

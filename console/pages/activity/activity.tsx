@@ -42,7 +42,7 @@ export function filterOf({ query, group }: Place) {
 const sinceOf = (hours: number) =>
   new Date(Math.floor(Date.now() / 60_000) * 60_000 - hours * 3_600_000).toISOString()
 
-/** A day later is still a year of four digits. */
+/** The API has no times after the year 9999. One year less, so that a day later is also a valid time. */
 const maxYear = 9998
 
 /** The start of a day in the time zone of the browser, or of a day after it. Undefined if the API has no such time. */

@@ -68,7 +68,7 @@ export function TagHistory({ place, tag }: PageProps & { tag: TagJson }) {
   )
 }
 
-/** Both records of a move are written in one transaction, but their clocks may be read at different times. */
+/** Both records of a move are written in one transaction, but their times may differ: each reads the clock itself. */
 const maxDistanceMs = 5000
 
 function entryOf(

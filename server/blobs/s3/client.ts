@@ -63,7 +63,7 @@ export function makeClient(
     throw new S3Failure(status, await readText(response))
   }
 
-  /** Repeats what fails for reasons that may pass, with random pauses so that many requests do not return at once. */
+  /** Retries after temporary failures, with random pauses so that many requests are not repeated at the same time. */
   async function withRetries<T>(attempt: () => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {

@@ -13,7 +13,7 @@ import type { WriteAccess } from '../../store/write-access.ts'
 import { createEntry } from '../create.ts'
 import type { WriteContext } from '../dependencies.ts'
 import { lockResource, nextUpdateTime, replaceResource } from '../stored-resource.ts'
-import { makeWayFor } from './expired-bindings.ts'
+import { removeExpiredBlockers } from './expired-bindings.ts'
 import { roleBindings } from './role-bindings/table.ts'
 
 /** A list reads all grants of its caller and scans the region of each, so this limit bounds the time of a list. */
@@ -46,7 +46,7 @@ export function* bindRole(
     where identity = ${identity} and parent = ${group} and role = ${role} and ${isLiveAt(time)}`)
   if (existing) return yield* removeExpiry(access, existing as [string, number], time)
   yield* requireBelowBindingLimit(identity, time)
-  yield* makeWayFor(access, { identity, role, group }, time)
+  yield* removeExpiredBlockers(access, { identity, role, group }, time)
   const uid = newChildUid(group, time, random)
   const columns = { identity, role }
   yield* createEntry(access, roleBindings, create(RoleBindingSchema), { uid, now: time, columns })

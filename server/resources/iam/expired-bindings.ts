@@ -47,7 +47,7 @@ export type Binding = { identity: string; role: string; group: string }
  * Deletes the expired bindings that would be in the way of a new one: first the one of the same identity and role in
  * the same group, then others of the organization, which count for its limits.
  */
-export function* makeWayFor(
+export function* removeExpiredBlockers(
   access: WriteAccess,
   { identity, role, group }: Binding,
   time: number,

@@ -18,7 +18,7 @@ import type { WriteContext } from '../dependencies.ts'
 import { messageOf } from '../kind.ts'
 import { lockResource, nextUpdateTime, replaceResource } from '../stored-resource.ts'
 import { bindRole } from './binding.ts'
-import { makeWayFor } from './expired-bindings.ts'
+import { removeExpiredBlockers } from './expired-bindings.ts'
 import { identities } from './identities/table.ts'
 import { identityProviders } from './identity-providers/table.ts'
 import { roleBindings } from './role-bindings/table.ts'
@@ -103,7 +103,7 @@ export function* grantDefaultRole(context: WriteContext, provider: string, ident
     on conflict do nothing returning identity`
   const { defaultRole } = messageOf(identityProviders, row[0] as Uint8Array)
   if (!arrival) return
-  yield* makeWayFor(context.access, { identity, role: defaultRole, group }, context.now())
+  yield* removeExpiredBlockers(context.access, { identity, role: defaultRole, group }, context.now())
   if (yield* hasRoom(context.access, roleBindings.table.name, lineage(group)))
     yield* bindRole(context, identity, defaultRole, group)
   // Without room for the binding the person still signs in, and the next sign-in tries again.

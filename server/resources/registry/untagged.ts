@@ -17,5 +17,5 @@ export const noteEachUntagged = (repo: string, digests: readonly string[], now: 
   )
 
 /** For the manifest of a tag that is about to be moved or deleted. */
-export const noteUntaggedBy = (tag: string, now: number): Sql =>
+export const noteLossOfTag = (tag: string, now: number): Sql =>
   noteUntagged(parentOf(tag), sql`digest = (select digest from tags where uid = ${tag})`, now)

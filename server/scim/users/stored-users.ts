@@ -40,10 +40,10 @@ export type UserValues = {
   json: string
 }
 
-/** A user without `active` is active. It is stored, because some clients read it. */
+/** A user without `active` is active. The default is stored, because some clients read the attribute. */
 export const withDefaults = (resource: Resource): Resource => ({ active: true, ...resource })
 
-/** Checks a user. */
+/** Checks a user, and returns its values. */
 export function valuesOf(resource: Resource): UserValues {
   requireValid(userType, resource)
   const { userName, externalId, active } = resource

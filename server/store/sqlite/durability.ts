@@ -51,14 +51,14 @@ export function openDurability(options: DurabilityOptions): Durability {
 
 /** A sync on the event loop may take this long. The thread pool adds half a millisecond to a write that waits alone. */
 const maxBlockingMs = 3
-/** For at least so many writes a sync is on the event loop even if that is busy: all of them would wait longer. */
+/** If this many writes wait, a sync runs on the event loop even if that is busy: otherwise all of them wait longer. */
 const manyWrites = 8
 /** The event loop is busy if it was active for more than this share of the time, without the syncs. */
 const maxUtilization = 0.7
 /** The least time over which the utilization is measured. */
 const intervalMs = 100
 
-/** What a sync needs of the process, so that tests can replace it. `activeMs`: how long the event loop has been active. */
+/** The functions that a sync uses; tests replace them. `activeMs` returns how long the event loop has been active. */
 export type SyncProcess = {
   now(): number
   activeMs(): number

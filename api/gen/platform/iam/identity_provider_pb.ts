@@ -963,7 +963,8 @@ export type RegenerateScimTokenResponse = Message<"platform.iam.RegenerateScimTo
   previousTokenExpireTime?: Timestamp | undefined;
 
   /**
-   * The overlap that was requested, or the default. The previous token may stop working before it ends.
+   * The overlap that was requested, or the default. The actual overlap may be shorter: it ends at
+   * `previous_token_expire_time`.
    *
    * @generated from field: google.protobuf.Duration requested_overlap = 7;
    */
@@ -1019,7 +1020,8 @@ export type RegenerateScimTokenResponseJson = {
   previousTokenExpireTime?: TimestampJson;
 
   /**
-   * The overlap that was requested, or the default. The previous token may stop working before it ends.
+   * The overlap that was requested, or the default. The actual overlap may be shorter: it ends at
+   * `previous_token_expire_time`.
    *
    * @generated from field: google.protobuf.Duration requested_overlap = 7;
    */
@@ -1351,7 +1353,7 @@ export const IdentityProviders: GenService<{
   },
   /**
    * Revokes the SCIM token of an identity provider, and the previous token if it still works. The next request with one
-   * of them is refused. Whether provisioning is enabled does not change.
+   * of them is refused. The call does not enable or disable provisioning.
    *
    * @generated from rpc platform.iam.IdentityProviders.RevokeScimToken
    */

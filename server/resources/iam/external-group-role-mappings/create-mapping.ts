@@ -24,7 +24,7 @@ import type { Dependencies, WriteContext } from '../../dependencies.ts'
 import { readReply } from '../../reply.ts'
 import { resourceIn } from '../../request-resource.ts'
 import { requireDelegable } from '../delegation.ts'
-import { makeWayFor } from '../expired-bindings.ts'
+import { removeExpiredBlockers } from '../expired-bindings.ts'
 import { identities } from '../identities/table.ts'
 import { requireFreshSignInForRole } from '../ownership.ts'
 import { lockProvider } from '../remove-mappings.ts'
@@ -85,7 +85,7 @@ function* requireAllowed(
   yield* requireDelegable(yield* lockGrants(grants, scope), scope, roleUid, 'role_uid')
 }
 
-/** Without a mapping, the external group had no members. */
+/** An external group has no members in the store before its first mapping. */
 function* addScimMembers(provider: string, groupId: string): Work<void> {
   // Waits for SCIM requests that have not found the mapping. Later ones find it.
   yield* lockScimSettings(provider)
@@ -109,7 +109,7 @@ function* requireBelowLimits(provider: string, groupId: string): Work<void> {
 
 const tooMany = (message: string) => failedPrecondition('TOO_MANY_MAPPINGS', message)
 
-/** Creates the row of an external group, to which its roles are bound, with its first mapping. */
+/** Creates the row of an external group, to which its roles are bound, unless an earlier mapping has created it. */
 function* ensureExternalGroup(
   { access, now }: WriteContext,
   provider: string,
@@ -137,7 +137,7 @@ function* bindGroup(
   const draft = create(RoleBindingSchema, { externalGroup: source })
   const uid = newChildUid(scope, now(), random)
   const columns = { identity: externalGroup, role: roleUid }
-  yield* makeWayFor(access, { identity: externalGroup, role: roleUid, group: scope }, now())
+  yield* removeExpiredBlockers(access, { identity: externalGroup, role: roleUid, group: scope }, now())
   yield* createIn(access, scope, roleBindings, draft, { uid, now: now(), columns }, conflict)
   return uid
 }

@@ -23,7 +23,7 @@ import { readReply } from '../../reply.ts'
 import { defineResource } from '../../resource.ts'
 import { requireBelowBindingLimit } from '../binding.ts'
 import { requireDelegable } from '../delegation.ts'
-import { makeWayFor } from '../expired-bindings.ts'
+import { removeExpiredBlockers } from '../expired-bindings.ts'
 import { requireFreshSignInForRole } from '../ownership.ts'
 import { roleBindings } from '../role-bindings/table.ts'
 import { groupAccessRequests } from './table.ts'
@@ -47,7 +47,7 @@ function groupAccessRequestsMethods(deps: Dependencies) {
         yield* requireFreshSignInForRole(deps, grants.caller, roleUid)
         const time = now()
         yield* requireBelowBindingLimit(identity, time)
-        yield* makeWayFor(grants, { identity, role: roleUid, group }, time)
+        yield* removeExpiredBlockers(grants, { identity, role: roleUid, group }, time)
         const entry = {
           uid: newChildUid(group, time, random),
           now: time,

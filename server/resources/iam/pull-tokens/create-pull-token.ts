@@ -23,7 +23,7 @@ import { createIn } from '../../create.ts'
 import { createOnce } from '../../create-once.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { requireDelegable } from '../delegation.ts'
-import { makeWayFor } from '../expired-bindings.ts'
+import { removeExpiredBlockers } from '../expired-bindings.ts'
 import { identities } from '../identities/table.ts'
 import { roleBindings } from '../role-bindings/table.ts'
 import { requireMayCreate } from '../takeover.ts'
@@ -104,7 +104,7 @@ function* bindRole(
 ): Work<void> {
   yield* requireDelegable(grants, group, role, 'parent')
   const uid = newChildUid(group, now(), random)
-  yield* makeWayFor(grants, { identity, role, group }, now())
+  yield* removeExpiredBlockers(grants, { identity, role, group }, now())
   yield* createIn(grants, group, roleBindings, create(RoleBindingSchema), {
     uid,
     now: now(),

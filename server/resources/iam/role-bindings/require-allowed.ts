@@ -5,7 +5,7 @@ import type { WriteGrants } from '../../../policy/admit.ts'
 import type { Work } from '../../../store/work.ts'
 import { requireBelowBindingLimit } from '../binding.ts'
 import { requireBindable, requireDelegable } from '../delegation.ts'
-import { makeWayFor } from '../expired-bindings.ts'
+import { removeExpiredBlockers } from '../expired-bindings.ts'
 
 export const bindingConflict = 'the identity has this role in this group already'
 
@@ -30,6 +30,6 @@ export function* requireAllowed(
   yield* requireDelegable(grants, group, roleUid, `${prefix}role_uid`)
   yield* requireBindable(grants, group, identityUid, `${prefix}identity_uid`)
   if (identityUid !== identityBefore) yield* requireBelowBindingLimit(identityUid, grants.time)
-  yield* makeWayFor(grants, { identity: identityUid, role: roleUid, group }, grants.time)
+  yield* removeExpiredBlockers(grants, { identity: identityUid, role: roleUid, group }, grants.time)
   return { identity: identityUid, role: roleUid }
 }

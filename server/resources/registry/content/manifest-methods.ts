@@ -25,7 +25,7 @@ import { patternsIn, requireMutable, requireNoImmutableTagOf } from '../immutabl
 import { removeManifest } from '../manifest-rows.ts'
 import { releaseBlobs } from '../release-content.ts'
 import { tags } from '../tags/table.ts'
-import { noteUntaggedBy } from '../untagged.ts'
+import { noteLossOfTag } from '../untagged.ts'
 import { admitToPull, pullRow } from './admit-to-pull.ts'
 import { noManifest } from './content-errors.ts'
 import type { KnownManifests } from './known-manifests.ts'
@@ -75,7 +75,7 @@ export const manifestMethods = (deps: Dependencies) => ({
         where t.parent = ${repo} and t.name = ${name} /*pg for update of t */`)
       if (!row) return yield* throwMissing(repo, noManifest(name))
       requireMutable(name, patternsIn(row[1]), 'deleted')
-      yield noteUntaggedBy(row[0] as string, deps.now())
+      yield noteLossOfTag(row[0] as string, deps.now())
       yield* removeEntry(access, tags, row[0] as string)
       return emptyReply
     }, call.deadline),

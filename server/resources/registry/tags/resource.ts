@@ -25,7 +25,7 @@ import { updateResource } from '../../update.ts'
 import { requireMutableTag } from '../immutable-tags.ts'
 import { createOrMove, recordMove, retryTagRace } from '../move-tag.ts'
 import { readTagContent, setTagContent } from '../tag-content.ts'
-import { noteEachUntagged, noteUntaggedBy } from '../untagged.ts'
+import { noteEachUntagged, noteLossOfTag } from '../untagged.ts'
 import { tags } from './table.ts'
 import { tagTypes, typesWithin } from './tag-type.ts'
 
@@ -59,7 +59,7 @@ export function tagsMethods(deps: Dependencies, { mayOmitDigest = false } = {}) 
           if (merged.digest === '') throw missingDigest()
           if (current.digest !== '') yield* requireMutableTag(merged.uid, 'moved')
           setTagContent(merged, yield* readTagContent(parentOf(merged.uid), merged.digest))
-          yield noteUntaggedBy(merged.uid, time)
+          yield noteLossOfTag(merged.uid, time)
           yield recordMove(merged.uid, time, merged.digest)
           return { push_time: time }
         },
@@ -70,7 +70,7 @@ export function tagsMethods(deps: Dependencies, { mayOmitDigest = false } = {}) 
       deleteResource(deps, tags, call, {
         *beforeDelete(uid) {
           yield* requireMutableTag(uid, 'deleted')
-          yield noteUntaggedBy(uid, deps.now())
+          yield noteLossOfTag(uid, deps.now())
         },
       }),
   }

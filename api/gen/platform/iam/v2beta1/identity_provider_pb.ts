@@ -1243,7 +1243,8 @@ export type RegenerateScimTokenResponse = Message<"platform.iam.v2beta1.Regenera
   previousTokenExpireTime?: Timestamp | undefined;
 
   /**
-   * The overlap that was requested, or the default. The previous token may stop working before it ends.
+   * The overlap that was requested, or the default. The actual overlap may be shorter: it ends at
+   * `previous_token_expire_time`.
    *
    * @generated from field: google.protobuf.Duration requested_overlap = 7;
    */
@@ -1299,7 +1300,8 @@ export type RegenerateScimTokenResponseJson = {
   previousTokenExpireTime?: TimestampJson;
 
   /**
-   * The overlap that was requested, or the default. The previous token may stop working before it ends.
+   * The overlap that was requested, or the default. The actual overlap may be shorter: it ends at
+   * `previous_token_expire_time`.
    *
    * @generated from field: google.protobuf.Duration requested_overlap = 7;
    */
@@ -1673,7 +1675,7 @@ export const IdentityProvidersService: GenService<{
   },
   /**
    * Revokes the SCIM token of an identity provider, and the previous token if it still works. The next request with one
-   * of them is refused. Whether provisioning is enabled does not change.
+   * of them is refused. The call does not enable or disable provisioning.
    *
    * @generated from rpc platform.iam.v2beta1.IdentityProvidersService.RevokeScimToken
    */

@@ -97,8 +97,8 @@ export type Tag = Message<"platform.registry.v2beta1.Tag"> & {
   mediaType: string;
 
   /**
-   * Platforms for which the tag has an image, such as `linux/amd64` or `linux/arm/v7`: those that an index lists, or
-   * that of the configuration of a single image; at most 100. Absent if none is known.
+   * Platforms for which the tag has an image, such as `linux/amd64` or `linux/arm/v7`. An index lists its platforms;
+   * a single image has its platform in its configuration. At most 100. Absent if none is known.
    *
    * @generated from field: repeated string platforms = 1003;
    */
@@ -181,8 +181,8 @@ export type TagJson = {
   mediaType?: string;
 
   /**
-   * Platforms for which the tag has an image, such as `linux/amd64` or `linux/arm/v7`: those that an index lists, or
-   * that of the configuration of a single image; at most 100. Absent if none is known.
+   * Platforms for which the tag has an image, such as `linux/amd64` or `linux/arm/v7`. An index lists its platforms;
+   * a single image has its platform in its configuration. At most 100. Absent if none is known.
    *
    * @generated from field: repeated string platforms = 1003;
    */
