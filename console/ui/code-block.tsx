@@ -1,4 +1,5 @@
 // The same as the page shows or does, as a command to copy.
+import { quote } from './commands.ts'
 import { Copy } from './copy.tsx'
 import { Icon } from './icon.tsx'
 
@@ -28,9 +29,6 @@ export const SameWith = ({ stemma, curl }: SameWithProps) => (
 
 /** The base URL of the server. */
 export const serverUrl = () => location.origin + (document.documentElement.dataset.prefix ?? '')
-
-/** A word as one would type it in a shell. */
-export const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
 function curlOf({ path, verb = 'GET', body }: CurlRequest): string {
   return [

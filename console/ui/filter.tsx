@@ -4,6 +4,12 @@ import type { Place } from '../router/route.ts'
 import { navigate, withQuery } from '../router/router.ts'
 import { Icon } from './icon.tsx'
 
+/** The parameters of a list that is searched by the filter `name`. */
+export const byName = ({ query }: Place) => ({
+  orderBy: 'name',
+  nameContains: query.get('name') || undefined,
+})
+
 export type SearchFilterProps = {
   place: Place
   /** The query parameter. */

@@ -47,6 +47,12 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     await page.getByText('updated group platform').waitFor()
     await page.getByLabel('To', { exact: true }).fill('2000-01-31')
     await page.getByText('No entry matches these filters.').waitFor()
+    await page.getByText('Same with stemma or curl').click()
+    const command = page.getByLabel('stemma command', { exact: true })
+    assert.match(
+      (await command.textContent()) ?? '',
+      new RegExp(`^stemma audit list ${organization} --actor ${stage.owner} --since 2000-.* --until 2000-`),
+    )
     await page.getByRole('link', { name: 'Clear' }).click()
     await page.getByText('updated group platform').waitFor()
     const download = page.waitForEvent('download')

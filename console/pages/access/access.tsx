@@ -12,6 +12,7 @@ import { withQuery } from '../../router/router.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
+import { commandOf, pathOf } from '../../ui/commands.ts'
 import { Uid } from '../../ui/copy.tsx'
 import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
@@ -108,26 +109,18 @@ export default function Access({ place }: PageProps) {
       )}
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={entries.length} />
       <SameWith
-        stemma={commandFor(place.group, can, identity)}
-        curl={{ path: `/iam/v2beta1/access/${place.group}${queryOf({ capability: can, identity })}` }}
+        stemma={
+          can && !identity
+            ? `stemma access who-can ${can} ${place.group}`
+            : commandOf(`stemma access list ${place.group}`, { identity, capability: can })
+        }
+        curl={{ path: pathOf(`/iam/v2beta1/access/${place.group}`, { capability: can, identity }) }}
       />
       {isDialogOpen(place, 'add') && <AddAccess place={place} />}
       {isDialogOpen(place, 'change') && <ChangeBinding place={place} />}
       {isDialogOpen(place, 'remove') && <RemoveBinding place={place} entry={chosen} />}
     </>
   )
-}
-
-function commandFor(group: string, can: string, identity: string): string {
-  if (can && !identity) return `stemma access who-can ${can} ${group}`
-  const flags = [identity && `--identity ${identity}`, can && `--capability ${can}`]
-  return ['stemma access list', group, ...flags].filter(Boolean).join(' ')
-}
-
-/** The query of a URL, without empty values. */
-function queryOf(values: Record<string, string>): string {
-  const query = new URLSearchParams(Object.entries(values).filter(([, value]) => value !== ''))
-  return query.size > 0 ? `?${query}` : ''
 }
 
 const emptyTitle = (can: string, identity: string) =>

@@ -7,6 +7,7 @@ import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
+import { commandOf, pathOf } from '../../ui/commands.ts'
 import { Empty } from '../../ui/empty.tsx'
 import { ChoiceFilter, DateFilter, SearchFilter } from '../../ui/filter.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
@@ -38,12 +39,24 @@ export function filterOf({ query, group }: Place) {
   }
 }
 
+function commandFor(place: Place): string {
+  const { uidp, outcome, startTime, endTime, ...others } = filterOf(place)
+  return commandOf(`stemma audit list ${uidp.descendantsOf}`, {
+    ...{ ...others, outcome: outcome && 'failure', since: startTime, until: endTime },
+  })
+}
+
+function pathFor(place: Place): string {
+  const { uidp, ...others } = filterOf(place)
+  return pathOf('/audit/v2beta1/entries', { 'uidp.descendantsOf': uidp.descendantsOf, ...others })
+}
+
 /** Rounded to the minute, so that the same page has the same request. */
 const sinceOf = (hours: number) =>
   new Date(Math.floor(Date.now() / 60_000) * 60_000 - hours * 3_600_000).toISOString()
 
-/** The API has no times after the year 9999. One year less, so that a day later is also a valid time. */
-const maxYear = 9998
+/** The API has no later times. */
+const maxYear = 9999
 
 /** The start of a day in the time zone of the browser, or of a day after it. Undefined if the API has no such time. */
 function startOf(date: string | undefined, daysLater: number): string | undefined {
@@ -107,10 +120,7 @@ export default function Activity({ place }: PageProps) {
         </section>
       )}
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={entries.length} />
-      <SameWith
-        stemma={`stemma audit list ${place.group}`}
-        curl={{ path: `/audit/v2beta1/entries?uidp.descendants_of=${place.group}` }}
-      />
+      <SameWith stemma={commandFor(place)} curl={{ path: pathFor(place) }} />
     </>
   )
 }

@@ -36,15 +36,14 @@ const Changes = ({ changes }: { changes: readonly AuditChangeJson[] }) => (
     hasUids={false}
     columns={[
       { title: 'Field', cell: ({ path }) => <span class="field-path">{path}</span> },
-      { title: 'Before', cell: ({ before, hidden }) => <Value value={before} isHidden={hidden} /> },
-      { title: 'After', cell: ({ after, hidden }) => <Value value={after} isHidden={hidden} /> },
+      { title: 'Before', cell: (change) => <span class="wrap">{textOf(change, change.before)}</span> },
+      { title: 'After', cell: (change) => <span class="wrap">{textOf(change, change.after)}</span> },
     ]}
   />
 )
 
-const Value = ({ value, isHidden }: { value: unknown; isHidden: boolean | undefined }) => (
-  <span class="wrap">{isHidden ? 'secret' : valueText(value)}</span>
-)
+const textOf = ({ hidden, truncated }: AuditChangeJson, value: unknown) =>
+  hidden ? 'secret' : truncated ? 'too long to show' : valueText(value)
 
 const valueText = (value: unknown) =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)

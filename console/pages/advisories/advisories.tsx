@@ -7,7 +7,8 @@ import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { CodeBlock, quote, SameWith } from '../../ui/code-block.tsx'
+import { CodeBlock, SameWith } from '../../ui/code-block.tsx'
+import { commandOf, pathOf } from '../../ui/commands.ts'
 import { Empty } from '../../ui/empty.tsx'
 import { ChoiceFilter, SearchFilter } from '../../ui/filter.tsx'
 import { Menu } from '../../ui/menu.tsx'
@@ -104,9 +105,11 @@ export default function Advisories({ place }: PageProps) {
       )}
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={advisories.length} />
       <SameWith
-        stemma={`stemma advisories list --descendants-of ${place.group}${search && ` --query ${quote(search)}`}`}
+        stemma={commandOf('stemma advisories list', { descendantsOf: place.group, query: search })}
         curl={{
-          path: `/vulnerabilities/v2beta1/advisories?uidp.descendants_of=${place.group}${search && `&query=${encodeURIComponent(search)}`}`,
+          path: pathOf('/vulnerabilities/v2beta1/advisories', {
+            ...{ 'uidp.descendantsOf': place.group, query: search },
+          }),
         }}
       />
     </>

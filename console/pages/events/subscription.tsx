@@ -12,6 +12,7 @@ import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
+import { commandOf, pathOf } from '../../ui/commands.ts'
 import { Uid } from '../../ui/copy.tsx'
 import { closeDialog, Dialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
@@ -29,10 +30,12 @@ import { EditSubscription } from './subscription-form.tsx'
 
 const uidIn = ({ uids }: Place) => uids.subscription ?? ''
 const readSubscription = (place: Place) => read(api.subscriptions.getSubscription, { uid: uidIn(place) })
+/** One of the options of the filter. */
+const stateIn = ({ query }: Place) => (query.get('state') || undefined) as DeliveryJson['state']
 const readDeliveries = (place: Place) =>
   read(api.deliveries.listDeliveries, {
     subscription: uidIn(place),
-    ...(place.query.get('state') && { state: place.query.get('state') as DeliveryJson['state'] }), // an option of the filter
+    state: stateIn(place),
     ...pageOf(place),
   })
 
@@ -49,7 +52,7 @@ export default function Subscription({ place }: PageProps) {
   const denial = useDenial(groupIn(place))
   const test = useWrite(api.subscriptions.testSubscription, { done: 'Test event sent', also: ['deliveries'] })
   const again = useWrite(api.deliveries.redeliverEvent, { done: 'Sent again' })
-  const uid = uidIn(place)
+  const [uid, state] = [uidIn(place), stateIn(place)]
   useReload('deliveries', deliveries.some(isPending))
   const updateDenial = denial('subscriptions.update')
   return (
@@ -136,8 +139,10 @@ export default function Subscription({ place }: PageProps) {
       </section>
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={deliveries.length} />
       <SameWith
-        stemma={`stemma deliveries list --subscription ${uid}`}
-        curl={{ path: `/events/v2beta1/deliveries?subscription=${uid}` }}
+        stemma={commandOf('stemma deliveries list', {
+          ...{ subscription: uid, state: states.find(({ value }) => value === state)?.label },
+        })}
+        curl={{ path: pathOf('/events/v2beta1/deliveries', { subscription: uid, state }) }}
       />
       {isDialogOpen(place, 'edit') && <EditSubscription place={place} subscription={subscription} />}
       {isDialogOpen(place, 'rotate') && <RotateSecret place={place} />}

@@ -6,14 +6,14 @@ import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Empty } from '../../ui/empty.tsx'
+import { byName } from '../../ui/filter.tsx'
 import { Pager, pageOf, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
 
 export const readFound = (place: Place) =>
   read(api.groups.listGroups, {
     uidp: { descendantsOf: place.group },
-    nameContains: place.query.get('name') ?? undefined,
-    orderBy: 'name',
+    ...byName(place),
     ...pageOf(place),
   })
 

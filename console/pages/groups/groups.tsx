@@ -10,8 +10,9 @@ import { navigate, withQuery } from '../../router/router.ts'
 import { usePaletteActions } from '../../shell/palette-state.ts'
 import { ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
+import { commandOf, pathOf } from '../../ui/commands.ts'
 import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
-import { SearchFilter } from '../../ui/filter.tsx'
+import { byName, SearchFilter } from '../../ui/filter.tsx'
 import { Menu } from '../../ui/menu.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import type { Children, TreeNode } from '../../ui/tree.tsx'
@@ -116,8 +117,14 @@ export default function Groups({ place }: PageProps) {
         </section>
       )}
       <SameWith
-        stemma={`stemma groups tree ${place.group}`}
-        curl={{ path: `/iam/v2beta1/groups?uidp.descendants_of=${place.group}&order_by=name` }}
+        stemma={
+          isSearch(place)
+            ? commandOf('stemma groups list', { descendantsOf: place.group, ...byName(place) })
+            : `stemma groups tree ${place.group}`
+        }
+        curl={{
+          path: pathOf('/iam/v2beta1/groups', { 'uidp.descendantsOf': place.group, ...byName(place) }),
+        }}
       />
       {isDialogOpen(place, 'create') && <CreateGroup place={place} />}
       {isDialogOpen(place, 'edit') && <EditGroup place={place} />}

@@ -8,9 +8,10 @@ import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { ButtonLink } from '../../ui/button.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
+import { commandOf, pathOf } from '../../ui/commands.ts'
 import { closeDialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
-import { SearchFilter } from '../../ui/filter.tsx'
+import { byName, SearchFilter } from '../../ui/filter.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Pager, pageOf, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
@@ -20,8 +21,7 @@ import { recognitionOf } from './recognition.ts'
 const readIdentities = (place: Place) =>
   read(api.identities.listIdentities, {
     uidp: { descendantsOf: place.group },
-    nameContains: place.query.get('name') ?? undefined,
-    orderBy: 'name',
+    ...byName(place),
     ...pageOf(place),
   })
 
@@ -92,8 +92,10 @@ export default function Identities({ place }: PageProps) {
       )}
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={identities.length} />
       <SameWith
-        stemma={`stemma identities list --descendants-of ${place.group} --order-by name`}
-        curl={{ path: `/iam/v2beta1/identities?uidp.descendants_of=${place.group}&order_by=name` }}
+        stemma={commandOf('stemma identities list', { descendantsOf: place.group, ...byName(place) })}
+        curl={{
+          path: pathOf('/iam/v2beta1/identities', { 'uidp.descendantsOf': place.group, ...byName(place) }),
+        }}
       />
       {isDialogOpen(place, 'delete') && about && (
         <DeleteIdentity place={place} identity={about} after={() => closeDialog(place)} />

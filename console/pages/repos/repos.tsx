@@ -11,10 +11,11 @@ import type { PageProps, Place } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
 import { CodeBlock, SameWith } from '../../ui/code-block.tsx'
+import { commandOf, pathOf } from '../../ui/commands.ts'
 import { closeDialog, Dialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { SearchFilter } from '../../ui/filter.tsx'
+import { byName, SearchFilter } from '../../ui/filter.tsx'
 import { Form } from '../../ui/form.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Pager, pageOf, Table } from '../../ui/table.tsx'
@@ -26,8 +27,7 @@ import { sizeText } from './size.ts'
 const readRepos = (place: Place) =>
   read(api.repos.listRepos, {
     uidp: { descendantsOf: place.group },
-    orderBy: 'name',
-    ...(place.query.get('name') && { nameContains: place.query.get('name') ?? '' }),
+    ...byName(place),
     ...pageOf(place),
   })
 
@@ -109,8 +109,10 @@ export default function Repos({ place }: PageProps) {
         </section>
       )}
       <SameWith
-        stemma={`stemma repos list --descendants-of ${place.group}`}
-        curl={{ path: `/registry/v2beta1/repos?uidp.descendants_of=${place.group}&order_by=name` }}
+        stemma={commandOf('stemma repos list', { descendantsOf: place.group, ...byName(place) })}
+        curl={{
+          path: pathOf('/registry/v2beta1/repos', { 'uidp.descendantsOf': place.group, ...byName(place) }),
+        }}
       />
       {isDialogOpen(place, 'create') && <CreateRepo place={place} />}
       {isDialogOpen(place, 'delete') && about && <DeleteRepo place={place} repo={about} />}

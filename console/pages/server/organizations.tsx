@@ -7,17 +7,17 @@ import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
+import { commandOf, pathOf } from '../../ui/commands.ts'
 import { Empty } from '../../ui/empty.tsx'
 import { SearchFilter } from '../../ui/filter.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Pager, pageOf, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
 
+const filtersOf = ({ query }: Place) => ({ nameContains: query.get('name') ?? undefined })
+
 const readOrganizations = (place: Place) =>
-  read(api.organizations.listOrganizations, {
-    nameContains: place.query.get('name') ?? undefined,
-    ...pageOf(place),
-  })
+  read(api.organizations.listOrganizations, { ...filtersOf(place), ...pageOf(place) })
 
 export const load = (place: Place) => [readOrganizations(place)]
 
@@ -70,7 +70,10 @@ export default function Organizations({ place }: PageProps) {
         </section>
       )}
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={organizations.length} />
-      <SameWith stemma="stemma organizations list" curl={{ path: '/server/v2beta1/organizations' }} />
+      <SameWith
+        stemma={commandOf('stemma organizations list', filtersOf(place))}
+        curl={{ path: pathOf('/server/v2beta1/organizations', filtersOf(place)) }}
+      />
     </>
   )
 }

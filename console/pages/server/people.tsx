@@ -6,6 +6,7 @@ import { person as signedIn } from '../../api/session.ts'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { SameWith } from '../../ui/code-block.tsx'
+import { commandOf, pathOf } from '../../ui/commands.ts'
 import { dialogPath } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { ChoiceFilter, SearchFilter } from '../../ui/filter.tsx'
@@ -14,13 +15,13 @@ import { Pager, pageOf, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
 import { PersonDialogs } from './person-dialogs.tsx'
 
-const readPeople = (place: Place) =>
-  read(api.people.listPeople, {
-    search: place.query.get('search') ?? undefined,
-    disabled: place.query.get('state') === 'disabled' || undefined,
-    operators: place.query.get('state') === 'operators' || undefined,
-    ...pageOf(place),
-  })
+const filtersOf = ({ query }: Place) => ({
+  search: query.get('search') ?? undefined,
+  disabled: query.get('state') === 'disabled' || undefined,
+  operators: query.get('state') === 'operators' || undefined,
+})
+
+const readPeople = (place: Place) => read(api.people.listPeople, { ...filtersOf(place), ...pageOf(place) })
 
 export const load = (place: Place) => [readPeople(place)]
 
@@ -76,7 +77,10 @@ export default function People({ place }: PageProps) {
         </section>
       )}
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={people.length} />
-      <SameWith stemma="stemma people list" curl={{ path: '/server/v2beta1/people' }} />
+      <SameWith
+        stemma={commandOf('stemma people list', filtersOf(place))}
+        curl={{ path: pathOf('/server/v2beta1/people', filtersOf(place)) }}
+      />
       <PersonDialogs place={place} people={people} />
     </>
   )

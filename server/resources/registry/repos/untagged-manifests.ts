@@ -79,7 +79,7 @@ export function* deleteUntagged(
  * How many levels of referrers are deleted with a manifest; a referrer can have referrers. Those at deeper levels lose
  * their subject, and are deleted when they themselves have been untagged for long enough.
  */
-export const maxLevels = 100
+const maxLevels = 100
 
 /** Referrers first: if they are too many for this transaction, the subject stays until the next one. */
 function* deleteWithReferrers(

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { commandOf, pathOf } from './commands.ts'
+
+const filters = {
+  ...{ orderBy: 'name', nameContains: "it's; ls", isOperator: true },
+  ...{ state: '', disabled: false, query: undefined },
+}
+
+test('a command has a flag for each filter, and its values are single words of the shell', () => {
+  assert.equal(
+    commandOf('stemma people list', filters),
+    `stemma people list --order-by name --name-contains 'it'\\''s; ls' --is-operator`,
+  )
+  assert.equal(commandOf('stemma people list', {}), 'stemma people list')
+})
+
+test('a path has a query parameter for each filter', () => {
+  assert.equal(
+    pathOf('/people', { 'uidp.descendantsOf': 'a/b', ...filters }),
+    '/people?uidp.descendants_of=a%2Fb&order_by=name&name_contains=it%27s%3B+ls&is_operator=true',
+  )
+  assert.equal(pathOf('/people', {}), '/people')
+})

@@ -1,0 +1,30 @@
+// Commands for a shell, to copy.
+
+/** The filters of a list by the names of the API, such as `nameContains`. Undefined, '' and false are left out. */
+export type Filters = Record<string, string | boolean | undefined>
+
+/** A command of `stemma` with a flag for each filter. */
+export const commandOf = (command: string, filters: Filters) =>
+  [
+    command,
+    ...entriesOf(filters, '-').map(([name, value]) =>
+      value === true ? `--${name}` : `--${name} ${isPlainWord.test(value) ? value : quote(value)}`,
+    ),
+  ].join(' ')
+
+/** A path of the REST API with a query parameter for each filter. */
+export function pathOf(path: string, filters: Filters): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of entriesOf(filters, '_')) query.set(name, String(value))
+  return query.size > 0 ? `${path}?${query}` : path
+}
+
+const entriesOf = (filters: Filters, separator: string): [string, string | true][] =>
+  Object.entries(filters).flatMap(([name, value]) =>
+    value ? [[name.replaceAll(/[A-Z]/g, (letter) => separator + letter.toLowerCase()), value]] : [],
+  )
+
+const isPlainWord = /^[\w./:-]+$/
+
+/** A word as one would type it in a shell. */
+export const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
