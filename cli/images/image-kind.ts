@@ -18,7 +18,7 @@ const words: [RegExp, ImageKind][] = [
 export const kindOfArtifact = (type: string): ImageKind =>
   words.find(([pattern]) => pattern.test(type))?.[1] ?? 'artifact'
 
-/** The kinds of statements about an image, by the type of their predicate. A signature of cosign is one, too. */
+/** The kind of a statement about an image, by its predicate type. Cosign stores signatures as statements, too. */
 export function kindOfPredicate(type: string): ImageKind {
   if (type.includes('/cosign/sign/')) return 'signature'
   return kindOfArtifact(type) === 'sbom' ? 'sbom' : 'attestation'

@@ -1,5 +1,5 @@
-// Writes a bundle as a folder, for packages: they contain no sources of the console. The server reads it
-// (server/console/load-bundle.ts).
+// Writes a bundle to a folder of a package, because packages do not contain the sources of the console. The server
+// reads the folder (server/console/load-bundle.ts).
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Bundle } from './build.ts'

@@ -28,7 +28,7 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
   after(() => stage.close())
   const noProblems = () => assert.deepEqual(stage.problems.splice(0), [])
 
-  test('the activity shows what changed, is filtered by the URL, and can be saved', async () => {
+  test('the activity shows what changed, keeps its filters in the URL, and can be exported', async () => {
     const { page } = stage
     await page.goto(stage.at(paths.activity(organization)))
     await page.getByText('updated group platform').click()
@@ -75,7 +75,7 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     noProblems()
   })
 
-  test('the overview shows what waits, and the next steps until they are done', async () => {
+  test('the overview shows expiring invites, and next steps to people who may take them', async () => {
     const { page } = stage
     const invited = { roleUid: builtInRole('viewer').uid, email: 'late@example.com', ttl: '3600s' }
     const invite = await stage.call('POST', `/iam/v2beta1/groupInvites/${organization}`, invited)

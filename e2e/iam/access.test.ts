@@ -63,7 +63,7 @@ onEachStore('access', (engine) => {
       }
     })
 
-    /** Makes the call of a row about a new group, in which no other callers have roles. */
+    /** Makes the call of a row for a new group, as each caller through each door. No others have roles in it. */
     async function checkCodes(
       { method }: Endpoint,
       row: MatrixRow,

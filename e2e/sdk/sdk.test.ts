@@ -151,7 +151,7 @@ onEachStore('the SDK', (engine) => {
       assert.equal(documents[0]?.details, details)
     })
 
-    test('and can stop early', async () => {
+    test('and can stop early; an invalid request fails at the first read', async () => {
       const advisories = createClient(AdvisoriesService, options)
       let read = 0
       for await (const _ of advisories.exportAdvisoriesOsv({})) if (++read === 5) break

@@ -7,7 +7,7 @@ const most = () => Buffer.alloc(4, 0xff)
 const hour = 3_600_000
 
 describe('the schedule of a delivery', () => {
-  test('attempts it after 5 seconds, 5 and 30 minutes, 2, 5, 10, 14 and 20 hours', () => {
+  test('retries after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, and then every 20 h', () => {
     const delays = [1, 2, 3, 4, 5, 6, 7, 8, 9, 1000].map((failures) => retryDelay(failures, least) / 1000)
     assert.deepEqual(delays, [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 72_000, 72_000])
   })

@@ -71,7 +71,7 @@ export function InvitePerson({ place }: PageProps) {
         label="E-mail address"
         name="email"
         type="email"
-        hint="Optional. Then only this person can accept the invite."
+        hint="Optional. If set, only this person can accept the invite."
         problem={violationOf(error.value, 'email')}
       />
       <GroupField
@@ -83,7 +83,7 @@ export function InvitePerson({ place }: PageProps) {
       />
       <RoleField roles={roles} problem={violationOf(error.value, 'role_uid')} chosen={roleUid} />
       <Select label="Valid for" name="ttl" options={lifetimes} problem={violationOf(error.value, 'ttl')} />
-      <Checkbox label="Can be used once" name="single-use" defaultChecked />
+      <Checkbox label="Can be used only once" name="single-use" defaultChecked />
       {role && <RolePreview group={group} identity={undefined} count={0} role={role} />}
     </Form>
   )

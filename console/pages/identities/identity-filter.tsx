@@ -3,7 +3,10 @@ import { Combobox } from '../../ui/combobox.tsx'
 import type { SearchFilterProps } from '../../ui/filter.tsx'
 import { setFilter } from '../../ui/filter.tsx'
 
-/** Filters a list by a person or a workload. The URL has the uid; `identityName` is its name, if the list has entries. */
+/**
+ * Filters a list by a person or a workload. The URL contains only the uid, so `identityName` comes from the entries of
+ * the list. It is undefined if there are none.
+ */
 export function IdentityFilter({
   place,
   name,

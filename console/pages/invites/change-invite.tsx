@@ -60,7 +60,7 @@ export function ChangeInvite({ place }: PageProps) {
             options={[{ value: '', label: 'As long as before' }, ...lifetimes]}
             problem={violationOf(error.value, 'ttl')}
           />
-          <Checkbox label="Can be used once" name="single-use" defaultChecked={invite.singleUse} />
+          <Checkbox label="Can be used only once" name="single-use" defaultChecked={invite.singleUse} />
         </Form>
       )}
     </Dialog>

@@ -1,4 +1,4 @@
-// The settings of a group: its texts and, for an organization, how people sign in and the terms that it has accepted.
+// The settings of a group: its name and description, the accepted terms and, for an organization, how people sign in.
 import { api } from '../../api/api.ts'
 import { useDenial } from '../../api/permissions.ts'
 import { read, useData } from '../../api/read.ts'

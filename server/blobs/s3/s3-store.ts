@@ -77,7 +77,7 @@ export async function openS3Store(options: S3Options, now: () => number = Date.n
       ? {}
       : { redirectUrl: (digest) => client.presign(keys.blob(digest), redirectSeconds).catch(rethrow) }),
     async begin(id, algorithm = 'sha256') {
-      keys.folder(id)
+      keys.folder(id) // throws if the id is invalid
       hashes.begin(id, '', algorithm)
       return { id, size: 0, state: '' }
     },

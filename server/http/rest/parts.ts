@@ -28,7 +28,7 @@ export async function sendParts(
       stopWaiting = resolve
       response.write(part, () => resolve())
     })
-  /** Ends the call if its client has disconnected. */
+  /** Whether the client is still connected. If it is not, the call is ended. */
   function isConnected(): boolean {
     if (response.destroyed) parts.end(cancelled())
     return !response.destroyed
@@ -37,7 +37,7 @@ export async function sendParts(
   async function sendNext(): Promise<boolean> {
     const part = await parts.next()
     if (!isConnected()) return false
-    // The head follows the first part: if that cannot be made, an error response is still possible.
+    // The head is written after the first part is made: if making it fails, an error response is still possible.
     if (!response.headersSent) writeHead(context, request, response, 200, headers, false)
     if (request.method === 'HEAD') parts.end()
     else if (part !== undefined) {

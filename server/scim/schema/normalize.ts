@@ -104,7 +104,7 @@ function normalizeText(value: unknown, path: string): string {
   return value
 }
 
-/** Requires what the schema requires of a whole resource. */
+/** Throws if a required attribute is missing, or if an attribute has several primary values. */
 export function requireValid(type: ResourceType, resource: Resource): void {
   for (const { name, required } of type.schema.attributes)
     if (required && (resource[name] === undefined || resource[name] === ''))

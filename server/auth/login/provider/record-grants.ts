@@ -8,12 +8,12 @@ export function recordGrants(provider: Provider, onEvent: (event: PageEvent) => 
     const grant = String(params?.grant_type).replace(/^urn:ietf:params:oauth:grant-type:/, '')
     const action = grant === 'refresh_token' ? 'refreshed' : 'issued'
     const details = { grant, client: client?.clientId ?? '' }
-    emit({ method: 'oauth/token', action, details }, grantOf(ctx))
+    emit({ method: 'oauth/token', action, details }, personOf(ctx))
   })
   provider.on('grant.revoked', (ctx) => {
     // Ending a session revokes grants, too. That is recorded below, as one event.
     if (ctx.oidc.route === 'revocation')
-      emit({ method: 'oauth/revoke', action: 'signed-out', details: { by: 'revocation' } }, grantOf(ctx))
+      emit({ method: 'oauth/revoke', action: 'signed-out', details: { by: 'revocation' } }, personOf(ctx))
   })
   provider.on('end_session.success', (ctx) => {
     const { params, session } = ctx.oidc
@@ -21,15 +21,15 @@ export function recordGrants(provider: Provider, onEvent: (event: PageEvent) => 
       emit({ method: 'sign-out', action: 'signed-out', details: { by: 'browser' } }, session)
   })
 
-  function emit(event: Omit<PageEvent, 'identity' | 'provider'>, grant: GrantedPerson | undefined): void {
-    if (grant?.accountId) onEvent({ ...event, identity: grant.accountId, provider: grant.acr })
+  function emit(event: Omit<PageEvent, 'identity' | 'provider'>, person: GrantedPerson | undefined): void {
+    if (person?.accountId) onEvent({ ...event, identity: person.accountId, provider: person.acr })
   }
 }
 
 /** `acr` is the identity provider of the sign-in (sign-in/finish.ts). */
 type GrantedPerson = { accountId?: string | undefined; acr?: string | undefined }
 
-function grantOf({ oidc: { entities } }: KoaContextWithOIDC): GrantedPerson | undefined {
+function personOf({ oidc: { entities } }: KoaContextWithOIDC): GrantedPerson | undefined {
   const { AuthorizationCode, DeviceCode, RefreshToken } = entities
   return AuthorizationCode ?? DeviceCode ?? RefreshToken
 }

@@ -29,8 +29,8 @@ const maxProviders = 1000
 const maxAudiences = 20
 
 /**
- * Returns providers that may verify addresses first, then the oldest. In the condition, `p` is the provider and `o` its
- * organization.
+ * Sorted: providers that may verify addresses before others, then older ones before newer ones. In the condition, `p`
+ * is the provider and `o` its organization.
  */
 async function select(store: Store, condition: Sql): Promise<KnownProvider[]> {
   const rows = await store.query(sql`select p.uid, p.proto, p.client_secret, p.update_time, o.name,
@@ -63,8 +63,9 @@ function providerOf(row: Row): KnownProvider[] {
 }
 
 /**
- * The providers whose clients a token of this issuer was issued to. Others with the same issuer are not read: anyone can
- * create thousands of them, and the limit would leave out the right one. `uid` is the provider to use; empty for any.
+ * The providers of this issuer whose client id is an audience of the token. Others of the issuer are not read: anyone
+ * can create thousands of them, and the limit would leave out the right one. `uid` is the provider to use; empty for
+ * any.
  */
 export function findProvidersOfClients(
   store: Store,

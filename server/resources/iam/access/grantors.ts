@@ -23,8 +23,8 @@ const createBits = [Capability.CAP_IAM_ROLE_BINDINGS_CREATE].flatMap(
 )
 
 /**
- * The first grantors at a uid: identities with one role that has all of these capabilities, the nearest first. Only the
- * uid of a grantor is set if the caller may not see the role binding.
+ * The first grantors at a uid, the nearest first. Finds only identities that have all needed capabilities through a
+ * single role. Only the uid of a grantor is set if the caller may not see the role binding.
  */
 export function* readGrantors(
   grants: Grants,

@@ -51,7 +51,7 @@ const isImage = (mediaType: string) =>
 /** A manifest of 4 MB can contain 30,000 references, and each becomes a row. */
 export const maxReferences = 2000
 const maxTypeLength = 255
-/** Each list of referrers reads and writes them again. */
+/** Each response that lists referrers contains all of their annotations. */
 const maxAnnotations = 1000
 
 /** `contentType` is the header of the request, which may be empty; parameters such as `charset` are ignored. */

@@ -37,20 +37,20 @@ export function* readParts(repo: string, { blobs, optionalBlobs, manifests }: Ma
 type NewManifest = { repo: string; digest: string; content: Uint8Array; platforms: string[]; time: number }
 
 /**
- * Content with the same digest is the same content, so a manifest that the repo has is not replaced. Its platforms are
- * stored if they were not known before.
+ * Content with the same digest is the same content, so a manifest that the repo has is not replaced. Its platforms and
+ * total size are stored if its platforms were not known before.
  */
 export function* storeManifest(
   access: WriteAccess,
-  { repo, digest, content, platforms: ofConfig, time }: NewManifest,
+  { repo, digest, content, platforms: configPlatforms, time }: NewManifest,
   manifest: Manifest,
   parts: Parts,
 ): Work<'new' | 'completed' | undefined> {
   const { mediaType, artifactType, subject, config, annotations } = manifest
   const size = content.length
   const totalSize = yield* totalSizeOf(repo, size, parts)
-  const ofIndex = platformsOfIndex(manifest, (part) => parts.get(part)?.platforms ?? [])
-  const platforms = (config ? ofConfig : ofIndex).join(',')
+  const indexPlatforms = platformsOfIndex(manifest, (part) => parts.get(part)?.platforms ?? [])
+  const platforms = (config ? configPlatforms : indexPlatforms).join(',')
   const stored = yield sql`insert into manifests (repo, digest, media_type, artifact_type, subject, config,
       annotations, platforms, size, total_size, create_time, untagged_since, content)
     values (${repo}, ${digest}, ${mediaType}, ${artifactType}, ${subject?.digest ?? null},

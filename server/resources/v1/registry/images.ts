@@ -1,4 +1,4 @@
-// Calls about images. v2 has those for architectures and sizes only.
+// Calls about images. getArchs and getSize convert v2 calls; the other calls exist only in v1.
 import { create } from '@bufbuild/protobuf'
 import type {
   ArchRequest,
