@@ -101,7 +101,7 @@ export function endpointsOf(deps: ServiceDependencies): Endpoint[] {
   return [...v2, ...v1Services.flatMap((service) => serve(service, v1Deps))]
 }
 
-/** With the dependencies for validation, methods that can validate get a validator: the same code, without effects. */
+/** With `forValidation`, methods that accept `validate_only` also get a validator: the same handler without effects. */
 function serve<Deps>(
   { service, methods }: AnyService<Deps>,
   deps: Deps,

@@ -368,7 +368,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.common.Access.scope_optional": "The call may have no scope. It then applies to all groups in which the caller has the capabilities.",
   "platform.common.Access.open": "The call needs no access token. The method checks other credentials itself.",
   "platform.common.Access.credential": "Description of the bearer token that an open call accepts in place of an access token. Empty if it accepts none.",
-  "platform.common.Access.operators": "Only operators of the server may call the method, with a token of their own sign-in that is not limited. Everybody else gets `PERMISSION_DENIED`, whatever the request contains.",
+  "platform.common.Access.operators": "Only operators of the server may call the method, with a token of their own sign-in that is not limited to groups or capabilities. Everybody else gets `PERMISSION_DENIED`, whatever the request contains.",
   "platform.common.Access.place": "Where the caller needs the capabilities, for the sentence of the reference that begins with `Needs`. Empty if they are needed at the scope of the call or above it.",
   "platform.common.Resource": "How clients name and show a resource. It is an option of the message of the resource.",
   "platform.common.Resource.columns": "Columns of a table of these resources. The uid is added as the last column.",

@@ -18,7 +18,7 @@ const words: [RegExp, ImageKind][] = [
 export const kindOfArtifact = (type: string): ImageKind =>
   words.find(([pattern]) => pattern.test(type))?.[1] ?? 'artifact'
 
-/** The kind of a statement about an image, by its predicate type. Cosign stores signatures as statements, too. */
+/** The kind of an in-toto statement about an image, by its predicate type. Cosign signatures are statements, too. */
 export function kindOfPredicate(type: string): ImageKind {
   if (type.includes('/cosign/sign/')) return 'signature'
   return kindOfArtifact(type) === 'sbom' ? 'sbom' : 'attestation'

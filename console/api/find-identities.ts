@@ -10,7 +10,7 @@ import { isUid } from './uids.ts'
 const maxOptions = 20
 /** The most that the API returns at once. */
 const pageSize = 200
-/** How many pages of role bindings are searched for people. People in larger organizations are found by their uid. */
+/** How many pages of role bindings are searched for people. People on later pages are found only by their uid. */
 const maxPages = 10
 
 /**
@@ -21,7 +21,7 @@ export function findIdentities(group: string): (text: string) => Promise<Option[
   const [organization = ''] = group.split('/')
   return async (text) => {
     const wanted = text.trim()
-    const [workloads, inherited, people] = await Promise.all([
+    const [workloads, access, bound] = await Promise.all([
       queries.query(
         read(api.identities.listIdentities, {
           ...{ uidp: { descendantsOf: organization }, orderBy: 'name', pageSize: maxOptions },
@@ -30,9 +30,9 @@ export function findIdentities(group: string): (text: string) => Promise<Option[
       ),
       // Refused without the capability role_bindings.list. Workloads can be suggested nevertheless.
       queries.query(read(api.access.listAccess, { resource: group, pageSize })).catch(() => undefined),
-      queries.query(readPeople(organization)),
+      queries.query(readBoundIdentities(organization)),
     ])
-    const entries = [...(inherited?.entries ?? []).map(({ identity }) => identity), ...people]
+    const entries = [...(access?.entries ?? []).map(({ identity }) => identity), ...bound]
     const options = new Map<string, Option>()
     for (const { uid = '', name, email } of entries.filter((each) => each !== undefined))
       if (isPerson(uid) && isMatch([name, email, uid], wanted))
@@ -51,8 +51,8 @@ const isPerson = (uid: string) => uid !== '' && !uid.includes('/')
 const isMatch = (texts: readonly (string | undefined)[], wanted: string) =>
   texts.some((text) => text?.toLowerCase().includes(wanted.toLowerCase()))
 
-/** The identities of the role bindings of an organization that the person may see. */
-const readPeople = (organization: string): Read<RoleBindingIdentityJson[]> => ({
+/** The people and workloads in the role bindings of an organization, as far as the signed-in person may see them. */
+const readBoundIdentities = (organization: string): Read<RoleBindingIdentityJson[]> => ({
   queryKey: ['roleBindings', 'people', organization],
   async queryFn({ signal }) {
     const found = new Map<string, RoleBindingIdentityJson>()

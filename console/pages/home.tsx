@@ -9,7 +9,7 @@ import { navigate } from '../router/router.ts'
 import { organizations } from '../shell/organizations.ts'
 import { RequestAccess } from '../shell/request-access.tsx'
 import { ButtonLink } from '../ui/button.tsx'
-import { SameWith } from '../ui/code-block.tsx'
+import { PageCommands } from '../ui/code-block.tsx'
 import { closeDialog, Dialog, dialogPath, isDialogOpen } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { TextField } from '../ui/field.tsx'
@@ -72,7 +72,7 @@ export default function Home({ place }: PageProps) {
           </li>
         ))}
       </ul>
-      <SameWith
+      <PageCommands
         stemma="stemma groups list --in-root"
         curl={{ path: '/iam/v2beta1/groups?uidp.in_root=true' }}
       />

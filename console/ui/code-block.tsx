@@ -12,13 +12,13 @@ export const CodeBlock = ({ code, label }: { code: string; label: string }) => (
   </div>
 )
 
-export type SameWithProps = { stemma: string; curl: CurlRequest }
+export type PageCommandsProps = { stemma: string; curl: CurlRequest }
 
 /** `path` is below the base URL. */
 export type CurlRequest = { path: string; verb?: string; body?: unknown }
 
-export const SameWith = ({ stemma, curl }: SameWithProps) => (
-  <details class="same-with">
+export const PageCommands = ({ stemma, curl }: PageCommandsProps) => (
+  <details class="page-commands">
     <summary>
       <Icon name="terminal" /> Same with stemma or curl
     </summary>

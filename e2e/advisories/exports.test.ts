@@ -114,8 +114,8 @@ onEachStore('an export of a list of advisories', (engine) => {
       owner,
     )
     group = body?.uid as string
-    await write(group, 'openssl')
-    await write(group, 'static')
+    await addAdvisory(group, 'openssl')
+    await addAdvisory(group, 'static')
     const stranger = await platform.addOrganization('other')
     await importFile(stranger.organization, await writeRecords(records.slice(0, 2)))
   })
@@ -143,7 +143,7 @@ onEachStore('an export of a list of advisories', (engine) => {
     return summary
   }
 
-  function write(parent: string, artifactName: string): Promise<string> {
+  function addAdvisory(parent: string, artifactName: string): Promise<string> {
     const advisory = create(AdvisorySchema, {
       ...{ author: 'ada', artifactName, artifactType: 'apk', aliases: ['CVE-2026-3'] },
       events: [
@@ -250,7 +250,7 @@ onEachStore('an export of a list of advisories', (engine) => {
       assert.deepEqual([summary.records, summary.new], [10, 10])
       const { body } = await door.call(listAdvisories, { pageSize: 200 }, token)
       const copies = body?.advisories as JsonObject[]
-      // The two advisories of `write` are not compared: OSV cannot express all of their fields.
+      // The two advisories of `addAdvisory` are not compared: OSV cannot express all of their fields.
       const originals = (await list()).filter(({ author }) => author !== 'ada')
       assert.equal(originals.length, 8)
       const comparedCopies = copies.filter(({ artifactName }) =>

@@ -173,7 +173,7 @@ test('a call over HTTP/2 whose reply is read too slowly ends, even if its client
 })
 
 test('connections with the most unread replies over HTTP/2 are closed, and others are answered', async () => {
-  const { port } = await openDoor({ maxUnsentReplyBytes: 200 })
+  const { port } = await openDoor({ maxUnsentSmallReplyBytes: 200 })
   const [greedy, modest] = [
     openSession(port, { initialWindowSize: 0 }),
     openSession(port, { initialWindowSize: 0 }),

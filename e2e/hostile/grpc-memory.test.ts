@@ -132,14 +132,14 @@ onEachStore('memory of the gRPC door', (engine) => {
   }
 
   const health = '/grpc.health.v1.Health/'
-  for (const [what, path, bytes] of [
-    ['a name of 1 MiB', `${health}Check`, framed(Buffer.alloc(mib))],
-    ['a name of 1 MiB to watch', `${health}Watch`, framed(Buffer.alloc(mib))],
-    ['a symbol of 1 MiB', reflection('v1'), framed(Buffer.alloc(mib))],
+  for (const [what, path] of [
+    ['a health check', `${health}Check`],
+    ['a health watch', `${health}Watch`],
+    ['reflection', reflection('v1')],
   ] as const) {
-    test(`a standard service refuses ${what}`, async () => {
+    test(`${what} refuses a message of 1 MiB`, async () => {
       const call = start(open(), path)
-      send(call, bytes)
+      send(call, framed(Buffer.alloc(mib)))
       await call.closed
       assertStatus(call, Code.RESOURCE_EXHAUSTED)
       assert.ok(call.sent < mib, `${call.sent} bytes were sent`)

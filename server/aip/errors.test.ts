@@ -188,7 +188,7 @@ describe('an error', () => {
     assert.equal(methodNotAllowed('GET, HEAD').headers.allow, 'GET, HEAD')
   })
 
-  test('for missing credentials has a challenge', () => {
+  test('for missing credentials has a WWW-Authenticate header, to which the door adds the realm', () => {
     assert.equal(unauthenticated('who?').headers['www-authenticate'], '')
     assert.equal(unauthenticated('who?', 'error="x"').headers['www-authenticate'], 'error="x"')
   })

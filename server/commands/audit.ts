@@ -106,7 +106,7 @@ const meanings: Record<ChainFault['fault'], string> = {
 }
 
 const verdicts: Record<Exclude<HeadVerdict, 'same'>, string> = {
-  replaced: 'is missing or another one than before',
+  replaced: 'is missing or was replaced',
   deleted: 'was deleted by retention, and cannot be compared',
 }
 

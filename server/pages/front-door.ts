@@ -4,9 +4,9 @@ import { html } from './html.ts'
 
 /** `server` is the host by which people know the server. */
 export const frontDoorPage = (server: string, isSetUp: boolean): Page =>
-  isSetUp ? openPage(server) : emptyPage(server)
+  isSetUp ? startPage(server) : notSetUpPage(server)
 
-const openPage = (server: string): Page => ({
+const startPage = (server: string): Page => ({
   title: server,
   body: html`<p>Organizations as trees of groups: who may do what, and why.</p>
 <p><a class="button" href="/console/">Open the console</a></p>
@@ -14,7 +14,7 @@ const openPage = (server: string): Page => ({
 ${docsLink}`,
 })
 
-const emptyPage = (server: string): Page => ({
+const notSetUpPage = (server: string): Page => ({
   title: `${server} is not set up yet`,
   body: html`<p>The server printed a link when it started. Open that link to create the first organization and the
 account of its owner.</p>

@@ -54,7 +54,7 @@ export type TestDoorOptions = {
   maxConnections?: ConnectionLimits
   trustedProxies?: string[]
   /** Maximum bytes of unsent small replies over gRPC. */
-  maxUnsentReplyBytes?: number
+  maxUnsentSmallReplyBytes?: number
   /** Checks the token of a large or compressed request over gRPC. */
   authenticate?(): MaybePromise<{ identity: string }>
   /** Runs after the request is read and before the reply is sent. */
@@ -90,7 +90,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     now = Date.now,
     maxConnections = { perNetwork: 1000, total: 1000 },
     trustedProxies = [],
-    maxUnsentReplyBytes,
+    maxUnsentSmallReplyBytes,
     authenticate = () => ({ identity: 'tester' }),
     act,
     documents = noDocuments,
@@ -117,7 +117,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     ...shared,
     vendorPrefixes: ['vendor.'],
     now,
-    ...(maxUnsentReplyBytes !== undefined && { maxUnsentReplyBytes }),
+    ...(maxUnsentSmallReplyBytes !== undefined && { maxUnsentSmallReplyBytes }),
     ...(maxCallMs !== undefined && { maxDuration: () => maxCallMs }),
     ...(timeoutsMs.idle !== undefined && { streamIdleMs: timeoutsMs.idle }),
   })

@@ -11,7 +11,7 @@ import type { PageProps, Place } from '../../router/route.ts'
 import { withQuery } from '../../router/router.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { commandOf, pathOf } from '../../ui/commands.ts'
 import { Uid } from '../../ui/copy.tsx'
 import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
@@ -108,7 +108,7 @@ export default function Access({ place }: PageProps) {
         </section>
       )}
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={entries.length} />
-      <SameWith
+      <PageCommands
         stemma={
           can && !identity
             ? `stemma access who-can ${can} ${place.group}`

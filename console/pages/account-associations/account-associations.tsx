@@ -8,7 +8,7 @@ import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { ButtonLink } from '../../ui/button.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
 import { closeDialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
@@ -109,7 +109,7 @@ export default function AccountAssociations({ place }: PageProps) {
         total={String(Number(totalCount ?? 0) + own.length)}
         shown={rows.length}
       />
-      <SameWith
+      <PageCommands
         stemma={`stemma account-associations list --descendants-of ${place.group}`}
         curl={{ path: `/iam/v2beta1/accountAssociations?uidp.descendants_of=${place.group}` }}
       />

@@ -7,7 +7,7 @@ import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { Uid } from '../../ui/copy.tsx'
 import { closeDialog, Dialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
@@ -64,7 +64,7 @@ export default function Account({ place }: PageProps) {
       <Passkeys place={place} passkeys={account.passkeys ?? []} disabledReason={notLocal} />
       <AuthenticatorApp place={place} account={account} disabledReason={notLocal} />
       <Sessions />
-      <SameWith stemma="stemma account get" curl={{ path: '/iam/v2beta1/account' }} />
+      <PageCommands stemma="stemma account get" curl={{ path: '/iam/v2beta1/account' }} />
       {isDialogOpen(place, 'rename') && <Rename place={place} name={name} />}
       {isDialogOpen(place, 'password') && <ChangePassword place={place} />}
       {isDialogOpen(place, 'passkey') && <AddPasskey place={place} />}

@@ -100,7 +100,7 @@ async function createCredential(optionsJson: string): Promise<unknown> {
   return credential.toJSON()
 }
 
-const named = (passkeys: readonly PasskeyJson[], id: string) =>
+const nameOfPasskey = (passkeys: readonly PasskeyJson[], id: string) =>
   passkeys.find((passkey) => passkey.id === id)?.name ?? ''
 
 export function RenamePasskey({ place, passkeys }: PasskeysProps) {
@@ -122,7 +122,7 @@ export function RenamePasskey({ place, passkeys }: PasskeysProps) {
           label="Name"
           name="name"
           required
-          defaultValue={named(passkeys, id)}
+          defaultValue={nameOfPasskey(passkeys, id)}
           problem={violationOf(error.value, 'name')}
         />
       </Form>
@@ -140,7 +140,7 @@ export function RemovePasskey({ place, passkeys }: PasskeysProps) {
     <ConfirmDelete
       place={place}
       kind="passkey"
-      name={named(passkeys, id)}
+      name={nameOfPasskey(passkeys, id)}
       isRunning={isRunning.value}
       error={error.value}
       onConfirm={remove}

@@ -6,7 +6,7 @@ import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { commandOf, pathOf } from '../../ui/commands.ts'
 import { Empty } from '../../ui/empty.tsx'
 import { ChoiceFilter, DateFilter, SearchFilter } from '../../ui/filter.tsx'
@@ -120,7 +120,7 @@ export default function Activity({ place }: PageProps) {
         </section>
       )}
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={entries.length} />
-      <SameWith stemma={commandFor(place)} curl={{ path: pathFor(place) }} />
+      <PageCommands stemma={commandFor(place)} curl={{ path: pathFor(place) }} />
     </>
   )
 }

@@ -4,7 +4,7 @@ import { read, useData } from '../../api/read.ts'
 import { paths } from '../../paths.ts'
 import type { PageProps, Place } from '../../router/route.ts'
 import { ButtonLink } from '../../ui/button.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Time } from '../../ui/time.tsx'
 import { EntryDetails } from './entry-details.tsx'
@@ -33,7 +33,7 @@ export default function AuditEntry({ place }: PageProps) {
       <section class="panel">
         <EntryDetails entry={entry} />
       </section>
-      <SameWith stemma={`stemma audit get ${uid}`} curl={{ path: `/audit/v2beta1/entries/${uid}` }} />
+      <PageCommands stemma={`stemma audit get ${uid}`} curl={{ path: `/audit/v2beta1/entries/${uid}` }} />
     </>
   )
 }

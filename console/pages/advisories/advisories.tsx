@@ -7,7 +7,7 @@ import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { CodeBlock, SameWith } from '../../ui/code-block.tsx'
+import { CodeBlock, PageCommands } from '../../ui/code-block.tsx'
 import { commandOf, pathOf } from '../../ui/commands.ts'
 import { Empty } from '../../ui/empty.tsx'
 import { ChoiceFilter, SearchFilter } from '../../ui/filter.tsx'
@@ -104,7 +104,7 @@ export default function Advisories({ place }: PageProps) {
         </Empty>
       )}
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={advisories.length} />
-      <SameWith
+      <PageCommands
         stemma={commandOf('stemma advisories list', { descendantsOf: place.group, query: search })}
         curl={{
           path: pathOf('/vulnerabilities/v2beta1/advisories', {

@@ -10,7 +10,7 @@ import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { Uid } from '../../ui/copy.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Properties } from '../../ui/properties.tsx'
@@ -68,7 +68,7 @@ export default function Advisory({ place }: PageProps) {
         />
       </section>
       {aliases.length > 0 && <OtherPackages place={place} advisory={advisory} />}
-      <SameWith
+      <PageCommands
         stemma={`stemma advisories get ${uid}`}
         curl={{ path: `/vulnerabilities/v2beta1/advisories/${uid}` }}
       />

@@ -10,7 +10,7 @@ import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
 import { closeDialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
@@ -87,7 +87,7 @@ export default function Events({ place }: PageProps) {
         </section>
       )}
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={subscriptions.length} />
-      <SameWith
+      <PageCommands
         stemma={`stemma subscriptions list --descendants-of ${place.group}`}
         curl={{ path: `/events/v2beta1/subscriptions?uidp.descendants_of=${place.group}` }}
       />

@@ -11,7 +11,7 @@ import { useWrite } from '../../api/write.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { commandOf, pathOf } from '../../ui/commands.ts'
 import { Uid } from '../../ui/copy.tsx'
 import { closeDialog, Dialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
@@ -138,7 +138,7 @@ export default function Subscription({ place }: PageProps) {
         )}
       </section>
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={deliveries.length} />
-      <SameWith
+      <PageCommands
         stemma={commandOf('stemma deliveries list', {
           ...{ subscription: uid, state: states.find(({ value }) => value === state)?.label },
         })}

@@ -9,7 +9,7 @@ import type { PageProps, Place } from '../../router/route.ts'
 import { navigate, withQuery } from '../../router/router.ts'
 import { usePaletteActions } from '../../shell/palette-state.ts'
 import { ButtonLink } from '../../ui/button.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { commandOf, pathOf } from '../../ui/commands.ts'
 import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { byName, SearchFilter } from '../../ui/filter.tsx'
@@ -116,7 +116,7 @@ export default function Groups({ place }: PageProps) {
           />
         </section>
       )}
-      <SameWith
+      <PageCommands
         stemma={
           isSearch(place)
             ? commandOf('stemma groups list', { descendantsOf: place.group, ...byName(place) })

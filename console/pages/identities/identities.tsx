@@ -7,7 +7,7 @@ import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { ButtonLink } from '../../ui/button.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { commandOf, pathOf } from '../../ui/commands.ts'
 import { closeDialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
@@ -91,7 +91,7 @@ export default function Identities({ place }: PageProps) {
         </section>
       )}
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={identities.length} />
-      <SameWith
+      <PageCommands
         stemma={commandOf('stemma identities list', { descendantsOf: place.group, ...byName(place) })}
         curl={{
           path: pathOf('/iam/v2beta1/identities', { 'uidp.descendantsOf': place.group, ...byName(place) }),

@@ -7,7 +7,7 @@ import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { navigate } from '../../router/router.ts'
 import { ButtonLink } from '../../ui/button.tsx'
-import { CodeBlock, SameWith, serverUrl } from '../../ui/code-block.tsx'
+import { CodeBlock, PageCommands, serverUrl } from '../../ui/code-block.tsx'
 import { Uid } from '../../ui/copy.tsx'
 import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
@@ -123,7 +123,10 @@ export default function Identity({ place }: PageProps) {
           <TokenTester identity={identity} />
         </section>
       )}
-      <SameWith stemma={`stemma identities get ${uid}`} curl={{ path: `/iam/v2beta1/identities/${uid}` }} />
+      <PageCommands
+        stemma={`stemma identities get ${uid}`}
+        curl={{ path: `/iam/v2beta1/identities/${uid}` }}
+      />
       {isDialogOpen(place, 'edit') && <EditIdentity place={place} identity={identity} />}
       {isDialogOpen(place, 'delete') && (
         <DeleteIdentity

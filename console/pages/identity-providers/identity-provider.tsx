@@ -6,7 +6,7 @@ import { readRoles } from '../../api/roles.ts'
 import { paths } from '../../paths.ts'
 import type { PageProps, Place } from '../../router/route.ts'
 import { ButtonLink } from '../../ui/button.tsx'
-import { CodeBlock, SameWith } from '../../ui/code-block.tsx'
+import { CodeBlock, PageCommands } from '../../ui/code-block.tsx'
 import { Uid } from '../../ui/copy.tsx'
 import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
@@ -85,7 +85,7 @@ export default function IdentityProvider({ place }: PageProps) {
       </section>
       <Scim place={place} provider={uid} scim={scim ?? {}} />
       <Mappings place={place} provider={uid} roles={roles} />
-      <SameWith
+      <PageCommands
         stemma={`stemma identity-providers get ${uid}`}
         curl={{ path: `/iam/v2beta1/identityProviders/${uid}` }}
       />

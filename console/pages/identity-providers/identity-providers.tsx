@@ -8,7 +8,7 @@ import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { ButtonLink } from '../../ui/button.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
@@ -48,7 +48,7 @@ export default function IdentityProviders({ place }: PageProps) {
     <>
       <PageHeader
         title="Identity providers"
-        about="People sign in with the accounts of their organization. Its provider can also create and deactivate them, and its groups can have roles."
+        about="People sign in with the accounts of their organization. An identity provider can also create and deactivate people, and its groups can have roles."
         actions={create}
       />
       {identityProviders.length === 0 ? (
@@ -95,7 +95,7 @@ export default function IdentityProviders({ place }: PageProps) {
         total={totalCount}
         shown={identityProviders.length}
       />
-      <SameWith
+      <PageCommands
         stemma={`stemma identity-providers list --descendants-of ${place.group}`}
         curl={{ path: `/iam/v2beta1/identityProviders?uidp.descendants_of=${place.group}` }}
       />

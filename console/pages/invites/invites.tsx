@@ -8,7 +8,7 @@ import { paths } from '../../paths.ts'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
@@ -133,7 +133,7 @@ export default function Invites({ place }: PageProps) {
         )}
       </section>
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={groupInvites.length} />
-      <SameWith
+      <PageCommands
         stemma={`stemma group-invites list --descendants-of ${place.group}`}
         curl={{ path: `/iam/v2beta1/groupInvites?uidp.descendants_of=${place.group}` }}
       />

@@ -8,7 +8,7 @@ import type { PageProps } from '../../router/route.ts'
 import { withQuery } from '../../router/router.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { SearchFilter } from '../../ui/filter.tsx'
 import { Problem } from '../../ui/form.tsx'
@@ -116,7 +116,7 @@ export default function LiveEvents({ place }: PageProps) {
           </ol>
         </section>
       )}
-      <SameWith
+      <PageCommands
         stemma={`stemma events tail ${group}`}
         curl={{ path: `/events/v2beta1/events:tail?group=${group}&follow=true` }}
       />

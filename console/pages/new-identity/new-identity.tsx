@@ -9,7 +9,7 @@ import { useWrite } from '../../api/write.ts'
 import { paths } from '../../paths.ts'
 import type { PageProps, Place } from '../../router/route.ts'
 import { navigate, withQuery } from '../../router/router.ts'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { quote } from '../../ui/commands.ts'
 import { Select, TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
@@ -114,7 +114,7 @@ function Same({ place, workload }: SetUpProps) {
     Object.entries(fields).map(([name, value]) => `--${kebab(kind)}.${kebab(name)} ${quote(String(value))}`),
   )
   return (
-    <SameWith
+    <PageCommands
       stemma={['stemma identities create', `--parent ${place.group}`, '--name ci', ...flags].join(' ')}
       curl={{
         ...{ verb: 'POST', path: `/iam/v2beta1/identities/${place.group}` },

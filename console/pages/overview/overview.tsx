@@ -7,7 +7,7 @@ import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { Uid } from '../../ui/copy.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Properties } from '../../ui/properties.tsx'
@@ -71,7 +71,10 @@ export default function Overview({ place }: PageProps) {
           </section>
         </div>
       </div>
-      <SameWith stemma={`stemma groups usage ${uid}`} curl={{ path: `/iam/v2beta1/groups/${uid}:usage` }} />
+      <PageCommands
+        stemma={`stemma groups usage ${uid}`}
+        curl={{ path: `/iam/v2beta1/groups/${uid}:usage` }}
+      />
     </>
   )
 }

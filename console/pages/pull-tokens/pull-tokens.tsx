@@ -11,7 +11,7 @@ import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button, ButtonLink } from '../../ui/button.tsx'
-import { CodeBlock, SameWith } from '../../ui/code-block.tsx'
+import { CodeBlock, PageCommands } from '../../ui/code-block.tsx'
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
 import { Uid } from '../../ui/copy.tsx'
 import { closeDialog, Dialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
@@ -96,7 +96,7 @@ export default function PullTokens({ place }: PageProps) {
         </section>
       )}
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={pullTokens.length} />
-      <SameWith
+      <PageCommands
         stemma={`stemma pull-tokens list --descendants-of ${place.group}`}
         curl={{ path: `/registry/v2beta1/pullTokens?uidp.descendants_of=${place.group}` }}
       />

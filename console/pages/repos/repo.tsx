@@ -8,7 +8,7 @@ import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { navigate } from '../../router/router.ts'
 import { ButtonLink } from '../../ui/button.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { Copy, Digest } from '../../ui/copy.tsx'
 import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
@@ -130,7 +130,7 @@ export default function Repo({ place }: PageProps) {
           <Readme text={readme.content} />
         </section>
       )}
-      <SameWith
+      <PageCommands
         stemma={`stemma tags list --children-of ${uidIn(place)}`}
         curl={{ path: `/registry/v2beta1/tags?uidp.children_of=${uidIn(place)}` }}
       />

@@ -10,7 +10,7 @@ import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
-import { CodeBlock, SameWith } from '../../ui/code-block.tsx'
+import { CodeBlock, PageCommands } from '../../ui/code-block.tsx'
 import { commandOf, pathOf } from '../../ui/commands.ts'
 import { closeDialog, Dialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
@@ -108,7 +108,7 @@ export default function Repos({ place }: PageProps) {
           <CodeBlock label="login command" code={loginCommand()} />
         </section>
       )}
-      <SameWith
+      <PageCommands
         stemma={commandOf('stemma repos list', { descendantsOf: place.group, ...byName(place) })}
         curl={{
           path: pathOf('/registry/v2beta1/repos', { 'uidp.descendantsOf': place.group, ...byName(place) }),

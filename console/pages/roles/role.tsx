@@ -12,7 +12,7 @@ import type { PageProps, Place } from '../../router/route.ts'
 import { navigate, withQuery } from '../../router/router.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { Select } from '../../ui/field.tsx'
@@ -104,7 +104,10 @@ export default function Role({ place }: PageProps) {
         )}
       </section>
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={roleBindings.length} />
-      <SameWith stemma={`stemma roles get ${role.uid}`} curl={{ path: `/iam/v2beta1/roles/${role.uid}` }} />
+      <PageCommands
+        stemma={`stemma roles get ${role.uid}`}
+        curl={{ path: `/iam/v2beta1/roles/${role.uid}` }}
+      />
       {isDialogOpen(place, 'edit') && <EditRole place={place} roles={roles} role={role} />}
     </>
   )

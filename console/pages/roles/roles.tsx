@@ -11,7 +11,7 @@ import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
 import { closeDialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
@@ -85,7 +85,7 @@ export default function Roles({ place }: PageProps) {
         />
       </section>
       {hasMore && <p class="quiet">The first 200 roles of the organization. Use the API to list all.</p>}
-      <SameWith stemma="stemma roles list" curl={{ path: '/iam/v2beta1/roles?order_by=name' }} />
+      <PageCommands stemma="stemma roles list" curl={{ path: '/iam/v2beta1/roles?order_by=name' }} />
       {isDialogOpen(place, 'create') && <CreateRole place={place} roles={roles} />}
       {isDialogOpen(place, 'delete') && <DeleteRole place={place} name={about?.name ?? ''} />}
     </>

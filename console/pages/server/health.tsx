@@ -2,7 +2,7 @@
 import { api } from '../../api/api.ts'
 import { read, useData } from '../../api/read.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Properties } from '../../ui/properties.tsx'
 import { Time } from '../../ui/time.tsx'
@@ -77,7 +77,7 @@ export default function Health() {
           ]}
         />
       </section>
-      <SameWith stemma="stemma server health" curl={{ path: '/server/v2beta1/health' }} />
+      <PageCommands stemma="stemma server health" curl={{ path: '/server/v2beta1/health' }} />
     </>
   )
 }

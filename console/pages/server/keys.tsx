@@ -6,7 +6,7 @@ import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { copyText } from '../../ui/copy.tsx'
 import { closeDialog, Dialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Checkbox } from '../../ui/field.tsx'
@@ -49,7 +49,7 @@ export default function Keys({ place }: PageProps) {
           ]}
         />
       </section>
-      <SameWith stemma="stemma server list-keys" curl={{ path: '/server/v2beta1/keys' }} />
+      <PageCommands stemma="stemma server list-keys" curl={{ path: '/server/v2beta1/keys' }} />
       {isDialogOpen(place, 'rotate') && <Rotate place={place} />}
     </>
   )

@@ -5,7 +5,7 @@ import { paths } from '../../paths.ts'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { Uid } from '../../ui/copy.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Properties } from '../../ui/properties.tsx'
@@ -43,7 +43,7 @@ export default function Organization({ place }: PageProps) {
         group={uid}
         setLimits={api.organizations.setOrganizationLimits}
       />
-      <SameWith
+      <PageCommands
         stemma={`stemma organizations get ${uid}`}
         curl={{ path: `/server/v2beta1/organizations/${uid}` }}
       />

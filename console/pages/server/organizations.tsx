@@ -6,7 +6,7 @@ import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { commandOf, pathOf } from '../../ui/commands.ts'
 import { Empty } from '../../ui/empty.tsx'
 import { SearchFilter } from '../../ui/filter.tsx'
@@ -70,7 +70,7 @@ export default function Organizations({ place }: PageProps) {
         </section>
       )}
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={organizations.length} />
-      <SameWith
+      <PageCommands
         stemma={commandOf('stemma organizations list', filtersOf(place))}
         curl={{ path: pathOf('/server/v2beta1/organizations', filtersOf(place)) }}
       />

@@ -5,7 +5,7 @@ import { read, useData } from '../../api/read.ts'
 import { person as signedIn } from '../../api/session.ts'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { commandOf, pathOf } from '../../ui/commands.ts'
 import { dialogPath } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
@@ -77,7 +77,7 @@ export default function People({ place }: PageProps) {
         </section>
       )}
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={people.length} />
-      <SameWith
+      <PageCommands
         stemma={commandOf('stemma people list', filtersOf(place))}
         curl={{ path: pathOf('/server/v2beta1/people', filtersOf(place)) }}
       />

@@ -5,7 +5,7 @@ import { read, useData } from '../../api/read.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps, Place } from '../../router/route.ts'
 import { ButtonLink } from '../../ui/button.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Form } from '../../ui/form.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
@@ -53,7 +53,7 @@ export default function Settings({ place }: PageProps) {
           </div>
         </div>
       </section>
-      <SameWith stemma={`stemma groups get ${uid}`} curl={{ path: `/iam/v2beta1/groups/${uid}` }} />
+      <PageCommands stemma={`stemma groups get ${uid}`} curl={{ path: `/iam/v2beta1/groups/${uid}` }} />
       {isDialogOpen(place, 'delete') && <DeleteGroup place={place} />}
     </>
   )

@@ -12,7 +12,7 @@ import type { PageProps, Place } from '../../router/route.ts'
 import { navigate, withQuery } from '../../router/router.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button, ButtonLink } from '../../ui/button.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { Digest } from '../../ui/copy.tsx'
 import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
@@ -83,7 +83,7 @@ export default function Tag({ place }: PageProps) {
           </Empty>
         </section>
       )}
-      <SameWith stemma={`stemma tags get ${uid}`} curl={{ path: `/registry/v2beta1/tags/${uid}` }} />
+      <PageCommands stemma={`stemma tags get ${uid}`} curl={{ path: `/registry/v2beta1/tags/${uid}` }} />
       {isDialogOpen(place, 'edit') && <EditTag place={place} tag={tag} />}
       {isDialogOpen(place, 'delete') && (
         <DeleteTag

@@ -18,10 +18,11 @@ export type UsageTableProps<Response> = PageProps & {
   /** The uid of the group. */
   group: string
   kinds: readonly KindUsageJson[]
-  /** The heading of the table, if the page has others. */
+  /** The heading of the table, for a page with several headings. */
   title?: string
-  /** The call that sets limits, and the reason why the person may not. */
+  /** The call that sets limits. */
   setLimits: UnaryCall<LimitRequest, Response>
+  /** Why the person may not set limits. */
   disabledReason?: string | undefined
 }
 
@@ -117,7 +118,7 @@ function SetLimit<Response>({ place, group, usage, setLimits, disabledReason }: 
           min="0"
           max="2147483647"
           defaultValue={isOwn ? String(usage?.limit ?? '') : ''}
-          hint={`Empty: no limit of its own. ${Number(usage?.used ?? 0).toLocaleString('en')} are used now.`}
+          hint={`If empty, the group has no limit of its own. ${Number(usage?.used ?? 0).toLocaleString('en')} are used now.`}
           problem={violationOf(error.value, 'resource_limits')}
         />
       </Form>

@@ -3,7 +3,7 @@ import { api } from '../../api/api.ts'
 import { useDenial } from '../../api/permissions.ts'
 import { read, useData } from '../../api/read.ts'
 import type { PageProps, Place } from '../../router/route.ts'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { UsageTable } from './usage-table.tsx'
 
@@ -26,7 +26,7 @@ export default function Usage({ place }: PageProps) {
         setLimits={api.groups.setGroupLimits}
         disabledReason={denial('groups.update')}
       />
-      <SameWith
+      <PageCommands
         stemma={`stemma groups usage ${place.group}`}
         curl={{ path: `/iam/v2beta1/groups/${place.group}:usage` }}
       />

@@ -13,7 +13,7 @@ import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { navigate, withQuery } from '../../router/router.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { SameWith } from '../../ui/code-block.tsx'
+import { PageCommands } from '../../ui/code-block.tsx'
 import type { Option } from '../../ui/combobox.tsx'
 import { Combobox } from '../../ui/combobox.tsx'
 import { Form } from '../../ui/form.tsx'
@@ -102,7 +102,7 @@ export default function Why({ place }: PageProps) {
         capability={question.capability}
         where={question.resource === place.group ? 'here' : `in ${where}`}
       />
-      <SameWith
+      <PageCommands
         stemma={`stemma access explain ${question.capability} ${question.resource}${question.identity && ` --identity ${question.identity}`}`}
         curl={{
           path: `/iam/v2beta1/access:explain?${new URLSearchParams(Object.entries(question).filter(([, value]) => value !== ''))}`,

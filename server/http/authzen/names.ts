@@ -1,5 +1,5 @@
-// The names that requests use, and what they are in the API: a subject is an identity, an action a capability or a method,
-// and a resource a resource of any kind.
+// The names in AuthZEN requests and their meanings in the API: the subject is an identity, the action is a capability or
+// a method, and the resource can be of any kind.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { getOption, hasOption } from '@bufbuild/protobuf'
 import { CapabilitySchema, info } from '@stemma/api/gen/capabilities/capability_pb.ts'

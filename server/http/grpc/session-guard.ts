@@ -5,7 +5,10 @@ import type { Http2Session, ServerHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
 import type { StatusError } from '../../aip/errors.ts'
 import { tooLarge } from '../../aip/errors.ts'
-import { maxUnsentReplyBytes as defaultMaxUnsentReplyBytes, maxHeaderBytes } from '../listen/limits.ts'
+import {
+  maxUnsentSmallReplyBytes as defaultMaxUnsentSmallReplyBytes,
+  maxHeaderBytes,
+} from '../listen/limits.ts'
 import type { GuardedStream, SessionUsage } from './session-usage.ts'
 import { headerSize, newUsage } from './session-usage.ts'
 import { closeLargest } from './unread-replies.ts'
@@ -18,7 +21,7 @@ export type SessionGuardOptions = {
   /** How long a connection may be without a call, in milliseconds. */
   connectionIdleMs?: number
   /** Maximum bytes of unsent small replies of all connections. Beyond it, the connections with the most are closed. */
-  maxUnsentReplyBytes?: number
+  maxUnsentSmallReplyBytes?: number
   now(): number
 }
 
@@ -55,7 +58,7 @@ export function openSessionGuard({
   onAbuse,
   isProxy,
   connectionIdleMs = maxConnectionIdleMs,
-  maxUnsentReplyBytes = defaultMaxUnsentReplyBytes,
+  maxUnsentSmallReplyBytes = defaultMaxUnsentSmallReplyBytes,
   now,
 }: SessionGuardOptions): SessionGuard {
   const usages = new Map<Http2Session, SessionUsage>()
@@ -87,7 +90,7 @@ export function openSessionGuard({
       unsentBytes += usage.unsentBytes
       if (usage.openStreams === 0 && time - usage.usedAt >= connectionIdleMs) usage.session.close()
     }
-    if (unsentBytes > maxUnsentReplyBytes) closeLargest(usages.values(), maxUnsentReplyBytes)
+    if (unsentBytes > maxUnsentSmallReplyBytes) closeLargest(usages.values(), maxUnsentSmallReplyBytes)
   }
 
   const interval = setInterval(check, checkIntervalMs).unref()

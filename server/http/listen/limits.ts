@@ -17,12 +17,12 @@ export const minBytesPerSecond = 10_000
  * Maximum number of unsent bytes of all small gRPC responses together. A response is small up to 64 KiB; larger ones
  * have a budget of their own (server/rpc/unsent-budget.ts).
  */
-export const maxUnsentReplyBytes = 256 * 1024 * 1024
+export const maxUnsentSmallReplyBytes = 256 * 1024 * 1024
 /**
- * Maximum number of unsent bytes of all HTTP/1.1 connections together. The same as over gRPC: the budget of large
- * responses, plus the maximum of small ones.
+ * Maximum number of unsent bytes of all HTTP/1.1 connections together, for large and small responses. Equal to the sum of
+ * the two maximums of gRPC.
  */
-export const maxUnsentBytes = 512 * 1024 * 1024 + maxUnsentReplyBytes
+export const maxUnsentHttp1Bytes = 512 * 1024 * 1024 + maxUnsentSmallReplyBytes
 
 /**
  * Number of connections that are accepted in one turn of the event loop. With only one, attackers who connect again and

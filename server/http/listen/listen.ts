@@ -13,7 +13,7 @@ import type { Connections, Tls } from './connections.ts'
 import { createPlainServer, createSecureServer } from './connections.ts'
 import { openHttp1 } from './http1.ts'
 import { openIdleConnections } from './idle-connections.ts'
-import { acceptsPerTurn, maxUnsentBytes, minBytesPerSecond } from './limits.ts'
+import { acceptsPerTurn, maxUnsentHttp1Bytes, minBytesPerSecond } from './limits.ts'
 import { openPacedTurns } from './paced-turns.ts'
 import type { Penalties } from './penalties.ts'
 import { openRefusals } from './refuse-connection.ts'
@@ -70,7 +70,12 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const timeoutsMs = { ...defaultTimeoutsMs, ...options.timeoutsMs }
   const stateOf = openConnectionStates()
   const onAbuse = ({ remoteAddress }: Socket) => penalties.add(remoteAddress)
-  const slowReaders = openSlowReaders({ minBytesPerSecond, maxUnsentBytes, graceMs: timeoutsMs.idle, now })
+  const slowReaders = openSlowReaders({
+    minBytesPerSecond,
+    maxUnsentBytes: maxUnsentHttp1Bytes,
+    graceMs: timeoutsMs.idle,
+    now,
+  })
   const { keepAlive: keepAliveMs, idle: idleMs } = timeoutsMs
   const idle = openIdleConnections<Socket>({ keepAliveMs, idleMs, now }, (socket) =>
     isUnsent(stateOf(socket).latestResponse),

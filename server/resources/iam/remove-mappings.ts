@@ -22,8 +22,8 @@ export function* lockProvider(uid: string): Work<boolean> {
 }
 
 /**
- * Deletes a mapping and its role binding; with the last mapping of an external group also the row of the group. Returns
- * the uid of this group: its members remain, without any role.
+ * Deletes a mapping and its role binding. If it is the last mapping of its external group, also deletes the row of the
+ * group and returns its uid: the caller must then delete the members, who no longer have a role.
  */
 export function* removeMapping(access: WriteAccess, uid: string): Work<string | undefined> {
   yield* lockProvider(parentOf(uid))

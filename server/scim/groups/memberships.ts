@@ -20,14 +20,14 @@ export function* grantMemberships(provider: string, user: string, identity: stri
   yield* replaceMemberships(provider, identity, 'scim', ids, neverExpires)
 }
 
-/** Like `grantMemberships`, for a person who signs in: memberships through other providers make room for these. */
+/** Like `grantMemberships`, for a person who signs in. Above the limit, memberships through other providers end. */
 export function* joinGroups(provider: string, user: string, identity: string): Work<void> {
   const ids = yield* mappedGroupsOf(provider, user)
   yield* makeRoom(provider, identity, 'scim', ids)
   yield* replaceMemberships(provider, identity, 'scim', ids, neverExpires)
 }
 
-/** The ids of those groups of a user that have a role mapping. The row of an external group has its id as name. */
+/** The mapping ids of a user's groups that have a role mapping. An external group is an identity with this name. */
 function* mappedGroupsOf(provider: string, user: string): Work<string[]> {
   const rows =
     yield* all(sql`select distinct g.mapping_id from scim_members m join scim_groups g on g.uid = m.group_uid
@@ -40,7 +40,10 @@ function* mappedGroupsOf(provider: string, user: string): Work<string[]> {
 export const revokeMemberships = (provider: string, identity: string): Work<void> =>
   removeAllMemberships(provider, identity)
 
-/** After members of one group were added and removed. Returns how many new members exceed their limit of groups. */
+/**
+ * Updates an external group after members of its SCIM group were added and removed. Returns how many people were not
+ * added because they are in too many groups.
+ */
 export function* changeMemberships(
   provider: string,
   mappingId: string,
@@ -54,15 +57,18 @@ export function* changeMemberships(
 
 const uidsPerStatement = 500
 
-/** The people of active users. Without those who are members of a group with the id `except`: names need not be unique. */
-function* peopleOf(users: readonly string[], except?: string): Work<string[]> {
+/**
+ * The people of active users. Without those who are members of any SCIM group with the mapping id `exceptMembersOf`:
+ * several groups can have the same displayName.
+ */
+function* peopleOf(users: readonly string[], exceptMembersOf?: string): Work<string[]> {
   const people: string[] = []
   for (let at = 0; at < users.length; at += uidsPerStatement) {
     const some = users.slice(at, at + uidsPerStatement)
     const rows = yield* all(sql`select u.identity from scim_users u
       where u.uid in ${among(some)} and u.is_active = 1 and u.identity is not null
       and not exists (select 1 from scim_members m join scim_groups g on g.uid = m.group_uid
-        where m.user_uid = u.uid and g.mapping_id = ${except ?? null})`)
+        where m.user_uid = u.uid and g.mapping_id = ${exceptMembersOf ?? null})`)
     people.push(...rows.map(([identity]) => identity as string))
   }
   return people

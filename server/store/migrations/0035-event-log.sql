@@ -6,7 +6,7 @@
 -- `time` is in milliseconds since 1970.
 --
 -- Rows are inserted without `sequence` and `hash`. Sealing numbers the rows of each organization and chains their hashes;
--- afterwards a row never changes. Indexes for readers contain only sealed rows, so that an insert maintains two indexes.
+-- afterwards a row never changes. Indexes for readers contain only sealed rows, so an insert maintains only two indexes.
 
 create table events (
   id text /*pg collate "C" */ primary key,
@@ -31,7 +31,7 @@ create unique index events_by_sequence on events (root, sequence) where sequence
 create index events_by_time on events (root, time, sequence) where sequence is not null;
 
 -- The hash chain of each organization. `sequence` and `hash` are those of its last row. Retention deletes the oldest rows:
--- `first_sequence` is the oldest that is kept, `anchor` the hash of the row before it, `first_time` its time.
+-- `first_sequence` and `first_time` are those of the oldest row that is kept, `anchor` is the hash of the row before it.
 create table event_chains (
   root text /*pg collate "C" */ primary key,
   sequence bigint not null,

@@ -52,8 +52,8 @@ export type Access = Message<"platform.common.Access"> & {
   credential: string;
 
   /**
-   * Only operators of the server may call the method, with a token of their own sign-in that is not limited. Everybody
-   * else gets `PERMISSION_DENIED`, whatever the request contains.
+   * Only operators of the server may call the method, with a token of their own sign-in that is not limited to groups or
+   * capabilities. Everybody else gets `PERMISSION_DENIED`, whatever the request contains.
    *
    * @generated from field: bool operators = 5;
    */
@@ -104,8 +104,8 @@ export type AccessJson = {
   credential?: string;
 
   /**
-   * Only operators of the server may call the method, with a token of their own sign-in that is not limited. Everybody
-   * else gets `PERMISSION_DENIED`, whatever the request contains.
+   * Only operators of the server may call the method, with a token of their own sign-in that is not limited to groups or
+   * capabilities. Everybody else gets `PERMISSION_DENIED`, whatever the request contains.
    *
    * @generated from field: bool operators = 5;
    */

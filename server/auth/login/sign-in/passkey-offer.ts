@@ -7,8 +7,8 @@ import type { Interaction } from './interaction.ts'
 import { newChallenge } from './passkey-challenge.ts'
 
 /**
- * Options for `navigator.credentials.get`. Without passkeys of a person, the browser offers all passkeys that it has for
- * this server, so the page says nothing about who has an account.
+ * Options for `navigator.credentials.get`. If `passkeys` is empty, the browser offers all passkeys that it has for this
+ * server, so the page does not reveal who has an account.
  */
 export function passkeyOffer(
   deps: SignInDependencies,

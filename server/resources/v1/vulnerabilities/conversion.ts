@@ -24,7 +24,7 @@ export const advisoryFromV1 = (advisory: V1Advisory): Advisory =>
     events: advisory.events.map(eventFromV1),
   })
 
-/** Replaces all fields that callers set, except the events. */
+/** Replaces all fields that callers can change, except the events. */
 export function replaceFields(advisory: Advisory, replacement: V1Advisory): void {
   delete advisory.legacyAdvisoryId
   Object.assign(advisory, writableFields(replacement))
