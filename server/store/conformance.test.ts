@@ -298,11 +298,8 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
   test('close completes the writes that were accepted', async () => {
     const closing = testStore().open()
     const writes = Array.from({ length: 30 }, (_, at) => closing.write(() => all(put(`closing-${at}`))))
-    const settled = Promise.allSettled(writes)
-    await closing.close()
-    for (const [at, { status }] of (await settled).entries()) {
-      assert.equal(await has(`closing-${at}`), status === 'fulfilled')
-    }
+    await Promise.all([...writes, closing.close()])
+    for (const at of writes.keys()) assert.ok(await has(`closing-${at}`))
   })
 })
 
