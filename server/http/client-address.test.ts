@@ -5,6 +5,8 @@ import { clientAddress } from './client-address.ts'
 test('without trusted proxies, the address is that of the connection', () => {
   const addressOf = clientAddress([])
   assert.equal(addressOf('192.0.2.1', '198.51.100.1'), '192.0.2.1')
+  assert.equal(addressOf('::ffff:192.0.2.1', undefined), '192.0.2.1')
+  assert.equal(addressOf('2001:db8::1', undefined), '2001:db8::1')
   assert.equal(addressOf(undefined, undefined), '')
 })
 

@@ -29,7 +29,7 @@ export function clientAddress(
   if (trustedProxies.length === 0)
     return (peer = '', forwardedFor = '') => {
       if (forwardedFor !== '' && !hasReported) report(peer)
-      return peer
+      return peer.startsWith('::ffff:') ? bareAddress(peer) : peer
     }
   const isProxy = proxyTest(trustedProxies)
   return (peer = '', forwardedFor = '') => {
