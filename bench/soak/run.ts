@@ -1,5 +1,5 @@
-// The phases of a run: capacity, warm-up, idle (only the well-behaved clients), attack. All processes are ended however
-// the run ends.
+// The phases of a run: rehearsal, capacity, warm-up, idle (only the well-behaved clients), attack. All processes are ended
+// however the run ends.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startIssuer } from '../../e2e/sign-in/foreign-issuer.ts'
 import type { Process } from '../load/processes.ts'
@@ -19,23 +19,19 @@ const margin = 1.05
 /** How often the state is printed. */
 const progressSeconds = 30
 
+/**
+ * Code that is not in the compile cache is TypeScript first: its compiler takes 30 MB, which the published package does
+ * not need. The attacks use almost all code of the server.
+ */
+const rehearsal = { seconds: 8, requestsPerSecond: 2000 }
+
 export async function runSoak(options: SoakOptions, signal: AbortSignal): Promise<Measured> {
-  await using cleanup = new AsyncDisposableStack()
+  await rehearse(options, signal)
   const capacity = await measureCapacity(options.capacity, options.serverFlags)
   signal.throwIfAborted()
   console.log(`capacity: ${capacity.toFixed(0)} Gets per second`)
-  const issuer = await startIssuer('ES256')
-  cleanup.defer(() => issuer.close())
-  const soak = await startSoakServer(issuer, options.serverFlags)
-  cleanup.defer(() => soak.end())
-  const start = (file: string) => {
-    const process = startProcess('load-core', file)
-    cleanup.defer(() => process.stop())
-    return process
-  }
-  const clients = start('bench/soak/clients/client-process.ts')
-  const attackers = start('bench/soak/attacks/attacker-process.ts')
-
+  await using stage = await openStage(options)
+  const { soak, clients, attackers } = stage
   const phase = (name: string, seconds: number) => runPhase(name, seconds, { soak, clients, signal })
   await phase('warm-up', options.warmUp)
   await takeLoopDelay(soak.server) // starts the measurement
@@ -44,10 +40,7 @@ export async function runSoak(options: SoakOptions, signal: AbortSignal): Promis
   const { current: idleMemory } = await memoryOf(soak.server.pid)
   const started = performance.now()
   const perSecond = capacity * goals.offeredRatio * margin
-  const { port } = soak.server
-  await attackers.ask({
-    start: { port, tenant: soak.attackers, names: options.attacks, perSecond },
-  } satisfies AttackCommand)
+  await attack(stage, options, perSecond)
   const attacked = await phase('attack', options.attack)
   const loopDelay = { idle: idleLoopDelay, attacked: await takeLoopDelay(soak.server) }
   const attacks = await attackers.ask<AttackCounts>('counts' satisfies AttackCommand)
@@ -55,6 +48,38 @@ export async function runSoak(options: SoakOptions, signal: AbortSignal): Promis
   const memory = await memoryOf(soak.server.pid)
   return { capacity, idle, attacked, attacks, attackSeconds, idleMemory, memory, loopDelay }
 }
+
+/** Runs everything once, so that the compile cache has the code of the server and of its threads. */
+async function rehearse(options: SoakOptions, signal: AbortSignal): Promise<void> {
+  await using stage = await openStage(options)
+  const { soak, clients } = stage
+  await attack(stage, options, rehearsal.requestsPerSecond)
+  await runPhase('rehearsal', rehearsal.seconds, { soak, clients, signal })
+}
+
+type Stage = AsyncDisposable & { soak: SoakServer; clients: Process; attackers: Process }
+
+async function openStage({ serverFlags }: SoakOptions): Promise<Stage> {
+  await using cleanup = new AsyncDisposableStack()
+  const issuer = await startIssuer('ES256')
+  cleanup.defer(() => issuer.close())
+  const soak = await startSoakServer(issuer, serverFlags)
+  cleanup.defer(() => soak.end())
+  const start = (file: string) => {
+    const process = startProcess('load-core', file)
+    cleanup.defer(() => process.stop())
+    return process
+  }
+  const clients = start('bench/soak/clients/client-process.ts')
+  const attackers = start('bench/soak/attacks/attacker-process.ts')
+  const opened = cleanup.move()
+  return { soak, clients, attackers, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+const attack = ({ soak, attackers }: Stage, { attacks }: SoakOptions, perSecond: number) =>
+  attackers.ask({
+    start: { port: soak.server.port, tenant: soak.attackers, names: attacks, perSecond },
+  } satisfies AttackCommand)
 
 type Phase = { soak: SoakServer; clients: Process; signal: AbortSignal }
 
