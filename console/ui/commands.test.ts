@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { commandOf, pathOf } from './commands.ts'
+import { commandOf, enumWord, pathOf } from './commands.ts'
 
 const filters = {
   ...{ orderBy: 'name', nameContains: "it's; ls", isOperator: true },
@@ -21,4 +21,9 @@ test('a path has a query parameter for each filter', () => {
     '/people?uidp.descendants_of=a%2Fb&order_by=name&name_contains=it%27s%3B+ls&is_operator=true',
   )
   assert.equal(pathOf('/people', {}), '/people')
+})
+
+test('a value of an enum is a word of the command', () => {
+  assert.equal(enumWord('TYPE_', 'TYPE_FIX_NOT_PLANNED'), 'fix-not-planned')
+  assert.equal(enumWord('TYPE_', undefined), undefined)
 })

@@ -12,6 +12,10 @@ export const commandOf = (command: string, filters: Filters) =>
     ),
   ].join(' ')
 
+/** The word of `stemma` for a value of an enum: `fix-not-planned` for `TYPE_FIX_NOT_PLANNED` with the prefix `TYPE_`. */
+export const enumWord = (prefix: string, value: string | undefined) =>
+  value?.replace(prefix, '').toLowerCase().replaceAll('_', '-')
+
 /** A path of the REST API with a query parameter for each filter. */
 export function pathOf(path: string, filters: Filters): string {
   const query = new URLSearchParams()

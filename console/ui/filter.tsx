@@ -1,7 +1,7 @@
 // Filters of a list. Their values are query parameters of the URL; a change goes back to the first page.
 import { useEffect, useId, useRef } from 'preact/hooks'
 import type { Place } from '../router/route.ts'
-import { navigate, withQuery } from '../router/router.ts'
+import { hrefOf, navigate, withQuery } from '../router/router.ts'
 import { Icon } from './icon.tsx'
 
 /** The parameters of a list that is searched by the filter `name`. */
@@ -85,6 +85,12 @@ export const DateFilter = ({ place, name, label }: SearchFilterProps) => (
   </label>
 )
 
-/** Replaces the entry of the history, so that the back button leaves the list. */
-export const setFilter = (place: Place, name: string, value: string) =>
-  void navigate(withQuery(place, { [name]: value, page: undefined }), { replace: true })
+/**
+ * Replaces the entry of the history, so that the back button leaves the list. The list of an earlier filter may still be
+ * loading, so the other filters are those of the URL.
+ */
+export function setFilter(place: Place, name: string, value: string): void {
+  const isShown = hrefOf(place.href.split('?')[0] ?? '') === location.pathname
+  const query = isShown ? new URLSearchParams(location.search) : place.query
+  void navigate(withQuery({ ...place, query }, { [name]: value, page: undefined }), { replace: true })
+}

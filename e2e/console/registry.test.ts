@@ -320,6 +320,8 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
 
     await page.getByLabel('Status').selectOption({ label: 'Fixed' })
     await page.getByRole('row', { name: /curl/ }).waitFor({ state: 'detached' })
+    const command = page.getByLabel('stemma command', { exact: true })
+    assert.match((await command.textContent()) ?? '', / --latest-event-type fixed$/)
     await page.getByRole('link', { name: 'CGA-gggg-gggg-gggg' }).click()
     await page.getByText('in 3.0.1').waitFor()
     const others = page.getByRole('table', { name: 'Other packages with this vulnerability' })

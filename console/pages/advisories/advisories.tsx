@@ -8,7 +8,7 @@ import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { CodeBlock, PageCommands } from '../../ui/code-block.tsx'
-import { commandOf, pathOf } from '../../ui/commands.ts'
+import { commandOf, enumWord, pathOf } from '../../ui/commands.ts'
 import { Empty } from '../../ui/empty.tsx'
 import { ChoiceFilter, SearchFilter } from '../../ui/filter.tsx'
 import { Menu } from '../../ui/menu.tsx'
@@ -22,7 +22,7 @@ const filterOf = ({ query, group }: Place) => {
   return {
     uidp: { descendantsOf: group },
     ...(search && { query: search }),
-    ...(status && { latestEventType: status as NonNullable<ListAdvisoriesRequestJson['latestEventType']> }),
+    latestEventType: (status || undefined) as ListAdvisoriesRequestJson['latestEventType'],
   }
 }
 
@@ -36,6 +36,7 @@ export const load = (place: Place) => [readAdvisories(place)]
 export default function Advisories({ place }: PageProps) {
   const { advisories = [], nextPageToken, totalCount } = useData(readAdvisories(place))
   const search = place.query.get('search') ?? ''
+  const { latestEventType } = filterOf(place)
   const isFiltered = search !== '' || place.query.get('status') !== null
   return (
     <>
@@ -105,10 +106,13 @@ export default function Advisories({ place }: PageProps) {
       )}
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={advisories.length} />
       <PageCommands
-        stemma={commandOf('stemma advisories list', { descendantsOf: place.group, query: search })}
+        stemma={commandOf('stemma advisories list', {
+          ...{ descendantsOf: place.group, query: search },
+          latestEventType: enumWord('EVENT_TYPE_FILTER_', latestEventType),
+        })}
         curl={{
           path: pathOf('/vulnerabilities/v2beta1/advisories', {
-            ...{ 'uidp.descendantsOf': place.group, query: search },
+            ...{ 'uidp.descendantsOf': place.group, query: search, latestEventType },
           }),
         }}
       />

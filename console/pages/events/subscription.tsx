@@ -12,7 +12,7 @@ import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { PageCommands } from '../../ui/code-block.tsx'
-import { commandOf, pathOf } from '../../ui/commands.ts'
+import { commandOf, enumWord, pathOf } from '../../ui/commands.ts'
 import { Uid } from '../../ui/copy.tsx'
 import { closeDialog, Dialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
@@ -140,7 +140,7 @@ export default function Subscription({ place }: PageProps) {
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={deliveries.length} />
       <PageCommands
         stemma={commandOf('stemma deliveries list', {
-          ...{ subscription: uid, state: states.find(({ value }) => value === state)?.label },
+          ...{ subscription: uid, state: enumWord('DELIVERY_STATE_', state) },
         })}
         curl={{ path: pathOf('/events/v2beta1/deliveries', { subscription: uid, state }) }}
       />
