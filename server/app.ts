@@ -12,8 +12,8 @@ import { loadBundle } from './console/load-bundle.ts'
 import type { CoreOverrides } from './core.ts'
 import { openCore } from './core.ts'
 import type { DeliveryOverrides } from './event-delivery.ts'
-import { deliveryGauges, startDelivery } from './event-delivery.ts'
-import { eventGauges, scheduleEventRetention } from './event-retention.ts'
+import { deliveryMetrics, startDelivery } from './event-delivery.ts'
+import { eventMetrics, scheduleEventRetention } from './event-retention.ts'
 import { sealRegularly } from './events/sealer.ts'
 import { notFound, openFrontDoor } from './front-door/front-door.ts'
 import { iconPaths } from './front-door/icons.ts'
@@ -37,9 +37,9 @@ import { loadWhenUsed } from './load-when-used.ts'
 import type { Log } from './log.ts'
 import { systemOrigin } from './policy/origin.ts'
 import { referencePaths } from './reference/reference.ts'
-import { collectionGauges, openCollector } from './registry-collection.ts'
+import { collectionMetrics, openCollector } from './registry-collection.ts'
 import { openRegistryDoor } from './registry-door.ts'
-import { retentionGauges, scheduleRetention } from './retention-schedule.ts'
+import { retentionMetrics, scheduleRetention } from './retention-schedule.ts'
 import type { Endpoint } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
 import { openRegistry } from './rpc/metrics.ts'
@@ -135,10 +135,10 @@ async function openApp(
   const registry = openRegistry(
     () => role.readSeries(core.series),
     () => [
-      ...collectionGauges(counts),
-      ...retentionGauges(counts),
-      ...eventGauges(counts),
-      ...deliveryGauges(deliveryCounts),
+      ...collectionMetrics(counts),
+      ...retentionMetrics(counts),
+      ...eventMetrics(counts),
+      ...deliveryMetrics(deliveryCounts),
     ],
   )
   const streams = openStreams(openStreamCorridor(corridorOptions), systemNow)

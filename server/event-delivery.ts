@@ -16,7 +16,7 @@ import type { Log } from './log.ts'
 import { cloudEventsOf } from './outgoing-events.ts'
 import { deliveryAccess } from './policy/system-access.ts'
 import { disableSubscription, recordHandshake } from './resources/events/subscriptions/record-delivery.ts'
-import type { Gauge } from './rpc/metrics.ts'
+import type { ScalarMetric } from './rpc/metrics.ts'
 import { webhookSecretPurpose, webhookSecretSealer } from './settings.ts'
 import type { Store } from './store/db.ts'
 import { countPending, deleteFinished } from './store/delivery/deliveries.ts'
@@ -133,10 +133,10 @@ function startUpkeep({ store, log, core: { now }, counts }: DeliveryOptions): ()
   return () => clearInterval(timer)
 }
 
-export function deliveryGauges(counts: DeliveryCounts): Gauge[] {
+export function deliveryMetrics(counts: DeliveryCounts): ScalarMetric[] {
   const { delivered, failedAttempts, deadLetters, pending, queueLength, recorded, unsealed } =
     readDeliveryCounts(counts)
-  const metric = (name: string, type: Gauge['type'], help: string, value: number): Gauge => ({
+  const metric = (name: string, type: ScalarMetric['type'], help: string, value: number): ScalarMetric => ({
     ...{ name: `stemma_${name}`, type, help, value },
   })
   return [

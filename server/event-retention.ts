@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from './config/config.ts'
 import type { Log } from './log.ts'
-import type { Gauge } from './rpc/metrics.ts'
+import type { ScalarMetric } from './rpc/metrics.ts'
 import type { Store } from './store/db.ts'
 import { deleteOldEvents } from './store/events/retain.ts'
 import type { BackgroundCounts } from './workers/background-counts.ts'
@@ -54,7 +54,7 @@ export async function deleteAllOld(
 }
 
 /** The metrics of the event log. */
-export function eventGauges(counts: BackgroundCounts): Gauge[] {
+export function eventMetrics(counts: BackgroundCounts): ScalarMetric[] {
   const { eventsDropped, eventsExpired } = readCounts(counts)
   return [
     {

@@ -6,7 +6,7 @@ import type { Log } from './log.ts'
 import { collectionAccess } from './policy/system-access.ts'
 import { collectGarbage } from './resources/registry/collection/collect.ts'
 import type { CollectionTotals } from './resources/registry/collection/collection.ts'
-import type { Gauge } from './rpc/metrics.ts'
+import type { ScalarMetric } from './rpc/metrics.ts'
 import type { Store } from './store/db.ts'
 import { sql } from './store/sql.ts'
 import { isDue, takeTurn } from './store/take-turn.ts'
@@ -96,18 +96,23 @@ export function openCollector(deps: ScheduleDependencies): Collector {
 }
 
 /** The metrics of the collections that this copy has performed. */
-export function collectionGauges(counts: BackgroundCounts): Gauge[] {
+export function collectionMetrics(counts: BackgroundCounts): ScalarMetric[] {
   const { runs, errors, blobs, bytes, uploads, seconds, lastSuccess } = readCounts(counts)
-  const gauge = (name: string, type: Gauge['type'], help: string, value: number): Gauge => ({
+  const metric = (name: string, type: ScalarMetric['type'], help: string, value: number): ScalarMetric => ({
     ...{ name: `stemma_registry_gc_${name}`, type, help, value },
   })
   return [
-    gauge('runs_total', 'counter', 'Collections of garbage of the registry', runs),
-    gauge('errors_total', 'counter', 'Collections that failed, or could not delete something', errors),
-    gauge('deleted_blobs_total', 'counter', 'Blobs that collections have deleted', blobs),
-    gauge('freed_bytes_total', 'counter', 'Bytes of these blobs', bytes),
-    gauge('deleted_uploads_total', 'counter', 'Unfinished uploads that collections have deleted', uploads),
-    gauge('seconds_total', 'counter', 'How long collections took', seconds),
-    gauge('last_success_timestamp_seconds', 'gauge', 'When the last collection succeeded, or 0', lastSuccess),
+    metric('runs_total', 'counter', 'Collections of garbage of the registry', runs),
+    metric('errors_total', 'counter', 'Collections that failed, or could not delete something', errors),
+    metric('deleted_blobs_total', 'counter', 'Blobs that collections have deleted', blobs),
+    metric('freed_bytes_total', 'counter', 'Bytes of these blobs', bytes),
+    metric('deleted_uploads_total', 'counter', 'Unfinished uploads that collections have deleted', uploads),
+    metric('seconds_total', 'counter', 'How long collections took', seconds),
+    metric(
+      'last_success_timestamp_seconds',
+      'gauge',
+      'When the last collection succeeded, or 0',
+      lastSuccess,
+    ),
   ]
 }

@@ -3,7 +3,7 @@ import type { Config } from './config/config.ts'
 import type { Log } from './log.ts'
 import { retentionAccess } from './policy/system-access.ts'
 import { applyDueRetention } from './resources/registry/repos/due-retention.ts'
-import type { Gauge } from './rpc/metrics.ts'
+import type { ScalarMetric } from './rpc/metrics.ts'
 import type { Store } from './store/db.ts'
 import type { BackgroundCounts } from './workers/background-counts.ts'
 import { addCounts, readCounts } from './workers/background-counts.ts'
@@ -67,10 +67,10 @@ export function scheduleRetention({ config, store, log, now, counts }: Retention
   }
 }
 
-/** The metrics of what this copy has deleted. */
-export function retentionGauges(counts: BackgroundCounts): Gauge[] {
+/** The metrics of retention in this copy. */
+export function retentionMetrics(counts: BackgroundCounts): ScalarMetric[] {
   const { retentionRepos, retentionErrors, retentionTags, retentionManifests } = readCounts(counts)
-  const counter = (name: string, help: string, value: number): Gauge => ({
+  const counter = (name: string, help: string, value: number): ScalarMetric => ({
     ...{ name: `stemma_registry_retention_${name}`, type: 'counter', help, value },
   })
   return [

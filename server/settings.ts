@@ -51,7 +51,7 @@ export function settingsOf(config: Config, secret: Secret, limits: GroupLimits):
 
 export const webhookSecretPurpose = 'secret of a subscription'
 
-/** A key of its own: everybody who may create subscriptions can make the server encrypt. */
+/** Has its own key (`sealerFor`): callers who create subscriptions decide how often it is used. */
 export const webhookSecretSealer = (secret: Secret): Sealer => secret.sealerFor('webhook secrets')
 
 const advisoryFormatsOf = ({ baseUrl }: Config): AdvisoryFormats => ({

@@ -82,7 +82,7 @@ onEachStore('warnings', (engine) => {
     const { warnings } = await send(door, createIdentity, identity({ staticKeys: staticKeys('keyz') }))
     assert.match(
       warnings[0]?.description ?? '',
-      /^must be a JSON Web Key Set: \{"keys":\[\.\.\.\]\}; until then,/,
+      /^must be a JSON Web Key Set: \{"keys":\[\.\.\.\]\}; nobody can assume the identity/,
     )
     assert.ok(!JSON.stringify(warnings).includes('keyz'))
   })

@@ -12,7 +12,7 @@ import { parseDigest, placeOf } from '../../server/blobs/digest.ts'
 import { contentStorage } from '../../server/content-storage.ts'
 import { openLog } from '../../server/log.ts'
 import { collectionAccess } from '../../server/policy/system-access.ts'
-import { collectionGauges, openCollector } from '../../server/registry-collection.ts'
+import { collectionMetrics, openCollector } from '../../server/registry-collection.ts'
 import { claimBlobs } from '../../server/resources/registry/collection/claim-blobs.ts'
 import { collectGarbage } from '../../server/resources/registry/collection/collect.ts'
 import { deleteClaimed } from '../../server/resources/registry/collection/delete-claimed.ts'
@@ -313,7 +313,7 @@ onEachStore('a collection of garbage', (engine) => {
     assert.equal(await runAll(), 1)
     for (const each of copies) await each.stop()
     const values = Object.fromEntries(
-      collectionGauges(counts).map(({ name, value }) => [name.slice(19), value]),
+      collectionMetrics(counts).map(({ name, value }) => [name.slice(19), value]),
     )
     assert.deepEqual(values, {
       ...{ runs_total: 2, errors_total: 0, deleted_blobs_total: 1, freed_bytes_total: 9 },

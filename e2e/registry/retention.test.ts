@@ -7,7 +7,7 @@ import type { Log } from '../../server/log.ts'
 import { retentionAccess } from '../../server/policy/system-access.ts'
 import { applyRetention } from '../../server/resources/registry/repos/apply-retention.ts'
 import { applyDueRetention } from '../../server/resources/registry/repos/due-retention.ts'
-import { retentionGauges, scheduleRetention } from '../../server/retention-schedule.ts'
+import { retentionMetrics, scheduleRetention } from '../../server/retention-schedule.ts'
 import { talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
 import type { Store } from '../../server/store/db.ts'
@@ -352,7 +352,10 @@ examples('the schedule of retention', {
     await schedule.stop()
     const others = logged.filter((fields) => !('repo' in fields && fields.repo === repo))
     assert.deepEqual(logged, [...others, { repo, tags: ['older', 'old'], manifests: [] }])
-    const values = retentionGauges(counts).map(({ name, value }) => [name.replace(/.*retention_/, ''), value])
+    const values = retentionMetrics(counts).map(({ name, value }) => [
+      name.replace(/.*retention_/, ''),
+      value,
+    ])
     assert.ok(Object.fromEntries(values).deleted_tags_total >= 2)
     assert.equal(Object.fromEntries(values).errors_total, 0)
     await schedule.run()

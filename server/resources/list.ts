@@ -39,8 +39,8 @@ export type ListRequest = Message & {
 export type ListOptions = {
   /** Conditions on the kind's own fields. */
   filters?: Sql[]
-  /** Lists only the children of this group; '' for no restriction. */
-  group?: string
+  /** Lists only the children of this resource; '' for no restriction. */
+  parent?: string
   /** Searches the resources of these organizations. Throws a StoreError `expensive` if it would read more than `maxRows`. */
   search?(organizations: readonly string[], maxRows: number | undefined): Work<SearchResult>
   /** Regions that the caller may read in addition to those that are `granted`. */
@@ -93,13 +93,13 @@ function* readList(
 export function* selectionOf(
   { request, demand }: Call<ListRequest>,
   grants: Grants,
-  { filters = [], group = '', alsoVisible, search }: ListOptions,
+  { filters = [], parent = '', alsoVisible, search }: ListOptions,
   maxRows: number | undefined,
 ): Work<{ regions: Region[]; filters: Sql[] }> {
   const granted = grantedRegions(grants, demand.capabilities)
   const others = alsoVisible?.(grants, granted) ?? []
   const visible = others.length === 0 ? granted : disjoint([...granted, ...others])
-  const regions = narrowed(visible, request.uidp, group)
+  const regions = narrowed(visible, request.uidp, parent)
   if (!search) return { regions, filters }
   const result = yield* search(organizationsOf(regions), maxRows)
   return {
@@ -128,13 +128,13 @@ export const visibleRegions = (
   filter: UIDPFilter | undefined,
 ): Region[] => narrowed(grantedRegions(grants, capabilities), filter, '')
 
-/** The regions that the caller may read, narrowed by the filter of the request. */
-function narrowed(visible: Region[], filter: UIDPFilter | undefined, group: string): Region[] {
+/** The regions that the caller may read, narrowed by the request's filter and by the parent. */
+function narrowed(visible: Region[], filter: UIDPFilter | undefined, parent: string): Region[] {
   let regions = visible
   const narrow = (wanted: Region[]) => {
     regions = intersectAll(regions, disjoint(wanted))
   }
-  if (group !== '') narrow([{ kind: 'children', uid: group }])
+  if (parent !== '') narrow([{ kind: 'children', uid: parent }])
   if (!filter) return regions
   const { ancestorsOf, descendantsOf, childrenOf, inRoot, ids } = filter
   if (descendantsOf) narrow([{ kind: 'below', uid: descendantsOf }])

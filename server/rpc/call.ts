@@ -8,7 +8,10 @@ import type { Reply } from '../wire/reply.ts'
 export type Call<Request extends Message = Message> = {
   method: Method
   request: Request
-  /** The form in which the reply is needed: bytes for gRPC, with an idempotency key, and for a validation; otherwise JSON. */
+  /**
+   * The form in which the reply is needed: JSON for REST, unless the call has an idempotency key
+   * or only validates; otherwise bytes.
+   */
   form: 'json' | 'bytes'
   /** The capabilities that the call requires. The handler checks them first, in the transaction that reads the data. */
   demand: Demand

@@ -24,7 +24,7 @@ import type { Report } from './report.ts'
 import type { UnsentBudget } from './unsent-budget.ts'
 import { validationReply } from './validation-reply.ts'
 
-/** The registry needs more of the envelope than the header. */
+/** Receives the envelope too: the registry needs more of it than the Authorization header. */
 export type AuthenticateCall = (
   authorization: string | undefined,
   envelope: Envelope,

@@ -50,28 +50,32 @@ export function mergeSeries(all: readonly Series[]): Series[] {
 
 type ReadSeries = () => MaybePromise<readonly Series[]>
 
-/** A metric with one value. */
-export type Gauge = { name: string; type: 'counter' | 'gauge'; help: string; value: number }
+/** A metric with one value and no labels. */
+export type ScalarMetric = { name: string; type: 'counter' | 'gauge'; help: string; value: number }
 
 /** Writes metrics in the text format of Prometheus. */
 export type MetricsRegistry = { contentType: string; metrics(): Promise<string> }
 
 /**
- * `readSeries` and `readGauges` are called each time metrics are requested. prom-client is loaded by the first request: with the packages
- * it imports, it is 90 modules, which took 25 ms of every start.
+ * `readSeries` and `readScalars` are called each time metrics are requested. prom-client is loaded
+ * by the first request: with the packages it imports, it is 90 modules, which took 25 ms of every
+ * start.
  */
-export function openRegistry(readSeries: ReadSeries, readGauges: () => Gauge[] = () => []): MetricsRegistry {
+export function openRegistry(
+  readSeries: ReadSeries,
+  readScalars: () => ScalarMetric[] = () => [],
+): MetricsRegistry {
   let registry: Promise<Registry> | undefined
   return {
     contentType: 'text/plain; version=0.0.4; charset=utf-8',
     async metrics() {
-      registry ??= loadRegistry(readSeries, readGauges)
+      registry ??= loadRegistry(readSeries, readScalars)
       return (await registry).metrics()
     },
   }
 }
 
-async function loadRegistry(readSeries: ReadSeries, readGauges: () => Gauge[]): Promise<Registry> {
+async function loadRegistry(readSeries: ReadSeries, readScalars: () => ScalarMetric[]): Promise<Registry> {
   const { Registry } = await import('prom-client')
   const registry = new Registry()
   const registerValues = (name: string, type: string, help: string, read: () => MaybePromise<object[]>) => {
@@ -83,9 +87,9 @@ async function loadRegistry(readSeries: ReadSeries, readGauges: () => Gauge[]): 
     registerValues(name, type, help, async () => (await readSeries()).flatMap(valuesOf))
   register('stemma_calls_total', 'counter', 'Calls by method, door and resulting code', countsOf)
   register(durationName, 'histogram', 'How long calls took', durationsOf)
-  for (const { name, type, help } of readGauges())
+  for (const { name, type, help } of readScalars())
     registerValues(name, type, help, () =>
-      readGauges().flatMap((gauge) => (gauge.name === name ? { labels: {}, value: gauge.value } : [])),
+      readScalars().flatMap((metric) => (metric.name === name ? { labels: {}, value: metric.value } : [])),
     )
   return registry
 }

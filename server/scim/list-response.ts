@@ -26,8 +26,9 @@ export async function show(
 }
 
 /**
- * The list of resources of some types, one type after the other (RFC 7644 section 3.4.2). Of several types, one that lacks
- * an attribute of the filter has no matches.
+ * The list of resources of some types, one type after the other (RFC 7644 section 3.4.2). If at
+ * least one type has all attributes of the filter and the order, types without them have no
+ * matches.
  */
 export async function listResponse(
   { store }: ScimDependencies,

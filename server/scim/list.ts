@@ -5,7 +5,7 @@ import type { Row, Sql } from '../store/sql.ts'
 import { among, join, raw, sql } from '../store/sql.ts'
 import { badRequest } from './errors.ts'
 import type { Equality } from './filter/equalities.ts'
-import { equalitiesOf, isPathOf, mentionsOf } from './filter/equalities.ts'
+import { countMentions, equalitiesOf, isPathOf } from './filter/equalities.ts'
 import { testOf } from './filter/evaluate.ts'
 import { maxPageLength, maxScannedLength, maxScannedResources } from './limits.ts'
 import type { ListQuery } from './list-query.ts'
@@ -86,7 +86,7 @@ function referencesIn(
   equalities: readonly Equality[],
 ): Record<string, unknown> {
   const values = equalities.filter(({ path }) => isPathOf(path, name)).map(({ value }) => ({ value }))
-  if (mentionsOf(filter, name) > values.length || (order && isPathOf(order.by.toLowerCase(), name)))
+  if (countMentions(filter, name) > values.length || (order && isPathOf(order.by.toLowerCase(), name)))
     throw badRequest('invalidFilter', `${name} can be filtered only by ${name}[value eq "id"]`)
   return values.length > 0 ? { [name]: values } : {}
 }

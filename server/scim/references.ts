@@ -7,8 +7,8 @@ import type { Stored, StoredType } from './stored.ts'
 import { idOf } from './stored.ts'
 
 /**
- * Adds the references to the resources of a page. The page is cut off before the first resource with which it would have
- * more than `maxReferencesInPage`, but never before the first one.
+ * Adds the references to the resources of a page. The page is cut off before the resource with
+ * which it would exceed `maxReferencesInPage`, but it always keeps its first resource.
  */
 export async function withReferences(
   { store, base }: ListContext,

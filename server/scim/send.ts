@@ -8,7 +8,7 @@ export type ReserveUnsent = (provider: string, bytes: number) => () => void
 /** A response as text. `onSent` is called when it was sent, or can no longer be sent. */
 export type RenderedResponse = Omit<ScimResponse, 'body'> & { text?: string; size: number; onSent(): void }
 
-/** Smaller responses are not counted, because the running requests of a provider are limited. */
+/** Smaller responses are not counted: each connection has a maximum number of unsent responses. */
 const maxUncountedBytes = 64 * 1024
 
 export function render(

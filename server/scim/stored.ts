@@ -14,7 +14,10 @@ export type StoredType = {
   table: 'scim_users' | 'scim_groups'
   countColumn: 'user_count' | 'group_count'
   maxCount: number
-  /** For the path of each indexed attribute, in lower case: makes the condition that it has the given value. */
+  /**
+   * For each indexed attribute, by its path in lower case: a function that returns the condition
+   * that the attribute has this value.
+   */
   keys: ReadonlyMap<string, (provider: string, value: string) => Sql>
   /** The attribute with the members of groups, or the groups of users. */
   references: {

@@ -10,7 +10,7 @@ import type { Work } from './work.ts'
 /** `tallied` is the count in the tally, `counted` the recount of the rows. */
 export type Difference = { kind: string; group: string; tallied: Count; counted: Count }
 
-/** Something else than resources that the tally counts, such as bytes. */
+/** A quantity that the tally sums up in place of a number of resources, such as bytes. */
 export type Amount = {
   kind: string
   /** Selects groups, and how much is directly in each. */

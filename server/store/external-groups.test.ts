@@ -220,7 +220,7 @@ onEach(['SQLite', 'PostgreSQL'], 'members of external groups', (testStore) => {
     await memberships()
   })
 
-  test('the members of one group can be deleted, whoever named them', async () => {
+  test('the members of one group can be deleted, from both sources', async () => {
     await clear()
     await store.write(function* () {
       yield* addMembers(sso, 'developers', [ada, grace])

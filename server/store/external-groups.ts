@@ -4,7 +4,7 @@
 // membership-limits.ts.
 import { createHash } from 'node:crypto'
 import { neverExpires } from './expiry.ts'
-import { countMemberships, isMapped, mappedAmong, maxMemberships, withRoom } from './membership-limits.ts'
+import { countMemberships, isMapped, mappedAmong, maxMemberships, withinLimit } from './membership-limits.ts'
 import type { Sql } from './sql.ts'
 import { among, bulkInsert, raw, sql } from './sql.ts'
 import type { Work } from './work.ts'
@@ -16,8 +16,9 @@ export type MembershipSource = 'sign-in' | 'scim'
 export const maxGroupIdLength = 256
 
 /**
- * The uid of an external group. It has the form of a person's uid, so no region of the tree contains it. The hash of a
- * person has two parts (aip/uid.ts) and this one three, so they never coincide.
+ * The uid of an external group. It has the form of a person's uid, so no region of the tree
+ * contains it. A person's uid is the hash of two values (aip/uid.ts) and this one of three, so
+ * they never coincide.
  */
 export const externalGroupUid = (provider: string, groupId: string): string =>
   createHash('sha256')
@@ -162,7 +163,7 @@ function* changeMembers(provider: string, group: string, { added, removed }: Mem
   const isAdding = added.length > 0 && (yield* isMapped(group))
   const candidates = isAdding ? [...new Set(added).intersection(new Set(existing))] : []
   const members: string[] = []
-  for (const batch of batches(candidates)) members.push(...(yield* withRoom(batch, group)))
+  for (const batch of batches(candidates)) members.push(...(yield* withinLimit(batch, group)))
   const rows = members.map((identity) => [identity, group, scim, provider, neverExpires])
   yield* insertMembers(provider, rows)
   yield* updateExpiry(existing)
@@ -205,7 +206,10 @@ function* insertMembers(provider: string, rows: readonly (readonly (string | num
   )
 }
 
-/** Reads all memberships of each identity: at most `maxMemberships`. */
+/**
+ * Sets `external_until` of each identity to the latest expiry of its memberships. Reads all of
+ * them: at most `maxMemberships` of each identity.
+ */
 function* updateExpiry(identities: readonly string[]): Work<void> {
   for (const batch of batches(identities))
     yield sql`update identities set external_until =

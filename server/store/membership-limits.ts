@@ -31,8 +31,8 @@ export function* isMapped(group: string): Work<boolean> {
   return row !== undefined
 }
 
-/** Those of these identities that can become a member of the group by SCIM, or are one already. */
-export function* withRoom(identities: readonly string[], group: string): Work<string[]> {
+/** The identities that are members of the group by SCIM, or may become members under the limit. */
+export function* withinLimit(identities: readonly string[], group: string): Work<string[]> {
   const rows = yield* all(sql`select uid from identities where uid in ${among(identities)}
     and (select count(*) from external_group_members m where m.identity = identities.uid
       and not (m.external_group = ${group} and m.source = 'scim')) < ${maxMemberships}`)

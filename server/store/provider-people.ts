@@ -4,9 +4,11 @@ import { sql } from './sql.ts'
 import type { Work } from './work.ts'
 
 /**
- * Separates people from a provider whose issuer changes: the same ids name other people there. Their sign-ins through
- * the provider end at `second` (seconds since 1970), their SCIM users wait for a new sign-in, and they lose the roles of
- * external groups. Otherwise somebody who may change the provider for a moment would keep the roles of others.
+ * Separates people from a provider whose issuer changes, because the new issuer may give their ids
+ * to other people. Their sessions and refresh tokens are deleted, sign-ins of SCIM users up to
+ * `second` (seconds since 1970) end, SCIM users wait for a new sign-in, and all lose the roles of
+ * external groups. Otherwise somebody could change the issuer, sign in as others, change it back
+ * and keep their roles.
  */
 export function* separatePeople(provider: string, second: number): Work<void> {
   yield sql`insert into provider_sign_outs (identity, provider, second)

@@ -1,6 +1,6 @@
-// Deletes SCIM data in batches. SQLite runs a transaction without a turn of the event loop, so the number of rows that one
-// transaction deletes is bounded; cascading deletes would have no bound. The caller holds the lock of the provider's
-// row in `scim_settings`.
+// Deletes SCIM data in batches. SQLite runs a transaction in one turn of the event loop, so the
+// number of rows that one transaction deletes is bounded; cascading deletes would have no bound.
+// The caller holds the lock of the provider's row in `scim_settings`.
 import type { Row, Sql } from './sql.ts'
 import { raw, sql } from './sql.ts'
 import type { Work } from './work.ts'
@@ -20,7 +20,8 @@ export function* removeScimMembers(provider: string, condition: Sql, end = raw('
     order by group_uid, user_uid limit ${membersPerBatch}`)
   const [group, user] = rows.at(-1) ?? []
   if (group === undefined || user === undefined) return []
-  // Without `end`, and not as a comparison of pairs: SQLite would read all members of the provider in each batch.
+  // With `end`, or with a comparison of pairs, SQLite would read all members of the provider in
+  // each batch.
   yield sql`delete from scim_members where ${condition}
     and group_uid <= ${group} and (group_uid < ${group} or user_uid <= ${user})`
   yield sql`update scim_settings set member_count = member_count - ${rows.length} where provider = ${provider}`
@@ -41,7 +42,7 @@ export function* removeScimBatch(provider: string): Work<boolean> {
   return false
 }
 
-/** Deletes users or groups without members. Returns whether there may be more. */
+/** Deletes a batch of users or groups, after all members. Returns whether there may be more. */
 function* removeResources(provider: string, table: Sql, count: Sql): Work<boolean> {
   const rows = yield* all(sql`select uid, octet_length(json) from ${table} where provider = ${provider}
     order by uid limit ${resourcesPerBatch}`)

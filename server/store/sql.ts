@@ -85,9 +85,10 @@ export function bulkInsert(into: Sql, rows: readonly (readonly Value[])[], suffi
 }
 
 /**
- * Inserts rows that no other statement of the transaction reads, so the engine may insert them later: SQLite before the
- * commit, PostgreSQL with the next statement. `rows` are the values, or an expression `values (…)` that is evaluated now.
- * Only the event log uses it: engines do not keep the rows of different tables apart.
+ * Inserts rows that no other statement of the transaction reads, so the engine may insert them
+ * later: SQLite before the commit, PostgreSQL with the next statement. `rows` are the values, or an
+ * expression `values (…)`, which reads the store as it is before the next statement. Only the event
+ * log uses it: engines do not keep the rows of different tables apart.
  */
 export function deferrable(into: Sql, rows: readonly (readonly Value[])[] | Sql): Sql {
   if (!isSql(rows)) return withDeferral(bulkInsert(into, rows), {})

@@ -1,15 +1,16 @@
 // While an identity provider has deactivated a person by SCIM, the person's role bindings at or below the group of that
 // provider do not count, whatever sign-in or token is used. Otherwise the person could sign in with the same issuer
-// through the provider of another organization, and use them. Bindings elsewhere count, because several organizations
-// can configure the same issuer.
+// through the provider of another organization, and use these bindings. Bindings elsewhere count,
+// because several organizations can configure the same issuer.
 import type { Sql } from './sql.ts'
 import { sql } from './sql.ts'
 import type { Work } from './work.ts'
 
 /**
- * The condition that no provider suspends the bindings of a person in the group `b.parent`. Looks up each group above
- * it (a segment of a uid has 17 characters, a root 40), because the number of providers that name a person has no
- * limit. A deleted provider suspends nothing. `person` is a uid or a column.
+ * The condition that no provider suspends the bindings of a person in the group `b.parent`. Looks
+ * up this group and each group above it (a segment of a uid has 17 characters, a root 40), and does
+ * not read all suspensions of the person, because their number has no limit. A deleted provider
+ * suspends nothing. `person` is a uid or a column.
  */
 export const isNotSuspended = (person: string | Sql): Sql =>
   sql`not exists (with recursive up (uid) as (select b.parent union all

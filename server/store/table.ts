@@ -20,7 +20,7 @@ export type Table = {
   levelsBelowGroup?: number
   /** Whether its rows are the parents of other resources. */
   hasChildren: boolean
-  /** Whether its rows have a column `expire_time`, from which on they are treated as if they did not exist. */
+  /** Whether rows expire: from its `expire_time` on, a row is treated as if it did not exist. */
   expires?: boolean
   /**
    * Columns that the resource does not show, such as encrypted secrets, with the fields that they contain. Events name
@@ -255,7 +255,10 @@ export function* deleteEntry(
   return true
 }
 
-/** Deletes rows of one parent that exist. `ancestors` are the uids from the organization down to the parent itself. */
+/**
+ * Deletes rows of one parent, and ignores uids without a row. `ancestors` are the uids from the
+ * organization down to the parent itself.
+ */
 export function* deleteEntries(
   access: WriteAccess,
   table: Table,
@@ -282,7 +285,7 @@ export function* deleteChildren(
   return deleted
 }
 
-/** Deletes the rows that exist of a list of uids, records this, and returns their number. */
+/** Deletes the rows with these uids, records the deletions, and returns the number of rows. */
 function* deleteRows(access: WriteAccess, table: Table, uids: Sql): Work<number> {
   const name = raw(table.name)
   const isWhole = isStoredWhole(table)

@@ -83,7 +83,7 @@ onEach(['SQLite', 'PostgreSQL'], 'the tally', (testStore) => {
     assert.deepEqual(contents, [{ kind: 'identities', count: 2 }])
   })
 
-  test('of a group is deleted with the group', async () => {
+  test('has no counts of a group after the group is deleted', async () => {
     const root = newRoot()
     const team = newChild(root)
     await store.write(function* () {

@@ -22,7 +22,7 @@ const noQuotas: readonly Quota[] = []
  *
  * On PostgreSQL, returns the quotas of the ancestors, even those that were set after this transaction began: they are
  * stored in the rows that the statement updates. On SQLite, returns none: no other transaction can set a quota
- * meanwhile, and `returning` would double the time of the statement (12 to 30 microseconds).
+ * meanwhile, and `returning` would double the time of the statement, which is 12 to 30 µs.
  */
 export const adjustTally = (kind: string, ancestors: readonly string[], by: number): Work<readonly Quota[]> =>
   adjust(kind, ancestors, by, by)

@@ -42,8 +42,8 @@ export type QuotaAccess = {
   /** The limits of organizations that have none of their own, by kind. */
   readonly defaults: ReadonlyMap<string, number>
   /**
-   * The text of `quotasBetween` for an organization: the quotas of all groups in it, as this transaction has read them.
-   * Undefined if it has not read them.
+   * An organization, and the text of `quotasBetween` (quota.ts) for it, which lists its quotas.
+   * Undefined if this transaction has not read the text.
    */
   readonly quotasInOrganization?: { readonly organization: string; readonly text: string | null } | undefined
   /** Whether an error may name this group and its limit. */

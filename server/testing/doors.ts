@@ -1,4 +1,4 @@
-// Test clients for both doors. A call is a method and its request as JSON, whichever door carries it.
+// Test clients for REST and gRPC. A call is a method and its request as JSON, for either door.
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import { request as sendHttp } from 'node:http'
 import type { DescMessage, DescMethod, JsonObject, JsonValue } from '@bufbuild/protobuf'

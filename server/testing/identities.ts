@@ -2,7 +2,8 @@
 //
 // The last segment of a uid starts with the time, and tests compare lists that are ordered by uid. To make that order
 // the same in every run, the owner of a new organization and the owner's role binding get a time shortly before the
-// calls of the test. Everything else that is created here gets the latest possible time.
+// calls of the test. Other identities, roles and role bindings get the latest possible time. Groups
+// get the current time.
 import { randomBytes } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'

@@ -45,7 +45,7 @@ export type TestDoorOptions = {
   hosts?: string[]
   port?: number
   timeoutsMs?: Partial<TimeoutsMs>
-  /** How long a response that is sent early stays open for the rest of its request to arrive. */
+  /** How long a client may go on sending a body after its request was rejected. */
   lingerMs?: number
   /** How long a gRPC call may take. */
   maxCallMs?: number

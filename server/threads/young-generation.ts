@@ -1,5 +1,5 @@
-// The young generation of a thread's heap. V8 keeps its memory as long as the thread runs, so threads that serve no calls
-// have a small one.
+// The young generation of a thread's heap. V8 keeps its memory as long as the thread runs, so
+// the threads of the lane and of checks have a smaller one.
 import { setFlagsFromString } from 'node:v8'
 
 /** In megabytes, for `resourceLimits`: three semi-spaces. A worker has semi-spaces as large as those of the main thread. */

@@ -14,8 +14,8 @@ export const asJson = (text: string): Json => ({ text, size: Buffer.byteLength(t
  */
 export type JsonParts = {
   /**
-   * Resolves when the next part may be made. A promise that is pending for long keeps its value in memory until a full
-   * garbage collection, so calls wait here, and not in `next`.
+   * Resolves when the next part may be made. The value of a promise that was pending for long stays
+   * in memory until a full garbage collection, so calls wait here, and not in `next`.
    */
   wait(): Promise<void>
   /** Makes the next part, which may be empty; undefined after the last one. */
@@ -38,10 +38,13 @@ export type Reply = {
   headers?: Readonly<Record<string, string>> | undefined
   /**
    * The JSON in parts, in place of `json`: for a response that may be too large for memory. The door reads all parts, or
-   * calls `end` after the first one.
+   * reads at least the first one and then calls `end`.
    */
   parts?(): JsonParts
-  /** The message itself, for a door that writes parts of it, and at most how many bytes it has when it is encoded. */
+  /**
+   * The message itself, for a door that writes parts of it. `size` is the maximum number of bytes of
+   * its encoding.
+   */
   unencoded?: { message: Message; size: number }
   /** Called when the response was sent, or can no longer be sent. */
   onSent?(): void

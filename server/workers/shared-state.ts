@@ -6,7 +6,7 @@ import type { DeliveryCounts } from './delivery-counts.ts'
 import { makeDeliveryCounts } from './delivery-counts.ts'
 
 export type SharedState = {
-  /** How many transactions the threads have committed to the embedded store; wraps around. */
+  /** Increased after each write to the embedded store, even if it was rolled back; wraps around. */
   commits: Int32Array<SharedArrayBuffer>
   /** Held by the thread that writes to standard output. */
   outputLock: Int32Array<SharedArrayBuffer>

@@ -34,7 +34,7 @@ export function* requireBelowBindingLimit(identity: string, time: number): Work<
   )
 }
 
-/** Binds an identity to a role in a group, without an expiry, unless it is bound already. */
+/** Binds an identity to a role in a group without an expiry, or makes its binding permanent. */
 export function* bindRole(
   { access, now, random }: WriteContext,
   identity: string,
@@ -52,7 +52,7 @@ export function* bindRole(
   yield* createEntry(access, roleBindings, create(RoleBindingSchema), { uid, now: time, columns })
 }
 
-/** A role that an identity has for some time, and now gets without an expiry. */
+/** Makes a role binding permanent. */
 function* removeExpiry(
   access: WriteAccess,
   [uid, expireTime]: [uid: string, expireTime: number],

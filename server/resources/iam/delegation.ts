@@ -1,6 +1,6 @@
 // A caller can delegate only capabilities that they hold themselves. Every call that grants a role is checked here: role
-// bindings, invites, the default role of an identity provider, external group role mappings, approved access requests
-// and custom roles.
+// bindings, invites, the default role of an identity provider, external group role mappings,
+// approved access requests, pull tokens and custom roles.
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import { cannotDelegate, invalidField, permissionDenied } from '../../aip/errors.ts'
 import type { Region } from '../../aip/region.ts'

@@ -63,12 +63,12 @@ export function* readLiveUsage(groups: readonly string[], time: number): Work<Us
   const live: Usage[] = []
   for (const entry of usage) {
     const isExpiring = entry.kind === roleBindings.table.name
-    live.push(isExpiring ? { ...entry, used: entry.used - (yield* countBelow(entry.group, time)) } : entry)
+    live.push(isExpiring ? { ...entry, used: entry.used - (yield* countExpired(entry.group, time)) } : entry)
   }
   return live
 }
 
-function* countBelow(group: string, time: number): Work<number> {
+function* countExpired(group: string, time: number): Work<number> {
   const row = yield* first(sql`select count(*) from role_bindings where root = ${rootOf(group)}
     and uid > ${`${group}/`} and uid < ${`${group}0`} and ${hasExpiredAt(time)}`)
   return row?.[0] as number

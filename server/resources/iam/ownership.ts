@@ -1,7 +1,7 @@
-// An attacker with a stolen session first changes who owns the organization. Such changes need a recent sign-in, if the
-// caller has signed in with the console or with stemma. Published clients are exempt, because they keep sessions for 30
-// days and cannot ask their users to sign in again in the middle of a run. Workloads and tokens of the operator are
-// exempt, too.
+// An attacker with a stolen session first changes who owns the organization. Such changes need a
+// recent sign-in, if the caller has signed in with the console or with the command line (`stemma`).
+// Published clients are exempt, because they keep sessions for 30 days and cannot ask their users
+// to sign in again in the middle of a run. Workloads and tokens of the operator are exempt, too.
 import { builtInRole } from '../../policy/built-in-roles.ts'
 import { requireFreshSignIn } from '../../policy/fresh-sign-in.ts'
 import { sql } from '../../store/sql.ts'
@@ -12,7 +12,7 @@ import type { Dependencies } from '../dependencies.ts'
 
 type OwnershipDependencies = Pick<Dependencies, 'settings' | 'now'>
 
-/** The client ids of the console and of stemma. Both can sign a person in again. */
+/** The client ids of the console and of the command line. Both can sign a person in again. */
 const ownClients: readonly unknown[] = ['console', 'stemma']
 
 /** For a change of ownership. */

@@ -30,7 +30,7 @@ export function* ensurePerson({ access, now }: WriteContext, person: Person): Wo
   const stored = yield* lockResource(identities, uid)
   if (!stored) {
     yield* createEntry(access, identities, identityOf(person, now()), { uid, now: now() })
-    // A person who has deleted their account and returns has the same uid.
+    // A person who has deleted their account and returns has the same uid and suspensions.
     yield* updateSuspended(uid)
   } else yield* updateEmail(access, person, stored.resource, nextUpdateTime(now(), stored.updateTime))
   return uid

@@ -19,7 +19,7 @@ export function requireMutable(name: string, patterns: readonly string[], verb: 
 export const immutableTag = (text: string, pattern: string): StatusError =>
   failedPrecondition(
     'TAG_IMMUTABLE',
-    `${text}, because the pattern ${pattern} of the repo makes it immutable; an owner of the group can remove the pattern`,
+    `${text}, because the pattern ${pattern} of the repo makes the tag immutable; an owner of the group can remove the pattern`,
   )
 
 export function* requireMutableTag(uid: string, verb: string): Work<void> {
@@ -61,7 +61,8 @@ export function* requireNoImmutableTags(repo: string): Work<void> {
       order by name limit ${namesPerRead}`
     for (const [name] of rows) {
       const pattern = patternFor(name as string, patterns)
-      if (pattern !== undefined) throw immutableTag(`the repo cannot be deleted with tag ${name}`, pattern)
+      if (pattern !== undefined)
+        throw immutableTag(`the repo cannot be deleted while it has tag ${name}`, pattern)
     }
     if (rows.length < namesPerRead) return
     after = rows.at(-1)?.[0] as string

@@ -11,8 +11,8 @@ const uploadsPerTransaction = 100
 /**
  * Gives back the bytes that were reserved for uploads and did not arrive before the lease expired. There is no index by
  * the end of leases: the uploads of an organization are few, and are found by their repos. The lease is deleted, so that
- * a request that was only paused for long cannot continue with bytes that are no longer reserved for it. Returns the
- * number of uploads.
+ * a request that was only paused for a long time cannot continue with bytes that are no longer
+ * reserved for it. Returns the number of uploads.
  */
 export function* releaseReserved(access: WriteAccess, now: number, condition: Sql): Work<number> {
   const rows = yield sql`select id, repo, reserved - size from uploads

@@ -1,4 +1,4 @@
-// The fields of a tag that describe its image, which the repo may or may not have.
+// The fields of a tag that describe its image. They are empty if the repo does not have the image.
 import type { Tag } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
@@ -33,10 +33,13 @@ export function setTagContent(tag: Tag, { size, mediaType, platforms }: TagConte
   Object.assign(tag, { mediaType, platforms })
 }
 
-/** Bounds a transaction. Other tags of the image show its content when they are written the next time. */
+/**
+ * Limits the size of a transaction. Further tags of the image show its content only after
+ * `createOrMove` changes them.
+ */
 const maxRefreshed = 1000
 
-/** Shows the content of a manifest in the tags that named it before it was pushed. */
+/** Updates the tags that name a manifest, after it was pushed or its platforms became known. */
 export function* refreshTags(access: WriteAccess, repo: string, digest: string): Work<void> {
   const rows =
     yield sql`select uid from tags where parent = ${repo} and digest = ${digest} limit ${maxRefreshed}`

@@ -6,7 +6,7 @@ import { raw } from '../../store/sql.ts'
 /**
  * SQL for a field with the number in a column, which must be positive and below 2^56. A varint has seven bits of the
  * number in each byte, the lowest first; the highest bit of a byte says whether another one follows. This one always has
- * eight bytes, which is legal. Each byte is cut out of a text that contains all of them in order.
+ * eight bytes, which is legal. `substr` takes each byte from a literal of its possible values.
  */
 export const varintField = (fieldNumber: number, column: string): Sql => {
   const tag = bytesLiteral(new BinaryWriter().tag(fieldNumber, WireType.Varint).finish())

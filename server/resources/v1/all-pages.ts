@@ -20,9 +20,9 @@ import type { V1Dependencies } from './dependencies.ts'
 /** The largest page that v2 lists return. */
 const maxPageSize = 200
 /**
- * A page that is sent on its own has about this many characters, since it is in memory until its client has read it. V8
- * puts objects of more than 128 KB into the old generation if they outlive one collection, and a character takes up to
- * two bytes.
+ * The approximate number of characters of a page that is sent on its own. It is small because a
+ * page is in memory until its client has read it. At up to two bytes per character, a page stays
+ * below 128 KB: V8 moves larger objects into the old generation if they outlive one collection.
  */
 const charsPerPart = 48 * 1024
 const maxItems = 1_000_000

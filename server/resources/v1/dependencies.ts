@@ -45,7 +45,10 @@ export type AdvisoryWrites = {
   withdraw(access: WriteAccess, uid: string): Work<void>
 }
 
-/** The digest is that of an image, or of an index that contains the image. In an index, `''` means amd64. */
+/**
+ * The digest is that of an image, or of an index that contains the image. `architecture` selects the
+ * image in an index; `''` means amd64.
+ */
 export type WantedImage = { digest: string; architecture: string }
 
 /** Reads of images, which v2 has no calls for. The scope of the demand is the repo; to count, it may be a group. */

@@ -33,7 +33,10 @@ const matchNothing = (group: string) => ({ inRoot: true, childrenOf: group })
 
 const anyUid = '0'.repeat(40)
 
-/** Renames for v2 errors: from `uidp` fields to these v1 fields. A name is '' if the request does not set the field. */
+/**
+ * Renames `uidp` fields in v2 errors to these v1 fields. With the name '', the field is not renamed:
+ * the v1 request has set it in its own `uidp`.
+ */
 export const uidpFieldRenames = (idName: string, parentName = ''): FieldRename[] => [
   ...(idName === '' ? [] : [[/^uidp\.ids\[0\]$/, idName] as const]),
   ...(parentName === '' ? [] : [[/^uidp\.children_of$/, parentName] as const]),

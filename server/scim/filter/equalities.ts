@@ -18,13 +18,13 @@ export function equalitiesOf(filter: Filter | undefined): Equality[] {
 }
 
 /** How many comparisons of a filter are about an attribute. */
-export function mentionsOf(filter: Filter | undefined, attribute: string): number {
+export function countMentions(filter: Filter | undefined, attribute: string): number {
   if (!filter) return 0
   if (filter.kind === 'and' || filter.kind === 'or')
-    return filter.parts.reduce((count, part) => count + mentionsOf(part, attribute), 0)
-  if (filter.kind === 'not') return mentionsOf(filter.part, attribute)
+    return filter.parts.reduce((count, part) => count + countMentions(part, attribute), 0)
+  if (filter.kind === 'not') return countMentions(filter.part, attribute)
   const isAbout = isPathOf(filter.path.toLowerCase(), attribute)
-  if (filter.kind === 'value') return isAbout ? Math.max(1, termsOf(filter.part)) : 0
+  if (filter.kind === 'value') return isAbout ? Math.max(1, countComparisons(filter.part)) : 0
   return isAbout ? 1 : 0
 }
 
@@ -32,8 +32,8 @@ export function mentionsOf(filter: Filter | undefined, attribute: string): numbe
 export const isPathOf = (path: string, attribute: string) =>
   (path.slice(path.lastIndexOf(':') + 1).split('.')[0] ?? '') === attribute.toLowerCase()
 
-function termsOf(filter: Filter): number {
+function countComparisons(filter: Filter): number {
   if (filter.kind === 'and' || filter.kind === 'or')
-    return filter.parts.reduce((count, part) => count + termsOf(part), 0)
-  return filter.kind === 'not' ? termsOf(filter.part) : 1
+    return filter.parts.reduce((count, part) => count + countComparisons(part), 0)
+  return filter.kind === 'not' ? countComparisons(filter.part) : 1
 }

@@ -2,7 +2,7 @@
 import { badRequest, shortened } from '../errors.ts'
 import { maxFilterLength } from '../limits.ts'
 
-/** `text` of a string is its value; of a word, as it was written. */
+/** `text` is the value of a string, and the characters of any other token as they were written. */
 export type Token = { kind: 'word' | 'string' | 'number' | 'symbol'; text: string }
 
 /** The expressions are anchored and have no nested repetitions, so matching takes linear time. */

@@ -86,7 +86,7 @@ function* changeGroup(context: ChangeContext, id: string, change: GroupChange): 
   return { uid, createTime, updateTime, version, resource: JSON.parse(json) as Resource }
 }
 
-/** Deletes a batch of the members or, after the last one, the group. Returns whether the group is deleted. */
+/** Deletes a batch of members and, with the last batch, the group. Returns whether it was last. */
 export function* deleteGroup(context: ChangeContext, id: string): Work<boolean> {
   const { provider, ifMatch } = context
   const { uid, version, resource } = yield* lockGroup(context, id)

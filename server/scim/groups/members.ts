@@ -49,8 +49,8 @@ export function changedMembers(current: ReadonlySet<string>, changes: readonly C
 }
 
 /**
- * The id in `members[value eq "id"]`. Other filters are refused: each would be evaluated for thousands of members, a
- * thousand times in a request.
+ * The id in `members[value eq "id"]`. Other filters are refused: each of up to `maxOperations`
+ * operations would evaluate its filter for thousands of members.
  */
 function idSelectedBy(filter: Filter): string {
   const isEquality =

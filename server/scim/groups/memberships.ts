@@ -20,14 +20,20 @@ export function* grantMemberships(provider: string, user: string, identity: stri
   yield* replaceMemberships(provider, identity, 'scim', ids, neverExpires)
 }
 
-/** Like `grantMemberships`, for a person who signs in. Above the limit, memberships through other providers end. */
+/**
+ * Like `grantMemberships`, for a person who signs in. If the person would then have too many
+ * memberships, those through other providers end.
+ */
 export function* joinGroups(provider: string, user: string, identity: string): Work<void> {
   const ids = yield* mappedGroupsOf(provider, user)
   yield* makeRoom(provider, identity, 'scim', ids)
   yield* replaceMemberships(provider, identity, 'scim', ids, neverExpires)
 }
 
-/** The mapping ids of a user's groups that have a role mapping. An external group is an identity with this name. */
+/**
+ * The mapping ids of a user's groups that have a role mapping. The external group of a SCIM group
+ * is an identity whose name is the mapping id.
+ */
 function* mappedGroupsOf(provider: string, user: string): Work<string[]> {
   const rows =
     yield* all(sql`select distinct g.mapping_id from scim_members m join scim_groups g on g.uid = m.group_uid
@@ -58,8 +64,9 @@ export function* changeMemberships(
 const uidsPerStatement = 500
 
 /**
- * The people of active users. Without those who are members of any SCIM group with the mapping id `exceptMembersOf`:
- * several groups can have the same displayName.
+ * The people of active users, except members of SCIM groups with the mapping id `exceptMembersOf`:
+ * several groups can have the same displayName, so somebody removed from one may still be in
+ * another.
  */
 function* peopleOf(users: readonly string[], exceptMembersOf?: string): Work<string[]> {
   const people: string[] = []

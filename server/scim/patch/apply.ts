@@ -12,7 +12,7 @@ const patchSchema = 'urn:ietf:params:scim:api:messages:2.0:PatchOp'
 
 type Operation = { op: 'add' | 'remove' | 'replace'; path: string | undefined; value: unknown }
 
-/** Names of members are compared without regard to case, and so are operations: Entra sends `Replace`. */
+/** The names of JSON members and of operations may be in any letter case: Entra sends `Replace`. */
 function readOperations(body: Resource): Operation[] {
   const schemas = memberOf(body, 'schemas')
   if (

@@ -76,7 +76,10 @@ const textOf = (value: unknown): string =>
     ? JSON.stringify(Object.entries(value).sort())
     : JSON.stringify(value)
 
-/** Whether the client means this value: it has the `value` that was sent or, if none was sent, all that was sent. */
+/**
+ * Whether a sent value means this one: the sub-attribute `value` is the same or, if it was not
+ * sent, all sub-attributes that were sent are the same.
+ */
 const isNamedBy = (value: unknown, sent: unknown): boolean => {
   if (typeof sent !== 'object' || sent === null) return value === sent
   const named = value as Resource // values of one list have one type

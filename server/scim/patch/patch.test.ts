@@ -30,7 +30,7 @@ const refused = (scimType: ScimType, ...operations: unknown[]) =>
   )
 
 describe('a PATCH', () => {
-  test('sets, replaces and removes simple attributes, in any case of op and path', () => {
+  test('sets, replaces and removes simple attributes, with op and path in any letter case', () => {
     assert.equal(patched({ op: 'add', path: 'title', value: 'Countess' }).title, 'Countess')
     assert.equal(patched({ op: 'Replace', path: 'USERNAME', value: 'lovelace' }).userName, 'lovelace')
     assert.equal('active' in patched({ op: 'REMOVE', path: 'active' }), false)
@@ -49,7 +49,7 @@ describe('a PATCH', () => {
     )
   })
 
-  test('without a path has an object with names, dotted names and names of schemas', () => {
+  test('without a path takes attribute names, paths and URNs as the keys of its value', () => {
     const result = patched({
       op: 'Replace',
       value: {

@@ -1,5 +1,6 @@
-// The effect of SCIM users on access. A user that is deactivated or deleted ends the sign-ins of its person through this
-// identity provider, and only those, and the roles that its groups gave.
+// The effect of SCIM users on access. When a user is deactivated or deleted, the sign-ins of its
+// person through this identity provider end, and so do the roles that its groups gave. Sign-ins
+// through other providers continue.
 import { fromBinary } from '@bufbuild/protobuf'
 import {
   IdentityProvider_OIDC_CorrelationRule as CorrelationRule,
@@ -59,10 +60,11 @@ export function* endAccess(provider: string, named: Named, now: number): Work<vo
 }
 
 /**
- * The people whose sign-ins through the provider a user ends: the one who has signed in since the user exists, and the
- * one whom its externalId names. The latter may have signed in before the provider began to provision people. For anybody
- * else it has no effect, because only sign-ins through this provider and roles in its group end. In the order in which
- * they are locked. They may have deleted their accounts.
+ * The people whose access depends on a user: the one who has signed in since the user was created,
+ * and the one whom its externalId names, who may have signed in before that. If the externalId
+ * names somebody who does not use this provider, they lose nothing: only sign-ins through this
+ * provider and roles in its group are affected. Sorted, so that people are always locked in the
+ * same order. They may have deleted their accounts.
  */
 function* peopleNamedBy(provider: string, { externalId, identity }: Named): Work<string[]> {
   const named = externalId === null ? undefined : yield* personUid(provider, externalId)
@@ -105,8 +107,9 @@ export function* requireProvisioned(provider: string, externalId: string): Work<
 }
 
 /**
- * Records who the person of a user is, after `requireProvisioned` has returned the user, and gives them its groups. Only
- * for a sign-in in the browser: it shows that the person consents.
+ * Records who the person of a user is, after `requireProvisioned` has returned the user, and makes
+ * them a member of the user's groups. Only for a sign-in in the browser, which shows that the
+ * person consents.
  */
 export function* linkPerson(provider: string, user: string, identity: string, now: number): Work<void> {
   const row = yield* first(sql`select identity from scim_users where uid = ${user}`)

@@ -63,13 +63,13 @@ function* changeUser(
   return { uid, createTime, updateTime, version, resource: JSON.parse(json) as Resource }
 }
 
-/** Without `active`, the user stays as it is: only a client that says so activates a user who was deactivated. */
+/** Without `active`, the stored value is kept: only an explicit `true` reactivates a user. */
 const withActive = (changed: Resource, { active = true }: Resource): Resource =>
   changed.active === undefined ? { ...changed, active } : changed
 
 /**
- * Deletes a batch of the memberships or, after the last one, the user. Returns whether the user is deleted. Access ends
- * with the first batch.
+ * Deletes a batch of the memberships and, with the last batch, the user. Returns whether the user
+ * is deleted. Access ends with the first batch.
  */
 export function* deleteUser(context: ChangeContext, id: string): Work<boolean> {
   const { provider, now, ifMatch } = context

@@ -51,8 +51,8 @@ export function* makeQueueDue(subscription: string, now: number): Work<void> {
 const maxWokenQueues = 1000
 
 /**
- * The queue waits for events, or for the time of another attempt. These words are the condition of the index
- * `delivery_queues_idle`.
+ * The queue waits for events, or for the time of another attempt. The SQL is the same as in the
+ * partial index `delivery_queues_idle`, so that the engines use it.
  */
 const isIdle = raw('is_active = 1 and (due_time is null or due_time > wake_after)')
 
@@ -157,7 +157,7 @@ export type LeasedQueue = {
   previousSecretUntil: number
 }
 
-/** Undefined if the lease was lost, or the subscription was deleted. */
+/** Undefined if the lease was lost, or the subscription was deleted or is not active. */
 export function* readLeasedQueue(subscription: string, token: string): Work<LeasedQueue | undefined> {
   const row =
     yield* first(sql`select q.root, q.parent, q.is_proven, q.failures, q.failing_since, q.wants_handshake,
@@ -177,7 +177,10 @@ export function* readLeasedQueue(subscription: string, token: string): Work<Leas
 /** `isProven` is set by a successful request and cleared when the sink fails (server/delivery/health.ts). */
 export type Health = { isProven: boolean; failures: number; failingSince: number | null }
 
-/** Ends the work on a queue. It is due again when its next delivery is, or a new event, but not before `wakeAfter`. */
+/**
+ * Ends the work on a queue. It is due again when its next delivery is due or when there is a new
+ * event, but not before `wakeAfter`.
+ */
 export function* releaseQueue(
   subscription: string,
   token: string,
@@ -216,7 +219,10 @@ export function* endHandshake(subscription: string, rate: number | null): Work<v
     where subscription = ${subscription}`
 }
 
-/** Takes the events since a time from the log once more, up to the present position. A running replay is replaced. */
+/**
+ * Makes the queue take the events since a time from the log again, up to its present position. A
+ * running replay is replaced.
+ */
 export function* beginReplay(subscription: string, since: number, now: number): Work<void> {
   const row = yield* first(
     sql`select root, position from delivery_queues where subscription = ${subscription} /*pg for update */`,

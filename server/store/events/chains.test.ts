@@ -159,27 +159,27 @@ onEach(['SQLite', 'PostgreSQL'], 'event chains', (testStore) => {
   })
 
   const attacks: Record<string, [attack: (root: string) => Sql, expected: Omit<ChainFault, 'root'>]> = {
-    'changed field': [
+    'a changed field': [
       (root) => sql`update events set actor = 'somebody' where root = ${root} and sequence = 4`,
       { sequence: 4, fault: 'changed' },
     ],
-    'changed resource': [
+    'a changed resource': [
       (root) => sql`update events set after = before where root = ${root} and sequence = 4`,
       { sequence: 4, fault: 'changed' },
     ],
-    'removed event': [
+    'a removed event': [
       (root) => sql`delete from events where root = ${root} and sequence = 5`,
       { sequence: 5, fault: 'missing' },
     ],
-    'removed beginning': [
+    'a removed beginning': [
       (root) => sql`delete from events where root = ${root} and sequence <= 2`,
       { sequence: 1, fault: 'missing' },
     ],
-    'removed end': [
+    'a removed end': [
       (root) => sql`delete from events where root = ${root} and sequence >= 9`,
       { sequence: 9, fault: 'cut off' },
     ],
-    'added event': [
+    'an added event': [
       (
         root,
       ) => sql`insert into events (id, root, group_uid, kind, uid, action, method, actor, origin, time, code,
@@ -187,13 +187,13 @@ onEach(['SQLite', 'PostgreSQL'], 'event chains', (testStore) => {
           11, hash from events where root = ${root} and sequence = 10`,
       { sequence: 11, fault: 'added' },
     ],
-    'removed chain': [
+    'a removed chain': [
       (root) => sql`delete from event_chains where root = ${root}`,
       { sequence: 1, fault: 'added' },
     ],
   }
   for (const [name, [attack, expected]] of Object.entries(attacks))
-    test(`reveal a ${name}`, async () => {
+    test(`reveal ${name}`, async () => {
       const root = await makeChain()
       assert.equal(await faultOf(root), undefined)
       await change(attack(root))
@@ -202,15 +202,15 @@ onEach(['SQLite', 'PostgreSQL'], 'event chains', (testStore) => {
 
   test('reveal events that have changed places', async () => {
     const root = await makeChain()
-    const swap = (from: number, to: number) =>
+    const move = (from: number, to: number) =>
       change(sql`update events set sequence = ${to} where root = ${root} and sequence = ${from}`)
-    await swap(3, 99)
-    await swap(4, 3)
-    await swap(99, 4)
+    await move(3, 99)
+    await move(4, 3)
+    await move(99, 4)
     assert.deepEqual(await faultOf(root), { root, sequence: 3, fault: 'changed' })
   })
 
-  test('stay valid when the oldest events are deleted, and grow on', async () => {
+  test('stay valid when the oldest events are deleted, and can be continued', async () => {
     const root = await makeChain()
     const [, , , fourth] = await read(root)
     const cutoff = fourth?.time ?? 0

@@ -19,9 +19,9 @@ export function* deleteOldEvents(cutoff: number): Work<number | undefined> {
   const rows = (yield sql`select sequence, time, hash from events
     where root = ${root} and sequence >= ${firstSequence}
     order by sequence limit ${rowsPerStep + 1}`) as [number, number, string][]
-  const old = rows.slice(0, rowsPerStep)
-  const kept = old.findIndex(([, time]) => time >= cutoff)
-  const deleted = kept === -1 ? old : old.slice(0, kept)
+  const candidates = rows.slice(0, rowsPerStep)
+  const firstKept = candidates.findIndex(([, time]) => time >= cutoff)
+  const deleted = firstKept === -1 ? candidates : candidates.slice(0, firstKept)
   const next = rows[deleted.length]
   const last = deleted.at(-1)
   if (last) yield sql`delete from events where root = ${root} and sequence <= ${last[0]}`

@@ -1,6 +1,7 @@
 // Sealing gives each recorded row the next sequence number of its organization and a hash that covers the row and the
-// hash before it, and moves it from `unsealed_events` to `events`. Only sealed rows are read, so a reader that continues
-// after a sequence number never misses the row of a slower transaction.
+// hash before it, and moves it from `unsealed_events` to `events`. The API and deliveries read only
+// sealed rows, so a reader that continues after a sequence number never misses the row of a slower
+// transaction.
 import { hasIdleQueues, wakeQueuesOf } from '../delivery/queues.ts'
 import type { Row } from '../sql.ts'
 import { among, bulkInsert, join, raw, sql } from '../sql.ts'
@@ -69,9 +70,9 @@ function* readUnsealed(): Work<{ events: EventRow[]; hasMore: boolean }> {
 const columns = raw(eventColumns.join(', '))
 
 /**
- * Inserts rows that are sealed already, and wakes the subscriptions that can get them. Only for SQLite, where no other
- * transaction writes meanwhile. If rows wait to be sealed, left by another process or an older version, the new rows are
- * inserted behind them in the same state.
+ * Seals new rows, inserts them, and wakes the subscriptions that can get them. Only for SQLite,
+ * where no other transaction writes meanwhile. If another process or an older version has left
+ * unsealed rows, the new rows are inserted unsealed as well, so that they are sealed after those.
  */
 export function* insertSealed(rows: readonly Row[]): Work<void> {
   const waiting = yield hasUnsealed

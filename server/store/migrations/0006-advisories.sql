@@ -39,8 +39,9 @@ create table advisory_terms (
 ) /*pg -- */ without rowid
 ;
 
--- Every text that a query may find a part of, once for each organization, and the trigrams (three consecutive
--- characters) of these texts. Rows of texts that no advisory contains any more may stay: they match no advisory.
+-- The texts that substring searches look in, each once for each organization, and the trigrams
+-- (three consecutive characters) of these texts. Rows of texts that no advisory contains any more
+-- may stay: they match no advisory.
 create table advisory_texts (
   number bigint not null,
   content text /*pg collate "C" */ not null,

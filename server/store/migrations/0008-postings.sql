@@ -1,7 +1,8 @@
--- The search index of advisories: for each hash of an organization and a term, the column `number` of each advisory of
--- a segment that has the term, eight bytes each. A segment contains the advisories that were written together: thousands
--- by an import, or a single one. Three consecutive characters of a text are also a term, so text is searched here too.
--- Hashes may collide, so a search also tests the advisories that it finds.
+-- The search index of advisories. A row has a hash of an organization and a term, a segment, and
+-- the `number` of every advisory of this segment that has the term, eight bytes each. A segment
+-- contains the advisories that were written together: thousands by an import, or a single one.
+-- Three consecutive characters of a text are also a term, so text is searched here too. Hashes may
+-- collide, so a search also tests the advisories that it finds.
 drop table advisory_terms;
 drop table advisory_texts;
 drop table advisory_trigrams;

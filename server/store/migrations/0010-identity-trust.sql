@@ -1,6 +1,8 @@
--- Identities that accept tokens of this server for other identities are found by issuer and subject, or by a pattern.
--- `pattern_issuer` is set if the issuer or the subject is a pattern. It is the issuer, or `~` if that is a pattern.
--- `trusted_root` is the other organization that the subject of an identity with a pattern names, if it names just one.
+-- An identity can accept tokens that this server issued to other identities. Such identities are
+-- found by `known_by`, or by these columns if the issuer or the subject is a pattern.
+-- `pattern_issuer` is then the issuer, or `~` if that is the pattern. `trusted_root` is the
+-- organization whose uid the subject contains, other than the identity's own; null if there is none
+-- or several.
 
 alter table identities add column pattern_issuer text /*pg collate "C" */;
 alter table identities add column trusted_root text /*pg collate "C" */;

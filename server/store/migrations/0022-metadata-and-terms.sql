@@ -4,7 +4,8 @@ create table identity_metadata (
   proto bytea not null
 );
 
--- Documents that groups have accepted. `accepted_by` refers to nothing: an acceptance outlives the identity.
+-- Documents that groups have accepted. `accepted_by` has no foreign key: an acceptance outlives the
+-- identity.
 create table terms_acceptances (
   place text /*pg collate "C" */ not null references groups (uid) on delete cascade,
   document text /*pg collate "C" */ not null,
@@ -13,8 +14,8 @@ create table terms_acceptances (
   primary key (place, document)
 );
 
--- Organizations that were created with an invite for their owner. `creator` refers to nothing, so that a person who
--- deletes their account and signs in again still counts as the creator.
+-- Organizations that were created with an invite for their owner. `creator` has no foreign key, so
+-- that a person who deletes their account and signs in again still counts as the creator.
 create table unclaimed_organizations (
   organization text /*pg collate "C" */ primary key references groups (uid) on delete cascade,
   creator text /*pg collate "C" */ not null,

@@ -1,7 +1,7 @@
--- Retention of tags and manifests. `push_time` is the time of the last push of a tag, also of one that did not move it.
--- `untagged_since` is the time since which a manifest that has no tag had none: that of its last push, or of the last
--- time that a tag was moved away from it or deleted. `retention_time` is the time at which the rules of a repo are
--- applied next, and 0 if it has none.
+-- Retention of tags and manifests. `push_time` is the time of the last push of a tag, also of one
+-- that did not move it. `untagged_since` is the time since which a manifest without a tag has had
+-- none: the later of its last push and the last time that a tag was moved away from it or deleted.
+-- `retention_time` is the time at which the rules of a repo are applied next, and 0 if it has none.
 
 alter table tags add column push_time bigint not null default 0;
 update tags set push_time = update_time;

@@ -9,10 +9,11 @@ alter table subscriptions add column state bigint not null default 0;
 create index subscriptions_without_state on subscriptions (uid) where state = 0;
 update subscriptions set shape = '';
 
--- The queue of each subscription. `position` is the sequence of the last event that has been taken from the log. A
--- replay takes the events after `replay_position` up to `replay_end` once more. `due_time` is null if nothing is to be
--- sent. A copy of the server that works on the queue has a lease. `is_proven` is 1 if the last requests succeeded.
--- `failures` is the number of requests since the last success, and `failing_since` the time of the first of them.
+-- The queue of each subscription. `position` is the sequence of the last event that has been taken
+-- from the log. A replay takes the events after `replay_position` up to `replay_end` once more.
+-- `due_time` is null if nothing is to be sent. A copy of the server that works on the queue has a
+-- lease. `is_proven` is 1 while the sink works. `failures` is the number of failures since the last
+-- success, and `failing_since` the time of the first of them.
 create table delivery_queues (
   subscription text /*pg collate "C" */ primary key references subscriptions (uid) on delete cascade deferrable initially deferred,
   parent text /*pg collate "C" */ not null,

@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { workerData } from 'node:worker_threads'
 
-/** How often the thread tries to truncate the log, and the pause between two attempts in milliseconds. */
+/** How many times the thread tries to truncate the log, and the pause between two attempts. */
 const attempts = 20
 const pauseMs = 50
 

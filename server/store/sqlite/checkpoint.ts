@@ -39,7 +39,7 @@ export function openCheckpoints(file: string, walLimit: number): Checkpoints {
   }
 }
 
-/** If it fails, SQLite itself checkpoints when the log reaches four times this size (see connection.ts). */
+/** If it fails, SQLite itself checkpoints when the log reaches 256 MB (see connection.ts). */
 function checkpointInThread(file: string): Promise<void> {
   return new Promise((resolve) => {
     const thread = new Worker(program, { workerData: file })

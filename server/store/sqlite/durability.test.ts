@@ -49,7 +49,7 @@ describe('the embedded store', () => {
     }
   }
 
-  test('resolves a write after its commit was synced, and commits the writes that wait meanwhile together', async () => {
+  test('resolves a write after its commit was synced, and then commits all waiting writes together', async () => {
     const { held, hold, sync } = heldSyncs()
     const { store } = await openStore({ sync })
     hold()
@@ -150,7 +150,7 @@ describe('the embedded store', () => {
   })
 })
 
-/** A sync on a process whose time passes only by syncs and by `pass`. */
+/** An adaptive sync with a simulated clock, which only syncs and `pass` advance. */
 function simulatedSync() {
   let [time, active] = [0, 0]
   let duration = 0

@@ -60,7 +60,7 @@ function openSnapshots(reader: Connection) {
   let snapshot = {}
   let isCurrent = false
   return {
-    /** The version is read once in each transaction: only the first read can find another one. */
+    /** Reads the version once in each transaction, because it cannot change within one. */
     current(): object {
       if (isCurrent) return snapshot
       const [row] = version.all() as unknown as Row[] // rows are arrays: setReturnArrays

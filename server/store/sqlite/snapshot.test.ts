@@ -47,7 +47,7 @@ test('a write, and a write of another connection, make another snapshot', async 
   assert.notEqual(await current(), second)
 })
 
-test('a snapshot that was asked for is the one that is read, if somebody commits in between', async () => {
+test('a read that has asked for its snapshot does not see what others commit afterwards', async () => {
   await nextTurn()
   const { snapshot, count } = await store.read(function* () {
     const asked = yield* currentSnapshot()

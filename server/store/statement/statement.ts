@@ -25,8 +25,8 @@ export type Statement = {
 }
 
 /**
- * The engine may insert the rows later in the transaction. If the statement is no bulk insert, `tuple` is its part after
- * the names of the columns, `values (…)`, which returns the row if it is run by itself.
+ * The engine may insert the rows later in the transaction. If the statement is not a bulk insert,
+ * `tuple` is its part `values (…)`. SQLite runs this part alone, and it returns the row to insert.
  */
 export type Deferral = { readonly tuple?: Template }
 

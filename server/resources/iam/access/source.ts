@@ -18,7 +18,7 @@ export type Source = {
   until: number | undefined
 }
 
-/** A source of one identity. */
+/** A source that `readSourcesOf` returns. `isExternal` if the binding is of an external group. */
 export type OwnSource = Source & {
   bits: Bits
   isExternal: boolean
@@ -41,7 +41,7 @@ export function* readSourcesOf(
   groups?: readonly string[],
 ): Work<OwnSource[]> {
   const condition = groups ? sql`and b.parent in ${among(groups)}` : raw('')
-  const rows = yield sql`${ownSources(identity, time, condition)} union all
+  const rows = yield sql`${directSources(identity, time, condition)} union all
     ${externalSources(identity, time, condition)}`
   const sources = new Map<string, OwnSource>()
   // There are far fewer roles than role bindings.
@@ -77,7 +77,7 @@ type OwnRow = [
 const isActive = sql`case when i.suspended is null or ${isNotSuspended(raw('i.uid'))}
   then 1 else 0 end`
 
-const ownSources = (identity: string, time: number, condition: Sql): Sql =>
+const directSources = (identity: string, time: number, condition: Sql): Sql =>
   sql`select b.uid, b.role, r.bits, b.expire_time, 0, ${isActive}
     from identities i cross join role_bindings b cross join roles r
     where i.uid = ${identity} and b.identity = i.uid and r.uid = b.role and ${isLiveAt(time, 'b')} ${condition}`

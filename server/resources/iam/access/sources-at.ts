@@ -50,7 +50,7 @@ export function* readSourcesAt(
   return found
 }
 
-/** After all identities: uids consist of hexadecimal digits and slashes. */
+/** Sorts after all identities: uids consist of hexadecimal digits and slashes. */
 const lastIdentity = '~'
 
 type BindingRow = [uid: string, identity: string, role: string, expireTime: number, isExternal: number]

@@ -108,7 +108,8 @@ const projectNumberFault = ({ google }: AccountAssociation): string | undefined 
 function warningsAbout(association: AccountAssociation | undefined): Warning[] {
   const fault = association && projectNumberFault(association)
   if (fault === undefined) return []
-  return [{ field: 'google.project_number', description: `${fault}; until then, the account cannot be used` }]
+  const description = `${fault}; the account cannot be used until this is corrected`
+  return [{ field: 'google.project_number', description }]
 }
 
 const clouds: { [type: number]: { name: string; field: 'google' | 'amazon' | 'azure' } } = {

@@ -1,5 +1,6 @@
-// External group role mappings, which give the members of a group at an identity provider a role. Each mapping has a
-// role binding, so that grants and lists of role bindings need no case for it.
+// External group role mappings. Each gives a role to the members of a group at an identity
+// provider. It has a role binding, so grants and lists of role bindings need no special case for
+// mappings.
 import { create } from '@bufbuild/protobuf'
 import type {
   BatchDeleteExternalGroupRoleMappingsRequest,
@@ -36,7 +37,7 @@ function externalGroupRoleMappingsMethods(deps: Dependencies) {
     getExternalGroupRoleMapping: (call: Call) => getResource(store, externalGroupRoleMappings, call),
 
     listExternalGroupRoleMappings: (call: Call<ListExternalGroupRoleMappingsRequest>) =>
-      listResources(deps, externalGroupRoleMappings, call, { group: call.request.identityProviderUid }),
+      listResources(deps, externalGroupRoleMappings, call, { parent: call.request.identityProviderUid }),
 
     createExternalGroupRoleMapping: (call: Call<CreateExternalGroupRoleMappingRequest>) =>
       createOnce(deps, call, (grants) => createMapping(deps, call, grants)),

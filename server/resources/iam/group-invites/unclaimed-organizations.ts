@@ -1,5 +1,6 @@
-// Organizations that wait for the owner whom an invite offers them to. Nobody has a role in them, so nobody could delete
-// them: a creator may have only a limited number, and those whose invite has expired are deleted.
+// Organizations whose future owner has not accepted the invite yet. Nobody has a role in them, so
+// nobody could delete them: a creator may have only a limited number, and those whose invite has
+// expired are deleted.
 import { tooManyRequests } from '../../../aip/errors.ts'
 import { sql } from '../../../store/sql.ts'
 import { contentsOf } from '../../../store/tally.ts'
@@ -13,7 +14,10 @@ import { groupInvites } from './table.ts'
 /** Without a limit, one caller could fill the store with organizations. */
 const maxUnclaimed = 100
 
-/** Requires that the creator may have one more, after those were removed that are claimed or have expired. */
+/**
+ * Requires that the creator may have one more unclaimed organization. Those that were claimed do
+ * not count, and those that have expired are deleted first.
+ */
 export function* requireFewUnclaimed(access: WriteAccess, creator: string, now: number): Work<void> {
   // On PostgreSQL, concurrent calls of one creator wait for each other here, so each counts those of the others.
   yield sql`select uid from identities where uid = ${creator} /*pg for no key update */`

@@ -13,7 +13,7 @@ import type { Dependencies } from '../../dependencies.ts'
 import { readReply } from '../../reply.ts'
 import { resourceIn } from '../../request-resource.ts'
 import { bindOwner, requireMayCreateOrganizations } from '../organization.ts'
-import { requireOrganizationFor } from './second-factor-requirement.ts'
+import { requireOrganizationForSecondFactor } from './second-factor-requirement.ts'
 import { groups } from './table.ts'
 
 const maxDepth = 32
@@ -57,7 +57,7 @@ function* createChild(
   const time = now()
   const uid = newChildUid(parent, time, random)
   const draft = draftIn(call)
-  requireOrganizationFor(draft, uid)
+  requireOrganizationForSecondFactor(draft, uid)
   yield* createIn(access, parent, groups, draft, { uid, now: time })
   return uid
 }

@@ -24,7 +24,7 @@ import { accessMethods } from './access-methods.ts'
 import { admitToCreate, createGroup } from './create-group.ts'
 import { limitMethods } from './limit-methods.ts'
 import { requireEmpty } from './require-empty.ts'
-import { requireOrganizationFor } from './second-factor-requirement.ts'
+import { requireOrganizationForSecondFactor } from './second-factor-requirement.ts'
 import { groups } from './table.ts'
 
 const groupsMethods = (deps: Dependencies) => ({
@@ -47,7 +47,7 @@ const groupsMethods = (deps: Dependencies) => ({
   updateGroup: (call: Call<UpdateGroupRequest>) =>
     updateResource(deps, groups, call, {
       *beforeUpdate({ current, merged, grants, time }) {
-        requireOrganizationFor(merged, current.uid)
+        requireOrganizationForSecondFactor(merged, current.uid)
         if (current.name === merged.name) return
         if (current.verified) throw operatorOnly('name', current.uid)
         yield* restartPublicNames(grants, current.uid, time)

@@ -54,7 +54,7 @@ function* readStored(uid: string): Work<IdentityMetadata> {
   return row ? fromBinary(IdentityMetadataSchema, row[0] as Uint8Array) : create(IdentityMetadataSchema)
 }
 
-/** The first word of a name is the given name. Names with another order cannot be told apart. */
+/** The first word of a name is the given name. Names in another order are not recognised. */
 function metadataOf({ uid, name, company = '' }: Identity, stored: IdentityMetadata): IdentityMetadata {
   const [givenName = '', ...others] = name.trim().split(/\s+/)
   const names = { uid, name, givenName, familyName: others.join(' ') }
@@ -91,10 +91,11 @@ function* writeCompany(
 }
 
 function* writeStored(uid: string, metadata: IdentityMetadata): Work<void> {
-  const ofIdentity = { uid: '', name: '', givenName: '', familyName: '', company: '' }
+  // These fields come from the identity.
+  const notStored = { uid: '', name: '', givenName: '', familyName: '', company: '' }
   const proto = toBinary(
     IdentityMetadataSchema,
-    create(IdentityMetadataSchema, { ...metadata, ...ofIdentity }),
+    create(IdentityMetadataSchema, { ...metadata, ...notStored }),
   )
   yield sql`insert into identity_metadata (identity, proto) values (${uid}, ${proto})
     on conflict (identity) do update set proto = excluded.proto`

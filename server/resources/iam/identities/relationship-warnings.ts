@@ -41,12 +41,13 @@ function keyWarnings({ issuerKeys }: Identity_StaticKeys): Warning[] {
   const field = 'static_keys.issuer_keys'
   const { usable, faults } = readKeySet(issuerKeys)
   if (usable.length > 0) return faults.map((fault) => ({ field, description: `${fault}; it is not used` }))
-  const description = `${faults[0] ?? 'has no keys'}; until then, nobody can assume the identity`
-  return [{ field, description }]
+  return [{ field, description: unassumable(faults[0] ?? 'has no keys') }]
 }
 
 function arnWarnings({ awsArn, awsAccount }: Identity_AWSIdentity): Warning[] {
   const fault = awsArn.case === 'arn' ? arnFault(awsArn.value, awsAccount) : undefined
   if (fault === undefined) return []
-  return [{ field: 'aws_identity.arn', description: `${fault}; until then, nobody can assume the identity` }]
+  return [{ field: 'aws_identity.arn', description: unassumable(fault) }]
 }
+
+const unassumable = (fault: string) => `${fault}; nobody can assume the identity until this is corrected`

@@ -13,8 +13,9 @@ export function* removeDependents(access: WriteAccess, provider: string, now: nu
     (yield* removeMappingsOf(access, provider)) ||
     (yield* removeMembersOf(provider)) ||
     (yield* removeScimBatch(provider))
-  // Until the last batch, nothing new may arrive by SCIM. Nobody without a SCIM user may sign in, even if provisioning
-  // was paused: the deleted user may have been a deactivated one.
+  // Until the last batch is deleted, the token is revoked, so that SCIM adds nothing. Provisioning
+  // is enabled, even if it was paused, so that people without a SCIM user cannot sign in: such a
+  // person may have been deactivated, and their SCIM user deleted by a batch.
   if (
     hasMore &&
     settings &&

@@ -165,7 +165,7 @@ function changeSettings(
   return store.write(function* () {
     const grants = yield* admitToWrite(call.demand)
     const uid = call.demand.scope
-    // Locked, so that concurrent first changes of one provider run one after the other.
+    // Locks the provider, because the SCIM settings have no row before their first change.
     const provider = yield* first(
       sql`select uid from identity_providers where uid = ${uid} /*pg for no key update */`,
     )

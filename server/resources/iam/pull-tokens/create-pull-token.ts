@@ -52,7 +52,7 @@ export function createPullToken(
       const { identity, password } = yield* draftIdentity(call.request, { uid, time, authUrl })
       yield* requireMayCreate({ authUrl, decisions }, grants, uid)
       yield* createIn(grants, parent, identities, identity, { uid, now: time })
-      yield* bindRole(deps, grants, parent, uid)
+      yield* bindPullRole(deps, grants, parent, uid)
       const pullToken = pullTokenOf(identity, time)
       pullToken.password = password
       return { ...messageReply(PullTokenSchema, pullToken), etag: etagOf(time) }
@@ -69,7 +69,7 @@ function* draftIdentity(
   const { name = '', description = '', ttl, repoUid = '' } = pullToken ?? {}
   const expires = time + ttlOf(ttl)
   if (repoUid !== '') yield* requireRepo(parent, repoUid)
-  // Not our own issuer: nobody must be able to sign tokens in its name.
+  // Not the server's own issuer, whose tokens are verified only with the keys of the server.
   const issuer = `${authUrl}/pull-tokens`
   const [iat, exp] = [Math.floor(time / 1000), Math.floor(expires / 1000)]
   const { token, publicKeys } = signWithSingleUseKey({ iss: issuer, sub: uid, aud: authUrl, iat, exp })
@@ -96,7 +96,7 @@ function* requireRepo(group: string, repo: string): Work<void> {
   if (!row) throw invalidField('repo_uid', 'must be the uid of a repo in this group or below it')
 }
 
-function* bindRole(
+function* bindPullRole(
   { now, random }: Dependencies,
   grants: WriteGrants,
   group: string,

@@ -1,4 +1,5 @@
-// Compares the expiry by which role bindings are found with the one that they show, for `stemmad check`.
+// Compares the column `expire_time` of role bindings with the expiry in the stored message, for
+// `stemmad check`.
 import type { Store } from '../../../store/db.ts'
 import { sql } from '../../../store/sql.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
@@ -8,7 +9,7 @@ import { roleBindings } from './table.ts'
 /** Rows are read in batches to limit the memory use. */
 const batchSize = 500
 
-/** Returns the uids of role bindings that expire at another time than they show, or did before the repair. */
+/** Returns the uids of role bindings that differ. With `repairAccess`, corrects the column. */
 export async function checkExpiry(store: Store, repairAccess: WriteAccess | undefined): Promise<string[]> {
   const wrong: string[] = []
   for (let after = ''; ; ) {

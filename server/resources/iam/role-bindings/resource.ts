@@ -39,7 +39,7 @@ function roleBindingsMethods(deps: Dependencies) {
     listRoleBindings(call: Call<ListRoleBindingsRequest>) {
       const { identity, group, role } = call.request
       const filters = [...boundTo(identity, deps.now()), ...equalTo(raw('role'), role)]
-      return listResources(deps, roleBindings, call, { filters, group })
+      return listResources(deps, roleBindings, call, { filters, parent: group })
     },
 
     createRoleBinding: (call: Call<CreateRoleBindingRequest>) =>
@@ -64,7 +64,7 @@ function roleBindingsMethods(deps: Dependencies) {
           if (!isInMask('identity_uid')) merged.identityUid = identity
           if (!isInMask('role_uid')) merged.roleUid = role
           const isSameGrant = merged.identityUid === identity && merged.roleUid === role
-          // A later expiry grants more, and an earlier one takes the role away.
+          // A change of the expiry is checked, too: it extends or shortens the access.
           if (isSameGrant && expiryOf(current) === expiryOf(merged)) return {}
           const columns = yield* requireAllowed(grants, parentOf(call.demand.scope), merged, {
             identityBefore: identity,

@@ -9,7 +9,10 @@ export const blobsPerClaim = 50
 /** How long a claim lasts, in milliseconds. Longer than the storage takes for a deletion, with all of its retries. */
 export const claimMs = 5 * 60_000
 
-/** How long after the claim a deletion may begin, in milliseconds. So every deletion ends before its claim. */
+/**
+ * How long after the claim a deletion may begin, in milliseconds. So every deletion is over before
+ * its claim ends.
+ */
 export const beginsWithinMs = 60_000
 
 /** The size is 0 if it is not known. */
@@ -27,7 +30,8 @@ const hasUpload = raw('exists (select 1 from uploads u where u.digest = blobs.di
  */
 export function* claimBlobs(graceStart: number, now: number): Work<Claim & { reviewed: number }> {
   const until = now + claimMs
-  // New references lock the row first. The statements below see all of those that were added before this lock.
+  // Transactions that add a reference lock the row first, so the statements below see every
+  // reference that was added before this lock.
   const rows = yield sql`select digest from blobs where unused_since <= ${graceStart}
     and (claimed_until is null or claimed_until <= ${now})
     order by unused_since, digest limit ${blobsPerClaim} /*pg for update skip locked */`

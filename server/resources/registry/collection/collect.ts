@@ -50,7 +50,8 @@ async function* removeAbandonedUploads(deps: CollectionDependencies): Batches {
   for (;;) {
     const ids = await store.write(() => removeUploads(access, oldestUpload(now(), graceMs)))
     if (ids.length === 0) return
-    // If the process is killed before, the bytes have no row, and `removeUnknownUploads` deletes them.
+    // If the process is killed before this ends, the bytes that are left have no row, and
+    // `removeUnknownUploads` deletes them.
     for (const id of ids) await storage.discard({ id })
     yield { uploads: ids.length }
   }

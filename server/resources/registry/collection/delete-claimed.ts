@@ -18,7 +18,8 @@ export async function deleteClaimed(
   const failures: unknown[] = []
   const deleteBytes = async ({ digest, size }: ClaimedBlob) => {
     try {
-      // The row of a blob whose push was interrupted has no size. Only digests are stored in this column.
+      // The size in the row is 0 if the push of the blob was interrupted. The casts are safe:
+      // `digest` was read from a column that contains only digests.
       const stored = size > 0 ? size : await storage.size(digest as Digest)
       if (stored !== undefined) await storage.delete(digest as Digest)
       deleted.push({ digest, size: stored })

@@ -38,7 +38,7 @@ export async function planCollection(
 const isKept = (graceStart: number): Sql =>
   sql`(repo_blobs.unused_since is null or repo_blobs.unused_since > ${graceStart} or ${hasManifest})`
 
-/** SQL: whether a collection would delete the blob, after the links that it would remove. */
+/** SQL: whether a collection would delete the blob, once it has removed the links that are due. */
 const isDeleted = (graceStart: number): Sql => sql`not exists
   (select 1 from repo_blobs where repo_blobs.digest = b.digest and ${isKept(graceStart)})
   and not exists (select 1 from uploads u where u.digest = b.digest)

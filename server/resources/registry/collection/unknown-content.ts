@@ -5,7 +5,7 @@ import type { CollectionDependencies } from './collection.ts'
 
 type Dependencies = Pick<CollectionDependencies, 'store' | 'storage' | 'now' | 'graceMs'>
 
-/** An upload that a client continues is younger, whatever the grace period. */
+/** A client may still continue a younger upload, so it is kept whatever the grace period is. */
 const minUploadMs = 24 * 3_600_000
 /** How many blobs or uploads of the storage are compared with rows at a time. */
 const listedAtATime = 500
@@ -24,7 +24,10 @@ export async function* unknownUploads(deps: Dependencies): AsyncGenerator<string
   }
 }
 
-/** Blobs older than the grace period, which exist after an older backup of the store was restored. */
+/**
+ * Blobs without a row that are older than the grace period. They exist, for example, after an older
+ * backup of the store was restored.
+ */
 export async function* unknownBlobs(deps: Dependencies): AsyncGenerator<StoredBlob[]> {
   const { store, storage, now, graceMs } = deps
   for await (const listed of inGroups(storage.list())) {

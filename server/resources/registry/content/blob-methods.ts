@@ -102,7 +102,7 @@ function* mayReadBlob(
   }
   const regions = grantedRegions(yield* readGrants(caller, time, undefined), capabilities)
   for (const { uid } of regions.slice(0, maxRegions)) {
-    // The uid of a repo is never that of a group, so it is below one that grants: `0` is the character after `/`.
+    // The repo is at or below the uid of the region: `0` is the character after `/`.
     const row = yield* first(sql`select 1 from repo_blobs where digest = ${digest}
       and (repo = ${uid} or (repo > ${`${uid}/`} and repo < ${`${uid}0`}))
       and (unused_since is null or unused_since > ${oldest} or ${hasManifest}) limit 1`)

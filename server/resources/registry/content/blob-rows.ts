@@ -52,7 +52,8 @@ export function* protectBlob(_access: WriteAccess, upload: string, digest: strin
 export function* dropProtected(_access: WriteAccess, digest: string): Work<void> {
   // Other uploads lock the row before they refer to it. The second statement sees those that did before this lock.
   yield sql`select 1 from blobs where digest = ${digest} /*pg for update */`
-  // Each use changes `unused_since`. After a crash, such a row may be the only trace of bytes in the storage.
+  // Each use changes `unused_since`. A row that was used is kept: after a crash, it may be the only
+  // trace of bytes in the storage.
   yield sql`delete from blobs where digest = ${digest} and size = 0 and unused_since = create_time
     and claimed_until is null and not exists (select 1 from repo_blobs r where r.digest = blobs.digest)
     and not exists (select 1 from uploads u where u.digest = blobs.digest)`

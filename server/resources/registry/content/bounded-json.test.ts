@@ -10,9 +10,9 @@ describe('pushed JSON', () => {
     assert.deepEqual(parse(JSON.stringify(value)), value)
   })
 
-  test('is not parsed if it has very many values or levels', () => {
+  test('is refused if it has too many values or levels, or is not a JSON object', () => {
     const padding = JSON.stringify('x'.repeat(64 * 1024))
-    const hostile: [text: string, message: RegExp][] = [
+    const refused: [text: string, message: RegExp][] = [
       [`{"a":${padding},"b":${'['.repeat(101)}`, /nested more than 100 levels/],
       [`{"a":${padding},"b":[${'1,'.repeat(20_001)}`, /more than 20000 values/],
       [`{"a":${padding},"b":[${'{}'.repeat(20_001)}`, /more than 20000 values/],
@@ -20,7 +20,7 @@ describe('pushed JSON', () => {
       ['[]', /not a JSON object/],
       ['\xff', /not JSON/],
     ]
-    for (const [text, message] of hostile)
+    for (const [text, message] of refused)
       assert.throws(
         () => parse(text),
         (error) => error instanceof UnreadableJson && message.test(error.message),

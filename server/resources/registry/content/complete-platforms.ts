@@ -1,5 +1,5 @@
-// Adds the platforms of manifests that were pushed before the server stored them, or whose configuration could not be read
-// then.
+// Adds missing platforms to manifests: those that were pushed before the server stored platforms,
+// and those whose configuration could not be read when they were pushed.
 import type { BlobStore } from '../../../blobs/blob-store.ts'
 import { BoundedMap } from '../../../bounded-map.ts'
 import type { Store } from '../../../store/db.ts'
@@ -28,10 +28,10 @@ export async function completePlatforms(
     return platforms
   }
   let completed = 0
-  for await (const { repo, digest, config } of manifestsWithout(store, 'config is not null'))
+  for await (const { repo, digest, config } of manifestsWithoutPlatforms(store, 'config is not null'))
     completed += await complete(store, access, repo, digest, await ofImage(config))
-  // After the images: an entry of an index without a platform has that of its image.
-  for await (const { repo, digest } of manifestsWithout(store, 'config is null'))
+  // Indexes come after images, because an index entry without a platform gets that of its image.
+  for await (const { repo, digest } of manifestsWithoutPlatforms(store, 'config is null'))
     completed += await complete(store, access, repo, digest, await store.read(() => ofIndex(repo, digest)))
   return completed
 }
@@ -43,7 +43,7 @@ async function readPlatforms(storage: BlobStore, config: string): Promise<string
 
 type ManifestRow = { repo: string; digest: string; config: string }
 
-async function* manifestsWithout(store: Store, condition: string): AsyncGenerator<ManifestRow> {
+async function* manifestsWithoutPlatforms(store: Store, condition: string): AsyncGenerator<ManifestRow> {
   let [lastRepo, lastDigest] = ['', '']
   for (;;) {
     const rows = await store.query(sql`select repo, digest, coalesce(config, '') from manifests

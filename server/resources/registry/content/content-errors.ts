@@ -26,11 +26,11 @@ export const busyUpload = () =>
 
 const manyUploadsSeconds = 60
 
-export const manyUploads = (owner: string, count: number) =>
+export const manyUploads = (ownerHas: string, count: number) =>
   registryError(
     'TOOMANYREQUESTS',
     Code.RESOURCE_EXHAUSTED,
-    `${owner} ${count} unfinished uploads, and no more can be begun; finish or cancel them, or wait until they expire`,
+    `${ownerHas} ${count} unfinished uploads, and no more can be begun; finish or cancel them, or wait until they expire`,
     { headers: { 'retry-after': String(manyUploadsSeconds) } },
   )
 
@@ -46,7 +46,7 @@ export function missingContent(digests: readonly string[]): StatusError {
   return registryError(
     'MANIFEST_BLOB_UNKNOWN',
     Code.NOT_FOUND,
-    `push ${named}${others} first: the manifest refers to it, and the repo does not have it`,
+    `push ${named}${others} first: the manifest refers to this content, and the repo does not have it`,
   )
 }
 

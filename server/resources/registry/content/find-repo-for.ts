@@ -49,7 +49,7 @@ function* oldestPublic(parent: string | undefined, name: string, below: readonly
     const values = parent === undefined ? names : [parent, ...names]
     found.push(...(yield prepared(selectOldestPublic, [parent === undefined], values)))
   }
-  // Verified organizations first, then by the time since which the repo is public.
+  // Verified organizations come first, then the repo that has been public for longest.
   const [oldest] = found.sort((a, b) => Number(a[1]) - Number(b[1]) || Number(a[2]) - Number(b[2]))
   return oldest ? [oldest[0] as string] : []
 }

@@ -1,9 +1,9 @@
 // Finds the repo that a registry client means. The name is a uid, or the names of the organization, of groups, and of
 // the repo, separated by slashes.
 //
-// The name of a repo may contain slashes, too, so a name may fit several repos. The one in the highest group is meant:
-// rights in a group apply to everything below, so nobody can replace the images of a repo without the right to push to it,
-// neither by creating another one nor by renaming a group.
+// The name of a repo may contain slashes, too, so a name may fit several repos. The one in the
+// highest group is found. Creating a repo or renaming a group can therefore hide another repo, but
+// it needs rights in a group above that repo, and these apply to the hidden repo as well.
 import { isUid } from '../../../aip/uid.ts'
 import { BoundedMap } from '../../../bounded-map.ts'
 import type { Store } from '../../../store/db.ts'
@@ -28,7 +28,10 @@ export function* findRepo(name: string): Work<FoundRepo> {
   return (levels && repoInLevels(parts, yield levels)) ?? (yield* readLevels(parts))
 }
 
-/** How many names are remembered with the statement that looks them up. Making it takes 1 of the 60 µs of a pull. */
+/**
+ * How many names are remembered, each with the statement that looks it up. Making the statement
+ * takes 1 µs of the 60 µs of a pull.
+ */
 const maxKnownNames = 1000
 /** Longer names are rare. */
 const maxKnownLength = 256
@@ -53,7 +56,10 @@ export function openRepoLookup(store: Store): (name: string) => MaybePromise<Fou
   }
 }
 
-/** Reads the groups with a name in a parent, or the organizations. `below` are the parts of the name after it. */
+/**
+ * Reads the groups in the parent that have this name, or, without a parent, the organizations that
+ * have it. `below` are the parts that follow in the full name of the repo.
+ */
 export type ReadNamesakes = (
   parent: string | undefined,
   name: string,

@@ -10,7 +10,10 @@ import type { Settings } from '../../dependencies.ts'
 import { isPublicRepo } from './admit-to-pull.ts'
 import { findRepoFor } from './find-repo-for.ts'
 
-/** Each request checks the capabilities that it needs, so a caller with one of them has the action. */
+/**
+ * A caller with any one of the capabilities gets the action in the token, because each request
+ * checks the capabilities that it needs.
+ */
 const capabilitiesOf: Record<RepoAction, readonly Capability[]> = {
   pull: [
     Capability.CAP_MANIFEST_LIST,

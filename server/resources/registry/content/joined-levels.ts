@@ -21,7 +21,8 @@ const restBelow = (parts: readonly string[], level: number) => parts.slice(level
 
 /**
  * A row has two uids for each level: of the group, and of the repo in it that has the rest of the name. The values are,
- * for each level, the rest of the name and the name of the group below, and at last the name of the organization.
+ * for each level, the rest of the name and the name of the group below, and finally the name of the
+ * organization.
  */
 function joinedLevels(values: Placeholders<string[]>): Sql {
   const levels = Array.from({ length: values.length / 2 }, (_, level) => level)

@@ -52,7 +52,7 @@ const byTag = ([repo, parent, name]: Placeholders<[string, string, string]>) =>
   sql`from manifests m
     where m.repo = ${repo} and m.digest = (select digest from tags where parent = ${parent} and name = ${name})`
 
-/** Of all fields of a manifest without its content. */
+/** The maximum size of a reply without the content of the manifest. */
 const maxFieldBytes = 2048
 
 /** `content` is null if the client does not ask for it. */

@@ -16,7 +16,7 @@ export type PullLogOptions = {
   recorded: 'all' | 'manifests' | 'none'
   /** Returns whether the event will be inserted. */
   add(make: () => EventWithOrigin): boolean
-  /** How many events wait for being inserted. */
+  /** How many events wait to be inserted. */
   waiting(): number
 }
 
@@ -32,7 +32,7 @@ const maxSeparate = 32
 export function openPullLog({ recorded, add, waiting }: PullLogOptions): PullLog {
   if (recorded === 'none') return () => {}
   const mayRecordAnonymous = openMinuteCounter(maxAnonymous)
-  /** The pulls that wait and may be counted. Not more than the events that wait. */
+  /** Waiting pulls to whose count equal pulls are added. Never more than the events that wait. */
   const counted = new Map<string, WaitingPull>()
   return (demand, pull) => {
     if (recorded === 'manifests' && pull.type === 'blob') return

@@ -7,7 +7,10 @@ import { countContent } from '../content-usage.ts'
 import { requireRoomOrRelease } from '../release-reserved.ts'
 import type { StoredUpload } from './upload-rows.ts'
 
-/** `isExact` if exactly `wanted` bytes arrive; otherwise at least as many, and nobody knows how many more. */
+/**
+ * `wanted` is the size that the upload is going to have: exactly if `isExact`, otherwise at least,
+ * and the final size is not known.
+ */
 export type Expected = { wanted: number; isExact: boolean; now: number }
 
 const mebibyte = 2 ** 20
@@ -15,9 +18,10 @@ const maxStep = 64 * mebibyte
 
 /**
  * Reserves the bytes that an upload is going to have, if a limit applies. Returns how many it may have; 0 for any number.
- * At most 64 MiB are reserved at a time, so that a client cannot use up the room by announcing bytes that it never sends;
- * and only a small part of what is left if their number is not known, so that many uploads can run at a time. When these
- * bytes have arrived, the registry asks for more.
+ * At most 64 MiB are reserved at a time, so that a client cannot use up the room by announcing
+ * bytes that it never sends. If the final size is not known, only a small part of the remaining
+ * room is reserved, so that many uploads can run at a time. When the reserved bytes have arrived,
+ * the registry asks for more.
  */
 export function* reserveUpload(
   access: WriteAccess,

@@ -33,7 +33,10 @@ export function* readUpload(repo: string, id: string): Work<StoredUpload> {
   return { id, size: row[0] as number, state: row[1] as string, lease: '', reserved: 0 }
 }
 
-/** Gives the upload to the request that `lease`, a random text, stands for. Throws if another request has it. */
+/**
+ * Gives the upload to one request, which the random text `lease` identifies. Throws if another
+ * request has it.
+ */
 export function* leaseUpload(
   _access: WriteAccess,
   { repo, id, now }: UploadUse,

@@ -66,7 +66,7 @@ describe('a record of versions', () => {
       [{ package: 'a', versions: [{ version: '1', exists: 'yes' }] }, /exists must be true or false/],
       [
         { package: 'a', versions, gracePeriodMonths: 121 },
-        /^gracePeriodMonths must be a number from 0 to 120/,
+        /^gracePeriodMonths must be a whole number from 0 to 120/,
       ],
       [{ package: 'a', versions, gracePeriodMonths: 0.5 }, /^gracePeriodMonths/],
       [

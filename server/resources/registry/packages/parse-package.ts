@@ -31,11 +31,11 @@ type Rule = { pattern: RegExp; hint: string }
 
 const packageName: Rule = {
   pattern: /^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$/,
-  hint: 'must be a name of at most 128 letters, digits and . _ + -',
+  hint: 'must be a name of at most 128 letters, digits and . _ + - that begins with a letter or digit',
 }
 const versionText: Rule = {
   pattern: /^[A-Za-z0-9][A-Za-z0-9._+~-]{0,63}$/,
-  hint: 'must be a version of at most 64 letters, digits and . _ + ~ -',
+  hint: 'must be a version of at most 64 letters, digits and . _ + ~ - that begins with a letter or digit',
 }
 const date: Rule = { pattern: /^\d{4}-\d\d-\d\d$/, hint: 'must be a date such as 2028-10-31' }
 const packageFields = ['package', 'gracePeriodMonths', 'latestVersion', 'versions']
@@ -107,7 +107,7 @@ const optionalText = (fields: Fields, name: string, rule: Rule, path = ''): stri
 
 function dateOf(fields: Fields, name: string, path: string): string {
   const text = optionalText(fields, name, date, path)
-  // Date.parse accepts 2026-02-30 as the first days of March.
+  // Date.parse accepts 2026-02-30 and returns March 2.
   if (text !== '' && !isDay(text))
     throw new PackageError(`${fieldPath(path, name)} ${date.hint}, but is ${shown(text)}`)
   return text
@@ -118,8 +118,8 @@ function isDay(text: string): boolean {
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
 }
 
-function flag(fields: Fields, name: string, missing: boolean, path: string): boolean {
-  const value = fields[name] ?? missing
+function flag(fields: Fields, name: string, whenMissing: boolean, path: string): boolean {
+  const value = fields[name] ?? whenMissing
   if (typeof value !== 'boolean')
     throw new PackageError(`${fieldPath(path, name)} must be true or false, but is ${shown(value)}`)
   return value
@@ -128,7 +128,7 @@ function flag(fields: Fields, name: string, missing: boolean, path: string): boo
 function monthsOf(value: unknown = 0): number {
   if (!Number.isInteger(value) || (value as number) < 0 || (value as number) > maxGraceMonths)
     throw new PackageError(
-      `gracePeriodMonths must be a number from 0 to ${maxGraceMonths}, but is ${shown(value)}`,
+      `gracePeriodMonths must be a whole number from 0 to ${maxGraceMonths}, but is ${shown(value)}`,
     )
   return value as number // checked above
 }

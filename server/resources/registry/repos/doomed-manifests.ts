@@ -20,13 +20,15 @@ type Search = {
   repo: string
   pause: Pause
   doomed: Map<string, DoomedManifest>
-  /** Those that were found so far, with how many users each has left. */
+  /** The dependents that were found so far, each with the number of users that it still has. */
   dependents: Map<string, Dependent>
 }
 
 /**
- * At most `maxDoomed`. The manifests of a deleted index are deleted, and the referrers of a deleted subject. For each
- * manifest, its users are counted once, and it is deleted when all of them are.
+ * Returns at most `maxDoomed`. The users of a manifest are the indexes that contain it, and its
+ * subject. A manifest is deleted when all of its users are; without a subject, it must also have
+ * been untagged since `cutoff`. The users are counted once, when the manifest is found; each user
+ * that is deleted then decreases the count.
  */
 export async function doomedManifests(
   store: Store,
@@ -68,7 +70,7 @@ const doomedDependent = ({ digest, untaggedSince, isReferrer }: Dependent): Doom
   reason: isReferrer ? 'refers to a deleted manifest' : 'part of a deleted index',
 })
 
-/** The manifests whose last users are these. */
+/** The manifests that have no users any more when these are deleted. */
 async function readLost({ store, repo, pause, dependents }: Search, users: string[]): Promise<Dependent[]> {
   const found = await store.read(() => readChildren(repo, users))
   await pause()

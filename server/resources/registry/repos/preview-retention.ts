@@ -28,7 +28,7 @@ import { repos } from './table.ts'
 /** How many decisions of each sort the response contains. */
 const maxShown = 1000
 
-/** `deadlineClock` is that of `call.deadline`, also where a test sets `now`. */
+/** `deadlineClock` is the clock of `call.deadline`: real time, even if a test sets `now`. */
 export const retentionMethods = ({ store, now }: Dependencies, deadlineClock = Date.now) => ({
   async previewRetention(call: Call<PreviewRetentionRequest>) {
     const repo = await store.read(() => readRepo(call))

@@ -1,4 +1,5 @@
-// The sync configuration of a repo: from which repo or image its images are copied, until when, and where else to.
+// The sync configuration of a repo: from which repo or image its images are copied, until when, and
+// to which other registries.
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'

@@ -14,11 +14,11 @@ import type { V1Dependencies } from '../dependencies.ts'
 import type { FieldRename } from '../error-fields.ts'
 import { renameErrorFields } from '../error-fields.ts'
 
-/** Applied one after the other. In v1, all fields except `updatesOptIn` are in `onboarding_questions`. */
+/** Applied one after the other. */
 const names: FieldRename[] = [
   [/^company$/, 'company_name'],
   [/^updates_opt_in$/, 'updatesOptIn'],
-  // In v1, all fields but updatesOptIn are in onboarding_questions.
+  // In v1, all fields that callers set are in onboarding_questions, except updatesOptIn.
   [/^(?!updatesOptIn$)/, 'onboarding_questions.'],
 ]
 

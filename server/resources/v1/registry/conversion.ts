@@ -16,7 +16,7 @@ import type { Tag } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import type { V1RepoFields } from '../../registry/repos/table.ts'
 import { overlayFromV1, overlayToV1 } from './overlay-conversion.ts'
 
-/** The two enums have the same names and different numbers. */
+/** The two enums have the same tiers with different numbers. */
 const tiers = [
   [V1CatalogTier.UNKNOWN, CatalogTier.UNSPECIFIED],
   [V1CatalogTier.APPLICATION, CatalogTier.APPLICATION],
@@ -54,7 +54,10 @@ export const v1FieldsOf = ({ readme, syncConfig }: V1Repo): V1RepoFields => ({
   ...(syncConfig && { syncConfig }),
 })
 
-/** The same fields without empty ones. For a create: a new repo has defaults for these, an existing repo keeps them. */
+/**
+ * The same fields, but only those that are not empty. For a create: a new repo gets defaults for the
+ * others, and an existing repo keeps its values.
+ */
 export function nonEmptyV1FieldsOf({ readme, syncConfig }: V1Repo): V1RepoFields {
   if (!syncConfig) return readme === '' ? {} : { readme }
   const { expiration, apkoOverlay, gracePeriod } = syncConfig

@@ -38,7 +38,7 @@ export function deploymentMethods(deps: V1Dependencies) {
         const { parentId, charts } = call.request
         const deployment = create(DeploymentSchema, { id: parentId, charts })
         const time = now()
-        yield* insertFirst(access, deployment, time)
+        yield* insertNewDeployment(access, deployment, time)
         return replyOf(deployment, time)
       }),
 
@@ -65,7 +65,7 @@ function* requireDeployment(repo: string) {
   return stored
 }
 
-function* insertFirst(access: WriteAccess, deployment: Deployment, time: number): Work<void> {
+function* insertNewDeployment(access: WriteAccess, deployment: Deployment, time: number): Work<void> {
   try {
     yield* insertDeployment(access, deployment, time)
   } catch (error) {

@@ -50,7 +50,7 @@ export function graceOf(
   return { tagStatus: EolTagStatus.TAG_IN_GRACE, graceStatus: EolGracePeriodStatus.GRACE_ACTIVE, expiry }
 }
 
-/** A day that the month does not have counts on into the next month, as published clients compute it. */
+/** A day that the month does not have overflows into the next month, as in published clients. */
 function addMonths(time: number, months: number): number {
   const date = new Date(time)
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months, date.getUTCDate())

@@ -55,9 +55,9 @@ function imagesOf({ items, digests }: ManifestMetadataFilter): WantedImage[] {
     return { digest, architecture: filter.case === 'indexFilter' ? filter.value.arch : '' }
   })
   const images = [...ofItems, ...digests.map((digest) => ({ digest, architecture: '' }))]
-  if (images.length === 0) throw invalidField('digests', 'or items must name at least one image')
+  if (images.length === 0) throw invalidField('digests', 'must name at least one image if items names none')
   if (images.length > maxImages)
-    throw invalidField('digests', `and items may name at most ${maxImages} images`)
+    throw invalidField('digests', `must name at most ${maxImages} images together with items`)
   return images
 }
 

@@ -23,7 +23,7 @@ const renamedFields: FieldRename[] = [
   [/\bcreate_time$/, 'timestamp'],
   [/\bscanv1\.subpackage$/, 'scanv1.subpackage_name'],
   [/\bscanv1\.component$/, 'scanv1.component_name'],
-  // The only field of v1 whose published name is not in snake_case.
+  // The published name of this v1 field is not in snake_case.
   [/\blegacy_advisory_id$/, 'legacyAdvisoryID'],
 ]
 

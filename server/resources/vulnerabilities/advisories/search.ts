@@ -26,8 +26,8 @@ const maxCandidates = 2000
 /** With at most this many candidates, testing each is cheaper than another look-up (bench/cases/advisories.ts). */
 const fewCandidates = 100
 /**
- * A scan tests each row with each value, so many values make it expensive. With more values than this, up to
- * `maxCandidatesOfManyValues` candidates are read by uid before a scan is chosen.
+ * A scan tests each row with each value, so many values make it expensive. With more values than
+ * this, the limit of candidates is higher, up to `maxCandidatesOfManyValues`, to avoid more scans.
  */
 const manyValues = 30
 /** The maximum number of candidates for requests with more than `manyValues` values. */

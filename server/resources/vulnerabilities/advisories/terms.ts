@@ -36,8 +36,9 @@ export const termOf = (field: SearchField, value: string | number) => `${fieldPr
 export const foldCase = (text: string) => text.toLowerCase()
 
 /**
- * `origin` is the source package of the artifact, or '' if it is unknown. Aliases are before the terms of events, which
- * may be very long, so that they can be read without those (security-advisory/find-vulnerabilities.ts).
+ * `origin` is the source package of the artifact, or '' if it is unknown. Aliases come before the
+ * terms of events, so that find-vulnerabilities.ts can read the aliases without the events, which
+ * may be very long.
  */
 export function termsOf(advisory: Advisory, origin: string): string[] {
   const { events, aliases } = advisory

@@ -13,7 +13,10 @@ import { openVexContext } from './openvex-status.ts'
 import { RecordError } from './record-error.ts'
 import { formatTime } from './times.ts'
 
-/** Returns an advisory for each pair of vulnerability and product. Its events are the statements about that pair. */
+/**
+ * Returns an advisory for each combination of a vulnerability, a product and a component (if there
+ * is one). Its events are the statements about that combination.
+ */
 export function readOpenVex(value: unknown): ImportedAdvisory[] {
   const document = fieldsOf(value, 'the document')
   const id = labelIn(document, '@id', '', maxLength.documentId)

@@ -35,7 +35,7 @@ export async function readImageConfig(
   if (config) return config
   throw failedPrecondition(
     'NO_IMAGE_CONFIG',
-    `${image.digest} has no configuration of an image of at most ${maxConfigBytes} bytes`,
+    `${image.digest} has no image configuration of at most ${maxConfigBytes} bytes`,
   )
 }
 

@@ -1,5 +1,6 @@
-// Reads a Helm chart: its metadata from the configuration of its manifest, and texts from its archive. Threads call it
-// (server/checks-thread.ts), because anyone who may push chooses the content.
+// Reads a Helm chart: its metadata from the configuration of its manifest, and texts from its
+// archive. It runs in a separate thread (server/checks-thread.ts), because anyone who may push
+// chooses the content.
 import { gunzipSync } from 'node:zlib'
 import type { ChartContent } from '../../../dependencies.ts'
 import { tarFiles } from './tar-files.ts'

@@ -33,7 +33,7 @@ const text = (value: unknown): string => (typeof value === 'string' ? value.toWe
 const texts = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((item) => typeof item === 'string').map(text) : []
 
-/** The keys of an object whose values are empty. */
+/** The keys of an object, each with an empty message in place of its value. */
 const emptyMessages = (value: unknown): Record<string, Record<never, never>> =>
   isObject(value) ? Object.fromEntries(Object.keys(value).map((key) => [text(key), {}])) : {}
 

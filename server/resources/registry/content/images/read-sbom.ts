@@ -1,6 +1,6 @@
 // Reads an SBOM in JSON: an SPDX 2 or CycloneDX document, by itself or as the predicate of an in-toto statement, which
-// may be in a DSSE envelope or a sigstore bundle. Threads call it (server/checks-thread.ts), because anyone who may push
-// chooses the content.
+// may be in a DSSE envelope or a sigstore bundle. It runs in a separate thread
+// (server/checks-thread.ts), because anyone who may push chooses the content.
 import type { Sbom } from '../../../dependencies.ts'
 import { cycloneDxPackages, spdxPackages } from './sbom-packages.ts'
 import { isObject } from './untrusted-json.ts'

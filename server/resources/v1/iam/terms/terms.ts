@@ -1,4 +1,4 @@
-// Terms of v1.
+// The v1 calls that accept terms documents and list the accepted ones.
 import { create } from '@bufbuild/protobuf'
 import type { AcceptTermsRequest, TermsFilter } from '@stemma/api/gen/platform/iam/terms_pb.ts'
 import {

@@ -23,7 +23,11 @@ type Source = { uid: string; name: string; size: number }
 /** A vulnerability with the advisory and the record that describe it. */
 type Choice = { id: string; uid: string; source: Source | undefined }
 
-/** Describes the first of these vulnerabilities: as many as have records of `maxSize` characters, and at least one. */
+/**
+ * Describes the first of these vulnerabilities: as many as have records of at most `maxSize`
+ * characters together, and at least one. If it left some out, the returned `size` is greater than
+ * `maxSize`.
+ */
 export function* describeVulnerabilities(
   found: readonly Vulnerability[],
   maxSize: number,
@@ -52,6 +56,7 @@ function choose({ id, uids }: Vulnerability, sources: ReadonlyMap<string, Source
   return { id, uid: source?.uid ?? uids[0] ?? '', source }
 }
 
+/** `size` includes the first choice that does not fit. */
 function thatFit(all: readonly Choice[], maxSize: number): { choices: Choice[]; size: number } {
   const choices: Choice[] = []
   let size = 0

@@ -17,7 +17,7 @@ import { searchListing } from '../search-listing.ts'
 import { advisories } from '../table.ts'
 import { advisoryIndex, termOf, valuesIn } from '../terms.ts'
 
-/** If more advisories have one of the ids, the ids are looked up one by one. */
+/** If more advisories than this have one of the ids, the ids are looked up one by one. */
 const maxTogether = 2000
 /** The maximum number of document numbers in the `in (…)` of one statement. */
 const numbersPerStatement = 128
@@ -70,7 +70,10 @@ function* findTogether(scope: Scope, ids: readonly string[]): Work<UidsById | un
   return found
 }
 
-/** The advisories in these organizations with one of the ids, by uid: which of the ids each of them has. */
+/**
+ * Finds the advisories in these organizations that have at least one of the ids. Maps the uid of
+ * each advisory to the ids that it has.
+ */
 function* advisoriesWith(
   ids: readonly string[],
   organizations: readonly string[],

@@ -1,5 +1,5 @@
-// Documents: the advisories of a package and of the packages that are built from it. They are made of the advisories
-// that a list of the same caller contains.
+// Documents: the advisories of a package and of the packages that are built from it. They contain
+// only advisories that the caller may list.
 import { create } from '@bufbuild/protobuf'
 import type {
   DocumentAdvisory,
@@ -65,7 +65,7 @@ async function* readBatches(
     ...call,
     request: create(ListAdvisoriesRequestSchema, { aliases: cves, ...(id !== '' && { origin: id }) }),
   }
-  const options = withNameOfFilter(searchListing(listCall))
+  const options = reportAliasesAsCves(searchListing(listCall))
   let [count, bytes] = [0, 0]
   for await (const batch of streamResources(deps, advisories, listCall, options, toBatch)) {
     count += batch.advisories.length
@@ -112,8 +112,11 @@ const tooLong = () =>
     429,
   )
 
-/** Errors about the filter `aliases` of the list are about `cves` here. */
-function withNameOfFilter({ search, ...options }: ListOptions): ListOptions {
+/**
+ * Changes errors about the filter `aliases` of the list to errors about `cves`, its name in this
+ * request.
+ */
+function reportAliasesAsCves({ search, ...options }: ListOptions): ListOptions {
   if (!search) return options
   return {
     ...options,

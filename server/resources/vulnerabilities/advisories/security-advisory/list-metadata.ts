@@ -22,7 +22,7 @@ import { findVulnerabilities } from './find-vulnerabilities.ts'
 
 const defaultPageSize = 50
 const maxPageSize = 200
-/** A page ends before its records have more characters than this, unless it has a single record. */
+/** A page ends when its records have this many characters. Its last record may exceed the limit. */
 const maxPageCharacters = 4 * 1024 * 1024
 /** How many ids are looked up in one transaction, so that other calls can run in between. */
 const idsPerSearch = 100

@@ -7,8 +7,9 @@ import { all } from '../../store/work.ts'
 type TokenOfPerson = { externalId: string; identity: string; issuedAt: number }
 
 /**
- * Those of the providers through which a person cannot sign in with a token: they have deactivated the person or signed
- * them out since, or provision people and have not provisioned this one. The same rules as `requireProvisioned` and
+ * Returns those of the providers that refuse a token of a person. A provider refuses it if it has
+ * deactivated the person, if it has signed them out since the token was issued, or if it provisions
+ * people and has not provisioned this one. The same rules as `requireProvisioned` and
  * `requireIssuedAfterSignOut`, in one statement for any number of providers.
  */
 export function* refusingProviders(
