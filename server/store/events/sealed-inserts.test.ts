@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import type { Store } from '../db.ts'
-import { sql } from '../sql.ts'
+import { raw, sql } from '../sql.ts'
 import { onEach, openMigrated } from '../test-stores.ts'
 import type { Work } from '../work.ts'
 import { all } from '../work.ts'
@@ -64,6 +64,26 @@ onEach(['SQLite'], 'sealed inserts', (testStore) => {
     const failed = outcomes.map(({ status }) => status === 'rejected')
     assert.deepEqual(failed, [false, true, false, true, false])
     assert.deepEqual(await uidsIn(root), ['1 a', '2 c', '3 e', '4 g'])
+    await verify(root)
+  })
+
+  test('leave out the events of writes that are lost because the disk is full', async () => {
+    const root = newRoot()
+    const limitPages = (pages: number) => store.write(() => all(raw(`pragma max_page_count = ${pages}`)))
+    const [used] = await store.query(raw('pragma page_count'))
+    await limitPages((used?.[0] as number) + 4)
+    const fillDisk = () =>
+      all(sql`insert into migrations (name, apply_time) values (${'x'.repeat(1_000_000)}, 0)`)
+    const lost = [store.write(record(root, 'a')), store.write(fillDisk), store.write(record(root, 'b'))]
+    const outcomes = await Promise.allSettled(lost)
+    await limitPages(1_000_000)
+    const stored = ['a', 'full', 'b'].filter((_, at) => outcomes[at]?.status === 'fulfilled')
+    assert.ok(!stored.includes('a') && !stored.includes('full'))
+    await store.write(record(root, 'c'))
+    assert.deepEqual(
+      await uidsIn(root),
+      [...stored, 'c'].map((uid, at) => `${at + 1} ${uid}`),
+    )
     await verify(root)
   })
 

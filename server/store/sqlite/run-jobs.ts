@@ -75,6 +75,8 @@ export function runJobs(
  * time; to seal it in a second transaction would add an update and a sync.
  */
 function commit(writer: Connection): void {
+  // Without a transaction, each statement of `insertSealed` would be committed by itself.
+  if (!writer.db.isTransaction) throw new Error('an error of a job has ended the transaction')
   const events = writer.deferred.splice(0)
   if (events.length > 0) runWork(writer, insertSealed(events))
   execute(writer, 'commit')
