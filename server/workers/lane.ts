@@ -71,7 +71,9 @@ export function openLane({ startThread, now, idleMs = defaultIdleMs }: LaneOptio
 
   async function close(): Promise<void> {
     clearTimeout(idleTimer)
-    await thread?.worker.terminate()
+    const ended = thread
+    thread = undefined // a call that comes now starts another thread
+    await ended?.worker.terminate()
   }
 
   /** Waits until it is the turn of the caller. */
