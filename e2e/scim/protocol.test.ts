@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
+import { sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
@@ -110,6 +111,11 @@ onEachStore('SCIM', (engine) => {
     assert.deepEqual([changed.status, changed.etag], [200, 'W/"2"'])
     const unchanged = await provider.send('PATCH', path, change)
     assert.equal(unchanged.etag, 'W/"2"', 'a change to the same values is none')
+    const recorded = await platform.store.query(
+      sql`select action from events where uid = ${`${provider.uid}/${id}`}
+        union all select action from unsealed_events where uid = ${`${provider.uid}/${id}`}`,
+    )
+    assert.deepEqual(recorded.flat().sort(), ['created', 'updated'])
     for (const [method, body] of [
       ['PATCH', change],
       ['PUT', { userName: 'versions' }],
@@ -223,6 +229,24 @@ onEachStore('SCIM', (engine) => {
       assert.deepEqual(namesOf(named), ['user-03'], 'groups have no userName')
       await list.expect(400, 'POST', '/.search', { filter: 'unknown eq "x"' })
     })
+
+    test('of all types is cut off before the next type, if its users are too large', async () => {
+      const large = await addScimProvider(platform, await platform.addOrganization('large'))
+      await large.expect(201, 'POST', '/Groups', { displayName: 'group' })
+      const title = 'x'.repeat(15_000)
+      const values = { displayName: title, nickName: title, profileUrl: title, title }
+      const userNames = Array.from({ length: 72 }, (_, at) => `large-${at}`)
+      for (const userName of userNames) await large.expect(201, 'POST', '/Users', { userName, ...values })
+      const found: unknown[] = []
+      for (let pages = 1; found.length < 73; pages++) {
+        const query = { startIndex: found.length + 1, count: 200 }
+        const page = await large.expect(200, 'POST', '/.search', query)
+        assert.equal(page.totalResults, 73)
+        assert.ok(pages <= 2 && namesOf(page).length > 0)
+        found.push(...(page.Resources as JsonObject[]).map(({ userName }) => userName ?? 'group'))
+      }
+      assert.deepEqual(found, [...userNames, 'group'])
+    })
   })
 
   test('keeps the members of groups', async () => {
@@ -259,7 +283,8 @@ onEachStore('SCIM', (engine) => {
     assert.equal(totalResults, 1)
     const groupsOfBob = encodeURIComponent(`groups.value eq "${made.id}"`)
     assert.equal((await provider.expect(200, 'GET', `/Users?filter=${groupsOfBob}`)).totalResults, 2)
-    await provider.expect(400, 'GET', `/Groups?filter=${encodeURIComponent('members pr')}`)
+    for (const filter of ['members pr', 'members.type eq "User"', `members[type eq "User"]`])
+      await provider.expect(400, 'GET', `/Groups?filter=${encodeURIComponent(filter)}`)
     assert.deepEqual(await membersAfter({ op: 'remove', path: `members[value eq "${ada}"]` }), [bob])
     assert.deepEqual(await membersAfter({ op: 'replace', path: 'members', value: [{ value: ada }] }), [ada])
     assert.deepEqual(await membersAfter({ op: 'remove', path: 'members' }), [])

@@ -38,17 +38,16 @@ export async function listResponse(
 ): Promise<ScimResponse> {
   const context = { store, provider, base }
   const resources: Resource[] = []
-  let total = 0
+  let [total, count] = [0, query.count]
   const fitting = searched.filter(({ stored }) => hasAttributesOf(stored.type, query))
   for (const { stored } of fitting.length > 0 ? fitting : searched) {
     const startIndex = Math.max(1, query.startIndex - total)
-    const matches = await findPage(context, stored, {
-      ...query,
-      startIndex,
-      count: query.count - resources.length,
-    })
+    const matches = await findPage(context, stored, { ...query, startIndex, count })
     total += matches.total
-    resources.push(...(await show(context, stored, matches.page, query.selection)))
+    const shown = await show(context, stored, matches.page, query.selection)
+    resources.push(...shown)
+    const isCutOff = shown.length < Math.min(count, matches.total - startIndex + 1)
+    count = isCutOff ? 0 : count - shown.length
   }
   return {
     status: 200,

@@ -5,7 +5,7 @@ import type { Row, Sql } from '../store/sql.ts'
 import { among, join, raw, sql } from '../store/sql.ts'
 import { badRequest } from './errors.ts'
 import type { Equality } from './filter/equalities.ts'
-import { countMentions, equalitiesOf, isPathOf } from './filter/equalities.ts'
+import { countMentions, equalitiesOf, isPathOf, isValueOf } from './filter/equalities.ts'
 import { testOf } from './filter/evaluate.ts'
 import { maxPageLength, maxScannedLength, maxScannedResources } from './limits.ts'
 import type { ListQuery } from './list-query.ts'
@@ -85,7 +85,7 @@ function referencesIn(
   { filter, order }: ListQuery,
   equalities: readonly Equality[],
 ): Record<string, unknown> {
-  const values = equalities.filter(({ path }) => isPathOf(path, name)).map(({ value }) => ({ value }))
+  const values = equalities.filter(({ path }) => isValueOf(path, name)).map(({ value }) => ({ value }))
   if (countMentions(filter, name) > values.length || (order && isPathOf(order.by.toLowerCase(), name)))
     throw badRequest('invalidFilter', `${name} can be filtered only by ${name}[value eq "id"]`)
   return values.length > 0 ? { [name]: values } : {}
@@ -101,7 +101,7 @@ function conditionOf(
     const name = path.slice(path.lastIndexOf(':') + 1)
     // PostgreSQL refuses text with NUL, and no stored value contains it.
     const text = value.replaceAll('\0', '\uFFFD')
-    if (isPathOf(path, references.name)) return [references.condition(`${provider}/${text}`)]
+    if (isValueOf(path, references.name)) return [references.condition(`${provider}/${text}`)]
     const condition = keys.get(name)
     return condition ? [condition(provider, text)] : []
   })

@@ -10,7 +10,7 @@ import { listResponse, show } from './list-response.ts'
 import { recordChange } from './record-change.ts'
 import type { ScimDependencies, ScimRequest, ScimResponse } from './request.ts'
 import type { Resource } from './schema/schema.ts'
-import type { Stored, StoredType } from './stored.ts'
+import type { Changed, Stored, StoredType } from './stored.ts'
 import { findStored, idOf } from './stored.ts'
 import { storedUsers } from './users/stored-users.ts'
 import { createUser, deleteUser, patchUser, replaceUser } from './users/users.ts'
@@ -19,8 +19,8 @@ import { createUser, deleteUser, patchUser, replaceUser } from './users/users.ts
 export type Endpoint = {
   stored: StoredType
   create(context: ChangeContext, body: Resource): Work<Stored>
-  replace(context: ChangeContext, id: string, body: Resource): Work<Stored>
-  patch(context: ChangeContext, id: string, body: Resource): Work<Stored>
+  replace(context: ChangeContext, id: string, body: Resource): Work<Changed>
+  patch(context: ChangeContext, id: string, body: Resource): Work<Changed>
   /** Returns whether the resource is deleted. If not, it must be called again, in another transaction. */
   delete(context: ChangeContext, id: string): Work<boolean>
 }
@@ -75,8 +75,8 @@ export async function answerResource(
       const body = await request.body()
       const change = request.method === 'PUT' ? endpoint.replace : endpoint.patch
       const changed = await deps.store.write(function* () {
-        const stored = yield* change(context, id, body)
-        yield* recordChange(deps, request, endpoint.stored, id, 'updated')
+        const { stored, isChanged } = yield* change(context, id, body)
+        if (isChanged) yield* recordChange(deps, request, endpoint.stored, id, 'updated')
         return stored
       })
       return respond(deps, endpoint, request, changed, 200)

@@ -40,6 +40,9 @@ export type ReferenceColumns = {
 }
 
 /** Times are in milliseconds since 1970. */
+/** The result of a change. A change to the same values is none. */
+export type Changed = { stored: Stored; isChanged: boolean }
+
 export type Stored = {
   uid: string
   createTime: number

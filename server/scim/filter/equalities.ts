@@ -30,7 +30,13 @@ export function countMentions(filter: Filter | undefined, attribute: string): nu
 
 /** Whether a path in lower case, perhaps with a URN before it, names an attribute or a part of it. */
 export const isPathOf = (path: string, attribute: string) =>
-  (path.slice(path.lastIndexOf(':') + 1).split('.')[0] ?? '') === attribute.toLowerCase()
+  withoutUrn(path).split('.')[0] === attribute.toLowerCase()
+
+/** Whether a path in lower case, perhaps with a URN before it, names the `value` of an attribute. */
+export const isValueOf = (path: string, attribute: string) =>
+  [attribute.toLowerCase(), `${attribute.toLowerCase()}.value`].includes(withoutUrn(path))
+
+const withoutUrn = (path: string) => path.slice(path.lastIndexOf(':') + 1)
 
 function countComparisons(filter: Filter): number {
   if (filter.kind === 'and' || filter.kind === 'or')

@@ -13,7 +13,7 @@ import type { Change } from '../patch/change.ts'
 import { groupType } from '../schema/group.ts'
 import { normalizeResource } from '../schema/normalize.ts'
 import type { Resource } from '../schema/schema.ts'
-import type { Stored } from '../stored.ts'
+import type { Changed, Stored } from '../stored.ts'
 import { countChange, countDeleted, countNew, findStored, idOf, lockProvider } from '../stored.ts'
 import { changedMembers, differenceOf, idsOf, readMembers, writeMembers } from './members.ts'
 import { changeMemberships } from './memberships.ts'
@@ -36,13 +36,13 @@ export function* createGroup(context: ChangeContext, body: Resource): Work<Store
   return { uid, createTime: time, updateTime: time, version: 1, resource: JSON.parse(json) as Resource }
 }
 
-export const replaceGroup = (context: ChangeContext, id: string, body: Resource): Work<Stored> => {
+export const replaceGroup = (context: ChangeContext, id: string, body: Resource): Work<Changed> => {
   const sent = normalizeResource(groupType, body)
   const members = new Set(idsOf(sent.members))
   return changeGroup(context, id, { resource: () => sent, members: () => members })
 }
 
-export const patchGroup = (context: ChangeContext, id: string, body: Resource): Work<Stored> => {
+export const patchGroup = (context: ChangeContext, id: string, body: Resource): Work<Changed> => {
   const isOfMembers = ({ target }: Change) => target.attribute.name === 'members'
   const changes = readChanges(groupType, body)
   const memberChanges = changes.filter(isOfMembers)
@@ -59,7 +59,7 @@ type GroupChange = {
   members(current: ReadonlySet<string>): ReadonlySet<string>
 }
 
-function* changeGroup(context: ChangeContext, id: string, change: GroupChange): Work<Stored> {
+function* changeGroup(context: ChangeContext, id: string, change: GroupChange): Work<Changed> {
   const { provider, now, ifMatch } = context
   const stored = yield* lockGroup(context, id)
   const { uid, createTime } = stored
@@ -70,7 +70,7 @@ function* changeGroup(context: ChangeContext, id: string, change: GroupChange): 
   const difference = differenceOf(before, after)
   const { displayName, externalId, mappingId, json } = values
   const isSame = isDeepStrictEqual(JSON.parse(json), stored.resource)
-  if (isSame && difference.added.length + difference.removed.length === 0) return stored
+  if (isSame && difference.added.length + difference.removed.length === 0) return { stored, isChanged: false }
   yield* requireUniqueGroup(provider, uid, values)
   yield* countChange(provider, stored.resource, json)
   yield* writeMembers(provider, uid, difference, after.size)
@@ -83,7 +83,8 @@ function* changeGroup(context: ChangeContext, id: string, change: GroupChange): 
   else
     for (const changed of [previousId, mappingId])
       context.onIgnoredMembers(yield* setMembersFromScim(provider, changed))
-  return { uid, createTime, updateTime, version, resource: JSON.parse(json) as Resource }
+  const resource = JSON.parse(json) as Resource
+  return { stored: { uid, createTime, updateTime, version, resource }, isChanged: true }
 }
 
 /** Deletes a batch of members and, with the last batch, the group. Returns whether it was last. */

@@ -12,7 +12,7 @@ import { applyChanges, readChanges } from '../patch/apply.ts'
 import { normalizeResource } from '../schema/normalize.ts'
 import type { Resource } from '../schema/schema.ts'
 import { userType } from '../schema/user.ts'
-import type { Stored } from '../stored.ts'
+import type { Changed, Stored } from '../stored.ts'
 import { countChange, countDeleted, countNew, findStored, lockProvider } from '../stored.ts'
 import type { UserAccess } from './access.ts'
 import { applyAccess, endAccess } from './access.ts'
@@ -31,12 +31,12 @@ export function* createUser({ provider, now, random }: ChangeContext, body: Reso
   return { uid, createTime: time, updateTime: time, version: 1, resource: JSON.parse(json) as Resource }
 }
 
-export const replaceUser = (context: ChangeContext, id: string, body: Resource): Work<Stored> => {
+export const replaceUser = (context: ChangeContext, id: string, body: Resource): Work<Changed> => {
   const sent = normalizeResource(userType, body)
   return changeUser(context, id, () => sent)
 }
 
-export const patchUser = (context: ChangeContext, id: string, body: Resource): Work<Stored> => {
+export const patchUser = (context: ChangeContext, id: string, body: Resource): Work<Changed> => {
   const changes = readChanges(userType, body)
   return changeUser(context, id, (resource) => applyChanges(resource, changes))
 }
@@ -45,14 +45,14 @@ function* changeUser(
   context: ChangeContext,
   id: string,
   change: (resource: Resource) => Resource,
-): Work<Stored> {
+): Work<Changed> {
   const { provider, now, ifMatch } = context
   const { stored, access } = yield* lockUser(context, id)
   const values = valuesOf(withActive(change(stored.resource), stored.resource))
   requireMatch(ifMatch, stored.version)
   const { uid, createTime } = stored
   const { userName, externalId, isActive, json } = values
-  if (isDeepStrictEqual(JSON.parse(json), stored.resource)) return stored
+  if (isDeepStrictEqual(JSON.parse(json), stored.resource)) return { stored, isChanged: false }
   yield* requireUniqueUser(provider, uid, values)
   yield* countChange(provider, stored.resource, json)
   const identity = yield* applyAccess({ provider, user: uid, before: access, after: values, now: now() })
@@ -60,7 +60,8 @@ function* changeUser(
   yield sql`update scim_users set user_name = ${userName}, external_id = ${externalId},
     is_active = ${isActive ? 1 : 0}, identity = ${identity}, update_time = ${updateTime}, version = ${version},
     json = ${json} where uid = ${uid}`
-  return { uid, createTime, updateTime, version, resource: JSON.parse(json) as Resource }
+  const resource = JSON.parse(json) as Resource
+  return { stored: { uid, createTime, updateTime, version, resource }, isChanged: true }
 }
 
 /** Without `active`, the stored value is kept: only an explicit `true` reactivates a user. */
