@@ -20,6 +20,7 @@ import { planCollection } from '../../server/resources/registry/collection/plan.
 import { reviewLinks } from '../../server/resources/registry/collection/review-links.ts'
 import type { Sql } from '../../server/store/sql.ts'
 import { sql } from '../../server/store/sql.ts'
+import { all } from '../../server/store/work.ts'
 import { newUploadId } from '../../server/testing/blob-drivers.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { restDoor } from '../../server/testing/doors.ts'
@@ -124,6 +125,21 @@ onEachStore('a collection of garbage', (engine) => {
     await client.expect(200, 'GET', `/v2/acme/web/manifests/${digestOf(index)}`)
     await client.expect(201, 'PUT', `${location}?digest=${digestOf('young')}`)
     assert.deepEqual(await collect({ withUnknown: true }), nothing)
+  })
+
+  test('is predicted, also for interrupted pushes', async () => {
+    await storeBytes('received')
+    for (const content of ['received', 'not received'])
+      await platform.store.write(() =>
+        all(sql`insert into blobs (digest, size, create_time, unused_since)
+          values (${digestOf(content)}, 0, ${Date.now()}, ${Date.now()})`),
+      )
+    await client.expect(202, 'PATCH', await client.begin('acme/web'), { body: 'abandoned' })
+    await platform.store.write(() => all(sql`update uploads set digest = ${digestOf('received')}`))
+    await age()
+    const deleted = { ...nothing, uploads: 1, blobs: 1, bytes: 'received'.length }
+    assert.deepEqual(await plan(), deleted)
+    assert.deepEqual(await collect(), deleted)
   })
 
   test('frees what deleted manifests and repos referred to, but not what deleted tags named', async () => {

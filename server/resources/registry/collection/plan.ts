@@ -1,6 +1,6 @@
 // Predicts what a garbage collection of registry content would delete, without changing anything.
-import type { Store } from '../../../store/db.ts'
-import type { Sql } from '../../../store/sql.ts'
+import type { Digest } from '../../../blobs/digest.ts'
+import type { Row, Sql } from '../../../store/sql.ts'
 import { among, raw, sql } from '../../../store/sql.ts'
 import { hasManifest } from '../blob-use.ts'
 import type { CollectionDependencies, CollectionTotals } from './collection.ts'
@@ -21,31 +21,38 @@ export async function planCollection(
     for (const name of Object.keys(found) as (keyof CollectionTotals)[]) totals[name] += found[name] ?? 0
     onProgress?.(totals)
   }
-  const graceStart = now() - graceMs
-  const [row] = await store.query(
-    sql`select count(*) from uploads where update_time < ${oldestUpload(now(), graceMs)}`,
-  )
+  const time = now()
+  const due: Due = { ...deps, time, graceStart: time - graceMs, oldestKept: oldestUpload(time, graceMs) }
+  const [row] = await store.query(sql`select count(*) from uploads where update_time < ${due.oldestKept}`)
   add({ uploads: row?.[0] as number })
   for await (const ids of unknownUploads(deps)) add({ uploads: ids.length })
-  for await (const counts of dueLinks(store, graceStart)) add(counts)
-  for await (const counts of dueBlobs(store, graceStart, now())) add(counts)
+  for await (const counts of dueLinks(due)) add(counts)
+  for await (const counts of dueBlobs(due)) add(counts)
   for await (const blobs of withUnknown ? unknownBlobs(deps) : [])
     add({ blobs: blobs.length, bytes: blobs.reduce((sum, { size }) => sum + size, 0) })
   return totals
 }
+
+/** `oldestKept` is the time before which uploads are abandoned: they are deleted, and protect no blob. */
+type Due = PlanDependencies & { time: number; graceStart: number; oldestKept: number }
 
 /** SQL: whether a collection would keep the link. */
 const isKept = (graceStart: number): Sql =>
   sql`(repo_blobs.unused_since is null or repo_blobs.unused_since > ${graceStart} or ${hasManifest})`
 
 /** SQL: whether a collection would delete the blob, once it has removed the links that are due. */
-const isDeleted = (graceStart: number): Sql => sql`not exists
+const isDeleted = ({ graceStart, oldestKept }: Due): Sql => sql`not exists
   (select 1 from repo_blobs where repo_blobs.digest = b.digest and ${isKept(graceStart)})
-  and not exists (select 1 from uploads u where u.digest = b.digest)
+  and not ${hasUpload(oldestKept)}
   and (b.unused_since is null or b.unused_since <= ${graceStart})`
 
+/** SQL: whether an upload that a collection would keep has the blob. */
+const hasUpload = (oldestKept: number): Sql =>
+  sql`exists (select 1 from uploads u where u.digest = b.digest and u.update_time >= ${oldestKept})`
+
 /** Links that would be removed, and the blobs that would have none left. Each blob is counted with its first link. */
-async function* dueLinks(store: Store, graceStart: number): AsyncGenerator<Partial<CollectionTotals>> {
+async function* dueLinks(due: Due): AsyncGenerator<Partial<CollectionTotals>> {
+  const { store, graceStart } = due
   let after = sql`(${-1}, ${''}, ${''})`
   for (;;) {
     const rows = await store.query(sql`select repo, digest, unused_since from repo_blobs
@@ -57,32 +64,44 @@ async function* dueLinks(store: Store, graceStart: number): AsyncGenerator<Parti
     const digests = among(rows.map(([, digest]) => digest as string))
     const first = raw('(select min(repo) from repo_blobs where repo_blobs.digest = b.digest)')
     const blobs = await store.query(sql`select b.digest, b.size, ${first} from blobs b
-      where b.digest in ${digests} and ${isDeleted(graceStart)}`)
+      where b.digest in ${digests} and ${isDeleted(due)}`)
     const listed = new Set(rows.map(([repo, digest]) => `${repo} ${digest}`))
     const counted = blobs.filter(([digest, , repo]) => listed.has(`${repo} ${digest}`))
-    yield { links: rows.length, blobs: counted.length, bytes: sumOf(counted) }
+    yield { links: rows.length, ...(await countStored(due, counted)) }
   }
 }
 
 /** Blobs without a link. */
-async function* dueBlobs(
-  store: Store,
-  graceStart: number,
-  now: number,
-): AsyncGenerator<Partial<CollectionTotals>> {
+async function* dueBlobs(due: Due): AsyncGenerator<Partial<CollectionTotals>> {
+  const { store, time, graceStart, oldestKept } = due
   let after = sql`(${-1}, ${''})`
   for (;;) {
     const rows = await store.query(sql`select b.digest, b.size, b.unused_since from blobs b
-      where b.unused_since <= ${graceStart} and (b.claimed_until is null or b.claimed_until <= ${now})
+      where b.unused_since <= ${graceStart} and (b.claimed_until is null or b.claimed_until <= ${time})
       and not exists (select 1 from repo_blobs r where r.digest = b.digest)
-      and not exists (select 1 from uploads u where u.digest = b.digest)
+      and not ${hasUpload(oldestKept)}
       and (b.unused_since, b.digest) > ${after} order by b.unused_since, b.digest limit ${rowsAtATime}`)
     const last = rows.at(-1)
     if (!last) return
     after = sql`(${last[2] as number}, ${last[0] as string})`
-    yield { blobs: rows.length, bytes: sumOf(rows) }
+    yield await countStored(due, rows)
   }
 }
 
-const sumOf = (rows: readonly (readonly unknown[])[]) =>
-  rows.reduce((sum, [, size]) => sum + (size as number), 0)
+/**
+ * Counts the blobs that have bytes. If the push of a blob was interrupted, the size in its row is 0,
+ * and the storage may or may not have bytes.
+ */
+async function countStored(
+  { storage }: Due,
+  rows: readonly Row[],
+): Promise<Pick<CollectionTotals, 'blobs' | 'bytes'>> {
+  const counts = { blobs: 0, bytes: 0 }
+  for (const [digest, size] of rows) {
+    const stored = size !== 0 ? (size as number) : await storage.size(digest as Digest)
+    if (stored === undefined) continue
+    counts.blobs++
+    counts.bytes += stored
+  }
+  return counts
+}

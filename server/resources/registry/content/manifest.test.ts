@@ -15,7 +15,10 @@ const image = (fields: object = {}) => ({
   ...fields,
 })
 const read = (value: unknown, type = mediaTypes.ociManifest) =>
-  readManifest(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)), type)
+  readManifest(
+    value instanceof Buffer ? value : Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)),
+    type,
+  )
 
 describe('a manifest', () => {
   test('of an image refers to its config and its layers', () => {
@@ -69,7 +72,7 @@ describe('a manifest', () => {
   test('that is invalid is refused with the field that is wrong', () => {
     const cases: [value: unknown, message: RegExp, type?: string][] = [
       ['{', /not JSON/],
-      ['\xff', /not JSON/],
+      [Buffer.from('{"mediaType":"\xff"}', 'latin1'), /not JSON/],
       ['[]', /not a JSON object/],
       [{ ...image(), schemaVersion: 1 }, /^schemaVersion must be 2$/],
       [{ ...image(), mediaType: mediaTypes.ociIndex }, /^mediaType is .*index/],
