@@ -285,7 +285,7 @@ export function peopleOf(context: WriteContext): People {
       if (user !== undefined) yield* linkPerson(provider, user, identity, context.now())
       return identity
     },
-    *refusing(candidates, issuedAt) {
+    *refusingProviders(candidates, issuedAt) {
       const [first] = candidates
       if (!first) return []
       const providers = candidates.map(({ provider }) => provider)

@@ -2,8 +2,8 @@
 import type { Log } from './log.ts'
 import { expiryAccess } from './policy/system-access.ts'
 import { hasExpired, removeExpired } from './resources/iam/expired-bindings.ts'
+import { claimTask } from './store/claim-task.ts'
 import type { Store } from './store/db.ts'
-import { takeTurn } from './store/take-turn.ts'
 
 const checkIntervalMs = 60_000
 const task = 'expired role bindings'
@@ -22,7 +22,7 @@ export function scheduleBindingExpiry(store: Store, log: Log, now: () => number)
   const removeAll = async () => {
     const time = now()
     if (!(await store.read(() => hasExpired(time)))) return
-    if (!(await store.write(() => takeTurn(task, time, checkIntervalMs)))) return
+    if (!(await store.write(() => claimTask(task, time, checkIntervalMs)))) return
     let mayBeMore = true
     while (mayBeMore && !isStopped) mayBeMore = await store.write(() => removeExpired(expiryAccess, time))
   }

@@ -11,11 +11,11 @@ import type { OnRefusedWrite } from './rpc/corridor.ts'
 import type { EventWithOrigin } from './store/events/record.ts'
 import type { Origin } from './store/write-access.ts'
 
-/** Events have the time at which they happened; they are inserted later. */
+/** The clock and the random source. Events keep the time of the call, and are inserted later. */
 type Sources = Pick<Origin, 'now' | 'random'>
 
-/** The event of an issued token is in the group of its identity, or in the log of a person. */
-export function openIssueLog({
+/** The event is in the group of the identity; a person has no group, so it is under their uid. */
+export function openIssuedTokenLog({
   add,
   ...sources
 }: Sources & { add(make: () => EventWithOrigin): void }): OnIssued {

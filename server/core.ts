@@ -8,7 +8,7 @@ import type { Authenticator } from './auth/tokens/authenticate.ts'
 import { openAuthenticator } from './auth/tokens/authenticate.ts'
 import type { Authentication, AuthenticationOverrides } from './authentication.ts'
 import { openAuthentication } from './authentication.ts'
-import { openIssueLog, openRefusalRecorder } from './buffered-events.ts'
+import { openIssuedTokenLog, openRefusalRecorder } from './buffered-events.ts'
 import { openChecks } from './checks.ts'
 import { structuredJson } from './cloud-events/http-message.ts'
 import type { Config } from './config/config.ts'
@@ -66,7 +66,7 @@ import type { OtherThreads } from './wire/other-thread.ts'
 import type { BackgroundCounts } from './workers/background-counts.ts'
 import { addCounts } from './workers/background-counts.ts'
 
-/** Dependencies and limits that tests replace. */
+/** Dependencies and limits that tests and some commands replace. */
 export type CoreOverrides = AuthenticationOverrides & {
   now?: () => number
   random?: RandomBytes
@@ -173,7 +173,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     recordPull: openPullLog({ ...eventBuffer, recorded: config.pullEvents }),
   }
   const knownNetworks = openKnownNetworks()
-  const logIssue = openIssueLog({ add: eventBuffer.add, now, random })
+  const logIssuedToken = openIssuedTokenLog({ add: eventBuffer.add, now, random })
   const { sts, registration, registry, account, login, states } = openAuthentication(
     {
       ...{ config, store: deps.store, keys, secret, log, refusals, now, random, runMatch: checks.match },
@@ -183,7 +183,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
       defaultLimits: groupLimits.defaults,
       onIssued(call, token, action) {
         knownNetworks.add(call.address)
-        logIssue(call, token, action)
+        logIssuedToken(call, token, action)
       },
       events: { add: eventBuffer.add, addRefused: refused.add },
     },

@@ -15,14 +15,14 @@ import type { SealSignal } from './events/seal-signal.ts'
 import type { Log } from './log.ts'
 import { cloudEventsOf } from './outgoing-events.ts'
 import { deliveryAccess } from './policy/system-access.ts'
-import { disableSubscription, recordHandshake } from './resources/events/subscriptions/record-delivery.ts'
+import { disableSubscription, recordHandshake } from './resources/events/subscriptions/after-delivery.ts'
 import type { ScalarMetric } from './rpc/metrics.ts'
 import { webhookSecretPurpose, webhookSecretSealer } from './settings.ts'
+import { claimTask } from './store/claim-task.ts'
 import type { Store } from './store/db.ts'
 import { countPending, deleteFinished } from './store/delivery/deliveries.ts'
 import { countWaiting } from './store/delivery/queues.ts'
 import { countRecorded, countUnsealed } from './store/events/seal.ts'
-import { takeTurn } from './store/take-turn.ts'
 import type { Work } from './store/work.ts'
 import { asUpkeep } from './store/write-access.ts'
 import type { DeliveryCounts, Measured } from './workers/delivery-counts.ts'
@@ -124,11 +124,11 @@ function* measure(): Work<Measured> {
 function startUpkeep({ store, log, core: { now }, counts }: DeliveryOptions): () => void {
   const keepUp = async () => {
     setMeasured(counts, await store.read(measure))
-    if (!(await store.write(() => takeTurn('delete-deliveries', now(), upkeepIntervalMs / 2)))) return
+    if (!(await store.write(() => claimTask('delete-deliveries', now(), upkeepIntervalMs / 2)))) return
     while (await store.write(() => deleteFinished(now() - keptMs, maxDeleted)));
   }
   const timer = setInterval(() => {
-    keepUp().catch((err) => log.warn({ err }, 'old deliveries could not be deleted'))
+    keepUp().catch((err) => log.warn({ err }, 'deliveries could not be counted or deleted'))
   }, upkeepIntervalMs).unref()
   return () => clearInterval(timer)
 }
@@ -140,8 +140,8 @@ export function deliveryMetrics(counts: DeliveryCounts): ScalarMetric[] {
     ...{ name: `stemma_${name}`, type, help, value },
   })
   return [
-    metric('events_recorded_total', 'counter', 'Entries of the audit log, a minute ago', recorded),
-    metric('events_unsealed', 'gauge', 'Events that were not numbered yet, a minute ago', unsealed),
+    metric('events_recorded_total', 'counter', 'Entries of the audit log, counted every minute', recorded),
+    metric('events_unsealed', 'gauge', 'Events that are not numbered yet, counted every minute', unsealed),
     metric('event_deliveries_total', 'counter', 'Events that sinks have accepted', delivered),
     metric(
       'event_failed_attempts_total',
@@ -155,11 +155,16 @@ export function deliveryMetrics(counts: DeliveryCounts): ScalarMetric[] {
       'Events that were not accepted within 72 hours',
       deadLetters,
     ),
-    metric('event_deliveries_pending', 'gauge', 'Deliveries that wait for an attempt, a minute ago', pending),
+    metric(
+      'event_deliveries_pending',
+      'gauge',
+      'Deliveries that wait for an attempt, counted every minute',
+      pending,
+    ),
     metric(
       'event_queue_length',
       'gauge',
-      'Events that active subscriptions have not taken from the log yet, a minute ago',
+      'Events that active subscriptions have not taken from the log yet, counted every minute',
       queueLength,
     ),
   ]

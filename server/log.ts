@@ -78,7 +78,7 @@ function buffer(output: Sink) {
   return {
     flush,
     write(line: string) {
-      // Only while lines wait, so that a log that is no longer used leaves nothing behind.
+      // Listens only while lines wait, so that a log that is no longer used leaves no listener.
       if (buffered === '') process.on('exit', flush)
       buffered += line
       if (buffered.length > maxBufferedChars) flush()

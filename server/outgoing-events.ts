@@ -53,7 +53,7 @@ const conversion = <V2 extends DescMessage, V1 extends DescMessage>(
   convert: (resource: MessageShape<V2>) => MessageShape<V1>,
 ): [string, V1Conversion] => [v2.typeName, { desc: v1, convert }]
 
-/** Resources that v1 has, too. The readme of a repo is not part of its message in v2. */
+/** Resources that v1 has, too. A repo has no readme here: its message in v2 does not contain it. */
 const v1Conversions: ReadonlyMap<string, V1Conversion> = new Map([
   conversion(GroupSchema, V1GroupSchema, groupToV1),
   conversion(IdentitySchema, V1IdentitySchema, identityToV1),

@@ -7,9 +7,9 @@ import { collectionAccess } from './policy/system-access.ts'
 import { collectGarbage } from './resources/registry/collection/collect.ts'
 import type { CollectionTotals } from './resources/registry/collection/collection.ts'
 import type { ScalarMetric } from './rpc/metrics.ts'
+import { claimTask, isDue } from './store/claim-task.ts'
 import type { Store } from './store/db.ts'
 import { sql } from './store/sql.ts'
-import { isDue, takeTurn } from './store/take-turn.ts'
 import type { BackgroundCounts } from './workers/background-counts.ts'
 import { addCounts, readCounts, setLastSuccess } from './workers/background-counts.ts'
 
@@ -43,14 +43,14 @@ export function openCollector(deps: ScheduleDependencies): Collector {
   const { signal } = stopped
   let running: Promise<boolean> | undefined
 
-  const takesTurn = async (task: string, everyMs: number) =>
+  const claimIfDue = async (task: string, everyMs: number) =>
     (await store.read(() => isDue(task, now(), everyMs))) &&
-    (await store.write(() => takeTurn(task, now(), everyMs)))
+    (await store.write(() => claimTask(task, now(), everyMs)))
 
   async function run(): Promise<boolean> {
     // A server whose registry is not used needs no storage.
     const used = await store.query(sql`select 1 from blobs union all select 1 from uploads limit 1`)
-    if (used.length === 0 || !(await takesTurn('registry-collection', intervalMs))) return false
+    if (used.length === 0 || !(await claimIfDue('registry-collection', intervalMs))) return false
     const startedAt = clock()
     const secondsSince = () => (clock() - startedAt) / 1000
     try {

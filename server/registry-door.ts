@@ -24,7 +24,7 @@ export type RegistryDoorDependencies = {
   onError(error: unknown): void
 }
 
-/** In bytes. A manifest has at most 8 MiB. */
+/** In bytes, for one client network and in total. A manifest has at most 8 MiB. */
 const maxManifestMemory = { network: 16 * 2 ** 20, total: 64 * 2 ** 20 }
 
 /** The paths of the registry. Their handler is loaded at the first request. */
@@ -53,7 +53,7 @@ export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
     const { openRegistry } = registry
     const blobs = await content.open()
     handler = openRegistry({
-      // The map has the endpoints of this corridor.
+      // The cast is safe: `endpointOf` returns only endpoints of this corridor.
       ...{
         corridor: corridor as Parameters<typeof openRegistry>[0]['corridor'],
         endpointOf,

@@ -82,7 +82,7 @@ export async function benchExchange(): Promise<Line[]> {
         ensureProvided() {
           throw new Error('nobody signs in here')
         },
-        refusing() {
+        refusingProviders() {
           throw new Error('nobody signs in here')
         },
       },

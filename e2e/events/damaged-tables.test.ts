@@ -106,7 +106,7 @@ onEachStore('a store whose rows were changed', (engine) => {
 
   test('is corrected by stemmad check --repair, except for the audit log', async () => {
     const damages = {
-      'the role binding \\S+ expires at another time than it shows': sql`update role_bindings set expire_time = 1`,
+      'the role binding \\S+ does not expire at the time that the API shows': sql`update role_bindings set expire_time = 1`,
       'the subscription \\S+ has no queue': sql`delete from delivery_queues`,
       'the subscription \\S+ has a queue that does not fit its state': sql`update delivery_queues set is_active = 0`,
       'the subscription \\S+ waits for events after the end of the log': sql`update delivery_queues set position = 1000`,

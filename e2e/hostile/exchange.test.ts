@@ -300,11 +300,11 @@ describe('outbound requests', () => {
     for (const address of internal)
       await assert.rejects(
         resolving(address)('https://issuer.test/x', false),
-        /has no public address/,
+        /has no usable address/,
         address,
       )
     for (const host of ['127.0.0.1', '[::1]', '169.254.169.254', '2130706433', '0x7f000001', 'localhost'])
-      await assert.rejects(openOutbound()(`https://${host}/x`, false), /has no public address/, host)
+      await assert.rejects(openOutbound()(`https://${host}/x`, false), /has no usable address/, host)
   })
 
   test('use https', async () => {

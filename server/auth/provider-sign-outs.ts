@@ -13,8 +13,8 @@ import { first } from '../store/work.ts'
 import { endOfTime, secondOf } from './sign-out-times.ts'
 
 /**
- * Ends every sign-in of a person through a provider with its sessions, codes and tokens, and refuses new ones until
- * `allowAtProvider`.
+ * Ends every sign-in of a person through a provider, including its sessions, codes and tokens.
+ * Refuses new sign-ins until `allowAtProvider`.
  */
 export function* blockAtProvider(provider: string, identity: string, now: number): Work<void> {
   yield* lockPerson(identity)

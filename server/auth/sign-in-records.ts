@@ -15,7 +15,7 @@ export type SignInRecord = {
   client: string
   address: string
   userAgent: string
-  /** In milliseconds since 1970, as all times here. */
+  /** In milliseconds since 1970, like all times here. */
   createTime: number
   useTime: number
   expireTime: number

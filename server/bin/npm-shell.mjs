@@ -1,6 +1,7 @@
-// npm runs a script in a shell and passes signals only to that shell. bash replaces itself by the command, so the command
-// gets them; dash, the `sh` of Debian and Ubuntu, waits for the command, and SIGTERM ends dash alone. A server that npm
-// runs therefore also stops when its parent process is gone.
+// npm runs a script in a shell and passes signals only to that shell. bash replaces itself with the
+// command, so the command gets them; dash, the `sh` of Debian and Ubuntu, waits for the command,
+// and SIGTERM ends dash alone. A server that npm runs therefore also stops when its parent process
+// is gone.
 
 /** The names under which npm runs `npm start` and `npx`. Other scripts may leave a server running on purpose. */
 const scripts = ['start', 'npx']

@@ -2,11 +2,12 @@
  * - `not-found`: there is no such blob or upload.
  * - `digest-mismatch`: the bytes have another digest. The upload is gone.
  * - `offset-mismatch`: an append does not start at the end of the upload.
- * - `range`: the range starts behind the end of the blob.
+ * - `range`: the range starts after the end of the blob.
  * - `too-large`: the upload would exceed a limit.
  * - `small-chunks`: the upload arrives in chunks that are too small for the storage.
  * - `busy`: another call appends to the upload or finishes it.
- * - `interrupted`: the body failed or was aborted. The upload can be resumed.
+ * - `interrupted`: the body of an upload, or the reader of a blob, failed or was aborted. The
+ *   upload can be resumed.
  * - `no-space`: the disk or its quota is full.
  * - `unavailable`: the storage does not answer or refuses. The same call may succeed later.
  */
@@ -49,7 +50,7 @@ export const tooLarge = (maxBytes: number) =>
 export const smallChunks = (chunks: number, bytes: number) =>
   new BlobError(
     'small-chunks',
-    `after ${chunks} chunks, the upload must have ${bytes} bytes more than before them; begin a new one with larger chunks`,
+    `${chunks} consecutive chunks must contain at least ${bytes} bytes; begin a new upload with larger chunks`,
   )
 
 export const outOfRange = (first: number, size: number) =>

@@ -22,9 +22,10 @@ export type BlobStore = {
    */
   begin(id: string, algorithm?: Algorithm): Promise<Upload>
   /**
-   * Appends the body. It keeps what arrived if the body or the storage fails: the caller stores the returned upload
-   * first, and then handles `failure`. If it throws, nothing has changed: `not-found`, `busy`, `offset-mismatch`, or a
-   * failure of the storage before the first byte.
+   * Appends the body. If the body or the storage fails, bytes that were stored are kept (in files,
+   * none of this append if the disk is full): the caller stores the returned upload first, and then
+   * handles `failure`. If it throws, nothing has changed: `not-found`, `busy`, `offset-mismatch`,
+   * `small-chunks`, or a failure of the storage before the first byte.
    *
    * `busy` covers the calls of one driver. If several threads or copies use the same storage, the caller must make sure
    * that only one of them appends to an upload or finishes it at a time.
@@ -40,8 +41,9 @@ export type BlobStore = {
   /** Deletes the bytes of an upload. Does nothing if there are none. `state` is optional, for abandoned uploads. */
   discard(upload: Pick<Upload, 'id'> & Partial<Upload>): Promise<void>
   /**
-   * Lists uploads to which nothing was written since `before` (milliseconds since 1970), and none that this driver is
-   * using. In S3, parts do not count as written, so the caller must skip uploads that another copy is receiving.
+   * Lists uploads to which nothing was written since `before` (milliseconds since 1970) and that
+   * this driver is not using. In S3, sending a part does not count as writing, so the caller must
+   * skip uploads that another copy is receiving.
    */
   abandoned(before: number): AsyncIterable<AbandonedUpload>
 
@@ -85,7 +87,10 @@ export type AppendOptions = {
   signal?: AbortSignal | undefined
   /** The largest size that the whole upload may have. */
   maxBytes?: number | undefined
-  /** Asked for a larger `maxBytes`, when the upload is about to have this many. Returns a smaller number to refuse. */
+  /**
+   * Called when the upload would exceed `maxBytes`, with the size that it would have. Returns the
+   * new `maxBytes`; if that is less than `bytes`, the append fails with `too-large`.
+   */
   extend?: ((bytes: number) => Promise<number>) | undefined
   /** Whether the driver may free the memory of chunks that it has stored: nobody else may read them then. */
   releasesChunks?: boolean | undefined

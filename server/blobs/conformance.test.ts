@@ -269,7 +269,7 @@ onEachBlobDriver('a blob store', (storage) => {
       }
     })
 
-    test('refuses a range behind the end', async () => {
+    test('refuses a range after the end', async () => {
       const content = randomBytes(100)
       await push(storage.blobs, content)
       const read = storage.blobs.read(digestOf(content), { first: 100, last: 200 })

@@ -33,7 +33,7 @@ function faultOfHost(host: Atom[]): string | undefined {
   const budget = { left: maxCombinations }
   return alternativesOf(host).every((sequence) => hasFixedEnd(sequence, budget))
     ? undefined
-    : `must match the hosts of one domain only and name that domain in full, such as ${example}`
+    : `must name the domain of its hosts in full, such as ${example}`
 }
 
 /** The maximum number of combinations of alternatives that are examined. A host with more is refused. */

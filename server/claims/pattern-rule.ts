@@ -12,11 +12,12 @@ export type PatternVerdict = {
   isUnrestricted: boolean
 }
 
-/** Judges a pattern. It compiles the pattern, so it must not run on the event loop. */
+/** Returns the verdict on a pattern. */
 export type JudgePattern = (kind: PatternKind, pattern: string) => PatternVerdict
 
 const faultsByKind = { issuer: issuerPatternFault, audience: audiencePatternFault, other: patternFault }
 
+/** Compiles the pattern, so it must not run on the event loop. */
 export const judgePattern: JudgePattern = (kind, pattern) => {
   const fault = faultsByKind[kind](pattern)
   return { fault, isUnrestricted: fault === undefined && isUnrestricted(pattern) }

@@ -48,7 +48,7 @@ const unrelatedTexts = [
   'https://nobody.invalid/none',
 ]
 
-/** Whether a valid pattern restricts nothing: it matches texts that no sensible pattern has in common. */
+/** Whether a valid pattern restricts nothing, that is, matches all of `unrelatedTexts`. */
 export function isUnrestricted(pattern: string): boolean {
   const patterns = openPatterns()
   return unrelatedTexts.every((text) => matchesPattern(patterns, pattern, text))

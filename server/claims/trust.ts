@@ -9,7 +9,10 @@ import { expandedLength, matches } from './pattern.ts'
 /** The claims besides issuer, subject and audience that the token of a workload contains as text or number. */
 const workloadClaims = new Set(['client_id', 'iat', 'nbf', 'exp', 'jti'])
 
-/** Whether an identity accepts tokens of an issuer for a subject. The audience is assumed to match. */
+/**
+ * Whether an identity accepts tokens of an issuer for a subject. The audience and the values
+ * of `workloadClaims` are assumed to match.
+ */
 export function trusts(
   patterns: Patterns,
   { relationship }: Identity,

@@ -3,7 +3,10 @@
 import type { Atom } from './pattern-atoms.ts'
 import { alternativesOf, atomsOf, someAtom, sourceOf } from './pattern-atoms.ts'
 
-/** The parts of a URL, or their patterns. `port` and `path` start with `:` and `/`, or are empty. */
+/**
+ * The parts of a URL, or their patterns. `port` includes its `:`, and `path` its `/` and the query
+ * and fragment of a URL. Both can be empty.
+ */
 export type UrlParts = { scheme: string; host: string; port: string; path: string }
 
 /**

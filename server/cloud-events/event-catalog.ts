@@ -34,7 +34,10 @@ export type EventCatalog = {
   kinds: ReadonlyMap<string, EventKind>
   /** By their full name. */
   methods: ReadonlyMap<string, EventMethod>
-  /** The responses of methods with an event type of their own, by this type: that of v2 if v2 has the method. */
+  /**
+   * By event type: the response of the method that has this type as its own. If v1 and v2 both have
+   * the method, the response of v2.
+   */
   outputs: ReadonlyMap<string, DescMessage>
 }
 

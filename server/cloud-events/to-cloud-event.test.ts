@@ -136,14 +136,14 @@ describe('the CloudEvent of a change', () => {
     assert.equal(event.source, 'https://api.test')
   })
 
-  test('exists neither for a refused call nor for what receivers have no type for', () => {
+  test('does not exist for a refused call, or for a kind without event types', () => {
     assert.equal(own(rowOf({ after, code: 7 })), undefined)
     assert.equal(own(rowOf({ kind: 'people', action: 'created' })), undefined)
   })
 })
 
 describe('the body of an event', () => {
-  test('shows of an invite only its uid and expiration', () => {
+  test('shows only the uid and expiration of an invite', () => {
     const expirationTime = timestampFromMs(0)
     const invite = { uid: `${team}/1`, keyId: 'k', roleUid: 'r', email: 'ada@example.com', code: 'secret' }
     const after = stored(GroupInviteSchema, { ...invite, expirationTime })
@@ -162,7 +162,7 @@ describe('the body of an event', () => {
     assert.doesNotMatch(event?.data ?? '', /hunter2|clientSecret/)
   })
 
-  test('has the names and only the fields of published messages if the types have a published prefix', () => {
+  test('has published names and no fields that Stemma added if the type prefix is a published one', () => {
     // The media type is a field that Stemma has added.
     const after = stored(TagSchema, {
       uid: `${team}/1`,
@@ -229,7 +229,7 @@ describe('the CloudEvent of a method with a type of its own', () => {
   const kind = 'identity_providers'
   const method = 'platform.iam.IdentityProviders.GenerateScimToken'
 
-  test('names the response of v2 if it shows one', () => {
+  test('has the response of v2 as its body type if its body is that response', () => {
     const details = JSON.stringify({
       identityProviderUid: team,
       endpointUrl: 'https://api.test/scim',
@@ -241,7 +241,7 @@ describe('the CloudEvent of a method with a type of its own', () => {
     assert.deepEqual(event.data.body, JSON.parse(details))
   })
 
-  test('names no message if it shows other facts', () => {
+  test('has no body type if its body is not the response', () => {
     const event = eventOf({ kind, method, action: 'scim-token-generated', details: '{"issuer":"x"}' })
     assert.equal(event.bodytype, undefined)
   })

@@ -53,7 +53,8 @@ be compared.`,
       const all = `${entries} ${entries === 1 ? 'entry' : 'entries'} of ${countOf(chains, 'log')}`
       // The output of --heads is a file for --compare.
       const output = flags.heads === true ? stderr : stdout
-      output.write(faults === 0 ? `${all}: all are as they were recorded.\n` : `${all}: ${faults} damaged.\n`)
+      const result = faults === 0 ? 'all are as they were recorded' : `${countOf(faults, 'fault')} found`
+      output.write(`${all}: ${result}.\n`)
       return faults === 0 ? 0 : 1
     })
   },

@@ -15,7 +15,7 @@ export async function checkRows(
   const bindings = await checkExpiry(store, repairAccess)
   const deliveries = await checkDelivery(store, now, repairAccess !== undefined)
   return [
-    ...bindings.map((uid) => `the role binding ${uid} expires at another time than it shows\n`),
+    ...bindings.map((uid) => `the role binding ${uid} does not expire at the time that the API shows\n`),
     ...deliveries.map(({ subscription, fault }) => `the subscription ${subscription} ${fault}\n`),
   ]
 }

@@ -21,7 +21,7 @@ export const demo: Command = {
   usage: 'demo',
   summary: 'Fills an empty store with an example organization.',
   details: `Creates groups, people, workloads, roles, repos with images, advisories, invites and an audit log of three weeks, and
-prints a link where you choose the password of the owner. It refuses a store that contains an organization.`,
+prints a link where you choose the password of the owner. It refuses a store that contains an organization or person.`,
   async run(args, context) {
     const { config, positionals } = readConfig(context.env, args)
     if (positionals.length > 0) throw usageOf(demo)
@@ -71,7 +71,7 @@ async function fill(config: Config, store: Store, context: CommandContext): Prom
   }
 }
 
-/** Only this process can connect, and only by plain HTTP. */
+/** Only programs on this machine can connect, and only by plain HTTP. */
 const privatePort = { port: 0, hosts: ['127.0.0.1'], tls: undefined, metricsPort: undefined, drainDelayMs: 0 }
 
 async function requireEmpty(store: Store): Promise<void> {

@@ -34,7 +34,7 @@ Examples:
   stemmad limits set 5f0c1b9a4d3e2f10a7b8c9d0e1f2a3b4c5d6e7f8 groups=100 repos=1000
   stemmad limits unset 5f0c1b9a4d3e2f10a7b8c9d0e1f2a3b4c5d6e7f8 repos
 
-STEMMA_DEFAULT_LIMITS has the limits of organizations that have none of their own.`,
+STEMMA_DEFAULT_LIMITS sets limits for organizations that have no limit of their own on the same kind.`,
   async run(args, context) {
     const { config, flags, positionals } = readConfig(context.env, args, { json: { type: 'boolean' } })
     const [action = '', uid = '', ...words] = positionals

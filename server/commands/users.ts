@@ -39,8 +39,9 @@ export const users: Command = {
 the password in the file or on standard input (-) instead. reset, reset-second-factors, sign-out and disable end all
 sessions and tokens of the person at once. reset-second-factors removes passkeys, authenticator app and recovery codes. A
 disabled person cannot sign in, neither with a password nor through a provider, until enable is run. remove deletes the
-person with all role bindings; a person who signs in through a provider can come back, without roles. list prints all
-people, or those whose address or name contains the text that follows; disabled lists the people who are disabled.`,
+person with all role bindings; a person who signs in through a provider can come back, without roles. list prints at
+most 1000 people: all, or those whose address or name contains the text that follows; disabled lists the people who are
+disabled.`,
   async run(args, context) {
     const { config, flags, positionals } = readConfig(context.env, args, {
       'password-file': { type: 'string' },

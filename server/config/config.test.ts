@@ -437,7 +437,7 @@ describe('the values of settings', () => {
       assertRejected('STEMMA_EVENT_TYPE_PREFIX', prefix, /must be a prefix of types that ends in a dot/)
   })
 
-  test('STEMMA_RATE_READ and the other rates are 0 or calls per second for the limits that the rate has', () => {
+  test('STEMMA_RATE_READ and other rates are 0, or calls per second for the scopes of their default', () => {
     const texts = [
       '100',
       'caller',
@@ -458,7 +458,7 @@ describe('the values of settings', () => {
     assertRejected('STEMMA_RATE_SIGN_IN', 'caller=1', /such as address=100, not "caller=1"$/)
   })
 
-  test('STEMMA_MAX_UPLOADS and STEMMA_MAX_UPLOAD_BODIES are numbers with the names that they have', () => {
+  test('STEMMA_MAX_UPLOADS accepts only whole numbers for caller and organization', () => {
     for (const text of ['10', 'total=1', 'caller=-1', 'caller=1000001', 'caller=1,caller=x'])
       assertRejected('STEMMA_MAX_UPLOADS', text, /whole numbers .* caller=1000,organization=5000/)
   })

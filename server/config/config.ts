@@ -58,7 +58,7 @@ export type Config = {
   maxUploadBodies: { caller: number; total: number }
   /** How often the retention rules of a repo are applied. 0: never. */
   retentionIntervalMs: number
-  /** How long ago the sign-in of people who change second factors or owners may be. */
+  /** The maximum age of the sign-in of people who change second factors or owners. */
   freshSignInMs: number
   /** For how many days entries of the event log are kept. 0: for ever. */
   auditRetentionDays: number

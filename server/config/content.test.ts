@@ -65,7 +65,7 @@ describe('the settings of S3', () => {
     assert.ok('accessKeyId' in read({ ...s3, ...role, ...key }).credentials)
   })
 
-  test('of other programs are ignored without S3', () => {
+  test('are ignored without the S3 driver if they begin with AWS_', () => {
     assert.equal(read({ AWS_ACCESS_KEY_ID: 'AKIA', AWS_ROLE_ARN: 'x' }).driver, 'files')
   })
 

@@ -17,7 +17,7 @@ export type S3Config = {
   credentials:
     | { accessKeyId: string; secretAccessKey: string; sessionToken: string | undefined }
     | { roleArn: string; tokenFile: string; stsEndpoint: string | undefined }
-  /** How long URLs are valid that lead clients to S3; undefined if the server sends all content itself. */
+  /** The lifetime of URLs that lead clients to S3; undefined if the server sends content itself. */
   redirectSeconds: number | undefined
   spoolFolder: string
 }
@@ -25,7 +25,10 @@ export type S3Config = {
 type Texts = Record<SettingKey, string>
 type Read = <T>(key: SettingKey, reader: Reader<T>, placeholder: T) => T
 
-/** Settings of S3 without the driver are ignored: the names that begin with AWS_ may be set for other programs. */
+/**
+ * Without the S3 driver, the bucket must not be set. Other settings of S3 are ignored: variables
+ * that begin with AWS_ may be set for other programs.
+ */
 export function readContent(texts: Texts, dataDir: string, read: Read, faults: string[]): ContentConfig {
   const driver = read('contentDriver', oneOf('files', 's3'), 'files')
   if (driver === 'files') {

@@ -28,9 +28,9 @@ export type DelivererDependencies = Omit<TurnDependencies, 'stopped'> & {
 }
 
 export type Deliverer = {
-  /** Looks for due queues soon: events were sealed, or a delivery was made. */
+  /** Looks for due queues soon. Called when events were sealed. */
   wake(): void
-  /** Sends everything that is due, also of queues that were overlooked when their events were sealed. */
+  /** Sends everything that is due, including queues that were not woken by sealing. */
   settle(): Promise<void>
   /** Ends running requests. Their deliveries are sent by the next process. */
   stop(): Promise<void>
@@ -43,7 +43,7 @@ export function openDeliverer(options: DelivererDependencies): Deliverer {
   const running = new Map<Promise<void>, { root: string; pool: Pool }>()
   let claiming: Promise<void> | undefined
   let isWanted = false
-  let overlookedTime = Number.NEGATIVE_INFINITY
+  let overlookedWakeTime = Number.NEGATIVE_INFINITY
 
   const countIn = (pool: Pool, root?: string) =>
     [...running.values()].filter((turn) => turn.pool === pool && (root ?? turn.root) === turn.root).length
@@ -81,8 +81,8 @@ export function openDeliverer(options: DelivererDependencies): Deliverer {
     while (isWanted && !stopping.signal.aborted) {
       isWanted = false
       // `isWanted` is reset before anything can throw. Otherwise an error would be repeated at once, in an endless loop.
-      if (clock() - overlookedTime > overlookedMs) {
-        overlookedTime = clock()
+      if (clock() - overlookedWakeTime > overlookedMs) {
+        overlookedWakeTime = clock()
         while (await store.write(() => wakeOverlooked(now())));
       }
       for (const pool of pools) await fill(pool)
@@ -107,7 +107,7 @@ export function openDeliverer(options: DelivererDependencies): Deliverer {
     },
     async settle() {
       for (;;) {
-        overlookedTime = Number.NEGATIVE_INFINITY
+        overlookedWakeTime = Number.NEGATIVE_INFINITY
         await claimSoon()
         if (running.size === 0) return
         await Promise.race(running.keys())

@@ -7,7 +7,7 @@ import { readDueDeliveries } from '../store/delivery/deliveries.ts'
 import { isBehind, takeEvents } from '../store/delivery/take-events.ts'
 import type { DeliverDependencies, Destination } from './deliver.ts'
 
-/** How many parts of the log are passed in search of an event for the subscription. The next turn continues. */
+/** How many parts of the log are read to find events for a subscription. The next turn reads on. */
 const maxParts = 10
 
 /** Deliveries that are due; if these are fewer than wanted, also new ones for events of the log. */
@@ -21,10 +21,10 @@ export async function nextDeliveries(
   const { uid } = subscription
   const readDue = () => store.read(() => readDueDeliveries(uid, now(), wanted))
   let due = await readDue()
-  let isMore = due.length < wanted && (await store.read(() => isBehind(uid)))
-  for (let part = 0; isMore && due.length < wanted && part < maxParts; part++) {
+  let hasMore = due.length < wanted && (await store.read(() => isBehind(uid)))
+  for (let part = 0; hasMore && due.length < wanted && part < maxParts; part++) {
     const missing = wanted - due.length
-    isMore = await store.write(() =>
+    hasMore = await store.write(() =>
       takeEvents({
         ...{ subscription: uid, token, now: now(), wanted: missing },
         isInGroup: (group) => isAtOrBelow(group, queue.parent),

@@ -1,4 +1,4 @@
-// The request that carries an event to a sink, with both kinds of authentication.
+// The request that carries an event to a sink, with a token and, if there are secrets, signatures.
 import type { OutboundRequest } from '../auth/outbound/connect.ts'
 import type { CloudEvent } from '../cloud-events/cloud-event.ts'
 import { binaryMessage, structuredMessage } from '../cloud-events/http-message.ts'
@@ -15,7 +15,7 @@ export type Addressee = {
   /** The group of the subscription. */
   group: string
   isStructured: boolean
-  /** Those that sign now. */
+  /** The secrets that sign the request. */
   secrets: readonly string[]
 }
 

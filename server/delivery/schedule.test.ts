@@ -20,7 +20,7 @@ describe('the schedule of a delivery', () => {
     assert.deepEqual([0, 1, 2, 3, 4, 1e9].map(pauseAfter), [0, 5000, 20_000, 80_000, 300_000, 300_000])
   })
 
-  test('reads Retry-After as seconds or as a date, and at most a day', () => {
+  test('reads Retry-After as seconds or as a date, and waits at most a day', () => {
     const now = Date.parse('2026-01-01T00:00:00Z')
     assert.equal(retryAfterMs('120', now), 120_000)
     assert.equal(retryAfterMs('Thu, 01 Jan 2026 00:01:00 GMT', now), 60_000)

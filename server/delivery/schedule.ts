@@ -11,7 +11,7 @@ const delays = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * ho
 /** Delays are lengthened by up to this fraction, so that the retries of many deliveries do not come together. */
 const maxJitter = 0.1
 
-/** The time until the next attempt of a delivery that has failed `failures` times: once or more often. */
+/** The time until the next attempt of a delivery that has failed `failures` times, at least once. */
 export function retryDelay(failures: number, random: RandomBytes): number {
   const delay = delays[Math.min(failures, delays.length) - 1] ?? 0
   return Math.round(delay * (1 + maxJitter * (random(4).readUInt32BE() / 2 ** 32)))

@@ -22,7 +22,7 @@ describe('a request to a sink', () => {
     assert.deepEqual([status, error], [0, 'no answer within 0.02 seconds'])
   })
 
-  test('is made to an address that was checked, although the name has another one later', async () => {
+  test('resolves the host name once, so that it connects only to an address that was checked', async () => {
     const answers = ['10.0.0.1', '203.0.113.1', '127.0.0.1']
     let asked = 0
     const resolve = async () => [{ address: answers[asked++] ?? '', family: 4 }]

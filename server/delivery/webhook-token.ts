@@ -1,5 +1,6 @@
-// The id token of a request to a sink, as published receivers verify it: by discovery of the issuer, for the audience
-// `customer`, the group of the subscription, and the digest of the data.
+// The id token of a request to a sink. Receivers written for the public platform find its key by
+// discovery of the issuer, and check the audience `customer`, the group of the subscription and the
+// digest of the data.
 import { createHash } from 'node:crypto'
 import { SignJWT } from 'jose'
 import type { KeyRing } from '../auth/keys/key-ring.ts'

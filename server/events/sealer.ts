@@ -24,7 +24,10 @@ export type Sealer = {
   wake(): void
   /** Seals until nothing is left. Errors are passed to `onError`. */
   run(): Promise<void>
-  /** Seals everything that was committed before the call, unless another process seals all the time. */
+  /**
+   * Seals everything that was committed before the call, unless another process is sealing at each of
+   * three attempts.
+   */
   catchUp(): Promise<void>
   /** Seals once more, and then never again. */
   stop(): Promise<void>

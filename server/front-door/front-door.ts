@@ -1,4 +1,4 @@
-// The page at `/` for browsers. Programs get the same error there as at any path without a call.
+// The page at `/` for browsers. Programs get the error of a path that does not exist.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { contentSecurityPolicy, renderPage } from '../pages/frame.ts'
 import { frontDoorPage, notFoundPage, unavailablePage } from '../pages/front-door.ts'

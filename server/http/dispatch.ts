@@ -21,7 +21,7 @@ export type Mount = {
   isFor(path: string, request: IncomingMessage): boolean
   /** Whether it sends 100 Continue itself, for instance when the client is authenticated. */
   sendsContinue?: boolean
-  /** Whether it writes the headers of the target itself, which is faster than if they are set one by one. */
+  /** Whether it writes `MountTarget.headers` itself, which is faster than setting them one by one. */
   writesHeaders?: boolean
   handle(request: IncomingMessage, response: ServerResponse, target: MountTarget): MaybePromise<void>
   /** Loads what the first request would load. */

@@ -94,8 +94,9 @@ export function errorAnswer(
 }
 
 /**
- * For a request that the rules of the repo forbid, such as moving an immutable tag. The status is that of Harbor: clients
- * do not repeat the request, and do not take it for a lack of access, and those that show no messages show the status.
+ * Whether the rules of the repo forbid the request, such as moving an immutable tag. Harbor also
+ * answers 412: clients do not repeat the request and do not take it for a lack of access, and those
+ * that show no messages show the status.
  */
 const isRefusal = (error: StatusError) =>
   error.code === Code.FAILED_PRECONDITION && registryCodeOf(error) === undefined

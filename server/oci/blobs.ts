@@ -67,7 +67,10 @@ async function sendBlob(
   return undefined
 }
 
-/** Whether a page of this server has sent the request: the policy of the console allows no other origin. */
+/**
+ * Whether a page of this server has sent the request. Its Content-Security-Policy blocks a redirect
+ * to another origin.
+ */
 const isFromOwnPage = ({ headers }: Exchange['request']) => headers['sec-fetch-site'] === 'same-origin'
 
 /** The blob was deleted since the call, or the storage has lost it. */
@@ -81,7 +84,7 @@ const redirectTo = (location: string, digest: Digest): RegistryResponse => ({
 })
 
 const unsatisfiable = (size: number) =>
-  registryError('RANGE_INVALID', Code.OUT_OF_RANGE, `the blob has ${size} bytes, and none of the range`, {
+  registryError('RANGE_INVALID', Code.OUT_OF_RANGE, `the range contains none of the blob's ${size} bytes`, {
     ...{ http: 416, headers: { 'content-range': `bytes */${size}` } },
   })
 

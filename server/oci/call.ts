@@ -5,7 +5,7 @@ import type { MaybePromise } from '../wire/maybe-promise.ts'
 import { andThen } from '../wire/maybe-promise.ts'
 import type { Exchange, RegistryDependencies } from './door-context.ts'
 
-/** `read` makes the request. It is called when the client is authenticated. */
+/** `read` returns the request message. It is called after the client was authenticated. */
 export function call<I extends DescMessage, O extends DescMessage>(
   { corridor, endpointOf }: RegistryDependencies,
   { envelope, response }: Exchange,

@@ -1,4 +1,4 @@
-// An upload that one request uses: its lease, and the calls of the API that say what has arrived.
+// An upload that one request uses: its lease, and the API calls that record what has arrived.
 import type { Upload as UploadReply } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { Content } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { isQuotaExceeded } from '../aip/errors.ts'
@@ -20,7 +20,10 @@ export type HeldUpload = {
   /** The uid of the caller. */
   readonly identity: string
   upload: Upload
-  /** The bytes that count against limits of groups for this upload, and those that it may have; 0 for any number. */
+  /**
+   * `reserved` bytes count against limits of groups for this upload. It may have `maxSize` bytes;
+   * 0 for no limit.
+   */
   reservation: Reservation
   /** False when the upload is saved or has ended. */
   isHeld: boolean
@@ -66,8 +69,8 @@ async function endUpload(
 ): Promise<void> {
   const { id, lease } = upload
   try {
-    // The bytes first: if the disk is full, the row can be deleted only when there is space. Without a lease, another
-    // request may use the upload, and only the row says so.
+    // The bytes first: if the disk is full, the row can be deleted only when there is space.
+    // Without a lease, the row first: if another request uses the upload, `cancelUpload` throws.
     if (lease !== '') await deps.blobs.discard({ id })
     await call(deps, exchange, Content.method.cancelUpload, () => upload)
     if (lease === '') await deps.blobs.discard({ id })

@@ -108,28 +108,28 @@ function handlersOf(route: Exclude<OciRoute, { kind: 'invalid' }>): Record<strin
       return { GET: getTags }
     case 'manifest':
       return {
-        GET: (...exchange) => getManifest(...exchange, route.reference),
-        PUT: (...exchange) => putManifest(...exchange, route.reference),
-        DELETE: (...exchange) => deleteManifest(...exchange, route.reference),
+        GET: (...args) => getManifest(...args, route.reference),
+        PUT: (...args) => putManifest(...args, route.reference),
+        DELETE: (...args) => deleteManifest(...args, route.reference),
       }
     case 'blob':
       return {
-        GET: (...exchange) => getBlob(...exchange, route.digest),
-        DELETE: (...exchange) => deleteBlob(...exchange, route.digest),
+        GET: (...args) => getBlob(...args, route.digest),
+        DELETE: (...args) => deleteBlob(...args, route.digest),
       }
     case 'uploads':
       return { POST: beginUpload }
     case 'upload':
       return {
-        GET: (...exchange) => getUpload(...exchange, route.id),
-        PATCH: (...exchange) => patchUpload(...exchange, route.id),
-        PUT: (...exchange) => finishUpload(...exchange, route.id),
-        DELETE: (...exchange) => cancelUpload(...exchange, route.id),
+        GET: (...args) => getUpload(...args, route.id),
+        PATCH: (...args) => patchUpload(...args, route.id),
+        PUT: (...args) => finishUpload(...args, route.id),
+        DELETE: (...args) => cancelUpload(...args, route.id),
       }
     case 'history':
-      return { GET: (...exchange) => getTagHistory(...exchange, route) }
+      return { GET: (...args) => getTagHistory(...args, route) }
     case 'referrers':
-      return { GET: (...exchange) => getReferrers(...exchange, route.digest) }
+      return { GET: (...args) => getReferrers(...args, route.digest) }
   }
 }
 

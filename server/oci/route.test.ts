@@ -5,7 +5,7 @@ import { routeOf } from './route.ts'
 const sha256 = `sha256:${'a'.repeat(64)}`
 const sha512 = `sha512:${'b'.repeat(128)}`
 
-test('a path names an endpoint by its end, whatever the name contains', () => {
+test('the end of a path decides its endpoint, whatever the name of the repo contains', () => {
   const routes = {
     '/v2': { kind: 'base' },
     '/v2/': { kind: 'base' },

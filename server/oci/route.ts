@@ -15,11 +15,11 @@ export type OciRoute =
   | { kind: 'referrers'; name: string; digest: Digest }
   /** Not part of the protocol. `extension` is a segment such as `_stemma`. */
   | { kind: 'history'; name: string; extension: string; tag: string }
-  /** The path belongs to the protocol, but a part of it has a form that nothing can have. */
+  /** The path belongs to the protocol, but this part of it is malformed. */
   | { kind: 'invalid'; part: 'name' | 'digest' | 'reference' }
 
 const ociPrefix = '/v2/'
-/** Not the path of a repo: those are followed by the word of an endpoint. */
+/** Not a path of the repo `token`: those are longer, such as `/v2/token/tags/list`. */
 export const tokenPath = '/v2/token'
 
 export const isOciPath = (path: string): boolean => path.startsWith(ociPrefix) || path === '/v2'

@@ -1,10 +1,11 @@
-// Scopes of the registry's token protocol: `repository:NAME:pull,push`. The type ends at the first colon and the actions
-// begin after the last one, because elsewhere the name may begin with a host and a port.
+// Scopes of the registry's token protocol: `repository:NAME:pull,push`. The type ends at the
+// first colon and the actions begin after the last one, because the protocol lets the name begin
+// with a host and a port. This registry has no such names.
 import type { RepoAccess } from '../wire/repo-access.ts'
 import { repoActions } from '../wire/repo-access.ts'
 import { isRepoName } from './route.ts'
 
-/** More are never needed by one operation: it has a source and a target. */
+/** More than enough: one operation needs at most two, for its source and its target. */
 const maxScopes = 20
 
 /**

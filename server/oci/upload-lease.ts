@@ -6,11 +6,14 @@ export type Lease = {
   stop(): void
 }
 
-/** A lease expires after 60 seconds. The rest is for copies whose clocks differ, and for a write that is under way. */
+/**
+ * A lease expires after 60 seconds. Giving up after 40 leaves time for a write that is under way,
+ * and for differences between the clocks of copies.
+ */
 const extendAfterMs = 15_000
 const giveUpAfterMs = 40_000
 
-/** `extend` rejects if the lease cannot be extended. A failure of the store may pass, so it is tried again. */
+/** If `extend` rejects, it is called again later: a failure of the store may be temporary. */
 export function keepLease(extend: () => Promise<unknown>, clock = () => performance.now()): Lease {
   const lost = new AbortController()
   let extendedAt = clock()

@@ -18,7 +18,7 @@ export type MeasuredHealth = {
     waitingEvents: bigint
     pendingDeliveries: bigint
   }
-  /** When the oldest event was recorded that is not in the audit log yet. In milliseconds since 1970. */
+  /** The time of the oldest event that is not in the audit log yet, in milliseconds since 1970. */
   oldestUnsealed: number | undefined
 }
 

@@ -13,7 +13,7 @@ const lastPublishedNumber = 10_000
 const published = ({ capabilities }: BuiltInRole) =>
   capabilities.filter((name) => (capabilityNamed(name)?.number ?? 0) <= lastPublishedNumber)
 
-/** Calls that the published platform reserves for itself, and that only owners can make here. */
+/** Capabilities that the public platform reserves for itself, and that only owners have here. */
 const beyondPublished = [
   ...['approve', 'create', 'delete', 'update'].map((verb) => `advisories.${verb}`),
   ...['registry.deployments.create', 'registry.deployments.update', 'registry.settings.update'],

@@ -27,7 +27,7 @@ test('a grant applies at its group and below it, and nowhere else', () => {
   assert.deepEqual(ends, [noAccess, forever, forever, noAccess])
 })
 
-test('different grants may contribute the capabilities, and access ends with the first of these', () => {
+test('each capability may come from a different grant, and access ends when the first capability ends', () => {
   const list = [grant(root, [1], 300), grant(team, [2], 200), grant(team, [2], 250)]
   assert.deepEqual(endsOf(list, [1, 2], [repo, root, sibling]), [250, noAccess, noAccess])
   assert.deepEqual(endsOf(list, [1, 2, 3], [repo]), [noAccess])

@@ -1,10 +1,10 @@
-// The decision whether grants contain capabilities at a uid, and until when. Answers of AccessService are made of it.
+// Decides whether grants contain capabilities at a uid, and until when. AccessService uses it.
 import { isAtOrBelow, parentOf } from '../aip/uid.ts'
 import type { Grant } from './grants.ts'
 
 /** The end of access that does not end by itself. */
 export const forever = Number.POSITIVE_INFINITY
-/** The end of access that does not exist. */
+/** The value in place of an end if there is no access. */
 export const noAccess = 0
 
 /**

@@ -1,4 +1,5 @@
-// The grants of members of external groups, of whom providers deactivate some, compared with a simple model.
+// Compares the grants of members of external groups, some of whom a provider has deactivated, with
+// a simple model.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { DescMethodUnary, JsonObject } from '@bufbuild/protobuf'
@@ -33,7 +34,10 @@ const { createGroup } = GroupsService.method
 
 const groupIds = ['developers', 'operators', 'everyone']
 
-/** One provider is in the organization, the other in a group of it, and that group contains another one. */
+/**
+ * One provider is in the organization (level 0), the other in a group of it (level 1). Mappings
+ * also use a group below that one (level 2).
+ */
 const providerLevels = [0, 1]
 
 const mapping = fc.record({
@@ -154,7 +158,7 @@ onEachStore('the grants of members of external groups', (engine) => {
   const assertSame = (grants: Grants, expected: readonly string[]) =>
     assert.deepEqual(new Set(grants.list.map(({ group, bits }) => textOf(group, bits))), new Set(expected))
 
-  test('are their own roles, and those of the groups whose membership has not expired, where no provider has deactivated them', async () => {
+  test('come from their own role bindings and from unexpired memberships, except where a provider has deactivated them', async () => {
     const { store } = platform
     const property = fc.asyncProperty(world, async (example) => {
       await deleteMappings()

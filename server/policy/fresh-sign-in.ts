@@ -1,4 +1,4 @@
-// Changes that an attacker with a stolen session wants most need a sign-in that is not long ago.
+// Requires a recent sign-in for the changes that would help an attacker with a stolen session most.
 import { failedPrecondition } from '../aip/errors.ts'
 import type { Caller } from '../wire/caller.ts'
 

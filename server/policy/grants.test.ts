@@ -224,7 +224,7 @@ onEachStore('reading grants', (engine) => {
     await assert.rejects(countAt(now), isUnauthenticated)
   })
 
-  test('reads the bindings of each group from an index alone, also with their expiry', async () => {
+  test('reads the bindings of each group and their expiry from an index alone', async () => {
     if (engine !== 'sqlite') return
     const caller = callerOf(viewer.identity)
     const row = renderedRow(groups.table, absentGroup, { kind: 'bytes' }, now)
@@ -277,7 +277,7 @@ onEachStore('reading grants', (engine) => {
     await assert.rejects(read({ ...callerOf(viewer.identity), signIn: laterSignIn }), isUnauthenticated)
   })
 
-  test('rejects a token that was issued in an earlier second than its identity was created', async () => {
+  test('rejects a token that was issued before the second in which its identity was created', async () => {
     const [row] = await platform.store.query(
       sql`select create_time from identities where uid = ${viewer.identity}`,
     )

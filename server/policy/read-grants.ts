@@ -60,7 +60,10 @@ export function* readGrantsOf(
   return existing ? (yield* selectEach(caller, time, groups, parse, noSql)).grants.list : []
 }
 
-/** `quotasInOrganization` is read in the statement that reads the identity, which saves most creates a statement. */
+/**
+ * `quotasInOrganization` is read in the statement that reads the identity, so most creates need one
+ * statement fewer.
+ */
 export type GrantsAndQuotas = { grants: Grants; quotasInOrganization: QuotaAccess['quotasInOrganization'] }
 
 /**
@@ -166,8 +169,9 @@ const valuesOf = ({ person, signedInAt, id, provider }: SignIn): SignInValues =>
   (provider === undefined ? [person, signedInAt, id] : [person, signedInAt, id, provider]) as SignInValues // conditionFor needs no more
 
 /**
- * Returns no row if grants of the caller are suspended (see store/suspensions.ts), so that calls of others only compare
- * one more column. Returns no row either if the sign-in of the caller was ended.
+ * Returns no row if grants of the caller are suspended (see store/suspensions.ts): for other
+ * callers, this costs only the comparison of one column. Returns no row either if the sign-in of
+ * the caller was ended.
  */
 function selectGrants(
   { identity, signIn }: Caller,
@@ -250,8 +254,8 @@ export const aggregatedExternalGrants = (
     and ${isLiveAt(external, 'b')}) end`
 
 /**
- * A provider grants nothing outside of its own organization. So in one organization, a call does not read the bindings
- * of groups that another one has made its caller a member of.
+ * The external groups of a provider grant nothing outside of its organization. So a call in one
+ * organization does not read the bindings of external groups of other organizations.
  */
 const externalBindings = (organization: string | Placeholder | undefined) =>
   organization === undefined
@@ -362,7 +366,7 @@ type StoredGrants = {
   createTime: number | undefined
   /** The grants that are bound to the identity. */
   own: string | null | undefined
-  /** The grants of the identity's external groups, in all groups. */
+  /** The grants of the identity's external groups, not restricted to `groups`. */
   external: string | null | undefined
   parse: ParseGrants
 }

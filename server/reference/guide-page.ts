@@ -18,7 +18,7 @@ export function guidePage(site: Site, { slug }: Guide): string {
   })
 }
 
-/** The headings by which the search finds parts of a guide. */
+/** The headings of a guide, for its list of contents and for the search. */
 export function headingsOf(slug: string): Heading[] {
   const tokens = new MarkdownIt().parse(readGuide(slug), {})
   return tokens.flatMap(({ type, tag }, at) => {
@@ -40,7 +40,7 @@ type RenderedGuide = { title: string; body: Html; headings: Heading[] }
 function renderGuide(site: Site, slug: string): RenderedGuide {
   const markdown = new MarkdownIt({ html: true })
   const { rules } = markdown.renderer
-  // The only HTML of the guides are comments for the tests.
+  // The only HTML in the guides is comments for the tests.
   rules.html_block = () => ''
   rules.fence = (tokens, at) => codeBlock(site, tokens[at]?.info ?? '', tokens[at]?.content ?? '').text
   rules.code_inline = (tokens, at) => html`<code>${withAddress(site, tokens[at]?.content ?? '')}</code>`.text
@@ -79,7 +79,7 @@ function pathOf({ prefix, slugs, pictures }: Site, target: string): string {
   return slugs.has(slug) ? `${prefix}/docs/${slug}${fragment}` : ''
 }
 
-/** The language decides how the block is copied: of a console, only the commands. */
+/** The language decides how the block is copied: for `console`, only the commands. */
 export const codeBlock = (site: Site, language: string, text: string) =>
   html`<div class="code" data-language="${language}"><pre tabindex="0"><code>${withAddress(site, text)}</code></pre></div>`
 

@@ -11,7 +11,7 @@ import type { Site } from './layout.ts'
 import { page } from './layout.ts'
 import { breakable, inline, prose } from './prose.ts'
 
-/** An item that the search shows. Matches of its name hide items in which only the whole text matches. */
+/** An item of the search. If any name matches, items with only a matching text are hidden. */
 type Item = { name: string; text: string; item: Html }
 /** A page, and its parts, which only searches show. */
 type Entry = Item & { parts: Item[] }
@@ -20,7 +20,7 @@ type EntryGroup = { title: string; entries: Entry[] }
 /** A longer search is cut off. */
 const maxSearchLength = 200
 
-/** Prepares the entries, because their texts take longer than a search. */
+/** Makes the entries once, because this takes longer than a search. */
 export function openIndex(site: Site): (search: string) => string {
   const groups = entryGroups(site)
   return (search) => indexPage(site, groups, search.slice(0, maxSearchLength))

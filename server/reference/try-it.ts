@@ -60,11 +60,11 @@ function control(field: DescField, common: Html): Html {
   return html`<input ${common} type="text" spellcheck="false"${isList && html` data-list placeholder="several, separated by commas"`}${isGroup(field) && html` list="groups"`}>`
 }
 
-/** Whether the field names a group, so that the groups of the person can be suggested. */
+/** Whether the field can name a group: then the groups of the person are suggested. */
 const isGroup = (field: DescField) =>
   rulesOf(field).uid || isScope(field) || /^(?:parent|group)(?:_(?:u?id))?$|_of$/.test(field.name)
 
-/** Asks before a call that writes is sent. */
+/** The dialog that asks before a call that writes is sent, and the list of suggested groups. */
 export const confirmation = ({ baseUrl }: Site): Html =>
   html`<datalist id="groups"></datalist>
 <dialog id="confirm" aria-labelledby="confirm-title"><form method="dialog">

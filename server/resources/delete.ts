@@ -45,7 +45,7 @@ export async function deleteResource(
 /** A validation deletes at most this many batches: a large transaction would delay all other calls. */
 const maxValidatedBatches = 5
 
-/** For a validation, whose transactions would all delete the same batch. */
+/** For a validation: all transactions are rolled back, so each would delete the same batch. */
 function* deleteInOneTransaction(kind: Kind<DescMessage>, call: Call, options: DeleteOptions): Work<void> {
   for (let batch = 0; batch < maxValidatedBatches; batch++)
     if (yield* deleteOrContinue(kind, call, options)) return

@@ -58,7 +58,7 @@ export function accountCalls<D>(deps: AccountDependencies<D>) {
       return yield* work(access.caller.identity, access)
     }, deadline)
 
-  /** The same for a change that is recorded, and that the response does not describe. */
+  /** Like `run`, for a change with an empty response. Records the change as `action`. */
   const change = async (
     call: AccountCall<D>,
     action: string,

@@ -24,15 +24,15 @@ export type ListedPerson = {
   isOperator: boolean
   /** How many role bindings the person has, in all organizations. */
   roleBindings: number
-  /** In milliseconds since 1970, as all times here. */
+  /** In milliseconds since 1970, like all times here. */
   createTime: number
   lastSeenTime: number | undefined
   disableTime: number | undefined
 }
 
-/** People who fulfil all conditions. */
+/** People who fulfil all conditions. `false` is no condition. */
 export type PeopleFilter = {
-  /** The name, or the address of a local account, contains this text, in any case. */
+  /** The name, or the address of a local account, contains this text, in upper or lower case. */
   search?: string | undefined
   isDisabled?: boolean | undefined
   isOperator?: boolean | undefined
@@ -59,8 +59,8 @@ type Columns = [
 ]
 
 /**
- * External groups have rows like people, but no issuer and subject. The sign keeps SQLite from using the index by type,
- * after which it would sort all people by name.
+ * External groups have rows like people, but no relationship (issuer and subject). The plus sign
+ * keeps SQLite from using the index by type, after which it would sort all people by name.
  */
 export const isPerson = '+relationship_type > 0'
 

@@ -1,4 +1,5 @@
-// Shared by the two ways to assume an identity (by token and by AWS): dependencies, result and refusal.
+// Shared by the ways to assume an identity (by token, provider or AWS): dependencies, result and
+// refusal.
 import { fromBinary } from '@bufbuild/protobuf'
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
@@ -26,7 +27,7 @@ export type AssumeDependencies = {
   /** The audiences by which a token may name this server. */
   ownAudiences: readonly string[]
   matcher: Matcher
-  people: Pick<People, 'ensureProvided' | 'refusing'>
+  people: Pick<People, 'ensureProvided' | 'refusingProviders'>
   staticKeys: StaticKeys
 }
 
@@ -48,7 +49,7 @@ export type AssumedIdentity = {
   email: string | undefined
   /** The token that was presented (RFC 8693, 4.1). */
   act: { iss: string; sub: string; aud: string }
-  /** The limits of the token that was presented. */
+  /** The limits of the new token. The caller may request further ones. */
   limits: TokenLimits
   /**
    * If this server issued the presented token: the sign-in of that token. Otherwise a new sign-in for a person, and
@@ -62,8 +63,8 @@ export type AssumedIdentity = {
 }
 
 /**
- * The caller gets the same error whether the identity is unknown or does not accept the issuer or the claims. The cause
- * is for the log.
+ * By default, the caller gets the same error whether the identity is unknown or does not accept the
+ * credential. `cause` is for the log.
  */
 export const refused = (cause: string, text = 'no identity can be assumed with this token') =>
   new StatusError(Code.PERMISSION_DENIED, text, { cause: new Error(cause) })

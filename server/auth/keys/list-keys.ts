@@ -9,7 +9,7 @@ export type ListedKey = {
   purpose: KeyPurpose
   /** The oldest key of a purpose that is not retired is in use (key-ring.ts); younger ones are pending. */
   state: 'pending' | 'active' | 'retired'
-  /** In milliseconds since 1970, as all times here. */
+  /** In milliseconds since 1970, like all times here. */
   createTime: number
   /** Undefined while there is no successor. */
   retireTime: number | undefined

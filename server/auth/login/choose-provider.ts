@@ -11,28 +11,29 @@ import type { People, ProvidedPerson } from './people.ts'
 export const uidOf = ({ person }: Pick<ProvidedPerson, 'person'>) => userUid(person.issuer, person.subject)
 
 /**
- * Each candidate is the person that one provider takes the token for. One that verifies the address of the person comes
- * first, then one whose organization the person belongs to, then the first. Providers that refuse the person are left
- * out: otherwise an organization could keep the people of another one out by configuring their client. If all refuse,
- * the result is the one that comes first, and signing in there fails with its reason. `issuedAt` is the time of the
- * token in seconds since 1970, `time` the current one in milliseconds.
+ * Each candidate is a provider and the person whom the token names by its settings. A provider that
+ * verifies the address of the person is preferred, then one whose organization the person belongs
+ * to, then the first of the list. Providers that refuse the person are left out: otherwise an
+ * organization could keep the people of another one out by configuring the same client. If all
+ * refuse, the result is the preferred one, and signing in there fails with its reason. `issuedAt`
+ * is the time of the token in seconds since 1970, `time` the current time in milliseconds.
  */
 export function* chooseProvider(
-  people: Pick<People, 'refusing'>,
+  people: Pick<People, 'refusingProviders'>,
   candidates: readonly ProvidedPerson[],
   { issuedAt, time }: { issuedAt: number; time: number },
 ): Work<ProvidedPerson | undefined> {
   if (candidates.length < 2) return candidates[0]
   const organizations = new Map<string, Set<unknown>>()
   const refusing = new Set<string>()
-  // At most two: providers identify people by their subject or by their `oid`.
+  // At most two uids: providers identify people by their subject or by their `oid`.
   for (const [uid, some] of Map.groupBy(candidates, uidOf)) {
     const rows = yield* all(
       sql`select distinct root from role_bindings where identity in ${principalsOf([uid], time)}
         and ${isLiveAt(time)}`,
     )
     organizations.set(uid, new Set(rows.map(([root]) => root)))
-    for (const provider of yield* people.refusing(some, issuedAt)) refusing.add(provider)
+    for (const provider of yield* people.refusingProviders(some, issuedAt)) refusing.add(provider)
   }
   const rankOf = (candidate: ProvidedPerson) => {
     if (candidate.person.email !== undefined) return 0

@@ -16,8 +16,9 @@ export type CookieNames = {
   unfinished: string
 }
 
-export function cookieNamesOf(authUrl: string): CookieNames {
-  const isHttps = authUrl.startsWith('https:')
+/** `url` is the auth URL or, for the cookie `console`, the base URL. */
+export function cookieNamesOf(url: string): CookieNames {
+  const isHttps = url.startsWith('https:')
   const [hostPrefix, securePrefix] = isHttps ? ['__Host-', '__Secure-'] : ['', '']
   return {
     session: `${hostPrefix}stemma_session`,
@@ -39,13 +40,16 @@ export function readCookie({ request }: PageRequest, name: string): string | und
 
 type NewCookie = { name: string; value: string; path: string; seconds: number; sameSite?: 'lax' | 'strict' }
 
-/** Adds a cookie to the response, in place of an earlier one with the same name and path. */
+/**
+ * Adds a cookie to the response, in place of an earlier one with the same name and path. `url` is
+ * the same as for `cookieNamesOf`.
+ */
 export function setCookie(
-  authUrl: string,
+  url: string,
   { response }: PageRequest,
   { name, value, path, seconds, sameSite = 'lax' }: NewCookie,
 ): void {
-  const secure = authUrl.startsWith('https:') ? '; secure' : ''
+  const secure = url.startsWith('https:') ? '; secure' : ''
   const lines = [response.getHeader('set-cookie') ?? []].flat().map(String)
   const others = lines.filter((line) => !line.startsWith(`${name}=`) || !line.includes(`; path=${path};`))
   const line = `${name}=${value}; path=${path}; max-age=${seconds}; samesite=${sameSite}${secure}; httponly`

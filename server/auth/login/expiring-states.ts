@@ -20,7 +20,10 @@ export type ExpiringState = {
   identity: string | undefined
   /** When the state was used, in milliseconds since 1970. A state can be used once. */
   useTime: number | undefined
-  /** When the identity was last signed out, everywhere or from the provider, in seconds since 1970 (sign-outs.ts). */
+  /**
+   * When the identity was last signed out, everywhere (sign-outs.ts) or by the identity provider of
+   * the state (provider-sign-outs.ts), in seconds since 1970.
+   */
   signedOutAt: number | undefined
 }
 
@@ -165,8 +168,8 @@ const expiringTables = [
 ]
 
 /**
- * Deletes a batch of expired states, refresh tokens, descriptions of sign-ins, ended sign-ins, idempotency keys and memberships in external
- * groups. Returns whether there may be more.
+ * Deletes a batch of expired states, refresh tokens, descriptions of sign-ins, ended sign-ins,
+ * idempotency keys and memberships in external groups. Returns whether there may be more.
  */
 export function* deleteExpired(now: number): Work<boolean> {
   let mayBeMore = yield* deleteExpiredMemberships(now, deletionBatchSize)

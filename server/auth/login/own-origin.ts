@@ -50,8 +50,8 @@ export function requireOwnOrigin(
   { authUrl, baseUrl }: { authUrl: string; baseUrl: string },
 ): void {
   if (method === 'GET' || method === 'HEAD' || pathsForOtherOrigins.includes(path)) return
-  // All current browsers send this header with a form.
   const url = isConsoleSessionPath(path) ? baseUrl : authUrl
+  // All current browsers send `Origin` with a form.
   if (headers.origin === new URL(url).origin) return
   throw new StatusError(
     Code.PERMISSION_DENIED,

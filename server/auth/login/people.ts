@@ -38,7 +38,7 @@ export type People = {
    * The uids of the providers that refuse a token of the person: `ensureProvided` would throw, or they have signed the
    * person out since `issuedAt`, in seconds since 1970. All candidates must be the same person.
    */
-  refusing(candidates: readonly ProvidedPerson[], issuedAt: number): Work<string[]>
+  refusingProviders(candidates: readonly ProvidedPerson[], issuedAt: number): Work<string[]>
   /**
    * Like `ensureProvided`, for a person who signs in through the provider in the browser. They thereby consent to the
    * SCIM groups of the provider and become a member of them.

@@ -1,4 +1,4 @@
-// Limits on wrong passwords and wrong device codes.
+// Limits on wrong passwords, device codes, passkeys and codes of second factors.
 import { networksOf } from '../../wire/client-network.ts'
 import type { Attempt, Throttle } from '../throttle.ts'
 import { openThrottle } from '../throttle.ts'
@@ -24,8 +24,8 @@ const maxFailures = {
 }
 const failurePeriodMs = 5 * 60_000
 /**
- * A code has six digits, and three codes are right at a time. Somebody who knows the password and tries all the time
- * finds one in four years on average. Passkeys are not limited by this.
+ * A code has six digits, and three codes are right at a time. Somebody who knows the password and
+ * never stops guessing needs four years on average. Passkeys are not limited by this.
  */
 const maxWrongCodes = 10
 const wrongCodePeriodMs = 60 * 60_000
@@ -42,8 +42,8 @@ export function openSignInThrottles(now: () => number): SignInThrottles {
 }
 
 /**
- * The throttles that an attempt counts in, each with its key. `account` is undefined if a device code is entered while
- * nobody is signed in.
+ * The throttles that an attempt counts in, each with its key. `account` is undefined for a passkey,
+ * and for a device code that is entered while nobody is signed in.
  */
 export function attemptsOf(
   throttles: SignInThrottles,

@@ -23,7 +23,7 @@ export function connect(
     ...(isIP(hostname) ? {} : { servername: hostname }),
   }
   return new Promise((resolve, reject) => {
-    // Not imported, because an import of node:http loads undici, which no part of this server uses.
+    // Not imported, because an import of node:http loads undici, which is not used here.
     const client = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http')
     const request = client.request(options, resolve)
     request.on('error', reject)

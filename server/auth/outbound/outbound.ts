@@ -34,7 +34,7 @@ export class OutboundError extends Error {}
 /** None of the addresses of a host may be used. */
 export class NoAddressError extends OutboundError {
   constructor(hostname: string, addresses: readonly string[]) {
-    super(`${hostname} has no public address; its addresses are ${addresses.join(', ') || 'none'}`)
+    super(`${hostname} has no usable address; its addresses are ${addresses.join(', ') || 'none'}`)
   }
 }
 

@@ -137,7 +137,7 @@ onEachStore('refresh tokens', (engine) => {
       assert.equal((await use(rest, newest)).code, 0)
     })
 
-    test('yield a token for another audience, and limits of their own', async () => {
+    test('yield an access token with the audience and limits of the repeated request', async () => {
       const [rest] = doors as [Door]
       const token = await issue()
       const { host } = new URL(platform.config.baseUrl)
@@ -199,7 +199,7 @@ onEachStore('refresh tokens', (engine) => {
       }
     })
 
-    test('and concurrently with their successor end the sign-in, in either order', async () => {
+    test('end the sign-in, even if their successor is used at the same time', async () => {
       const [rest, grpc] = doors as [Door, Door]
       for (let round = 0; round < 15; round++) {
         const stolen = await issue()
@@ -212,7 +212,7 @@ onEachStore('refresh tokens', (engine) => {
       }
     })
 
-    test('by a thief, after a use within the grace period gave both the same successor, end the sign-in', async () => {
+    test('end the sign-in if a thief got the same token within the grace period', async () => {
       const [rest, grpc] = doors as [Door, Door]
       const shared = await issue()
       const honest = (await use(rest, shared)).pair?.refreshToken.token ?? ''

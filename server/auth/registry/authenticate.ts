@@ -58,7 +58,7 @@ export type RegistryAuthenticatorOptions = RegistryCredentials & {
   allowsAnonymous: boolean
 }
 
-/** Synchronous if the header was verified before. */
+/** Synchronous if the header has a bearer token that was verified before. */
 export function openRegistryAuthenticator(options: RegistryAuthenticatorOptions) {
   const { accessTokens, registryTokens, allowsAnonymous } = options
 

@@ -1,5 +1,6 @@
-// The uid of an identity as the user name, and a token that the identity accepts as the password, such as the token of
-// a CI job or a pull token. The identity is assumed by the code of the token exchange, with its limits.
+// Credentials of an identity: the user name is its uid, and the password is a token that the
+// identity accepts, such as the token of a CI job or a pull token. The code of the token exchange
+// verifies them, and the limits on exchanges apply.
 import { Code } from '../../aip/code.ts'
 import { StatusError, unauthenticated } from '../../aip/errors.ts'
 import { isUid } from '../../aip/uid.ts'

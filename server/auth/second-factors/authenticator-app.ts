@@ -70,8 +70,8 @@ export function* useAuthenticatorCode(
 }
 
 /**
- * Adds an app whose code the person has typed, and which only the page knew until then. Returns false if the person has
- * got a second factor meanwhile: the page must not replace it.
+ * Adds an app after the person has typed its code. Until then, only the page had its secret.
+ * Returns false if the person has got a second factor meanwhile: the page must not replace it.
  */
 export function* addConfirmedApp(
   { secret, now }: AuthenticatorAppDependencies,

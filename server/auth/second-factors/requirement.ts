@@ -19,8 +19,8 @@ export function* requiringOrganizations(identity: string, now: number): Work<str
 }
 
 /**
- * Authentication methods (RFC 8176) that prove a second factor: a code of an app, or a passkey, whose device asks for a
- * fingerprint, face or PIN. A recovery code replaces them.
+ * Authentication methods that prove a second factor: a code of an app (`otp` of RFC 8176), or a
+ * passkey (`hwk`), whose device asks for a fingerprint, face or PIN. A recovery code replaces them.
  */
 const strongMethods: readonly string[] = ['otp', 'hwk', 'recovery']
 

@@ -5,7 +5,7 @@ import { equalInConstantTime } from '../../crypto/digest.ts'
 
 const periodMs = 30_000
 const digits = 6
-/** Clocks of phones are rarely wrong, so one step before and after the current one is accepted (RFC 6238, 5.2). */
+/** In steps. One suffices, because clocks of phones are rarely wrong by more (RFC 6238, 5.2). */
 const maxDrift = 1
 /** RFC 4226, 4: as long as the output of SHA-1. */
 export const totpSecretSize = 20

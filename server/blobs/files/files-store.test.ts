@@ -43,7 +43,7 @@ describe('a blob store in a folder', () => {
 
   const uploadPath = (id: string) => join(folder, 'content', 'uploads', id)
 
-  test('keeps content from other users of the machine', async () => {
+  test('creates files and folders that other users of the machine cannot read', async () => {
     const upload = await blobs.begin(newUploadId())
     assert.equal((await stat(uploadPath(upload.id))).mode & 0o777, 0o600)
     await blobs.append(upload, Readable.from([content]))
@@ -115,7 +115,7 @@ describe('a blob store in a folder', () => {
     await appending
   })
 
-  test('finishes no upload for content that somebody else has stored', async () => {
+  test('does not finish a discarded upload, even if its blob exists already', async () => {
     const upload = await blobs.begin(newUploadId())
     await blobs.append(upload, Readable.from([Buffer.from('something else')]))
     await blobs.discard(upload)
@@ -163,7 +163,7 @@ describe('a blob store in a folder whose process is killed', () => {
     assert.deepEqual(await readdir(join(folder, 'uploads')), [])
   })
 
-  test('continues an upload behind the last byte that was written', async () => {
+  test('continues an upload after the last byte that was written', async () => {
     await pushAndKill(5)
     const blobs = await openFilesStore({ folder })
     for await (const { id } of blobs.abandoned(Number.MAX_SAFE_INTEGER)) {

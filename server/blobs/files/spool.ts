@@ -32,7 +32,7 @@ export async function withSpool<T>(
   }
 }
 
-/** Appends to a spool file. Returns its size, and why the body is not complete. */
+/** Appends to a spool file. Returns its size, and the failure if the body is not complete. */
 export async function appendToSpool(
   hashes: RunningHashes,
   id: string,

@@ -13,7 +13,7 @@ export type S3Appended = { state: UploadState; failure?: BlobError; isHashComple
 
 /**
  * The maximum number of appends without a full part. Each of them rewrites the bytes after the last part, up to 16 MiB.
- * Chunks of 164 KiB or more fill a part in so many appends.
+ * Chunks of 164 KiB or more fill a part in 100 appends.
  */
 const maxTailWrites = 100
 

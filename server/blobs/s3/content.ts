@@ -22,7 +22,7 @@ export async function openS3Content(
   const [, first, size] = /^bytes (\d+)-\d+\/(\d+)$/.exec(response.headers['content-range'] ?? '') ?? []
   if (Number(first) !== range.first || length > range.last - range.first + 1) {
     response.destroy()
-    throw new BlobError('unavailable', 'the storage for content sent another range than the requested one')
+    throw new BlobError('unavailable', 'the storage for content sent a different range than requested')
   }
   return contentOf(response, Number(size), length)
 }

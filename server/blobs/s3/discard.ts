@@ -2,8 +2,8 @@ import type { S3Storage } from './storage.ts'
 import type { UploadState } from './upload-state.ts'
 
 /**
- * Deletes the objects of a finished upload. The state names the objects of a small upload, so it takes no request that
- * lists objects; those of an upload with parts are listed by `discardAll`.
+ * Deletes the objects of a finished upload. The state names all objects of a small upload, so they
+ * need not be listed. An upload with parts can have more objects; `discardAll` lists them.
  */
 export async function discardKnown(storage: S3Storage, id: string, state: UploadState): Promise<void> {
   const { objects, keys } = storage

@@ -8,7 +8,10 @@ import { isMissingObject } from './s3-failure.ts'
 import type { S3Storage } from './storage.ts'
 import { sizeOfState, type UploadState } from './upload-state.ts'
 
-/** Publishes an upload under its digest. Returns its size. Throws `digest-mismatch` with the upload unchanged. */
+/**
+ * Publishes an upload under its digest. Returns its size. If it throws `digest-mismatch`, the
+ * caller must discard the upload.
+ */
 export async function finishInS3(
   storage: S3Storage,
   id: string,

@@ -4,7 +4,7 @@ import type { S3Storage } from './storage.ts'
 import { tailWritesOf, type UploadState } from './upload-state.ts'
 
 export type PartWriter = {
-  /** Fetches the bytes behind the last part: they begin the next one. */
+  /** Fetches the bytes after the last part: they begin the next one. */
   loadTail(): Promise<void>
   write(chunks: Buffer[]): Promise<void>
   /** Sends what is left. Throws if any part could not be sent; then the state ends before that part. */

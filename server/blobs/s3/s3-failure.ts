@@ -31,11 +31,11 @@ const retriedCodes = new Set([
 export const mayRetry = (error: unknown): boolean =>
   !(error instanceof S3Failure) || retriedStatuses.has(error.status) || retriedCodes.has(error.code)
 
-/** Whether S3 or STS refused a request for a reason that does not pass, such as wrong credentials. */
+/** Whether S3 or STS refused a request for a permanent reason, such as wrong credentials. */
 export const isRefused = (error: unknown): boolean =>
   error instanceof BlobError && error.cause instanceof S3Failure && !mayRetry(error.cause)
 
-/** Status 404 with another code means that the bucket is missing, which is a wrong setting. */
+/** Status 404 with the code NoSuchBucket means a wrong setting, not a missing object. */
 export const isMissingObject = (error: unknown): boolean =>
   error instanceof S3Failure && error.status === 404 && error.code !== 'NoSuchBucket'
 

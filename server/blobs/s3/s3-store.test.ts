@@ -48,7 +48,7 @@ async function startProxy(target: string): Promise<Proxy> {
   const server: Server = createServer((incoming, outgoing) => {
     proxy.seen.push({ line: `${incoming.method} ${incoming.url}`, headers: incoming.headers })
     if (proxy.intercept(incoming, outgoing)) return
-    // Also the header with the proxy's name as host: the client has signed it.
+    // The Host header stays that of the proxy, because the client has signed it.
     const options = { method: incoming.method, headers: incoming.headers }
     const passed = request(new URL(incoming.url ?? '', target), options, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers)

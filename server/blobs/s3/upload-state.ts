@@ -5,8 +5,9 @@ export type UploadState = {
   /** The ETags of the parts, which all have the same size. They prove at the end that no part was replaced. */
   etags: string[]
   /**
-   * The bytes behind the last part, in an object of their own. Each append that changes them writes a new object, with the
-   * next index. `writes` is how often they were written since the last part; states of version 0.1 do not contain it.
+   * The bytes after the last part, in an object of their own. Each append that changes them writes
+   * a new object, with the next index. `writes` is how often they were written since the last part;
+   * states of version 0.1 do not contain it.
    */
   tail?: { index: number; size: number; writes?: number } | undefined
 }

@@ -1,4 +1,4 @@
-// The people and workloads of the example: each calls the API with a token of its own.
+// The people of the example. Each of them calls the API with their own token.
 
 import type { KeyRing } from '../../auth/keys/key-ring.ts'
 import { ensureVouchedAccount } from '../../auth/login/accounts.ts'

@@ -17,7 +17,7 @@ import type { Exchange, ResponseContext } from '../rest/exchange.ts'
 import { envelopeOf } from '../rest/request.ts'
 import { sendJson } from '../rest/response.ts'
 import { maxDurationOf } from '../timeout.ts'
-import type { Ask, CallApi } from './ask.ts'
+import type { AnswerRequest, CallApi } from './answer-request.ts'
 import { answerEvaluation, answerEvaluations } from './evaluation.ts'
 import { paths, prefix } from './metadata.ts'
 import { namesOf } from './names.ts'
@@ -33,7 +33,7 @@ export type AuthzenOptions<E extends Endpoint> = DoorOptions & {
   isDraining(): boolean
 }
 
-const asks = new Map<string, Ask>([
+const answerByPath = new Map<string, AnswerRequest>([
   [paths.access_evaluation_endpoint, answerEvaluation],
   [paths.access_evaluations_endpoint, answerEvaluations],
   [paths.search_subject_endpoint, searchSubjects],
@@ -52,16 +52,16 @@ export function openAuthzen<E extends Endpoint>(options: AuthzenOptions<E>): Mou
   const offered = options.endpoints.map(({ method }) => method).filter(({ isInternal }) => !isInternal)
   const names = namesOf(offered)
   return {
-    // Every REST request is asked. A look-up alone would hash the whole path.
-    isFor: (path) => path.startsWith(prefix) && asks.has(path),
+    // Called for every REST request. The prefix is compared first: a look-up hashes the whole path.
+    isFor: (path) => path.startsWith(prefix) && answerByPath.has(path),
     sendsContinue: true,
     writesHeaders: true,
     async handle(request, response, { path, requestId: loggedId, address }) {
       const requestId = sentIdOf(request) ?? loggedId
       const exchange: Exchange = { request, response, requestId, match: undefined }
       if (request.method === 'OPTIONS') return sendJson(context, exchange, 204, asJson(''), ['allow', 'POST'])
-      const ask = request.method === 'POST' ? asks.get(path) : undefined
-      if (!ask) {
+      const answerRequest = request.method === 'POST' ? answerByPath.get(path) : undefined
+      if (!answerRequest) {
         const error = methodNotAllowed('POST')
         options.onRejected(loggedId, error, address)
         return sendFault(context, exchange, error)
@@ -76,7 +76,7 @@ export function openAuthzen<E extends Endpoint>(options: AuthzenOptions<E>): Mou
         return fromBinary(method.output, reply.bytes())
       }
       try {
-        const answer = asJson(JSON.stringify(await ask(call, names)))
+        const answer = asJson(JSON.stringify(await answerRequest(call, names)))
         sendJson(context, exchange, 200, answer, Object.entries(reply?.headers ?? {}).flat())
       } catch (error) {
         sendFault(context, exchange, asStatusError(error))

@@ -7,14 +7,14 @@ import type {
 import { AccessService } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
-import type { Ask, CallApi } from './ask.ts'
+import type { AnswerRequest, CallApi } from './answer-request.ts'
 import { readQuestion } from './entities.ts'
 import type { Decision, Evaluation, Evaluations } from './evaluations.ts'
 import { denied, failed, isFault, readEvaluations, resultsOf } from './evaluations.ts'
 import type { CheckInit, Names } from './names.ts'
 import { checkOf } from './names.ts'
 
-export const answerEvaluation: Ask = async (call, names) => {
+export const answerEvaluation: AnswerRequest = async (call, names) => {
   let prepared: CheckInit | Decision = harmlessQuestion
   const answer = await call(AccessService.method.checkAccess, (body) => {
     prepared = questionOrDecision(names, readQuestion(body))
@@ -23,7 +23,7 @@ export const answerEvaluation: Ask = async (call, names) => {
   return isQuestion(prepared) ? decisionOf(prepared, answer) : prepared
 }
 
-export const answerEvaluations: Ask = async (call, names) => {
+export const answerEvaluations: AnswerRequest = async (call, names) => {
   let batch: Evaluations | undefined
   const decisions = await decide(call, names, (body) => {
     batch = readEvaluations(body)

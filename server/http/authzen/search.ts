@@ -2,14 +2,14 @@
 import { AccessSearchService } from '@stemma/api/gen/platform/iam/search/search_pb.ts'
 import { AccessService } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
 import { invalidField } from '../../aip/errors.ts'
-import type { Ask } from './ask.ts'
+import type { AnswerRequest } from './answer-request.ts'
 import { readAction, readContext, readEntity, readType } from './entities.ts'
 import { batchOf } from './evaluation.ts'
 import { actionOf, resourceFault, subjectFault, subjectType } from './names.ts'
 import type { Page } from './page.ts'
 import { readPage } from './page.ts'
 
-export const searchSubjects: Ask = async (call, names) => {
+export const searchSubjects: AnswerRequest = async (call, names) => {
   const { uids, nextPageToken, totalCount } = await call(
     AccessSearchService.method.listIdentities,
     (body) => {
@@ -32,7 +32,7 @@ export const searchSubjects: Ask = async (call, names) => {
   )
 }
 
-export const searchResources: Ask = async (call, names) => {
+export const searchResources: AnswerRequest = async (call, names) => {
   let type = ''
   const { uids, nextPageToken, totalCount } = await call(AccessSearchService.method.listResources, (body) => {
     readContext(body)
@@ -54,7 +54,7 @@ export const searchResources: Ask = async (call, names) => {
  * Finds capabilities, in a fixed order. They are few enough for one page, so there are several pages only if the
  * request has a limit. Methods are not listed, since capabilities imply them.
  */
-export const searchActions: Ask = async (call, names) => {
+export const searchActions: AnswerRequest = async (call, names) => {
   let asked: string[] = []
   let page: Page = { pageSize: 0, pageToken: '' }
   const { decisions } = await call(AccessService.method.batchCheckAccess, (body) => {

@@ -31,7 +31,7 @@ export type InterceptorOptions = DoorOptions &
   SessionGuardOptions & {
     turns: Turns
     statuses: StatusWriter
-    /** Undefined for the standard services of gRPC (health and reflection). */
+    /** Undefined for the standard services of gRPC (health and reflection) and for unknown paths. */
     routeAt(path: string): Route | undefined
     /** Resolves when the standard service of a path is loaded; undefined for other paths. */
     loadStandardService(path: string): Promise<void> | undefined
@@ -162,9 +162,10 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
 
 const noRoute = { method: undefined, answer: undefined }
 
-const unanswered = Promise.resolve()
+/** Tells `Turns.run` that the call goes on in later turns of the event loop, as every call does. */
+const answeredLater = Promise.resolve()
 
-/** A call that waits for its turn may be closed or rejected before. Every call is answered in a later turn. */
+/** A call may be closed or rejected while it waits for its turn. */
 function startInTurn(
   options: PartyOptions & Pick<InterceptorOptions, 'turns'>,
   stream: InterceptedStream,
@@ -177,7 +178,7 @@ function startInTurn(
       isStarted = true
       if (stream.destroyed || stream.headersSent) return undefined
       start(stream)
-      return unanswered
+      return answeredLater
     },
   )
   // Without this, a stream that its client resets with NO_ERROR would count as an open call until its turn.

@@ -1,5 +1,5 @@
-// Closes HTTP/1.1 connections without traffic. Connections are checked at intervals: the timeouts of node:http, which are
-// turned off, would start and stop two timers for each request.
+// Closes HTTP/1.1 connections without traffic. Connections are checked at intervals: the idle timeouts
+// of node:http, which are turned off, would start and stop two timers for each request.
 import type { Socket } from 'node:net'
 
 export type IdleConnectionOptions = {

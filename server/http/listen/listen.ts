@@ -113,7 +113,7 @@ async function drain(
   { http1, undetected }: Connections,
   firstBytesMs: number,
 ): Promise<void> {
-  // Wait for the next poll of the event loop, which accepts all clients that have connected so far.
+  // Accept clients that have just connected: in one turn, up to `acceptsPerTurn` on each host.
   await new Promise((resolve) => setImmediate(resolve))
   const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)))
   const closeInterval = setInterval(() => http1.closeIdleConnections(), drainIntervalMs)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openPacedTurns } from './paced-turns.ts'
 
-test('paced connections continue in order, and those beyond the time of a turn in a later one', async () => {
+test('paced connections continue in order; when the time of a turn is used up, the others continue in later turns', async () => {
   let time = 0
   const turns = openPacedTurns(() => time)
   const resumed: number[] = []

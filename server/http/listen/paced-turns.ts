@@ -28,7 +28,7 @@ export function openPacedTurns(clock: () => number): PacedTurns {
       return
     }
     resume()
-    // A socket that is resumed reads in the next tick, so this continues after its request.
+    // A resumed socket reads and parses its request in the next tick, before this callback runs.
     process.nextTick(() => (clock() < end ? resumeNext(end) : schedule()))
   }
 

@@ -1,4 +1,4 @@
-// Answers input that node:http cannot parse as a request, with an error in the same form as every other.
+// Answers input that node:http cannot parse as a request, in the same form as all other errors.
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { Code } from '../../aip/code.ts'
@@ -24,7 +24,7 @@ type ParseError = NodeJS.ErrnoException & { rawPacket?: Buffer }
 export function openParseErrors(options: ParseErrorOptions): ParseErrors {
   return {
     onClientError(error, socket) {
-      // node:http reports the timeout of a request once, and then goes on with it.
+      // node:http reports this timeout once per request, and then goes on reading the request.
       if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && hasLongBody(socket)) return
       const state = options.stateOf(socket)
       // After its first error, the parser reports another one for everything that follows.

@@ -38,7 +38,7 @@ describe('an error body', () => {
     })
   })
 
-  test('names fields in camelCase if the call has a body', () => {
+  test('spells the names of fields with the given function', () => {
     const error = invalidArgument(
       { field: 'claim_match.issuer_pattern', description: 'is wrong' },
       { field: 'requests[2].role_uid', description: 'is wrong' },
@@ -52,7 +52,7 @@ describe('an error body', () => {
     )
   })
 
-  test('names query parameters in snake_case if the call has no body', () => {
+  test('names fields in snake_case if no function is given', () => {
     const { message } = JSON.parse(errorBody(invalidField('page_token', 'is wrong'), domain))
     assert.equal(message, 'Invalid argument: page_token: is wrong')
   })

@@ -40,7 +40,7 @@ export function readJson(
   }
 }
 
-/** If a field appears in both spellings, the last one counts, as JSON.parse does for a repeated key. */
+/** If a field appears in both spellings, the last one counts, as for a repeated key in JSON.parse. */
 function valuesByField(desc: DescMessage, json: JsonObject, { onProtoName }: ReadOptions) {
   const values = new Map<DescField, JsonValue>()
   const unknownKeys: string[] = []

@@ -50,7 +50,7 @@ export function readQuery(target: ReflectMessage, query: string, { isBound, isSt
 /** Parameters that do not restrict a list. Clients send them empty for the first page or the default order. */
 const mayBeEmpty = new Set(['page_token', 'order_by'])
 
-/** Published clients send these parameters of the token exchange empty, which means the token's own identity. */
+/** Published clients send these parameters of the token exchange empty instead of omitting them. */
 const mayBeEmptyInTokenExchange = new Set(['identity', 'identity_provider'])
 
 /**

@@ -50,7 +50,7 @@ describe('turns', () => {
     assert.deepEqual(started, ['costly', 'cheap', 'cheap', 'cheap', 'costly', 'costly'])
   })
 
-  test('charge at most 5 ms for a call, even if the server paused during the call', async () => {
+  test('charge at most 5 ms of measured time for a call, even if the server paused during the call', async () => {
     let time = 0
     const turns = openTurns(() => time)
     const started: string[] = []
@@ -67,7 +67,7 @@ describe('turns', () => {
     assert.deepEqual(started.indexOf('paused', 2), 7, started.join())
   })
 
-  test('give waiting calls as long as the rest of a turn took, up to 2 ms', async () => {
+  test('give waiting calls as much time as the rest of the turn took, up to 2 ms', async () => {
     let time = 0
     const turns = openTurns(() => time)
     let started = 0
@@ -92,7 +92,7 @@ describe('turns', () => {
     }
   })
 
-  test('refuse calls that can be refused if too many of their group wait, in proportion to its weight', async () => {
+  test('refuse calls that can be refused if their group has 100 waiting calls per unit of weight', async () => {
     let time = 0
     const turns = openTurns(() => time)
     const counts = { started: 0, refused: 0 }

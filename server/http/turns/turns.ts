@@ -18,11 +18,15 @@ export type Turns = {
 /** Returns a promise if the call goes on in later turns of the event loop. */
 export type StartCall = () => MaybePromise<unknown>
 
-/** How long calls start at once in a turn of the event loop, in milliseconds. Further calls wait. */
+/**
+ * Calls start at once until they have used this much time in a turn of the event loop, in
+ * milliseconds. Further calls wait.
+ */
 const timeAtOnce = 0.5
 /**
- * How long waiting calls are started in a turn of the event loop, in milliseconds: as long as everything else in the
- * turn took, but within these limits. Otherwise work that does not wait here, such as parsing, would leave them little.
+ * The time for waiting calls in a turn of the event loop, in milliseconds: as much as everything else
+ * in the turn took, but within these limits. If it did not grow with other work that does not wait
+ * here, such as parsing, that work would leave waiting calls too little time.
  */
 const timePerTurn = { min: 0.5, max: 2 }
 /** How many waiting calls are started in a turn of the event loop at most. */
@@ -30,14 +34,16 @@ const callsPerTurn = 50
 /** How many calls of an organization or network of weight 1 may wait before further calls with `refuse` are refused. */
 const maxWaitingPerWeight = 100
 /**
- * The parts of a call that are not measured: parsing and writing, and the later turns of a call that is not answered at
- * once. In milliseconds, as measured for creates and sign-ins.
+ * Estimates, in milliseconds, for the parts of a call that are not measured while the server runs:
+ * parsing and writing, and the later turns of a call that is not answered at once. They were measured
+ * in advance, for creates and sign-ins.
  */
 const unmeasuredTime = { atOnce: 0.02, later: 0.5 }
 /**
- * The longest time that a call is charged for, in milliseconds. A longer time contains a pause that the call did not
- * cause, such as a garbage collection, or another process that had the processor. Without this limit, the next calls of
- * the same organization would wait for a pause that others had caused.
+ * The longest measured time that a call is charged for, in milliseconds. A longer time contains a
+ * pause that the call did not cause, such as a garbage collection, or another process that had the
+ * processor. Without this limit, the next calls of the same organization would wait for a pause that
+ * others had caused.
  */
 const maxMeasuredTime = 5
 

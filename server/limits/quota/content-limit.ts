@@ -2,5 +2,5 @@
 
 export const contentKind = 'registry_mebibytes'
 
-/** How much in the tally one unit of a limit is. */
+/** The amount in the tally that corresponds to 1 in a limit on this kind. */
 export const unitOf = (kind: string): number => (kind === contentKind ? 2 ** 20 : 1)

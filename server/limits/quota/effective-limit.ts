@@ -11,12 +11,12 @@ export function usedIn(kind: string, group: string, usage: readonly Usage[]): nu
   return Math.ceil(used / unitOf(kind))
 }
 
-/** Limits of organizations that have none of their own, by kind. */
+/** Limits by kind, for organizations that have no limit of their own on the kind. */
 export type DefaultLimits = ReadonlyMap<string, number>
 
 /**
  * The limits on a kind, from the organization down to the group. `path` are the uids from the organization to the
- * group, `usage` is what the tally has for them. `counted` is in the tally already, and is not to count.
+ * group, `usage` is what the tally has for them. `counted` is the part of the tally that is left out.
  */
 export function limitsOnPath(
   kind: string,

@@ -21,14 +21,14 @@ export function* insertWithinLimits(
   const need = { kind: table.name, ancestors, count: entries.length, isCounted: false }
   const checked = quotas ? yield* requireRoom(quotas, need) : noLimits
   const found = yield* insertEntries(access, table, entries, ancestors)
-  // A limit that was set after the check.
+  // If a limit was set after the check, check again.
   if (quotas && !found.every((quota) => isAmong(checked, quota)))
     yield* requireRoom(quotas, { ...need, isCounted: true })
 }
 
 /**
- * Adds to what the tally has of something that is not a resource, such as bytes. Throws if a limit would be exceeded.
- * `by` may be negative, which is never refused.
+ * Adds `by` to the tally of something that is not a resource, such as bytes. Throws if a limit
+ * would be exceeded. `by` may be negative, which is never refused.
  */
 export function* countWithinLimits(
   access: WriteAccess,

@@ -41,7 +41,7 @@ export type CallLimits = {
 
 /** Limits of sign-in and the token exchange, which know the caller only when they succeed. */
 export type SignInLimits = {
-  /** Counts a request to sign-in. Throws if the network has made too many. */
+  /** Counts a request to a sign-in endpoint. Throws if the network has made too many. */
   request(address: string): void
   /** Counts an exchange for an identity that has been proven. Throws if it or its organization has made too many. */
   exchange(identity: string): void

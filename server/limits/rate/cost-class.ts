@@ -13,6 +13,6 @@ export function costClassOf({ desc, bindings, isRead, access, isStream }: Method
   if (tokenServices.has(desc.parent.typeName)) return 'exchange'
   if (desc.parent.typeName === Auth.typeName && access?.open) return 'sign-in'
   if (!isRead) return 'write'
-  // A question that is sent with POST may be as expensive as a list.
+  // A read that is sent with POST may be as expensive as a list.
   return isStream || desc.name.startsWith('List') || bindings[0]?.verb === 'POST' ? 'list' : 'read'
 }

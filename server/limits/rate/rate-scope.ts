@@ -18,7 +18,7 @@ export type RateScope = {
   take(meter: Meter, costClass: number, now: number): void
   /** Undoes `take`. */
   giveBack(meter: Meter, costClass: number): void
-  /** How much of the bucket is used, from 0 to 1. */
+  /** How much of the bucket is used (see `usedShare` in rate.ts); 0 without a limit. */
   usedShare(meter: Meter | undefined, costClass: number, now: number): number
   /** Must not be called for a class without a limit. */
   fieldsOf(meter: Meter, costClass: number, now: number): Record<string, string>

@@ -29,7 +29,7 @@ export const hasRoom = (fullAt: number, { costMs, burstMs }: Rate, now: number) 
 export const after = (fullAt: number, calls: number, { costMs }: Rate, now: number) =>
   Math.max(fullAt, now) + calls * costMs
 
-/** How much of a bucket is used, from 0 to 1. More than 1 if other copies of the server have used it too. */
+/** How much of a bucket is used: 0 for nothing, 1 for all; more if other copies used it too. */
 export const usedShare = (fullAt: number, { burstMs }: Rate, now: number) =>
   Math.max(0, fullAt - now) / burstMs
 

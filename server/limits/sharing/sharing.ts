@@ -1,12 +1,12 @@
 import type { Exchange } from './shared-usage.ts'
 
 export type Sharing = {
-  /** Exchanges calls now. */
+  /** Exchanges usage now. */
   exchange(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Exchanges calls at once, and then every second. */
+/** Exchanges usage at once, and then every second. */
 export function startSharing(
   { exchange, leave }: Exchange,
   onError: (error: unknown) => void,

@@ -7,15 +7,16 @@ export type UnsharedCalls = {
   /** Whether this copy may admit another call before the others have learned of the last ones. */
   hasRoom(meter: Meter, costClass: number, rate: Rate, now: number): boolean
   add(meter: Meter, costClass: number): void
-  /** Undoes `add`. */
+  /** Undoes `add`. The only unshared call of a meter stays: the meter is already pending. */
   remove(meter: Meter, costClass: number): void
   take(now: number): [costClass: number, key: string, calls: number][]
   setCopies(count: number): void
 }
 
 /**
- * All copies together may exceed the limit by this fraction of a burst. The calls that are not sent yet (see
- * `minShared`) add those of up to one second, a tenth of a burst, so the total excess is at most one burst.
+ * All copies together may exceed the limit by this fraction of a burst. Calls that are held back
+ * (see `minShared`) can add the calls of one second, a tenth of a burst, so the total excess is at
+ * most one burst.
  */
 const overshoot = 0.9
 

@@ -7,7 +7,7 @@ export function addCopyButtons() {
     button.className = 'copy'
     button.textContent = 'Copy'
     button.addEventListener('click', async () => {
-      button.textContent = (await isCopied(textOf(block))) ? 'Copied' : 'Not allowed'
+      button.textContent = (await copyText(textOf(block))) ? 'Copied' : 'Not allowed'
       setTimeout(() => {
         button.textContent = 'Copy'
       }, 2000)
@@ -16,7 +16,8 @@ export function addCopyButtons() {
   }
 }
 
-async function isCopied(text) {
+/** Returns whether the text was copied. */
+async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text)
     return true
@@ -25,7 +26,7 @@ async function isCopied(text) {
   }
 }
 
-/** Of a console, only the commands: lines after a prompt, and the lines that continue them. */
+/** For the language `console`, only the commands: lines with a prompt and their continuations. */
 function textOf(block) {
   const text = block.querySelector('code').textContent.trimEnd()
   if (block.dataset.language !== 'console') return text

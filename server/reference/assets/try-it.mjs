@@ -78,7 +78,7 @@ async function send(form) {
   if (!session && form.dataset.open === 'no') return showSession(form)
   if (
     reads === 'no' &&
-    !(await isConfirmed(`${verb} ${url}${body === undefined ? '' : `\n\n${body}`}`, session))
+    !(await askToConfirm(`${verb} ${url}${body === undefined ? '' : `\n\n${body}`}`, session))
   )
     return
   const started = performance.now()
@@ -113,7 +113,8 @@ function urlOf(form) {
   return query.size > 0 ? `${path}?${query}` : path
 }
 
-function isConfirmed(request, session) {
+/** Shows the request in a dialog. Returns whether the person wants to send it. */
+function askToConfirm(request, session) {
   const dialog = document.getElementById('confirm')
   dialog.querySelector('.person').textContent = session ? nameOf(session) : 'nobody'
   dialog.querySelector('.request').textContent = request

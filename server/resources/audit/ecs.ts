@@ -30,10 +30,10 @@ export function ecsOf(entry: JsonObject): JsonObject {
       sequence: Number(entry.sequence),
       hash: entry.hash as string,
     },
-    ...present('user', present('id', actor.identity), present('name', actor.name)),
-    ...present('source', present('address', actor.address)),
-    ...present('user_agent', present('original', actor.userAgent)),
-    ...present('http', present('request', present('id', actor.requestId))),
+    ...optional('user', optional('id', actor.identity), optional('name', actor.name)),
+    ...optional('source', optional('address', actor.address)),
+    ...optional('user_agent', optional('original', actor.userAgent)),
+    ...optional('http', optional('request', optional('id', actor.requestId))),
     organization: { id: rootOf(entry.group as string) },
     stemma: withoutEmpty({
       ...{ method: entry.method, group: entry.group, resource: entry.resource, changes: entry.changes },
@@ -44,7 +44,7 @@ export function ecsOf(entry: JsonObject): JsonObject {
 }
 
 /** An object with one field, or an empty one if there is no value. */
-function present(name: string, ...values: (string | JsonObject | undefined)[]): JsonObject {
+function optional(name: string, ...values: (string | JsonObject | undefined)[]): JsonObject {
   const [first] = values
   if (typeof first === 'string') return first === '' ? {} : { [name]: first }
   const merged: JsonObject = Object.assign({}, ...values.filter((value) => value !== undefined))

@@ -21,7 +21,7 @@ const { pending } = deliveryStates
 
 const checks: readonly Check[] = [
   {
-    fault: 'has no queue, so that it gets no events',
+    fault: 'has no queue, so it gets no events',
     select: sql`select uid from subscriptions s
       where not exists (select 1 from delivery_queues q where q.subscription = s.uid)`,
     *repair(subscription, now) {

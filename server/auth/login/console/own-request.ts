@@ -5,9 +5,10 @@ import type { PageRequest } from '../page-request.ts'
 const header = 'x-stemma-console'
 
 /**
- * Requires that the console sent the request. Forms and links of other sites cannot set this header, and a script of
- * another origin cannot either, because the server allows it to no other origin. `requireOwnOrigin` has checked `Origin`
- * already, and the cookie is not sent from other sites: each of the three is enough.
+ * Requires that the console sent the request. Forms and links of other sites cannot set this
+ * header, and scripts of other origins cannot either, because the CORS headers of the server do not
+ * allow it. `requireOwnOrigin` has checked `Origin` already, and the cookie is not sent from other
+ * sites: each of these three protections is enough.
  */
 export function requireOwnRequest({ request: { headers } }: PageRequest): void {
   const site = headers['sec-fetch-site'] ?? 'same-origin'

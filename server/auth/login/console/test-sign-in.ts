@@ -1,5 +1,6 @@
-// Tests an identity provider: a sign-in at the provider whose result is shown, with all details or the exact error, and
-// which signs nobody in. Errors say what the provider has answered, so only people who may change it can test it.
+// Tests an identity provider by a sign-in that only shows its result, with all details or the exact
+// error, and signs nobody in. Errors say what the provider has answered, so only people who may
+// change the provider can test it.
 import type { IDToken } from 'openid-client'
 import { Code } from '../../../aip/code.ts'
 import { StatusError } from '../../../aip/errors.ts'
@@ -104,7 +105,7 @@ function causesOf(error: StatusError): string[] {
   return causes
 }
 
-/** The message of openid-client for errors of the functions that it was given; their cause says more. */
+/** The message of openid-client for errors that are not its own, such as those of our `fetch`. */
 const wrapperMessage = 'something went wrong'
 
 /** openid-client reports the challenges of a response (`WWW-Authenticate`) as a list. */

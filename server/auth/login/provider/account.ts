@@ -11,11 +11,12 @@ export const accountConfiguration = ({
   store,
   now,
 }: ProviderDependencies): Pick<Configuration, 'findAccount' | 'extraTokenClaims'> => ({
-  /** `source` is the code or refresh token that is being redeemed; undefined for the session of a browser. */
+  /** `source` is the code or token that the client has sent; undefined for a browser's session. */
   async findAccount(_, identity, source) {
     const person = await findPerson(identity)
     if (!person) return undefined
-    // The person is then not found, so no token is issued. The next sign-in asks for the second factor.
+    // A person who lacks a required second factor is not found, so no token is issued. The next
+    // sign-in asks for the second factor.
     if (source && !isAccessToken(source)) {
       const signIn = signInOf(identity, source)
       if (await store.read(() => lacksRequiredFactor(signIn, now()))) return undefined

@@ -6,7 +6,7 @@ import { consolePaths, paths } from '../paths.ts'
 export const nativeClient = 'stemma'
 /** All published clients. They sign in at `/oauth`, and the server redeems the authorization code for them. */
 export const publishedClient = 'published'
-/** The client id by which published programs name the built-in sign-in. They use it for the device flow. */
+/** The client id that published clients use for the device flow. */
 export const publishedDeviceClient = 'auth0'
 
 /** The web console. The server redeems its authorization codes and keeps its sessions (console/session.ts). */

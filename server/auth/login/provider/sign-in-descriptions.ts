@@ -19,7 +19,10 @@ export const clientOf = ({ address, request }: PageRequest) => ({
   userAgent: printableUserAgent(request.headers['user-agent'] ?? ''),
 })
 
-/** Follows a state that oidc-provider stores. States that are neither sessions, grants nor refresh tokens are ignored. */
+/**
+ * Stores or updates the description of the sign-in whose state oidc-provider stores. States other
+ * than sessions, grants and refresh tokens are ignored.
+ */
 export function* describeSignIn(
   kind: string,
   payload: AdapterPayload,
@@ -45,7 +48,10 @@ export function* describeSignIn(
     })
 }
 
-/** Until a refresh token extends it: the lifetime of an access token or, for the console, of its session. */
+/**
+ * In milliseconds: the lifetime of an access token or, for the console, of its session. A refresh
+ * token extends it.
+ */
 const lifetimeOf = (client: string) => (client === 'console' ? 24 * 60 * 60 : tokenLifetimeSeconds) * 1000
 
 /** Deletes the description of a session that ends. */

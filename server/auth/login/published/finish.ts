@@ -12,7 +12,7 @@ import { redeemCode } from '../redeem-code.ts'
 import { openRequest } from './client-request.ts'
 import type { PublishedDependencies } from './dependencies.ts'
 import { redirectWith } from './redirect.ts'
-import { describe, issueTokens } from './tokens.ts'
+import { addToSessionList, issueTokens } from './tokens.ts'
 
 /** Finishes the sign-in of a published client. oidc-provider has sent the browser here with an authorization code. */
 export async function finishPublished(deps: PublishedDependencies, page: PageRequest): Promise<PageResponse> {
@@ -24,7 +24,7 @@ export async function finishPublished(deps: PublishedDependencies, page: PageReq
     const { signIn } = await redeemCode(deps.provider(), query, { client: publishedClient, verifier })
     if (headlessCode !== '') return await storeForProgram(deps, page, headlessCode, signIn)
     const { token, refreshToken } = await issueTokens(deps, clientRequest, signIn, page)
-    deps.pageLog.add(page, issueOf(issuedSubject(token), signIn))
+    deps.pageLog.add(page, issuedEvent(issuedSubject(token), signIn))
     const result = { token, ...(refreshToken && { refresh_token: refreshToken }) }
     return { location: redirectWith(redirect, result) }
   } catch (error) {
@@ -34,8 +34,8 @@ export async function finishPublished(deps: PublishedDependencies, page: PageReq
   }
 }
 
-/** If the token is one of a workload that the person assumes, the event is in the organization of the workload. */
-const issueOf = (identity: string, { person, provider }: SignIn): PageEvent => ({
+/** If the person assumes a workload, the event is in the group of the workload. */
+const issuedEvent = (identity: string, { person, provider }: SignIn): PageEvent => ({
   ...{ method: 'oauth/finish', action: 'issued', identity, details: { client: publishedClient, person } },
   ...(identity === person && { provider }),
 })
@@ -57,8 +57,8 @@ async function storeForProgram(
   const session = encryptForCode(headlessCode, token, random)
   await store.write(function* () {
     yield* storeHeadlessSession(states, headlessCode, session, identity)
-    yield* pageLog.record(page, issueOf(identity, signIn))
-    yield* describe(deps, signIn, page)
+    yield* pageLog.record(page, issuedEvent(identity, signIn))
+    yield* addToSessionList(deps, signIn, page)
   })
   return { page: headlessSignedInPage }
 }

@@ -39,14 +39,15 @@ export async function issueTokens(
     audiences,
     limits,
   })
-  await store.write(() => describe(deps, signIn, page, hasRefreshToken ? refreshTokenLifetimeMs : undefined))
+  const lifetimeMs = hasRefreshToken ? refreshTokenLifetimeMs : undefined
+  await store.write(() => addToSessionList(deps, signIn, page, lifetimeMs))
   if (!hasRefreshToken) return { token, refreshToken: undefined }
   const refresh = await refreshTokens.issue(signIn, audiences[0] ?? baseUrl)
   return { token, refreshToken: refresh.token }
 }
 
-/** For the person's list of sessions. */
-export function* describe(
+/** Adds a sign-in to the person's list of sessions. */
+export function* addToSessionList(
   { now }: Pick<PublishedDependencies, 'now'>,
   { id, person }: SignIn,
   page: PageRequest,

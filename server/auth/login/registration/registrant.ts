@@ -38,9 +38,9 @@ const refused = (cause: string) =>
   })
 
 /**
- * A person of another issuer, who may not be registered yet. If the token was issued to a client of providers, `provided`
- * is whom each of these takes it for; otherwise its subject identifies the person. `issuedAt` is the time of the token,
- * in seconds since 1970.
+ * A person of another issuer, registered or not. If the token was issued to the client of one or
+ * more providers, `provided` has the person that each of them identifies. Otherwise the subject of
+ * the token identifies the person. `issuedAt` is the time of the token, in seconds since 1970.
  */
 export type ForeignPerson = { issuedAt: number } & (
   | { provided: readonly ProvidedPerson[] }
@@ -109,7 +109,7 @@ async function personFor(
   return { person, issuedAt: issuedAtOf(claims) }
 }
 
-/** Throws if the token lacks the claims by which all of the providers identify people. */
+/** Omits providers whose claims the token lacks. Throws if it lacks those of every provider. */
 function candidatesOf(providers: readonly KnownProvider[], claims: Claims): ProvidedPerson[] {
   const candidates: ProvidedPerson[] = []
   let fault: unknown

@@ -67,7 +67,7 @@ function registerPerson(
 
 type Resolved = { uid: string; email: string | undefined; ensure(): Work<void> }
 
-/** Who is registered, and how. Nothing is changed before `ensure`. */
+/** Finds the identity to register. Nothing is written before `ensure`, which can create it. */
 function* resolve(
   people: People,
   registrant: ForeignPerson | Identity,

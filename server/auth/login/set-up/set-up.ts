@@ -53,8 +53,8 @@ export async function setUpServer(
 }
 
 /**
- * The owner has just chosen the password, so the console does not ask for it. The cookie belongs to the host of the
- * API; if the sign-in pages have another one, the owner signs in.
+ * The owner has just chosen the password, so the console does not ask for it. The cookie belongs to
+ * the host of the API. If the sign-in pages are on another host, the owner has to sign in.
  */
 async function signInToConsole(
   deps: ConsoleDependencies,

@@ -32,5 +32,8 @@ export type SignInDependencies = {
   onIgnoredGroups(event: { provider: string; count: number }): void
 }
 
-/** `by` is the authentication method (RFC 8176); `reason` is set if the sign-in failed. */
+/**
+ * `by` is the authentication method: one of RFC 8176, or `fed` (an identity provider), `session` (a
+ * continued session) or `recovery` (a recovery code). `reason` is set if the sign-in failed.
+ */
 export type SignInEvent = { identity?: string; by: string; address: string; reason?: string }

@@ -10,7 +10,7 @@ import { parameterOf } from './interaction.ts'
 
 /**
  * Signs a person in. `person` may be work that creates the person. It runs in the transaction that accepts the invite,
- * so the person is not created if the invite is refused. `by` is the authentication method (RFC 8176).
+ * so the person is not created if the invite is refused. For `by`, see `SignInEvent`.
  */
 export async function finishSignIn(
   deps: SignInDependencies,

@@ -36,7 +36,7 @@ export async function signInWithPassword(
   }
 }
 
-/** Records nothing if no account has the e-mail address, because there is no log for the event then. */
+/** Records nothing without an identity: it is not known then whose log the event belongs to. */
 function logRefusal(
   { pageLog }: SignInDependencies,
   request: PageRequest,

@@ -11,7 +11,7 @@ export type PendingSignIn = {
   /** Empty for a person whose account is created at the end of the sign-in. */
   identity: string
   newAccount?: NewAccount | undefined
-  /** The verified address. */
+  /** The verified address or, for a new account, the address that the person entered. */
   email?: string | undefined
   /** The secret of an authenticator app that the person sets up now, in base64url. */
   newSecret?: string | undefined

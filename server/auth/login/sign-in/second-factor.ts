@@ -1,6 +1,6 @@
-// The step after a right password. `finishPasswordSignIn`, and `finishNewAccount` for a new account, are the only ways
-// from a password to a session. They end the sign-in of a person who has no second factor and needs none, and otherwise
-// show the next page.
+// The step after a right password. `finishPasswordSignIn`, and `finishNewAccount` for a new
+// account, are the only ways from a password to a session. They complete the sign-in of a person
+// who has no second factor and needs none, and otherwise show the next page.
 import { Code } from '../../../aip/code.ts'
 import { StatusError } from '../../../aip/errors.ts'
 import { newFactorPage, secondFactorPage } from '../../../pages/sign-in/second-factor.ts'
@@ -26,7 +26,7 @@ import { passkeyOffer } from './passkey-offer.ts'
 import type { PendingSignIn } from './pending-sign-in.ts'
 import { openPending, sealPending } from './pending-sign-in.ts'
 
-/** Ends the sign-in of a person whose password was right, or asks for the second factor. */
+/** Completes the sign-in of a person whose password was right, or asks for the second factor. */
 export async function finishPasswordSignIn(
   deps: SignInDependencies,
   request: PageRequest,

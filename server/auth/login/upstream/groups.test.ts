@@ -24,7 +24,7 @@ describe('the groups of a token', () => {
       assert.deepEqual(groupsIn({}, inherited), { groups: [], ignored: 0 })
   })
 
-  test('are counted as ignored if they are no ids of groups', () => {
+  test('are counted as ignored if they are not ids of groups', () => {
     const longest = 'é'.repeat(256)
     const invalid = ['', 7, null, ['nested'], { id: 'x' }, `${longest}é`, 'a\nb', 'a\u0000b', '\ud800']
     assert.deepEqual(groupsIn({ groups: [longest, ...invalid] }), {

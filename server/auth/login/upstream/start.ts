@@ -12,7 +12,7 @@ import { requireProvider } from './upstream.ts'
 
 /**
  * The URL at which a person signs in at a provider. `reference` is the uid of the provider or the domain of its
- * organization, `purpose` what to return to.
+ * organization. `purpose` is the flow that the browser continues when it returns.
  */
 export async function startUpstream(
   upstream: Upstream,

@@ -23,7 +23,7 @@ import type { Dependencies } from '../../dependencies.ts'
 export type EventTail = {
   /** The event as a CloudEvent in JSON format. Undefined for a row that is not sent, such as a refused call. */
   toJson(event: SealedEvent): string | undefined
-  /** Resolves when there may be new events. */
+  /** Resolves when there may be new events, or the server stops, or after at most `heartbeatMs`. */
   wait(): Promise<void>
   /** Whether the server stops. */
   isClosed(): boolean

@@ -54,8 +54,9 @@ function otherIdentities(questions: readonly Question[], self: string): string[]
 }
 
 /**
- * Access is checked for all questions before any of them is found wrong. Only if `hasFaults` is it checked whether a
- * resource is a uid, because that takes as long as the decision.
+ * Access is checked for all questions before an error in one of them is reported. Without
+ * `hasFaults`, each resource is known to be a uid or empty, and is not checked again: that would
+ * take as long as the decision.
  */
 function requireMayAsk(
   grants: Grants,

@@ -1,6 +1,6 @@
-// How many sources of access there are at a resource. Role bindings are counted by the tally or in an index. Only those
-// that are not exactly one source are read: expired and suspended ones are none, and one of an external group is a source
-// for each member.
+// How many sources of access there are at a resource. Role bindings are counted by the tally or in
+// an index. Most are one source. Only the others are looked up: an expired or suspended role
+// binding is no source, and a role binding of an external group is one source for each member.
 import { rootOf } from '../../../aip/uid.ts'
 import { hasExpiredAt, isLiveAt } from '../../../store/expiry.ts'
 import type { Sql } from '../../../store/sql.ts'

@@ -84,7 +84,7 @@ function* findAll(
   return { sources: yield* readSourcesAt(query, after, size + 1), total: yield* countSources(query) }
 }
 
-/** All sources of one identity, of which there are few, after the cursor. */
+/** All sources of one identity after the cursor. There are few, so no limit is needed. */
 function* findOfIdentity(
   grants: Grants,
   identity: string,
@@ -95,13 +95,13 @@ function* findOfIdentity(
   const levels = levelsOf(resource)
   const own = yield* readSourcesOf(identity, grants.time, levels)
   const limits = identity === grants.caller.identity ? grants.caller.limits : undefined
-  const counts = (source: OwnSource): boolean => {
+  const givesAccess = (source: OwnSource): boolean => {
     const grant = { group: groupOf(source), bits: source.bits }
     const list = limits ? withinLimits([grant], limits) : [grant]
     const wanted = bit === undefined ? [...source.bits] : [bit]
     return !source.isSuspended && wanted.some((one) => latestEnd(list, one, resource) !== noAccess)
   }
-  const sources = own.filter(counts).map((source) => ({
+  const sources = own.filter(givesAccess).map((source) => ({
     source,
     cursor: [levels.indexOf(groupOf(source)), source.binding, identity] as SourceCursor,
   }))

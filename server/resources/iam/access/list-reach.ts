@@ -61,7 +61,10 @@ function visibleTo(grants: Grants): (entry: Reached) => boolean {
   return ({ group }) => decide(askBits, group) !== noAccess
 }
 
-/** The entries whose roles have all of these capabilities and, within the limits of a token, grant anything at all. */
+/**
+ * The entries whose roles have all of these capabilities, and at least one capability, within the
+ * limits of a token.
+ */
 function* withCapabilities(
   reached: readonly Reached[],
   needed: readonly number[],

@@ -1,5 +1,6 @@
-// The access that a question asks for: that of a capability, or of a method of the contract. A method needs what its
-// handler requires first; the exceptions from the options of the contract are listed here.
+// The access that a question asks for: a capability, or the access that the handler of a method
+// checks first. Most handlers check what the options of the method say; the exceptions are listed
+// here.
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { Identities as EventIdentities } from '@stemma/api/gen/platform/events/identity_pb.ts'
 import { GroupInvites as V1GroupInvites } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'

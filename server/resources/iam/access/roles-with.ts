@@ -2,7 +2,7 @@ import { decodeBits } from '../../../policy/bits.ts'
 import { among, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 
-/** The roles with all of these capabilities that can be bound in these groups: built-in ones, and their custom ones. */
+/** The roles with all of these capabilities: built-in roles, and custom roles of these groups. */
 export function* rolesWith(bits: readonly number[], groups: readonly string[]): Work<string[]> {
   const rows = yield sql`select uid, bits from roles where parent is null union all
     select uid, bits from roles where parent in ${among(groups)}`

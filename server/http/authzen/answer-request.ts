@@ -10,4 +10,4 @@ export type CallApi = <I extends DescMessage, O extends DescMessage>(
 ) => Promise<MessageShape<O>>
 
 /** Answers one request. The result is its JSON. */
-export type Ask = (call: CallApi, names: Names) => Promise<unknown>
+export type AnswerRequest = (call: CallApi, names: Names) => Promise<unknown>

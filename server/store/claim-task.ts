@@ -13,8 +13,8 @@ export function* isDue(name: string, now: number, intervalMs: number): Work<bool
   return next === undefined || next <= now || next > now + intervalMs
 }
 
-/** Whether the caller is to perform the task now. No other copy gets the same turn. */
-export function* takeTurn(name: string, now: number, intervalMs: number): Work<boolean> {
+/** Whether the caller is to perform the task now. Only one copy gets true in each interval. */
+export function* claimTask(name: string, now: number, intervalMs: number): Work<boolean> {
   const rows = yield sql`insert into tasks (name, next_time) values (${name}, ${now + intervalMs})
     on conflict (name) do update set next_time = excluded.next_time
     where tasks.next_time <= ${now} or tasks.next_time > ${now + intervalMs} returning name`

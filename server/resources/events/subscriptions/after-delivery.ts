@@ -25,7 +25,10 @@ export function* disableSubscription(
   yield* replaceResource(access, subscriptions, resource, { uid, updateTime })
 }
 
-/** The update time and the entity tag stay the same, so that a client can create and then update a subscription. */
+/**
+ * The update time and the entity tag stay the same, so that a client can still update the
+ * subscription with the entity tag that it got before the handshake.
+ */
 export function* recordHandshake(access: WriteAccess, uid: string, isAllowed: boolean): Work<void> {
   const stored = yield* lockResource(subscriptions, uid)
   if (!stored) return
