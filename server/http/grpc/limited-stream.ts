@@ -96,9 +96,12 @@ function onEvent(this: LimitedStream, event: string, listener: Listener & (() =>
     request.receive = listener
     return request.originalOn.call(this, 'data', onData)
   }
-  if (event !== 'end') return request.originalOn.call(this, event, listener)
+  // node:http2 itself adds a listener for the end, if the request ends while the call waits for its turn.
+  if (event !== 'end' || !request.receive) return request.originalOn.call(this, event, listener)
   request.end = listener
   this.on = request.originalOn
+  // A request without any bytes may end before its call starts.
+  if (this.readableEnded) process.nextTick(() => onEnd.call(this))
   return this.on('end', onEnd)
 }
 

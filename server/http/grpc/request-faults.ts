@@ -2,7 +2,7 @@
 // of gRPC that are too large.
 import type { Method } from '@stemma/api/method.ts'
 import type { StatusError } from '../../aip/errors.ts'
-import { malformed, tooLarge } from '../../aip/errors.ts'
+import { notOneMessage, tooLarge } from '../../aip/errors.ts'
 import { isReflection } from './standard-services.ts'
 
 /** The maximum total size of the messages of a request to a standard service. These messages contain only names. */
@@ -22,7 +22,7 @@ export function requestFault(
   // Checked as soon as a message begins: grpc-js would decompress all messages of a chunk before it refuses the second.
   if (messages > maxMessages)
     return maxMessages === 1
-      ? malformed('the request must be exactly one message')
+      ? notOneMessage()
       : tooLarge(`a call may send at most ${maxMessages} messages; start another call`, 413)
   if (!method && bytes > maxStandardBytes)
     return tooLarge(`the request of this service must be at most ${maxStandardBytes} bytes`, 413)

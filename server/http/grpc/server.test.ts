@@ -28,6 +28,8 @@ import {
 import { rawClient } from '../../testing/raw-http.ts'
 import type { TestDoor, TestDoorOptions } from '../../testing/test-door.ts'
 import { errorDomain, openTestDoor } from '../../testing/test-door.ts'
+import type { Turns } from '../turns/turns.ts'
+import { openTurns } from '../turns/turns.ts'
 
 const service = '/platform.iam.v2beta1.GroupsService'
 const getGroup = `${service}/GetGroup`
@@ -257,6 +259,11 @@ describe('errors of unknown and malformed calls', () => {
     'half a message': { bytes: frame(new Uint8Array(100)).subarray(0, 50), code: 12 },
     'half a frame': { bytes: Buffer.from([0, 0]), code: 12 },
     'two messages': { bytes: Buffer.concat([frame(Buffer.of()), frame(Buffer.of())]), code: 12 },
+    'two compressed messages': {
+      bytes: Buffer.concat([frame(gzipSync(''), true), frame(gzipSync(''), true)]),
+      headers: { 'grpc-encoding': 'gzip' },
+      code: 12,
+    },
     'a message of garbage': { bytes: frame(Buffer.from([255, 255, 255])), code: 3 },
     'an unreadable message to a standard service': {
       path: healthCheck,
@@ -272,6 +279,13 @@ describe('errors of unknown and malformed calls', () => {
       assert.equal(after.headers['grpc-status'], '0')
     })
   }
+
+  test('without a message are refused, also if the call has to wait for its turn', async () => {
+    const turns = openTurns(() => performance.now())
+    const lateTurns: Turns = { ...turns, run: (...task) => setTimeout(() => turns.run(...task), 20) }
+    const session = connectTo(await openDoor({ turns: lateTurns }))
+    for (const path of [getGroup, healthCheck]) assertStatus(await call(session, path, new Uint8Array()), 12)
+  })
 
   test('are reported', async () => {
     const door = await openDoor()
