@@ -126,7 +126,8 @@ export async function signInWithCode(deps: SignInDependencies, request: PageRequ
       succeed()
       return await finishSignIn(deps, request, interaction, by, function* () {
         const person = yield* createAccount(deps, newAccount)
-        yield* addConfirmedApp(deps, person.identity, keyOf(pending), step)
+        // The account may exist already, if the same form was sent twice.
+        if (!(yield* addConfirmedApp(deps, person.identity, keyOf(pending), step))) throw hasOtherFactor()
         return person
       })
     }
@@ -155,6 +156,9 @@ export async function signInWithCode(deps: SignInDependencies, request: PageRequ
     })
   }
 }
+
+const hasOtherFactor = () =>
+  new StatusError(Code.ABORTED, 'the account has got another second factor meanwhile; sign in with that')
 
 /** The key of the app that the person sets up now. */
 const keyOf = ({ newSecret = '' }: PendingSignIn) => Buffer.from(newSecret, 'base64url')
