@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { Code } from '@stemma/server/aip/code.ts'
 import { cookieNamesOf } from '@stemma/server/auth/login/cookies.ts'
+import { sql } from '@stemma/server/store/sql.ts'
 import { grpcDoor } from '@stemma/server/testing/doors.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
@@ -153,6 +154,17 @@ onEachStore('a console session', (engine) => {
     assert.equal((await post('/console/sign-out', cookie)).status, 200)
     assert.equal(await tokenOf(cookie), undefined)
     assert.equal(await listGroups({ authorization: `Bearer ${token}` }), 401)
+  })
+
+  test('is not listed after a sign-out, and neither is the session at the sign-in pages', async () => {
+    const listed = () => platform.store.query(sql`select id from sign_ins where identity = ${person}`)
+    const before = await listed()
+    const visitor = await signIn()
+    assert.equal((await listed()).length, before.length + 2)
+    const { session } = cookieNamesOf(platform.config.authUrl)
+    const cookies = `${visitor.cookie(cookieName)}; ${session}=${visitor.cookie(session)}`
+    assert.equal((await post('/console/sign-out', cookies)).status, 200)
+    assert.deepEqual(await listed(), before)
   })
 
   test('ends on every machine with a sign-out everywhere', async () => {

@@ -13,6 +13,7 @@ import { startApp } from '../../server/app.ts'
 import { openLog } from '../../server/log.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { externalGroupUid } from '../../server/store/external-groups.ts'
+import { separatePeople } from '../../server/store/provider-people.ts'
 import { sql } from '../../server/store/sql.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
@@ -157,7 +158,7 @@ onEachStore('a person whom an organization provisions', (engine) => {
 
   test('loses access at once on every copy when deactivated, and can sign in again when reactivated', async () => {
     const [{ id }, { id: bystanderId }] = [await addUser(acme, 'ada'), await addUser(acme, 'bob')]
-    const { token, tokens, visitor } = await signIn(acme.uid, 'ada')
+    const { token, tokens, visitor, identity } = await signIn(acme.uid, 'ada')
     const published = await signInWithPublishedClient(acme.uid, 'ada')
     const assumed = await assumedBy(token)
     const bystander = await signIn(acme.uid, 'bob')
@@ -167,6 +168,11 @@ onEachStore('a person whom an organization provisions', (engine) => {
     await setActive(acme, id, 'False')
     for (const issued of [token, published.token, assumed])
       assert.deepEqual(await codesOf(issued), [Code.UNAUTHENTICATED])
+    assert.deepEqual(
+      await platform.store.query(sql`select id from sign_ins where identity = ${identity}`),
+      [],
+      'ended sign-ins are not listed',
+    )
     await assert.rejects(oidc.refreshTokenGrant(party, tokens.refresh_token ?? ''))
     const { error } = await (doors[0] as Door).call(exchangeRefreshToken, {}, published.refreshToken)
     assert.equal(error?.code, Code.UNAUTHENTICATED)
@@ -283,6 +289,21 @@ onEachStore('a person whom an organization provisions', (engine) => {
     assert.deepEqual(await readWith(token), [Code.UNAUTHENTICATED], 'also without another sign-in')
     await setActive(later, id, true)
     assert.deepEqual(await readWith((await signIn(uid, 'bob')).token), [0])
+  })
+
+  test('is signed out when the issuer of the provider changes', async () => {
+    const owner = await addVerifiedOrganization(platform, 'moved.example')
+    const uid = await addIdentityProvider(platform, owner, { issuer: login.issuer })
+    const { token } = await signIn(uid, 'bob')
+    const other = await addVerifiedOrganization(platform, 'stayed.example')
+    const elsewhere = await signIn(
+      await addIdentityProvider(platform, other, { issuer: login.issuer }),
+      'bob',
+    )
+    assert.deepEqual(await readWith(token), [0])
+    await platform.store.write(() => separatePeople(uid, Math.floor(Date.now() / 1000)))
+    assert.deepEqual(await readWith(token), [Code.UNAUTHENTICATED])
+    assert.deepEqual(await readWith(elsewhere.token), [0])
   })
 
   test('has the roles that are mapped to their groups, as long as they are members', async () => {

@@ -6,6 +6,7 @@
 import { Code } from '../aip/code.ts'
 import { StatusError } from '../aip/errors.ts'
 import { parentOf } from '../aip/uid.ts'
+import { deleteSignInsThrough } from '../store/sign-ins.ts'
 import { sql } from '../store/sql.ts'
 import { lockPerson, updateSuspended } from '../store/suspensions.ts'
 import type { Work } from '../store/work.ts'
@@ -25,8 +26,7 @@ export function* blockAtProvider(provider: string, identity: string, now: number
       when excluded.disabled_second > provider_sign_outs.second then excluded.disabled_second
       else provider_sign_outs.second + 1 end`
   yield* updateSuspended(identity)
-  yield sql`delete from sign_in_states where identity = ${identity} and provider = ${provider}`
-  yield sql`delete from refresh_tokens where identity = ${identity} and provider = ${provider}`
+  yield* deleteSignInsThrough(provider, identity)
 }
 
 /** Sign-ins from before the person was blocked remain ended. */

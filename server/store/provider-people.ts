@@ -1,22 +1,25 @@
 // The people who have signed in through an identity provider.
 import { removeMembersOf } from './external-groups.ts'
+import { deleteSignInsThrough } from './sign-ins.ts'
 import { sql } from './sql.ts'
 import type { Work } from './work.ts'
 
 /**
  * Separates people from a provider whose issuer changes, because the new issuer may give their ids
- * to other people. Their sessions and refresh tokens are deleted, sign-ins of SCIM users up to
- * `second` (seconds since 1970) end, SCIM users wait for a new sign-in, and all lose the roles of
- * external groups. Otherwise somebody could change the issuer, sign in as others, change it back
+ * to other people. Their sign-ins through the provider end at `second` (seconds since 1970), SCIM
+ * users wait for a new sign-in, and all lose the roles of external groups. An access token without a
+ * SCIM user, a session or a refresh token stays valid until it expires, for an hour at most. Otherwise somebody could change the issuer, sign in as others, change it back
  * and keep their roles.
  */
 export function* separatePeople(provider: string, second: number): Work<void> {
   yield sql`insert into provider_sign_outs (identity, provider, second)
-    select identity, provider, ${second} from scim_users where provider = ${provider} and identity is not null
+    select identity, provider, ${second} from (
+      select identity, provider from scim_users where provider = ${provider} and identity is not null
+      union select identity, provider from sign_in_states where provider = ${provider} and identity is not null
+      union select identity, provider from refresh_tokens where provider = ${provider}) people where 1 = 1
     on conflict (identity, provider) do update set second = case
       when provider_sign_outs.second > excluded.second then provider_sign_outs.second else excluded.second end`
-  yield sql`delete from sign_in_states where provider = ${provider}`
-  yield sql`delete from refresh_tokens where provider = ${provider}`
+  yield* deleteSignInsThrough(provider)
   while (yield* removeMembersOf(provider));
   yield sql`update scim_users set identity = null where provider = ${provider} and identity is not null`
 }

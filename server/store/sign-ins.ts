@@ -14,6 +14,23 @@ export function* endSignIn(id: string, now: number): Work<void> {
   yield sql`delete from sign_ins where id = ${id}`
 }
 
+/**
+ * Deletes the sessions, codes, refresh tokens and descriptions of sign-ins through a provider: those of one identity, or
+ * of all.
+ */
+export function* deleteSignInsThrough(provider: string, identity?: string): Work<void> {
+  const these =
+    identity === undefined
+      ? sql`provider = ${provider}`
+      : sql`identity = ${identity} and provider = ${provider}`
+  yield sql`delete from sign_ins where id in (
+    select grant_id from sign_in_states where ${these} and grant_id is not null
+    union select session_uid from sign_in_states where ${these} and session_uid is not null
+    union select family from refresh_tokens where ${these})`
+  yield sql`delete from sign_in_states where ${these}`
+  yield sql`delete from refresh_tokens where ${these}`
+}
+
 /** Makes the SQL condition that a sign-in is valid, from its fields (see `SignIn` in wire/caller.ts). */
 export type SignInCondition = (
   person: string | Placeholder,

@@ -1,6 +1,7 @@
 import { endOneSignIn, signOutEverywhere } from '../../sign-outs.ts'
 import { cookieNamesOf, readCookie, setCookie } from '../cookies.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
+import { forgetSession } from '../provider/sign-in-descriptions.ts'
 import { requireOwnRequest } from './own-request.ts'
 import type { ConsoleDependencies } from './session.ts'
 import { findConsoleSession, forgetConsoleSession } from './session.ts'
@@ -35,6 +36,9 @@ async function forgetSignInSession(
   const { session } = cookieNamesOf(authUrl)
   const id = readCookie(page, session)
   if (id === undefined) return
-  await store.write(() => states.remove('Session', id))
+  await store.write(function* () {
+    yield* forgetSession(states, id)
+    yield* states.remove('Session', id)
+  })
   setCookie(authUrl, page, { name: session, value: '', path: '/', seconds: 0 })
 }
