@@ -42,6 +42,7 @@ export const mayImport: Record<string, string[]> = {
   'server/config': [],
   'server/log': ['server/threads'],
   'server/bounded-map': [],
+  'server/lazily': [],
   'server/store': [],
   'server/events': ['server/store'],
   'server/blobs': [],
@@ -112,7 +113,7 @@ export const restrictedFiles: Record<string, string[]> = {
 }
 
 /** Every room of the server may import these. */
-export const sharedRooms = ['server/bounded-map', 'type server/log']
+export const sharedRooms = ['server/bounded-map', 'server/lazily', 'type server/log']
 
 /** Folders that only files of the same room may import, whatever the table says. */
 export const internalFolders = ['server/store/statement/']

@@ -39,6 +39,7 @@ import type { Config } from './config/config.ts'
 import type { RandomBytes } from './crypto/random.ts'
 import type { Secret } from './crypto/secret.ts'
 import type { Mount } from './http/dispatch.ts'
+import { lazily } from './lazily.ts'
 import type { SignInLimits } from './limits/rate/call-limits.ts'
 import type { Log } from './log.ts'
 import type { Demand } from './policy/admit.ts'
@@ -224,10 +225,9 @@ function lazyMethods(
   { methods }: DescService,
   open: () => Promise<Record<string, (call: never) => Promise<Reply>>>,
 ): Record<string, Handler> {
-  let opened: ReturnType<typeof open> | undefined
+  const openOnce = lazily(open)
   const call = async (name: string, received: Call<never>) => {
-    opened ??= open()
-    const handler = (await opened)[name]
+    const handler = (await openOnce())[name]
     if (!handler) throw new Error(`${name} is not implemented`)
     return handler(received as never) // the handler of this method
   }
@@ -250,14 +250,7 @@ function mountBelow(authUrl: string, open: () => Promise<Mount['handle']>): Moun
       : isConsoleSessionPath(path)
         ? path
         : path.slice(prefix.length)
-  let opened: Promise<Mount['handle']> | undefined
-  const load = () => {
-    opened ??= open().catch((error: unknown) => {
-      opened = undefined
-      throw error
-    })
-    return opened
-  }
+  const load = lazily(open)
   return {
     isFor: (path) =>
       path === metadataPath ||

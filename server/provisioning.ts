@@ -1,13 +1,14 @@
 // Composition of SCIM, by which identity providers provision people.
+
 import type { Config } from './config/config.ts'
 import type { RandomBytes } from './crypto/random.ts'
 import type { Mount } from './http/dispatch.ts'
+import { lazily } from './lazily.ts'
 import type { CallLimits } from './limits/rate/call-limits.ts'
 import type { Log } from './log.ts'
 import type { RefusalLog } from './rpc/refusal-log.ts'
 import type { UnsentBudget } from './rpc/unsent-budget.ts'
 import { isScimPath, scimPath } from './scim/path.ts'
-import type { ScimHandler } from './scim/scim.ts'
 import type { Store } from './store/db.ts'
 
 export type ProvisioningDependencies = {
@@ -27,8 +28,7 @@ export type ProvisioningDependencies = {
 /** The paths of SCIM. Their handler is loaded at the first request, because most servers never need it. */
 export function openProvisioning(deps: ProvisioningDependencies): Mount {
   const { config, store, log, refusals, limits, unsent, clock, now, systemNow, random } = deps
-  let opened: Promise<ScimHandler> | undefined
-  const open = async () => {
+  const open = lazily(async () => {
     const { openScim } = await import('./scim/scim.ts')
     return openScim({
       ...{ store, now, systemNow, random, limits, unsent, clock },
@@ -41,12 +41,12 @@ export function openProvisioning(deps: ProvisioningDependencies): Mount {
         log.warn(event, 'members of a SCIM group ignored: they are in too many groups'),
       onError: (err, requestId) => log.error({ err, requestId }, 'SCIM request failed'),
     })
-  }
+  })
   return {
     isFor: isScimPath,
     async handle(request, response, target) {
-      opened ??= open()
-      await (await opened)(request, response, target)
+      const handle = await open()
+      await handle(request, response, target)
     },
   }
 }

@@ -1,9 +1,11 @@
 // Composition of the registry, through which clients such as docker push and pull images.
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { DescMethod } from '@bufbuild/protobuf'
 import type { Config } from './config/config.ts'
 import type { ContentStorage } from './content-storage.ts'
 import type { Mount } from './http/dispatch.ts'
+import { lazily } from './lazily.ts'
 import type { RegistryHandler } from './oci/registry.ts'
 import { isOciPath } from './oci/route.ts'
 import type { MinimumRate } from './oci/slow-body.ts'
@@ -38,10 +40,9 @@ export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
     if (!endpoint) throw new Error(`${method.parent.typeName}.${method.name} is not served`)
     return endpoint
   }
-  let opened: Promise<RegistryHandler> | undefined
   /** Undefined until it is loaded. Then requests need not wait for a promise. */
   let handler: RegistryHandler | undefined
-  const open = async () => {
+  const open = lazily(async () => {
     const [registry, { openBodyBudget }, { openRunningBodies }, { openLostBlobs }, { defaultMinimumRate }] =
       await Promise.all([
         import('./oci/registry.ts'),
@@ -71,7 +72,7 @@ export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
       extensions: new Set(['stemma.', ...config.vendorPrefixes].map((prefix) => `_${prefix.slice(0, -1)}`)),
     })
     return handler
-  }
+  })
   return {
     isFor: isOciPath,
     sendsContinue: true,
@@ -79,12 +80,13 @@ export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
     handle(request, response, target) {
       if (handler) return handler(request, response, target)
       // If the storage cannot be opened, the next request tries again.
-      opened ??= open().catch((error: unknown) => {
-        opened = undefined
-        onError(error)
-        throw error
-      })
-      return opened.then((handle) => handle(request, response, target))
+      return open().then(
+        (handle) => handle(request, response, target),
+        (error: unknown) => {
+          onError(error)
+          throw error
+        },
+      )
     },
   }
 }

@@ -1,9 +1,11 @@
 // Serves the web console below /console/: its files, and one HTML page for all other paths. The paths of its sessions
 // belong to sign-in (auth/login/console).
+
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { frameStyle } from '@stemma/api/look/frame-style.ts'
+import { lazily } from '../lazily.ts'
 import { contentSecurityPolicy, indexPage } from './index-page.ts'
 import type { Asset, Bundle } from './load-bundle.ts'
 
@@ -22,17 +24,7 @@ const immutable = 'public, max-age=31536000, immutable'
 
 /** A mount of the server (http/dispatch.ts). The files are loaded at the first request. */
 export function openConsole(options: ConsoleOptions): { isFor(path: string): boolean; handle: Handle } {
-  let opened: Promise<Files> | undefined
-  const open = () => {
-    opened ??= options
-      .loadBundle()
-      .then((bundle) => filesOf(bundle, options))
-      .catch((error: unknown) => {
-        opened = undefined
-        throw error
-      })
-    return opened
-  }
+  const open = lazily(async () => filesOf(await options.loadBundle(), options))
   return {
     isFor: (path) => path === '/console' || path.startsWith(home),
     async handle(request, response, { path }) {

@@ -1,11 +1,13 @@
 // The documentation: guides and reference at /docs, and OpenAPI at /openapi.json. Each response is made at its first
 // request: most servers never need it, and the comments of the protos would take memory.
+
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DescService } from '@bufbuild/protobuf'
 import { frameStyle } from '@stemma/api/look/frame-style.ts'
 import { slugOf } from '@stemma/api/reference/service-names.ts'
+import { lazily } from '../lazily.ts'
 import { pictures, readGuideSections, readPicture } from './guides.ts'
 
 type ReferenceResponse = {
@@ -83,14 +85,6 @@ function assetPaths(): Record<string, Respond> {
 /** Makes the response at the first request and keeps it. */
 function once(type: string, make: () => Promise<Content>): Respond {
   return lazily(async () => responseOf(type, await make()))
-}
-
-function lazily<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined
-  return () => {
-    made ??= make()
-    return made
-  }
 }
 
 const responseOf = (type: string, { body, policy }: Content): ReferenceResponse => ({
