@@ -53,13 +53,17 @@ function send(
       response = received
       resolve(received)
     })
-    request.on('timeout', () => {
-      // A paused response waits for its reader, not for the server.
-      if (response?.isPaused()) request.socket?.setTimeout(silenceMs)
+    const onTimeout = () => {
+      // A paused response waits for its reader, not for the server. node:http reports only the first timeout.
+      if (response?.isPaused()) request.socket?.setTimeout(silenceMs, onTimeout)
       else request.destroy(new Error(`no answer within ${silenceMs} ms`))
-    })
+    }
+    request.on('timeout', onTimeout)
     request.on('error', reject)
-    request.on('close', () => source?.destroy())
+    request.on('close', () => {
+      source?.destroy()
+      request.socket?.off('timeout', onTimeout) // another request may use the socket
+    })
     if (!source) request.end(typeof body === 'string' ? body : undefined)
     else source.on('error', (error) => request.destroy(error)).pipe(request)
   })

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { newUploadId } from '../../testing/blob-drivers.ts'
 import { type S3Server, startS3Server } from '../../testing/s3-server.ts'
 import type { BlobStore } from '../blob-store.ts'
@@ -278,6 +279,22 @@ describe('a blob store in S3', () => {
       proxy.intercept = () => true
       await assert.rejects(blobs.size(digestOf(Buffer.from('a'))), { code: 'unavailable' })
       assert.equal(proxy.seen.length, 2)
+    }))
+
+  test('ends responses that stop, also after a reader has paused', () =>
+    withStore({ limits: { ...options.limits, silenceMs: 50 } }, async (blobs) => {
+      const content = randomBytes(mebibyte)
+      await push(blobs, content)
+      proxy.intercept = (_incoming, response) => {
+        response.writeHead(200, { 'content-length': String(content.length) })
+        response.write(content.subarray(0, 500_000))
+        return true
+      }
+      const reader = new PassThrough()
+      const sending = (await blobs.read(digestOf(content))).sendTo(reader)
+      await pause(200)
+      reader.resume()
+      await assert.rejects(sending, { code: 'interrupted' })
     }))
 
   test('reports a bucket that does not exist, and wrong keys', async () => {
