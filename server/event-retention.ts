@@ -24,11 +24,15 @@ export type EventRetentionOptions = {
 export function scheduleEventRetention(options: EventRetentionOptions): () => Promise<void> {
   if (options.config.auditRetentionDays === 0) return async () => {}
   const stopped = new AbortController()
-  let running = Promise.resolve()
+  let running: Promise<void> | undefined
   const run = () => {
-    running = deleteAllOld(options, stopped.signal).catch((err: unknown) => {
-      options.log.warn({ err }, 'old entries of the audit log could not be deleted; the server tries again')
-    })
+    running ??= deleteAllOld(options, stopped.signal)
+      .catch((err: unknown) => {
+        options.log.warn({ err }, 'old entries of the audit log could not be deleted; the server tries again')
+      })
+      .finally(() => {
+        running = undefined
+      })
   }
   const timer = setInterval(run, intervalMs).unref()
   return async () => {

@@ -77,6 +77,10 @@ onEachStore('a store whose rows were changed', (engine) => {
     const [head] = await platform.store.query(sql`select hash from events where ${at(4)}`)
     const forged = sql`update event_chains set sequence = 3, hash = ${head?.[0] as string} where root = ${root}`
     assert.equal(await verdictAfter(forged), `the entry 4 of ${root} was added, and is not part of the chain`)
+    const { code, stdout, stderr } = await stemmad('audit', 'verify', '--heads')
+    assert.equal(code, 1)
+    assert.match(stdout, /^(\S+ \d+ [0-9a-f]{64}\n)+$/, 'a file for --compare')
+    assert.match(stderr, /the entry 4 of .* was added/)
     const mended = sql`update event_chains set sequence = 4 where root = ${root}`
     assert.equal(await verdictAfter(mended), undefined)
   })

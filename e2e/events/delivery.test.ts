@@ -651,12 +651,16 @@ onEachStore('the delivery of an event', (engine) => {
     const own = await addSink()
     for (const host of ['private.test', 'metadata.test', 'mapped.test', 'nowhere.test']) {
       const { attempts } = await deliverTo(`https://${host}/`)
-      assert.equal(attempts[0]?.error, 'the host has no public address', host)
+      assert.equal(attempts[0]?.error, 'the host has no public address other than those of this server', host)
     }
     for (const literal of ['https://10.0.0.1/', 'https://169.254.169.254/latest', 'https://[::ffff:7f00:1]/'])
-      assert.equal((await deliverTo(literal)).attempts[0]?.error, 'the host has no public address', literal)
+      assert.equal(
+        (await deliverTo(literal)).attempts[0]?.error,
+        'the host has no public address other than those of this server',
+        literal,
+      )
     const itself = await deliverTo(`${url}/events/v2beta1/subscriptions`)
-    assert.equal(itself.attempts[0]?.error, 'the host has no public address')
+    assert.equal(itself.attempts[0]?.error, 'the host has no public address other than those of this server')
     assert.equal(own.events.length, 0)
   })
 })

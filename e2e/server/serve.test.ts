@@ -90,7 +90,13 @@ describe('a server and its administration commands', timeout, () => {
       'acme.example.com is no longer verified.\n',
     )
     assert.equal((await run(namesake.organization.uid, domain)).code, 0)
-    for (const args of [[], ['x'], ['0'.repeat(40)], [original.organization.uid, domain, '--kind', 'huge']])
+    for (const args of [
+      [],
+      ['x'],
+      ['0'.repeat(40)],
+      [original.organization.uid, domain, '--kind', 'huge'],
+      [original.organization.uid, domain, '--kind', 'constructor'],
+    ])
       assert.equal((await run(...args)).code, 2, args.join(' '))
   })
 

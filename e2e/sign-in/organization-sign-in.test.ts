@@ -271,7 +271,10 @@ onEachStore("sign-in by an organization's provider", (engine) => {
       assert.ok(!failed.text.includes('wrong</'), 'the secret is not shown')
       const internal = await addProvider({ issuer: 'https://10.0.0.1' })
       const refused = await visitor.open(testPath(internal))
-      assert.equal(refused.alert, 'the host of the issuer has no public address')
+      assert.equal(
+        refused.alert,
+        'the host of the issuer has no public address other than those of this server',
+      )
       assert.ok(!refused.text.includes('10.0.0.1'))
       const unreachable = await addProvider({ issuer: `${acme.issuer}/nowhere` })
       const page = await visitor.open(testPath(unreachable))

@@ -36,6 +36,8 @@ be compared.`,
     const earlierHeads = typeof flags.compare === 'string' ? await readHeads(flags.compare) : []
     return withStore(config, async (store) => {
       await store.migrate(loadMigrations())
+      // The output of --heads is a file for --compare.
+      const output = flags.heads === true ? stderr : stdout
       let [chains, entries, faults] = [0, 0, 0]
       for await (const { head, fault } of verifyChains(store)) {
         chains++
@@ -43,16 +45,14 @@ be compared.`,
         if (flags.heads === true) stdout.write(describeHead(head))
         if (!fault) continue
         faults++
-        stdout.write(describeFault(fault))
+        output.write(describeFault(fault))
       }
       for (const head of earlierHeads) {
         const verdict = await store.read(() => compareHead(head))
         if (verdict === 'replaced') faults++
-        if (verdict !== 'same') stdout.write(describeEntry(head, verdicts[verdict]))
+        if (verdict !== 'same') output.write(describeEntry(head, verdicts[verdict]))
       }
       const all = `${entries} ${entries === 1 ? 'entry' : 'entries'} of ${countOf(chains, 'log')}`
-      // The output of --heads is a file for --compare.
-      const output = flags.heads === true ? stderr : stdout
       const result = faults === 0 ? 'all are as they were recorded' : `${countOf(faults, 'fault')} found`
       output.write(`${all}: ${result}.\n`)
       return faults === 0 ? 0 : 1

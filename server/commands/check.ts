@@ -77,13 +77,16 @@ async function checkStorage(
   { stderr }: CommandContext,
   { shouldHash, repairAccess }: { shouldHash: boolean; repairAccess: WriteAccess | undefined },
 ): Promise<(ContentReport & { completed: number }) | undefined> {
-  const [row] = await store.query(sql`select count(*) from blobs`)
-  const total = row?.[0] as number
-  if (total === 0) return undefined
+  const [row] = await store.query(
+    sql`select count(*), (select count(*) from blobs b where exists (select 1 from repo_blobs r where r.digest = b.digest))
+      from blobs`,
+  )
+  const [all, linked] = row as [number, number]
+  if (all === 0) return undefined
   const content = contentStorage(config)
   const progress = openProgress('blobs', { stream: stderr })
   let done = 0
-  const onBlob = () => progress.update(++done, total)
+  const onBlob = () => progress.update(++done, linked)
   try {
     const storage = await content.open()
     const completed = repairAccess ? await completePlatforms(store, storage, repairAccess) : 0

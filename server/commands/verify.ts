@@ -31,9 +31,10 @@ export const verify: Command = {
     const { config, flags, positionals } = readConfig(context.env, args, flagTypes)
     const [uid, domain = '', ...extra] = positionals
     if (uid === undefined || extra.length > 0 || !isUid(uid)) throw usageOf(verify)
-    const kind = flags.kind === undefined ? undefined : kinds[String(flags.kind)]
-    if (flags.kind !== undefined && kind === undefined)
+    const kindName = flags.kind === undefined ? undefined : String(flags.kind)
+    if (kindName !== undefined && !Object.hasOwn(kinds, kindName))
       throw new UsageError(`--kind must be one of ${Object.keys(kinds).join(', ')}`)
+    const kind = kindName === undefined ? undefined : kinds[kindName]
     const isVerified = flags.undo !== true
     const expected = isVerified || domain !== '' ? { domain } : {}
     const name = await withPreparedStore(config, context, ({ store }) =>
