@@ -20,7 +20,7 @@ describe('a context', () => {
   const read = (flags: Parameters<typeof readContext>[0], env: NodeJS.ProcessEnv = {}) =>
     readContext(flags, { XDG_CONFIG_HOME: home, ...env })
 
-  test('keeps its issuer if the API is given as well, but not for another API', async () => {
+  test('keeps its issuer if its own API is given, but not if another API is given', async () => {
     for (const context of [
       await read({ context: 'prod' }),
       await read({ api }),
@@ -38,7 +38,7 @@ describe('a context', () => {
     assert.equal((await read({}, { STEMMA_CONTEXT: 'test', STEMMA_API: api })).api, api)
   })
 
-  test('with a wrong value is refused with the place of the value', async () => {
+  test('with a wrong value is refused, and the error says where the value comes from', async () => {
     await assert.rejects(read({ api: 'x' }), /: --api must be/)
     await assert.rejects(read({}, { STEMMA_API: 'x' }), /: STEMMA_API must be/)
     await assert.rejects(read({ issuer: 'x' }), /: --issuer must be/)

@@ -38,7 +38,7 @@ export const exitCodesHelp = `Exit codes:
   5    Not found.
   6    Conflict: the resource exists already, is in use, or was changed in the meantime.
   7    The server cannot be reached, is busy, or took too long. Try again later.
-  8    No: the answer of stemma access check.
+  8    The answer of stemma access check is no.
   130  Interrupted with Ctrl-C.
 
 Examples of scripts:

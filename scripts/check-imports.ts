@@ -45,7 +45,6 @@ function isInOwnFolderOrAbove(file: string, target: string): boolean {
 }
 
 function describe({ file, line, target }: Import): string {
-  const rooms = [roomOf(file), roomOf(target)]
-  const [from, to] = rooms[0] === rooms[1] ? [posix.dirname(file), posix.dirname(target)] : rooms
-  return `${file}:${line} imports ${target}: room ${from} may not import room ${to}`
+  const from = roomOf(file) === roomOf(target) ? posix.dirname(file) : roomOf(file)
+  return `${file}:${line}: files of ${from} may not import ${target}`
 }

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 
 const colors = process.stdout.isTTY ? 'force' : 'off'
 const checks: Record<string, string[]> = {
-  // Several threads would check the types that they share several times. One thread needs half of their CPU time, and
-  // the other checks use the other cores.
+  // With several threads, each would check the shared types again, which takes twice the CPU time.
+  // The other checks use the other cores.
   types: ['node_modules/typescript/bin/tsc', '--noEmit', '--singleThreaded', '-p', 'tsconfig.json'],
   console: ['node_modules/typescript/bin/tsc', '--noEmit', '--singleThreaded', '-p', 'console/tsconfig.json'],
   style: ['node_modules/@biomejs/biome/bin/biome', 'ci', `--colors=${colors}`, '.'],
@@ -20,7 +20,7 @@ for (const [name, command] of Object.entries(checks)) {
     const seconds = ((performance.now() - start) / 1000).toFixed(1)
     console.log(`${error ? '✖' : '✔'} ${name} (${seconds} s)`)
     if (!error) return
-    // The message of an error without output says why the check did not run.
+    // Without output, the check did not run, and the message says why.
     console.log([stdout, stderr].join('\n').trim() || error.message)
     process.exitCode = 1
   })

@@ -1,8 +1,9 @@
 // The import table: which rooms each room may import. check-imports.ts enforces it, ARCHITECTURE.md shows it.
 
-// A room is a workspace; in server, every folder and file directly below it is a room. `tables` are the table.ts files
-// of resources, `type x` allows only `import type`, `*` is every room but server/testing. Every room of the server may
-// also import `sharedRooms`.
+// In this table, each workspace is a room, except server: there, every folder and file directly
+// below it is a room. `tables` are the table.ts files of resources, `type x` allows only
+// `import type`, `*` is every room but server/testing. Every room of the server may also import
+// `sharedRooms`.
 export const mayImport: Record<string, string[]> = {
   api: [],
   cli: ['api'],

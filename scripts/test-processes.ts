@@ -37,7 +37,10 @@ export function groupTestFiles(root: string, files: string[]): TestGroups {
   }
 }
 
-/** The folder in `e2e`, or the first folder: files outside `e2e` are quick, and few of them are in one room. */
+/**
+ * The folder in `e2e`, or the workspace. Workspaces are not divided by room, because their tests are
+ * quick, and a room has few test files.
+ */
 function folderOfGroup(file: string): string {
   const [first = '', second = ''] = dirname(file).split('/')
   return first === 'e2e' ? `${first}/${second}` : first

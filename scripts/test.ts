@@ -25,7 +25,8 @@ const checksExitCode = args.length === 0 ? await runPinned([join(root, 'scripts/
 // Node exits with 0 if it is interrupted before the first test, so this script records the interrupt itself.
 let interruptExitCode = 0
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => (interruptExitCode = 1))
-/** Fewer collections of garbage: test processes load and drop much. The gain was not measured on a quiet machine. */
+// Makes garbage collections rarer, because test processes allocate many short-lived objects. The gain
+// has not been measured on an otherwise idle machine.
 const nodeOptions = [process.env.NODE_OPTIONS, '--max-semi-space-size=64'].filter(Boolean).join(' ')
 const groups = groupTestFiles(root, selected.sort())
 const testsExitCode = await runPinned(

@@ -42,7 +42,7 @@ import { openRegistryDoor } from './registry-door.ts'
 import { retentionMetrics, scheduleRetention } from './retention-schedule.ts'
 import type { Endpoint } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
-import { openRegistry } from './rpc/metrics.ts'
+import { openMetricsRegistry } from './rpc/metrics.ts'
 import type { RefusalLog } from './rpc/refusal-log.ts'
 import { openStreamCorridor } from './rpc/stream-corridor.ts'
 import { openStore } from './storage.ts'
@@ -73,7 +73,10 @@ export type App = {
   port: number
   /** The port that serves /metrics, if it is not `port`. */
   metricsPort: number | undefined
-  /** The page that creates the first organization; undefined if an organization exists. */
+  /**
+   * The page that creates the first organization; undefined if an organization exists, and in all
+   * workers but the first.
+   */
   setUpLink: string | undefined
   /** The methods that clients can call, without internal ones. */
   endpoints: readonly Endpoint[]
@@ -132,7 +135,7 @@ async function openApp(
   const offered = core.endpoints.filter(({ method }) => !method.isInternal)
   role.onOpen(core)
   const { backgroundCounts: counts, deliveryCounts } = role.shared
-  const registry = openRegistry(
+  const metricsRegistry = openMetricsRegistry(
     () => role.readSeries(core.series),
     () => [
       ...collectionMetrics(counts),
@@ -147,7 +150,7 @@ async function openApp(
   const isDraining = () => draining
   const plainPaths = {
     ...probePaths({ isDraining, pingStore: () => store.query(sql`select 1`) }),
-    ...(config.metricsPort === undefined && metricsPath(registry)),
+    ...(config.metricsPort === undefined && metricsPath(metricsRegistry)),
     ...keySetPath(config.authUrl, keys),
     ...referencePaths(config.baseUrl, servicesOf(offered)),
     ...metadataPath(config.baseUrl),
@@ -157,7 +160,9 @@ async function openApp(
   const setUpLink = role.isFirst
     ? await makeSetUpLink({ store, states: core.states, authUrl: config.authUrl, random })
     : undefined
-  const metrics = role.isFirst ? await openMetrics(config, doorOptions, metricsPath(registry)) : undefined
+  const metrics = role.isFirst
+    ? await openMetrics(config, doorOptions, metricsPath(metricsRegistry))
+    : undefined
   const corridor = openCorridor(corridorOptions)
   const registryDoor = openRegistryDoor({
     ...{ config, store: core.store, content: core.content, endpoints: core.endpoints },
@@ -229,7 +234,7 @@ async function openApp(
       draining = true
       doors.setServing(false)
       if (!isUrgent) await pause(config.drainDelayMs)
-      core.sealed.close()
+      core.sealSignal.close()
       await Promise.all([collector?.stop(), deliverer?.stop()])
       await closeDoors(doors, drainTimeoutMs, async () => {
         streams.abortAll()

@@ -121,7 +121,7 @@ export type Core = Pick<Authentication, 'states'> & {
   secret: Secret
   sealer: Sealer
   /** Notified when events are sealed. Streams of events end when it is closed. */
-  sealed: SealSignal
+  sealSignal: SealSignal
   now(): number
   random: RandomBytes
   /** Inserts waiting events, ends the threads of this core (running tasks fail), and closes the content storage. */
@@ -142,10 +142,10 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   const refusals = openRefusalLog(log, overrides.refusalLog)
   const { rates, maxCallsPerCaller: maxRunning } = config
   const limits = openCallLimits({ rates, maxRunning, isProxy: proxyTest(config.trustedProxies), clock })
-  const sealed = openSealSignal()
+  const sealSignal = openSealSignal()
   const sealer = openSealer({
     store,
-    onSealed: sealed.notify,
+    onSealed: sealSignal.notify,
     fanOut: (events) => wakeQueuesOf(events, now()),
     onError: (err) => log.warn({ err }, 'events could not be sealed; the server tries again'),
   })
@@ -224,7 +224,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
       keys,
       secret,
       sealer,
-      sealed,
+      sealSignal,
       now,
       random,
     },
@@ -238,7 +238,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
         tokenAlgorithm: config.tokenAlgorithm,
         facts: serverFactsOf(config),
       },
-      tail: tailOf(config, sealed, overrides.tailHeartbeatMs),
+      tail: tailOf(config, sealSignal, overrides.tailHeartbeatMs),
     }),
     corridorFor: (caller) => openCorridor(optionsFor(caller)),
     streamCorridorFor: (caller) => openStreamCorridor(optionsFor(caller)),
@@ -254,15 +254,15 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
 /** How often streams look for events that another process, or another thread, has sealed. */
 const tailPollMs = 1000
 
-function tailOf(config: Config, sealed: SealSignal, heartbeatMs = 15_000): EventTail {
+function tailOf(config: Config, sealSignal: SealSignal, heartbeatMs = 15_000): EventTail {
   const toCloudEvent = cloudEventsOf(config)
   return {
     toJson(event) {
       const made = toCloudEvent(event)
       return made && structuredJson(made)
     },
-    wait: () => sealed.wait(Math.min(tailPollMs, heartbeatMs)),
-    isClosed: sealed.isClosed,
+    wait: () => sealSignal.wait(Math.min(tailPollMs, heartbeatMs)),
+    isClosed: sealSignal.isClosed,
     heartbeatMs,
     now: systemNow,
   }

@@ -32,7 +32,7 @@ export type DeliveryOptions = {
   config: Config
   store: Store
   log: Log
-  core: Pick<Core, 'keys' | 'secret' | 'now' | 'random' | 'clock' | 'sealer' | 'sealed'>
+  core: Pick<Core, 'keys' | 'secret' | 'now' | 'random' | 'clock' | 'sealer' | 'sealSignal'>
   counts: DeliveryCounts
   overrides: DeliveryOverrides
 }
@@ -66,7 +66,7 @@ export function startDelivery(options: DeliveryOptions): Deliverer {
     onAttempt: (judgement) => count(counts, judgement),
     onError: (err) => log.warn({ err }, 'events could not be delivered; the server tries again'),
   })
-  void wakeAfterSealing(core.sealed, deliverer)
+  void wakeAfterSealing(core.sealSignal, deliverer)
   const stopUpkeep = startUpkeep(options)
   return {
     ...deliverer,
@@ -94,9 +94,9 @@ const leavingOutFaulty =
   }
 
 /** Events that this process has sealed are sent at once. Others are found by the deliverer within a second. */
-async function wakeAfterSealing(sealed: SealSignal, { wake }: Deliverer): Promise<void> {
-  while (!sealed.isClosed()) {
-    await sealed.wait(maxWaitMs)
+async function wakeAfterSealing(sealSignal: SealSignal, { wake }: Deliverer): Promise<void> {
+  while (!sealSignal.isClosed()) {
+    await sealSignal.wait(maxWaitMs)
     wake()
   }
 }

@@ -15,8 +15,9 @@ function fullName(desc: Commented): string {
 }
 
 /**
- * Splits a text into its first sentence and the sentences and paragraphs that follow. A sentence ends with a full stop
- * before a capital letter or code, so `e.g. names` is not the end of one.
+ * Splits a text into its first sentence and the sentences and paragraphs that follow. A sentence
+ * ends with a full stop that is followed by a capital letter or a backtick, so the stops in
+ * `e.g. names` do not end one.
  */
 export function splitSummary(text: string): { summary: string; details: string } {
   const [firstParagraph = '', ...otherParagraphs] = text.split('\n\n')

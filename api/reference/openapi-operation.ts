@@ -65,13 +65,14 @@ function parametersOf(schemas: Schemas, operation: Operation, path: string): Sch
   ]
 }
 
-/** Whether path variables are uids. In version 1, the parent of a group may also be a name. */
+/** Whether path variables are uids. The parent of a group in version 1 may be a name instead. */
 const isUidPath = ({ method, variables }: Operation) =>
   method.scope.length > 0 || variables.some(({ field }) => rulesOf(field).uid)
 
 /**
- * The query parameters that get an example: the one in the contract or, if there is none, this value. The values are
- * consistent, so a client may send all of them in one call. The example of `update_mask` is derived from the body.
+ * Only these query parameters and `update_mask` get an example. An example in the contract takes
+ * precedence over the value here. The values are consistent, so a client may send all of them in
+ * one call. The example of `update_mask` is derived from the body.
  */
 const queryExamples: Record<string, string> = {
   order_by: 'create_time desc',

@@ -4,7 +4,7 @@ import type { DescService } from '@bufbuild/protobuf'
 /** The full name without its first part, the package `platform`: `iam.v2beta1.Group`. */
 export const shortName = (typeName: string): string => typeName.replace(/^platform\./, '')
 
-/** The version in the package of a type. Package names of version 1 contain no version. */
+/** The version in the package of a type. Packages without a version are version 1. */
 export const versionOf = (typeName: string): string => /\.(v\d\w*)\./.exec(typeName)?.[1] ?? 'v1'
 
 /** The title of a service in the reference: `Role bindings` for `RoleBindingsService`. */

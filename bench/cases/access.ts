@@ -1,5 +1,7 @@
 // The cost of an access decision, measured in this process: an identity with 50 bindings in a tree of depth 8 asks
-// for access at the deepest group. Grants are read from the store each time, as for every call.
+// for access at the deepest group. With a read of the group, the grants are read from the store
+// each time. Without it, grants that were read before are used again, as for calls on SQLite while
+// nobody commits (server/policy/remembered-grants.ts).
 import { randomBytes } from 'node:crypto'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'

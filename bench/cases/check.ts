@@ -41,13 +41,13 @@ export async function benchCheck(): Promise<Line[]> {
   try {
     const authorization = await bench.authorizationOf(identity)
     const label = `${bindingCount} bindings, depth ${depth}`
-    const own = grpcTask(checkAccess, { capability, resource: deepest }, authorization)
+    const single = grpcTask(checkAccess, { capability, resource: deepest }, authorization)
     const questions = Array.from({ length: batchSize }, (_, at) => ({
       ...{ capability, resource: chain[at % chain.length] ?? '' },
     }))
     const batch = grpcTask(batchCheckAccess, { questions }, authorization)
     return [
-      await compareWithBareGrpc(`CheckAccess, gRPC, ${label}`, bench, own, minRatio),
+      await compareWithBareGrpc(`CheckAccess, gRPC, ${label}`, bench, single, minRatio),
       await batchLine(`BatchCheckAccess, gRPC, ${batchSize} questions, ${label}`, bench, batch),
       await decisionLine(`Decision when the grants have been read, ${label}`),
       await reachLine(bench, identity, largeTree.identity),
@@ -85,7 +85,8 @@ async function decisionLine(label: string): Promise<Line> {
     const { identity, deepest } = await createTree(store, 2)
     const caller = { identity, issuedAt: Math.floor(Date.now() / 1000) + 1 }
     const { list } = await store.read(() => readGrants(caller, Date.now(), undefined))
-    if (list.length !== bindingCount) throw new Error('the identity has other bindings')
+    if (list.length !== bindingCount)
+      throw new Error(`the identity has ${list.length} bindings instead of ${bindingCount}`)
     const bits = [capabilityNamed(capability)?.bit ?? 0]
     const costs = Array.from({ length: rounds }, () => {
       const before = process.cpuUsage()

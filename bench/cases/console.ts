@@ -24,7 +24,7 @@ const maxStyle = 15_000
 const rounds = 5
 const smallCount = 1000
 const largeCount = 100_000
-/** The tree of the large organization may take this many times as long as that of the small one. */
+/** A view of the large organization may take this many times as long as that of the small one. */
 const maxRatio = 2
 
 export async function benchConsole(): Promise<Line[]> {

@@ -88,7 +88,7 @@ const ghsaBlock = (number: number) =>
 async function writeRecords(folder: string): Promise<void> {
   await mkdir(folder)
   for (let at = 0; at < recordCount; at++) {
-    // The factors give consecutive records ids that are far apart, as random ids would be.
+    // Because of the factors, the ids of consecutive records are far apart, as random ids would be.
     const [a, b] = [(at * 48_271) % 160_000, (at * 69_621) % 160_000]
     const id = `GHSA-${ghsaBlock(a)}-${ghsaBlock(b)}-${ghsaBlock(at)}`
     await writeFile(join(folder, `${id}.json`), JSON.stringify(recordOf(id, at)))

@@ -1,4 +1,4 @@
-// Whether expensive lists of one caller delay the calls of another: the 99th percentile of the duration of a Get while 50
+// Whether expensive lists delay other calls: the 99th percentile of the duration of a Get while 50
 // lists run in a loop, against the same on an idle server.
 import type { Latencies } from '../load/latency-load.ts'
 import { startProcess } from '../load/processes.ts'

@@ -21,13 +21,14 @@ export async function reachLine(bench: BenchServer, few: string, many: string): 
     ...grpcTask(AccessService.method.listReach, { pageSize }, await bench.authorizationOf(identity)),
     inFlight: 4,
   })
-  const [own, baseline] = [await taskOf(many), await taskOf(few)]
+  const [manyTask, fewTask] = [await taskOf(many), await taskOf(few)]
   try {
-    for (const task of [own, baseline]) await measure(load, bench.server, { ...task, seconds: warmSeconds })
+    for (const task of [manyTask, fewTask])
+      await measure(load, bench.server, { ...task, seconds: warmSeconds })
     const samples = await alternate(
       rounds,
-      () => measure(load, bench.server, { ...own, seconds }),
-      () => measure(load, bench.server, { ...baseline, seconds }),
+      () => measure(load, bench.server, { ...manyTask, seconds }),
+      () => measure(load, bench.server, { ...fewTask, seconds }),
     )
     const [ours, theirs] = [samples.ours, samples.baseline].map((side) => side.map(({ perCpu }) => perCpu))
     const ratio = ratioOf(ours ?? [], theirs ?? [])

@@ -119,9 +119,9 @@ function requestOf({ repo, authorization }: Side, request: string): string {
   return `${method} ${repo}${path} HTTP/1.1\r\n${headers}\r\n\r\n`
 }
 
+/** Bytes per second of the server's CPU time, and per second of the clock. */
 type Transfer = { perCpu: number; rate: number }
 
-/** In bytes for each second of the server's CPU time, and of the clock. */
 async function transfer(
   load: Process,
   { server, repo, authorization }: Side,
@@ -155,8 +155,8 @@ async function transferLine(
     return {
       ...{
         label,
-        measured: bytesOf(samples.ours),
-        baseline: bytesOf(samples.baseline),
+        measured: ratesOf(samples.ours),
+        baseline: ratesOf(samples.baseline),
         ratio: ratio.toFixed(2),
       },
       ...{ goal: minRatio?.toFixed(2) ?? '', isMet: minRatio === undefined ? undefined : ratio >= minRatio },
@@ -168,12 +168,12 @@ async function transferLine(
 
 const perCpu = (sample: Transfer) => sample.perCpu
 
-const bytesOf = (samples: readonly Transfer[]) =>
+const ratesOf = (samples: readonly Transfer[]) =>
   `${megabytes(median(samples.map(perCpu)))} MB/cpu s, ${megabytes(median(samples.map(({ rate }) => rate)))} MB/s`
 
 const megabytes = (bytes: number) => (bytes / 1e6).toFixed(0)
 
-/** After all other load, and after pushes and pulls at the same time. */
+/** Measured last, after concurrent pushes and after concurrent pulls; the larger value. */
 async function memoryLine(ours: Side): Promise<Line> {
   const load = startProcess('load-core', 'bench/load/blob-load.ts')
   const sizes: number[] = []
@@ -187,7 +187,7 @@ async function memoryLine(ours: Side): Promise<Line> {
   }
   const bytes = Math.max(...sizes)
   return {
-    label: `Memory after ${manyTransfers} pushes and pulls of 100 MB at a time`,
+    label: `Memory after ${manyTransfers} concurrent pushes, then pulls, of 100 MB`,
     ...{ measured: `${megabytes(bytes)} MB`, baseline: '', ratio: '' },
     ...{ goal: `${megabytes(maxMemoryBytes)} MB`, isMet: bytes <= maxMemoryBytes },
   }

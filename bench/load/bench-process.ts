@@ -1,14 +1,17 @@
-// Preloaded into every process of a benchmark: receives commands over IPC, reports CPU time and memory, and ends
-// the process when its parent ends.
+// Preloaded into the processes that `startProcess` starts: receives commands over IPC, reports CPU
+// time and memory, and ends the process when its parent ends.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 /** CPU time in seconds and resident memory in bytes. */
 export type Usage = { cpu: number; memory: number }
-/** How long the event loop was late since the previous question, in milliseconds. */
+/** Delays of the event loop since the previous `loop-delay` message, in milliseconds. */
 export type LoopDelay = { p50: number; p99: number; max: number }
 
 const delayResolutionMs = 5
-/** Of the main thread. Exists from the first question on, so that other benchmarks do not pay for it. */
+/**
+ * Monitors the event loop of the main thread. Created by the first `loop-delay` message, so that
+ * other benchmarks do not pay for it.
+ */
 let delays: ReturnType<typeof monitorEventLoopDelay> | undefined
 
 /** Commands that arrived before the program called `onCommand`. */

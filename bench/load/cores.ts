@@ -5,28 +5,31 @@ import { readdirSync, readFileSync } from 'node:fs'
 export type Cores = 'server-core' | 'load-core' | 'both-cores'
 
 const [first, second] = allowedCores()
-const numbersOf: Record<Cores, string> | undefined =
+const coreNumbers: Record<Cores, string> | undefined =
   first === undefined || second === undefined
     ? undefined
     : { 'server-core': `${first}`, 'load-core': `${second}`, 'both-cores': `${first},${second}` }
 
-export const pinning = numbersOf
-  ? `The server runs on core ${numbersOf['server-core']}, the load on core ${numbersOf['load-core']}.`
+export const pinning = coreNumbers
+  ? `The server runs on core ${coreNumbers['server-core']}, the load on core ${coreNumbers['load-core']}.`
   : 'Nothing is pinned (no taskset, or a single core): server and load compete for the processor.'
 
 /** The command that runs a program on these cores. */
 export function pin(cores: Cores, command: string[]): string[] {
-  return numbersOf ? ['taskset', '-c', numbersOf[cores], ...command] : command
+  return coreNumbers ? ['taskset', '-c', coreNumbers[cores], ...command] : command
 }
 
-/** Pins the two workers of a server to one core each. The name of their threads is that of Node on Linux. */
+/**
+ * Pins the two workers of a server to one core each. Finds their threads by the name that Node
+ * gives worker threads on Linux.
+ */
 export function pinWorkers(pid: number): void {
-  if (!numbersOf) return
+  if (!coreNumbers) return
   const threads = readdirSync(`/proc/${pid}/task`).filter((id) =>
     readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').startsWith('WorkerThread'),
   )
   if (threads.length !== 2) throw new Error(`the server has ${threads.length} workers in place of 2`)
-  for (const [at, core] of [numbersOf['server-core'], numbersOf['load-core']].entries())
+  for (const [at, core] of [coreNumbers['server-core'], coreNumbers['load-core']].entries())
     spawnSync('taskset', ['-cp', core, threads[at] ?? ''])
 }
 

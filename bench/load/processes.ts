@@ -1,4 +1,4 @@
-// The processes of a benchmark: pinned to a core, controlled over IPC, and ended when this process ends.
+// The processes of a benchmark: pinned to cores, controlled over IPC, ended when this process ends.
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,6 +1,6 @@
-// Takes pictures of pages, with the data of `stemmad demo`:
-//   npm run pictures -- FOLDER [NAME …]   of every page, or of those whose name contains a NAME, to look at them
-//   npm run pictures -- --docs            those that README and docs show, into docs/pictures
+// Takes pictures of pages, with the data of `stemmad demo`.
+// `npm run pictures -- FOLDER [NAME …]` takes all pages, or only those whose name contains a NAME.
+// `npm run pictures -- --docs` takes those that README and docs show, into docs/pictures.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'

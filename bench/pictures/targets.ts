@@ -5,7 +5,7 @@ import type { Call } from './examples.ts'
 
 export type Target = { name: string; path: string }
 
-/** For each variable in a path, a list whose first resource has the uid for it. */
+/** A list call for each path variable. The uid of the first resource replaces the variable. */
 const lists: Record<string, string> = {
   group: '/iam/v2beta1/groups?name=platform',
   identity: '/iam/v2beta1/identities?pageSize=1&orderBy=name',

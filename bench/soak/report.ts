@@ -88,10 +88,10 @@ function errorLine(label: string, result: ClientResult): Line {
 /** The errors of each client, and what each attack sent and received. */
 export function detailsOf({ attacked, attacks }: Measured): string[] {
   const errors = Object.entries(attacked).flatMap(([name, summary]) =>
-    Object.entries(summary.errors).map(([text, count]) => `${name}: ${count} times ${text}`),
+    Object.entries(summary.errors).map(([text, count]) => `${name}: ${text} (${count} times)`),
   )
   const sent = Object.entries(attacks).map(([name, count]) => {
-    const statuses = Object.entries(count.statuses).map(([status, times]) => `${times} times ${status}`)
+    const statuses = Object.entries(count.statuses).map(([status, times]) => `${status} (${times} times)`)
     return `${name}: ${count.sent} requests${statuses.length > 0 ? `, answered ${statuses.join(', ')}` : ''}`
   })
   return [...errors, ...sent]

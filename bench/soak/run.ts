@@ -20,8 +20,8 @@ const margin = 1.05
 const progressSeconds = 30
 
 /**
- * Code that is not in the compile cache is TypeScript first: its compiler takes 30 MB, which the published package does
- * not need. The attacks use almost all code of the server.
+ * Fills the compile cache before the measurement, because compiling TypeScript takes 30 MB in the
+ * server, which the published package does not need. The attacks run almost all code of the server.
  */
 const rehearsal = { seconds: 8, requestsPerSecond: 2000 }
 
@@ -30,8 +30,8 @@ export async function runSoak(options: SoakOptions, signal: AbortSignal): Promis
   const capacity = await measureCapacity(options.capacity, options.serverFlags)
   signal.throwIfAborted()
   console.log(`capacity: ${capacity.toFixed(0)} Gets per second`)
-  await using stage = await openStage(options)
-  const { soak, clients, attackers } = stage
+  await using processes = await startProcesses(options)
+  const { soak, clients, attackers } = processes
   const phase = (name: string, seconds: number) => runPhase(name, seconds, { soak, clients, signal })
   await phase('warm-up', options.warmUp)
   await takeLoopDelay(soak.server) // starts the measurement
@@ -40,7 +40,7 @@ export async function runSoak(options: SoakOptions, signal: AbortSignal): Promis
   const { current: idleMemory } = await memoryOf(soak.server.pid)
   const started = performance.now()
   const perSecond = capacity * goals.offeredRatio * margin
-  await attack(stage, options, perSecond)
+  await attack(processes, options, perSecond)
   const attacked = await phase('attack', options.attack)
   const loopDelay = { idle: idleLoopDelay, attacked: await takeLoopDelay(soak.server) }
   const attacks = await attackers.ask<AttackCounts>('counts' satisfies AttackCommand)
@@ -51,15 +51,15 @@ export async function runSoak(options: SoakOptions, signal: AbortSignal): Promis
 
 /** Runs everything once, so that the compile cache has the code of the server and of its threads. */
 async function rehearse(options: SoakOptions, signal: AbortSignal): Promise<void> {
-  await using stage = await openStage(options)
-  const { soak, clients } = stage
-  await attack(stage, options, rehearsal.requestsPerSecond)
+  await using processes = await startProcesses(options)
+  const { soak, clients } = processes
+  await attack(processes, options, rehearsal.requestsPerSecond)
   await runPhase('rehearsal', rehearsal.seconds, { soak, clients, signal })
 }
 
-type Stage = AsyncDisposable & { soak: SoakServer; clients: Process; attackers: Process }
+type Processes = AsyncDisposable & { soak: SoakServer; clients: Process; attackers: Process }
 
-async function openStage({ serverFlags }: SoakOptions): Promise<Stage> {
+async function startProcesses({ serverFlags }: SoakOptions): Promise<Processes> {
   await using cleanup = new AsyncDisposableStack()
   const issuer = await startIssuer('ES256')
   cleanup.defer(() => issuer.close())
@@ -76,7 +76,7 @@ async function openStage({ serverFlags }: SoakOptions): Promise<Stage> {
   return { soak, clients, attackers, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
-const attack = ({ soak, attackers }: Stage, { attacks }: SoakOptions, perSecond: number) =>
+const attack = ({ soak, attackers }: Processes, { attacks }: SoakOptions, perSecond: number) =>
   attackers.ask({
     start: { port: soak.server.port, tenant: soak.attackers, names: attacks, perSecond },
   } satisfies AttackCommand)

@@ -11,7 +11,7 @@ import { pin } from '../load/cores.ts'
 import type { Server } from '../load/processes.ts'
 import { findFreePort } from '../load/processes.ts'
 
-/** Undefined if there is no such program, or another version than 3. */
+/** Undefined if there is no such program, or if its major version is not 3. */
 export function findDistribution(): { program: string; version: string } | undefined {
   const program = process.env.STEMMA_BENCH_DISTRIBUTION ?? 'registry'
   const { stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' })
@@ -20,8 +20,8 @@ export function findDistribution(): { program: string; version: string } | undef
 }
 
 /**
- * Without a log of requests, and without its optional cache of the sizes of blobs in memory. With that cache, HEAD of a
- * blob took half of the CPU time, and everything else as much as without.
+ * Without a log of requests, and without the optional cache of blob sizes in memory. With that
+ * cache, HEAD of a blob took half as much CPU time, and everything else the same.
  */
 const settingsOf = (folder: string, port: number) => `version: 0.1
 log: {level: error, accesslog: {disabled: true}}
@@ -48,7 +48,7 @@ export async function startDistribution(program: string): Promise<Server> {
     throw error
   })
   const pid = child.pid ?? Number.NaN // undefined only if the process could not be started
-  // The only question that is asked of a server.
+  // Nothing but the usage is ever asked of this server.
   return { pid, port, stop, ask: async <T>() => usageOf(pid) as T }
 }
 

@@ -99,7 +99,7 @@ function fill(file: string, organization: string, count: number): string {
   const selectIndexes = db.prepare(
     `select name, sql from sqlite_master where tbl_name = 'groups' and sql like 'create index%'`,
   )
-  const droppedIndexes = selectIndexes.all() as { name: string; sql: string }[] // as selected
+  const droppedIndexes = selectIndexes.all() as { name: string; sql: string }[] // the selected columns
   for (const { name } of droppedIndexes) db.exec(`drop index ${name}`)
   db.exec('begin')
   const { counts, team } = insertGroups(connection, organization, count)

@@ -1,7 +1,7 @@
 // An image for benchmarks of registries.
 import { createHash } from 'node:crypto'
 
-/** Content of this size, which is the same for every call. */
+/** Content of this size. Equal sizes have equal content. */
 export function blobOf(size: number): { content: Buffer; digest: string } {
   const content = Buffer.alloc(size, 'The content of a layer of an image. ')
   return { content, digest: digestOf(content) }

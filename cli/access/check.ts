@@ -20,5 +20,5 @@ export async function runCheck(invocation: ComposedInvocation): Promise<void> {
 /** On a terminal the time until the access ends, otherwise the exact time. */
 function endText(time: unknown, { screen: { isTerminal, now } }: ComposedInvocation): string {
   if (typeof time !== 'string') return ''
-  return isTerminal ? `, it ends ${ageOf(time, now)}` : `, until ${time}`
+  return isTerminal ? `, expires ${ageOf(time, now)}` : `, until ${time}`
 }

@@ -44,7 +44,7 @@ export const accessWhoCan: ComposedCommand = {
   args: [capabilityArgument, resourceArgument],
   description:
     'Lists everyone who may do something at a resource, with the role and the group that give them access.',
-  notes: `${questionNotes} stemma access list RESOURCE lists everyone who has any access.`,
+  notes: `${questionNotes} Here METHOD must need exactly one capability. stemma access list RESOURCE lists everyone who has any access.`,
   examples: [
     'stemma access who-can repo.delete acme/platform',
     'stemma access who-can GroupsService.DeleteGroup acme/platform --all -o wide',

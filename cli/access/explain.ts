@@ -14,7 +14,7 @@ export async function runExplain(invocation: ComposedInvocation): Promise<void> 
   if (format === 'yaml') return screen.write(await toYaml(answer))
   const [action = '', resource = ''] = args
   const question = { who: flags.identity as string | undefined, action, resource }
-  // The response is an explanation by the contract.
+  // According to the contract, the response is an explanation.
   const lines = explanationLines(answer as unknown as Explanation, question, format === 'wide', screen)
   await screen.write(lines.map((line) => `${line}\n`).join(''))
 }

@@ -124,4 +124,4 @@ function remedyLines({ allowed, sufficientRoles = [], grantors = [] }: Explanati
 
 /** On a terminal the remaining time, otherwise the exact time. */
 const endText = (time: string, { isTerminal, now }: Screen) =>
-  isTerminal ? `it ends ${ageOf(time, now)}` : `until ${time}`
+  isTerminal ? `expires ${ageOf(time, now)}` : `until ${time}`

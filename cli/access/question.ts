@@ -29,9 +29,9 @@ export const identityFlag: ComposedFlag = {
 
 export const kindFlag: ComposedFlag = {
   name: 'kind',
-  placeholder: 'RESOURCE',
+  placeholder: 'KIND',
   description:
-    'Kind of the resource, such as repos, if its name is also the name of another one. Default: the first of groups, repos and identities that has this name.',
+    'Kind of the resource, such as repos, if resources of several kinds have this name. Default: tags if the name contains a colon, otherwise groups, then repos, then identities.',
   completion: { words: () => namedResources() },
 }
 
@@ -52,7 +52,7 @@ export async function readQuestion({ args, flags, connection }: ComposedInvocati
   }
 }
 
-/** Methods end with a word in capitals, such as `GroupsService.GetGroup`. */
+/** Methods end with a capitalized word, such as `GroupsService.GetGroup`. */
 export function parseAction(text: string): { capability: string } | { method: string } {
   if (!/\.[A-Z][a-z]\w*$/.test(text))
     return { capability: shortName(CapabilitySchema, parseEnumValue(CapabilitySchema, text)) }

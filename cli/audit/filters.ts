@@ -68,14 +68,14 @@ export async function readFilters({
   const group = args[0]
   return withoutUndefined({
     uidp: group === undefined ? undefined : { descendantsOf: await resolveUid(connection, 'groups', group) },
-    actor: await named('actor', actor, (text) => resolveUid(connection, 'identities', text)),
-    resource: await named('resource', resource, (text) => resolveResource(connection, text)),
+    actor: await readFlag('actor', actor, (text) => resolveUid(connection, 'identities', text)),
+    resource: await readFlag('resource', resource, (text) => resolveResource(connection, text)),
     kind,
     action,
     method: method === undefined ? undefined : fullMethodName(method),
     outcome: outcome === undefined ? undefined : parseOutcome(outcome),
-    startTime: await named('since', since, async (text) => parseTime(text, runtime.now(), true)),
-    endTime: await named('until', until, async (text) => parseTime(text, runtime.now(), true)),
+    startTime: await readFlag('since', since, async (text) => parseTime(text, runtime.now(), true)),
+    endTime: await readFlag('until', until, async (text) => parseTime(text, runtime.now(), true)),
   })
 }
 
@@ -84,8 +84,8 @@ const withoutUndefined = (fields: Record<string, JsonObject | string | undefined
     Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   )
 
-/** Adds the name of the flag to errors. */
-async function named(
+/** Undefined if the flag is not given. Adds the name of the flag to errors. */
+async function readFlag(
   flag: string,
   text: string | undefined,
   read: (text: string) => Promise<string>,

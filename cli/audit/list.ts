@@ -30,13 +30,14 @@ export async function runList(invocation: ComposedInvocation): Promise<void> {
   }
   await printer.end()
   if (count === 0) report(runtime, 'No entries.')
-  else if (count < total) report(runtime, `${count} of ${total}; --all lists all, --count NUMBER that many`)
+  else if (count < total)
+    report(runtime, `${count} of ${total}; --all lists all, --count NUMBER lists up to NUMBER`)
 }
 
 export function openPrinter({ format, screen }: ComposedInvocation): PagePrinter {
   if (format !== 'table' && format !== 'wide')
     return createPrinter(format, printedMessageOf(commandOf('audit', 'list')), screen)
-  // The rows are entries by the contract.
+  // According to the contract, the rows are entries.
   const lines = (row: JsonObject) => entryLines(row as unknown as AuditEntry, format === 'wide', screen)
   return {
     printPage: (rows) => screen.write(rows.map(lines).join('')),
@@ -47,5 +48,5 @@ export function openPrinter({ format, screen }: ComposedInvocation): PagePrinter
 function parseCount(text: string | undefined): number {
   if (text === undefined) return defaultCount
   if (/^[1-9]\d{0,6}$/.test(text)) return Number(text)
-  throw new UsageError(`--count must be a whole number from 1 on, not ${JSON.stringify(text)}`)
+  throw new UsageError(`--count must be a whole number from 1 to 9999999, not ${JSON.stringify(text)}`)
 }

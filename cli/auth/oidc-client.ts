@@ -6,7 +6,7 @@ import { requestTimeoutSeconds, unreachable } from './authorized-fetch.ts'
 
 export const scope = 'openid email profile offline_access'
 
-/** Optional parameters of the authorization request: invite, identity provider, login hint. */
+/** Optional parameters of the authorization request, such as an invite or a login hint. */
 export type SignInParameters = Record<string, string>
 export type SignInResult = { tokens: Tokens; name: string }
 

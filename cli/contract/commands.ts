@@ -112,7 +112,7 @@ function targetOf({ desc, bindings }: Method): DescField[] {
   return variable === undefined || variable === 'parent' ? [] : fieldsAt(desc.input, variable)
 }
 
-/** The resource that an argument names, by the name of its field, if it is not the resource of the command. */
+/** Resources that arguments name, by request field. Others name the resource of the command. */
 const resourcesByTarget: Record<string, string> = {
   group_uid: 'groups',
   group: 'groups',

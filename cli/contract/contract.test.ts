@@ -87,7 +87,7 @@ describe('every command', () => {
 describe('every command that is written by hand', () => {
   for (const command of composedCommands) {
     const { resource, verb, flags, replaces } = command
-    test(`${resource} ${verb} has help, and flags of its own`, () => {
+    test(`${resource} ${verb} has help, and no flag has the name of a common flag`, () => {
       assert.match(helpOf([resource, verb]), new RegExp(`Usage: stemma ${resource} ${verb}`.trimEnd()))
       for (const { name } of flags) assert.ok(!(name in commonOptions), name)
       if (replaces !== undefined) commandOf(resource, replaces)

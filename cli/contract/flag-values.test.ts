@@ -16,7 +16,7 @@ function json(resource: string, verb: string, flagName: string, ...texts: string
 }
 
 describe('the value of a flag', () => {
-  test('can be the short or the long name of an enum value, in any case', () => {
+  test('can be the short or the long name of an enum value, in upper or lower case', () => {
     for (const text of ['fixed', 'FIXED', 'event-type-filter-fixed', 'EVENT_TYPE_FILTER_FIXED'])
       assert.equal(json('advisories', 'list', 'latest-event-type', text), 'EVENT_TYPE_FILTER_FIXED')
     assert.deepEqual(json('roles', 'create', 'capabilities', 'groups.list,CAP_REPO_LIST', 'tag.list'), [

@@ -52,8 +52,9 @@ function addMask(command: Command, request: JsonObject): void {
 }
 
 /**
- * The paths of all fields that are present: for a nested message, those of its fields, or its own if it is empty. ProtoJSON
- * spells masks in camelCase, even if a field declares another JSON name, such as `sync_config`.
+ * The paths of all fields that are present. A nested message is replaced by the paths of its
+ * fields, unless it is empty. ProtoJSON spells masks in camelCase, even if a field declares another
+ * JSON name, such as `sync_config`.
  */
 function pathsOf(message: DescMessage, content: JsonObject): string[] {
   return message.fields.flatMap((field): string[] => {

@@ -8,10 +8,10 @@ import { findCredentials, listUsers } from './credentials.ts'
 import { readCredentials, readServer } from './input.ts'
 import { eraseLogin, storeLogin } from './stored-logins.ts'
 
-/** By this text docker recognizes that there are no credentials, and tries to pull without. */
+/** If docker reads this text, it tries to pull without credentials. */
 const notFound = 'credentials not found in native keychain'
 
-const usage = `docker-credential-stemma gives docker, podman and other registry clients access tokens of stemma auth login.
+const usage = `docker-credential-stemma gives access tokens of stemma auth login to docker, podman and other registry clients.
 
 Usage: docker-credential-stemma get|store|erase|list
 

@@ -12,9 +12,9 @@ import { readLogins } from './stored-logins.ts'
 export type Credentials = { ServerURL: string; Username: string; Secret: string }
 
 /**
- * The credentials for a server: those of a `docker login`, such as a pull token, or else a token of the sign-in. An
- * access token that `docker login` stored is used only without a sign-in: docker stores what it got from here, and that
- * token would soon expire.
+ * The credentials for a server: those of a `docker login`, such as a pull token, or else a token of
+ * the sign-in. A stored access token is used only if there is no sign-in: `docker login` also
+ * stores the access token that it got from this helper, which soon expires.
  */
 export async function findCredentials(server: string, runtime: Runtime): Promise<Credentials> {
   const stored = (await readLogins(runtime.env)).get(server)

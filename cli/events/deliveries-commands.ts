@@ -1,4 +1,4 @@
-// Deliveries belong to a subscription, so their commands are those of subscriptions as well.
+// Deliveries belong to a subscription, so `stemma subscriptions` also has commands for them.
 import type { ComposedCommand } from '../composed/composed-command.ts'
 import { runAs } from '../composed/run-as.ts'
 

@@ -12,7 +12,7 @@ export type ImageNode = {
   /** Such as `linux/arm64/v8`. */
   platform?: string
   artifactType?: string
-  /** The content of a signed statement about the image, such as its provenance. */
+  /** The type of a signed statement about the image, such as `https://slsa.dev/provenance/v1`. */
   predicateType?: string
   digest: string
   mediaType: string

@@ -18,7 +18,10 @@ export type DockerConfig = {
 export const dockerConfigFile = (env: NodeJS.ProcessEnv): string =>
   join(env.DOCKER_CONFIG || join(homeFolder(env), '.docker'), 'config.json')
 
-/** The program that has the passwords of a host: `docker-credential-` and this name. Docker ignores `auths` then. */
+/**
+ * The credential helper of a host, without the prefix `docker-credential-`. If there is one, docker
+ * does not read the password from `auths`.
+ */
 export function helperOf({ credHelpers = {}, credsStore }: DockerConfig, host: string): string | undefined {
   return (Object.hasOwn(credHelpers, host) && credHelpers[host]) || credsStore || undefined
 }
@@ -27,7 +30,7 @@ export async function readDockerConfig(file: string): Promise<DockerConfig> {
   return parse(file, await readText(file))
 }
 
-/** Changes the text of the file. The lock is for other `stemma` processes; docker has none. */
+/** Changes the text of the file. The lock keeps out other `stemma` processes, but not docker. */
 export const editDockerConfig = (
   file: string,
   { env, now }: Pick<Runtime, 'env' | 'now'>,

@@ -24,7 +24,7 @@ export async function configurePullToken(
     throw new UsageError(
       '--pull-token requires --parent GROUP: its repos, and those below it, can be pulled from',
     )
-  // A file that cannot be changed is reported before a pull token is created.
+  // An invalid file is reported before a pull token is created.
   const helper = helperOf(await readDockerConfig(file), host)
   if (flags['dry-run'])
     return report(

@@ -7,8 +7,8 @@ import { UsageError } from '../failure.ts'
 const maxLinks = 40
 
 /**
- * Replaces a file, so that readers see the old or the new content, never a part of it. Keeps its mode and owner. If the
- * file is a symbolic link, replaces the file that it leads to.
+ * Replaces a file, so that readers see the old or the new content, never a part of it. Keeps its
+ * mode and, if permitted, its owner. If the file is a symbolic link, replaces its target.
  */
 export async function replaceFile(file: string, text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
@@ -29,7 +29,7 @@ async function writeDraft(draft: string, text: string, old: Stats | undefined): 
   try {
     await handle.writeFile(text)
     if (old) {
-      // Only root may give a file to another user; others can replace only files of their own.
+      // Only root may give a file to another user. A file that others replace becomes their own.
       await handle.chown(old.uid, old.gid).catch(() => undefined)
       await handle.chmod(old.mode & 0o7777)
     }
@@ -48,7 +48,7 @@ async function targetOf(file: string): Promise<string> {
     if (link === undefined) return join(folder, basename(target))
     target = resolve(folder, link)
   }
-  throw new UsageError(`${file} is a symbolic link that leads nowhere`)
+  throw new UsageError(`${file} leads through ${maxLinks} or more symbolic links`)
 }
 
 function ifMissing(error: NodeJS.ErrnoException): undefined {

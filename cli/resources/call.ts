@@ -15,7 +15,7 @@ export async function runCall(invocation: Invocation): Promise<void> {
   const isDocument = command.method.desc.output.typeName === 'google.protobuf.Struct'
   const format = parseFormat(options.output, isDocument ? 'json' : 'table')
   const message = printedMessageOf(command)
-  // Before the call: a new secret, for example, can be read only once.
+  // Checked before the call, because its response may contain a secret that is shown only once.
   if (format === 'uid' && !message.fields.some(({ name }) => name === 'uid'))
     throw new UsageError(
       `the response of stemma ${command.resource} ${command.verb} has no uid; use another --output, such as json`,

@@ -4,7 +4,7 @@ export const groupsTree: ComposedCommand = {
   resource: 'groups',
   verb: 'tree',
   args: [{ name: 'NAME|UID', isOptional: true, completion: { names: 'groups' } }],
-  description: 'Prints all groups that you may see, or those below one group, as a tree.',
+  description: 'Prints all groups that you may see, or one group and those below it, as a tree.',
   examples: ['stemma groups tree', 'stemma groups tree acme/platform --depth 2 -o wide'],
   flags: [
     {

@@ -54,8 +54,8 @@ export async function readCaller(connection: Connection, server: string, token: 
   const { signIn, scopes, capabilities } = claimsOf(token)
   const roles = scopes || capabilities ? remainingCapabilities(me) : await heldRoles(connection)
   const groups = roles.map(({ group }) => group.uid)
-  const inside = isWorkload(me.subject) ? [...groups, me.subject] : groups
-  const organizations = [...new Set(inside.map((uid) => uid.split('/')[0] ?? ''))]
+  const uidsInOrganizations = isWorkload(me.subject) ? [...groups, me.subject] : groups
+  const organizations = [...new Set(uidsInOrganizations.map((uid) => uid.split('/')[0] ?? ''))]
   const paths = await groupPaths(connection, [...organizations, ...groups, ...(scopes ?? [])])
   const placeOf = (uid: string): Place => {
     const path = paths.get(uid)
@@ -83,7 +83,7 @@ const remainingCapabilities = ({ capabilities = [] }: WhoAmI): HeldRole[] =>
 
 async function heldRoles(connection: Connection): Promise<HeldRole[]> {
   const roles: HeldRole[] = []
-  // The rows are entries by the contract.
+  // The contract says that the rows have this type.
   for await (const { rows } of listPages(connection, commandOf('access', 'list-reach'), {}))
     for (const { role, group, expireTime, externalGroup } of rows as unknown as Reach[])
       roles.push({

@@ -31,11 +31,11 @@ export function claimsOf(token: string): TokenClaims {
 function signInOf({ sign_in, act }: Record<string, unknown>): SignIn {
   const { idp, time } = objectIn(sign_in)
   const { iss, sub } = objectIn(act)
-  const seconds = typeof time === 'number' ? { time: new Date(time * 1000).toISOString() } : {}
-  if (typeof idp === 'string') return { method: 'identity-provider', identityProvider: idp, ...seconds }
+  const timeField = typeof time === 'number' ? { time: new Date(time * 1000).toISOString() } : {}
+  if (typeof idp === 'string') return { method: 'identity-provider', identityProvider: idp, ...timeField }
   if (typeof iss === 'string' && typeof sub === 'string')
-    return { method: 'exchange', issuer: iss, subject: sub, ...seconds }
-  return { method: sign_in === undefined ? 'operator' : 'server', ...seconds }
+    return { method: 'exchange', issuer: iss, subject: sub, ...timeField }
+  return { method: sign_in === undefined ? 'operator' : 'server', ...timeField }
 }
 
 /** Returns nothing for a token that is not a JSON Web Token; the server rejects it with a better message. */

@@ -25,7 +25,7 @@ export function errorText(error: unknown): ErrorText {
       mayRetry: true,
     }
   if (isSignInTooOld(error))
-    return { title: 'Sign in again', text: 'This needs a sign-in that is not long ago.', mayRetry: true }
+    return { title: 'Sign in again', text: 'This needs a recent sign-in.', mayRetry: true }
   const { code, requestId } = error
   const mayRetry = retryable.has(code)
   return { title: titles[code] ?? 'This did not work', text: sentenceOf(error), requestId, mayRetry }
@@ -35,7 +35,7 @@ export function errorText(error: unknown): ErrorText {
 export const isSignInTooOld = ({ preconditionViolations }: StemmaError) =>
   preconditionViolations.some(({ type }) => type === 'FRESH_SIGN_IN_REQUIRED')
 
-/** The message without the name of its code; a limit also says when to try again. */
+/** The message without the name of its code. If a limit was exceeded, also when to try again. */
 function sentenceOf({ code, status, message, retryDelayMs }: StemmaError): string {
   if (code === Code.UNAVAILABLE && status === undefined)
     return 'Check the connection, or wait until the server is running again.'

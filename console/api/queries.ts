@@ -16,7 +16,7 @@ export const queries = new QueryClient({
   },
 })
 
-/** Marks data as outdated and loads what the page shows of it again, here and in the other tabs. */
+/** Marks data as outdated and reloads what is shown of it, here and in the other tabs. */
 export function invalidate(kinds: readonly string[]): Promise<unknown> {
   otherTabs.postMessage(kinds)
   return reload(kinds)

@@ -74,7 +74,7 @@ export async function getTagsAfter(
 export const readJsonBlob = (repo: string, digest: string, maxBytes: number) =>
   readJson<unknown>(repo, `blobs/${digest}`, maxBytes)
 
-/** Outdated with `tags`: a push changes tags, and the rest is named by its digest. */
+/** Invalidated together with `tags`: only tags can change. Other content is named by its digest. */
 function readJson<T>(repo: string, path: string, maxBytes = maxManifestBytes): Read<T> {
   return {
     queryKey: ['tags', 'registry', repo, path],

@@ -5,13 +5,13 @@ import type { Read } from './read.ts'
 import { isInGroup, parentOf } from './uids.ts'
 
 /** The most that the API returns at once. Organizations have few roles of their own. */
-const mostRoles = 200
+const maxRoles = 200
 
-/** The built-in roles and those of the organization of a group. `hasMore`: not all of the latter. */
+/** The built-in roles and those of a group's organization. `hasMore`: it has further roles. */
 export function readRoles(group: string): Read<{ roles: RoleJson[]; hasMore: boolean }> {
   const [organization = ''] = group.split('/')
   const list = (uidp: { inRoot: true } | { descendantsOf: string }, signal: AbortSignal) =>
-    api.roles.listRoles({ uidp, orderBy: 'name', pageSize: mostRoles }, { signal })
+    api.roles.listRoles({ uidp, orderBy: 'name', pageSize: maxRoles }, { signal })
   return {
     queryKey: ['roles', 'of', organization],
     queryFn: async ({ signal }) => {
@@ -26,19 +26,22 @@ export function readRoles(group: string): Read<{ roles: RoleJson[]; hasMore: boo
 
 export const isBuiltIn = ({ uid = '' }: RoleJson) => !uid.includes('/')
 
-/** Built-in roles first, from the one with most capabilities to the one with fewest. */
+/** The roles that can be bound in a group. */
 export function rolesFor(group: string, roles: readonly RoleJson[]): RoleJson[] {
   return inOrder(roles.filter((role) => isBuiltIn(role) || isInGroup(group, parentOf(role.uid ?? ''))))
 }
 
-/** Those that can be bound in a group or in a group below it. */
-export function rolesIn(group: string, roles: readonly RoleJson[]): RoleJson[] {
-  const own = (role: RoleJson) => parentOf(role.uid ?? '')
+/** The roles that can be bound in a group or in a group below it. */
+export function rolesInOrBelow(group: string, roles: readonly RoleJson[]): RoleJson[] {
+  const groupOf = (role: RoleJson) => parentOf(role.uid ?? '')
   return inOrder(
-    roles.filter((role) => isBuiltIn(role) || isInGroup(group, own(role)) || isInGroup(own(role), group)),
+    roles.filter(
+      (role) => isBuiltIn(role) || isInGroup(group, groupOf(role)) || isInGroup(groupOf(role), group),
+    ),
   )
 }
 
+/** Built-in roles first, from the one with most capabilities to the one with fewest. */
 const inOrder = (roles: readonly RoleJson[]) => [
   ...roles.filter(isBuiltIn).sort((a, b) => sizeOf(b) - sizeOf(a)),
   ...roles.filter((role) => !isBuiltIn(role)),

@@ -9,7 +9,7 @@ export type Route = {
   path: string
   title: string
   page: () => Promise<PageModule>
-  /** The capability without which the list of the page leaves things out. */
+  /** Without this capability, the list on the page is incomplete. */
   needs?: Capability
   /** Shown in the navigation of a group or of the server, below the heading `section`. `key` is its letter for the shortcut `G …`. */
   nav?: { section: string; icon: IconName; key?: string }

@@ -87,15 +87,15 @@ async function show(): Promise<void> {
   shown.value = next
   isLoading.value = false
   document.title = titleOf(next)
-  if (previous && previous.place?.href.split('?')[0] !== path) moveToTop()
+  if (previous && previous.place?.href.split('?')[0] !== path) scrollAndFocus()
   await new Promise<void>((resolve) => untilDrawn.push(resolve))
 }
 
 const untilDrawn: (() => void)[] = []
 
 /**
- * Called by the shell after the effects of the page have run. Only then do the parts of the page watch its data: before,
- * they watch that of the previous page, which would be loaded again after a write, even if it was deleted.
+ * Called by the shell after the effects of the page have run. Until then, components watch the data
+ * of the previous page, and a write would load it again, even if it was deleted.
  */
 export function reportDrawn(): void {
   for (const resolve of untilDrawn.splice(0)) resolve()
@@ -138,8 +138,8 @@ async function loadModule({ route }: Place): Promise<PageModule> {
 
 const titleOf = ({ place }: Shown) => `${place?.route.title ?? 'Not found'} · Stemma`
 
-/** The heading gets the focus, so that screen readers say the name of the page. */
-function moveToTop(): void {
+/** Restores the scroll position, and focuses the heading, so that screen readers say it. */
+function scrollAndFocus(): void {
   requestAnimationFrame(() => {
     scrollTo(0, (history.state as { scroll?: number } | null)?.scroll ?? 0)
     document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true })

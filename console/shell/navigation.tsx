@@ -49,7 +49,7 @@ export const navRoutes = shownRoutes.filter((route) => !isServerRoute(route))
 
 export const serverRoutes = shownRoutes.filter(isServerRoute)
 
-/** The same page of another group. */
+/** The path of a page for a group. */
 export const navPath = ({ path }: Route, group: string) => path.replace(':group', segmentOf(group))
 
 /** The page itself is `page`; a page below it, such as one identity of a list, is `true`. */

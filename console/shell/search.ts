@@ -1,5 +1,5 @@
-// The search of the palette: groups and identities by a part of their name, everything by its uid, and people by the issuer
-// and the subject of their tokens.
+// The search of the palette: groups and workloads by a part of their name or their uid, repos by
+// their uid, and people by their uid or by the issuer and the subject of their tokens.
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { api } from '../api/api.ts'
@@ -25,7 +25,7 @@ export function useFound(text: string): readonly PaletteAction[] | undefined {
           .then((results) => {
             found.value = results
           })
-          // The pages and actions that the palette knows are still useful.
+          // If the search fails, the palette still offers its pages and actions.
           .catch(() => {
             if (!canceller.signal.aborted) found.value = []
           }),

@@ -1,4 +1,4 @@
-// The same as the page shows or does, as a command to copy.
+// Code to copy, and the commands that show the same as a page.
 import { quote } from './commands.ts'
 import { Copy } from './copy.tsx'
 import { Icon } from './icon.tsx'

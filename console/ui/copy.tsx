@@ -30,7 +30,7 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
   )
 }
 
-/** A uid, shortened to its last segment, with a button that copies the whole uid. */
+/** A uid, shortened to 16 digits of its last segment, with a button that copies the whole uid. */
 export const Uid = ({ uid }: { uid: string }) => (
   <span class="uid">
     <code title={uid}>{uid.slice(uid.lastIndexOf('/') + 1).slice(0, 16)}</code>

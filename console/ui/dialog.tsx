@@ -5,7 +5,10 @@ import type { Place } from '../router/route.ts'
 import { navigate, withQuery } from '../router/router.ts'
 import { IconButton } from './button.tsx'
 
-/** The path that opens a dialog on the current page. `about` is the uid that it is about, if there are several. */
+/**
+ * The path that opens a dialog on the current page. `about` is the id of the thing that the dialog
+ * is about, if the page shows several things.
+ */
 export const dialogPath = (place: Place, name: string, about?: string) =>
   withQuery(place, { dialog: name, about })
 
@@ -56,8 +59,9 @@ export function Dialog({ place, title, isWide, children }: DialogProps) {
 }
 
 /**
- * The first field gets the focus when it is there, which may be after a part of the dialog has loaded its data, unless
- * the person has moved the focus until then. The returned function ends the wait.
+ * Focuses the first field as soon as it exists, which may be after a part of the dialog has loaded
+ * its data. Does nothing if the person has moved the focus before. The returned function ends the
+ * wait.
  */
 function focusFirstField(dialog: HTMLDialogElement): () => void {
   const first = document.activeElement

@@ -86,8 +86,8 @@ export const DateFilter = ({ place, name, label }: SearchFilterProps) => (
 )
 
 /**
- * Replaces the entry of the history, so that the back button leaves the list. The list of an earlier filter may still be
- * loading, so the other filters are those of the URL.
+ * Replaces the entry of the history, so that the back button leaves the list. While the list of an
+ * earlier change is loading, `place` is outdated, so the other filters are read from the URL.
  */
 export function setFilter(place: Place, name: string, value: string): void {
   const isShown = hrefOf(place.href.split('?')[0] ?? '') === location.pathname

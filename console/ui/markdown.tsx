@@ -153,9 +153,9 @@ function inline(token: Token, budget: Budget, depth: number, key: number): Compo
     case 'br':
       return <br key={key} />
     case 'link':
-      return outside(token.href, inlines(token.tokens, budget, depth), key)
+      return externalLink(token.href, inlines(token.tokens, budget, depth), key)
     case 'image':
-      return outside(token.href, token.text || 'image', key)
+      return externalLink(token.href, token.text || 'image', key)
     case 'html':
       return isComment(token.text) ? null : token.text
     case 'text':
@@ -166,7 +166,7 @@ function inline(token: Token, budget: Budget, depth: number, key: number): Compo
 }
 
 /** Links to other schemes, and to files beside the text, are only text. */
-function outside(href: string, content: ComponentChildren, key: number): ComponentChildren {
+function externalLink(href: string, content: ComponentChildren, key: number): ComponentChildren {
   const url = safeUrl(href)
   return url ? (
     <a key={key} href={url} target="_blank" rel="noopener noreferrer nofollow">

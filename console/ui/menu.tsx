@@ -9,7 +9,7 @@ export type MenuItem = {
   /** Needed if several items have the same label. */
   key?: string
   label: string
-  /** A path made by paths.ts, or a function. */
+  /** A path made by paths.ts. An item has either `to` or `onSelect`. */
   to?: string
   onSelect?: () => void
   disabledReason?: string | undefined

@@ -1,6 +1,6 @@
 // Bars that show sizes. Drawn as SVG, because the Content-Security-Policy forbids style attributes.
 
-/** One size relative to the largest one, such as that of a layer. */
+/** One size, such as that of a layer, relative to the largest one. */
 export const SizeBar = ({ size, max }: { size: number; max: number }) => (
   <svg class="size-bar" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">
     <rect width={max > 0 ? Math.max((size / max) * 100, 0.5) : 0} height="1" />

@@ -111,8 +111,9 @@ export type PagerProps = {
 }
 
 /**
- * `back` are the tokens of the earlier pages, in the history of the browser. Somebody who opens a shared link does not
- * have them, and can go back only to the first page.
+ * The state that the history of the browser keeps with a page. `back` contains the tokens of the
+ * earlier pages. Somebody who opens a shared link does not have them, and can go back only to the
+ * first page.
  */
 type PagerState = { back?: readonly string[] }
 

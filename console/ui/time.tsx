@@ -20,11 +20,11 @@ export function relativeTime(time: number, now: number): string {
       : 'just now'
 }
 
-/** `isExact`: the exact time is shown too, because a single thing has room for it. */
+/** `isExact` shows the exact time as well, on pages that have room for it. */
 export function Time({ at, isExact }: { at: string | undefined; isExact?: boolean }) {
   if (!at) return <span class="quiet">never</span>
   const time = new Date(at)
-  // Times in images are written by whoever has built them.
+  // Build tools write the times in images, and may write invalid ones.
   if (Number.isNaN(time.getTime())) return <span class="quiet">unknown</span>
   return (
     <time dateTime={at} title={exact.format(time)}>

@@ -18,8 +18,8 @@ export type TreeProps = {
   roots: readonly TreeNode[]
   /** A hook that returns the children of an open node. */
   useChildren(uid: string): Children
-  /** Called on Enter and on a click on the label. */
-  onOpen(uid: string): void
+  /** Called on Enter and on a click on the label, which do not expand the node. */
+  onActivate(uid: string): void
   /** Keys (`keyOf`) of nodes that are open at first. */
   expanded?: readonly string[]
   /** Called with the keys of all open nodes when one is opened or closed. */
@@ -29,7 +29,7 @@ export type TreeProps = {
 /** The last part of a uid, which is short enough for a URL. */
 export const keyOf = (uid: string) => uid.slice(uid.lastIndexOf('/') + 1)
 
-export function Tree({ label, roots, useChildren, onOpen, expanded = [], onToggle }: TreeProps) {
+export function Tree({ label, roots, useChildren, onActivate, expanded = [], onToggle }: TreeProps) {
   const open = useSignal<ReadonlySet<string>>(new Set(expanded))
   const focused = useSignal(roots[0]?.uid ?? '')
   const list = useRef<HTMLUListElement>(null)
@@ -65,7 +65,7 @@ export function Tree({ label, roots, useChildren, onOpen, expanded = [], onToggl
           ? focus(item.querySelector<HTMLElement>('[role=treeitem]'))
           : toggle(uid, true),
       ArrowLeft: () => (open.value.has(keyOf(uid)) ? toggle(uid, false) : focus(parent())),
-      Enter: () => onOpen(uid),
+      Enter: () => onActivate(uid),
       ' ': () => toggle(uid),
     }
     const move = moves[event.key] ?? typeAhead(event, all, at, focus)
@@ -73,11 +73,11 @@ export function Tree({ label, roots, useChildren, onOpen, expanded = [], onToggl
     event.preventDefault()
     move()
   }
-  const branch = { open, focused, toggle, useChildren, onOpen }
+  const state = { open, focused, toggle, useChildren, onActivate }
   return (
     <ul class="tree" role="tree" aria-label={label} ref={list} onKeyDown={press}>
       {roots.map((node) => (
-        <Node key={node.uid} node={node} level={1} branch={branch} />
+        <Node key={node.uid} node={node} level={1} state={state} />
       ))}
     </ul>
   )
@@ -99,15 +99,15 @@ function typeAhead(
   return found && (() => focus(found))
 }
 
-type Branch = Pick<TreeProps, 'useChildren' | 'onOpen'> & {
+type TreeState = Pick<TreeProps, 'useChildren' | 'onActivate'> & {
   open: { value: ReadonlySet<string> }
   focused: { value: string }
   toggle(uid: string): void
 }
 
-function Node({ node, level, branch }: { node: TreeNode; level: number; branch: Branch }) {
+function Node({ node, level, state }: { node: TreeNode; level: number; state: TreeState }) {
   const { uid, label, detail, menu } = node
-  const isOpen = branch.open.value.has(keyOf(uid))
+  const isOpen = state.open.value.has(keyOf(uid))
   return (
     <li
       role="treeitem"
@@ -116,9 +116,9 @@ function Node({ node, level, branch }: { node: TreeNode; level: number; branch: 
       aria-labelledby={`tree-${uid}`}
       aria-selected="false"
       data-uid={uid}
-      tabIndex={branch.focused.value === uid ? 0 : -1}
+      tabIndex={state.focused.value === uid ? 0 : -1}
       onFocus={(event) => {
-        if (event.target === event.currentTarget) branch.focused.value = uid
+        if (event.target === event.currentTarget) state.focused.value = uid
       }}
     >
       <div class="tree-row" data-level={Math.min(level, 12)}>
@@ -127,11 +127,11 @@ function Node({ node, level, branch }: { node: TreeNode; level: number; branch: 
           class="tree-toggle"
           tabIndex={-1}
           aria-hidden="true"
-          onClick={() => branch.toggle(uid)}
+          onClick={() => state.toggle(uid)}
         >
           <Icon name={isOpen ? 'down' : 'right'} />
         </button>
-        <span class="tree-label" id={`tree-${uid}`} dir="auto" onClick={() => branch.onOpen(uid)}>
+        <span class="tree-label" id={`tree-${uid}`} dir="auto" onClick={() => state.onActivate(uid)}>
           {label}
         </span>
         <span class="tree-detail quiet" dir="auto">
@@ -139,13 +139,13 @@ function Node({ node, level, branch }: { node: TreeNode; level: number; branch: 
         </span>
         {menu}
       </div>
-      {isOpen && <Branches uid={uid} level={level + 1} branch={branch} />}
+      {isOpen && <ChildNodes uid={uid} level={level + 1} state={state} />}
     </li>
   )
 }
 
-function Branches({ uid, level, branch }: { uid: string; level: number; branch: Branch }) {
-  const { nodes, isLoading, hasMore, loadMore } = branch.useChildren(uid)
+function ChildNodes({ uid, level, state }: { uid: string; level: number; state: TreeState }) {
+  const { nodes, isLoading, hasMore, loadMore } = state.useChildren(uid)
   const list = useRef<HTMLUListElement>(null)
   /** The number of nodes before more were asked for. */
   const shown = useRef<number | undefined>(undefined)
@@ -166,7 +166,7 @@ function Branches({ uid, level, branch }: { uid: string; level: number; branch: 
   return (
     <ul role="group" ref={list}>
       {nodes.map((node) => (
-        <Node key={node.uid} node={node} level={level} branch={branch} />
+        <Node key={node.uid} node={node} level={level} state={state} />
       ))}
       {note && (
         <li role="none" class="tree-row quiet" data-level={Math.min(level, 12)}>

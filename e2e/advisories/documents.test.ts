@@ -59,10 +59,10 @@ onEachStore('documents and vulnerabilities', (engine) => {
   let imports: ImportPlatform
   let doors: Door[]
   let owner: TestIdentity
-  /** May read the group `group` only, which has one advisory that was written by hand. */
+  /** May read only the group `team`, which has one advisory that was written by hand. */
   let reader: TestIdentity
   let stranger: TestIdentity
-  const written = newId()
+  const handwrittenId = newId()
 
   before(async () => {
     imports = await startImportPlatform(engine)
@@ -80,7 +80,8 @@ onEachStore('documents and vulnerabilities', (engine) => {
     reader = await platform.addIdentity(owner.organization)
     await platform.bind(reader.identity, 'viewer', group.uid as string)
     const advisory = {
-      ...{ artifactName: 'curl', artifactType: 'apk', advisoryId: written, aliases: ['CVE-2026-10001'] },
+      ...{ artifactName: 'curl', artifactType: 'apk', aliases: ['CVE-2026-10001'] },
+      advisoryId: handwrittenId,
       events: handwrittenEvents,
     }
     await succeed(Advisories.method.create, { parentId: group.uid as string, advisory })
@@ -142,11 +143,11 @@ onEachStore('documents and vulnerabilities', (engine) => {
   test('documents contain approved events, converted to the event types of documents', async () => {
     const { documents } = await succeed(v2.listDocuments, { id: 'curl' })
     const [curl] = documents as [{ advisories: JsonObject[] }]
-    const advisory = curl.advisories.find(({ id }) => id === written)
+    const advisory = curl.advisories.find(({ id }) => id === handwrittenId)
     assert.deepEqual(
       { ...advisory, events: withoutTimes(advisory?.events) },
       {
-        ...{ id: written, aliases: ['CVE-2026-10001'], packageNamespace: '' },
+        ...{ id: handwrittenId, aliases: ['CVE-2026-10001'], packageNamespace: '' },
         events: documentEvents('TYPE_'),
       },
     )
@@ -156,7 +157,7 @@ onEachStore('documents and vulnerabilities', (engine) => {
   test('documents of v1 have the names of v1', async () => {
     const { items } = await succeed(v1.listDocuments, { id: 'curl' })
     const [curl] = items as [{ id: string; advisories: JsonObject[] }]
-    const advisory = curl.advisories.find(({ id }) => id === written)
+    const advisory = curl.advisories.find(({ id }) => id === handwrittenId)
     assert.deepEqual(withoutTimes(advisory?.events), documentEvents('FPT_TYPE_'))
     const { items: none } = await succeed(v1.listDocuments, { id: 'none' })
     assert.deepEqual(none, [])

@@ -39,7 +39,7 @@ export type ImportPlatform = {
   folder: string
   /** The flags that make stemmad use the store of the platform. */
   storeFlags: string[]
-  /** Writes a file in the folder, a value as JSON, and returns its path. */
+  /** Writes a file in the folder, as JSON unless `content` is a string, and returns its path. */
   put(name: string, content: unknown): Promise<string>
   /** Imports into the organization of an identity. Each call starts a thread, which takes 0.2 seconds of CPU time. */
   runImport(path: string, into: TestIdentity): Promise<Summary & { warnings: string[] }>

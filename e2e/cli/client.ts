@@ -106,9 +106,9 @@ function matcher(stream: Readable, name: 'stdout' | 'stderr', ended: Promise<Exi
     for (;;) {
       const match = pattern.exec(textSoFar)
       if (match) return match
-      const end = await Promise.race([once(stream, 'data'), ended])
-      if (name in end && !pattern.test((end as ExitResult)[name]))
-        throw new Error(`${name} does not match ${pattern}: ${(end as ExitResult)[name]}`)
+      const chunkOrResult = await Promise.race([once(stream, 'data'), ended])
+      if (name in chunkOrResult && !pattern.test((chunkOrResult as ExitResult)[name]))
+        throw new Error(`${name} does not match ${pattern}: ${(chunkOrResult as ExitResult)[name]}`)
     }
   }
 }

@@ -47,7 +47,7 @@ describe('docker-credential-stemma', () => {
   const credentials = (username: string, secret: string, server = host) =>
     JSON.stringify({ ServerURL: server, Username: username, Secret: secret })
 
-  test('gives a token of the sign-in that is only for the registry, and refreshes it', async () => {
+  test('uses the sign-in to get a token that only the registry accepts, and refreshes it', async () => {
     await login()
     const { ServerURL, Username, Secret } = await credentialsFor(`${host}\n`)
     assert.deepEqual([ServerURL, Username], [host, '_token'])
@@ -87,7 +87,7 @@ describe('docker-credential-stemma', () => {
     assert.deepEqual([other.code, other.stdout], [1, notFound])
   })
 
-  test('needs a name if several sign-ins are for the server', async () => {
+  test('needs STEMMA_CONTEXT if several contexts are for the server and none of them is selected', async () => {
     await login('--context', 'one')
     await login('--context', 'two')
     assert.equal((await get(host)).code, 0, 'the current one is used')
@@ -161,7 +161,7 @@ describe('docker-credential-stemma', () => {
     }
   })
 
-  test('refuses a home that is not a folder, and writes nothing to the current one', async () => {
+  test('refuses a HOME that is not an absolute path', async () => {
     const env = { XDG_CACHE_HOME: '', XDG_CONFIG_HOME: '', HOME: 'here' }
     const { code, stdout } = await client.runHelper(['store'], credentials('a', 'b'), env)
     assert.deepEqual([code, stdout], [1, 'HOME must be an absolute path, not "here"\n'])

@@ -32,7 +32,10 @@ describe('stemma images tree', () => {
   const tree = (args: string[], api = platform.url, token = platform.owner.token) =>
     client.run(['images', 'tree', ...args], '', { STEMMA_API: api, STEMMA_TOKEN: token })
 
-  /** Pushes an index of two images. The first has a signature, an SBOM and a tag of an old signature. */
+  /**
+   * Pushes an index of two images. The first has a signature, an SBOM, a provenance attestation, and
+   * a second signature that is found by its tag, as older versions of cosign push it.
+   */
   async function pushIndex(name: string) {
     const config = JSON.stringify({ os: 'linux', architecture: 'amd64' })
     await registry.pushBlob(name, config)
@@ -56,8 +59,8 @@ describe('stemma images tree', () => {
     const provenance = referrer(bundleType, { 'dev.sigstore.bundle.predicateType': slsa })
     for (const content of [signature, sbom, provenance])
       await registry.pushManifest(name, digestOf(content), content)
-    const old = imageOf('bundle')
-    await registry.pushManifest(name, `${digestOf(one).replace(':', '-')}.sig`, old)
+    const taggedSignature = imageOf('bundle')
+    await registry.pushManifest(name, `${digestOf(one).replace(':', '-')}.sig`, taggedSignature)
     const entry = (content: string, platform: object) => ({
       ...descriptor(content, types.manifest),
       platform,
@@ -70,7 +73,7 @@ describe('stemma images tree', () => {
       ],
     })
     await registry.pushManifest(name, 'v1', index, types.index)
-    return { index, one, two, signature, sbom, old, config }
+    return { index, one, two, signature, sbom, taggedSignature, config }
   }
 
   test('shows platforms, parts and referrers with their sizes', async () => {
@@ -104,7 +107,7 @@ describe('stemma images tree', () => {
     assert.ok(stdout.includes(short(digestOf(signature))) && stdout.includes(short(digestOf(sbom))))
   })
 
-  test('shows the blobs of an index, as caches of build tools have them', async () => {
+  test('shows blobs that an index lists directly, as in the caches of build tools', async () => {
     for (const content of ['cached', 'steps']) await registry.pushBlob('acme/cache', content)
     const manifests = [descriptor('cached'), descriptor('steps', 'application/vnd.buildkit.cacheconfig.v0')]
     const index = JSON.stringify({ schemaVersion: 2, mediaType: types.index, manifests })
@@ -115,7 +118,7 @@ describe('stemma images tree', () => {
     assert.ok(stdout.includes(bytesText(index.length + 'cachedsteps'.length)), stdout)
   })
 
-  test('shows a part of it, as text for people or data for programs', async () => {
+  test('shows only the levels up to --depth, in each output format', async () => {
     const { index, one } = await pushIndex('acme/formats')
     const uid = (
       await client.run(['repos', 'list', '--name', 'formats', '-o', 'uid'], '', {
@@ -167,7 +170,7 @@ describe('stemma images tree', () => {
     assert.equal((await tree(['acme/app'], 'http://127.0.0.1:1')).code, 7)
   })
 
-  test('trusts no server: content that is wrong, endless or for terminals', async () => {
+  test('does not trust the server, which may send forged or endless content and control characters', async () => {
     const answers: Record<string, { body: string; link?: string }> = {}
     let requests = 0
     const server = createServer((request, response) => {

@@ -51,7 +51,7 @@ describe('stemma registry', () => {
     await writeFile(path, content)
   }
   const read = async (path = file) => JSON.parse(await readFile(path, 'utf8'))
-  const passwordOf = (auth: string) => Buffer.from(auth, 'base64').toString().split(':') as [string, string]
+  const loginOf = (auth: string) => Buffer.from(auth, 'base64').toString().split(':') as [string, string]
 
   test('configure-docker names the helper, and keeps the rest of the file, its mode and the link to it', async () => {
     await addProgram('docker-credential-stemma', 'exit 1')
@@ -78,7 +78,7 @@ describe('stemma registry', () => {
     assert.deepEqual(await read(real), { auths: { a: {} }, psFormat: 'x', n: 1.5, credHelpers: {} })
   })
 
-  test('configure-docker creates the file, in DOCKER_CONFIG or where a link leads to', async () => {
+  test('configure-docker creates the file, in DOCKER_CONFIG or where a link points', async () => {
     await addProgram('docker-credential-stemma', 'exit 1')
     const folder = join(client.home, 'elsewhere')
     await mkdir(folder)
@@ -119,14 +119,14 @@ describe('stemma registry', () => {
       /^Stored a token for \S+ in \S+\/\.docker\/config\.json\. It expires in (59|60) minutes\.\n/,
     )
     const { auths } = await read()
-    const [user, token] = passwordOf(auths[host].auth)
+    const [user, token] = loginOf(auths[host].auth)
     assert.deepEqual([user, decodeJwt(token).sub, decodeJwt(token).aud], ['_token', identity, host])
     assert.ok(!stderr.includes(token))
     assert.equal((await stat(file)).mode & 0o777, 0o600)
     await chmod(file, 0o644)
     const authfile = join(client.home, 'auth.json')
     await succeed(['login', '--authfile', authfile])
-    assert.equal(passwordOf((await read(authfile)).auths[host].auth)[0], '_token')
+    assert.equal(loginOf((await read(authfile)).auths[host].auth)[0], '_token')
     assert.match(await succeed(['login']), /warning: other users may read \S+; run: chmod 600 /)
     assert.match(await succeed(['logout']), /^Removed \S+ from \S+\. The sign-in is kept; /)
     assert.deepEqual(await read(), { auths: {} })
@@ -178,7 +178,7 @@ describe('stemma registry', () => {
     await assert.rejects(stat(file), 'only --save changes the file')
     const saved = await create('--parent', 'acme', '--name', 'cluster', '--save')
     assert.deepEqual([saved.code, saved.stdout], [0, ''], saved.stderr)
-    const [savedUser, savedSecret] = passwordOf((await read()).auths[host].auth)
+    const [savedUser, savedSecret] = loginOf((await read()).auths[host].auth)
     assert.ok(!saved.stderr.includes(savedSecret))
     assert.match(saved.stderr, new RegExp(`To revoke it: stemma pull-tokens delete ${savedUser}\n$`))
     assert.match(

@@ -95,7 +95,7 @@ onEachStore('stemma', (engine) => {
     await succeed('repos delete acme/ruled --yes')
   })
 
-  test('a command with --validate-only shows its result, says so, and changes nothing', async () => {
+  test('a command with --validate-only shows its result, changes nothing, and says so', async () => {
     const create = ['groups', 'create', '--parent', 'acme/research', '--name', 'planned', '--validate-only']
     const created = await run([...create, '-o', 'json'])
     assert.deepEqual([created.code, created.stderr], [0, 'Nothing was changed (--validate-only).\n'])
@@ -337,7 +337,7 @@ onEachStore('stemma', (engine) => {
     await succeed('repos delete acme/tools/static --yes')
   })
 
-  test('the source of a repo has a flag, and a change of the configuration keeps the other fields', async () => {
+  test('the sync source of a repo has a flag, and an update of the sync config keeps its other fields', async () => {
     const { uid } = await json('repos create --parent acme --name source')
     const copy = await json('repos create --parent acme --name copy --sync-config.source acme/source')
     const config = copy.sync_config as Record<string, unknown>

@@ -1,4 +1,4 @@
-// Giving and taking access in a real browser: add, explain, roles, workloads, and what a viewer sees.
+// Granting, revoking and explaining access in a real browser; roles, workloads, disabled actions.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { paths } from '@stemma/console/paths.ts'
@@ -24,7 +24,7 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
   after(() => stage.close())
   const noProblems = () => assert.deepEqual(stage.problems.splice(0), [])
 
-  test('a role is given to a workload, found as inherited below, and removed', async () => {
+  test('a role is given to a workload, shown as inherited in a group below, and removed', async () => {
     const { page } = stage
     await page.goto(stage.at(`${paths.access(organization)}?dialog=add`))
     await page.getByRole('combobox', { name: 'Person or workload' }).fill('ci')
@@ -59,7 +59,7 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     noProblems()
   })
 
-  test('several people and workloads get a role in a group below at once', async () => {
+  test('one dialog gives a role in a group below to several identities', async () => {
     const { page } = stage
     await stage.call('POST', `/iam/v2beta1/identities/${organization}`, {
       ...{ name: 'deployer', claimMatch: { issuer: 'https://issuer.example.com', subject: 'deploy' } },
@@ -104,7 +104,7 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     assert.equal(new URL(page.url()).searchParams.get('resource'), organization)
     await page.goto(stage.at(`${paths.why(team)}?capability=groups.delete&identity=${await ciUid()}`))
     await page.getByText('may not do groups.delete here').waitFor()
-    await page.getByText('Enough would be: owner').waitFor()
+    await page.getByText('Any of these roles would be enough: owner').waitFor()
     await checkShown(page, 'the answer')
     noProblems()
   })

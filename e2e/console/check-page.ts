@@ -40,7 +40,7 @@ export async function checkShown(page: Page, name: string): Promise<void> {
 type AxeResult = { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }
 
 const commonOptions = {
-  // Without details of what is right, which take half of the time.
+  // Details of passed rules would take half of the time.
   resultTypes: ['violations'],
   // There are no frames, and no styles of other origins to load.
   ...{ iframes: false, preload: false },
@@ -50,7 +50,7 @@ const allRules = { ...commonOptions, rules: { 'label-content-name-mismatch': { e
 /** The rules whose result depends on the colour scheme. */
 const colorRules = { ...commonOptions, runOnly: ['color-contrast', 'link-in-text-block'] }
 
-/** axe runs through the debugger, so the policy of the page stays as it is. */
+/** Runs axe through the debugger, which the Content Security Policy of the page does not block. */
 async function violationsOf(page: Page, options: object): Promise<string[]> {
   if (!(await page.evaluate('typeof axe === "object"'))) await page.evaluate(axe)
   const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as AxeResult

@@ -8,7 +8,7 @@ import { checkShown } from './check-page.ts'
 import type { Stage } from './stage.ts'
 import { openStage } from './stage.ts'
 
-// A route is set before its page is loaded: a page that is loaded already may send requests past it for a moment.
+// Routes are set before the page is loaded: the first requests of a loaded page may bypass them.
 describe('the console', { skip: noChromium ?? false, timeout: 600_000 }, () => {
   let stage: Stage
   let page: Page
@@ -102,7 +102,7 @@ describe('the console', { skip: noChromium ?? false, timeout: 600_000 }, () => {
     assert.equal(await page.getByLabel('Name', { exact: true }).getAttribute('aria-invalid'), 'true')
   })
 
-  test('keeps the previous page while a slow one loads, and shows that it does', async () => {
+  test('keeps the previous page while a slow one loads, and marks it as busy', async () => {
     let answer = () => {}
     const released = new Promise<void>((resolve) => {
       answer = resolve

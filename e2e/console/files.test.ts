@@ -58,7 +58,7 @@ describe('the server', () => {
       }
   })
 
-  test('answers other paths and methods plainly', async () => {
+  test('redirects /console, and refuses unknown files and other methods', async () => {
     assert.equal((await get('/console')).headers.get('location'), '/console/')
     assert.equal((await get('/console/assets/../../etc/passwd')).status, 404)
     assert.equal((await get('/console/assets/main-00000000.js')).status, 404)

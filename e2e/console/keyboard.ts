@@ -5,10 +5,10 @@ import type { Locator, Page } from 'playwright-core'
 export type Keyboard = {
   /** Waits until an element has the focus. */
   focused(what: Locator): Promise<void>
-  /** Presses a key until the element with this name has the focus, which must be visible. */
+  /** Presses a key until the element with this name has the focus, with a visible focus ring. */
   pressUntil(key: string, name: string): Promise<void>
-  /** Goes back to the link with this name, and follows it to the page whose heading has the same name. */
-  followAbove(name: string): Promise<void>
+  /** Moves the focus backwards to the link with this name, and opens the page with this heading. */
+  followLinkAbove(name: string): Promise<void>
   /** Opens the menu of a row or of an item of the tree, and chooses an entry. */
   chooseInMenu(of: string, entry: string): Promise<void>
   /** Opens the palette, and chooses the first entry for a text. */
@@ -21,11 +21,11 @@ export function keyboardOf(page: Page): Keyboard {
   async function pressUntil(key: string, name: string): Promise<void> {
     for (let count = 0; count < 60 && (await page.evaluate(nameOfFocused)) !== name; count++)
       await page.keyboard.press(key)
-    assert.equal(await page.evaluate(nameOfFocused), name, `${key} does not lead to it`)
+    assert.equal(await page.evaluate(nameOfFocused), name, `${key} does not lead to ${name}`)
     assert.ok(await page.evaluate(isFocusShown), `the focus of ${name} is not visible`)
   }
 
-  async function followAbove(name: string): Promise<void> {
+  async function followLinkAbove(name: string): Promise<void> {
     await pressUntil('Shift+Tab', name)
     await page.keyboard.press('Enter')
     await focused(page.getByRole('heading', { level: 1, name, exact: true }))
@@ -46,7 +46,7 @@ export function keyboardOf(page: Page): Keyboard {
     await page.keyboard.press('Enter')
   }
 
-  return { focused, pressUntil, followAbove, chooseInMenu, chooseInPalette }
+  return { focused, pressUntil, followLinkAbove, chooseInMenu, chooseInPalette }
 }
 
 const nameOfFocused = `(() => {
@@ -55,7 +55,7 @@ const nameOfFocused = `(() => {
   return element.ariaLabel || label.textContent
 })()`
 
-/** The ring of an item of the tree is drawn at its row, without the items below it. */
+/** The focus ring of a tree item is drawn around its row, not around the items below it. */
 const isFocusShown = `(() => {
   const element = document.activeElement
   const { outlineStyle, boxShadow } = getComputedStyle(element.querySelector(':scope > .tree-row') ?? element)

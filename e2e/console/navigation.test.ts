@@ -23,7 +23,7 @@ describe('navigation in the console', { timeout: 600_000, skip: noChromium ?? fa
   const expectNoProblems = () => assert.deepEqual(stage.problems.splice(0), [])
   const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true })
 
-  test('open groups of the tree are in the URL, and deep trees and long names fit a phone', async () => {
+  test('expanded groups of the tree are in the URL, and deep trees and long names fit a phone', async () => {
     const name = `level ${'very-long-name-'.repeat(15)}`
     let parent = stage.organization
     for (let level = 0; level < 20; level++) {

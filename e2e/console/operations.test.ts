@@ -70,12 +70,12 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     await page.reload()
     await page.getByRole('row', { name: /description runs the servers/ }).waitFor()
     await checkShown(page, 'an entry of the activity')
-    await page.getByRole('link', { name: 'All about this resource' }).click()
+    await page.getByRole('link', { name: 'All entries about this resource' }).click()
     await page.getByText('created group platform').waitFor()
     noProblems()
   })
 
-  test('the overview shows expiring invites, and next steps to people who may take them', async () => {
+  test('the overview shows expiring invites, and shows next steps only to people who may do them', async () => {
     const { page } = stage
     const invited = { roleUid: builtInRole('viewer').uid, email: 'late@example.com', ttl: '3600s' }
     const invite = await stage.call('POST', `/iam/v2beta1/groupInvites/${organization}`, invited)
@@ -205,18 +205,19 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
   test('a person of the domain asks for access, and an owner grants it', async () => {
     const { page, platform } = stage
     const domain = 'acme.example.com'
-    const named = (await stage.call('POST', '/iam/v2beta1/groups', { name: domain })).uid as string
-    await verifyOrganization(platform.store, named, { isVerified: true, now: Date.now() })
+    const made = await stage.call('POST', '/iam/v2beta1/groups', { name: domain })
+    const domainOrganization = made.uid as string
+    await verifyOrganization(platform.store, domainOrganization, { isVerified: true, now: Date.now() })
     const person = await platform.addUser(`newcomer@${domain}`)
     const asking = await stage.openPage(person.identity)
-    await asking.goto(stage.at(paths.group(named)))
+    await asking.goto(stage.at(paths.group(domainOrganization)))
     await asking.getByRole('heading', { name: 'You may not see this' }).waitFor()
     await asking.getByRole('button', { name: 'Request access' }).waitFor()
     await asking.goto(stage.at(paths.home()))
     await asking.getByRole('button', { name: 'Request access' }).click()
     await asking.getByText('The owners have your request.').waitFor()
     await checkShown(asking, 'the request for access')
-    await page.goto(stage.at(paths.group(named)))
+    await page.goto(stage.at(paths.group(domainOrganization)))
     await page.getByRole('link', { name: `newcomer@${domain} asks for access` }).click()
     await page
       .getByRole('dialog')
@@ -225,7 +226,7 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     await page.getByRole('dialog').getByLabel('Role').selectOption({ label: 'viewer' })
     await page.getByRole('button', { name: 'Grant access' }).click()
     await page.getByRole('heading', { name: 'No requests' }).waitFor()
-    await asking.goto(stage.at(paths.group(named)))
+    await asking.goto(stage.at(paths.group(domainOrganization)))
     await asking.getByRole('heading', { level: 1, name: domain }).waitFor()
     await asking.context().close()
     stage.problems.splice(0)

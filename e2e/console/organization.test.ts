@@ -42,7 +42,8 @@ describe('the settings of an organization in the console', {
     await page.getByRole('button', { name: 'Delete group' }).click()
     await page.getByText('Group deleted').waitFor()
     await page.getByRole('treeitem', { name: 'platform' }).waitFor()
-    // The data of the new page is marked as outdated and loaded again, after that of the old page would have been.
+    // The console reads the organization a second time when it reloads outdated data. A request for
+    // the deleted group would come before that.
     const groupsPath = '/iam/v2beta1/groups'
     while (requests.filter((request) => request === `GET ${groupsPath}/${organization}`).length < 2)
       await page.waitForEvent('request')
@@ -84,7 +85,7 @@ describe('the settings of an organization in the console', {
       correlationRule: 'CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID',
     })
     const { roles } = await stage.call('GET', '/iam/v2beta1/roles?name=viewer')
-    assert.equal(made?.defaultRole, (roles as { uid: string }[])[0]?.uid, 'not the first role of the list')
+    assert.equal(made?.defaultRole, (roles as { uid: string }[])[0]?.uid, 'viewer is the default role')
     const uri = page.getByLabel('redirect URI', { exact: true })
     assert.equal(await uri.textContent(), `${stage.platform.url}/oauth/callback/${provider}`)
     noProblems()
@@ -236,7 +237,8 @@ describe('the settings of an organization in the console', {
     const row = page.getByRole('row', { name: /cloud acme AWS 123456789012, GitHub app/ })
     await row.waitFor()
     const disabled = page.getByRole('button', { name: 'Associate accounts' })
-    assert.equal(await disabled.getAttribute('title'), 'This group has its accounts already. Change them.')
+    const reason = 'This group already has an account association. Change it instead.'
+    assert.equal(await disabled.getAttribute('title'), reason)
     const open = async (item: string) => {
       await row.getByRole('button', { name: 'Actions for cloud' }).click()
       await page.getByRole('menuitem', { name: item }).click()

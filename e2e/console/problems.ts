@@ -1,4 +1,4 @@
-// Notes everything that must not happen on a page.
+// Records everything that must not happen on a page.
 import type { Page } from 'playwright-core'
 
 export function watchProblems(page: Page, url: string, problems: string[]): void {
@@ -8,6 +8,7 @@ export function watchProblems(page: Page, url: string, problems: string[]): void
   page.on('pageerror', (error) => problems.push(error.message))
   page.on('request', (request) => {
     const { protocol, origin } = new URL(request.url())
-    if (protocol.startsWith('http') && origin !== new URL(url).origin) problems.push(`asks ${request.url()}`)
+    if (protocol.startsWith('http') && origin !== new URL(url).origin)
+      problems.push(`requests ${request.url()}`)
   })
 }

@@ -150,7 +150,7 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     noProblems()
   })
 
-  test('a person who may only look sees the layers, and why not the configuration', async () => {
+  test('a person who may only look sees the layers, and why the configuration is hidden', async () => {
     const repo = await uidOf('repos', 'whole')
     const path = paths.tag(organization, await uidOf('tags', `v1&uidp.children_of=${repo}`))
     const looker = await stage.platform.addUser('looker@example.com')

@@ -126,7 +126,7 @@ describe('the server in the console', { timeout: 600_000, skip: noChromium ?? fa
     noProblems()
   })
 
-  test('rotates the keys, also those of the token that the page uses', async () => {
+  test('rotates the keys, including the one that signed the token of the page', async () => {
     const { page, platform } = stage
     await page.goto(stage.at(paths.serverKeys()))
     await page.getByRole('link', { name: 'Rotate now' }).click()

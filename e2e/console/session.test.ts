@@ -32,9 +32,13 @@ onEachStore('a console session', (engine) => {
     return visitor
   }
 
-  const own = () => ({ origin: platform.url, 'x-stemma-console': '1', 'sec-fetch-site': 'same-origin' })
+  const ownHeaders = () => ({
+    origin: platform.url,
+    'x-stemma-console': '1',
+    'sec-fetch-site': 'same-origin',
+  })
 
-  function post(path: string, cookie: string | undefined, headers: Record<string, string> = own()) {
+  function post(path: string, cookie: string | undefined, headers: Record<string, string> = ownHeaders()) {
     return fetch(platform.url + path, {
       method: 'POST',
       headers: { ...headers, ...(cookie !== undefined && { cookie: `${cookieName}=${cookie}` }) },
@@ -86,8 +90,8 @@ onEachStore('a console session', (engine) => {
     const cookie = (await signIn()).cookie(cookieName)
     const wrong: Record<string, string>[] = [
       {},
-      { ...own(), origin: 'https://evil.example.com' },
-      { ...own(), 'sec-fetch-site': 'same-site' },
+      { ...ownHeaders(), origin: 'https://evil.example.com' },
+      { ...ownHeaders(), 'sec-fetch-site': 'same-site' },
       { origin: platform.url, 'sec-fetch-site': 'same-origin' },
     ]
     for (const headers of wrong)
@@ -96,7 +100,7 @@ onEachStore('a console session', (engine) => {
         assert.equal(response.status, 403, `${path} ${JSON.stringify(headers)}`)
         assert.equal(response.headers.get('access-control-allow-origin'), null)
       }
-    const byGet = await fetch(`${platform.url}/console/token`, { headers: own() })
+    const byGet = await fetch(`${platform.url}/console/token`, { headers: ownHeaders() })
     assert.equal(byGet.status, 405)
     assert.notEqual(await tokenOf(cookie), undefined, 'the session still works')
   })

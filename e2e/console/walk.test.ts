@@ -83,13 +83,13 @@ onEachStore('in the console', (engine) => {
   })
 
   test('the keyboard is enough to create a group, give access, see why, take it away, and delete the group', async () => {
-    const { focused, pressUntil, followAbove, chooseInMenu, chooseInPalette } = keyboardOf(page)
+    const { focused, pressUntil, followLinkAbove, chooseInMenu, chooseInPalette } = keyboardOf(page)
     await stage.call('POST', `/iam/v2beta1/identities/${stage.organization}`, {
       ...{ name: 'robot', claimMatch: { issuer: 'https://issuer.example.com', subject: 'robot' } },
     })
-    const { promise: isEntered, resolve: answerSearch } = Promise.withResolvers<void>()
+    const { promise: enterPressed, resolve: answerSearch } = Promise.withResolvers<void>()
     const searchUrl = /name_?contains=robot/i
-    await page.route(searchUrl, (route) => isEntered.then(() => route.continue()), { times: 1 })
+    await page.route(searchUrl, (route) => enterPressed.then(() => route.continue()), { times: 1 })
     await page.goto(groups)
     await heading(page, 'Groups').waitFor()
     await chooseInPalette('new group')
@@ -108,8 +108,8 @@ onEachStore('in the console', (engine) => {
     await page.keyboard.press('Enter')
     await toast('Group changed')
     await item(page, 'engine room').waitFor()
-    await followAbove('engine room')
-    await followAbove('Access')
+    await followLinkAbove('engine room')
+    await followLinkAbove('Access')
 
     await pressUntil('Tab', 'Add access')
     await page.keyboard.press('Enter')
@@ -139,7 +139,7 @@ onEachStore('in the console', (engine) => {
     await chooseInMenu('robot', 'Why')
     await focused(heading(page, 'Why'))
     await page.getByText('robot may do groups.list here').waitFor()
-    await followAbove('Access')
+    await followLinkAbove('Access')
     await row.waitFor()
     await chooseInMenu('robot', 'Remove')
     await page.getByText('robot loses this role here').waitFor()
@@ -150,8 +150,8 @@ onEachStore('in the console', (engine) => {
 
     await chooseInPalette('groups')
     await focused(heading(page, 'Groups'))
-    await followAbove('acme')
-    await followAbove('Groups')
+    await followLinkAbove('acme')
+    await followLinkAbove('Groups')
     await item(page, 'engine room').waitFor()
     await pressUntil('Tab', 'acme')
     await pressUntil('ArrowDown', 'engine room')
@@ -164,7 +164,7 @@ onEachStore('in the console', (engine) => {
     expectNoProblems()
   })
 
-  test('10,000 groups in one are shown 200 at a time with the keyboard, and found by name', async () => {
+  test('10,000 groups in a group are shown 200 at a time, reached with the keyboard, and found by name', async () => {
     const crowd = await addManyGroups(stage, 'crowd', 10_000)
     const expectFocus = (name: string) =>
       page.locator(`[role=treeitem]:focus > .tree-row > .tree-label:text-is("${name}")`).waitFor()
@@ -243,7 +243,7 @@ onEachStore('in the console', (engine) => {
     expectNoProblems()
   })
 
-  /** Signs in in the window that `open` opens, with the password. */
+  /** Enters e-mail address and password in the window that `open` opens. */
   async function signInAgain(on: Page, email: string, open: () => Promise<void>): Promise<void> {
     const [window] = await Promise.all([on.context().waitForEvent('page'), open()])
     await window.getByLabel('E-mail address').fill(email)
@@ -284,7 +284,7 @@ onEachStore('in the console', (engine) => {
     await create.click()
     const again = founding.getByRole('dialog', { name: 'Sign in again' })
     await again.getByRole('button', { name: 'Cancel' }).click()
-    await founding.getByText('This needs a sign-in that is not long ago.').waitFor()
+    await founding.getByText('This needs a recent sign-in.').waitFor()
     assert.equal(await founding.getByLabel('E-mail address').inputValue(), 'heir@example.com')
     await create.click()
     await signInAgain(founding, email, () => again.getByRole('button', { name: 'Sign in' }).click())

@@ -127,6 +127,7 @@ onEachStore('idempotency keys', (engine) => {
         assert.equal(codeOf(await door.send(createGroup, request, stranger.token, keyHeader(key))), 7)
       }
       assert.equal(await countGroups(request.group.name), 0)
+      // Each door needs its own key: a key that was used through one door is known at the other.
       const [initial] = door.name
       for (const key of [`${'x'.repeat(254)}${initial}`, `"${'\\"'.repeat(254)}${initial}"`])
         assert.equal(codeOf(await door.send(createGroup, newGroup(), owner.token, keyHeader(key))), 0)
@@ -218,8 +219,8 @@ onEachStore('idempotency keys', (engine) => {
       for (const answer of answers) assert.ok([0, 10].includes(codeOf(answer)), String(codeOf(answer)))
     }))
 
-  const otherCopies = { skip: engine === 'sqlite' && 'the embedded store has one server' }
-  test('calls at once on two copies of the server create one resource', otherCopies, async () => {
+  const postgresOnly = { skip: engine === 'sqlite' && 'the embedded store has one server' }
+  test('concurrent calls on two copies of the server create one resource', postgresOnly, async () => {
     const { startApp } = await import('../../server/app.ts')
     const { openLog } = await import('../../server/log.ts')
     const copy = await startApp(platform.config, openLog('silent'))
@@ -265,7 +266,7 @@ onEachStore('idempotency keys', (engine) => {
       await door.call(getGroup, { uid: owner.organization }, 'bad token')
   }
 
-  test('a call that failed for a passing reason can be repeated with its key', () =>
+  test('a call that failed for a temporary reason can be repeated with its key', () =>
     forEachDoor(async (door) => {
       const request = newGroup()
       const key = keyHeader(randomUUID())

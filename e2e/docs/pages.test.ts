@@ -47,7 +47,7 @@ describe('the blocks of a page', () => {
     assert.throws(() => blocksOf(`${fence}sh\nx`), /line 1 has no end/)
   })
 
-  test('of a console are commands with their output', () => {
+  test('in the language console are commands with their output', () => {
     assert.deepEqual(blocksOf(page).slice(2).flatMap(commandsOf), [
       { line: 24, source: 'first \\\n  more', expected: 'output\n' },
       { line: 27, source: 'second', expected: '' },

@@ -1,4 +1,5 @@
-// The documentation in a real browser with a console session: calls that are tried, and attacks on that.
+// The documentation in a real browser with a console session: calls that its forms send, and
+// attacks on these forms.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Locator, Page, Request } from 'playwright-core'
@@ -44,7 +45,7 @@ describe('the documentation', { timeout: 600_000, skip: noChromium ?? false }, (
   ] as const)
     test(`is accessible at ${path}`, () => checkPage(stage, path, heading))
 
-  test('sends a call that reads at once, and shows markup in the answer as text', async () => {
+  test('sends a read call at once, and shows markup in the answer as text', async () => {
     const { organization } = stage
     await stage.call('PATCH', `/iam/v2beta1/groups/${organization}`, { description: markup })
     await page.goto(stage.at(groupsPage))
@@ -61,7 +62,7 @@ describe('the documentation', { timeout: 600_000, skip: noChromium ?? false }, (
     assert.deepEqual(stage.problems.splice(0), [])
   })
 
-  test('sends a call that writes only after a confirmation', async () => {
+  test('asks for a confirmation before it sends a write call', async () => {
     await page.goto(stage.at(groupsPage))
     const calls = watchCalls()
     const form = await formOf('creategroup')
@@ -100,7 +101,7 @@ describe('the documentation', { timeout: 600_000, skip: noChromium ?? false }, (
     stage.problems.splice(0)
   })
 
-  test('does nothing for a link, a query or a fragment', async () => {
+  test('does not fill in or send a call because of a query or a fragment', async () => {
     const calls = watchCalls()
     const hash = '#try-creategroup'
     for (const path of [

@@ -29,7 +29,7 @@ const entriesIn = (list: JsonObject) => list.entries as unknown as Entry[]
 
 const inOrder = { orderBy: 'time' }
 
-/** Creates, renames and deletes a group, and leaves another group. Returns the uids. */
+/** Creates, renames and deletes a group, and creates another one. Returns the uids of both. */
 async function changeGroups(context: ExampleContext) {
   const parent = context.owner.organization
   const team = await make(context, createGroup, { parent, group: { name: 'team' } })
@@ -40,7 +40,7 @@ async function changeGroups(context: ExampleContext) {
 }
 
 examples('the audit log', {
-  async 'lists who changed which fields of what, from what to what'(context) {
+  async 'lists who changed which fields of a resource, with the old and new values'(context) {
     const { succeed, owner } = context
     const { team } = await changeGroups(context)
     const list = await succeed(listAuditEntries, { ...inOrder, resource: team })
@@ -130,7 +130,7 @@ examples('the audit log', {
     assert.equal((await fail(getAuditEntry, { uid: forged }, local.token)).code, 5)
   },
 
-  async 'shows the groups of a part of the tree'(context) {
+  async 'lists the entries of a part of the tree'(context) {
     const { succeed, owner } = context
     const { other } = await changeGroups(context)
     const { identity } = await context.platform.addIdentity(owner.organization, 'viewer')
@@ -157,7 +157,7 @@ examples('the audit log', {
       exported.map(({ uid }) => uid),
       all.map(({ uid }) => uid),
     )
-    // Not compared with the other door: the user agent is left out if there is none.
+    // `door.call` does not compare the doors: only the gRPC client sends a user agent.
     const { body } = await door.call(
       exportAuditEntries,
       { resource: other, format: 'AUDIT_FORMAT_ECS' },

@@ -27,7 +27,8 @@ onEachStore('a store whose rows were changed', (engine) => {
     for (const name of ['a', 'b', 'c']) await create(createGroup, { parent: root, group: { name } })
     const subscription = { sink: 'https://sink.example.com' }
     await create(createSubscription, { parent: root, subscription })
-    // The first test removes the end of the log. With a later position, `stemmad check` would report the queue, too.
+    // The first test removes the end of the log. `stemmad check` would also report a queue whose
+    // position is after the new end.
     await execute(sql`update delivery_queues set position = 0`)
     await sealAll(platform.store)
   })

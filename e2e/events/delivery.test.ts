@@ -55,7 +55,7 @@ type Delivery = {
 
 const hourMs = 3_600_000
 
-/** Headers with which fetch can send a received request again. It sets the length and those of the connection itself. */
+/** The headers of a received request, except those that fetch sets itself. */
 function forwardedHeaders({ headers }: Received): Record<string, string> {
   const { host, connection, 'content-length': length, ...others } = headers
   return others as Record<string, string> // no header of a delivery is repeated
@@ -413,7 +413,7 @@ onEachStore('the delivery of an event', (engine) => {
     }
   })
 
-  test('waits as long as Retry-After says each time, and not longer from time to time', async () => {
+  test('waits as long as Retry-After says, also after several failures in a row', async () => {
     const sink = await addSink(answerWith(429, { 'retry-after': '12' }))
     await platform.app.deliverEvents() // seals the creation of the organization
     await subscribe(sink.url, { eventTypes: ['dev.stemma.api.iam.group.'] })
@@ -684,7 +684,7 @@ function* addDeadSinks(parent: string, sink: string, count: number, now: number)
   )
 }
 
-/** DNS answers. A name that changes gets a public address first: only that one may be used. */
+/** DNS answers. Other names have no address. */
 const resolutions: Record<string, () => { address: string; family: number }[]> = {
   'private.test': () => [{ address: '10.1.2.3', family: 4 }],
   'metadata.test': () => [{ address: '169.254.169.254', family: 4 }],
@@ -692,9 +692,12 @@ const resolutions: Record<string, () => { address: string; family: number }[]> =
   localhost: () => [{ address: '127.0.0.1', family: 4 }],
 }
 
-/** The library compares the timestamp with the clock of this process, which tests cannot set. */
+/**
+ * Verifies the signature, and that its timestamp is near `now`, the time of the server. The library
+ * compares the timestamp with the real time, with a tolerance of five minutes.
+ */
 function verify(secret: string, body: string, headers: Record<string, string>, now: number): void {
-  const shifted = Math.abs(Number(headers['webhook-timestamp']) * 1000 - now) < 120_000
-  assert.ok(shifted, 'the timestamp is that of the attempt')
+  const isNear = Math.abs(Number(headers['webhook-timestamp']) * 1000 - now) < 120_000
+  assert.ok(isNear, 'the timestamp is that of the attempt')
   new Webhook(secret).verify(body, headers)
 }

@@ -7,8 +7,8 @@ import { describeMethods } from '@stemma/api/method.ts'
 import { eventTypeOf } from '../../server/cloud-events/event-catalog.ts'
 import { readEventCatalog } from '../../server/outgoing-events.ts'
 
-/** Methods that write nothing, or whose events are those of resources that they do not return. */
-const reasons: Record<string, string> = {
+/** Writing methods that need no event type, and why. */
+const exceptions: Record<string, string> = {
   'platform.auth.Auth.Delete': 'deletes an identity of a person, who belongs to no organization',
   'platform.events.v2beta1.DeliveriesService.RedeliverEvent': 'sends an event that exists',
   'platform.events.v2beta1.SubscriptionsService.ReplaySubscription': 'sends events that exist',
@@ -41,9 +41,9 @@ const isOfKind = ({ desc }: Method) =>
 describe('the types of events', () => {
   const writing = services.flatMap(describeMethods).filter(({ isRead, isInternal }) => !isRead && !isInternal)
 
-  test('exist for every method that writes', () => {
+  test('exist for every method that writes, with few exceptions', () => {
     const silent = writing.filter(
-      (method) => !isOfKind(method) && eventTypeOf(method.desc) === undefined && !(method.name in reasons),
+      (method) => !isOfKind(method) && eventTypeOf(method.desc) === undefined && !(method.name in exceptions),
     )
     assert.deepEqual(
       silent.map(({ name }) => name),
@@ -52,9 +52,9 @@ describe('the types of events', () => {
     )
   })
 
-  test('need no reason where they exist', () => {
+  test('do not exist for the exceptions', () => {
     const known = new Map(writing.map((method) => [method.name, method]))
-    for (const name of Object.keys(reasons)) {
+    for (const name of Object.keys(exceptions)) {
       const method = known.get(name)
       assert.ok(method, `${name} is no writing method`)
       assert.equal(eventTypeOf(method.desc), undefined, name)

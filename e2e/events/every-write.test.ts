@@ -17,9 +17,9 @@ import { matrix } from '../iam/access-matrix.ts'
 import { callers } from '../iam/matrix-row.ts'
 import { until } from '../server/stemmad.ts'
 
-/** Methods whose calls leave no entry at once, and why. */
-const unrecorded: Record<string, string> = {
-  'platform.oidc.SecurityTokenService.Exchange': 'is recorded shortly afterwards, see the test below',
+/** Methods whose calls are recorded only after the response, and the test of their entries. */
+const recordedLater: Record<string, string> = {
+  'platform.oidc.SecurityTokenService.Exchange': 'has an entry of each token exchange',
 }
 
 const digest = `sha256:${'b'.repeat(64)}`
@@ -81,7 +81,7 @@ onEachStore('the event log', (engine) => {
     for (const { method } of app.endpoints) {
       const row = matrix[method.name]
       const mayCall = row?.codes[callers.indexOf('owner above')] === 0
-      if (!row || !mayCall || method.isRead || method.name in unrecorded) continue
+      if (!row || !mayCall || method.isRead || method.name in recordedLater) continue
       const context = { platform, door, owner, organization: owner.organization, here: await makeGroup() }
       const request = withValues(await row.request(context), differing[method.name])
       const previous = await entriesOf(store, method.name, owner.identity)

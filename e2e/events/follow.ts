@@ -16,7 +16,7 @@ import { describeMethod } from '@stemma/api/method.ts'
 export type Followed = {
   /** The next response; undefined at the end of the stream. */
   next(): Promise<JsonObject | undefined>
-  /** `complete`, or how the stream failed: the gRPC status, or `reset` over REST. */
+  /** `complete`, or how the stream failed: the gRPC or HTTP status, or `reset` over REST. */
   ended: Promise<string>
   disconnect(): void
 }
@@ -37,7 +37,7 @@ export const followOverRest: Follow = (url, query, token) => {
       if (response.statusCode !== 200) return resolve(String(response.statusCode))
       createInterface({ input: response })
         .on('line', (line) => queue.add(JSON.parse(line) as JsonObject))
-        .on('error', () => {}) // of the response
+        .on('error', () => {}) // an error of the response, which is handled below
       response.on('end', () => resolve('complete'))
       response.on('error', () => resolve('reset'))
     })

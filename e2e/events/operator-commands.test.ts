@@ -35,8 +35,8 @@ onEachStore('commands of the operator', (engine) => {
     return stdout
   }
 
-  /** The commands and actions in the log of an organization, a person, or the server, since the last call. */
   const positions = new Map<string, number>()
+  /** Commands and actions since the last call in the log of an organization, person or server. */
   async function entriesIn(root: string): Promise<string[]> {
     const events = await sealedEvents(platform.store, root, positions.get(root))
     const last = events.at(-1)

@@ -177,7 +177,7 @@ onEachStore('registry events', (engine) => {
     assert.deepEqual(await eventsOf(stranger.organization, 'pull', 0), [])
   })
 
-  test('of equal pulls are one event with their number if many wait', async () => {
+  test('of equal pulls are combined into one event with a count while many are waiting', async () => {
     const { organization, identity } = await platform.addOrganization('flooded')
     const buffer = openEventBuffer({
       ...{

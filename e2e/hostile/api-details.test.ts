@@ -129,7 +129,7 @@ onEachStore('refusals', (engine) => {
       assert.match(snake.message, /^Invalid argument: claim_match\.issuer_pattern: /)
     })
 
-    test('that a description mentions in the spelling of the body', async () => {
+    test('in descriptions, too, in the spelling of the body', async () => {
       const camel = await post({ name: 'a', claimMatch: { subject: 'x' } })
       assert.match(camel.message, /claimMatch\.issuer: is required, or issuerPattern in its place/)
       const snake = await post({ name: 'a', claim_match: { subject: 'x' } })

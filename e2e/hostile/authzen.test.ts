@@ -74,7 +74,7 @@ onEachStore('the AuthZEN door', (engine) => {
     }
   })
 
-  test('finds no resources that the caller may not list, and none at which it may not ask', async () => {
+  test('finds no resources that the caller may not list or may not ask about', async () => {
     const repos = async (subject: string, token: string, action = 'repo.list') => {
       const body = { ...question(subject), action: { name: action }, resource: { type: 'repo' } }
       const { json } = await send(searchOf('resource'), body, token)
@@ -88,7 +88,7 @@ onEachStore('the AuthZEN door', (engine) => {
     assert.deepEqual(await repos(pusher.identity, pusher.token, 'repo.update'), [])
   })
 
-  test('a limited token gets no other answers than the calls that it can make', async () => {
+  test('answers about the holder of a limited token respect the limits of the token', async () => {
     const door = restDoor(platform.url)
     const request = { identity: viewer.identity, cap: ['groups.list'] }
     const { body } = await door.call(SecurityTokenService.method.exchange, request, viewer.token)
@@ -171,7 +171,7 @@ onEachStore('the AuthZEN door', (engine) => {
       assert.equal((await send(evaluations, { ...question(), evaluations: [{}], options })).status, 400)
   })
 
-  test('names that nothing has are denied, also those of members of every object', async () => {
+  test('unknown names are denied, including those of properties that every object inherits', async () => {
     const names = ['constructor', '__proto__', 'toString', '', '\ud800', 'repo.list\0', 'x'.repeat(100_000)]
     for (const name of names) {
       for (const body of [

@@ -81,7 +81,7 @@ onEachStore('requests', (engine) => {
     assert.equal((await list({ excludeEventAuthors: distinctTexts(100) })).body?.totalCount, '0')
   })
 
-  test('to list advisories are refused if a filter has too many or too long values', async () => {
+  test('to list advisories are refused if a field has too many or too long values', async () => {
     for (const [request, message] of [
       [{ aliases: distinctTexts(1001) }, /aliases: must have at most 1000 entries/],
       [{ artifactNames: distinctTexts(1, 513) }, /artifact_names\[0\]: must be at most 512 characters/],

@@ -77,7 +77,7 @@ onEachStore('a person whom an organization has deactivated', (engine) => {
     return String((await callAs(own, {})).token)
   }
 
-  /** The codes of a read, a list that shows the group, and a write, at both doors. */
+  /** For each door: the code of a read, whether a list shows the group, and the code of a write. */
   async function codesAt(group: string, token: string): Promise<(number | string)[]> {
     const codes: (number | string)[] = []
     for (const door of doors) {
@@ -92,7 +92,7 @@ onEachStore('a person whom an organization has deactivated', (engine) => {
   const allowed = [0, 'listed', 0, 0, 'listed', 0]
   const refused = [denied, 'hidden', denied, denied, 'hidden', denied]
 
-  test('has no roles there with any other token, until activated again', async () => {
+  test('has no roles there, whichever token they use, until activated again', async () => {
     const id = await addUser(provider, 'bob')
     const token = await tokenOf('bob')
     const bob = userUid(issuer.issuer, 'bob')
@@ -155,7 +155,7 @@ onEachStore('a person whom an organization has deactivated', (engine) => {
     assert.deepEqual(await codesAt(acme.organization, token), allowed)
   })
 
-  test('does not lift it by deleting their account, but their organization can', async () => {
+  test('cannot undo this by deleting their account, but their organization can activate them', async () => {
     const token = await tokenOf('eve')
     const eve = userUid(issuer.issuer, 'eve')
     const id = await addUser(provider, 'eve', { active: false })
@@ -173,16 +173,16 @@ onEachStore('a person whom an organization has deactivated', (engine) => {
     await callAs(forClient, {})
   })
 
-  test('stays so if a change does not mention `active`', async () => {
+  test('stays deactivated if a change gives `active` no value', async () => {
     const id = await addUser(provider, 'fay', { active: false })
     const put = await provider.expect(200, 'PUT', `/Users/${id}`, { userName: 'fay', externalId: 'fay' })
     const removed = await patch(provider, id, { op: 'remove', path: 'active' })
-    const unnamed = await patch(provider, id, { op: 'replace', value: { displayName: 'Fay' } })
+    const withoutPath = await patch(provider, id, { op: 'replace', value: { displayName: 'Fay' } })
     const asNull = await provider.expect(200, 'PUT', `/Users/${id}`, {
       ...{ userName: 'fay', externalId: 'fay', active: null },
     })
     assert.deepEqual(
-      [put, removed, unnamed, asNull].map(({ active }) => active),
+      [put, removed, withoutPath, asNull].map(({ active }) => active),
       [false, false, false, false],
     )
     const rows = await platform.store.query(sql`select is_active from scim_users where external_id = 'fay'`)

@@ -102,8 +102,8 @@ onEachStore('after a sign-in was ended', (engine) => {
   }
 
   /**
-   * The token itself and tokens that it was exchanged for: one of the same identity, one of another identity, and one
-   * that was exchanged twice.
+   * The token itself and tokens that it was exchanged for: one of the same identity, one of another
+   * identity, and one that results from two exchanges.
    */
   async function withDescendants(token: string): Promise<string[]> {
     const other = await exchanged(token, assumable)

@@ -65,7 +65,7 @@ onEachStore('hostile exchanges', (engine) => {
       }
     })
 
-    test('that contain their own key or name an unknown one', async () => {
+    test('that contain their own key or refer to an unknown key', async () => {
       const thief = await startIssuer()
       const { jwk } = thief.key()
       for (const header of [{ jwk }, { jku: thief.issuer + keysPath }, { x5u: thief.issuer }, {}]) {
@@ -269,7 +269,7 @@ onEachStore('hostile exchanges', (engine) => {
       for (const [at, respond] of badKeySets.entries()) await assertRefused(keysPath, respond, `keys ${at}`)
     })
 
-    test('whose discovery document names another issuer or host', async () => {
+    test('whose discovery document is malformed or names another issuer or host', async () => {
       for (const [at, document] of badDocuments.entries())
         await assertRefused(
           discoveryPath,

@@ -124,7 +124,7 @@ examples('an administrator of identity providers', {
     const uid = await make(stage, createExternalGroupRoleMapping, mapping(provider, owner, organization))
     const sent = { ...named, etag: body.etag as string }
     assert.equal((await fail(regenerateScimToken, sent, admin.token)).code, 7)
-    // The external group that is mapped to the role is not an owner itself.
+    // SCIM needs two owners. The external group that is mapped to the role does not count as one.
     const enable = await fail(setScimEnabled, { ...sent, enabled: true })
     assert.deepEqual([enable.code, /two identities/.test(enable.message)], [9, true])
     assert.equal((await fail(setScimEnabled, { ...sent, enabled: true }, admin.token)).code, 7)

@@ -74,8 +74,8 @@ onEachStore('floods of requests', (engine) => {
         socket.resume()
         socket.write(get(path).repeat(1000))
       }
-      // While another client makes one call, each flooder gets a few responses, not all of its thousand. The call needs
-      // no store, whose answer can take many turns of the event loop.
+      // While another client makes one call, each flooder gets a few responses, not all of its
+      // thousand. The call does not use the store, which can take many turns of the event loop.
       const received = () => flooders.reduce((bytes, { bytesRead }) => bytes + bytesRead, 0)
       let previous = received()
       await assertOthersAreAnswered(20, get('/healthz'), () => {

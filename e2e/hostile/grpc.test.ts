@@ -28,7 +28,7 @@ const list = (init: MessageInitShape<typeof ListGroupsRequestSchema>) =>
 /** A field with the given bytes, whatever its declared type. */
 const field = (number: number, type: WireType, bytes: Uint8Array) =>
   new BinaryWriter().tag(number, type).raw(bytes).finish()
-const text = (number: number, bytes: Uint8Array) =>
+const bytesField = (number: number, bytes: Uint8Array) =>
   new BinaryWriter().tag(number, WireType.LengthDelimited).bytes(bytes).finish()
 const join = (...parts: Uint8Array[]) => Buffer.concat(parts)
 
@@ -52,8 +52,8 @@ onEachStore('hostile gRPC requests are refused', (engine) => {
   }
 
   const inCreate = (group: Uint8Array) =>
-    join(text(1, Buffer.from(attacked.platform.owner.organization)), text(2, group))
-  const validName = text(2, Buffer.from('x'))
+    join(bytesField(1, Buffer.from(attacked.platform.owner.organization)), bytesField(2, group))
+  const validName = bytesField(2, Buffer.from('x'))
 
   test('malformed messages', () =>
     assertAllRefused(
@@ -91,13 +91,13 @@ onEachStore('hostile gRPC requests are refused', (engine) => {
           ({ name, number }): Case => [
             `${name} ${bytes.toString('hex')}`,
             'CreateGroup',
-            inCreate(join(validName, text(number, bytes))),
+            inCreate(join(validName, bytesField(number, bytes))),
           ],
         ),
-        ['uid', 'GetGroup', text(1, bytes)],
-        ['name', 'ListGroups', text(2, bytes)],
-        ['page_token', 'ListGroups', text(4, bytes)],
-        ['order_by', 'ListGroups', text(5, bytes)],
+        ['uid', 'GetGroup', bytesField(1, bytes)],
+        ['name', 'ListGroups', bytesField(2, bytes)],
+        ['page_token', 'ListGroups', bytesField(4, bytes)],
+        ['order_by', 'ListGroups', bytesField(5, bytes)],
       ]),
     )
   })
@@ -231,7 +231,12 @@ onEachStore('hostile gRPC requests are refused', (engine) => {
       ]),
       ['no uid', 'GetGroup', Buffer.of(), invalid, 'uid'],
       ['no group', 'UpdateGroup', Buffer.of(), invalid],
-      ['no resource', 'CreateGroup', text(1, Buffer.from(attacked.platform.owner.organization)), invalid],
+      [
+        'no resource',
+        'CreateGroup',
+        bytesField(1, Buffer.from(attacked.platform.owner.organization)),
+        invalid,
+      ],
     ]))
 
   test('a message over 4 MiB', () =>

@@ -24,6 +24,7 @@ describe('clients that keep HTTP/2 connections open', () => {
   beforeEach(async () => {
     sessions = []
     time = Date.now()
+    // After its deadline, a call whose reply is not read gets `idle` as extra time, in real time.
     door = await openTestDoor({ now: () => time, timeoutsMs: { idle: 100 } })
   })
   afterEach(() => {

@@ -35,10 +35,10 @@ import {
   anyBinding,
   anyIndex,
   anyPlan,
-  groupOf,
   isWithin,
   oneIn,
   organizationOf,
+  parentOf,
   pick,
 } from '../iam/world.ts'
 import type { WorldPlatform } from '../iam/world-platform.ts'
@@ -63,7 +63,7 @@ const tables = [
 type TableName = (typeof tables)[number]
 
 type State = {
-  /** Of all tables, in the order in which they were created. */
+  /** The rows of all tables, oldest first. */
   rows: [table: TableName, createTime: string, uid: string][]
   roles: [uid: string, bits: string][]
   grants: [holder: string, place: string, role: string][]
@@ -75,7 +75,7 @@ type Snapshot = {
   /** The state as text, by which unchanged states are recognised. */
   text: string
   uids: Record<TableName, string[]>
-  /** The identities that can accept invites: all but external groups, as which nobody can sign in. */
+  /** Identities that can accept invites: all but the external groups, which cannot sign in. */
   guests: string[]
   /** The capabilities of each role, by uid. */
   bits: Map<string, ReadonlySet<number>>
@@ -96,7 +96,7 @@ const nothing: Held = new Set()
 const isCovered = (held: Held, bit: number, place: string) =>
   lineage(place).some((above) => held.has(`${bit}@${above}`))
 
-const lineage = (uid: string): string[] => (uid === '' ? [] : [uid, ...lineage(groupOf(uid))])
+const lineage = (uid: string): string[] => (uid === '' ? [] : [uid, ...lineage(parentOf(uid))])
 
 /**
  * The rows from which a snapshot is computed. One statement reads all of them, because this happens after every write,
@@ -153,7 +153,7 @@ function snapshotOf({ rows, roles, grants, holders, externalGroups }: State, tex
     const set = held.get(holder) ?? new Set()
     for (const bit of bits.get(role) ?? []) set.add(`${bit}@${place}`)
     held.set(holder, set)
-    if (groupOf(role) !== '' && !isWithin(place, groupOf(role))) misplaced.push(`${role} in ${place}`)
+    if (parentOf(role) !== '' && !isWithin(place, parentOf(role))) misplaced.push(`${role} in ${place}`)
   }
   const recognition = new Map(holders.map(([uid, ...row]) => [uid, recognitionOf(...row)]))
   const groupUids = new Set(externalGroups.map(([uid]) => uid))
@@ -247,7 +247,7 @@ const writes: Write[] = [
     method: RolesService.method.updateRole,
     request({ name, target, capabilitiesIn }) {
       const uid = target('roles')
-      return { role: { uid, name, capabilities: capabilitiesIn(groupOf(uid)) } }
+      return { role: { uid, name, capabilities: capabilitiesIn(parentOf(uid)) } }
     },
   },
   {
@@ -277,7 +277,7 @@ const writes: Write[] = [
     method: RoleBindingsService.method.updateRoleBinding,
     request({ target, roleIn, somebody, variant }) {
       const uid = target('role_bindings')
-      const role = variant === 0 ? {} : { roleUid: roleIn(groupOf(uid)) }
+      const role = variant === 0 ? {} : { roleUid: roleIn(parentOf(uid)) }
       const identity = variant === 1 ? {} : { identityUid: somebody() }
       return { roleBinding: { uid, ...role, ...identity } }
     },
@@ -301,7 +301,7 @@ const writes: Write[] = [
     method: GroupInvitesService.method.updateGroupInvite,
     request({ target, roleIn, variant }) {
       const uid = target('group_invites')
-      const role = variant === 0 ? { roleUid: roleIn(groupOf(uid)) } : {}
+      const role = variant === 0 ? { roleUid: roleIn(parentOf(uid)) } : {}
       const change = variant === 1 ? { email: guestAddress } : { ttl: '7200s' }
       return { groupInvite: { uid, ...role, ...change } }
     },
@@ -321,7 +321,7 @@ const writes: Write[] = [
     method: IdentityProvidersService.method.updateIdentityProvider,
     request({ name, target, roleIn, variant }) {
       const uid = target('identity_providers')
-      const role = variant === 0 ? {} : { defaultRole: roleIn(groupOf(uid)) }
+      const role = variant === 0 ? {} : { defaultRole: roleIn(parentOf(uid)) }
       const configuration = variant === 1 ? {} : { oidc: { issuer: `https://${name}.test` } }
       return { identityProvider: { uid, ...role, ...configuration } }
     },
@@ -334,7 +334,7 @@ const writes: Write[] = [
     method: ExternalGroupRoleMappingsService.method.createExternalGroupRoleMapping,
     request({ target, roleIn, variant }) {
       const parent = target('identity_providers')
-      const scope = variant === 0 ? target('groups') : groupOf(parent)
+      const scope = variant === 0 ? target('groups') : parentOf(parent)
       const externalGroupId = `group ${variant}`
       return { parent, externalGroupRoleMapping: { externalGroupId, roleUid: roleIn(scope), scope } }
     },
@@ -405,7 +405,7 @@ const writes: Write[] = [
     method: GroupAccessRequestsService.method.approveGroupAccessRequest,
     request({ target, roleIn }) {
       const uid = target('group_access_requests')
-      return { uid, roleUid: roleIn(groupOf(uid)) }
+      return { uid, roleUid: roleIn(parentOf(uid)) }
     },
   },
   {
@@ -441,7 +441,7 @@ function choose(
         demanded.every((bit) => isCovered(heldByCaller, bit, uid)),
       ),
     roleIn(place) {
-      const bindable = uids.roles.filter((uid) => groupOf(uid) === '' || isWithin(place, groupOf(uid)))
+      const bindable = uids.roles.filter((uid) => parentOf(uid) === '' || isWithin(place, parentOf(uid)))
       return among(draw.prefersPermitted ? bindable : uids.roles, draw.role, draw.prefersHeld, (uid) =>
         [...(bits.get(uid) ?? [])].every((bit) => isCovered(heldByCaller, bit, place)),
       )

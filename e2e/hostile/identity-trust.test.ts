@@ -62,7 +62,7 @@ const trusting: Record<string, (robot: string, team: string) => JsonObject> = {
     subject: robot,
   }),
   'two patterns': () => ({ issuerPattern: 'http://stemma\\.(test|example)', subjectPattern: '[0-9a-f/]+' }),
-  'its uid and another audience': (robot) => ({ issuer, subject: robot, audience: issuer }),
+  'its uid and an audience': (robot) => ({ issuer, subject: robot, audience: issuer }),
   'its uid and a claim that every token has': (robot) => ({
     issuer,
     subject: robot,

@@ -19,17 +19,17 @@ import { discoveryPath, keysPath, startIssuer } from '../sign-in/foreign-issuer.
 
 onEachStore('patterns of claims', (engine) => {
   let attacker: ForeignIssuer
-  /** An issuer on the attacker's host, whose path ends like the host of somebody else. */
-  let pwned: string
+  /** An issuer on the attacker's host. Its path looks like a host of somebody else. */
+  let lookalike: string
   let platform: Platform
   let doors: Door[]
   before(async () => {
     attacker = await startIssuer()
     const path = '/pwn.example.com'
-    pwned = attacker.issuer + path
-    const document = JSON.stringify({ issuer: pwned, jwks_uri: attacker.issuer + keysPath })
+    lookalike = attacker.issuer + path
+    const document = JSON.stringify({ issuer: lookalike, jwks_uri: attacker.issuer + keysPath })
     attacker.replaceResponse(path + discoveryPath, (_, response) => response.end(document))
-    platform = await startPlatform(engine, ['--trusted-issuers', `${pwned},${attacker.issuer}`])
+    platform = await startPlatform(engine, ['--trusted-issuers', `${lookalike},${attacker.issuer}`])
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
   })
   after(async () => {
@@ -63,7 +63,7 @@ onEachStore('patterns of claims', (engine) => {
 
   test('of issuers do not match a host name in the path of a URL, and the server fetches nothing from that URL', async () => {
     const identity = await identityWith({ issuerPattern: 'http://.+\\.example\\.com', subjectPattern: '.+' })
-    assert.equal(await exchangeCode(identity, { iss: pwned }), 7)
+    assert.equal(await exchangeCode(identity, { iss: lookalike }), 7)
     assert.equal(attacker.requestCounts.get(`/pwn.example.com${discoveryPath}`), undefined)
     const escapedIssuer = attacker.issuer.replaceAll('.', '\\.')
     const attackersIdentity = await identityWith({
@@ -71,7 +71,7 @@ onEachStore('patterns of claims', (engine) => {
       subjectPattern: '.+',
     })
     assert.equal(
-      await exchangeCode(attackersIdentity, { iss: pwned }),
+      await exchangeCode(attackersIdentity, { iss: lookalike }),
       0,
       'a pattern for the host of the attacker accepts this issuer',
     )
@@ -138,7 +138,7 @@ onEachStore('patterns of claims', (engine) => {
     })
 
     test('never match across the parts of a URL', async () => {
-      assert.equal(await exchangeCode(uid, { iss: pwned }), 7)
+      assert.equal(await exchangeCode(uid, { iss: lookalike }), 7)
       assert.equal(await exchangeCode(uid, { iss: attacker.issuer }), 0)
     })
 

@@ -44,7 +44,7 @@ ajv.addSchema({ $id: 'https://stemma.test/openapi', ...document })
 const isValid = (name: string, value: unknown) =>
   ajv.validate({ $ref: `https://stemma.test/openapi#/components/schemas/${encodeURIComponent(name)}` }, value)
 
-/** The part of an example that its schema requires, with the example's choice of each oneof. */
+/** The fields of an example that its schema requires, and the field that it sets in each oneof. */
 function requiredPartOf(example: JsonValue, schema: Schema): JsonValue {
   const {
     required: names = [],
@@ -247,7 +247,7 @@ onEachStore('a client of the OpenAPI document', (engine) => {
       parameters?: Parameter[]
     }[]) {
       const shown = parameters.filter(({ in: place, example }) => place === 'query' && example !== undefined)
-      // A required parameter without an example names a resource of the reader.
+      // A required parameter without an example depends on data that this test does not have.
       const isComplete = parameters.every(({ required, example }) => !required || example !== undefined)
       if (verb !== 'get' || path.includes('{') || shown.length === 0 || !isComplete) continue
       const query = new URLSearchParams(
@@ -312,7 +312,7 @@ test('the OpenAPI document states the pattern of uids wherever one is required, 
     [...parameters, ...fields],
     [
       'post /iam/v1/groups/{id} id', // may be a name
-      'delete /auth/v1/delete/{id} id', // must be the caller, whatever it looks like
+      'delete /auth/v1/delete/{id} id', // is only compared with the uid of the caller
       'get /sts/exchange scope', // deprecated; checked together with scopes
       'get /sts/exchange identity', // may be empty, as published clients send it
       'get /sts/exchange identityProvider', // likewise

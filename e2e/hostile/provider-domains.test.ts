@@ -106,8 +106,8 @@ onEachStore('the provider of a sub-group of a verified organization', (engine) =
     await addProvider(issuer.issuer, team, { clientId: 'stemma-at-team' })
     for (const [at, door] of [restDoor(platform.url), grpcDoor(platform.url)].entries()) {
       for (const [sub, aud] of [
-        [`by-client-${at}`, 'stemma-at-team'],
-        [`by-subject-${at}`, platform.config.authUrl],
+        [`for-client-${at}`, 'stemma-at-team'],
+        [`for-server-${at}`, platform.config.authUrl],
       ] as const) {
         const { error } = await door.call(Auth.method.register, {}, await issuer.sign({ sub, aud, ...boss }))
         assert.equal(error, undefined)

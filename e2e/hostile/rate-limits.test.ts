@@ -67,7 +67,7 @@ onEachStore('a caller that ignores its rate limit', (engine) => {
     assert.equal(await admitted(other, 100), 10)
   })
 
-  test('and uses many identities is stopped by the limit of its address', async () => {
+  test('is stopped by the limit of its address if it uses many identities', async () => {
     const evil = await platform.addOrganization('evil')
     let total = 0
     for (let at = 0; at < 10; at++)

@@ -117,7 +117,7 @@ examples('data of repos', {
     assert.match(error?.message ?? '', /custom_overlay: is too large: the resource must have at most/)
   },
 
-  async 'is read with page sizes, filters and package names that are checked'({ fail, succeed }) {
+  async 'cannot be read with an invalid page size, filter or package name'({ fail, succeed }) {
     assert.deepEqual(violations(await fail(v1.listEolTags, { pageSize: '-1' })), ['pageSize'])
     assert.deepEqual(violations(await fail(v1.listEolTags, { uidp: { childrenOf: 'x' } })), [
       'uidp.childrenOf',

@@ -71,7 +71,10 @@ onEachStore('a tenant with SCIM groups', (engine) => {
   const signIn = ({ uid }: ScimProvider, { id }: JsonObject, identity: string) =>
     platform.store.write(() => linkPerson(uid, `${uid}/${id}`, identity, Date.now()))
 
-  /** The number of memberships of a person, and whether the person is marked as a member, so that calls read them. */
+  /**
+   * The number of memberships of a person, and whether the person is marked as a member. Calls read
+   * memberships only of people with this mark.
+   */
   async function membershipsOf(identity: string): Promise<[count: unknown, isMember: boolean]> {
     const [row] =
       await platform.store.query(sql`select (select count(*) from external_group_members m where m.identity = i.uid), external_until
@@ -79,7 +82,7 @@ onEachStore('a tenant with SCIM groups', (engine) => {
     return [row?.[0], row?.[1] !== null]
   }
 
-  test('cannot add a person who has only presented a token, but can end their sign-in', async () => {
+  test('cannot make a person a member who has only presented a token, but can end their sign-in', async () => {
     const provider = providerAt(0)
     for (const door of doors) {
       const sub = `stranger-${door.name}`
@@ -144,7 +147,7 @@ onEachStore('a tenant with SCIM groups', (engine) => {
     assert.deepEqual(await membershipsOf(identity), [0, false])
   })
 
-  test('cannot map one group to many roles', async () => {
+  test('cannot give one group many role mappings', async () => {
     const provider = providerAt(0)
     const url = `${platform.url}/iam/v2beta1`
     for (let count = 0; count < 20; count++) {
@@ -183,7 +186,10 @@ onEachStore('a tenant with SCIM groups', (engine) => {
 
     const caller = { identity, issuedAt: Math.floor(Date.now() / 1000) }
     const { store } = platform
-    /** How many grants a read call and a write call load, before those of other groups are left out. */
+    /**
+     * How many grants a read call and a write call load, including those that are then dropped
+     * because they do not apply to `scope`.
+     */
     async function grantsReadFor(scope: string | undefined): Promise<number[]> {
       let count = 0
       const parse = (text: string) => {

@@ -34,8 +34,8 @@ describe('a person who is removed from a group during the first sign-in', { skip
   after(() => platform.stop())
 
   /**
-   * Runs `first` in a transaction that stays open until `second`, which starts then, waits for a lock or has ended, and
-   * returns when both have ended.
+   * Runs `first` in a transaction, then starts `second`. The transaction stays open until `second`
+   * waits for a lock or has ended. Returns when both have ended.
    */
   async function overlap(first: () => Work<unknown>, second: () => Promise<unknown>): Promise<void> {
     let hasEnded = false

@@ -141,7 +141,7 @@ onEachStore('somebody with much SCIM data', (engine) => {
     await other.expect(200, 'GET', `/Users/${idOf(0)}`)
   })
 
-  test('can delete a provider with many rows and mappings by one call, if they may', async () => {
+  test('can delete a provider with many rows and mappings by one call, if they have the capability', async () => {
     const large = await providerOf('one-call')
     const { token, organization } = large.owner
     const pairs = range(1200, (at) => [at % 3, Math.floor(at / 3)] as const)

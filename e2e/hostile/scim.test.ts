@@ -1,4 +1,4 @@
-// Attacks on SCIM: tokens of others, requests that cost too much, and names that reach into objects or paths.
+// Attacks on SCIM: tokens of others, expensive requests, prototype pollution and path traversal.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
@@ -301,7 +301,7 @@ onEachStore('an attacker of SCIM', (engine) => {
 
 onEachStore('a SCIM client that sends too much', (engine) => {
   test('is limited by organization and address, and told when to try again', async () => {
-    // A burst of ten writes, of which each provider takes three to be set up.
+    // Each organization has a burst of ten writes. Setting up a provider takes three of them.
     const rates = ['--rate-write', 'caller=0,organization=1,address=100']
     const platform = await startPlatform(engine, rates, { clock: () => 0 })
     try {
@@ -331,14 +331,14 @@ onEachStore('a SCIM client that sends too much', (engine) => {
     try {
       const acme = await addScimProvider(platform, platform.owner)
       await acme.expect(201, 'POST', '/Users', { userName: 'logged' })
-      await senderTo(acme.endpoint, other64)('GET', '/Users')
+      await senderTo(acme.endpoint, wrongToken)('GET', '/Users')
       const text = written.join('')
       assert.match(text, /SCIM request/)
-      assert.ok(!text.includes(acme.token) && !text.includes(other64))
+      assert.ok(!text.includes(acme.token) && !text.includes(wrongToken))
     } finally {
       await platform.stop()
     }
   })
 })
 
-const other64 = `cgscim_${'a'.repeat(64)}`
+const wrongToken = `cgscim_${'a'.repeat(64)}`

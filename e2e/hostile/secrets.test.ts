@@ -162,13 +162,13 @@ onEachStore('nothing reveals', (engine) => {
 
   test('the secrets of a subscription, a provider for SCIM, and a pull token, after they were returned once', async () => {
     const { organization, token } = platform.owner
-    const answers: string[] = []
+    const uids: string[] = []
     /** Returns a field of the response, which is not collected in `seen`. */
     async function secretOf(path: string, body: unknown, field: string): Promise<string> {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
       const init = { method: 'POST', headers, body: JSON.stringify(body) }
       const answer = (await (await fetch(`${platform.url}/${path}`, init)).json()) as Record<string, string>
-      answers.push(answer.uid ?? '')
+      uids.push(answer.uid ?? '')
       assert.ok((answer[field] ?? '').length > 20, `${path}: ${JSON.stringify(answer)}`)
       return answer[field] ?? ''
     }
@@ -176,7 +176,7 @@ onEachStore('nothing reveals', (engine) => {
     try {
       const subscription = { sink: sink.url }
       const secret = await secretOf(`events/v2beta1/subscriptions/${organization}`, subscription, 'secret')
-      const uid = answers.at(-1)
+      const uid = uids.at(-1)
       const rotated = await secretOf(`events/v2beta1/subscriptions/${uid}:rotateSecret`, {}, 'secret')
       const oidc = { issuer: 'https://sso.test', clientId: 'stemma', clientSecret: 'another-long-secret' }
       const provider = { name: 'scim', defaultRole: roleUid, oidc }

@@ -1,4 +1,5 @@
-// An organization configures the issuer and the client of another one, and so decides about tokens of its people.
+// An organization configures the issuer and the client id of another one, so that its provider also
+// applies to the tokens of the other one's people.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
@@ -33,7 +34,7 @@ onEachStore('an organization with the client of another one', (engine) => {
     platform = await startPlatform(engine, ['--trusted-issuers', issuer.issuer])
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
     const oidc = { issuer: issuer.issuer, clientId: 'client-of-victim' }
-    // The oldest provider comes first.
+    // If nothing else decides, the oldest provider is chosen.
     evil = await addScimProvider(platform, await platform.addOrganization('evil'), oidc)
     victim = await platform.addOrganization('victim')
     provider = await addIdentityProvider(platform, victim, oidc)
@@ -52,15 +53,15 @@ onEachStore('an organization with the client of another one', (engine) => {
       const sub = `bob-${at}`
       const token = await issuer.sign({ sub, aud: 'client-of-victim' })
       assert.equal((await door.call(register, {}, token)).error, undefined, 'not provisioned at evil')
-      const users = { userName: sub, externalId: sub, active: false }
-      await evil.expect(201, 'POST', '/Users', users)
+      const user = { userName: sub, externalId: sub, active: false }
+      await evil.expect(201, 'POST', '/Users', user)
       assert.equal((await door.call(register, {}, token)).error, undefined, 'deactivated at evil')
       const { body } = await door.call(exchange, {}, token)
       assert.deepEqual(scopesOf(body?.token), [victim.organization])
     }
   })
 
-  test('does not come before the one whose external groups give the person roles', async () => {
+  test('is not preferred to the one whose external groups give the person roles', async () => {
     const sub = 'cyd'
     const identity = userUid(issuer.issuer, sub)
     await evil.expect(201, 'POST', '/Users', { userName: sub, externalId: sub })
@@ -77,7 +78,7 @@ onEachStore('an organization with the client of another one', (engine) => {
       assert.deepEqual(scopesOf((await door.call(exchange, {}, token)).body?.token), [victim.organization])
   })
 
-  test('states its reason if every organization refuses the person', async () => {
+  test('does not hide why the one that gives the person a role refuses them', async () => {
     const oidc = { issuer: issuer.issuer, clientId: 'client-of-both' }
     await addScimProvider(platform, await platform.addOrganization('older'), oidc)
     const own = await addScimProvider(platform, await platform.addOrganization('own'), oidc)

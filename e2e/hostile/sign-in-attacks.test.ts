@@ -213,7 +213,7 @@ onEachStore('an attacker at sign-in', (engine) => {
     assert.deepEqual(answers[0], answers[1])
   })
 
-  test('cannot redeem another person’s code in their own sign-in', async () => {
+  test('cannot redeem a code of another sign-in in their own', async () => {
     const redirect = 'http://localhost:8085/callback?token=true'
     const path = `/oauth?${new URLSearchParams({ exit: 'redirect', redirect })}`
     /** Signs in and returns the parameters of the callback, which contain a code. */

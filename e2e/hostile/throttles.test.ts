@@ -120,7 +120,7 @@ onEachStore('an attacker who guesses a password from many networks', (engine) =>
     return statuses
   }
 
-  test('of one IPv6 /48 is refused, and does not lock out the owner of the account', async () => {
+  test('is refused if the networks are in one IPv6 /48, and does not lock out the owner of the account', async () => {
     await addAccount(platform, 'ada@example.com')
     const addresses = Array.from({ length: 110 }, (_, at) => `2001:db8:1:${at + 1}::1`)
     assert.deepEqual(await guess('ada@example.com', addresses), [
@@ -132,7 +132,7 @@ onEachStore('an attacker who guesses a password from many networks', (engine) =>
     await signIn(platform, 'ada@example.com', {}, owner)
   })
 
-  test('all over the world blocks the account, but no other account at the address of its owner', async () => {
+  test('blocks the account if the networks are all over the world, but no other account at the address of its owner', async () => {
     for (const email of ['bob@example.com', 'eve@example.com']) await addAccount(platform, email)
     const addresses = Array.from({ length: 101 }, (_, at) => `10.${at}.0.1`)
     assert.deepEqual(await guess('bob@example.com', addresses), [...Array(100).fill(401), 429])

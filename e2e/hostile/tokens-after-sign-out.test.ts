@@ -53,7 +53,7 @@ onEachStore('a token of another issuer', (engine) => {
       Operations: [{ op: 'replace', path: 'active', value }],
     })
 
-  /** The codes of Exchange and Register, by both doors. */
+  /** The distinct codes of Exchange and Register, through both doors. */
   async function codesOf(token: string): Promise<number[]> {
     const calls = doors.flatMap((door) => [door.call(exchange, {}, token), door.call(register, {}, token)])
     const errors = (await Promise.all(calls)).map(({ error }) => error)

@@ -1,4 +1,5 @@
-// Invalid credentials get 401 over REST and code 16 over gRPC, whatever else the call contains.
+// Invalid credentials get 401 over REST and code 16 over gRPC, even if the request is malformed.
+// Only a valid token of an identity that does not exist is refused after the request is parsed.
 import assert from 'node:assert/strict'
 import type { JsonWebKey } from 'node:crypto'
 import { createHmac, createPublicKey, generateKeyPairSync, randomUUID, sign } from 'node:crypto'

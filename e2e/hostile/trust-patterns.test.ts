@@ -52,7 +52,7 @@ async function setUpTeam(setUp: ExchangePlatform) {
   return { change, creation, admin, deployer }
 }
 
-onEachStore('a change of an identity that an expensive pattern may trust', (engine) => {
+onEachStore('a change of an identity that an expensive pattern may match', (engine) => {
   let setUp: ExchangePlatform
   const start = async (checkLimits: Partial<PoolOptions>) => {
     setUp = await startExchangePlatform(engine, { checkLimits, drainTimeoutMs: 0 })
@@ -152,7 +152,7 @@ test('expensive patterns are never matched on the event loop, and only a few of 
   assert.equal(tasks.length, 1)
   const matchesInThread = tasks[0]?.subjects.length ?? 0
   assert.ok(matchesInThread > 0 && matchesInThread < 10, `${matchesInThread} of 5000 matches`)
-  assert.equal(trusting.length, 100, 'pairs that were not matched count as trust')
+  assert.equal(trusting.length, 100, 'pairs that are too expensive to match count as trust')
 })
 
 test('ordinary patterns are matched exactly, whatever their number', async () => {

@@ -73,7 +73,7 @@ onEachStore('access', (engine) => {
     return texts.sort()
   }
 
-  test('lists contain exactly the role bindings that give it', async () => {
+  test('lists contain exactly the role bindings that give the access', async () => {
     const property = fc.asyncProperty(anyPlan(demanded), async (plan) => {
       now = Date.now()
       const draw = drawFrom(plan.salt)

@@ -27,7 +27,7 @@ const exportRow = (resource: string): MatrixRow => ({
   visible: [0, 0, 0, 1, 1, 1, 1],
 })
 /** All advisories of the matrix are about the same package and vulnerability. */
-const ofAdvisory = (request: JsonObject): MatrixRow => ({
+const advisoryRow = (request: JsonObject): MatrixRow => ({
   async request(context) {
     await createIn(context, 'Advisory')
     return request
@@ -35,8 +35,8 @@ const ofAdvisory = (request: JsonObject): MatrixRow => ({
   codes: anyToken,
   visible: [0, 0, 0, 1, 1, 1, 1],
 })
-const documentsRow = ofAdvisory({ id: advisory.artifactName })
-const vulnerabilitiesRow = ofAdvisory({ ids: advisory.aliases })
+const documentsRow = advisoryRow({ id: advisory.artifactName })
+const vulnerabilitiesRow = advisoryRow({ ids: advisory.aliases })
 const bindingOfV1 = async (context: MatrixContext) => ({
   identity: await createIn(context, 'Identity'),
   role: viewer,
@@ -87,7 +87,10 @@ const operatorRows: Record<string, MatrixRow> = Object.fromEntries(
 /** A question about an identity that does not exist. */
 const somebodyAt = (resource: string) => ({ identity: 'a'.repeat(40), capability: 'groups.list', resource })
 
-/** The SCIM calls of a version. A new provider has no token (code 5), and its organization has one owner (code 9). */
+/**
+ * The SCIM calls of a version. A new provider has no token (code 5). Turning SCIM on needs two
+ * owners, but the organization has one (code 9).
+ */
 const scimRows = (service: string, field: string): Record<string, MatrixRow> => {
   const row = (body: JsonObject, code: number): MatrixRow => ({
     request: async (context) => ({ [field]: await createIn(context, 'IdentityProvider'), ...body }),
@@ -337,7 +340,7 @@ const exceptions: Record<string, MatrixRow> = {
     request: async (context) => ({ parentId: await createIn(context, 'Repo') }),
     codes: readers,
   },
-  // No versions are imported.
+  // No package versions are imported, so no tag is known to have an end of life.
   'platform.registry.Registry.ListEolTags': {
     request: async (context) => ({ uidp: { ids: [await createIn(context, 'Tag')] } }),
     codes: anyToken,

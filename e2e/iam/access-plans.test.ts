@@ -67,7 +67,7 @@ onEachStore('query plans of access lists', (engine) => {
     return { result, plans: plans.join('\n') }
   }
 
-  /** Neither engine reads the whole table, nor sorts all of its rows. */
+  /** Neither engine reads a whole table. */
   const assertNoScan = (plans: string) =>
     assert.doesNotMatch(plans, /SCAN (?:b|i|m)$|Seq Scan on (?:role_bindings|identities)/im, plans)
 
@@ -81,7 +81,7 @@ onEachStore('query plans of access lists', (engine) => {
     }
   })
 
-  test('the total reads the tally or an index, and only exceptions otherwise', async () => {
+  test('the total is read from the tally or from an index', async () => {
     const time = Date.now()
     const all = await run(() => countSources({ levels, roles: undefined, time }))
     assert.equal(all.result, bindingCount + 1)
@@ -98,7 +98,7 @@ onEachStore('query plans of access lists', (engine) => {
     assertNoScan(plans)
   })
 
-  test('the reach of an identity is read from an index that contains all of it', async () => {
+  test('the reach of an identity is read from a covering index', async () => {
     const { identity } = platform.owner
     const { result, plans } = await run(() => readReach(identity, Date.now()))
     assert.equal(result.length, 1)

@@ -14,7 +14,7 @@ import type { Draw } from './draw.ts'
 import type { RegistryRequest } from './registry-requests.ts'
 import { registryRequests, repoNames } from './registry-requests.ts'
 import type { World } from './world.ts'
-import { groupOf, uidGenerator } from './world.ts'
+import { parentOf, uidGenerator } from './world.ts'
 
 export type Question = { caller: Caller; uid: string; call: MethodCall | RegistryCall }
 type MethodCall = { kind: 'method'; method: Method }
@@ -53,9 +53,12 @@ export const describeQuestion = ({ caller, uid, call }: Question) => {
   return `${name} at "${uid}" by ${JSON.stringify(caller)}`
 }
 
-/** Somebody else than the identity cannot ask whether it may list roles anywhere, and so read built-in ones. */
+/**
+ * An identity may read built-in roles if it may list roles in at least one group. Only the identity
+ * itself can ask whether it may.
+ */
 export const isOnlyForSelf = ({ call, uid }: Question) =>
-  call.kind === 'method' && call.method.desc === RolesService.method.getRole && groupOf(uid) === ''
+  call.kind === 'method' && call.method.desc === RolesService.method.getRole && parentOf(uid) === ''
 
 /** One of ten questions is about the registry protocol, whose requests take longer. */
 export function drawQuestions(draw: Draw, world: World, salt: number, count: number): Question[] {
@@ -100,7 +103,10 @@ function drawMethodCall(
   }
 }
 
-/** Everybody, two thirds of them without limits. Few, so that each asks for many decisions at a time. */
+/**
+ * Every identity without limits, and about half of them also with limits. These are few callers, so
+ * that each asks for many decisions at a time.
+ */
 function drawCallers(draw: Draw, { groups, users, workloads }: World): Caller[] {
   const issuedAt = Math.floor(Date.now() / 1000)
   const unlimited = [...users, ...workloads].map((identity) => ({ identity, issuedAt }))

@@ -37,8 +37,9 @@ const maxBatch = 1000
 const { checkAccess, batchCheckAccess } = AccessService.method
 
 /**
- * The request of a call at a uid, without other fields: these are checked after the access. Access questions are about
- * somebody else than the caller. The right to create organizations is checked after the fields.
+ * The request of a call at a uid. Most other fields are left out, because they are checked after
+ * the access. Access questions get the identity of somebody other than the caller. A call that
+ * creates an organization gets its fields, because the right to do so is checked after them.
  */
 function requestAt({ scope, desc }: Method, uid: string): Record<string, unknown> {
   const other = {
@@ -81,8 +82,9 @@ onEachStore('CheckAccess', (engine) => {
   }
 
   /**
-   * The answers that a caller gets, about itself or about `identityOf` a question. They are asked for in batches, because
-   * a call for each question would take half of the time; the first answers are compared with those of single calls.
+   * The answers that a caller gets, about itself or about `identityOf` a question. They are asked
+   * for in batches, because single calls would take half of the time of the whole test. The first
+   * answers are compared with those of single calls.
    */
   async function check(
     asker: Caller,
@@ -105,7 +107,7 @@ onEachStore('CheckAccess', (engine) => {
     return new Map(
       questions.map((question) => [
         question,
-        // Every need takes its answer, also after a no.
+        // `map` takes the answers to all needs from the iterator, even after a denial.
         needsOf(question)
           .map(() => answers.next().value?.allowed)
           .every(Boolean),

@@ -60,7 +60,10 @@ async function bind(
 const codeOf = async (stage: ExampleContext, method: DescMethod, request: JsonObject, token?: string) =>
   (await stage.call(method, request, token)).error?.code ?? 0
 
-/** Lists through one door only, because the bindings that `insertBindings` creates have other uids for each door. */
+/**
+ * Not with `succeed`, which compares the responses of both doors: `insertBindings` creates random
+ * uids, so the order of its bindings differs between the doors.
+ */
 const listed = async ({ door, owner }: ExampleContext, request: JsonObject, token = owner.token) => {
   const { body, error } = await door.call(bindings.listRoleBindings, request, token)
   assert.ok(body, error?.message)
@@ -71,7 +74,7 @@ const listed = async ({ door, owner }: ExampleContext, request: JsonObject, toke
 examples(
   'expiring role bindings',
   {
-    async 'show their expiry and reason, and grant their role until then, also to tokens that were issued before'(
+    async 'show their expiry and reason, and stop granting their role then, even to tokens issued earlier'(
       stage,
     ) {
       const { platform, owner, succeed } = stage
@@ -83,11 +86,11 @@ examples(
       assert.deepEqual([binding.expireTime, binding.reason], [expireTime, reason])
       const request = { uid: group }
       const hasRole = async () => (await codeOf(stage, getGroup, request, robot.token)) === 0
-      const whoAmI = async () =>
+      const validatedCapabilities = async () =>
         ((await succeed(Auth.method.validate, {}, robot.token)).capabilities as unknown[] | undefined) ?? []
       const question = { identity: robot.identity, capability: 'groups.list', resource: group }
       const check = () => succeed(AccessService.method.checkAccess, question)
-      assert.deepEqual([await hasRole(), (await whoAmI()).length], [true, 1])
+      assert.deepEqual([await hasRole(), (await validatedCapabilities()).length], [true, 1])
       assert.deepEqual(await check(), { allowed: true, expireTime })
       pass(7)
       assert.equal(await hasRole(), true)
@@ -96,7 +99,7 @@ examples(
       assert.deepEqual(await check(), { allowed: false })
       const error = await stage.fail(getGroup, request, robot.token)
       assert.match(error.message, /groups\.list denied/)
-      assert.deepEqual(await whoAmI(), [])
+      assert.deepEqual(await validatedCapabilities(), [])
       assert.equal((await listed(stage, {}, robot.token)).total, 0, 'a list reads the grants of all groups')
     },
 
@@ -197,7 +200,7 @@ examples(
       assert.deepEqual((await listed(stage, { group })).uids, [uid])
     },
 
-    async 'are changed only by callers who could create them'(stage) {
+    async 'get another expiry only from callers who could create them'(stage) {
       const { platform, owner, fail } = stage
       const group = await makeGroup(stage)
       const robot = await platform.addIdentity(owner.organization)
@@ -218,14 +221,12 @@ examples(
       await stage.succeed(bindings.updateRoleBinding, noted, clerk.token)
       pass(5)
       assert.deepEqual(await listed(stage, { identity: robot.identity }), { uids: [], total: 0 })
-      // The robot cannot extend its own role after its end, nor with the access that it had.
+      // The robot cannot extend its own role after it has expired.
       const own = { roleBinding: { uid, expireTime: inMinutes(5) } }
       assert.equal((await fail(bindings.updateRoleBinding, own, robot.token)).code, 7)
     },
 
-    async 'no longer protect their identity from changes, nor make a person known, once they have expired'(
-      stage,
-    ) {
+    async 'once expired, neither protect their identity from changes nor let a person be bound again'(stage) {
       const { platform, owner, succeed, fail } = stage
       const group = await makeGroup(stage)
       const claimMatch = { issuer: 'https://issuer.test', subject: 'robot' }

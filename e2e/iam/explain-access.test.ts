@@ -36,7 +36,10 @@ type Explanation = {
   hidden: boolean
 }
 
-/** Not recorded: uids are random. Requires that the decision is that of CheckAccess. */
+/**
+ * Not with `succeed`, which compares the responses of both doors: their order depends on random
+ * uids. Requires that CheckAccess decides the same.
+ */
 async function explain(
   { door, owner }: ExampleContext,
   question: JsonObject,

@@ -8,7 +8,10 @@ import { updateSuspended } from '../../server/store/suspensions.ts'
 import type { ExampleContext } from '../contract/examples.ts'
 import { make } from '../contract/examples.ts'
 
-/** Creates an identity provider whose external group `developers` has `role` in the group `scope`. Returns its uid. */
+/**
+ * Creates an identity provider whose external group `developers` has `role` in the group `scope`.
+ * Returns the uid of the provider.
+ */
 export async function addExternalGroup(stage: ExampleContext, scope: string, role: string): Promise<string> {
   const provider = await make(stage, IdentityProvidersService.method.createIdentityProvider, {
     parent: stage.owner.organization,
@@ -33,7 +36,10 @@ export const addMember = (
   source: 'sign-in' | 'scim' = 'sign-in',
 ) => platform.store.write(() => replaceMemberships(provider, identity, source, ['developers'], expireTime))
 
-/** As if the provider had deactivated the person by SCIM. */
+/**
+ * As if the provider had deactivated the person by SCIM: their role bindings at and below the group
+ * `place` do not count.
+ */
 export const suspend = ({ platform }: ExampleContext, provider: string, identity: string, place: string) =>
   platform.store.write(function* () {
     yield sql`insert into provider_sign_outs (identity, provider, second, place)

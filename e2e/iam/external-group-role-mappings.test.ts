@@ -164,7 +164,7 @@ examples('external group role mappings', {
     assert.equal(await code(), 7)
   },
 
-  async 'lists of role bindings show the role with its source, also for a member'(stage) {
+  async 'role bindings are listed with the mapping as their source, also if a member is the filter'(stage) {
     const { platform, owner } = stage
     const provider = await makeProvider(stage)
     const team = await makeGroup(stage)

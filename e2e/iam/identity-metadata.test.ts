@@ -28,7 +28,7 @@ const countStored = async ({ platform }: ExampleContext, identity: string) =>
     .length
 
 examples('the metadata of an identity', {
-  async 'has the fields of the caller, who may set the others'(stage) {
+  async 'contains the uid and name of the caller, who may set the other fields'(stage) {
     const { identity: uid, token } = await stage.platform.addUser('ada@acme.example')
     const { name } = await stage.succeed(getIdentity, { uid }, token)
     const [givenName = '', ...others] = String(name).split(' ')
@@ -92,7 +92,7 @@ examples('the metadata of an identity', {
     assert.equal((await update(stage, { hubspotUtk: 'tracked' }, token)).hubspotUtk, undefined)
   },
 
-  async 'is that of the identity of the token, and deleted with it'(stage) {
+  async 'belongs to the identity of the token, and is deleted with that identity'(stage) {
     const { platform, owner } = stage
     const robot = await platform.addIdentity(owner.organization)
     assert.equal((await update(stage, { jobTitle: 'robot' }, robot.token)).uid, robot.identity)

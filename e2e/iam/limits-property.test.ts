@@ -104,7 +104,8 @@ onEachStore('limits', (engine) => {
             ),
           ])
           const left = await repos(organization)
-          for (const [group, limit] of limits) assert.ok(used(left, group) <= limit, `${group} has ${limit}`)
+          for (const [group, limit] of limits)
+            assert.ok(used(left, group) <= limit, `${group} has more than ${limit}`)
           for (const [index, { error }] of created.entries()) {
             if (!error) continue
             assert.equal(error.code, 8, error.message)

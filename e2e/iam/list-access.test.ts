@@ -205,7 +205,7 @@ examples('ListAccess', {
     }
   },
 
-  async 'answers about the caller without capabilities, within the limits of the token'(stage) {
+  async 'answers callers about themselves without any capability, within the limits of the token'(stage) {
     const { platform, owner } = stage
     const { organization } = owner
     const team = await makeTeam(stage)
@@ -236,7 +236,7 @@ examples('ListAccess', {
     assert.deepEqual(limits, { scopes: [], capabilities: ['repo.create'] })
   },
 
-  async 'continues where a page ended while role bindings come and go'(stage) {
+  async 'continues where a page ended, even if role bindings are deleted between pages'(stage) {
     const { platform, owner } = stage
     const { organization: resource } = owner
     const now = Date.now()
@@ -271,7 +271,7 @@ examples('ListAccess', {
     )
   },
 
-  async 'names the field of a wrong request, and refuses tokens of other lists'(stage) {
+  async 'names the field of a wrong request, and refuses page tokens of other lists'(stage) {
     const { owner, fail, platform } = stage
     const { organization: resource } = owner
     for (const [method, request, field] of [

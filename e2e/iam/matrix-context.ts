@@ -103,7 +103,7 @@ function withValue(object: JsonObject, [first = '', ...rest]: string[], value: s
   return { ...object, [first]: rest.length === 0 ? value : withValue(inner, rest, value) }
 }
 
-/** Replaces the identity in an example of the reference, which does not exist, by a new identity. */
+/** Examples of the reference name an identity that does not exist. Replaces it with a new one. */
 async function withIdentity(context: MatrixContext, sample: JsonValue): Promise<JsonValue> {
   const isIdentity = (key: string, value: unknown) =>
     /^identity(?:Uid)?$/.test(key) && typeof value === 'string'

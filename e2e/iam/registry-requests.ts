@@ -9,7 +9,7 @@ import type { Platform } from '../../server/testing/platform.ts'
 import type { Caller } from '../../server/wire/caller.ts'
 import { digestOf } from '../registry/oci-client.ts'
 import type { World } from './world.ts'
-import { groupName, groupOf, repoName } from './world.ts'
+import { groupName, parentOf, repoName } from './world.ts'
 
 export type RegistryRequest = {
   method: string
@@ -46,8 +46,8 @@ export const registryRequests: readonly RegistryRequest[] = [
 export function repoNames({ groups, repos }: World): Map<string, string> {
   const names = new Map<string, string>()
   for (const [at, uid] of groups.entries())
-    names.set(uid, [names.get(groupOf(uid)) ?? [], groupName(at)].flat().join('/'))
-  return new Map(repos.map((uid, at) => [uid, `${names.get(groupOf(uid))}/${repoName(at)}`]))
+    names.set(uid, [names.get(parentOf(uid)) ?? [], groupName(at)].flat().join('/'))
+  return new Map(repos.map((uid, at) => [uid, `${names.get(parentOf(uid))}/${repoName(at)}`]))
 }
 
 export type RegistryClient = {
@@ -63,7 +63,7 @@ export function openRegistryClient({ keys, config, url }: Platform): RegistryCli
   const mint = ({ identity, limits }: Caller) => {
     // Other calls of the test sign people out. Tokens of a sign-in in the future work nevertheless.
     const futureSignIn = { person: identity, signedInAt: Math.ceil(Date.now() / 1000) + 3600, id: '' }
-    const signIn = groupOf(identity) === '' ? futureSignIn : undefined
+    const signIn = parentOf(identity) === '' ? futureSignIn : undefined
     return mintToken(signer, { identity, audience: config.baseUrl, signIn, ...(limits && { limits }) })
   }
   return {

@@ -42,7 +42,7 @@ onEachStore('the SCIM token of an identity provider', (engine) => {
     return addIdentityProvider(platform, { ...owner, token }, oidc)
   }
 
-  /** Each call goes through the other door than the call before. */
+  /** Calls go through the two doors in turn. */
   let calls = 0
   async function call(method: DescMethod, request: JsonObject): Promise<CallResult> {
     const door = doors[calls++ % doors.length] as Door
@@ -68,7 +68,7 @@ onEachStore('the SCIM token of an identity provider', (engine) => {
     await succeed(v2.setScimEnabled, { identityProviderUid: uid, enabled: true, etag })
   }
 
-  test('needs two direct owners before provisioning can be turned on', async () => {
+  test('provisioning can be turned on only if the organization has two direct owners', async () => {
     const uid = await addProvider()
     const { etag = '' } = await stateOf(uid)
     const request = { identityProviderUid: uid, enabled: true, etag }
@@ -112,7 +112,7 @@ onEachStore('the SCIM token of an identity provider', (engine) => {
     assert.equal(await statusWith(uid, token), 200)
   })
 
-  test('decides alone: neither roles nor the token of another provider give access', async () => {
+  test('is the only way in: neither roles nor the token of another provider give access', async () => {
     const [uid, other] = [await addProvider(), await addProvider()]
     const { token = '' } = await succeed(v2.generateScimToken, { identityProviderUid: uid })
     await addSecondOwner(platform, owner)
@@ -186,7 +186,7 @@ onEachStore('the SCIM token of an identity provider', (engine) => {
     assert.deepEqual(await statuses(second.token, third.token, fourth.token), [401, 401, 200])
   })
 
-  test('is revoked at once, with the previous one, and leaves the switch as it is', async () => {
+  test('is revoked at once, together with the previous one, and provisioning stays on', async () => {
     const uid = await addProvider()
     assert.equal(await codeOf(v2.revokeScimToken, { identityProviderUid: uid }), Code.NOT_FOUND)
     assert.equal(
@@ -210,7 +210,7 @@ onEachStore('the SCIM token of an identity provider', (engine) => {
     assert.equal(await statusWith(uid, third.token ?? ''), 200)
   })
 
-  test('is shown by Get, and by a v1 list of one provider, but by no other response', async () => {
+  test('has a state that Get and a v1 list of one provider show, but no other response', async () => {
     const uid = await addProvider()
     const { etag } = await succeed(v2.generateScimToken, { identityProviderUid: uid })
     const listed = await succeed(v2.listIdentityProviders, { uidp: { ids: [uid] } })

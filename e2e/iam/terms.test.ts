@@ -129,7 +129,7 @@ onEachStore('terms', (engine) => {
     }
   })
 
-  test('refuse a caller without access before they check the request', async () => {
+  test('cannot be accepted or listed without access, which is checked before the request', async () => {
     for (const door of doors) {
       const { organization: group, token } = await platform.addOrganization('acme')
       const stranger = await platform.addOrganization('others')

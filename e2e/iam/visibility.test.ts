@@ -21,7 +21,7 @@ import { nameOf } from '../../server/policy/capabilities.ts'
 import type { CallResult, Door } from '../../server/testing/doors.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { Drawn, World } from './world.ts'
-import { anyIndex, anyPlan, groupOf, isWithin, oneIn, pick, plainResources, uidGenerator } from './world.ts'
+import { anyIndex, anyPlan, isWithin, oneIn, parentOf, pick, plainResources, uidGenerator } from './world.ts'
 import type { WorldPlatform } from './world-platform.ts'
 import { startWorldPlatform } from './world-platform.ts'
 
@@ -139,7 +139,7 @@ const mayCallAnywhere = (world: World, caller: string, method: DescMethod) =>
 
 /** Built-in roles are visible to callers who may list roles anywhere. A person is visible only to themselves. */
 function isVisible(world: World, caller: string, method: DescMethod, uid: string): boolean {
-  const isAtRoot = groupOf(uid) === ''
+  const isAtRoot = parentOf(uid) === ''
   if (isAtRoot && method.parent === RolesService) return mayCallAnywhere(world, caller, method)
   if (isAtRoot && method.parent === IdentitiesService && uid === caller) return true
   return mayCall(world, caller, method, uid)
@@ -151,8 +151,8 @@ function matchesFilter(
 ): boolean {
   if (ancestorsOf !== undefined && !(isWithin(ancestorsOf, uid) && uid !== ancestorsOf)) return false
   if (descendantsOf !== undefined && !(isWithin(uid, descendantsOf) && uid !== descendantsOf)) return false
-  if (childrenOf !== undefined && groupOf(uid) !== childrenOf) return false
-  if (inRoot && groupOf(uid) !== '') return false
+  if (childrenOf !== undefined && parentOf(uid) !== childrenOf) return false
+  if (inRoot && parentOf(uid) !== '') return false
   return ids === undefined || ids.includes(uid)
 }
 
@@ -199,7 +199,7 @@ type Caller = { identity: string; token: string }
 /** A caller with calls for each kind. */
 const anyCaller = fc.record({ identity: anyIndex, callsByKind: fc.tuple(...kinds.map(() => anyCalls)) })
 
-/** Uids for filters and Gets: mostly of groups, and some that do not exist. */
+/** Uids for filters and Gets. Groups are in the list several times. Some uids do not exist. */
 function targetsOf(world: World, salt: number): string[] {
   const { newRoot, newChild } = uidGenerator(-1 - salt)
   const invented = world.groups.flatMap((group) => [newChild(group), newChild(newChild(group))])
@@ -321,8 +321,9 @@ onEachStore('what callers see of a random tree', (engine) => {
         assert.equal(faults.length, 0, faults.join('\n'))
       },
     )
-    // A run makes about 50 lists and 200 Gets, of which each kind gets two and eight. More callers of the same tree would
-    // repeat them with little that is new: the tree and the filters decide which rules apply.
+    // A run makes about 2 lists and 8 Gets of each kind, 50 and 200 in all. More callers of the same
+    // tree would repeat them with little that is new: the tree and the filters decide which rules
+    // apply.
     // Unbiased, because fast-check otherwise prefers small values, and there are few runs.
     await fc.assert(property, { numRuns: 20, unbiased: true })
   })

@@ -4,7 +4,7 @@ import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import type { Caller } from '../../server/wire/caller.ts'
 import type { Draw } from './draw.ts'
 import type { Role, World } from './world.ts'
-import { groupOf, organizationOf } from './world.ts'
+import { organizationOf, parentOf } from './world.ts'
 
 /** Makes some identities members of the external groups. About half of the memberships have expired at `now`. */
 function withMembers(draw: Draw, world: World, now: number): World {
@@ -44,7 +44,7 @@ function withAuditor(world: World): World {
   const { uid, capabilities } = builtInRole('viewer')
   const role: Role = { uid, capabilities: new Set(capabilities) }
   const bindings = world.groups
-    .filter((group) => groupOf(group) === '')
+    .filter((group) => parentOf(group) === '')
     .map((group) => ({ uid: `${organizationOf(group)}/${'b'.repeat(16)}`, identity, role, group }))
   return { ...world, workloads: [...world.workloads, identity], bindings: [...world.bindings, ...bindings] }
 }

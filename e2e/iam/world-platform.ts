@@ -11,7 +11,7 @@ export type WorldPlatform = {
   platform: Platform
   rest: Door
   grpc: Door
-  /** Replaces the world in the store by that of a plan, and by what `complete` adds to it. */
+  /** Replaces the world in the store with that of the plan, after `complete` has added to it. */
   load(plan: Plan, complete?: (world: World) => World): Promise<World>
   stop(): Promise<void>
 }

@@ -97,7 +97,7 @@ export const isWithin = (uid: string, ancestor: string) => uid === ancestor || u
 
 export const organizationOf = (uid: string) => uid.split('/')[0] ?? ''
 
-export const groupOf = (uid: string) => uid.split('/').slice(0, -1).join('/')
+export const parentOf = (uid: string) => uid.split('/').slice(0, -1).join('/')
 
 export const anyBinding = (hasBuiltInRole: fc.Arbitrary<boolean>) =>
   fc.record({ identity: anyIndex, group: anyIndex, role: anyIndex, hasBuiltInRole })
@@ -157,7 +157,9 @@ export function buildWorld(plan: Plan): World {
     const parentUid =
       at < 2 ? undefined : isBelowLast ? groupUids.at(-1) : pick([...groupUids, undefined], parent)
     const isTooDeep = parentUid !== undefined && parentUid.split('/').length >= maxDepth
-    groupUids.push(parentUid === undefined ? newRoot() : newChild(isTooDeep ? groupOf(parentUid) : parentUid))
+    groupUids.push(
+      parentUid === undefined ? newRoot() : newChild(isTooDeep ? parentOf(parentUid) : parentUid),
+    )
   }
   const groupAt = (at: number) => pick(groupUids, at) ?? ''
   const builtIns = builtInRoles.map(({ uid, capabilities }) => ({ uid, capabilities: new Set(capabilities) }))
@@ -166,7 +168,7 @@ export function buildWorld(plan: Plan): World {
     capabilities: new Set(capabilities),
   }))
   /** The custom roles that can be bound in a group: those of the group and of the groups above it. */
-  const bindableIn = (group: string) => customRoles.filter(({ uid }) => isWithin(group, groupOf(uid)))
+  const bindableIn = (group: string) => customRoles.filter(({ uid }) => isWithin(group, parentOf(uid)))
   const withRole = ({ group, role }: { group: number; role: number }) => ({
     uid: newChild(groupAt(group)),
     role: pick([...bindableIn(groupAt(group)), ...builtIns], role)?.uid ?? '',
@@ -189,7 +191,7 @@ export function buildWorld(plan: Plan): World {
     const { uid } = pick(providers, provider) ?? {}
     const boundRole = pick(builtIns, role)
     if (uid === undefined || !boundRole) return []
-    const [group, externalGroup] = [groupOf(uid), newRoot()]
+    const [group, externalGroup] = [parentOf(uid), newRoot()]
     const binding = { uid: newChild(group), identity: externalGroup, role: boundRole, group }
     return [{ binding, mapping: { uid: newChild(uid), externalGroup, binding: binding.uid } }]
   })
@@ -202,7 +204,7 @@ export function buildWorld(plan: Plan): World {
     mappings: mapped.map(({ mapping }) => mapping),
     associations: [...new Set(plan.associations.map(groupAt))],
     invites: plan.invites.map(withRole),
-    accessRequests: distinct(accessRequests, ({ uid, user }) => `${user} ${groupOf(uid)}`),
+    accessRequests: distinct(accessRequests, ({ uid, user }) => `${user} ${parentOf(uid)}`),
     repos: repoUids,
     tags: repoUids.length === 0 ? [] : plan.tags.map((repo) => newChild(pick(repoUids, repo) ?? '')),
     advisories: plan.advisories.map((group) => newChild(groupAt(group))),
@@ -229,7 +231,7 @@ function distinct<T>(items: T[], keyOf: (item: T) => string): T[] {
   return [...new Map(items.map((item) => [keyOf(item), item])).values()]
 }
 
-/** The names of groups, repos and tags, by their place in the world. */
+/** The names of groups, repos and tags, by their index in the lists of the world. */
 export const groupName = (at: number) => `group-${at}`
 export const repoName = (at: number) => `repo-${at}`
 export const tagName = (at: number) => `tag-${at}`
@@ -247,7 +249,7 @@ export function writeWorld(store: Store, world: World): Promise<void> {
     yield* createMany(
       roles,
       world.roles
-        .filter(({ uid }) => groupOf(uid) !== '')
+        .filter(({ uid }) => parentOf(uid) !== '')
         .map((role, at) => [customRole(role, `role-${at}`), facts(role.uid)]),
     )
     yield* createMany(
@@ -287,13 +289,13 @@ export function writeWorld(store: Store, world: World): Promise<void> {
     )
     for (const { mapping, externalGroup, identity, expireTime } of world.members ?? []) {
       yield sql`insert into external_group_members (identity, external_group, source, provider, expire_time)
-        values (${identity}, ${externalGroup}, ${'scim'}, ${groupOf(mapping)}, ${expireTime})`
+        values (${identity}, ${externalGroup}, ${'scim'}, ${parentOf(mapping)}, ${expireTime})`
       yield sql`update identities set external_until = ${expireTime}
         where uid = ${identity} and (external_until is null or external_until < ${expireTime})`
     }
     for (const { identity, provider } of world.suspensions ?? []) {
       yield sql`insert into provider_sign_outs (identity, provider, second, disabled_second, place)
-        values (${identity}, ${provider}, 0, 0, ${groupOf(provider)})`
+        values (${identity}, ${provider}, 0, 0, ${parentOf(provider)})`
       yield* updateSuspended(identity)
     }
     yield* createMany(

@@ -36,12 +36,12 @@ describe('every page outside of the console', { timeout: 600_000, skip: noChromi
 
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
 
-  /** Checks the page with this first heading. The browser itself reports the status of a page for an error. */
+  /** Checks the page with this first heading. Ignores browser messages about the status 4xx. */
   async function checkPage(page: Page, heading: string): Promise<void> {
     await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
     await checkShown(page, heading)
-    const isOwn = (problem: string) => !/^Failed to load resource: .* a status of 4\d\d/.test(problem)
-    assert.deepEqual(stage.problems.splice(0).filter(isOwn), [], `problems on ${heading}`)
+    const isUnexpected = (problem: string) => !/^Failed to load resource: .* a status of 4\d\d/.test(problem)
+    assert.deepEqual(stage.problems.splice(0).filter(isUnexpected), [], `problems on ${heading}`)
   }
 
   test('the start page', async () => {
@@ -78,10 +78,13 @@ describe('every page outside of the console', { timeout: 600_000, skip: noChromi
     return login
   }
 
-  /** Checks the page of the command line, which has an origin of its own. */
+  /**
+   * Checks the page of the command line. It has another origin, so the request for it is noted as a
+   * problem, which is removed.
+   */
   async function checkCallback(page: Page, heading: string, login: Running, code: number): Promise<void> {
     await page.waitForURL('http://127.0.0.1:*/callback?*')
-    const callback = stage.problems.indexOf(`asks ${page.url()}`)
+    const callback = stage.problems.indexOf(`requests ${page.url()}`)
     assert.notEqual(callback, -1)
     stage.problems.splice(callback, 1)
     await checkPage(page, heading)

@@ -95,7 +95,7 @@ describe('a path that does not exist', () => {
       assert.equal(answer.headers.get('content-type'), 'application/json')
   })
 
-  test('has an icon', async () => {
+  test('the icons of all pages are served', async () => {
     const svg = await fetch(`${platform.url}/favicon.svg`)
     assert.deepEqual([svg.status, svg.headers.get('content-type')], [200, 'image/svg+xml'])
     assert.match(await svg.text(), /^<svg /)

@@ -1,4 +1,5 @@
-// How much the calls about images read, even if somebody pushes manifests that are as expensive to read as possible.
+// Calls about images read a bounded amount, even if somebody pushes manifests that are as expensive
+// to read as possible.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -58,7 +59,7 @@ onEachStore('calls about images', (engine) => {
     )
   }
 
-  test('parse little in one turn of the event loop, and an image that is named often only once', async () => {
+  test('parse little in one turn of the event loop, and an index only once if it is named often', async () => {
     const client = ociClient(platform.url, platform.owner.token)
     const config = '{"os":"linux","architecture":"amd64"}'
     const image = await pushParts(client, 'acme/meta', 'latest', { config, layers: ['a'] })

@@ -224,7 +224,7 @@ examples('packages of images', {
     assert.deepEqual(JSON.parse(raw.rawSbom as string), spdx)
     const missing = await stage.fail(v1.getRawSbom, { repoId: repo, digest: digestOf(none) })
     assert.match(missing.message, /the repo has no SBOM of/)
-    // The SBOM of an index is that of the image that is meant.
+    // The SBOM of an index is that of its image for the requested or default architecture.
     const index = indexOf([{ manifest: a, platform: { os: 'linux', architecture: 'amd64' } }])
     await client.pushManifest(repo, 'latest', index, types.index)
     assert.deepEqual(await packagesOf(digestOf(index)), [fromSpdx])
@@ -268,7 +268,7 @@ examples('packages of images', {
     )
   },
 
-  async 'are bounded, and hostile SBOMs have none'(stage) {
+  async 'are read only from SBOMs of limited size, and hostile SBOMs have none'(stage) {
     const place = await openRepo(stage)
     const { repo, client } = place
     const deep = `{"bomFormat":"CycloneDX","components":${'[{"components":'.repeat(50_000)}[]${'}]'.repeat(50_000)}}`

@@ -33,7 +33,7 @@ async function tagsOf({ succeed }: ExampleContext, repo: string): Promise<Record
 
 const nothing = { size: undefined, mediaType: undefined, platforms: undefined }
 
-/** Returns the size that a repo shows. Asserts that a list shows the same, and that its rows add up to it. */
+/** Returns the size of a repo. Asserts that lists and the rows of its content agree with it. */
 async function checkedSize({ succeed, platform }: ExampleContext, repo: string) {
   const shown = (await succeed(getRepo, { uid: repo })).size
   const { repos } = await succeed(listRepos, { uidp: { descendantsOf: repo.split('/')[0] ?? '' } })
@@ -109,7 +109,7 @@ examples('tags of pushed images', {
     assert.deepEqual([tag?.platforms, tag?.updateTime], [['linux/amd64'], updateTime])
   },
 
-  async 'have a history at the registry, also under the name of the vendor'(stage) {
+  async 'have a history at the registry, also at the path with the vendor prefix'(stage) {
     const { repo, client } = await openRepo(stage)
     const digests: string[] = []
     for (const layer of ['a', 'b', 'a'])
@@ -220,7 +220,7 @@ examples('the size of a repo', {
     await checkedSize(stage, repo)
   },
 
-  async 'is encoded up to the largest numbers'(stage) {
+  async 'is returned exactly, up to the largest safe integer'(stage) {
     const { repo } = await openRepo(stage)
     for (const size of [1, 127, 128, 16_383, 2 ** 31, 2 ** 42 + 5, 2 ** 49 + 3, Number.MAX_SAFE_INTEGER]) {
       await stage.platform.store.write(function* () {

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { Drawn, World } from '../iam/world.ts'
-import { anyIndex, groupName, groupOf, oneIn, pick, repoName, tagName } from '../iam/world.ts'
+import { anyIndex, groupName, oneIn, parentOf, pick, repoName, tagName } from '../iam/world.ts'
 import type { OciClient } from './oci-client.ts'
 import { descriptor, digestOf, types } from './oci-client.ts'
 
 type StoredManifest = { content: string; subject: string | undefined; blobs: string[] }
 
-/** The content of one repo, by digest. A tag may point to a manifest that does not exist. */
+/** Digests by tag, and manifests and blobs by digest. The manifest of a tag may not exist. */
 export type RepoContent = {
   tags: Map<string, string>
   manifests: Map<string, StoredManifest>
@@ -37,7 +37,7 @@ export function emptyContent({ repos, tags }: World): ContentWorld {
       repo,
       {
         tags: new Map(
-          tags.flatMap((uid, at) => (groupOf(uid) === repo ? [[tagName(at), missing] as const] : [])),
+          tags.flatMap((uid, at) => (parentOf(uid) === repo ? [[tagName(at), missing] as const] : [])),
         ),
         manifests: new Map(),
         blobs: new Map(),

@@ -68,7 +68,7 @@ examples('immutable tags in the API', {
     await succeed(updateTag, { tag: { uid: other, name: 'v3' } })
   },
 
-  async 'become mutable when the pattern is removed, and only then the repo can be deleted'(stage) {
+  async 'become mutable when the pattern is removed, and only then can the repo be deleted'(stage) {
     const { succeed, fail } = stage
     const repo = await makeRepo(stage, ['release-*', '*-final'])
     await makeTag(stage, repo, 'latest')

@@ -1,4 +1,4 @@
-// Blobs: every way to push them, pull, mount and delete.
+// Blobs: how they are pushed, pulled, mounted and deleted.
 import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -130,7 +130,7 @@ onEachStore('blobs of the registry', (engine) => {
     await assertPulled('acme/web', content)
   })
 
-  test('are gone if their upload is cancelled or has another digest', async () => {
+  test('are not stored if their upload is cancelled or has another digest', async () => {
     const cancelled = await client.begin('acme/web')
     await client.expect(204, 'DELETE', cancelled)
     assert.equal(await client.errorOf('PATCH', cancelled, { body: 'x' }), '404 BLOB_UPLOAD_UNKNOWN')
@@ -145,7 +145,7 @@ onEachStore('blobs of the registry', (engine) => {
     assert.equal((await client.send('HEAD', blobPath('acme/web', 'right'))).status, 404)
   })
 
-  test('leave no row if their upload does not get the digest that was claimed for it', async () => {
+  test('leave no row for a claimed digest that their upload turns out not to have', async () => {
     const claim = (location: string, claimed: string) => `${location}?digest=${digestOf(claimed)}`
     const rowsOf = async (...contents: string[]) => {
       const digests = contents.map((content) => digestOf(content))
@@ -155,7 +155,7 @@ onEachStore('blobs of the registry', (engine) => {
     const other = await client.begin('acme/web')
     const headers = { 'content-range': '5-9' }
     const outOfOrder = { body: 'later', headers }
-    // Keeps its upload, so its claim stays as well.
+    // This refusal keeps the upload, so the claim of the upload stays as well.
     assert.equal(await client.errorOf('PUT', claim(other, 'shared'), outOfOrder), '416 RANGE_INVALID')
     const location = await client.begin('acme/web')
     for (const claimed of ['first', 'shared', 'second'])
@@ -199,7 +199,7 @@ onEachStore('blobs of the registry', (engine) => {
     }
   })
 
-  test('are mounted from another repo, which may be left out', async () => {
+  test('are mounted from another repo, which the request need not name', async () => {
     await client.pushBlob('acme/source', 'shared')
     const mount = (name: string, query: string) =>
       client.send('POST', `/v2/${name}/blobs/uploads/?mount=${digestOf('shared')}${query}`)

@@ -43,7 +43,7 @@ export function ociClient(url: string, token: string) {
     return response
   }
 
-  /** The code of the error that a request is answered with, after its status. */
+  /** The status and the error code of the response, such as `403 DENIED`. */
   async function errorOf(method: string, path: string, init: RequestInit = {}): Promise<string> {
     const response = await send(method, path, init)
     const { errors } = (await response.json()) as { errors: { code: string; message: string }[] }

@@ -167,7 +167,7 @@ onEachStore('a collection of garbage', (engine) => {
     await client.expect(200, 'GET', `/v2/acme/web/manifests/${kept}`)
   })
 
-  test('does not delete a blob that is pushed again while it is being deleted', async () => {
+  test('refuses pushes of a blob that it is deleting, and they succeed afterwards', async () => {
     await client.pushBlob('acme/web', 'again')
     await age()
     const { removed } = await platform.store.write(() => reviewLinks(collectionAccess, Date.now() - dayMs))
@@ -220,8 +220,8 @@ onEachStore('a collection of garbage', (engine) => {
     assert.deepEqual(await collect({ withUnknown: true }), nothing)
     await ageRows(platform.store)
     await client.pushImage('acme/web', 'latest', 'pushed')
-    // A collection that was not killed but only slow begins no deletion after its claim, and does not remove the rows
-    // of blobs that have been claimed again.
+    // A collection that was not killed but only slow begins no deletion after its claim has
+    // expired, and does not remove the rows of blobs that have been claimed again.
     const late = { ...killed, blobs: killed.blobs.filter(({ digest }) => digest === digestOf('published')) }
     await deleteClaimed({ store: platform.store, storage, now: () => killed.until }, killed)
     await deleteClaimed(
@@ -339,7 +339,7 @@ onEachStore('a collection of garbage', (engine) => {
     assert.match(metrics, /^# TYPE stemma_registry_gc_runs_total counter\nstemma_registry_gc_runs_total 0$/m)
   })
 
-  test('is a command, which first shows what it would delete', async () => {
+  test('is a command, which with --dry-run only prints what it would delete', async () => {
     for (const content of ['loose', 'x'.repeat(1536)]) await client.pushBlob('acme/web', content)
     await age()
     const result = '2 blobs (1.5 KiB) and 0 unfinished uploads'

@@ -79,7 +79,7 @@ onEachStore('a registry that is killed', (engine) => {
     await assertFreed(ledgers)
   })
 
-  /** Afterwards, the storage has exactly the blobs of the manifests. */
+  /** Collects garbage, and asserts that exactly the blobs of the manifests are left. */
   async function assertFreed(ledgers: readonly Ledger[]): Promise<void> {
     const { config } = readConfig({}, settings)
     const [store, content] = [openStore(config), contentStorage(config)]
@@ -141,7 +141,7 @@ async function writeUntilKilled(
   counts: Counts,
 ): Promise<void> {
   const any = <T>(items: readonly T[]) => items[Math.floor(Math.random() * items.length)] as T // never empty
-  const isKilled = Symbol()
+  const killed = Symbol()
   // A server that is killed answers nothing.
   const send = async (...request: Parameters<OciClient['send']>) => {
     try {
@@ -149,7 +149,7 @@ async function writeUntilKilled(
       await response.arrayBuffer()
       return { status: response.status, location: response.headers.get('location') ?? '' }
     } catch {
-      throw isKilled
+      throw killed
     }
   }
 
@@ -202,6 +202,6 @@ async function writeUntilKilled(
   try {
     for (;;) await (manifests.size > 3 || (manifests.size > 0 && Math.random() < 0.4) ? remove() : push())
   } catch (error) {
-    if (error !== isKilled) throw error
+    if (error !== killed) throw error
   }
 }

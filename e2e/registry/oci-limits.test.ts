@@ -1,4 +1,4 @@
-// Limits of the registry: open uploads, running uploads, slow bodies, and bodies that are sent in vain.
+// Limits of the registry: open uploads, running uploads, slow bodies, and refusals before the body.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -40,7 +40,7 @@ onEachStore('limits of the registry', (engine) => {
     return rows[0]?.[0] !== null
   }
 
-  test('a caller that begins uploads and finishes none is refused, and cannot use up those of others', async () => {
+  test('a caller who begins too many uploads is refused, and others can still begin some', async () => {
     for (let count = 0; count < 20; count++) await client.begin('acme/web')
     const response = await client.send('POST', '/v2/acme/web/blobs/uploads/')
     assert.deepEqual([response.status, response.headers.get('retry-after')], [429, '60'])
@@ -99,7 +99,7 @@ onEachStore('limits of the registry', (engine) => {
     await client.expect(202, 'PATCH', third, { body: 'third' })
   })
 
-  test('large manifests are read for callers who may push them, and take a limited amount of memory', async () => {
+  test('large manifests are read only for callers who may push them, and take a limited amount of memory', async () => {
     const stranger = await platform.addOrganization('stark')
     const length = 'content-length: 8388608'
     const send = (token: string, size = length) =>

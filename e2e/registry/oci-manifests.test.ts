@@ -49,7 +49,7 @@ onEachStore('manifests of the registry', (engine) => {
     assert.equal(await client.errorOf('GET', manifestPath('acme/web', 'other')), '404 MANIFEST_UNKNOWN')
   })
 
-  test('are those of the tag at the time of each pull, and only of the repo that has them', async () => {
+  test('are found by the current digest of a tag, and only in the repo that has them', async () => {
     const contentOf = async (name: string) =>
       (await client.expect(200, 'GET', manifestPath(name, 'moved'))).text()
     for (const layer of ['one', 'two', 'one']) {
@@ -100,7 +100,7 @@ onEachStore('manifests of the registry', (engine) => {
     assert.equal(await client.errorOf('PUT', wrong, { body: manifest }), '400 TAG_INVALID')
   })
 
-  test('of an index need the manifests that they list', async () => {
+  test('that are indexes need the manifests that they list', async () => {
     const child = await client.pushImage('acme/index', digestOf(imageOf('child')), 'child')
     const entry = {
       ...descriptor(imageOf('child'), types.manifest),
@@ -131,7 +131,7 @@ onEachStore('manifests of the registry', (engine) => {
     assert.deepEqual((await listTags('acme/bad')).tags, [])
   })
 
-  test('that are deleted lose their tags, and deleted tags keep their manifest', async () => {
+  test('are deleted with their tags, and stay if only a tag is deleted', async () => {
     const digest = await client.pushImage('acme/gone', 'a', 'gone')
     await client.pushManifest('acme/gone', 'b', imageOf('gone'))
     await client.expect(202, 'DELETE', manifestPath('acme/gone', 'a'))
@@ -174,7 +174,7 @@ onEachStore('manifests of the registry', (engine) => {
     assert.equal(await client.errorOf('GET', '/v2/acme/tags/tags/list?n=x'), '400 PAGINATION_NUMBER_INVALID')
   })
 
-  test('that describe another one are listed, by type and in pages', async () => {
+  test('that describe another one are listed by type, on one page if they fit', async () => {
     const subject = descriptor(imageOf('subject'), types.manifest)
     await client.pushBlob('acme/ref', '{}')
     const artifact = (artifactType: string, number: number) =>

@@ -104,7 +104,7 @@ onEachStore('names of the registry', (engine) => {
     }
   })
 
-  /** Copies a group with its name, as groups whose uids come first. */
+  /** Inserts copies of a group with the same name, and with uids that sort before its own. */
   const copyGroup = (uid: string, count: number) =>
     platform.store.write(function* () {
       for (let at = 0; at < count; at++) {
@@ -115,7 +115,7 @@ onEachStore('names of the registry', (engine) => {
       }
     })
 
-  test('do not become ambiguous by organizations of strangers, however many, unless one is verified', async () => {
+  test('are not ambiguous if strangers have organizations of the same name, and mean a verified one if there is one', async () => {
     const [first, second] = [await platform.addOrganization('twin'), await platform.addOrganization('twin')]
     await copyGroup(second.organization, 30)
     const pusher = ociClient(platform.url, first.token)

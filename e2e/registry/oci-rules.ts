@@ -138,7 +138,7 @@ export const operations = {
     isBlind: () => true,
     isPush: true,
   },
-  /** Pushes a manifest that consists of blobs which the repo may not have. */
+  /** Pushes a manifest. The repo possibly lacks its blobs. */
   pushManifest: {
     capabilities: push,
     send: (client, { name, blob, config }) => {
@@ -150,7 +150,7 @@ export const operations = {
       [blob, config].every((part) => repo.blobs.has(digestOf(part)))
         ? { status: 201, apply: () => addManifest(repo, manifestOf(config, blob, 'pushed'), [config, blob]) }
         : { status: 404 },
-    // The error names each missing digest once.
+    // The error names each missing digest once: it is shorter if the blob is also the config.
     isBlind: (repo, target) => lacksBlob(repo, target) && target.blob !== target.config,
     isPush: true,
   },

@@ -27,26 +27,26 @@ onEachStore('the registry with its content in S3', (engine) => {
   const path = `/v2/acme/web/blobs/${digestOf(layer)}`
   const withoutFollowing = { redirect: 'manual' as const }
 
-  test('leads a client that may read a blob to S3, for some minutes', async () => {
+  test('redirects pulls of blobs to S3, with URLs that expire after some minutes', async () => {
     await client.pushImage('acme/web', 'latest', layer)
     const response = await client.expect(307, 'GET', path, withoutFollowing)
     const location = response.headers.get('location') ?? ''
     assert.ok(location.startsWith(`${s3.options.endpoint}/stemma/blobs/sha256/`), location)
     assert.match(location, /X-Amz-Expires=300&/)
     assert.equal(response.headers.get('cache-control'), 'no-store')
-    // Without the token of the client, as it follows a redirect to another host.
+    // Without the token: clients do not send it when they follow a redirect to another host.
     assert.equal(await (await fetch(location)).text(), layer)
     const part = await fetch(location, { headers: { range: 'bytes=4-8' } })
     assert.deepEqual([part.status, await part.text()], [206, 'bytes'])
   })
 
-  test('answers HEAD and a range behind the end itself', async () => {
+  test('does not redirect HEAD, or a range after the end of the blob', async () => {
     const head = await client.expect(200, 'HEAD', path, withoutFollowing)
     assert.equal(head.headers.get('content-length'), String(layer.length))
     await client.expect(416, 'GET', path, { ...withoutFollowing, headers: { range: 'bytes=100-' } })
   })
 
-  test('sends a blob to a page of the server itself, which may not follow a redirect', async () => {
+  test('does not redirect requests of its own pages, whose policy allows no other origin', async () => {
     const headers = { 'sec-fetch-site': 'same-origin' }
     const response = await client.expect(200, 'GET', path, { ...withoutFollowing, headers })
     assert.equal(await response.text(), layer)

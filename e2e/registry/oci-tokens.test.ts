@@ -114,7 +114,7 @@ onEachStore('tokens of the registry', (engine) => {
     assert.equal(body.expires_in, 60, 'clients do not accept less')
   })
 
-  test('allow what was asked for and is held, and nothing else', async () => {
+  test('allow those of the requested actions that the caller may do, and nothing else', async () => {
     const { token } = await member('registry.pull')
     const { body } = await getToken(url, ['repository:acme/web:*'], basic('_token', token))
     assert.equal(body.scope, 'repository:acme/web:pull')
@@ -353,7 +353,7 @@ onEachStore('tokens of the registry', (engine) => {
     assert.equal(await statusOf(first.body.token, 'GET', '/v2/acme/web/manifests/latest'), 401)
   })
 
-  test('need a request of limited size that says what it wants', async () => {
+  test('are issued only for complete requests of limited size', async () => {
     const password = platform.owner.token
     const faults: [form: Record<string, string>, message: RegExp][] = [
       [{}, /grant_type/],
@@ -378,7 +378,7 @@ onEachStore('tokens of the registry', (engine) => {
     assert.equal(many.body.scope.split(' ').length, 20)
   })
 
-  test('cannot be guessed without end', async () => {
+  test('are refused with 429 after many wrong passwords, but not for the right one', async () => {
     const { uid } = await exchangePlatform.createIdentity()
     const form = { grant_type: 'password', username: uid, password: 'a.b.c' }
     const statuses = new Set<number>()
@@ -390,7 +390,7 @@ onEachStore('tokens of the registry', (engine) => {
     assert.equal(honest.status, 200, 'a right password is never refused')
   })
 
-  test('serve docker, containerd, crane and oras in the order in which these ask', async () => {
+  test('work with the sequences of requests that docker, containerd, crane and oras send', async () => {
     // docker login: ping, token without a scope, ping; docker push: the scope of the challenge.
     assert.equal((await withChallenge(url, 'GET', '/v2/', ownerBasic)).status, 200)
     const mount = `/v2/acme/docker/blobs/uploads/?mount=${digestOf('layer')}&from=acme/web`

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { Drawn, Plan, World } from '../iam/world.ts'
-import { anyIndex, anyPlan, groupOf, isWithin, organizationOf, pick, uidGenerator } from '../iam/world.ts'
+import { anyIndex, anyPlan, isWithin, organizationOf, parentOf, pick, uidGenerator } from '../iam/world.ts'
 import type { WorldPlatform } from '../iam/world-platform.ts'
 import { startWorldPlatform } from '../iam/world-platform.ts'
 import type { ContentWorld } from './content-world.ts'
@@ -28,7 +28,7 @@ const byName: Readonly<Record<string, Operation>> = operations
 
 const anyStep = fc.record({
   caller: anyIndex,
-  // Mounts read two repos, so most of those that are drawn are refused for the wrong reason.
+  // Mounts are drawn more often: most are refused because of the target, whatever the source is.
   operation: fc.constantFrom(
     ...Object.keys(operations),
     'mount',
@@ -87,8 +87,8 @@ const holds = ({ bindings }: World, caller: string, needed: readonly string[], u
   )
 
 /**
- * Everything that a client can see of a response, without what differs between any two responses. Whether the connection
- * stays open depends on how much of the body has arrived.
+ * Everything that a client can see of a response, without what differs between any two responses.
+ * The `connection` header differs because it depends on how much of the body has arrived.
  */
 async function seen(response: Response, { name, source = name }: Target): Promise<string> {
   const headers = [...response.headers]
@@ -130,7 +130,7 @@ onEachStore('the registry of a random tree', (engine) => {
       pick(own, step.repo) ?? pick([...world.repos, newChild(world.groups[0] ?? '')], step.repo) ?? ''
     const isNamed = step.isNamed && content.has(repo)
     const nameOf = (uid: string) => (isNamed ? pathOf(world, uid) : uid)
-    // Not the repo itself: then a challenge has one scope in place of two, and differs from that for another source.
+    // Not the repo itself: its challenge has one scope, and those for other sources have two.
     const others = world.repos.filter((uid) => uid !== repo)
     const sourceRepo = step.source === null ? undefined : pick(others, step.source)
     // Mostly a blob that the source has, so that only access decides.
@@ -210,12 +210,12 @@ onEachStore('the registry of a random tree', (engine) => {
     }
     const twins: Target[] = [{ ...target, ...withoutContent }]
     if (!mayMount && target.source !== undefined)
-      twins.push({ ...target, source: `${groupOf(target.source)}/${invented}` })
-    // A push creates a repo that a name does not find.
+      twins.push({ ...target, source: `${parentOf(target.source)}/${invented}` })
+    // A push to a name without a repo may create the repo.
     if (!isAllowed && !(isNamed && operation.isPush))
       twins.push({
         ...target,
-        name: isNamed ? target.name.replace(/repo-(\d+)$/, 'none-$1') : newChild(groupOf(repo)),
+        name: isNamed ? target.name.replace(/repo-(\d+)$/, 'none-$1') : newChild(parentOf(repo)),
       })
     return twins
   }

@@ -10,7 +10,7 @@ import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts
 import { importVersions } from '../../server/commands/import/import-versions.ts'
 import type { ExampleContext } from '../contract/examples.ts'
 import { examples, make } from '../contract/examples.ts'
-import { dataDirOf, remove, runStemmadInline, temporaryFolder } from '../server/stemmad.ts'
+import { dataDirFlags, remove, runStemmadInline, temporaryFolder } from '../server/stemmad.ts'
 
 const { getPackageVersionMetadata, listEolTags, updateRegistrySettings } = Registry.method
 const now = Date.parse('2026-02-01T00:00:00Z')
@@ -169,7 +169,7 @@ examples(
       assert.deepEqual(await listed(other), [])
     },
 
-    async 'have a grace period if the repo or, without a sync configuration, its organization enables it'(
+    async 'have a grace period if the sync configuration enables it or, without one, the organization'(
       stage,
     ) {
       const { succeed, owner } = stage
@@ -186,7 +186,7 @@ examples(
       assert.equal(tag?.gracePeriodExpiryDate, '2026-05-01T00:00:00.000Z')
     },
 
-    async 'are listed only for tags that the caller may list, without dates and builds if these are excluded'(
+    async 'are listed only for tags that the caller may list, and not for date and epoch tags if these are excluded'(
       stage,
     ) {
       const { platform, succeed } = stage
@@ -212,7 +212,7 @@ describe('stemmad import versions', () => {
   })
   after(() => remove(folder))
 
-  const run = (...args: string[]) => runStemmadInline(['import', ...args, ...dataDirOf(folder)])
+  const run = (...args: string[]) => runStemmadInline(['import', ...args, ...dataDirFlags(folder)])
 
   test('prints how many packages it has changed, and returns 1 if a record is broken', async () => {
     const file = join(folder, 'python.json')

@@ -205,7 +205,7 @@ onEachStore('pull tokens', (engine) => {
     assert.deepEqual(await pull({ ...created, username: other.uid }), [401, 401])
   })
 
-  test('are listed without their passwords, in pages, beside other identities', async () => {
+  test('are listed in pages, without their passwords and without other identities', async () => {
     const parent = (
       await asOwner(GroupsService.method.createGroup, {
         ...{ parent: platform.owner.organization, group: { name: 'listed' } },
@@ -274,7 +274,7 @@ onEachStore('pull tokens', (engine) => {
       assert.equal((await errorOf({ parent, pullToken: { name } }))?.code, 3)
   })
 
-  test('are created once for an idempotency key, and their password is stored nowhere in clear', async () => {
+  test('are created once for an idempotency key, and their password is stored nowhere in plain text', async () => {
     const request = { parent: platform.owner.organization, pullToken: { name: 'once' } }
     const headers = { 'idempotency-key': randomUUID() }
     const send = () => rest.send(createPullToken, request, platform.owner.token, headers)
@@ -288,7 +288,7 @@ onEachStore('pull tokens', (engine) => {
     assert.equal(totalCount, '1')
   })
 
-  test('count for the limits of their group', async () => {
+  test('count towards the limits of their group', async () => {
     const limited = await startPlatform(engine, ['--default-limits', 'identities=1'])
     try {
       const { parent, pullToken } = { parent: limited.owner.organization, pullToken: { name: 'ci' } }

@@ -68,7 +68,7 @@ examples('rules of repos', {
     assert.deepEqual(rulesOf(changed), { ...rules, public: undefined, immutableTags: ['*'] })
   },
 
-  async 'are refused with the field that is wrong'(stage) {
+  async 'are refused with an error that names the wrong field'(stage) {
     const { fail, owner } = stage
     const faults: [JsonObject, string][] = [
       [{ immutableTags: ['v*', 'v 1'] }, 'immutableTags[1]'],
@@ -134,12 +134,12 @@ examples('rules of repos', {
     await succeed(updateRepo, renamed)
   },
 
-  async 'that delete need the capabilities to delete'(stage) {
+  async 'for retention can be set only with the capabilities to delete tags and manifests'(stage) {
     const { succeed, fail, platform, owner } = stage
     const uid = await makeRepo(stage, { retention: rules.retention })
     const { token } = await platform.addIdentity(owner.organization, 'editor')
-    const shortened = { repo: { uid, retention: { deleteUntaggedAfter: '7200s' } } }
-    assert.equal(permissionOf(await fail(updateRepo, shortened, token)), 'tag.delete')
+    const changed = { repo: { uid, retention: { deleteUntaggedAfter: '7200s' } } }
+    assert.equal(permissionOf(await fail(updateRepo, changed, token)), 'tag.delete')
     await succeed(updateRepo, { repo: { uid, description: 'kept', retention: rules.retention } }, token)
     await succeed(updateRepo, { repo: { uid }, updateMask: 'retention' }, token)
   },

@@ -7,7 +7,7 @@ import { applyRetention } from '../../server/resources/registry/repos/apply-rete
 import { doomedManifests } from '../../server/resources/registry/repos/doomed-manifests.ts'
 import { applyDueRetention } from '../../server/resources/registry/repos/due-retention.ts'
 import { judgedTags, tagsPerRead } from '../../server/resources/registry/repos/judged-tags.ts'
-import { pauseUntil } from '../../server/resources/registry/repos/pause.ts'
+import { pauseWithDeadline } from '../../server/resources/registry/repos/pause.ts'
 import type { Store } from '../../server/store/db.ts'
 import type { Sql } from '../../server/store/sql.ts'
 import { sql } from '../../server/store/sql.ts'
@@ -29,7 +29,7 @@ onEachStore('retention of hostile content', (engine) => {
     platform.store.write(function* () {
       for (const statement of statements) yield statement
     })
-  const neverLate = pauseUntil(Number.POSITIVE_INFINITY, Date.now)
+  const pauseWithoutDeadline = pauseWithDeadline(Number.POSITIVE_INFINITY, Date.now)
 
   async function makeRepo(name: string): Promise<string> {
     await ociClient(platform.url, platform.owner.token).pushImage(`acme/${name}`, 'latest', 'layer')
@@ -42,7 +42,7 @@ onEachStore('retention of hostile content', (engine) => {
     return uid
   }
 
-  test('a preview reads each reference once, by indexes, and every page in a turn of its own', async () => {
+  test('a preview reads each reference once, by database indexes, and lets other calls run between pages', async () => {
     const repo = await makeRepo('indexes')
     const [indexes, entries] = [40, 200]
     await execute(
@@ -60,7 +60,7 @@ onEachStore('retention of hostile content', (engine) => {
       ),
     )
     const { store, counted, stop } = countingReads(platform.store)
-    const doomed = await doomedManifests(store, repo, 1, neverLate)
+    const doomed = await doomedManifests(store, repo, 1, pauseWithoutDeadline)
     stop()
     assert.equal(doomed.length, indexes + entries + 1200)
     assert.ok(counted.rows <= indexes * entries + 3 * doomed.length, String(counted.rows))
@@ -81,7 +81,7 @@ onEachStore('retention of hostile content', (engine) => {
         shape, n from tags t, numbers where t.parent = ${repo}`)
     const { store, counted, stop } = countingReads(platform.store)
     const judge = () => ({ isKept: true, reason: '' })
-    const pages = await Array.fromAsync(judgedTags(store, repo, judge, neverLate))
+    const pages = await Array.fromAsync(judgedTags(store, repo, judge, pauseWithoutDeadline))
     assert.deepEqual([pages.flat().length, counted.reads], [2 * tagsPerRead + 1, 3])
     assert.equal(counted.turns.size, 3)
     let time = 0
@@ -90,7 +90,7 @@ onEachStore('retention of hostile content', (engine) => {
         store,
         repo,
         judge,
-        pauseUntil(1, () => ++time),
+        pauseWithDeadline(1, () => ++time),
       ),
     )
     await assert.rejects(late, { code: Code.DEADLINE_EXCEEDED })
@@ -108,7 +108,7 @@ onEachStore('retention of hostile content', (engine) => {
         numbers(length).map((at) => [digest('d', at), at === 0 ? null : digest('d', at - 1)]),
       ),
     )
-    assert.equal((await doomedManifests(platform.store, repo, 1, neverLate)).length, length)
+    assert.equal((await doomedManifests(platform.store, repo, 1, pauseWithoutDeadline)).length, length)
     let most = 0
     const write: Store['write'] = (work, deadline) =>
       platform.store.write(function* () {

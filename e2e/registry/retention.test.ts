@@ -95,18 +95,16 @@ examples('retention of tags', {
       'keep final: immutable by final',
       'keep v1: rule 1: matches v*',
     ])
-    assert.deepEqual(
-      [proposed.deletedTags, proposed.keptTags, proposed.deletedManifests],
-      [3, 5, 0],
-      'nothing is stored or deleted',
-    )
-    assert.deepEqual(await apply(platform.store, repo), { tags: 0, manifests: 0 })
+    const { deletedTags, keptTags, deletedManifests } = proposed
+    assert.deepEqual([deletedTags, keptTags, deletedManifests], [3, 5, 0])
+    const none = { tags: 0, manifests: 0 }
+    assert.deepEqual(await apply(platform.store, repo), none, 'a preview does not store its rules')
     await succeed(updateRepo, { repo: { uid: repo, retention } })
     assert.deepEqual(linesOf(await succeed(previewRetention, { uid: repo })), linesOf(proposed))
     assert.deepEqual(await apply(platform.store, repo), { tags: 3, manifests: 0 })
     assert.deepEqual(await tagsOf(platform.store, repo), ['final', 'nightly-2', 'nightly-3', 'pr-2', 'v1'])
     assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
-    assert.deepEqual(await apply(platform.store, repo), { tags: 0, manifests: 0 })
+    assert.deepEqual(await apply(platform.store, repo), none)
   },
 
   async 'keeps tags that were moved, pushed again, renamed or made immutable after they were judged'(stage) {
@@ -272,7 +270,7 @@ examples('retention of manifests', {
     await client.expect(200, 'GET', `/v2/${repo}/manifests/latest`)
   },
 
-  async 'counts from the last tag or push, so that a manifest whose tag was moved can be tagged again'(
+  async 'counts from the last push or loss of a tag, so a manifest whose tag was moved can be tagged again'(
     stage,
   ) {
     const { platform } = stage
@@ -314,7 +312,7 @@ examples('retention of manifests', {
 })
 
 examples('the schedule of retention', {
-  async 'applies new rules an hour later, then once in an interval, and by one of several copies'(stage) {
+  async 'applies new rules an hour later, then once per interval, in only one of several copies'(stage) {
     const { succeed, platform } = stage
     const { store } = platform
     const repo = await makeRepo(stage, { retention: { rules: [{ tags: ['keep'] }] } })

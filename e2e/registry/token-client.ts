@@ -20,7 +20,7 @@ const answerOf = async (response: Response): Promise<TokenAnswer> => ({
   ...{ status: response.status, headers: response.headers, body: (await response.json()) as TokenBody },
 })
 
-/** Asks the token endpoint with GET. `scopes` are several parameters. */
+/** Asks the token endpoint with GET. Each scope is sent as its own parameter. */
 export async function getToken(
   url: string,
   scopes: readonly string[],

@@ -110,7 +110,7 @@ onEachStore('SCIM', (engine) => {
     const changed = await provider.send('PATCH', path, change, { 'if-match': etag })
     assert.deepEqual([changed.status, changed.etag], [200, 'W/"2"'])
     const unchanged = await provider.send('PATCH', path, change)
-    assert.equal(unchanged.etag, 'W/"2"', 'a change to the same values is none')
+    assert.equal(unchanged.etag, 'W/"2"', 'setting the same value again is not a change')
     const recorded = await platform.store.query(
       sql`select action from events where uid = ${`${provider.uid}/${id}`}
         union all select action from unsealed_events where uid = ${`${provider.uid}/${id}`}`,
@@ -148,7 +148,7 @@ onEachStore('SCIM', (engine) => {
     const search = (query: Record<string, string>) =>
       list.expect(200, 'GET', `/Users?${new URLSearchParams(query)}`)
 
-    test('has pages from an index', async () => {
+    test('has pages by startIndex and count', async () => {
       const page = await search({ startIndex: '11', count: '5' })
       assert.deepEqual([page.totalResults, page.startIndex, page.itemsPerPage], [12, 11, 2])
       assert.deepEqual(namesOf(page), ['user-10', 'user-11'])
@@ -160,7 +160,7 @@ onEachStore('SCIM', (engine) => {
       assert.equal(scimType, 'invalidValue')
     })
 
-    test('can be filtered by every attribute, with or without an index', async () => {
+    test('can be filtered by every attribute, with or without a database index', async () => {
       const byName = await search({ filter: 'userName eq "USER-03"' })
       assert.deepEqual([byName.totalResults, ...namesOf(byName)], [1, 'user-03'])
       assert.deepEqual(namesOf(await search({ filter: 'externalId eq "x-4"' })), ['user-04'])
@@ -281,8 +281,8 @@ onEachStore('SCIM', (engine) => {
       `/Groups?excludedAttributes=members&filter=${both}`,
     )
     assert.equal(totalResults, 1)
-    const groupsOfBob = encodeURIComponent(`groups.value eq "${made.id}"`)
-    assert.equal((await provider.expect(200, 'GET', `/Users?filter=${groupsOfBob}`)).totalResults, 2)
+    const inGroup = encodeURIComponent(`groups.value eq "${made.id}"`)
+    assert.equal((await provider.expect(200, 'GET', `/Users?filter=${inGroup}`)).totalResults, 2)
     for (const filter of ['members pr', 'members.type eq "User"', `members[type eq "User"]`])
       await provider.expect(400, 'GET', `/Groups?filter=${encodeURIComponent(filter)}`)
     assert.deepEqual(await membersAfter({ op: 'remove', path: `members[value eq "${ada}"]` }), [bob])

@@ -86,7 +86,7 @@ onEachStore('a person whom an organization provisions', (engine) => {
     return { visitor, tokens, token: tokens.access_token, identity: tokens.claims()?.sub ?? '' }
   }
 
-  /** The tokens of a published client, of which one renews the other. */
+  /** Signs in as published clients do. Returns the access token and the refresh token. */
   async function signInWithPublishedClient(provider: string, name: string) {
     const visitor = newVisitor()
     const redirect = 'http://localhost:8085/callback'
@@ -130,7 +130,7 @@ onEachStore('a person whom an organization provisions', (engine) => {
     return [...new Set(results.map(({ error }) => error?.code ?? 0))]
   }
 
-  test('cannot sign in before they have a user, and only their externalId matters', async () => {
+  test('cannot sign in without a SCIM user, which is found by its externalId alone', async () => {
     const refused = await visit(acme.uid, 'ada')
     assert.equal(refused.end.status, 403)
     assert.match(refused.end.alert ?? '', notProvisioned)
@@ -286,7 +286,7 @@ onEachStore('a person whom an organization provisions', (engine) => {
     const { id } = await addUser(later, 'bob')
     assert.deepEqual(await readWith(token), [0])
     await setActive(later, id, false)
-    assert.deepEqual(await readWith(token), [Code.UNAUTHENTICATED], 'also without another sign-in')
+    assert.deepEqual(await readWith(token), [Code.UNAUTHENTICATED], 'the person has not signed in since')
     await setActive(later, id, true)
     assert.deepEqual(await readWith((await signIn(uid, 'bob')).token), [0])
   })

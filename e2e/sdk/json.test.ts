@@ -112,7 +112,7 @@ onEachStore('the SDK with JSON', (engine) => {
     await assert.rejects(refused, isError(Code.INVALID_ARGUMENT, 'uidp.childrenOf'))
   })
 
-  test('throws typed errors, and supports timeouts, signals and entity tags', async () => {
+  test('throws typed errors, and supports signals and entity tags', async () => {
     const wrong = groups.createGroup({ parent, group: { name: 'No Capitals' } })
     await assert.rejects(wrong, isError(Code.INVALID_ARGUMENT, 'name'))
     const anonymous = createClient(GroupsService, { baseUrl: platform.url })

@@ -80,8 +80,8 @@ onEachStore('the services for operators', (engine) => {
     }
   const reasonOf = (error: unknown) => /"type":"([A-Z_]+)"/.exec(JSON.stringify(error))?.[1]
   /** The status code of a call with a token; 0 if the token is accepted. */
-  const codeOf = async (used: string) =>
-    (await rest.call(AccountService.method.getAccount, {}, used)).error?.code ?? 0
+  const codeOf = async (bearer: string) =>
+    (await rest.call(AccountService.method.getAccount, {}, bearer)).error?.code ?? 0
 
   test('refuse callers who are not operators, before the request is checked', async () => {
     const { organization, token: workload } = platform.owner
@@ -214,10 +214,10 @@ onEachStore('the services for operators', (engine) => {
 
   test('disable, enable and sign out people', async () => {
     const uid = await add('bea')
-    const used = await tokenOf('bea@example.com')
+    const beaToken = await tokenOf('bea@example.com')
     const person = (await succeed(disablePerson, { uid }, grpc)) as unknown as Person
     assert.ok(person.disableTime)
-    assert.equal(await codeOf(used), Code.UNAUTHENTICATED)
+    assert.equal(await codeOf(beaToken), Code.UNAUTHENTICATED)
     await assert.rejects(tokenOf('bea@example.com'))
     assert.equal((await succeed(enablePerson, { uid })).disableTime, undefined)
     const again = await tokenOf('bea@example.com')
@@ -237,9 +237,9 @@ onEachStore('the services for operators', (engine) => {
 
   test('reset passwords and second factors', async () => {
     const uid = await add('cyd')
-    const used = await tokenOf('cyd@example.com')
+    const cydToken = await tokenOf('cyd@example.com')
     const { url = '' } = (await succeed(resetPersonPassword, { uid })) as { url?: string }
-    assert.equal(await codeOf(used), Code.UNAUTHENTICATED)
+    assert.equal(await codeOf(cydToken), Code.UNAUTHENTICATED)
     await assert.rejects(tokenOf('cyd@example.com'))
     const visitor = new Visitor(platform.url)
     assert.equal((await visitor.submit(await visitor.open(url), { password })).title, 'Your password is set')
@@ -294,12 +294,12 @@ onEachStore('the services for operators', (engine) => {
     assert.deepEqual([found.totalCount, (found.organizations as JsonObject[])[0]?.uid], ['1', uid])
     const usageOf = ({ kinds }: JsonObject, name: string) =>
       (kinds as unknown as Usage[]).find(({ kind }) => kind === name)
-    const before = await succeed(setOrganizationLimits, {
+    const validated = await succeed(setOrganizationLimits, {
       uid,
       resourceLimits: { groups: 0 },
       validateOnly: true,
     })
-    assert.equal(usageOf(before, 'groups')?.limit, 0)
+    assert.equal(usageOf(validated, 'groups')?.limit, 0)
     assert.equal(usageOf(await succeed(getOrganization, { uid }), 'groups')?.limit, undefined)
     await succeed(setOrganizationLimits, { uid, resourceLimits: { groups: 0 } })
     const child = { parent: uid, group: { name: 'child' } }

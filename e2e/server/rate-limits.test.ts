@@ -197,7 +197,7 @@ onEachStore('rate limits', (engine) => {
 })
 
 onEachStore('a limited call', (engine) => {
-  test('is refused before its body is read, and at a limited address before its token is checked', async () => {
+  test('is refused before its body is read, and by a limit of its address before its token is checked', async () => {
     const rates = ['--rate-write', 'caller=0.1,address=0.2', '--rate-read', 'address=0.1']
     const platform = await startPlatform(engine, rates, { clock: () => 0 })
     const post = (authorization: string) =>

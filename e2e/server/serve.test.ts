@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Bootstrapped, RunningServer } from './stemmad.ts'
 import {
   bootstrap,
-  dataDirOf,
+  dataDirFlags,
   remove,
   runStemmad,
   runStemmadInline,
@@ -35,7 +35,7 @@ describe('a server and its administration commands', timeout, () => {
     await remove(folder)
   })
 
-  const runInline = (...args: string[]) => runStemmadInline([...args, ...dataDirOf(folder)])
+  const runInline = (...args: string[]) => runStemmadInline([...args, ...dataDirFlags(folder)])
 
   const list = (token: string) =>
     fetch(`${server.url}/iam/v2beta1/groups`, { headers: { authorization: `Bearer ${token}` } })
@@ -246,7 +246,7 @@ describe('wrong settings and arguments', timeout, () => {
   test('bootstrap refuses an invalid organization name or owner', async () => {
     const wrong = [[], ['--org', 'Not Allowed!'], ['--org', 'x', '--owner', 'nobody']]
     const results = await Promise.all(
-      wrong.map((args) => runStemmadInline(['bootstrap', ...args, ...dataDirOf(folder)])),
+      wrong.map((args) => runStemmadInline(['bootstrap', ...args, ...dataDirFlags(folder)])),
     )
     for (const { code, stdout, stderr } of results) {
       assert.equal(code, 2)

@@ -17,7 +17,7 @@ export type Program = { node: string; launcher: string; flags?: string[] }
 const launcher = join(import.meta.dirname, '../../server/bin/stemmad.mjs')
 /** Uses the Node that runs the tests. The server needs this version, so the launcher does not have to start another Node. */
 const defaultProgram: Program = { node: process.execPath, launcher }
-/** Runs on the Node that runs npm: that of the machine, which may be another than the pinned one. */
+/** Runs on the Node of the machine, which runs npm. It may differ from the pinned one. */
 export const machineProgram: Program = {
   ...defaultProgram,
   node: process.env.npm_node_execpath ?? process.execPath,
@@ -74,9 +74,9 @@ export async function runStemmad(
 }
 
 /** The flags that select the store of a process that runs in the folder. */
-export const dataDirOf = (folder: string) => ['--data-dir', join(folder, 'data')]
+export const dataDirFlags = (folder: string) => ['--data-dir', join(folder, 'data')]
 
-/** Runs a command of stemmad in this process. To start a process for it takes half a second of CPU time. */
+/** Runs a command of stemmad in this process. A new process takes half a second of CPU time. */
 export async function runStemmadInline(args: string[], input = ''): Promise<ExitResult> {
   const [stdin, stdout, stderr] = [Readable.from([input]), new PassThrough(), new PassThrough()]
   // Commands use only those properties of the standard streams that these streams have too.
@@ -156,7 +156,7 @@ export type Bootstrapped = {
 
 /** Creates an organization in the store of a server that runs, or will run, in the folder. */
 export async function bootstrap(folder: string, ...args: string[]): Promise<Bootstrapped> {
-  const defaultArgs = ['--org', 'acme', '--json', '--base-url', 'http://stemma.test', ...dataDirOf(folder)]
+  const defaultArgs = ['--org', 'acme', '--json', '--base-url', 'http://stemma.test', ...dataDirFlags(folder)]
   const { code, stdout, stderr } = await runStemmadInline(['bootstrap', ...defaultArgs, ...args])
   if (code !== 0) throw new Error(stderr)
   return JSON.parse(stdout)

@@ -107,7 +107,7 @@ onEachStore('stemmad users and operators', (engine) => {
     )
   })
 
-  test('makes nobody an operator whose address is not verified', async () => {
+  test('refuses to add an operator without a verified address', async () => {
     const { organization, identity: workload } = platform.owner
     const claimant = await addAccount(platform, 'hal@example.com')
     await platform.store.write(function* () {

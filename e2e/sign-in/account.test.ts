@@ -1,4 +1,4 @@
-// The account service: what a person can see and change about themselves, and nobody else can.
+// The account service: people can see and change their own account, and nobody else can.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { AccountService } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.ts'
@@ -105,12 +105,12 @@ onEachStore('the account of a person', (engine) => {
     assert.doesNotMatch(JSON.stringify(sessions), new RegExp(own.tokens.refresh_token ?? 'none'))
 
     // Nobody else can end them, nor find out whether they exist.
-    const strange = await (async () => {
+    const strangerToken = await (async () => {
       await addAccount(platform, 'mal@example.com')
       return (await signIn(platform, 'mal@example.com')).tokens.access_token
     })()
     for (const { id } of sessions)
-      assert.equal((await rest.call(endSession, { id }, strange)).error?.code, Code.NOT_FOUND)
+      assert.equal((await rest.call(endSession, { id }, strangerToken)).error?.code, Code.NOT_FOUND)
     const [mine] = sessions.filter(({ current }) => current)
     const [otherProgram] = (await sessionsOf(other.tokens.access_token)).filter(({ current }) => current)
     assert.notEqual(otherProgram?.id, mine?.id)

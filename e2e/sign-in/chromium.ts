@@ -46,7 +46,10 @@ export async function openChromium(): Promise<Browser> {
   return browser.once('disconnected', removeHome)
 }
 
-/** Removes a folder when the returned function is called or this process exits, also if the test run is interrupted. */
+/**
+ * Removes a folder when the returned function is called or this process exits, which includes an
+ * interrupt while a browser runs (Playwright handles the signal).
+ */
 function removeAtExit(folder: string): () => void {
   const remove = () => rmSync(folder, { recursive: true, force: true })
   process.once('exit', remove)

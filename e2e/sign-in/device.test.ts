@@ -120,7 +120,7 @@ onEachStore('the device flow', (engine) => {
       }
     })
 
-    test('yields an id token that is no access token, and cannot be exchanged once it was changed', async () => {
+    test('yields an id token that is not an access token, and cannot be exchanged if it was changed', async () => {
       const idToken = await signInDevice()
       const { kid, privateKey } = platform.keys.idTokenSigning()
       const sign = (claims: JWTPayload, header: Record<string, string> = {}) =>

@@ -12,7 +12,7 @@ import { addAccount, signIn, startSignInPlatform } from './sign-in.ts'
 
 const ada = 'ada@example.com'
 
-/** Verifies a token as a program does that follows discovery. */
+/** Verifies a token like a program that follows discovery. */
 async function verify({ url }: Platform, token: string, audience: string) {
   const { issuer, id_token_signing_alg_values_supported: algorithms } = await discover(url)
   return jwtVerify(token, await discoveredKeys(url), { issuer, algorithms, audience })

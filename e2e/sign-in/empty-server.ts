@@ -1,4 +1,4 @@
-// A server without an organization, which is set up by its link.
+// A server without an organization. A person sets it up with the link that it prints.
 import { startApp } from '@stemma/server/app.ts'
 import { readConfig } from '@stemma/server/config/config.ts'
 import { openLog } from '@stemma/server/log.ts'

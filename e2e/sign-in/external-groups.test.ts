@@ -64,7 +64,7 @@ onEachStore("groups that an organization's provider names", (engine) => {
     return redeem(party, begun, end)
   }
 
-  /** Whether a token may create a group, which only owners may. */
+  /** Whether a token may create a group. Of the roles in this test, only `owner` allows it. */
   async function isOwner(token: string): Promise<boolean> {
     const response = await fetch(`${platform.url}/iam/v2beta1/groups/${owner.organization}`, {
       method: 'POST',

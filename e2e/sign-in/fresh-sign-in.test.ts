@@ -1,4 +1,4 @@
-// Changes of ownership need a sign-in that is not long ago, for people who signed in with stemma or the console.
+// People who signed in with stemma or the console need a recent sign-in to change ownership.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ExternalGroupRoleMappingsService } from '@stemma/api/gen/platform/iam/v2beta1/external_group_role_mapping_pb.ts'
@@ -57,7 +57,7 @@ onEachStore('a fresh sign-in', (engine) => {
     door.call(createRoleBinding, { parent: organization, roleBinding: { identityUid, roleUid } }, token)
   const newWorkload = async () => (await platform.addIdentity(organization)).identity
 
-  test('is needed to change who owns an organization, and for nothing else', async () => {
+  test('is needed to change who owns an organization, but not to grant other roles or delete subgroups', async () => {
     const { tokens, visitor, party } = await signIn(platform, email)
     const token = tokens.access_token
     const made = await grant(token, rest, owner, await newWorkload())
@@ -120,7 +120,7 @@ onEachStore('a fresh sign-in', (engine) => {
   })
 
   test('is needed to change who becomes an owner through an identity provider or a request', async () => {
-    const [parent, operator] = [organization, platform.owner.token]
+    const [parent, workloadToken] = [organization, platform.owner.token]
     const oidc = { issuer: 'https://sso.test', clientId: 'stemma', clientSecret: 'hush' }
     const providerFor = (defaultRole: string) => ({
       ...{ parent, identityProvider: { name: 'sso', defaultRole, oidc } },
@@ -134,24 +134,29 @@ onEachStore('a fresh sign-in', (engine) => {
       assert.equal(error, undefined)
       return String(body?.uid)
     }
-    const [defaults, mapped] = [
-      await uidOf(rest.call(createIdentityProvider, providerFor(owner), operator)),
-      await uidOf(rest.call(createIdentityProvider, providerFor(viewer), operator)),
+    const [withDefaultOwner, withMappedOwner] = [
+      await uidOf(rest.call(createIdentityProvider, providerFor(owner), workloadToken)),
+      await uidOf(rest.call(createIdentityProvider, providerFor(viewer), workloadToken)),
     ]
     const [ownerMapping, viewerMapping] = [
-      await uidOf(rest.call(createExternalGroupRoleMapping, mappingFor(mapped, owner), operator)),
-      await uidOf(rest.call(createExternalGroupRoleMapping, mappingFor(mapped, viewer), operator)),
+      await uidOf(
+        rest.call(createExternalGroupRoleMapping, mappingFor(withMappedOwner, owner), workloadToken),
+      ),
+      await uidOf(
+        rest.call(createExternalGroupRoleMapping, mappingFor(withMappedOwner, viewer), workloadToken),
+      ),
     ]
     const domain = 'fresh.example.com'
-    await rest.call(updateGroup, { group: { uid: organization, name: domain } }, operator)
+    await rest.call(updateGroup, { group: { uid: organization, name: domain } }, workloadToken)
     await verifyOrganization(platform.store, organization, { isVerified: true, now: Date.now() })
     const member = await platform.addUser(`member@${domain}`)
     await rest.call(requestGroupAccess, { groupUid: organization }, member.token)
-    const listed = await rest.call(listGroupAccessRequests, {}, operator)
+    const listed = await rest.call(listGroupAccessRequests, {}, workloadToken)
     const [request] = listed.body?.groupAccessRequests as { uid: string }[]
     const { tokens } = await signIn(platform, email)
     const token = tokens.access_token
-    // In a verified organization, every change of a provider concerns owners: it confirms e-mail addresses.
+    // The provider of a verified organization confirms e-mail addresses, so a person who
+    // changes it could sign in as an owner.
     clockOffset += 16 * 60_000
     assert.match(
       (await rest.call(createIdentityProvider, providerFor(viewer), token)).error?.message ?? '',
@@ -159,34 +164,34 @@ onEachStore('a fresh sign-in', (engine) => {
     )
     await verifyOrganization(platform.store, organization, { isVerified: false, now: Date.now() })
     const changeOf = (uid: string) => ({ identityProvider: { uid, description: 'changed' } })
-    const concerning = [
+    const ownerChanges = [
       rest.call(createIdentityProvider, providerFor(owner), token),
-      grpc.call(updateIdentityProvider, changeOf(defaults), token),
-      rest.call(updateIdentityProvider, changeOf(mapped), token),
-      grpc.call(createExternalGroupRoleMapping, mappingFor(defaults, owner), token),
+      grpc.call(updateIdentityProvider, changeOf(withDefaultOwner), token),
+      rest.call(updateIdentityProvider, changeOf(withMappedOwner), token),
+      grpc.call(createExternalGroupRoleMapping, mappingFor(withDefaultOwner, owner), token),
       rest.call(deleteExternalGroupRoleMapping, { uid: ownerMapping }, token),
       grpc.call(
         batchDeleteExternalGroupRoleMappings,
-        { parent: mapped, names: [viewerMapping, ownerMapping] },
+        { parent: withMappedOwner, names: [viewerMapping, ownerMapping] },
         token,
       ),
-      rest.call(generateScimToken, { identityProviderUid: mapped }, token),
-      rest.call(deleteIdentityProvider, { uid: mapped }, token),
+      rest.call(generateScimToken, { identityProviderUid: withMappedOwner }, token),
+      rest.call(deleteIdentityProvider, { uid: withMappedOwner }, token),
       grpc.call(approveGroupAccessRequest, { uid: request?.uid ?? '', roleUid: owner }, token),
     ]
-    for (const { error } of await Promise.all(concerning))
+    for (const { error } of await Promise.all(ownerChanges))
       assert.match(JSON.stringify(error ?? {}), /FRESH_SIGN_IN_REQUIRED/)
     const others = [
       await rest.call(createIdentityProvider, providerFor(viewer), token),
       await rest.call(deleteExternalGroupRoleMapping, { uid: viewerMapping }, token),
-      await rest.call(generateScimToken, { identityProviderUid: defaults }, token),
+      await rest.call(generateScimToken, { identityProviderUid: withDefaultOwner }, token),
       await rest.call(approveGroupAccessRequest, { uid: request?.uid ?? '', roleUid: viewer }, token),
     ]
     for (const { error } of others) assert.equal(error, undefined)
     const fresh = (await signIn(platform, email)).tokens.access_token
     const deleted = await rest.call(deleteExternalGroupRoleMapping, { uid: ownerMapping }, fresh)
     assert.equal(deleted.error, undefined)
-    assert.equal((await rest.call(deleteIdentityProvider, { uid: mapped }, token)).error, undefined)
+    assert.equal((await rest.call(deleteIdentityProvider, { uid: withMappedOwner }, token)).error, undefined)
   })
 
   test('is not needed by workloads, tokens of the operator and published clients', async () => {

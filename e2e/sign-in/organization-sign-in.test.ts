@@ -290,7 +290,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
           assert.equal((await visitor.open(testPath(provider))).status, 403)
     })
 
-    test('cannot be used to sign in, nor a sign-in to read its errors', async () => {
+    test('has a state that no sign-in accepts, and accepts no state of a sign-in', async () => {
       const visitor = await consoleOf('owner')
       const target = await visitor.redirectOf(`${platform.url}${testPath(providerUid)}`)
       const state = new URL(target).searchParams.get('state') ?? ''

@@ -44,7 +44,7 @@ describe('passkeys', { timeout: 300_000, skip: noChromium ?? false }, () => {
     let page: Page
     let devtools: CDPSession
     let authenticatorId: string
-    /** The program that has started the sign-ins. */
+    /** Receives the redirects, in place of the program that started the sign-ins. */
     let callback: Server
     let redirectUri: string
     const problems: string[] = []
@@ -93,19 +93,19 @@ describe('passkeys', { timeout: 300_000, skip: noChromium ?? false }, () => {
 
     test('are registered once, and sign in without a name and password', async () => {
       const identity = await addAccount(platform, 'ada@example.com')
-      const { tokens } = await signInAt(url, platform, 'ada@example.com')
-      const { responseJson, registered } = await addPasskey(tokens, 'Laptop')
+      const { token } = await signInAt(url, platform, 'ada@example.com')
+      const { responseJson, registered } = await addPasskey(token, 'Laptop')
       assert.equal(registered.error, undefined)
       const id = String(registered.body?.id)
-      const again = await rest.call(registerPasskey, { name: 'Again', responseJson }, tokens)
+      const again = await rest.call(registerPasskey, { name: 'Again', responseJson }, token)
       assert.equal(again.error?.code, Code.FAILED_PRECONDITION, 'the challenge works once')
-      const renamed = await rest.call(renamePasskey, { id, name: 'Work laptop' }, tokens)
+      const renamed = await rest.call(renamePasskey, { id, name: 'Work laptop' }, token)
       assert.equal(renamed.body?.name, 'Work laptop')
 
       await openSignIn()
       await press()
       await waitForEnd()
-      const account = (await rest.call(getAccount, {}, tokens)).body
+      const account = (await rest.call(getAccount, {}, token)).body
       const [passkey] = account?.passkeys as { id: string; lastUseTime?: string }[]
       assert.deepEqual([account?.uid, passkey?.id], [identity, id])
       assert.ok(passkey?.lastUseTime)
@@ -123,10 +123,13 @@ describe('passkeys', { timeout: 300_000, skip: noChromium ?? false }, () => {
 
       // Nobody else can rename or remove it.
       await addAccount(platform, 'mal@example.com')
-      const strange = (await signInAt(url, platform, 'mal@example.com')).tokens
-      assert.equal((await rest.call(renamePasskey, { id, name: 'x' }, strange)).error?.code, Code.NOT_FOUND)
-      assert.equal((await rest.call(removePasskey, { id }, strange)).error?.code, Code.NOT_FOUND)
-      assert.equal((await grpc.call(removePasskey, { id }, tokens)).error, undefined)
+      const strangerToken = (await signInAt(url, platform, 'mal@example.com')).token
+      assert.equal(
+        (await rest.call(renamePasskey, { id, name: 'x' }, strangerToken)).error?.code,
+        Code.NOT_FOUND,
+      )
+      assert.equal((await rest.call(removePasskey, { id }, strangerToken)).error?.code, Code.NOT_FOUND)
+      assert.equal((await grpc.call(removePasskey, { id }, token)).error, undefined)
       await context.clearCookies()
       await openSignIn()
       await press()
@@ -134,11 +137,11 @@ describe('passkeys', { timeout: 300_000, skip: noChromium ?? false }, () => {
     })
 
     test('refuse replays, other challenges, changed responses and copies of an authenticator', async () => {
-      // Keys of the other test, which the server no longer knows.
+      // Remove the keys of the other test, which the server no longer knows.
       await devtools.send('WebAuthn.clearCredentials', { authenticatorId })
       await addAccount(platform, 'bob@example.com')
-      const { tokens } = await signInAt(url, platform, 'bob@example.com')
-      const { registered } = await addPasskey(tokens, 'Key')
+      const { token } = await signInAt(url, platform, 'bob@example.com')
+      const { registered } = await addPasskey(token, 'Key')
       const id = String(registered.body?.id)
       await context.clearCookies()
       // Captures the form in place of sending it. The route must stay until it has aborted the request.
@@ -221,7 +224,7 @@ async function startOnLocalhost(engine: Engine): Promise<{ platform: Platform; u
   return { platform: await startPlatform(engine, ['--port', String(port), '--base-url', url]), url }
 }
 
-async function signInAt(url: string, platform: Platform, email: string): Promise<{ tokens: string }> {
+async function signInAt(url: string, platform: Platform, email: string): Promise<{ token: string }> {
   const { tokens } = await signIn({ ...platform, url }, email)
-  return { tokens: tokens.access_token }
+  return { token: tokens.access_token }
 }

@@ -45,7 +45,7 @@ onEachStore('a second factor', (engine) => {
     await platform.stop()
   })
 
-  /** Adds a person with an authenticator app. The next code is one that the confirmation has not used. */
+  /** Adds a person with an authenticator app, and advances the clock to an unused code. */
   async function addPerson(
     email: string,
   ): Promise<{ app: AuthenticatorApp; token: string; identity: string }> {
@@ -102,7 +102,7 @@ onEachStore('a second factor', (engine) => {
     assert.equal((await visitor.open(begun.url)).title, 'Sign in')
     const resume = first.url.replace('/sign-in/', '/oauth/authorize/')
     assert.ok(!isFinished(await visitor.open(resume)))
-    // The sealed state of another sign-in, none, and one that was changed.
+    // The sealed state of another sign-in, no state, invalid text and a changed state.
     const other = await typePassword('bob@example.com')
     const pending = page.forms[0]?.fields.pending ?? ''
     for (const stolen of [pending, '', 'x', `${pending.slice(0, -2)}AA`]) {
@@ -117,7 +117,7 @@ onEachStore('a second factor', (engine) => {
     assert.ok(!isFinished(late), 'the password counts for ten minutes')
   })
 
-  test('is replaced by a recovery code, once', async () => {
+  test('can be replaced by a recovery code, which works once', async () => {
     const { token } = await addPerson('cyd@example.com')
     const made = await grpc.call(makeRecoveryCodes, {}, token)
     const codes = made.body?.codes as string[]
@@ -296,11 +296,11 @@ onEachStore('a second factor', (engine) => {
         const begun = await begin(party, { invite: await invite() })
         const page = await visitor.open(begun.url)
         assert.equal(page.title, 'Sign in')
-        const step = await visitor.submitTo(page, `/${new URL(page.url).pathname.split('/').at(-1)}`, {
+        const setUpPage = await visitor.submitTo(page, `/${new URL(page.url).pathname.split('/').at(-1)}`, {
           ...{ email, password },
         })
         assert.deepEqual(await groupsOf(identity), [])
-        assert.ok(isFinished(await setUp(visitor, step)))
+        assert.ok(isFinished(await setUp(visitor, setUpPage)))
         assert.deepEqual(await groupsOf(identity), [[organization]])
 
         // With a new account, which exists only after the code was right.
@@ -352,7 +352,7 @@ onEachStore('a second factor', (engine) => {
     }
   })
 
-  // The last test, because tokens of earlier ones expire.
+  // This test is the last, because the token of the owner expires in it.
   test('cannot be guessed: ten wrong codes in an hour lock the codes of the account', async () => {
     const { app } = await addPerson('dan@example.com')
     let { visitor, page } = await typePassword('dan@example.com')

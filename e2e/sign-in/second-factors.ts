@@ -6,7 +6,7 @@ import type { Door } from '../../server/testing/doors.ts'
 
 const { beginAuthenticatorApp, confirmAuthenticatorApp } = AccountService.method
 
-/** An authenticator app, by another implementation than that of the server. */
+/** An authenticator app. Its TOTP implementation is not that of the server. */
 export type AuthenticatorApp = { codeAt(time: number): string }
 
 /** Adds an app to the account of a token. Its code of the time `now` is used up by the confirmation. */

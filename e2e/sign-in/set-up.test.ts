@@ -65,7 +65,7 @@ onEachStore('an empty server', (engine) => {
     }
   })
 
-  /** The answer for the console in this browser, without a token if the browser has no session. */
+  /** The response with the console's token and person; empty if the browser has no session. */
   async function consoleTokenOf(visitor: Visitor, url: string): Promise<{ person?: { email: string } }> {
     const answer = await fetch(`${url}/console/token`, {
       method: 'POST',

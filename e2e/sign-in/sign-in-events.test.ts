@@ -109,7 +109,7 @@ onEachStore('the event log of a person', (engine) => {
     )
   })
 
-  test('has refused sign-ins, without an actor, and nothing of unknown addresses', async () => {
+  test('has refused sign-ins, without an actor, and no event for unknown addresses', async () => {
     await enter('nobody@example.com', password)
     await enter(ada, 'wrong horse battery staple')
     const [wrong, ...others] = await nextEvents(1)
@@ -126,7 +126,7 @@ onEachStore('the event log of a person', (engine) => {
     assert.deepEqual(new Set(refused.flat()), new Set([identity]))
   })
 
-  test('has a chosen password, but not its value', async () => {
+  test('has an event for a chosen password, without the password', async () => {
     const [link = ''] = /http\S+\/password\?code=\S+/.exec(await operate('users', 'reset', ada)) ?? []
     const visitor = new Visitor(platform.url)
     await visitor.submit(await visitor.open(link), { password: newPassword })

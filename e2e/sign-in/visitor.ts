@@ -1,5 +1,5 @@
-// A browser without scripts: keeps cookies, follows redirects and fills in forms. It does not follow a redirect to an
-// unknown server, but returns an empty page with the URL of that server.
+// A browser without scripts: keeps cookies, follows redirects and fills in forms. It does not
+// follow a redirect to an unknown server, but returns an empty page with the URL of the redirect.
 import assert from 'node:assert/strict'
 
 export type Form = { action: string; method: string; fields: Record<string, string> }

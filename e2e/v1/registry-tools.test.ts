@@ -138,7 +138,7 @@ examples('a tag without a digest', {
     assert.deepEqual(await succeed(v1.listTags, { id: id as string }), { items: [] })
   },
 
-  async 'has no history until it names an image, and then keeps an image for good'(stage) {
+  async 'has no history until it gets a digest, which cannot be removed afterwards'(stage) {
     const { succeed, fail } = stage
     const repoId = (await makeRepo(stage)).id as string
     const id = (await succeed(v1.createTag, { repoId, tag: { name: 'latest' } })).id as string

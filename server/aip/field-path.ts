@@ -12,7 +12,10 @@ export function isBranch(field: DescField): field is DescField & { fieldKind: 'm
   return field.fieldKind === 'message' && !leafTypes.has(field.message.typeName)
 }
 
-/** `localName` is the name in camelCase: ProtoJSON spells masks so, even if the field declares another JSON name. */
+/**
+ * `localName` is the name in camelCase. ProtoJSON uses it in masks, even if the field declares
+ * another JSON name.
+ */
 export function findField(desc: DescMessage, name: string): DescField | undefined {
   return desc.fields.find(
     (field) => field.name === name || field.jsonName === name || field.localName === name,

@@ -4,7 +4,7 @@ import type { RandomBytes } from '../crypto/random.ts'
 
 export const rootLength = 40
 const segmentLength = 17 // with its slash
-const maxSegments = 64
+const maxSegments = 64 // below the root
 const slash = '/'.charCodeAt(0)
 
 /** Uses no regular expression, because that would take three times as long, and every call checks uids. */
@@ -55,7 +55,7 @@ export const rootOf = (uid: string) => uid.slice(0, rootLength)
 /** The uid one level up; empty for a root. */
 export const parentOf = (uid: string) => uid.slice(0, Math.max(0, uid.lastIndexOf('/')))
 
-/** How many segments a uid has: 1 for a root. */
+/** The number of levels of a uid: 1 for a root. */
 export const depthOf = (uid: string) => 1 + (uid.length - rootLength) / segmentLength
 
 /** Every uid is below the empty uid, the parent of all roots. */
@@ -65,7 +65,7 @@ export const isBelow = (uid: string, ancestor: string) =>
 
 /**
  * Compares from the end: uids of one organization begin alike, so most of them differ in the last digits of the shorter
- * one. Access with 50 bindings takes 0.7 µs this way, and 8.6 µs with `startsWith`.
+ * one. Checking access with 50 bindings takes 0.7 µs this way, and 8.6 µs with `startsWith`.
  */
 function beginsWith(uid: string, ancestor: string): boolean {
   for (let at = ancestor.length - 1; at >= 0; at--)

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Series } from './metrics.ts'
-import { makeSeries, mergeSeries, observe, openRegistry } from './metrics.ts'
+import { makeSeries, mergeSeries, observe, openMetricsRegistry } from './metrics.ts'
 
 describe('the metrics of calls', () => {
   test('are written in the Prometheus format, with their current values', async () => {
     const allSeries: Series[] = []
-    const registry = openRegistry(() => allSeries)
+    const registry = openMetricsRegistry(() => allSeries)
     const series = makeSeries({ method: 'Groups.Get', door: 'rest' })
     allSeries.push(series)
     observe(series, 'OK', 0.0005)

@@ -61,7 +61,7 @@ export type MetricsRegistry = { contentType: string; metrics(): Promise<string> 
  * by the first request: with the packages it imports, it is 90 modules, which took 25 ms of every
  * start.
  */
-export function openRegistry(
+export function openMetricsRegistry(
   readSeries: ReadSeries,
   readScalars: () => ScalarMetric[] = () => [],
 ): MetricsRegistry {

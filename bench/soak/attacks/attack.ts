@@ -6,7 +6,7 @@ import type { AttackerTenant } from '../tenant.ts'
 export type Target = {
   port: number
   tenant: AttackerTenant
-  /** Waits until so many requests may be sent, and counts them. All attacks share twice the capacity of the server. */
+  /** Waits until this many requests may be sent, and counts them. All attacks share one budget. */
   take(requests: number): Promise<void>
   /** The next address of the network of this attack. */
   nextAddress(): string

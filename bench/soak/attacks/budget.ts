@@ -1,6 +1,6 @@
 // Limits all attacks of a process together to a fixed rate of requests.
 
-/** While nobody waits, at most the requests of this many seconds are saved up. */
+/** Requests that were not used accumulate for at most this many seconds. */
 const maxSavedSeconds = 0.1
 
 export type Budget = {

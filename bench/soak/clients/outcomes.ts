@@ -38,7 +38,7 @@ export function openOutcomes() {
   }
 }
 
-/** The smallest value that at least this fraction of the values does not exceed; NaN without values. */
+/** The percentile by the nearest-rank method. NaN if there are no values. */
 export function percentile(sorted: readonly number[], fraction: number): number {
   return sorted[Math.max(0, Math.ceil(fraction * sorted.length) - 1)] ?? Number.NaN
 }

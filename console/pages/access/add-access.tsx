@@ -30,16 +30,20 @@ export function AddAccess({ place }: PageProps) {
       <Tabs
         label="Who"
         tabs={[
-          { label: 'Somebody known', to: withQuery(place, { who: undefined }), isCurrent: !isInvite },
+          {
+            label: 'Existing person or workload',
+            to: withQuery(place, { who: undefined }),
+            isCurrent: !isInvite,
+          },
           { label: 'Invite a person', to: withQuery(place, { who: 'invite' }), isCurrent: isInvite },
         ]}
       />
-      {isInvite ? <InvitePerson place={place} /> : <BindKnown place={place} />}
+      {isInvite ? <InvitePerson place={place} /> : <BindExisting place={place} />}
     </Dialog>
   )
 }
 
-function BindKnown({ place }: PageProps) {
+function BindExisting({ place }: PageProps) {
   const { data, error: readError } = useRead(readRoles(place.group))
   const { group, choose } = useGroupChoice(place.group)
   const preset = usePreset(place)
@@ -132,7 +136,7 @@ function BindKnown({ place }: PageProps) {
   )
 }
 
-/** The workload that the list is about, if it is about one. Undefined until its name is known. */
+/** The workload by which the list is filtered, if any. Undefined until its name is known. */
 function usePreset(place: Place): readonly Option[] | undefined {
   const uid = place.query.get('identity') ?? ''
   const isWorkload = uid.includes('/')
@@ -141,7 +145,7 @@ function usePreset(place: Place): readonly Option[] | undefined {
   return isPending ? undefined : [{ value: uid, label: data?.name ?? uid, detail: 'workload' }]
 }
 
-/** The list of the opened group shows no roles of groups below it. */
+/** Shows the list of the chosen group: the list of a group above it does not contain its roles. */
 const showResult = (place: Place, group = place.group) =>
   group === place.group ? closeDialog(place) : navigate(paths.access(group), { replace: true })
 

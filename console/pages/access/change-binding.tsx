@@ -9,7 +9,7 @@ import { Form, Problem } from '../../ui/form.tsx'
 import { Skeleton } from '../../ui/skeleton.tsx'
 import { ExpiryField, expiryOf } from './expiry.tsx'
 
-/** Changes expiry and reason of the role binding that the URL names as `about`. */
+/** Changes expiry and reason of the role binding in the query parameter `about`. */
 export function ChangeBinding({ place }: PageProps) {
   const uid = place.query.get('about') ?? ''
   const { data: binding, error: readError } = useRead(read(api.roleBindings.getRoleBinding, { uid }))

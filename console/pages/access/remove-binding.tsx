@@ -5,7 +5,7 @@ import type { PageProps } from '../../router/route.ts'
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
 import { closeDialog } from '../../ui/dialog.tsx'
 
-/** Removes the role binding that the URL names as `about`. */
+/** Removes the role binding in the query parameter `about`. */
 export function RemoveBinding({ place, entry }: PageProps & { entry: AccessEntryJson | undefined }) {
   const { run, isRunning, error } = useWrite(api.roleBindings.deleteRoleBinding, {
     ...{ done: 'Access removed', after: () => closeDialog(place) },

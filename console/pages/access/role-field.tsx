@@ -5,7 +5,7 @@ import { Select } from '../../ui/field.tsx'
 export type RoleFieldProps = {
   roles: readonly RoleJson[]
   problem: string | undefined
-  /** Follows the choice, if the page shows something that depends on it. */
+  /** Gets the uid of the chosen role, if the page shows something that depends on it. */
   chosen?: Signal<string>
 }
 

@@ -34,7 +34,7 @@ export function RolePreview({ group, identity, count, role }: RolePreviewProps) 
         {identity ? 'gets' : 'get'} <strong>{role.name}</strong> in <strong dir="auto">{group.label}</strong>{' '}
         and everything below:{' '}
         {identity && data
-          ? `${added.length} capabilities are new, ${held.size} they have already.`
+          ? `${added.length} new capabilities, and ${held.size} that they already have.`
           : `${capabilities.length} capabilities.`}
       </p>
       {error && <Problem error={error} />}
@@ -47,8 +47,9 @@ export function RolePreview({ group, identity, count, role }: RolePreviewProps) 
 }
 
 /**
- * The server makes all checks of the real call, and stores nothing. The check has a kind of its own in the cache, so it
- * is not repeated after the real call. It would fail then, because the role binding exists.
+ * The server makes all checks of the real call, and stores nothing. The real call reloads all
+ * queries of the kind `roleBindings`. This check would then fail, because the role binding exists,
+ * so its query key begins with another kind.
  */
 function checkOf(parent: string, identityUid: string, roleUid: string): Read<unknown> {
   const request = { parent, roleBinding: { identityUid, roleUid }, validateOnly: true }

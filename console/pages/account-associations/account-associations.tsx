@@ -40,18 +40,19 @@ export default function AccountAssociations({ place }: PageProps) {
   const { data } = useRead(read(api.groups.listGroups, { uidp: { ids }, pageSize: 200 }), ids.length > 0)
   const groupName = (uid = '') => data?.groups?.find((group) => group.uid === uid)?.name ?? '…'
   const about = rows.find(({ uid }) => uid === place.query.get('about'))
-  const reasonIfOwn = own.length > 0 ? 'This group has its accounts already. Change them.' : undefined
+  const reasonIfAssociated =
+    own.length > 0 ? 'This group already has an account association. Change it instead.' : undefined
   return (
     <>
       <PageHeader
         title="Accounts"
-        about="Accounts in AWS, Google Cloud, Azure and GitHub that belong to a group, so that programs know to whom they belong."
+        about="Accounts in AWS, Google Cloud, Azure and GitHub that belong to this group and to groups below it. Programs read here which group an account belongs to."
         actions={
           <ButtonLink
             to={dialogPath(place, 'create')}
             tone="primary"
             icon="plus"
-            disabledReason={denial('account_associations.create') ?? reasonIfOwn}
+            disabledReason={denial('account_associations.create') ?? reasonIfAssociated}
           >
             Associate accounts
           </ButtonLink>

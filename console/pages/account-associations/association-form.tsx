@@ -29,7 +29,7 @@ export function CreateAssociation({ place }: PageProps) {
   )
 }
 
-/** Changes the account association that the URL names as `about`. */
+/** Changes the account association in the query parameter `about`. */
 export function EditAssociation({ place }: PageProps) {
   const uid = place.query.get('about') ?? ''
   const { data, error: readError } = useRead(read(api.accountAssociations.getAccountAssociation, { uid }))

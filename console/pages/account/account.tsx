@@ -27,7 +27,9 @@ export default function Account({ place }: PageProps) {
   const account = useData(readAccount())
   const { uid = '', name = '', email, emailVerified, local = false, requiringOrganizations = [] } = account
   const isRequired = requiringOrganizations.length > 0
-  const notLocal = local ? undefined : 'You sign in through your organization, which decides this.'
+  const notLocal = local
+    ? undefined
+    : 'You sign in through your organization, which manages your password and second factors.'
   return (
     <>
       <PageHeader

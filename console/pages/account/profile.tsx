@@ -11,7 +11,10 @@ import { Checkbox, TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
 import { Properties } from '../../ui/properties.tsx'
 
-/** No call only reads the description. The call that changes it returns it, and with `validateOnly` changes nothing. */
+/**
+ * There is no call that only reads the description. The call that changes it also returns it, and
+ * with `validateOnly` it changes nothing.
+ */
 export const readProfile = () =>
   read(api.identities.updateIdentityMetadata, { identityMetadata: {}, validateOnly: true })
 

@@ -20,7 +20,7 @@ import { exportEntries } from './export.ts'
 
 const filterNames = ['action', 'kind', 'outcome', 'actor', 'resource', 'since', 'from', 'to'] as const
 
-/** The part of a request that the filters of the URL make. */
+/** The fields of a request that the filters in the URL set. */
 export function filterOf({ query, group }: Place) {
   const value = (name: (typeof filterNames)[number]) => query.get(name) || undefined
   const hours = Number(value('since') ?? 0)
@@ -51,14 +51,17 @@ function pathFor(place: Place): string {
   return pathOf('/audit/v2beta1/entries', { 'uidp.descendantsOf': uidp.descendantsOf, ...others })
 }
 
-/** Rounded to the minute, so that the same page has the same request. */
+/** Rounded down to the minute, so that drawing the page again makes the same request. */
 const sinceOf = (hours: number) =>
   new Date(Math.floor(Date.now() / 60_000) * 60_000 - hours * 3_600_000).toISOString()
 
-/** The API has no later times. */
+/** The API does not accept times after this year. */
 const maxYear = 9999
 
-/** The start of a day in the time zone of the browser, or of a day after it. Undefined if the API has no such time. */
+/**
+ * The start of the day that is `daysLater` days after the date, in the time zone of the browser.
+ * Undefined if the date is missing or malformed, or the API does not accept the time.
+ */
 function startOf(date: string | undefined, daysLater: number): string | undefined {
   const [year = Number.NaN, month = 0, day = 0] = date?.split('-').map(Number) ?? []
   const start = new Date(year, month - 1, day + daysLater)

@@ -4,7 +4,7 @@ import { subjectOf } from './entry-subject.ts'
 
 const change = (path: string, after: unknown) => ({ path, after }) as never
 
-test('an entry is about the name of its resource, or about a field that tells it apart', () => {
+test('the subject of an entry is the name of its resource, or a field that identifies it', () => {
   assert.equal(subjectOf({ resource: { name: 'platform' }, changes: [change('email', 'a@b')] }), 'platform')
   assert.equal(subjectOf({ details: { displayName: 'builder' } }), 'builder')
   assert.equal(subjectOf({ changes: [change('email', 'guest@example.com')] }), 'guest@example.com')

@@ -1,8 +1,8 @@
 // The name of the thing that an entry of the audit log is about.
 import type { AuditEntryJson } from '@stemma/api/json/platform/audit/v2beta1/audit_entry'
 
-/** Fields that tell resources without a name apart. */
-const telling = ['advisoryId', 'email', 'sink', 'externalGroupId', 'description']
+/** Fields by which people recognise resources that have no name. */
+const identifyingFields = ['advisoryId', 'email', 'sink', 'externalGroupId', 'description']
 
 /** Empty if the entry has no such name. */
 export function subjectOf({ resource, changes = [], details = {} }: AuditEntryJson): string {
@@ -14,7 +14,7 @@ export function subjectOf({ resource, changes = [], details = {} }: AuditEntryJs
   }
   const [identity, role] = ['identity', 'role'].map((path) => nameOf(changed(path)))
   if (identity && role) return `${role} for ${identity}`
-  return telling.map((path) => textOf(changed(path))).find(Boolean) ?? ''
+  return identifyingFields.map((path) => textOf(changed(path))).find(Boolean) ?? ''
 }
 
 /** Of an identity or a role. */

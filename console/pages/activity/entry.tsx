@@ -17,7 +17,7 @@ export const load = (place: Place) => [readEntry(place)]
 export default function AuditEntry({ place }: PageProps) {
   const entry = useData(readEntry(place))
   const { uid = '', time, resource } = entry
-  const about = (query: Record<string, string>) =>
+  const activityPath = (query: Record<string, string>) =>
     `${paths.activity(place.group)}?${new URLSearchParams(query)}`
   return (
     <>
@@ -26,7 +26,9 @@ export default function AuditEntry({ place }: PageProps) {
         about={<Time at={time} isExact />}
         actions={
           resource?.uid && (
-            <ButtonLink to={about({ resource: resource.uid })}>All about this resource</ButtonLink>
+            <ButtonLink to={activityPath({ resource: resource.uid })}>
+              All entries about this resource
+            </ButtonLink>
           )
         }
       />

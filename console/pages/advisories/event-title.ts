@@ -17,7 +17,7 @@ const types = {
 
 type EventType = keyof typeof types
 
-/** The events that `listDocuments` returns have the same fields. */
+/** An event of an advisory, or of a document that `listDocuments` returns. */
 export type TypedEvent = { [type in EventType]?: unknown }
 
 const typeOf = (event: TypedEvent) => (Object.keys(types) as EventType[]).find((type) => event[type])

@@ -16,7 +16,7 @@ import { Properties } from '../../ui/properties.tsx'
 import { Skeleton } from '../../ui/skeleton.tsx'
 import { Time } from '../../ui/time.tsx'
 
-/** Shows the delivery that the URL names as `about`. `sink` is where it was sent. */
+/** Shows the delivery in the query parameter `about`. `sink` is where it was sent. */
 export function Delivery({ place, sink }: PageProps & { sink: string }) {
   const uid = place.query.get('about') ?? ''
   const { data: delivery, error } = useRead(read(api.deliveries.getDelivery, { uid }))
@@ -38,7 +38,7 @@ export function Delivery({ place, sink }: PageProps & { sink: string }) {
           />
           <Sent delivery={delivery} sink={sink} denied={denial('subscriptions.create')} />
           <h3>Answers</h3>
-          {(delivery.attempts ?? []).length === 0 && <p class="quiet">There was no attempt yet.</p>}
+          {(delivery.attempts ?? []).length === 0 && <p class="quiet">There has been no attempt yet.</p>}
           {(delivery.attempts ?? []).toReversed().map((attempt) => (
             <Attempt key={attempt.time} attempt={attempt} />
           ))}
@@ -87,7 +87,10 @@ const Attempt = ({
 
 type SentProps = { delivery: DeliveryJson; sink: string; denied: string | undefined }
 
-/** The event is in the event log of its group, unless it is a test event or was deleted after the time it is kept. */
+/**
+ * The event is read from the event log of its group. A test event is not in the log, and events are
+ * deleted from it when their retention time has passed.
+ */
 function Sent({ delivery, sink, denied }: SentProps) {
   const { uid = '', sequence = '0', requestHeaders = {} } = delivery
   const headers = Object.entries(requestHeaders).toSorted(([a], [b]) => (a < b ? -1 : 1))

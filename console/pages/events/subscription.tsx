@@ -183,7 +183,7 @@ function RotateSecret({ place }: PageProps) {
           onCancel={() => void closeDialog(place)}
         >
           <Select
-            label="The old secret also signs for"
+            label="Also sign with the old secret for"
             name="overlap"
             options={[
               { value: '86400s', label: 'a day' },
@@ -220,7 +220,7 @@ function Replay({ place }: PageProps) {
           name="since"
           type="datetime-local"
           required
-          hint="Sends all events since this time once more, after those that wait."
+          hint="Sends all events since this time again, after the events that are still pending."
           problem={violationOf(error.value, 'since')}
         />
       </Form>

@@ -112,7 +112,7 @@ export default function Groups({ place }: PageProps) {
             expanded={[keyOf(place.group), ...(place.query.get('open')?.split('.') ?? [])]}
             onToggle={(keys) => void navigate(withOpen(place, keys), { replace: true })}
             useChildren={useChildren}
-            onOpen={(uid) => void navigate(paths.group(uid))}
+            onActivate={(uid) => void navigate(paths.group(uid))}
           />
         </section>
       )}

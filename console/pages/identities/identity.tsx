@@ -75,7 +75,7 @@ export default function Identity({ place }: PageProps) {
       </section>
       {workload && parentOf(uid) !== '' && (
         <section class="panel">
-          <h2>{workload.place}</h2>
+          <h2>{workload.snippetTitle}</h2>
           <CodeBlock label="snippet" code={workload.snippet({ server: serverUrl(), identity: uid })} />
         </section>
       )}

@@ -27,7 +27,10 @@ export function claimsOf(token: string): Claims | undefined {
   }
 }
 
-/** Every rule of the identity with the claim of the token. `ownAudience` is accepted if the identity names none. */
+/**
+ * Compares every rule of the identity with the claim of the token. `ownAudience` and its host are
+ * accepted if the identity names no audience.
+ */
 export function compareClaims(
   { claimMatch, staticKeys }: IdentityJson,
   claims: Claims,

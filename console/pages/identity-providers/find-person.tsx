@@ -1,4 +1,4 @@
-// Finds the identity of a person by the name that the provider has for them.
+// Finds the identity of a person by the subject that the provider has for them.
 import { useSignal } from '@preact/signals'
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
@@ -33,7 +33,7 @@ export function FindPerson({ place, issuer }: PageProps & { issuer: string }) {
           name="subject"
           required
           maxLength={1024}
-          hint="The claim sub of the person’s tokens; for people who are recognised by oid: oid: and the claim."
+          hint="The claim sub of the person’s tokens or, if people are recognised by the claim oid, “oid:” followed by that claim."
           problem={violationOf(error.value, 'subject')}
         />
         {found.value && (

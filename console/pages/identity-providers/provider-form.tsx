@@ -117,7 +117,9 @@ function ProviderForm({ place, submit, preset, provider, isRunning, error, onSub
           maxLength={1024}
           placeholder={preset?.issuerExample}
           defaultValue={oidc?.issuer ?? preset?.issuer}
-          hint={provider && 'With another issuer, people become other people: their roles are not kept.'}
+          hint={
+            provider && 'With another issuer, people get new identities, without the roles of the old ones.'
+          }
           problem={violationOf(error, 'oidc.issuer')}
         />
         <Select
@@ -166,7 +168,7 @@ function ProviderForm({ place, submit, preset, provider, isRunning, error, onSub
         label="Use PKCE"
         name="pkce"
         defaultChecked={oidc?.pkceEnabled ?? true}
-        hint="Protects the code on its way back. Turn it off only if the provider refuses it."
+        hint="Makes a stolen authorization code useless. Turn it off only if the provider refuses it."
       />
       {preset && (
         <Checkbox

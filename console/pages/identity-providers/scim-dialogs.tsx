@@ -52,7 +52,7 @@ export function NewScimToken({ place, provider, scim }: ScimProps) {
               { value: '90', label: '90 days' },
               { value: '365', label: 'a year' },
               { value: '730', label: 'two years' },
-              { value: '', label: 'ever' },
+              { value: '', label: 'an unlimited time' },
             ]}
             problem={violationOf(error.value, 'expire_time')}
           />
@@ -130,8 +130,8 @@ export function SwitchScim({ place, provider, scim }: ScimProps) {
         ) : (
           <p>
             From then on, only people with an active SCIM user can sign in through this provider: provision
-            them first. The organization needs two owners that are bound directly, so that provisioning cannot
-            lock out the only one.
+            them first. At least two identities must have the role owner in the organization itself, without
+            an expiry, so that provisioning cannot lock out the only owner.
           </p>
         )}
       </Form>

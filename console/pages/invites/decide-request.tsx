@@ -1,4 +1,4 @@
-// Dialogs that approve or decline the request for access that the URL names as `about`.
+// Dialogs that approve or decline the request for access in the query parameter `about`.
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
 import { read, useData, useRead } from '../../api/read.ts'

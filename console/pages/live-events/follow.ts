@@ -16,8 +16,8 @@ export type Listener = {
 const firstWaitMs = 500
 const longestWaitMs = 30_000
 
-/** Errors that another attempt would get again. */
-const final = new Set<Code>([Code.PERMISSION_DENIED, Code.NOT_FOUND, Code.INVALID_ARGUMENT])
+/** Errors after which no other attempt is made, because it would fail too. */
+const finalCodes = new Set<Code>([Code.PERMISSION_DENIED, Code.NOT_FOUND, Code.INVALID_ARGUMENT])
 
 /** Runs until `signal` is aborted or the server refuses. Returns the number of the last event that was seen. */
 export async function followEvents(
@@ -40,7 +40,7 @@ export async function followEvents(
     } catch (error) {
       if (signal.aborted) break
       listener.onState(error)
-      if (error instanceof StemmaError && final.has(error.code)) break
+      if (error instanceof StemmaError && finalCodes.has(error.code)) break
       waitMs = Math.min(2 * waitMs, longestWaitMs)
     }
     await pause(waitMs, signal)

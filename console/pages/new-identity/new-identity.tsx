@@ -1,4 +1,4 @@
-// Sets up a workload: how it is recognised, its role, and the snippet for its job.
+// Sets up a workload: how it is recognised, and its role.
 import { useSignal } from '@preact/signals'
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
@@ -36,14 +36,14 @@ export default function NewIdentity({ place }: PageProps) {
         }))}
       />
       <SetUp key={kind} place={place} workload={workload} />
-      <Same place={place} workload={workload} />
+      <ExampleCommands place={place} workload={workload} />
     </>
   )
 }
 
 type SetUpProps = { place: Place; workload: Workload }
 
-/** The page of the new identity shows the snippet for the job. */
+/** Creates the identity and its role binding, then opens its page, which shows the snippet. */
 function SetUp({ place, workload }: SetUpProps) {
   const { roles = [] } = useData(readRoles(place.group))
   const denial = useDenial(place.group)
@@ -106,8 +106,8 @@ function SetUp({ place, workload }: SetUpProps) {
   )
 }
 
-/** The call for the example values of the fields. */
-function Same({ place, workload }: SetUpProps) {
+/** The commands that create an identity with the example values of the fields. */
+function ExampleCommands({ place, workload }: SetUpProps) {
   const values = Object.fromEntries(workload.fields.map(({ name, example }) => [name, example]))
   const recognition = workload.recognition(values)
   const flags = Object.entries(recognition).flatMap(([kind, fields]) =>

@@ -1,4 +1,5 @@
-// The kinds of workloads that the wizard knows: what it asks, the identity that it creates, and what the job does.
+// The kinds of workloads that the page can set up: the fields of its form, the identity that it
+// creates, and the snippet for the job.
 import type { IdentityJson } from '@stemma/api/json/platform/iam/v2beta1/identity'
 
 export type WorkloadField = {
@@ -16,8 +17,8 @@ export type Workload = {
   fields: readonly WorkloadField[]
   /** The part of the identity by which the workload is recognised. */
   recognition(values: Values): Pick<IdentityJson, 'claimMatch' | 'awsIdentity'>
-  /** Where the snippet belongs, and its text. */
-  place: string
+  /** Says where the snippet belongs. */
+  snippetTitle: string
   snippet(target: SnippetTarget): string
 }
 
@@ -33,7 +34,7 @@ export function workloadOf({ claimMatch, awsIdentity }: IdentityJson): Workload 
   return workloads.other
 }
 
-/** Characters with a meaning in a pattern stand for themselves. */
+/** A pattern that matches exactly this text. */
 const literal = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 
 const exchange = ({ server, identity }: SnippetTarget, idToken: string) =>
@@ -59,7 +60,7 @@ export const workloads: Readonly<Record<string, Workload>> = {
           : { subjectPattern: `repo:${literal(name)}:ref:refs/heads/[^:]+` }),
       },
     }),
-    place: 'In the workflow',
+    snippetTitle: 'In the workflow',
     snippet: (target) => `permissions:
   id-token: write
 steps:
@@ -84,7 +85,7 @@ steps:
           : { subjectPattern: `project_path:${literal(project)}:ref_type:branch:ref:[^:]+` }),
       },
     }),
-    place: 'In .gitlab-ci.yml',
+    snippetTitle: 'In .gitlab-ci.yml',
     snippet: (target) => `job:
   id_tokens:
     ID_TOKEN:
@@ -108,7 +109,7 @@ steps:
     recognition: ({ issuer = '', namespace = '', account = '' }) => ({
       claimMatch: { issuer, subject: `system:serviceaccount:${namespace}:${account}` },
     }),
-    place: 'In the pod',
+    snippetTitle: 'In the pod',
     snippet: (target) => `volumes:
   - name: stemma
     projected:
@@ -135,7 +136,7 @@ ${exchange(target, '$(cat /var/run/stemma/token)')}`,
         userIdPattern: '[A-Z0-9]+:[^:]+',
       },
     }),
-    place: 'On the machine or in the function, with the credentials of its role',
+    snippetTitle: 'On the machine or in the function, with the credentials of its role',
     snippet: ({
       server,
       identity,
@@ -163,7 +164,7 @@ print(urllib.request.urlopen(urllib.request.Request("${server}/sts/exchange?iden
       },
     ],
     recognition: ({ subject = '' }) => ({ claimMatch: { issuer: 'https://accounts.google.com', subject } }),
-    place: 'On the machine or in the function',
+    snippetTitle: 'On the machine or in the function',
     snippet: (target) => `ID_TOKEN=$(curl -sS -H 'Metadata-Flavor: Google' \\
   "http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/identity?audience=${target.server}")
 ${exchange(target, '$ID_TOKEN')}`,
@@ -186,7 +187,7 @@ ${exchange(target, '$ID_TOKEN')}`,
     recognition: ({ issuer = '', subject = '', audience = '' }) => ({
       claimMatch: { issuer, subject, ...(audience && { audience }) },
     }),
-    place: 'In the job, with a token of the issuer in ID_TOKEN',
+    snippetTitle: 'In the job, with a token of the issuer in ID_TOKEN',
     snippet: (target) => exchange(target, '$ID_TOKEN'),
   },
 }

@@ -140,7 +140,7 @@ function ShowPullToken({ place }: PageProps) {
   )
 }
 
-/** The most that the API returns at once; others are limited with the command line. */
+/** The largest page of the API. The command line can limit a token to any other repo. */
 const readRepos = (group: string) =>
   read(api.repos.listRepos, { uidp: { descendantsOf: group }, orderBy: 'name', pageSize: 200 })
 

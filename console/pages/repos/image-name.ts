@@ -7,13 +7,16 @@ import { readPath, uidsOnPath } from '../../shell/group-path.ts'
 /** A part of a name that registry clients accept. Names of groups may contain spaces, too. */
 const segmentPattern = /^[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*$/
 
-/** The uid, which is always a valid name, until the groups are read and if their names cannot be used. */
+/** Contains the uid, not names, until the groups are read, or if a name is hidden or not valid. */
 export function useImageName({ uid = '', name = '' }: RepoJson): string {
   const path = useGroupPath(parentOf(uid))
   return path === undefined ? `${location.host}/${uid}` : `${location.host}/${path}/${name}`
 }
 
-/** The names of a group and of all groups above it, joined by slashes; undefined if images cannot be named so. */
+/**
+ * The names of a group and of all groups above it, joined by slashes. Undefined until they are
+ * read, and if the person may not see one, or registry clients reject it.
+ */
 export function useGroupPath(group: string): string | undefined {
   const { data } = useRead(readPath(group))
   const names = new Map(data?.groups?.map(({ uid, name }) => [uid, name]))

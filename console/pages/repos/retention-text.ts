@@ -3,7 +3,10 @@ import type { RetentionJson, RetentionRuleJson } from '@stemma/api/json/platform
 
 const daySeconds = 86_400
 
-/** Converts `1209600s` to `14`. Empty if there is no duration. Not rounded: a form that is saved keeps the duration. */
+/**
+ * Converts `1209600s` to `14`. Empty if there is no duration. Not rounded, so that saving the form
+ * unchanged keeps the duration.
+ */
 export const daysOf = (duration: string | undefined) =>
   duration ? String(Number.parseFloat(duration) / daySeconds) : ''
 
@@ -30,7 +33,7 @@ function ruleText({ tags = [], keepMostRecent = 0, keepPushedWithin }: Retention
     keepPushedWithin && `those pushed within ${daysText(keepPushedWithin)}`,
   ].filter(Boolean)
   return conditions.length > 0
-    ? `Of ${which}, ${conditions.join(' and ')} are kept.`
+    ? `Of all ${which}, ${conditions.join(' and ')} are kept.`
     : `All ${which} are kept.`
 }
 

@@ -61,7 +61,7 @@ export function EditRetention({ place, repo }: PageProps & { repo: RepoJson }) {
         onCancel={() => void closeDialog(place)}
       >
         <p>
-          A tag that no rule keeps is deleted, once a day. Without rules all tags are kept. Immutable tags are
+          Once a day, tags that no rule keeps are deleted. Without rules all tags are kept. Immutable tags are
           never deleted.
         </p>
         {rules.value.map(({ id, rule }, at) => (
@@ -108,7 +108,7 @@ export function EditRetention({ place, repo }: PageProps & { repo: RepoJson }) {
         <div>
           <Button
             icon="plus"
-            disabledReason={rules.value.length >= maxRules ? `There can be ${maxRules} rules.` : undefined}
+            disabledReason={rules.value.length >= maxRules ? `At most ${maxRules} rules.` : undefined}
             onClick={() => {
               const id = Math.max(-1, ...rules.value.map((each) => each.id)) + 1
               rules.value = [...rules.value, { id, rule: {} }]

@@ -31,7 +31,7 @@ export function SignInSettings({ uid, isRequired, disabledReason }: SignInSettin
           label="Require a second factor"
           name="secondFactor"
           defaultChecked={isRequired}
-          hint="Everybody with a password and a role in this organization needs a passkey or an authenticator app. Sessions without it, also yours, end within the hour, and the next sign-in asks for it or sets it up. People who sign in through an identity provider are not concerned: their provider decides."
+          hint="Everybody with a password and a role in this organization needs a passkey or an authenticator app. Sessions without it, also yours, end within the hour, and the next sign-in asks for it or sets it up. People who sign in through an identity provider are not affected: their provider decides."
         />
         {violationOf(error.value, 'second_factor_required') && (
           <p class="field-problem">{violationOf(error.value, 'second_factor_required')}</p>

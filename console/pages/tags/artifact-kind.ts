@@ -18,7 +18,7 @@ const predicateAnnotations = ['dev.sigstore.bundle.predicateType', 'in-toto.io/p
 export const predicateTypeOf = ({ annotations }: Descriptor) =>
   predicateAnnotations.map((name) => annotations?.[name]).find((type) => typeof type === 'string')
 
-/** The registry checks the media type of an entry of an index, but not its other fields. */
+/** The artifact type, or else the media type. The registry does not check the artifact type. */
 export const typeOf = ({ artifactType, mediaType }: Descriptor) => textOf(artifactType) || textOf(mediaType)
 
 export function artifactKindOf(descriptor: Descriptor): ArtifactKind {

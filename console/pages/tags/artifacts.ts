@@ -14,8 +14,8 @@ export type Artifact = {
   type: string
   size?: number | undefined
   created?: string | undefined
-  /** Whether one of its layers may be an SBOM, which only its manifest shows. */
-  isMixed?: boolean
+  /** Whether one of its layers may be an SBOM. Only the manifest shows whether one is. */
+  mayContainSbom?: boolean
 }
 
 export type Described = {
@@ -39,7 +39,7 @@ export function useArtifacts({ repo, opened, index, image }: Described) {
   })
   const all = data && [
     ...data.pages.flatMap(({ artifacts }) => artifacts),
-    ...attestationsIn(index ?? {}, image).map((entry) => ({ ...artifactOf(entry), ...mixed })),
+    ...attestationsIn(index ?? {}, image).map((entry) => ({ ...artifactOf(entry), ...buildAttestation })),
   ]
   return {
     error: error ?? undefined,
@@ -67,7 +67,7 @@ async function getArtifacts(repo: string, cursors: readonly Cursor[], signal: Ab
   return { artifacts: pages.flatMap((page) => page.artifacts), next: pages.flatMap((page) => page.next) }
 }
 
-const mixed = { kind: 'Attestation', isMixed: true } as const
+const buildAttestation = { kind: 'Attestation', mayContainSbom: true } as const
 
 const artifactOf = (descriptor: Descriptor): Artifact => ({
   kind: artifactKindOf(descriptor),
@@ -91,13 +91,13 @@ const taggedArtifacts = (tags: readonly string[], digest: string): Artifact[] =>
     .filter(([end]) => tags.includes(tagPrefix(digest) + end))
     .map(([end, kind]) => ({
       ...{ kind, reference: tagPrefix(digest) + end, type: 'named by a tag' },
-      ...(kind === 'Attestation' && { isMixed: true }),
+      ...(kind === 'Attestation' && { mayContainSbom: true }),
     }))
 
 /** The artifacts that are or may contain an SBOM, the certain ones first. */
 export const sbomsIn = (artifacts: readonly Artifact[]) => [
   ...artifacts.filter(({ kind }) => kind === 'SBOM'),
-  ...artifacts.filter(({ isMixed }) => isMixed),
+  ...artifacts.filter(({ mayContainSbom }) => mayContainSbom),
 ]
 
 /** The layer of an artifact that is an SBOM, or else its first layer. */

@@ -124,7 +124,7 @@ function DigestField({ repo, digest = '', problem }: DigestFieldProps) {
       onInput={(event) => {
         typed.value = event.currentTarget.value.trim()
       }}
-      hint={isDigest(typed.value) && hint ? hint : 'sha256: and 64 hexadecimal digits.'}
+      hint={isDigest(typed.value) && hint ? hint : 'sha256: and 64 hexadecimal digits, or sha512: and 128.'}
       problem={problem}
     />
   )

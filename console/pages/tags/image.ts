@@ -1,5 +1,5 @@
-// Images as their manifests and configurations describe them. Anyone who may push has written these, so every field can
-// be absent or of another type.
+// Images as their manifests and configurations describe them. Anyone who may push can write these,
+// so every field can be absent or of another type.
 import type { Descriptor, Manifest, Platform } from '../../api/registry.ts'
 
 export const platformText = ({ os, architecture, variant }: Platform) =>
@@ -86,7 +86,7 @@ export function stepsOf(layers: readonly Descriptor[], history: readonly BuildSt
   })
 }
 
-/** Without the words with which older builders begin each step. */
+/** Replaces the shell prefix of older builders, and removes the comment that buildkit appends. */
 const readableCommand = (command: string) =>
   command
     .replace(/^\/bin\/sh -c #\(nop\)\s+/, '')

@@ -78,14 +78,14 @@ function PackageList({ repo, reference, search }: PackageListProps) {
   const manifest = useRead(readManifest(repo, reference))
   const content = manifest.data && contentOf(manifest.data)
   const isTooLarge = (content?.size ?? 0) > maxSbomBytes
-  const isRead = content !== undefined && !isTooLarge
-  const blob = useRead(readJsonBlob(repo, content?.digest ?? '', maxSbomBytes), isRead)
+  const shouldRead = content !== undefined && !isTooLarge
+  const blob = useRead(readJsonBlob(repo, content?.digest ?? '', maxSbomBytes), shouldRead)
   if (manifest.error || blob.error) return <Problem error={manifest.error ?? blob.error} />
   if (isTooLarge)
     return <p class="inset">The SBOM has {sizeText(content?.size)}. Pull it with a registry client.</p>
-  if (!manifest.data || (isRead && blob.data === undefined)) return <Skeleton />
+  if (!manifest.data || (shouldRead && blob.data === undefined)) return <Skeleton />
   const sbom = sbomOf(blob.data)
-  if (!sbom) return <p class="inset">It contains no SBOM in the format of SPDX, CycloneDX or Syft.</p>
+  if (!sbom) return <p class="inset">This artifact has no SBOM in the format of SPDX, CycloneDX or Syft.</p>
   const found = sbom.packages.filter((each) => matches(each, search.toLowerCase()))
   return (
     <>

@@ -13,7 +13,7 @@ import { isIndex, platformText } from './image.ts'
 /** Indexes of more images exist, but nobody reads such a list. */
 const maxPlatforms = 50
 
-/** The digests that the URL chooses: an image of the index, or an index in it and then an image of that one. */
+/** The digests chosen by the URL: of nested indexes, outermost first, and then of an image. */
 export const chosenDigests = ({ query }: Place) => query.get('platform')?.split(',') ?? []
 
 type PlatformsProps = PageProps & {

@@ -40,7 +40,7 @@ test('CycloneDX and Syft are read as well', () => {
   assert.deepEqual(sbomOf({ artifacts, descriptor: { name: 'syft' } })?.packages, expected)
 })
 
-test('content that is no SBOM, or has other types than expected, is not one', () => {
+test('other content is not read as an SBOM, and entries of unexpected types are left out', () => {
   let deep: unknown = spdx
   for (let level = 0; level < 20; level++) deep = { predicate: deep }
   for (const value of [null, 7, 'text', [], {}, { payload: '%%%' }, { payload: encode('[') }, deep])

@@ -21,8 +21,8 @@ export function sbomOf(json: unknown): Sbom | undefined {
 }
 
 /**
- * Sigstore bundles, DSSE envelopes and in-toto statements. Older versions of cosign store the document as text, in
- * `predicate` or `predicate.Data`.
+ * The content of a Sigstore bundle, DSSE envelope or in-toto statement. Older versions of cosign
+ * store the document as text, in `predicate` or `predicate.Data`.
  */
 function contentOf({ dsseEnvelope, payload, predicate, Data }: Record<string, unknown>): unknown {
   if (typeof payload === 'string') return parse(fromBase64(payload))

@@ -38,7 +38,7 @@ const uidIn = ({ uids }: Place) => uids.tag ?? ''
 const readTag = (place: Place) => read(api.tags.getTag, { uid: uidIn(place) })
 const readRepo = (place: Place) => read(api.repos.getRepo, { uid: parentOf(uidIn(place)) })
 
-/** The page may have been opened from a group above, in which the person has fewer rights. */
+/** The group of the repo. `place.group` may be one above, where the person has fewer rights. */
 const groupIn = (place: Place) => parentOf(parentOf(uidIn(place)))
 
 export const load = (place: Place) => [readTag(place), readRepo(place), readPermissions(groupIn(place))]
@@ -199,15 +199,15 @@ const imageConfigTypes = [
 
 type ImageProps = { repo: string; digest: string; view: string; denied: string | undefined }
 
-/** Without the right to read blobs, `denied` says why; the layers are known nevertheless. */
+/** `denied` says why the person may not read blobs. The manifest is enough to show the layers. */
 function Image({ repo, digest, view, denied }: ImageProps) {
   const manifest = useRead(readManifest(repo, digest))
   const { config, layers = [], manifests } = manifest.data ?? {}
   const isImage = config !== undefined && imageConfigTypes.includes(config.mediaType ?? '')
-  const isRead = isImage && denied === undefined
-  const blob = useRead(readJsonBlob(repo, config?.digest ?? '', maxConfigBytes), isRead)
+  const shouldRead = isImage && denied === undefined
+  const blob = useRead(readJsonBlob(repo, config?.digest ?? '', maxConfigBytes), shouldRead)
   if (manifest.error) return <Problem error={manifest.error} />
-  if (!manifest.data || (isRead && blob.isPending)) return <Skeleton lines={6} />
+  if (!manifest.data || (shouldRead && blob.isPending)) return <Skeleton lines={6} />
   if (manifests) return <p>This is an index of images. Pull it by its digest.</p>
   const parsed = imageConfigOf(blob.data)
   if (view !== 'configuration') return <Layers layers={layers} history={parsed.history} />

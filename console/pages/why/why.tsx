@@ -1,4 +1,4 @@
-// Whether somebody may do something here, and why: the answer along the way from the organization to the group.
+// Whether somebody may do something, and why: their roles from the organization to the resource.
 
 import { capabilityNames } from '@stemma/api/gen/capabilities/capability-names.ts'
 import type { AccessExplanationJson, AccessLevelJson } from '@stemma/api/json/platform/iam/v2beta1/access'
@@ -31,10 +31,10 @@ const readExplanation = (place: Place) => {
   const { identity, ...question } = questionOf(place)
   return read(api.access.explainAccess, { ...question, ...(identity && { identity }) })
 }
-/** The name of the identity is found with its roles, because the API shows people only where they have some. */
+/** Finds the name of a person in a role binding: the API shows people only with a role. */
 const readReach = (place: Place) =>
   read(api.access.listReach, { identity: place.query.get('identity') ?? undefined, pageSize: 1 })
-/** A workload without roles is read itself. */
+/** Finds the name of a workload, which may have no role. */
 const readWorkload = (place: Place) =>
   read(api.identities.getIdentity, { uid: place.query.get('identity') ?? '' })
 
@@ -90,7 +90,7 @@ export default function Why({ place }: PageProps) {
               name="resource"
               required
               hint="A group, or the uid of anything else"
-              find={findPlaces(place.group)}
+              find={findResources(place.group)}
               chosen={{ value: question.resource, label: where }}
             />
           </div>
@@ -113,7 +113,7 @@ export default function Why({ place }: PageProps) {
 }
 
 /** Groups of the organization by a part of their name. A uid may be that of any resource, and is used as it is. */
-function findPlaces(group: string): (text: string) => Promise<Option[]> {
+function findResources(group: string): (text: string) => Promise<Option[]> {
   const [organization = ''] = group.split('/')
   const find = findGroups(organization)
   return async (text) =>
@@ -155,13 +155,13 @@ function Answer({ explanation, who, capability, where }: AnswerProps) {
           <Level key={level.group?.uid} level={level} isResource={at === path.length - 1} />
         ))}
       </ol>
-      {isOutsideToken && <p>A role has it, but the token of the question is limited and leaves it out.</p>}
+      {isOutsideToken && <p>A role has it, but your token is limited and excludes it.</p>}
       {limits && (limits.scopes?.length || limits.capabilities?.length) ? (
         <p class="quiet">The token is limited to some groups or capabilities.</p>
       ) : null}
       {!allowed && sufficientRoles.length > 0 && (
         <p>
-          Enough would be: <strong>{sufficientRoles.join(', ')}</strong>.
+          Any of these roles would be enough: <strong>{sufficientRoles.join(', ')}</strong>.
         </p>
       )}
       {!allowed && grantors.length > 0 && (

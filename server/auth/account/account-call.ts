@@ -1,5 +1,6 @@
-// The calls of the account service, as its functions get them. The demand of a call is passed on to `admit` only, which
-// the composition makes from the policy: this room must not import it.
+// The arguments of the functions of the account service: a call, and the dependencies. The type `D`
+// of a demand is a parameter, because this room must not import the policy: only `admit` uses
+// demands, and authentication.ts provides it.
 import type { RandomBytes } from '../../crypto/random.ts'
 import type { Secret } from '../../crypto/secret.ts'
 import type { Store } from '../../store/db.ts'

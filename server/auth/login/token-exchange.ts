@@ -1,7 +1,7 @@
 // The exchange at the standard token endpoint (RFC 8693), with the errors of RFC 6749, 5.2.
 import { Code } from '../../aip/code.ts'
 import { invalidField, malformed, retryHeaders, StatusError } from '../../aip/errors.ts'
-import { resemblesLimit } from '../../aip/limit-names.ts'
+import { resemblesLimit } from '../../aip/token-limit-names.ts'
 import type { Exchange, ExchangeRequest } from '../exchange/exchange.ts'
 import { throttledExchange } from '../exchange/failed-exchanges.ts'
 import type { Throttle } from '../throttle.ts'

@@ -153,7 +153,7 @@ export type IdentityProvider_SCIM = Message<"platform.iam.IdentityProvider.SCIM"
   enabled: boolean;
 
   /**
-   * URL below which the SCIM endpoints are, such as `/Users`.
+   * Base URL of the SCIM endpoints, to which paths such as `/Users` are appended.
    *
    * @generated from field: string endpoint_url = 3;
    */
@@ -204,7 +204,7 @@ export type IdentityProvider_SCIMJson = {
   enabled?: boolean;
 
   /**
-   * URL below which the SCIM endpoints are, such as `/Users`.
+   * Base URL of the SCIM endpoints, to which paths such as `/Users` are appended.
    *
    * @generated from field: string endpoint_url = 3;
    */
@@ -850,7 +850,8 @@ export type RegenerateScimTokenRequest = Message<"platform.iam.RegenerateScimTok
   expireTime?: Timestamp | undefined;
 
   /**
-   * The `etag` of the SCIM settings. If they have changed since then, the call fails with code 10.
+   * The `etag` of the SCIM settings, as the caller has read it. If the settings have changed since
+   * then, the call fails with `ABORTED`.
    *
    * @generated from field: string etag = 4;
    */
@@ -893,7 +894,8 @@ export type RegenerateScimTokenRequestJson = {
   expireTime?: TimestampJson;
 
   /**
-   * The `etag` of the SCIM settings. If they have changed since then, the call fails with code 10.
+   * The `etag` of the SCIM settings, as the caller has read it. If the settings have changed since
+   * then, the call fails with `ABORTED`.
    *
    * @generated from field: string etag = 4;
    */
@@ -956,7 +958,7 @@ export type RegenerateScimTokenResponse = Message<"platform.iam.RegenerateScimTo
   etag: string;
 
   /**
-   * Time at which the previous token stops working. Absent if it did not work any more.
+   * Time at which the previous token stops working. Absent if it does not work any more.
    *
    * @generated from field: google.protobuf.Timestamp previous_token_expire_time = 6;
    */
@@ -1013,7 +1015,7 @@ export type RegenerateScimTokenResponseJson = {
   etag?: string;
 
   /**
-   * Time at which the previous token stops working. Absent if it did not work any more.
+   * Time at which the previous token stops working. Absent if it does not work any more.
    *
    * @generated from field: google.protobuf.Timestamp previous_token_expire_time = 6;
    */
@@ -1171,7 +1173,8 @@ export type SetScimEnabledRequest = Message<"platform.iam.SetScimEnabledRequest"
   enabled: boolean;
 
   /**
-   * The `etag` of the SCIM settings. If they have changed since then, the call fails with code 10.
+   * The `etag` of the SCIM settings, as the caller has read it. If the settings have changed since
+   * then, the call fails with `ABORTED`.
    *
    * @generated from field: string etag = 3;
    */
@@ -1200,7 +1203,8 @@ export type SetScimEnabledRequestJson = {
   enabled?: boolean;
 
   /**
-   * The `etag` of the SCIM settings. If they have changed since then, the call fails with code 10.
+   * The `etag` of the SCIM settings, as the caller has read it. If the settings have changed since
+   * then, the call fails with `ABORTED`.
    *
    * @generated from field: string etag = 3;
    */
@@ -1285,8 +1289,8 @@ export const SetScimEnabledResponseSchema: GenMessage<SetScimEnabledResponse, {j
  */
 export const IdentityProviders: GenService<{
   /**
-   * Creates an identity provider in a group. The caller must have all capabilities of its default role in that
-   * group.
+   * Creates an identity provider in a group. In that group, the caller must have all capabilities
+   * of the default role.
    *
    * @generated from rpc platform.iam.IdentityProviders.Create
    */
@@ -1318,7 +1322,8 @@ export const IdentityProviders: GenService<{
     output: typeof IdentityProviderListSchema;
   },
   /**
-   * Deletes an identity provider with its SCIM users and groups. People who signed in with it keep their role bindings.
+   * Deletes an identity provider with its external group role mappings, and its SCIM users and
+   * groups. People who signed in with it keep their role bindings.
    *
    * @generated from rpc platform.iam.IdentityProviders.Delete
    */
@@ -1363,9 +1368,10 @@ export const IdentityProviders: GenService<{
     output: typeof RevokeScimTokenResponseSchema;
   },
   /**
-   * Turns provisioning by SCIM on or off. Turning it on requires that at least two identities are bound to the role
-   * `owner` in the organization itself, without an expiry, so that provisioning cannot lock out its only owner. While it
-   * is on, only people with an active SCIM user can sign in through the provider.
+   * Turns provisioning by SCIM on or off. Turning it on requires that at least two identities are
+   * bound to the role `owner` in the organization itself, without an expiry, so that provisioning
+   * cannot lock out the only owner of the organization. While it is on, only people with an active
+   * SCIM user can sign in through the provider.
    *
    * @generated from rpc platform.iam.IdentityProviders.SetScimEnabled
    */

@@ -210,7 +210,8 @@ export type RoleBindingList_Binding = Message<"platform.iam.RoleBindingList.Bind
   emailUnverified: string;
 
   /**
-   * Set if the role comes from an external group role mapping: `identity` is then the external group.
+   * Set if the role comes from an external group role mapping: `identity` is then the uid of the
+   * external group.
    *
    * @generated from field: platform.iam.RoleBindingList.ExternalGroup external_group = 1000;
    */
@@ -287,7 +288,8 @@ export type RoleBindingList_BindingJson = {
   emailUnverified?: string;
 
   /**
-   * Set if the role comes from an external group role mapping: `identity` is then the external group.
+   * Set if the role comes from an external group role mapping: `identity` is then the uid of the
+   * external group.
    *
    * @generated from field: platform.iam.RoleBindingList.ExternalGroup external_group = 1000;
    */

@@ -302,7 +302,7 @@ export const DeleteRoleRequestSchema: GenMessage<DeleteRoleRequest, {jsonType: D
  */
 export const Roles: GenService<{
   /**
-   * Creates a role in a group. The caller must have all of its capabilities in that group.
+   * Creates a role in a group. In that group, the caller must have all capabilities of the role.
    *
    * @generated from rpc platform.iam.Roles.Create
    */

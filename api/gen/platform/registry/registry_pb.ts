@@ -657,7 +657,7 @@ export const ImageContents_RuntimeKeyringEntrySchema: GenMessage<ImageContents_R
   messageDesc(file_platform_registry_registry, 3, 0);
 
 /**
- * Contains the message for the accounts of an image.
+ * Namespace of the message `Accounts`.
  *
  * @generated from message platform.registry.ApkoConfig
  */
@@ -665,7 +665,7 @@ export type ApkoConfig = Message<"platform.registry.ApkoConfig"> & {
 };
 
 /**
- * Contains the message for the accounts of an image.
+ * Namespace of the message `Accounts`.
  *
  * @generated from message platform.registry.ApkoConfig
  */
@@ -2031,7 +2031,7 @@ export type EolTag = Message<"platform.registry.EolTag"> & {
   name: string;
 
   /**
-   * Name of the package: the last part of the name of the repo.
+   * Name of the package: the last part of the name of the repo, or that part without `-fips`.
    *
    * @generated from field: string main_package_name = 7;
    */
@@ -2087,7 +2087,7 @@ export type EolTagJson = {
   name?: string;
 
   /**
-   * Name of the package: the last part of the name of the repo.
+   * Name of the package: the last part of the name of the repo, or that part without `-fips`.
    *
    * @generated from field: string main_package_name = 7;
    */
@@ -4314,7 +4314,7 @@ export const EolTagStatus = {
   TAG_IN_GRACE: 1,
 
   /**
-   * The end of life has passed.
+   * The end of life has passed, and the repo no longer provides the version.
    *
    * @generated from enum value: TAG_INACTIVE = 2;
    */
@@ -4453,8 +4453,9 @@ export const ChartImageRequirementSchema: GenEnum<ChartImageRequirement, ChartIm
   enumDesc(file_platform_registry_registry, 3);
 
 /**
- * Repos and tags in version 1 of the API. The rules are those of `platform.registry.v2beta1`. Deployments, registry
- * settings, summaries and versions of packages exist only in version 1.
+ * Repos and tags in version 1 of the API. The rules are those of `platform.registry.v2beta1`. Some
+ * methods exist only in version 1, such as those for deployments, registry settings, SBOMs and
+ * package versions.
  *
  * @generated from service platform.registry.Registry
  */
@@ -4511,9 +4512,9 @@ export const Registry: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Creates a tag in a repo. Without a `digest`, the tag names no image yet. If the repo has a tag with this name, the
-   * call moves that tag to the image with this `digest`; without a `digest`, the tag keeps the one it has, and its other
-   * fields are replaced.
+   * Creates a tag in a repo. Without a `digest`, the tag names no image yet. If the repo has a tag
+   * with this name, the call replaces the fields of that tag and moves it to the image with this
+   * `digest`; without a `digest`, the tag keeps the one it has.
    *
    * @generated from rpc platform.registry.Registry.CreateTag
    */
@@ -4565,9 +4566,10 @@ export const Registry: GenService<{
     output: typeof RepoTagsSummarySchema;
   },
   /**
-   * Lists tags with the end of life of their versions, in pages. A tag is listed if the operator has imported the
-   * versions of its package, and the name of the tag is one of these versions or starts with one. The package is the
-   * last part of the name of the repo.
+   * Lists tags with the end of life of their versions, in pages. A tag is listed if the operator
+   * has imported the versions of its package, and the name of the tag is one of these versions or
+   * starts with one. The package is the last part of the name of the repo, or that part without
+   * `-fips`.
    *
    * @generated from rpc platform.registry.Registry.ListEolTags
    */

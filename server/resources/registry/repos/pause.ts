@@ -8,7 +8,7 @@ export type Pause = () => Promise<void>
  * Lets other calls run, because the embedded store answers within the same turn of the event loop, and throws at the
  * deadline. Both times are in milliseconds since 1970.
  */
-export const pauseUntil =
+export const pauseWithDeadline =
   (deadline: number, clock: () => number): Pause =>
   async () => {
     await nextTurn()

@@ -20,7 +20,7 @@ import type { DoomedManifest } from './doomed-manifests.ts'
 import { doomedManifests } from './doomed-manifests.ts'
 import type { JudgedTag } from './judged-tags.ts'
 import { judgedTags } from './judged-tags.ts'
-import { pauseUntil } from './pause.ts'
+import { pauseWithDeadline } from './pause.ts'
 import { requireValidRetention } from './require-valid-retention.ts'
 import { openTagRules } from './retention-rules.ts'
 import { repos } from './table.ts'
@@ -36,7 +36,7 @@ export const retentionMethods = ({ store, now }: Dependencies, deadlineClock = D
     const { rules, deleteUntaggedAfter } = retention
     requireValidRetention(retention)
     const time = now()
-    const pause = pauseUntil(call.deadline, deadlineClock)
+    const pause = pauseWithDeadline(call.deadline, deadlineClock)
     const judge = openTagRules({ rules, immutableTags: repo.immutableTags }, time)
     const counts = { deletedTags: 0, keptTags: 0 }
     const [deleted, kept]: [JudgedTag[], JudgedTag[]] = [[], []]

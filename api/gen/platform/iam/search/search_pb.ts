@@ -42,7 +42,7 @@ export type ListResourcesRequest = Message<"platform.iam.search.ListResourcesReq
   method: string;
 
   /**
-   * Full name of the message of the kind. Without it, no resources are found.
+   * Kind of the resources, as the full name of its message. Without it, no resources are found.
    *
    * @generated from field: string kind = 4;
    */
@@ -91,7 +91,7 @@ export type ListResourcesRequestJson = {
   method?: string;
 
   /**
-   * Full name of the message of the kind. Without it, no resources are found.
+   * Kind of the resources, as the full name of its message. Without it, no resources are found.
    *
    * @generated from field: string kind = 4;
    */
@@ -337,14 +337,16 @@ export const ListIdentitiesResponseSchema: GenMessage<ListIdentitiesResponse, {j
   messageDesc(file_platform_iam_search_search, 3);
 
 /**
- * The searches of AuthZEN, which only that door calls. A search contains only what the caller may see.
+ * The searches of AuthZEN. Only the AuthZEN door calls these methods. The results contain only what
+ * the caller may see.
  *
  * @generated from service platform.iam.search.AccessSearchService
  */
 export const AccessSearchService: GenService<{
   /**
-   * Lists the resources of a kind at which an identity has access: those that the caller may list, and, for another
-   * identity than the caller, those at which the caller may ask about the access of others.
+   * Lists the resources of a kind at which an identity has access. Resources that the caller may
+   * not list are left out. If the identity is not the caller, so are resources at which the caller
+   * may not ask about the access of others.
    *
    * @generated from rpc platform.iam.search.AccessSearchService.ListResources
    */

@@ -1237,7 +1237,7 @@ export const AccessRule = {
   ROLES: 1,
 
   /**
-   * The identity needs the capabilities in any group.
+   * The identity needs the capabilities in at least one group.
    *
    * @generated from enum value: ACCESS_RULE_ROLES_ANYWHERE = 2;
    */
@@ -1321,7 +1321,8 @@ export const CapabilityState = {
   OUTSIDE_TOKEN: 3,
 
   /**
-   * Only roles that do not count have it, because an identity provider has deactivated the person.
+   * A role has it, but the role does not count, because an identity provider has deactivated the
+   * person.
    *
    * @generated from enum value: CAPABILITY_STATE_SUSPENDED = 4;
    */

@@ -185,7 +185,8 @@ export const AccountSchema: GenMessage<Account, {jsonType: AccountJson}> = /*@__
   messageDesc(file_platform_iam_v2beta1_account, 0);
 
 /**
- * A passkey: a key in a device or password manager of the person, which signs in without a password.
+ * A passkey: a key in a device or password manager of the person, with which they sign in without a
+ * password.
  *
  * @generated from message platform.iam.v2beta1.Passkey
  */
@@ -227,7 +228,8 @@ export type Passkey = Message<"platform.iam.v2beta1.Passkey"> & {
 };
 
 /**
- * A passkey: a key in a device or password manager of the person, which signs in without a password.
+ * A passkey: a key in a device or password manager of the person, with which they sign in without a
+ * password.
  *
  * @generated from message platform.iam.v2beta1.Passkey
  */
@@ -310,7 +312,7 @@ export type Session = Message<"platform.iam.v2beta1.Session"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * Time at which a browser continued it, or a program last got a token.
+   * Time at which the browser last used the sign-in pages, or the program last got a token.
    *
    * @generated from field: google.protobuf.Timestamp last_use_time = 5;
    */
@@ -380,7 +382,7 @@ export type SessionJson = {
   createTime?: TimestampJson;
 
   /**
-   * Time at which a browser continued it, or a program last got a token.
+   * Time at which the browser last used the sign-in pages, or the program last got a token.
    *
    * @generated from field: google.protobuf.Timestamp last_use_time = 5;
    */
@@ -682,7 +684,7 @@ export type BeginAuthenticatorAppResponse = Message<"platform.iam.v2beta1.BeginA
   secret: string;
 
   /**
-   * The same as a URI that apps read as a QR code.
+   * The secret as a URI. Shown as a QR code, it can be scanned with the app.
    *
    * @generated from field: string uri = 2;
    */
@@ -703,7 +705,7 @@ export type BeginAuthenticatorAppResponseJson = {
   secret?: string;
 
   /**
-   * The same as a URI that apps read as a QR code.
+   * The secret as a URI. Shown as a QR code, it can be scanned with the app.
    *
    * @generated from field: string uri = 2;
    */
@@ -1025,11 +1027,13 @@ export const RemovePasskeyRequestSchema: GenMessage<RemovePasskeyRequest, {jsonT
   messageDesc(file_platform_iam_v2beta1_account, 20);
 
 /**
- * The account of the caller: name, password, second factors, and where the caller is signed in. Only a person can call
- * these methods, only for their own account, and not with a token that is limited to groups or capabilities. Methods
- * that change the second factors fail with `FRESH_SIGN_IN_REQUIRED` if the person signed in more than 15
- * minutes ago (`STEMMA_FRESH_SIGN_IN`), and with `NO_LOCAL_ACCOUNT` if the person does not sign in with a password: then
- * their identity provider decides about passwords and second factors.
+ * The account of the caller: name, password, second factors, and where the caller is signed in.
+ * Only a person can call these methods, only for their own account, and not with a token that is
+ * limited to groups or capabilities. Methods that change the second factors fail with
+ * `FRESH_SIGN_IN_REQUIRED` if the person signed in more than 15 minutes ago
+ * (`STEMMA_FRESH_SIGN_IN`). `ChangePassword`, `BeginAuthenticatorApp` and `BeginPasskey` fail with
+ * `NO_LOCAL_ACCOUNT` if the person does not sign in with a password: then their identity provider
+ * decides about passwords and second factors.
  *
  * @generated from service platform.iam.v2beta1.AccountService
  */
@@ -1055,8 +1059,9 @@ export const AccountService: GenService<{
     output: typeof AccountSchema;
   },
   /**
-   * Returns where the caller is signed in: browsers, and programs that can get access tokens. The latest come first, at
-   * most 200. Sign-ins from before the update to the version with this method are not shown; `EndSessions` ends them too.
+   * Returns where the caller is signed in: browsers, and programs that can get access tokens. The
+   * latest come first, at most 200. Sign-ins that were made before the server had this method are
+   * not shown, but `EndSessions` ends them too.
    *
    * @generated from rpc platform.iam.v2beta1.AccountService.ListSessions
    */
@@ -1097,9 +1102,10 @@ export const AccountService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Begins to set up an authenticator app, which shows a code of six digits every 30 seconds (RFC 6238). It is used from
-   * `ConfirmAuthenticatorApp` on; calling this again before that makes another secret. Fails with
-   * `AUTHENTICATOR_APP_EXISTS` if the account has one.
+   * Begins to set up an authenticator app, which shows a code of six digits every 30 seconds (RFC
+   * 6238). Sign-ins ask for its codes only after `ConfirmAuthenticatorApp`; before that, calling
+   * this method again replaces the secret. Fails with `AUTHENTICATOR_APP_EXISTS` if the account has
+   * one.
    *
    * @generated from rpc platform.iam.v2beta1.AccountService.BeginAuthenticatorApp
    */

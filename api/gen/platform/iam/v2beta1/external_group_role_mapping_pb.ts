@@ -576,9 +576,10 @@ export const ListExternalGroupRoleMappingsResponseSchema: GenMessage<ListExterna
   messageDesc(file_platform_iam_v2beta1_external_group_role_mapping, 7);
 
 /**
- * External group role mappings give the members of a group at an identity provider a role. A person is a member of the
- * groups that the provider names when the person signs in (in the claim `oidc.groups_claim`, for an hour), and of the
- * groups that the provider sends by SCIM. A mapping cannot be changed: delete it and create another one.
+ * External group role mappings give the members of a group at an identity provider a role.
+ * Memberships come from two sources: for one hour after a sign-in, a person is a member of the
+ * groups in the claim that `oidc.groups_claim` names; other memberships are sent by the provider
+ * through SCIM. A mapping cannot be changed: delete it and create another one.
  *
  * @generated from service platform.iam.v2beta1.ExternalGroupRoleMappingsService
  */

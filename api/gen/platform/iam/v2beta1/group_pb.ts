@@ -95,10 +95,11 @@ export type Group = Message<"platform.iam.v2beta1.Group"> & {
   status?: OrgStatus | undefined;
 
   /**
-   * Whether people who sign in with a password of this server and have a role in this organization, or in a group below
-   * it, need a second factor to sign in. People without one set up an authenticator app at their next sign-in; their
-   * tokens are not renewed until then. People who sign in through an identity provider are not concerned: their
-   * provider decides. Only for organizations.
+   * Whether people who sign in with a password of this server and have a role in this organization,
+   * or in a group below it, need a second factor to sign in. People without one set up an
+   * authenticator app at their next sign-in; their tokens are not renewed until then. People who
+   * sign in through an identity provider are not affected: their provider decides. Only for
+   * organizations.
    *
    * @generated from field: optional bool second_factor_required = 1000;
    */
@@ -179,10 +180,11 @@ export type GroupJson = {
   status?: OrgStatusJson;
 
   /**
-   * Whether people who sign in with a password of this server and have a role in this organization, or in a group below
-   * it, need a second factor to sign in. People without one set up an authenticator app at their next sign-in; their
-   * tokens are not renewed until then. People who sign in through an identity provider are not concerned: their
-   * provider decides. Only for organizations.
+   * Whether people who sign in with a password of this server and have a role in this organization,
+   * or in a group below it, need a second factor to sign in. People without one set up an
+   * authenticator app at their next sign-in; their tokens are not renewed until then. People who
+   * sign in through an identity provider are not affected: their provider decides. Only for
+   * organizations.
    *
    * @generated from field: optional bool second_factor_required = 1000;
    */

@@ -1742,8 +1742,9 @@ export const IdentitiesService: GenService<{
     output: typeof LookupIdentityResponseSchema;
   },
   /**
-   * Changes what the caller says about themselves, and returns all of it. The call applies to the identity of the access
-   * token and needs no capability. It is refused for tokens that are limited to groups or capabilities.
+   * Changes metadata of the caller, such as the job title, and returns all metadata. The call
+   * applies to the identity of the access token and needs no capability. It is refused for tokens
+   * that are limited to groups or capabilities.
    *
    * @generated from rpc platform.iam.v2beta1.IdentitiesService.UpdateIdentityMetadata
    */

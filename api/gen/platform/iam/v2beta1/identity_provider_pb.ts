@@ -179,7 +179,7 @@ export type IdentityProvider_SCIM = Message<"platform.iam.v2beta1.IdentityProvid
   enabled: boolean;
 
   /**
-   * URL below which the SCIM endpoints are, such as `/Users`.
+   * Base URL of the SCIM endpoints, to which paths such as `/Users` are appended.
    *
    * @generated from field: string endpoint_url = 3;
    */
@@ -230,7 +230,7 @@ export type IdentityProvider_SCIMJson = {
   enabled?: boolean;
 
   /**
-   * URL below which the SCIM endpoints are, such as `/Users`.
+   * Base URL of the SCIM endpoints, to which paths such as `/Users` are appended.
    *
    * @generated from field: string endpoint_url = 3;
    */
@@ -1114,7 +1114,8 @@ export type RegenerateScimTokenRequest = Message<"platform.iam.v2beta1.Regenerat
   expireTime?: Timestamp | undefined;
 
   /**
-   * The `etag` of the SCIM settings. If they have changed since then, the call fails with code 10.
+   * The `etag` of the SCIM settings, as the caller has read it. If the settings have changed since
+   * then, the call fails with `ABORTED`.
    *
    * @generated from field: string etag = 4;
    */
@@ -1165,7 +1166,8 @@ export type RegenerateScimTokenRequestJson = {
   expireTime?: TimestampJson;
 
   /**
-   * The `etag` of the SCIM settings. If they have changed since then, the call fails with code 10.
+   * The `etag` of the SCIM settings, as the caller has read it. If the settings have changed since
+   * then, the call fails with `ABORTED`.
    *
    * @generated from field: string etag = 4;
    */
@@ -1236,7 +1238,7 @@ export type RegenerateScimTokenResponse = Message<"platform.iam.v2beta1.Regenera
   etag: string;
 
   /**
-   * Time at which the previous token stops working. Absent if it did not work any more.
+   * Time at which the previous token stops working. Absent if it does not work any more.
    *
    * @generated from field: google.protobuf.Timestamp previous_token_expire_time = 6;
    */
@@ -1293,7 +1295,7 @@ export type RegenerateScimTokenResponseJson = {
   etag?: string;
 
   /**
-   * Time at which the previous token stops working. Absent if it did not work any more.
+   * Time at which the previous token stops working. Absent if it does not work any more.
    *
    * @generated from field: google.protobuf.Timestamp previous_token_expire_time = 6;
    */
@@ -1467,7 +1469,8 @@ export type SetScimEnabledRequest = Message<"platform.iam.v2beta1.SetScimEnabled
   enabled: boolean;
 
   /**
-   * The `etag` of the SCIM settings. If they have changed since then, the call fails with code 10.
+   * The `etag` of the SCIM settings, as the caller has read it. If the settings have changed since
+   * then, the call fails with `ABORTED`.
    *
    * @generated from field: string etag = 3;
    */
@@ -1504,7 +1507,8 @@ export type SetScimEnabledRequestJson = {
   enabled?: boolean;
 
   /**
-   * The `etag` of the SCIM settings. If they have changed since then, the call fails with code 10.
+   * The `etag` of the SCIM settings, as the caller has read it. If the settings have changed since
+   * then, the call fails with `ABORTED`.
    *
    * @generated from field: string etag = 3;
    */
@@ -1685,9 +1689,10 @@ export const IdentityProvidersService: GenService<{
     output: typeof RevokeScimTokenResponseSchema;
   },
   /**
-   * Turns provisioning by SCIM on or off. Turning it on requires that at least two identities are bound to the role
-   * `owner` in the organization itself, without an expiry, so that provisioning cannot lock out its only owner. While it
-   * is on, only people with an active SCIM user can sign in through the provider.
+   * Turns provisioning by SCIM on or off. Turning it on requires that at least two identities are
+   * bound to the role `owner` in the organization itself, without an expiry, so that provisioning
+   * cannot lock out the only owner of the organization. While it is on, only people with an active
+   * SCIM user can sign in through the provider.
    *
    * @generated from rpc platform.iam.v2beta1.IdentityProvidersService.SetScimEnabled
    */

@@ -86,8 +86,8 @@ export type RoleBinding = Message<"platform.iam.v2beta1.RoleBinding"> & {
   externalGroup?: RoleBindingExternalGroup | undefined;
 
   /**
-   * Time from which on the identity no longer has the role: calls, lists and totals treat the role binding as deleted.
-   * Must be in the future. If it is absent, the role binding does not expire.
+   * Time from which the identity no longer has the role: calls, lists and totals treat the role
+   * binding as deleted. Must be in the future. If it is absent, the role binding does not expire.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 1001;
    */
@@ -166,8 +166,8 @@ export type RoleBindingJson = {
   externalGroup?: RoleBindingExternalGroupJson;
 
   /**
-   * Time from which on the identity no longer has the role: calls, lists and totals treat the role binding as deleted.
-   * Must be in the future. If it is absent, the role binding does not expire.
+   * Time from which the identity no longer has the role: calls, lists and totals treat the role
+   * binding as deleted. Must be in the future. If it is absent, the role binding does not expire.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 1001;
    */
@@ -1090,8 +1090,8 @@ export const RoleBindingsService: GenService<{
     output: typeof BatchCreateRoleBindingsResponseSchema;
   },
   /**
-   * Changes a role binding. To change its identity, role or expiry, a caller needs what creating the role binding
-   * would need.
+   * Changes a role binding. If its identity, role or expiry changes, the rules of
+   * `CreateRoleBinding` about the role and the identity apply.
    *
    * @generated from rpc platform.iam.v2beta1.RoleBindingsService.UpdateRoleBinding
    */

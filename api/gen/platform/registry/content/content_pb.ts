@@ -1069,7 +1069,7 @@ export type BeginUploadRequest = Message<"platform.registry.content.BeginUploadR
   digest: string;
 
   /**
-   * Whether the caller uses the upload at once, as with `OpenUpload`.
+   * Whether the call also opens the upload, as `OpenUpload` does.
    *
    * @generated from field: bool open = 3;
    */
@@ -1104,7 +1104,7 @@ export type BeginUploadRequestJson = {
   digest?: string;
 
   /**
-   * Whether the caller uses the upload at once, as with `OpenUpload`.
+   * Whether the call also opens the upload, as `OpenUpload` does.
    *
    * @generated from field: bool open = 3;
    */
@@ -1146,8 +1146,8 @@ export type OpenUploadRequest = Message<"platform.registry.content.OpenUploadReq
   id: string;
 
   /**
-   * Digest of the blob, if the caller finishes the upload. As long as the upload exists, garbage collection does not
-   * delete the bytes of this blob.
+   * Digest of the blob, if the caller is about to finish the upload. As long as the upload exists,
+   * garbage collection does not delete the bytes of this blob.
    *
    * @generated from field: string digest = 3;
    */
@@ -1182,8 +1182,8 @@ export type OpenUploadRequestJson = {
   id?: string;
 
   /**
-   * Digest of the blob, if the caller finishes the upload. As long as the upload exists, garbage collection does not
-   * delete the bytes of this blob.
+   * Digest of the blob, if the caller is about to finish the upload. As long as the upload exists,
+   * garbage collection does not delete the bytes of this blob.
    *
    * @generated from field: string digest = 3;
    */
@@ -1829,7 +1829,8 @@ export const DeleteBlobRequestSchema: GenMessage<DeleteBlobRequest, {jsonType: D
  */
 export const Content: GenService<{
   /**
-   * Succeeds if the caller is known. Clients of the registry protocol call it to check their credentials.
+   * Succeeds if the credentials of the call are valid. The token of an anonymous client is valid,
+   * too. Clients of the registry protocol call it to check their credentials.
    *
    * @generated from rpc platform.registry.content.Content.GetBase
    */
@@ -1839,7 +1840,8 @@ export const Content: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Finds the repo that the caller means by an ambiguous name, in which several groups have the same name.
+   * Finds a repo by its name if the name is ambiguous, because several groups have the same name:
+   * the repo in the group to which the caller has access, or else a public repo.
    *
    * @generated from rpc platform.registry.content.Content.GetNamedRepo
    */
@@ -1959,7 +1961,7 @@ export const Content: GenService<{
     output: typeof BlobSchema;
   },
   /**
-   * Ends an upload without a blob.
+   * Ends an upload without storing a blob.
    *
    * @generated from rpc platform.registry.content.Content.CancelUpload
    */

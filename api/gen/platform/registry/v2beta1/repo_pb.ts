@@ -280,9 +280,9 @@ export type Retention = Message<"platform.registry.v2beta1.Retention"> & {
   rules: RetentionRule[];
 
   /**
-   * Deletes manifests that have had no tag for this long, from 1 hour to 10 years. A manifest of an index is kept as
-   * long as the index, and a referrer, such as a signature, as long as its subject: it is deleted with its subject.
-   * Without this field, no manifests are deleted.
+   * Deletes manifests that have had no tag for this long, from 1 hour to 10 years. A manifest that
+   * an index lists is kept as long as the index, and a referrer, such as a signature, as long as
+   * its subject: it is deleted with its subject. Without this field, no manifests are deleted.
    *
    * @generated from field: google.protobuf.Duration delete_untagged_after = 2;
    */
@@ -305,9 +305,9 @@ export type RetentionJson = {
   rules?: RetentionRuleJson[];
 
   /**
-   * Deletes manifests that have had no tag for this long, from 1 hour to 10 years. A manifest of an index is kept as
-   * long as the index, and a referrer, such as a signature, as long as its subject: it is deleted with its subject.
-   * Without this field, no manifests are deleted.
+   * Deletes manifests that have had no tag for this long, from 1 hour to 10 years. A manifest that
+   * an index lists is kept as long as the index, and a referrer, such as a signature, as long as
+   * its subject: it is deleted with its subject. Without this field, no manifests are deleted.
    *
    * @generated from field: google.protobuf.Duration delete_untagged_after = 2;
    */
@@ -1621,8 +1621,8 @@ export type PreviewRetentionResponse = Message<"platform.registry.v2beta1.Previe
   keptTags: number;
 
   /**
-   * Number of manifests that would be deleted. Counting stops after 10,000, or when 100,000 manifests of indexes
-   * and referrers were examined.
+   * Number of manifests that would be deleted. Counting stops after 10,000, or when 100,000
+   * referrers and manifests that indexes list were examined.
    *
    * @generated from field: int32 deleted_manifests = 4;
    */
@@ -1657,8 +1657,8 @@ export type PreviewRetentionResponseJson = {
   keptTags?: number;
 
   /**
-   * Number of manifests that would be deleted. Counting stops after 10,000, or when 100,000 manifests of indexes
-   * and referrers were examined.
+   * Number of manifests that would be deleted. Counting stops after 10,000, or when 100,000
+   * referrers and manifests that indexes list were examined.
    *
    * @generated from field: int32 deleted_manifests = 4;
    */
@@ -1693,7 +1693,7 @@ export type RetentionDecision = Message<"platform.registry.v2beta1.RetentionDeci
   tag: string;
 
   /**
-   * Digest of the manifest, or of that to which the tag points.
+   * Digest of the manifest, or of the manifest to which the tag points.
    *
    * @generated from field: string digest = 3;
    */
@@ -1735,7 +1735,7 @@ export type RetentionDecisionJson = {
   tag?: string;
 
   /**
-   * Digest of the manifest, or of that to which the tag points.
+   * Digest of the manifest, or of the manifest to which the tag points.
    *
    * @generated from field: string digest = 3;
    */
@@ -2044,8 +2044,9 @@ export const ReposService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Shows which tags and manifests of a repo its retention rules would delete now, and why the others are kept. Nothing
-   * is deleted. The request may contain other rules, so that they can be tried before they are stored.
+   * Shows which tags and manifests of a repo its retention rules would delete now, and why the
+   * other tags are kept. Nothing is deleted. The request may contain other rules, so that they can
+   * be tried before they are stored.
    *
    * @generated from rpc platform.registry.v2beta1.ReposService.PreviewRetention
    */

@@ -80,9 +80,10 @@ export type Tag = Message<"platform.registry.v2beta1.Tag"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * Number of bytes of everything that the image consists of: its manifest, configuration and layers. For an index, the
-   * images that it lists and its own manifest; what several of them share counts once. Absent if the repo does not have
-   * the image, or if an index has more than 20,000 parts.
+   * Number of bytes of everything that the image consists of: its manifest, configuration and
+   * layers. The size of an index is that of its own manifest and of all images that it lists; a
+   * layer that several images share counts once. Absent if the repo does not have the image, or if
+   * an index has more than 20,000 parts or is nested too deeply.
    *
    * @generated from field: optional int64 size = 1001;
    */
@@ -164,9 +165,10 @@ export type TagJson = {
   createTime?: TimestampJson;
 
   /**
-   * Number of bytes of everything that the image consists of: its manifest, configuration and layers. For an index, the
-   * images that it lists and its own manifest; what several of them share counts once. Absent if the repo does not have
-   * the image, or if an index has more than 20,000 parts.
+   * Number of bytes of everything that the image consists of: its manifest, configuration and
+   * layers. The size of an index is that of its own manifest and of all images that it lists; a
+   * layer that several images share counts once. Absent if the repo does not have the image, or if
+   * an index has more than 20,000 parts or is nested too deeply.
    *
    * @generated from field: optional int64 size = 1001;
    */

@@ -133,7 +133,7 @@ export const OrganizationSchema: GenMessage<Organization, {jsonType: Organizatio
  */
 export type ListOrganizationsRequest = Message<"platform.server.v2beta1.ListOrganizationsRequest"> & {
   /**
-   * Only organizations whose name contains this text. Letters from A to Z match in upper and lower case.
+   * Only organizations whose name contains this text. The case of the letters A to Z is ignored.
    *
    * @generated from field: string name_contains = 1;
    */
@@ -168,7 +168,7 @@ export type ListOrganizationsRequest = Message<"platform.server.v2beta1.ListOrga
  */
 export type ListOrganizationsRequestJson = {
   /**
-   * Only organizations whose name contains this text. Letters from A to Z match in upper and lower case.
+   * Only organizations whose name contains this text. The case of the letters A to Z is ignored.
    *
    * @generated from field: string name_contains = 1;
    */
@@ -397,8 +397,8 @@ export const SetOrganizationLimitsRequestSchema: GenMessage<SetOrganizationLimit
   messageDesc(file_platform_server_v2beta1_organization, 4);
 
 /**
- * All organizations of this server, and their limits. Only operators of the server can call these methods (`stemmad
- * operators`). They get no other access to an organization by this.
+ * All organizations of this server, and their limits. Only operators of the server can call these
+ * methods (`stemmad operators`). Being an operator gives no other access to an organization.
  *
  * @generated from service platform.server.v2beta1.OrganizationsService
  */

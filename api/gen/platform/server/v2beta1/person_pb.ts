@@ -54,15 +54,16 @@ export type Person = Message<"platform.server.v2beta1.Person"> & {
   emailVerified: boolean;
 
   /**
-   * Whether the person has an account with a password of this server. Otherwise an identity provider, or another issuer,
-   * decides how they sign in.
+   * Whether the person has a local account, with which they sign in by e-mail address and
+   * password. Otherwise an identity provider, or another issuer, decides how they sign in.
    *
    * @generated from field: bool local = 5;
    */
   local: boolean;
 
   /**
-   * Whether a local account has a password. It has none until the person opens the link of the operator.
+   * Whether a local account has a password. It has none until the person chooses one at
+   * the link of the operator.
    *
    * @generated from field: bool has_password = 6;
    */
@@ -153,15 +154,16 @@ export type PersonJson = {
   emailVerified?: boolean;
 
   /**
-   * Whether the person has an account with a password of this server. Otherwise an identity provider, or another issuer,
-   * decides how they sign in.
+   * Whether the person has a local account, with which they sign in by e-mail address and
+   * password. Otherwise an identity provider, or another issuer, decides how they sign in.
    *
    * @generated from field: bool local = 5;
    */
   local?: boolean;
 
   /**
-   * Whether a local account has a password. It has none until the person opens the link of the operator.
+   * Whether a local account has a password. It has none until the person chooses one at
+   * the link of the operator.
    *
    * @generated from field: bool has_password = 6;
    */
@@ -231,8 +233,8 @@ export const PersonSchema: GenMessage<Person, {jsonType: PersonJson}> = /*@__PUR
  */
 export type ListPeopleRequest = Message<"platform.server.v2beta1.ListPeopleRequest"> & {
   /**
-   * Only people whose name, or whose address of a local account, contains this text. Letters from A to Z match in upper and
-   * lower case.
+   * Only people whose name or e-mail address contains this text. Only the addresses of local
+   * accounts are searched. The case of the letters A to Z is ignored.
    *
    * @generated from field: string search = 1;
    */
@@ -281,8 +283,8 @@ export type ListPeopleRequest = Message<"platform.server.v2beta1.ListPeopleReque
  */
 export type ListPeopleRequestJson = {
   /**
-   * Only people whose name, or whose address of a local account, contains this text. Letters from A to Z match in upper and
-   * lower case.
+   * Only people whose name or e-mail address contains this text. Only the addresses of local
+   * accounts are searched. The case of the letters A to Z is ignored.
    *
    * @generated from field: string search = 1;
    */
@@ -839,7 +841,7 @@ export const PeopleService: GenService<{
     output: typeof PersonSchema;
   },
   /**
-   * Lets a disabled person sign in again. Sessions from before stay ended.
+   * Lets a disabled person sign in again. Sessions that were ended are not restored.
    *
    * @generated from rpc platform.server.v2beta1.PeopleService.EnablePerson
    */
@@ -881,8 +883,9 @@ export const PeopleService: GenService<{
     output: typeof PersonSchema;
   },
   /**
-   * Ends the password, all sessions and all tokens of a person, and returns a link at which the person chooses another
-   * password. Earlier links stop working. Fails with `NO_LOCAL_ACCOUNT` if the person does not sign in with a password.
+   * Removes the password of a person, ends all their sessions and tokens, and returns a link at
+   * which the person chooses another password. Earlier links stop working. Fails with
+   * `NO_LOCAL_ACCOUNT` if the person does not sign in with a password.
    *
    * @generated from rpc platform.server.v2beta1.PeopleService.ResetPersonPassword
    */

@@ -42,8 +42,8 @@ export const GetHealthRequestSchema: GenMessage<GetHealthRequest, {jsonType: Get
   messageDesc(file_platform_server_v2beta1_server, 0);
 
 /**
- * Version and state of the server. If several copies run, `start_time` and `disk_free_bytes` are those of the copy that
- * answered; everything else is the same for all.
+ * Version and state of the server. If several copies run, `version`, `node_version`, `start_time`,
+ * `workers`, `disk_free_bytes` and some of the `warnings` are those of the copy that answered.
  *
  * @generated from message platform.server.v2beta1.Health
  */
@@ -70,7 +70,7 @@ export type Health = Message<"platform.server.v2beta1.Health"> & {
   startTime?: Timestamp | undefined;
 
   /**
-   * Number of worker threads of each copy.
+   * Number of worker threads of this copy.
    *
    * @generated from field: int32 workers = 4;
    */
@@ -148,8 +148,8 @@ export type Health = Message<"platform.server.v2beta1.Health"> & {
 };
 
 /**
- * Version and state of the server. If several copies run, `start_time` and `disk_free_bytes` are those of the copy that
- * answered; everything else is the same for all.
+ * Version and state of the server. If several copies run, `version`, `node_version`, `start_time`,
+ * `workers`, `disk_free_bytes` and some of the `warnings` are those of the copy that answered.
  *
  * @generated from message platform.server.v2beta1.Health
  */
@@ -176,7 +176,7 @@ export type HealthJson = {
   startTime?: TimestampJson;
 
   /**
-   * Number of worker threads of each copy.
+   * Number of worker threads of this copy.
    *
    * @generated from field: int32 workers = 4;
    */
@@ -416,8 +416,8 @@ export const KeySchema: GenMessage<Key, {jsonType: KeyJson}> = /*@__PURE__*/
  */
 export type RotateKeysRequest = Message<"platform.server.v2beta1.RotateKeysRequest"> & {
   /**
-   * Whether the new keys come into use at once, and all tokens that were signed with the old keys are invalid, also that of
-   * this call. For a key that may have leaked.
+   * Whether the new keys come into use at once, and all tokens that were signed with the old keys
+   * become invalid, including the token of this call. Set it if a key may have leaked.
    *
    * @generated from field: bool revoke = 1;
    */
@@ -439,8 +439,8 @@ export type RotateKeysRequest = Message<"platform.server.v2beta1.RotateKeysReque
  */
 export type RotateKeysRequestJson = {
   /**
-   * Whether the new keys come into use at once, and all tokens that were signed with the old keys are invalid, also that of
-   * this call. For a key that may have leaked.
+   * Whether the new keys come into use at once, and all tokens that were signed with the old keys
+   * become invalid, including the token of this call. Set it if a key may have leaked.
    *
    * @generated from field: bool revoke = 1;
    */
@@ -600,10 +600,11 @@ export const ServerService: GenService<{
     output: typeof ListKeysResponseSchema;
   },
   /**
-   * Replaces all keys by new ones. They come into use after ten minutes, and tokens that were signed with the old keys stay
-   * valid until they expire. The call is in the log of the server (`stemmad audit list`). It fails with
-   * `FRESH_SIGN_IN_REQUIRED` if the operator signed in more than 15 minutes ago (`STEMMA_FRESH_SIGN_IN`), and with
-   * `ROTATION_PENDING` if the keys of an earlier rotation are not in use yet, unless `revoke` is set.
+   * Replaces all keys by new ones. They come into use after ten minutes, and tokens that were
+   * signed with the old keys stay valid until they expire. The call is in the log of the server
+   * (`stemmad audit list`). It fails with `FRESH_SIGN_IN_REQUIRED` if the operator signed in more
+   * than 15 minutes ago (`STEMMA_FRESH_SIGN_IN`). Without `revoke`, it also fails with
+   * `ROTATION_PENDING` if the keys of an earlier rotation are not in use yet.
    *
    * @generated from rpc platform.server.v2beta1.ServerService.RotateKeys
    */
