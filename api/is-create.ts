@@ -14,9 +14,9 @@ export function isCreateMethod(method: DescMethod): boolean {
   const [binding] = bindingsOf(method)
   if (binding?.verb !== 'POST' || !hasOption(method, access)) return false
   const { open, operators, capabilities } = getOption(method, access)
-  return !open && !operators && (capabilities.length === 0 || capabilities.some(isToCreate))
+  return !open && !operators && (capabilities.length === 0 || capabilities.some(isCreateCapability))
 }
 
-const isToCreate = (capability: Capability) =>
+const isCreateCapability = (capability: Capability) =>
   // Undefined for a capability that this version does not know.
   (CapabilitySchema.value[capability] as DescEnumValue | undefined)?.name.endsWith('_CREATE') ?? false

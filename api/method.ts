@@ -90,7 +90,7 @@ function scopePath(message: DescMessage): DescField[] {
   return field.fieldKind === 'message' ? [field, ...scopePath(field.message)] : [field]
 }
 
-/** The path of a method's URL, up to the first variable. */
+/** The path of a method's URL, up to the first variable or a custom verb such as `:test`. */
 export const fixedPathOf = ({ bindings }: Pick<Method, 'bindings'>): string =>
   bindings[0]?.path.replace(/\/?[{:].*$/, '') ?? ''
 

@@ -69,7 +69,7 @@ describe('retries of a read', () => {
     })
   })
 
-  test('do not happen for errors other than UNAVAILABLE', async () => {
+  test('do not happen for errors other than UNAVAILABLE, unless the server asks for a delay', async () => {
     for (const [status, code] of [
       [400, 3],
       [403, 7],

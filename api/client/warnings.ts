@@ -17,7 +17,7 @@ export type Warning = {
 /** More than any server sends. A broken proxy must not make a client print without end. */
 const maxWarnings = 20
 
-/** An item of the header: a String with the parameter `field` (RFC 9651). */
+/** An item of the header: a String with an optional parameter `field` (RFC 9651). */
 const item = /"((?:[^"\\]|\\["\\])*)"(?:;field="((?:[^"\\]|\\["\\])*)")?/g
 
 /**

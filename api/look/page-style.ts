@@ -1,6 +1,9 @@
 import { palette } from './palette.ts'
 
-/** Inline in every page, because pages load nothing from other hosts. Pages can be read without it. */
+/**
+ * The style of the sign-in pages and of the pages of the command line. It is inline, so that these
+ * pages load no style sheet. They can be read without it.
+ */
 export const pageStyle = `
 ${palette}* { box-sizing: border-box }
 body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding: 1.5rem;
