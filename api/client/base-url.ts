@@ -8,7 +8,7 @@
  */
 export function checkBaseUrl(baseUrl: string): string {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
-  const hasOnlyOriginAndPath = url && url.username + url.password + url.search + url.hash === ''
+  const hasOnlyOriginAndPath = url && url.username + url.password === '' && !/[?#]/.test(baseUrl)
   if (!hasOnlyOriginAndPath || !/^https?:$/.test(url.protocol))
     throw new TypeError('baseUrl must be an http or https URL without a user, a query or a fragment')
   return baseUrl.replace(/\/+$/, '')

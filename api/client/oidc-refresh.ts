@@ -1,5 +1,7 @@
 // Refreshes tokens at the token endpoint of OpenID Connect (RFC 6749, section 6).
+
 import { Code } from '../gen/google/rpc/code_pb.ts'
+import { checkBaseUrl } from './base-url.ts'
 import { errorFromResponse } from './error-response.ts'
 import { parseObject } from './json-object.ts'
 import { deadlineExceeded, withNetworkErrors } from './network-errors.ts'
@@ -57,15 +59,15 @@ export async function refreshWithOidc(
 }
 
 async function post(
-  { baseUrl, fetch = globalThis.fetch, timeoutMs = defaultTimeoutMs }: ConnectionOptions,
+  { baseUrl, fetch = globalThis.fetch, timeoutMs = defaultTimeoutMs, headers = {} }: ConnectionOptions,
   path: string,
   body: URLSearchParams,
 ) {
-  const base = baseUrl.replace(/\/+$/, '')
+  const base = checkBaseUrl(baseUrl)
   const { signal, clear } = startTimeout(timeoutMs, () => deadlineExceeded(timeoutMs))
   try {
     return await withNetworkErrors(base, signal, async () => {
-      const response = await fetch(base + path, { method: 'POST', body, redirect: 'error', signal })
+      const response = await fetch(base + path, { method: 'POST', headers, body, redirect: 'error', signal })
       return { response, text: await response.text() }
     })
   } finally {

@@ -128,7 +128,16 @@ describe('a call', () => {
   })
 
   test('rejects an invalid baseUrl', () => {
-    for (const baseUrl of ['', 'stemma', 'ftp://a', 'http://me:secret@a', 'http://a?b', 'http://a#b'])
+    for (const baseUrl of [
+      '',
+      'stemma',
+      'ftp://a',
+      'http://me:secret@a',
+      'http://a?b',
+      'http://a#b',
+      'http://a?',
+      'http://a#',
+    ])
       assert.throws(() => groupsAt(baseUrl), /baseUrl must be/)
   })
 })

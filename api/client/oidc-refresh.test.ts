@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { refreshWithOidc } from './oidc-refresh.ts'
+
+test('a refresh has the headers of every request, and a valid URL', async () => {
+  const sent: [url: unknown, headers: HeadersInit | undefined][] = []
+  const fetch = async (url: unknown, init?: RequestInit) => {
+    sent.push([url, init?.headers])
+    return Response.json({ access_token: 'a', expires_in: 60 })
+  }
+  const headers = { 'x-proxy': 'secret' }
+  const { refreshToken } = await refreshWithOidc({ baseUrl: 'http://a/', fetch, headers }, 'stemma', 'r')
+  assert.equal(refreshToken, 'r')
+  assert.deepEqual(sent, [['http://a/oauth/token', headers]])
+  await assert.rejects(refreshWithOidc({ baseUrl: 'http://a?', fetch }, 'stemma', 'r'), /baseUrl must be/)
+})
