@@ -35,8 +35,8 @@ export type CapabilityInfo = Message<"capabilities.CapabilityInfo"> & {
   bit: number;
 
   /**
-   * Reserved for the platform itself in the published API: a role with this capability must also have `CAP_INTERNAL`.
-   * Built-in roles may have it without `CAP_INTERNAL`, because owners run their registry themselves on this server.
+   * The public platform reserves the capability for itself: a role with it must also have
+   * `CAP_INTERNAL`. This server does not check that: owners run their registry themselves.
    *
    * @generated from field: bool internal_only = 3;
    */
@@ -71,8 +71,8 @@ export type CapabilityInfoJson = {
   bit?: number;
 
   /**
-   * Reserved for the platform itself in the published API: a role with this capability must also have `CAP_INTERNAL`.
-   * Built-in roles may have it without `CAP_INTERNAL`, because owners run their registry themselves on this server.
+   * The public platform reserves the capability for itself: a role with it must also have
+   * `CAP_INTERNAL`. This server does not check that: owners run their registry themselves.
    *
    * @generated from field: bool internal_only = 3;
    */

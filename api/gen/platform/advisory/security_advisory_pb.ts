@@ -108,8 +108,8 @@ export const DocumentListSchema: GenMessage<DocumentList, {jsonType: DocumentLis
  */
 export type Document = Message<"platform.advisory.Document"> & {
   /**
-   * Name of the package: the one that the artifact of each advisory is built from or, if that is not known, the
-   * artifact itself.
+   * Name of the package that the artifacts of the advisories are built from. If it is not known,
+   * the name of the artifact.
    *
    * @generated from field: string id = 1;
    */
@@ -130,8 +130,8 @@ export type Document = Message<"platform.advisory.Document"> & {
  */
 export type DocumentJson = {
   /**
-   * Name of the package: the one that the artifact of each advisory is built from or, if that is not known, the
-   * artifact itself.
+   * Name of the package that the artifacts of the advisories are built from. If it is not known,
+   * the name of the artifact.
    *
    * @generated from field: string id = 1;
    */

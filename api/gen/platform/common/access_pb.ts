@@ -60,8 +60,8 @@ export type Access = Message<"platform.common.Access"> & {
   operators: boolean;
 
   /**
-   * Where the caller needs the capabilities, for the sentence of the reference that begins with `Needs`. Empty if they are
-   * needed at the scope of the call or above it.
+   * Text for the reference: where the caller needs the capabilities, such as `in the group above`.
+   * Empty if they are needed at the scope of the call or above it.
    *
    * @generated from field: string place = 6;
    */
@@ -112,8 +112,8 @@ export type AccessJson = {
   operators?: boolean;
 
   /**
-   * Where the caller needs the capabilities, for the sentence of the reference that begins with `Needs`. Empty if they are
-   * needed at the scope of the call or above it.
+   * Text for the reference: where the caller needs the capabilities, such as `in the group above`.
+   * Empty if they are needed at the scope of the call or above it.
    *
    * @generated from field: string place = 6;
    */

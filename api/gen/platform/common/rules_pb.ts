@@ -92,16 +92,17 @@ export type FieldRules = Message<"platform.common.FieldRules"> & {
   secret: boolean;
 
   /**
-   * Value in the examples of the reference. For a string, an enum or a time it is the plain text of the value; for any other field it is JSON.
-   * `{}` shows a message with the examples of its own fields.
+   * Value in the examples of the reference. For a string, an enum or a time it is the plain text of
+   * the value; for any other field it is JSON. `{}` shows a message with the examples of its own
+   * fields.
    *
    * @generated from field: string example = 11;
    */
   example: string;
 
   /**
-   * The field must be set when the resource is created. An update may omit it. This rule is only for the reference:
-   * the code of the call makes the check.
+   * The field must be set when the resource is created. An update may omit it. This rule is only
+   * for the reference and the help of the command line: the code of the method makes the check.
    *
    * @generated from field: bool required_on_create = 12;
    */
@@ -109,7 +110,7 @@ export type FieldRules = Message<"platform.common.FieldRules"> & {
 
   /**
    * Name of a boolean field of the same message. If the boolean is false, this field must be set when the resource is
-   * created. Like `required_on_create`, this rule is only for the reference.
+   * created. This rule is only for the reference: the code of the method makes the check.
    *
    * @generated from field: string required_unless = 13;
    */
@@ -202,16 +203,17 @@ export type FieldRulesJson = {
   secret?: boolean;
 
   /**
-   * Value in the examples of the reference. For a string, an enum or a time it is the plain text of the value; for any other field it is JSON.
-   * `{}` shows a message with the examples of its own fields.
+   * Value in the examples of the reference. For a string, an enum or a time it is the plain text of
+   * the value; for any other field it is JSON. `{}` shows a message with the examples of its own
+   * fields.
    *
    * @generated from field: string example = 11;
    */
   example?: string;
 
   /**
-   * The field must be set when the resource is created. An update may omit it. This rule is only for the reference:
-   * the code of the call makes the check.
+   * The field must be set when the resource is created. An update may omit it. This rule is only
+   * for the reference and the help of the command line: the code of the method makes the check.
    *
    * @generated from field: bool required_on_create = 12;
    */
@@ -219,7 +221,7 @@ export type FieldRulesJson = {
 
   /**
    * Name of a boolean field of the same message. If the boolean is false, this field must be set when the resource is
-   * created. Like `required_on_create`, this rule is only for the reference.
+   * created. This rule is only for the reference: the code of the method makes the check.
    *
    * @generated from field: string required_unless = 13;
    */

@@ -21,8 +21,8 @@ export const file_platform_common_uidp: GenFile = /*@__PURE__*/
  */
 export type UIDPFilter = Message<"platform.common.UIDPFilter"> & {
   /**
-   * Only resources above the resource with this uid, from its parent up to the organization. Lists of kinds other than
-   * groups and repos are empty, because only groups and repos have resources below them.
+   * Only resources above the resource with this uid, from its parent up to the organization. Lists
+   * of kinds that have no resources below them, such as roles, are empty.
    *
    * @generated from field: string ancestors_of = 1;
    */
@@ -36,7 +36,8 @@ export type UIDPFilter = Message<"platform.common.UIDPFilter"> & {
   descendantsOf: string;
 
   /**
-   * Only resources directly in this group or, for tags, in this repo.
+   * Only resources directly in this group; for tags, in this repo; for external group role
+   * mappings, in this identity provider.
    *
    * @generated from field: string children_of = 3;
    */
@@ -66,8 +67,8 @@ export type UIDPFilter = Message<"platform.common.UIDPFilter"> & {
  */
 export type UIDPFilterJson = {
   /**
-   * Only resources above the resource with this uid, from its parent up to the organization. Lists of kinds other than
-   * groups and repos are empty, because only groups and repos have resources below them.
+   * Only resources above the resource with this uid, from its parent up to the organization. Lists
+   * of kinds that have no resources below them, such as roles, are empty.
    *
    * @generated from field: string ancestors_of = 1;
    */
@@ -81,7 +82,8 @@ export type UIDPFilterJson = {
   descendantsOf?: string;
 
   /**
-   * Only resources directly in this group or, for tags, in this repo.
+   * Only resources directly in this group; for tags, in this repo; for external group role
+   * mappings, in this identity provider.
    *
    * @generated from field: string children_of = 3;
    */

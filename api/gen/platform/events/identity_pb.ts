@@ -24,7 +24,7 @@ export const file_platform_events_identity: GenFile = /*@__PURE__*/
  */
 export type IdentityMetadata = Message<"platform.events.IdentityMetadata"> & {
   /**
-   * Answers of the caller.
+   * Answers of the caller to the onboarding questions.
    *
    * @generated from field: platform.events.IdentityMetadata.OnboardingQuestions onboarding_questions = 1;
    */
@@ -66,7 +66,7 @@ export type IdentityMetadata = Message<"platform.events.IdentityMetadata"> & {
  */
 export type IdentityMetadataJson = {
   /**
-   * Answers of the caller.
+   * Answers of the caller to the onboarding questions.
    *
    * @generated from field: platform.events.IdentityMetadata.OnboardingQuestions onboarding_questions = 1;
    */
@@ -109,7 +109,7 @@ export const IdentityMetadataSchema: GenMessage<IdentityMetadata, {jsonType: Ide
   messageDesc(file_platform_events_identity, 0);
 
 /**
- * Answers of a caller.
+ * Answers of a caller to the onboarding questions.
  *
  * @generated from message platform.events.IdentityMetadata.OnboardingQuestions
  */
@@ -207,7 +207,7 @@ export type IdentityMetadata_OnboardingQuestions = Message<"platform.events.Iden
 };
 
 /**
- * Answers of a caller.
+ * Answers of a caller to the onboarding questions.
  *
  * @generated from message platform.events.IdentityMetadata.OnboardingQuestions
  */
@@ -318,7 +318,7 @@ export const IdentityMetadata_OnboardingQuestionsSchema: GenMessage<IdentityMeta
  */
 export const Identities: GenService<{
   /**
-   * Changes what the caller says about themselves, and returns all of it. The rules are those of
+   * Changes the metadata of the caller, and returns all of it. The rules are those of
    * `platform.iam.v2beta1.IdentitiesService.UpdateIdentityMetadata`. Fields that are empty or false are not changed.
    *
    * @generated from rpc platform.events.Identities.UpdateMetadata

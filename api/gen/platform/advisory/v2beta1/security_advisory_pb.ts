@@ -109,8 +109,8 @@ export const ListDocumentsResponseSchema: GenMessage<ListDocumentsResponse, {jso
  */
 export type Document = Message<"platform.advisory.v2beta1.Document"> & {
   /**
-   * Name of the package: the one that the artifact of each advisory is built from or, if that is not known, the
-   * artifact itself.
+   * Name of the package that the artifacts of the advisories are built from. If it is not known,
+   * the name of the artifact.
    *
    * @generated from field: string id = 1;
    */
@@ -131,8 +131,8 @@ export type Document = Message<"platform.advisory.v2beta1.Document"> & {
  */
 export type DocumentJson = {
   /**
-   * Name of the package: the one that the artifact of each advisory is built from or, if that is not known, the
-   * artifact itself.
+   * Name of the package that the artifacts of the advisories are built from. If it is not known,
+   * the name of the artifact.
    *
    * @generated from field: string id = 1;
    */

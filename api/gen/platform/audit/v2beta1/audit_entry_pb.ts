@@ -78,7 +78,7 @@ export type AuditEntry = Message<"platform.audit.v2beta1.AuditEntry"> & {
   resource?: AuditResource | undefined;
 
   /**
-   * Fields of the resource that changed, at most 200. Secrets are named, but their values are never among them.
+   * Fields of the resource that changed, at most 200. Changed secrets are listed without values.
    *
    * @generated from field: repeated platform.audit.v2beta1.AuditChange changes = 8;
    */
@@ -170,7 +170,7 @@ export type AuditEntryJson = {
   resource?: AuditResourceJson;
 
   /**
-   * Fields of the resource that changed, at most 200. Secrets are named, but their values are never among them.
+   * Fields of the resource that changed, at most 200. Changed secrets are listed without values.
    *
    * @generated from field: repeated platform.audit.v2beta1.AuditChange changes = 8;
    */
@@ -262,7 +262,7 @@ export type AuditActor = Message<"platform.audit.v2beta1.AuditActor"> & {
   requestId: string;
 
   /**
-   * Uid of the person whose sign-in the token of the caller comes from. Empty for a workload.
+   * Uid of the person who signed in to get the token of the caller. Empty for a workload.
    *
    * @generated from field: string person = 7;
    */
@@ -326,7 +326,7 @@ export type AuditActorJson = {
   requestId?: string;
 
   /**
-   * Uid of the person whose sign-in the token of the caller comes from. Empty for a workload.
+   * Uid of the person who signed in to get the token of the caller. Empty for a workload.
    *
    * @generated from field: string person = 7;
    */
@@ -996,7 +996,7 @@ export const ExportAuditEntriesRequestSchema: GenMessage<ExportAuditEntriesReque
   messageDesc(file_platform_audit_v2beta1_audit_entry, 7);
 
 /**
- * Outcome of what an entry is about.
+ * Outcome of the action of an entry.
  *
  * @generated from enum platform.audit.v2beta1.AuditOutcome
  */
@@ -1009,14 +1009,14 @@ export const AuditOutcome = {
   UNSPECIFIED: 0,
 
   /**
-   * It happened.
+   * The action succeeded.
    *
    * @generated from enum value: AUDIT_OUTCOME_SUCCESS = 1;
    */
   SUCCESS: 1,
 
   /**
-   * It was refused, or failed.
+   * The action was refused, or failed.
    *
    * @generated from enum value: AUDIT_OUTCOME_FAILURE = 2;
    */
@@ -1024,14 +1024,14 @@ export const AuditOutcome = {
 } as const;
 
 /**
- * Outcome of what an entry is about.
+ * Outcome of the action of an entry.
  *
  * @generated from enum platform.audit.v2beta1.AuditOutcome
  */
 export type AuditOutcome = (typeof AuditOutcome)[keyof typeof AuditOutcome] | UnknownEnum;
 
 /**
- * Outcome of what an entry is about.
+ * Outcome of the action of an entry.
  *
  * @generated from enum platform.audit.v2beta1.AuditOutcome
  */

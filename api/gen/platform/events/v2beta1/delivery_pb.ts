@@ -621,8 +621,9 @@ export const DeliveryStateSchema: GenEnum<DeliveryState, DeliveryStateJson> = /*
  */
 export const DeliveriesService: GenService<{
   /**
-   * Lists the deliveries of a subscription, the newest first. An event gets its delivery when it is about to be sent, so
-   * the events that wait behind an unreachable sink are not in this list.
+   * Lists the deliveries of a subscription, the newest first. An event gets its delivery when it is
+   * about to be sent. Events that are still queued, for example because the sink cannot be reached,
+   * are not in this list.
    *
    * @generated from rpc platform.events.v2beta1.DeliveriesService.ListDeliveries
    */

@@ -85,7 +85,7 @@ export const TailEventsRequestSchema: GenMessage<TailEventsRequest, {jsonType: T
   messageDesc(file_platform_events_v2beta1_event, 0);
 
 /**
- * An event, or the news that there are no further ones yet.
+ * An event, or only a sequence number if there are no further events yet.
  *
  * @generated from message platform.events.v2beta1.TailEventsResponse
  */
@@ -108,7 +108,7 @@ export type TailEventsResponse = Message<"platform.events.v2beta1.TailEventsResp
 };
 
 /**
- * An event, or the news that there are no further ones yet.
+ * An event, or only a sequence number if there are no further events yet.
  *
  * @generated from message platform.events.v2beta1.TailEventsResponse
  */

@@ -720,8 +720,8 @@ export const UpdateGroupInviteRequestSchema: GenMessage<UpdateGroupInviteRequest
  */
 export const GroupInvitesService: GenService<{
   /**
-   * Creates an invite to a group. Only this response contains the code. In that group, the caller must have all
-   * capabilities of the role.
+   * Creates an invite to a group. In that group, the caller must have all capabilities of the role.
+   * Only this response contains the code.
    *
    * @generated from rpc platform.iam.v2beta1.GroupInvitesService.CreateGroupInvite
    */
