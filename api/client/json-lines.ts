@@ -18,10 +18,17 @@ const maxLineLength = 2 ** 26
  */
 export async function* readJsonLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<JsonObject, void> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
+  const decode = (chunk: Uint8Array): string => {
+    try {
+      return decoder.decode(chunk, { stream: true })
+    } catch {
+      throw dataLoss('a document is not valid UTF-8')
+    }
+  }
   let lineParts: string[] = []
   let lineLength = 0
   for await (const chunk of body) {
-    const [continuation = '', ...nextLines] = decode(decoder, chunk).split('\n')
+    const [continuation = '', ...nextLines] = decode(chunk).split('\n')
     lineParts.push(continuation)
     lineLength += continuation.length
     for (const nextLine of nextLines) {
@@ -32,14 +39,6 @@ export async function* readJsonLines(body: AsyncIterable<Uint8Array>): AsyncGene
     if (lineLength > maxLineLength) throw dataLoss('a document is too long')
   }
   if (lineLength > 0) throw dataLoss('the last document is cut off')
-}
-
-function decode(decoder: TextDecoder, chunk: Uint8Array): string {
-  try {
-    return decoder.decode(chunk, { stream: true })
-  } catch {
-    throw dataLoss('a document is not valid UTF-8')
-  }
 }
 
 function parseLine(line: string): JsonObject {

@@ -30,7 +30,7 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     await page.getByRole('combobox', { name: 'Person or workload' }).fill('ci')
     await page.getByRole('option', { name: 'ci workload' }).click()
     await page.getByLabel('Role', { exact: true }).selectOption({ label: 'viewer' })
-    await page.getByText(/gets viewer in acme and everything below: \d+ capabilities are new/).waitFor()
+    await page.getByText(/gets viewer in acme and everything below: \d+ new capabilities/).waitFor()
     await checkShown(page, 'the dialog to add access')
     await page.getByLabel('Ends').selectOption({ label: 'In a week' })
     await page.getByLabel('Reason').fill('migration')
