@@ -428,6 +428,21 @@ onEachStore('a collection of garbage', (engine) => {
     assert.deepEqual(rows.flat(), ['linux/arm64', 'linux/arm64'])
   })
 
+  test('waits for another one that reviews the same blob', { skip: engine === 'sqlite' }, async () => {
+    await client.pushBlob('acme/web', 'both')
+    await age()
+    const other = new pg.Client(platform.config.databaseUrl)
+    await other.connect()
+    const blob = `where digest = '${digestOf('both')}'`
+    await other.query(`begin; select 1 from blobs ${blob} for update`)
+    const review = () => platform.store.write(() => reviewLinks(collectionAccess, Date.now() - dayMs))
+    assert.deepEqual(await review(), { reviewed: 0, removed: 0 })
+    // The other one sees the link of the repo, so the blob is used.
+    await other.query(`update blobs set unused_since = null ${blob}; commit`)
+    await other.end()
+    assert.deepEqual(await collect(), { ...nothing, links: 1, blobs: 1, bytes: 'both'.length })
+  })
+
   test('and a push of a manifest exclude each other', { skip: engine === 'sqlite' }, async () => {
     for (const content of ['{}', 'raced']) await client.pushBlob('acme/web', content)
     await ageRows(platform.store)

@@ -15,9 +15,11 @@ export type ReviewedLinks = { reviewed: number; removed: number }
  */
 export function* reviewLinks(access: WriteAccess, graceStart: number): Work<ReviewedLinks> {
   // A manifest that is being stored has locked the links to its parts, so these are skipped. Manifests that are stored
-  // later wait for this transaction. The statements below see every manifest that was stored before it.
-  const rows = yield sql`select repo, digest from repo_blobs where unused_since <= ${graceStart}
-    order by unused_since, repo, digest limit ${linksPerTransaction} /*pg for update skip locked */`
+  // later wait for this transaction. The statements below see every manifest that was stored before it. Blobs are locked
+  // too: another collection that still sees a link would mark its blob as used (claim-blobs.ts).
+  const rows = yield sql`select r.repo, r.digest from repo_blobs r join blobs b on b.digest = r.digest
+    where r.unused_since <= ${graceStart}
+    order by r.unused_since, r.repo, r.digest limit ${linksPerTransaction} /*pg for update skip locked */`
   const byRepo = Map.groupBy(rows as [string, string][], ([repo]) => repo)
   let removed = 0
   for (const [repo, links] of byRepo) {
