@@ -1,4 +1,4 @@
-// The pages of the console by path. A page is in the folder that its path names, and is loaded when it is first opened.
+// The pages of the console by path. Most are in the folder that their path names. Each is loaded when first opened.
 import type { Route } from './router/route.ts'
 
 export const routes: readonly Route[] = [

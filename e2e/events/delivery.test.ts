@@ -450,7 +450,7 @@ onEachStore('the delivery of an event', (engine) => {
     // A sink that works gets four requests at a time. It answers none of them before it has all.
     const held: ServerResponse[] = []
     sink.answer = (response) => {
-      if (held.push(response) === 4) for (const each of held) answerWith(503)(each)
+      if (held.push(response) === 4) for (const each of held) each.writeHead(503).end()
     }
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await addGroup(owner.organization, name)
     await platform.app.deliverEvents()

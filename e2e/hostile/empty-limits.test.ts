@@ -184,7 +184,7 @@ onEachStore('empty and misspelt limits', (engine) => {
     assert.equal(body?.name, 'acme')
   })
 
-  test('v1 ignores unknown parameters', async () => {
+  test('v1 ignores unknown parameters, and so does the exchange if they do not resemble a limit', async () => {
     assert.equal((await send('/iam/v1/groups?zzz=1&pageSize=3')).status, 200)
     assert.equal((await send(`/sts/exchange?identity=${identity}&zzz=1`, token)).status, 200)
   })

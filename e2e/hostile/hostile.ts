@@ -9,7 +9,7 @@ import { BadRequestSchema, ErrorInfoSchema } from '@stemma/api/gen/google/rpc/er
 import { StatusSchema } from '@stemma/api/gen/google/rpc/status_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { Code, codeName, codePrefix, httpStatus } from '../../server/aip/code.ts'
-import { loadMigrations } from '../../server/store/migrate.ts'
+import { loadMigrations } from '../../server/store/migrations.ts'
 import { raw, sql } from '../../server/store/sql.ts'
 import { restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'

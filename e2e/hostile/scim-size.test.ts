@@ -11,7 +11,6 @@ import { maxJsonBytes, maxMembers } from '../../server/scim/limits.ts'
 import { requireProvisioned } from '../../server/scim/users/access.ts'
 import { deleteUser } from '../../server/scim/users/users.ts'
 import { neverExpires } from '../../server/store/expiry.ts'
-import type { Value } from '../../server/store/sql.ts'
 import { bulkInsert, raw, sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
@@ -44,13 +43,12 @@ onEachStore('somebody with much SCIM data', (engine) => {
   const fill = ({ uid }: ScimProvider, { users, groups, pairs }: Size) => {
     const userAt = (at: number) => `${uid}/${idOf(at)}`
     const groupAt = (at: number) => `${uid}/${idOf(1e6 + at)}`
-    const shared: Value[] = [1, 1, 1, '{}']
     return platform.store.write(function* () {
       yield bulkInsert(
         raw(
           'insert into scim_users (uid, provider, user_name, is_active, create_time, update_time, version, json)',
         ),
-        range(users, (at) => [userAt(at), uid, idOf(at), 1, ...shared]),
+        range(users, (at) => [userAt(at), uid, idOf(at), 1, 1, 1, 1, '{}']),
       )
       yield bulkInsert(
         raw(
@@ -68,7 +66,7 @@ onEachStore('somebody with much SCIM data', (engine) => {
     })
   }
 
-  /** The numbers of stored members of external groups, of SCIM members, groups and users of a provider. */
+  /** The numbers of rows of a provider: members of external groups, SCIM members, SCIM groups, SCIM users. */
   const sizesOf = async ({ uid }: ScimProvider) => {
     const [row] = await platform.store.query(sql`select
       (select count(*) from external_group_members where provider = ${uid}),

@@ -58,7 +58,7 @@ examples('updates of IAM resources', {
     assert.deepEqual(changed.claimMatch, replacement)
   },
 
-  async 'setting one field of a oneof clears the other, and a mask can leave both unset'(stage) {
+  async 'setting one field of a oneof clears the other, and a mask can clear the field that is set'(stage) {
     const uid = await makeIdentity(stage)
     const { subject: _, ...withoutSubject } = claimMatch
     const changed = await update(stage, uid, { claimMatch: { subjectPattern: 'r.*' } })

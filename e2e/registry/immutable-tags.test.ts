@@ -73,7 +73,10 @@ examples('immutable tags in the API', {
     const repo = await makeRepo(stage, ['release-*', '*-final'])
     await makeTag(stage, repo, 'latest')
     const uid = await makeTag(stage, repo, '1.0-final')
-    await assertImmutable(fail(deleteRepo, { uid: repo }), /while it has tag 1\.0-final, .* pattern \*-final /)
+    await assertImmutable(
+      fail(deleteRepo, { uid: repo }),
+      /while it has tag 1\.0-final, .* pattern \*-final /,
+    )
     assert.equal((await fail(v1.deleteRepo, { id: repo })).code, 9)
     const removal: JsonObject = { repo: { uid: repo, immutableTags: ['release-*'] } }
     await succeed(updateRepo, removal)

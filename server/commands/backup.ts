@@ -7,7 +7,7 @@ import { readConfig } from '../config/config.ts'
 import { operatorAccessFor } from '../policy/system-access.ts'
 import { backupLines } from '../store/backup.ts'
 import type { Store } from '../store/db.ts'
-import { loadMigrations } from '../store/migrate.ts'
+import { loadMigrations } from '../store/migrations.ts'
 import type { Command } from './command.ts'
 import { UsageError, usageOf } from './command.ts'
 import { recordCommand } from './record-command.ts'
@@ -17,7 +17,7 @@ export const backup: Command = {
   usage: 'backup FILE|-',
   summary: 'Writes a snapshot of the store to a file or to standard output.',
   details:
-    'Servers can use the store meanwhile. The backup does not contain the secret key, which a restored store needs, nor the blobs of the registry: copy the folder content or the bucket after the backup, within the grace period (STEMMA_REGISTRY_GC_GRACE).',
+    'Servers can use the store meanwhile. The backup does not contain the secret key, which a restored store needs, nor the blobs of the registry: copy the folder "content" of the data folder, or the bucket, after the backup, within the grace period (STEMMA_REGISTRY_GC_GRACE).',
   async run(args, context) {
     const { env } = context
     const { config, positionals } = readConfig(env, args)

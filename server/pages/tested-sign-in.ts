@@ -30,6 +30,6 @@ export const failedTestPage = (causes: readonly string[]): Page => ({
   title: 'The sign-in does not work',
   body: html`<p role="alert">${causes[0]}</p>
 ${causes.length > 1 && html`<p>Because:</p>\n<ul>\n${causes.slice(1).map((cause) => html`<li>${cause}</li>\n`)}</ul>`}
-<p class="quiet">If the provider could not be reached, it is asked again after a minute, or after a change of its settings.
+<p class="quiet">If the provider could not be reached, wait a minute before you test again, unless you change its settings.
 You can close this window.</p>`,
 })

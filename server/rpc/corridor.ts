@@ -215,7 +215,7 @@ export function callOf(
     idempotencyKey === undefined || !method.isCreate || validates
       ? undefined
       : { header: idempotencyKey, method, request }
-  // With a key, the response is stored as bytes: a repeated call may come through the other door.
+  // With a key, the response is stored as bytes: a repeated call may come through another door.
   const form = sentKey || validates ? 'bytes' : formOf[door]
   return { method, request, deadline, ifMatch, authorization, address, form, demand, sentKey }
 }

@@ -24,7 +24,7 @@ export type Origin = {
   /** Milliseconds since 1970. */
   now(): number
   random(size: number): Buffer
-  /** The number of events that this origin has recorded before. They are in this order in the log. */
+  /** The number of the next event of this origin, counted from 0. The log keeps the events in this order. */
   nextNumber(): number
 }
 
@@ -42,8 +42,8 @@ export type QuotaAccess = {
   /** The limits of organizations that have none of their own, by kind. */
   readonly defaults: ReadonlyMap<string, number>
   /**
-   * An organization, and the text of `quotasBetween` (quota.ts) for it, which lists its quotas.
-   * Undefined if this transaction has not read the text.
+   * An organization, and the text that `quotasBetween` (quota.ts) selects for it: a list of its quotas, or null if it
+   * has none. Undefined if this transaction has not read the text.
    */
   readonly quotasInOrganization?: { readonly organization: string; readonly text: string | null } | undefined
   /** Whether an error may name this group and its limit. */

@@ -35,7 +35,7 @@ export function ChangeBinding({ place }: PageProps) {
             <strong dir="auto">{binding.identity?.name || binding.identity?.email}</strong> has the role{' '}
             <strong>{binding.role?.name}</strong> in {binding.group?.name}.
           </p>
-          <ExpiryField at={binding.expireTime} problem={violationOf(error.value, 'expire_time')} />
+          <ExpiryField expireTime={binding.expireTime} problem={violationOf(error.value, 'expire_time')} />
           <TextField
             label="Reason"
             name="reason"

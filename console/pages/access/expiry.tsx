@@ -12,8 +12,10 @@ const choices = [
   { value: 'date', label: 'At a time of your choice' },
 ]
 
-export function ExpiryField({ problem, at }: { problem: string | undefined; at?: string | undefined }) {
-  const choice = useSignal(at ? 'date' : '')
+type ExpiryFieldProps = { problem: string | undefined; expireTime?: string | undefined }
+
+export function ExpiryField({ problem, expireTime }: ExpiryFieldProps) {
+  const choice = useSignal(expireTime ? 'date' : '')
   return (
     <>
       <Select
@@ -32,7 +34,7 @@ export function ExpiryField({ problem, at }: { problem: string | undefined; at?:
           name="expiry-date"
           type="datetime-local"
           required
-          defaultValue={at ? localTime(new Date(at)) : undefined}
+          defaultValue={expireTime ? localTime(new Date(expireTime)) : undefined}
           problem={problem}
         />
       )}

@@ -10,7 +10,7 @@ import { awaitsContinue, hasLongUnreadBody } from './body.ts'
 import { corsHeaders } from './cors.ts'
 import type { ErrorPage, Exchange, ResponseContext } from './exchange.ts'
 import { linesType, lineWriter } from './lines.ts'
-import { spellingOf } from './spelling.ts'
+import { fieldSpellingOf } from './spelling.ts'
 
 export function sendJson(
   context: ResponseContext,
@@ -39,7 +39,7 @@ export function sendError(context: ResponseContext, exchange: Exchange, thrown: 
     sendPage(context, exchange, error.http, page)
     return
   }
-  const spell = exchange.match && error.violations.length > 0 ? spellingOf(exchange.match) : undefined
+  const spell = exchange.match && error.violations.length > 0 ? fieldSpellingOf(exchange.match) : undefined
   const { body, headers } = context.renderError(error, spell)
   sendJson(context, exchange, error.http, body, headers)
 }

@@ -23,7 +23,7 @@ import { envelopeOf, findRoute, readRequest } from './request.ts'
 import { sendError, sendJson, streamClient } from './response.ts'
 import type { Match } from './routes.ts'
 import { allowHeader, makeRoutes, splitPath } from './routes.ts'
-import { spellingOf } from './spelling.ts'
+import { fieldSpellingOf } from './spelling.ts'
 
 export type RestOptions<E extends Endpoint> = Omit<
   RestContext<E>,
@@ -108,7 +108,7 @@ function answerCall<E extends Endpoint>(context: RestContext<E>, exchange: Excha
 function headersOf({ etag, isReplayed, warnings, headers: others }: Reply, match: Match): string[] {
   const headers = etag ? ['etag', etag] : []
   if (isReplayed) headers.push(replayedHeader, 'true')
-  if (warnings) headers.push(warningHeader, formatWarnings(warnings, spellingOf(match)))
+  if (warnings) headers.push(warningHeader, formatWarnings(warnings, fieldSpellingOf(match)))
   if (others) headers.push(...Object.entries(others).flat())
   return headers
 }

@@ -7,7 +7,7 @@ import type { Match } from './routes.ts'
  * A parameter of the query is named as it was sent. Fields of a JSON body are in camelCase, or in snake_case if the body
  * has a key in that spelling. Parameters that were not sent are in snake_case, as in the documentation.
  */
-export function spellingOf({ route, spelling }: Match): (path: string) => string {
+export function fieldSpellingOf({ route, spelling }: Match): (path: string) => string {
   const { desc, resource } = route.endpoint.method
   const sent = sentNames(desc.input, spelling?.query ?? '')
   const isJson = spelling?.bodyNames === 'json'

@@ -20,7 +20,7 @@ export function enableForms() {
   addEventListener('hashchange', openTarget)
 }
 
-/** A sign-in returns to the address of a form. */
+/** Opens the form that the fragment of the URL names. A sign-in returns to such a URL. */
 function openTarget() {
   const target = location.hash.startsWith('#try-') && document.getElementById(location.hash.slice(1))
   if (!target) return

@@ -102,7 +102,7 @@ export function chainHash(previous: string, sequence: number, event: EventRow): 
 
 const absent = Buffer.from('-')
 
-/** Nearly all texts are ASCII. Then their length in bytes need not be computed one by one. */
+/** Nearly all texts are ASCII, with as many bytes as characters. Only others need the length of each value in bytes. */
 function textOf(start: string, event: EventRow): Buffer {
   const text = start + textWith(event, (value) => value.length)
   const bytes = Buffer.from(text)

@@ -1,8 +1,8 @@
--- An identity can accept tokens that this server issued to other identities. Such identities are
--- found by `known_by`, or by these columns if the issuer or the subject is a pattern.
--- `pattern_issuer` is then the issuer, or `~` if that is the pattern. `trusted_root` is the
--- organization whose uid the subject contains, other than the identity's own; null if there is none
--- or several.
+-- An identity can accept tokens that this server issued to other identities. Identities that accept
+-- them are found by `known_by`, or by these columns if their issuer or subject is a pattern.
+-- `pattern_issuer` is the issuer, or `~` if the issuer is a pattern. `trusted_root` is the
+-- organization whose uid the subject or its pattern contains, other than the identity's own
+-- organization; null if there is none or several.
 
 alter table identities add column pattern_issuer text /*pg collate "C" */;
 alter table identities add column trusted_root text /*pg collate "C" */;

@@ -12,7 +12,7 @@ import type { TestContext } from 'node:test'
 import { after, before, test } from 'node:test'
 import { systemClock } from '../clock.ts'
 import type { Store } from '../db.ts'
-import { loadMigrations } from '../migrate.ts'
+import { loadMigrations } from '../migrations.ts'
 import type { Row } from '../sql.ts'
 import { raw, sql } from '../sql.ts'
 import { isStoreError } from '../test-stores.ts'
@@ -102,7 +102,7 @@ test('processes that start together on a new file all open it, and one of them m
   const from = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
   const script = `
     import { openSqlite } from ${from('./sqlite.ts')}
-    import { loadMigrations } from ${from('../migrate.ts')}
+    import { loadMigrations } from ${from('../migrations.ts')}
     const store = openSqlite(${JSON.stringify(fresh)})
     console.log((await store.migrate(loadMigrations())).length)
     await store.close()`

@@ -429,7 +429,7 @@ export type BadRequest_FieldViolation = Message<"google.rpc.BadRequest.FieldViol
   field: string;
 
   /**
-   * Description of a valid value.
+   * Why the value is invalid, as a text for people.
    *
    * @generated from field: string description = 2;
    */
@@ -464,7 +464,7 @@ export type BadRequest_FieldViolationJson = {
   field?: string;
 
   /**
-   * Description of a valid value.
+   * Why the value is invalid, as a text for people.
    *
    * @generated from field: string description = 2;
    */

@@ -52,7 +52,7 @@ export async function finishNewAccount(
   interaction: Interaction,
   newAccount: NewAccount,
 ): Promise<PageResponse> {
-  if (!(await deps.store.read(() => isInviteRequiring(deps, interaction))))
+  if (!(await deps.store.read(() => isFactorRequiredByInvite(deps, interaction))))
     return finishSignIn(deps, request, interaction, 'pwd', () => createAccount(deps, newAccount))
   const { email } = newAccount
   return showStep(deps, interaction, { identity: '', email, newAccount, newSecret: newSecretOf(deps) })
@@ -67,10 +67,10 @@ export function* isFactorRequired(
   identity: string,
 ): Work<boolean> {
   const requiring = yield* requiringOrganizations(identity, deps.now())
-  return requiring.length > 0 || (yield* isInviteRequiring(deps, interaction))
+  return requiring.length > 0 || (yield* isFactorRequiredByInvite(deps, interaction))
 }
 
-function* isInviteRequiring({ people }: SignInDependencies, interaction: Interaction): Work<boolean> {
+function* isFactorRequiredByInvite({ people }: SignInDependencies, interaction: Interaction): Work<boolean> {
   const code = parameterOf(interaction, 'invite')
   return code !== '' && ((yield* people.describeInvite(code))?.requiresSecondFactor ?? false)
 }
@@ -112,7 +112,7 @@ export async function signInWithCode(deps: SignInDependencies, request: PageRequ
   const { identity, email, newAccount } = pending
   const code = (form.get('code') ?? '').slice(0, 64)
   const by = isRecoveryCode(code) ? 'recovery' : 'otp'
-  // An account that does not exist yet is throttled by its address.
+  // An account that does not exist yet is throttled by its e-mail address.
   const throttled = identity || (email ?? '')
   try {
     const succeed = attemptAll([

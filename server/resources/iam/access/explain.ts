@@ -90,7 +90,7 @@ const ruleOf = (need: Need): AccessRule => {
   }
 }
 
-/** The uid at which capabilities are needed; undefined if they are needed in any group. */
+/** The uid at which capabilities are needed; undefined if they are needed in at least one group. */
 const uidOf = (need: Need) => (need.kind === 'at' ? need.uid : undefined)
 
 const applies = (source: OwnSource, need: Need) =>
