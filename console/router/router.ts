@@ -151,9 +151,12 @@ function followLink(event: MouseEvent): void {
   const link = (event.target as Element | null)?.closest?.('a')
   const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey
   if (!link || !isPlain || event.defaultPrevented || link.target || link.hasAttribute('download')) return
-  const { origin, pathname, search } = new URL(link.href)
+  const { origin, pathname, search, hash } = new URL(link.href)
   const path = pathname.slice(prefix.length)
   if (origin !== location.origin || !placeOf(options.routes, path, search)) return
   event.preventDefault()
-  void navigate(path + search)
+  const isHere = pathname === location.pathname && search === location.search
+  // Another entry of the history would not have the state of this one, which the pager of a list needs.
+  if (isHere && hash !== '') document.getElementById(hash.slice(1))?.focus()
+  else void navigate(path + search)
 }

@@ -19,7 +19,7 @@ export function Shell() {
   useEffect(reportDrawn, [current])
   return (
     <>
-      <a class="skip-link" href="#main">
+      <a class="skip-link" href="#heading">
         Skip to content
       </a>
       <TopBar shown={current} />
@@ -27,7 +27,7 @@ export function Shell() {
         {current?.place && (current.place.group !== '' || isServerRoute(current.place.route)) && (
           <Navigation place={current.place} />
         )}
-        <main id="main" aria-busy={isLoading.value}>
+        <main aria-busy={isLoading.value}>
           {current && <Page key={current.place?.route.path ?? ''} shown={current} />}
         </main>
       </div>

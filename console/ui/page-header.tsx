@@ -8,11 +8,11 @@ export type PageHeaderProps = {
   actions?: ComponentChildren
 }
 
-/** The title gets the focus when the page opens (router.ts). */
+/** The title gets the focus when the page opens (router.ts), and by “Skip to content” (shell.tsx). */
 export const PageHeader = ({ title, about, actions }: PageHeaderProps) => (
   <header class="page-header">
     <div>
-      <h1 tabIndex={-1} dir="auto">
+      <h1 id="heading" tabIndex={-1} dir="auto">
         {title}
       </h1>
       {about && <p class="quiet">{about}</p>}

@@ -67,6 +67,19 @@ describe('navigation in the console', { timeout: 600_000, skip: noChromium ?? fa
     expectNoProblems()
   })
 
+  test('the link “Skip to content” moves the focus to the content, and keeps the URL', async () => {
+    const { focused, pressUntil } = keyboardOf(page)
+    await page.goto(groups)
+    await heading('Groups').waitFor()
+    await pressUntil('Tab', 'Skip to content')
+    await page.keyboard.press('Enter')
+    await focused(heading('Groups'))
+    await page.keyboard.press('Tab')
+    await page.locator('main :focus').waitFor()
+    assert.equal(page.url(), groups)
+    expectNoProblems()
+  })
+
   test('the focus returns to what opened a dialog', async () => {
     const { focused, chooseInPalette } = keyboardOf(page)
     await page.goto(groups)
