@@ -50,8 +50,18 @@ function uidsOf(pattern: string, path: string): Record<string, string> | undefin
   const uids: Record<string, string> = {}
   for (const [at, segment] of expected.entries()) {
     const value = actual[at] ?? ''
-    if (segment.startsWith(':') && value !== '') uids[segment.slice(1)] = uidOf(decodeURIComponent(value))
+    const uid = segment.startsWith(':') ? decoded(value) : ''
+    if (uid) uids[segment.slice(1)] = uidOf(uid)
     else if (segment !== value) return undefined
   }
   return uids
+}
+
+/** Undefined if a percent sign is not followed by the bytes of a character in UTF-8. */
+function decoded(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return undefined
+  }
 }

@@ -57,6 +57,7 @@ const pages: Record<string, (made: Made) => [path: string, heading: string]> = {
   'keys of the server': () => [`${paths.serverKeys()}?dialog=rotate`, 'Keys'],
   'health of the server': () => [paths.serverHealth(), 'Health'],
   'no such page': () => ['/console/nowhere', 'No such page'],
+  'malformed path': () => ['/console/g/%zz', 'No such page'],
 }
 
 /** Makes something for each page to show. */
