@@ -29,6 +29,8 @@ export type Place = {
   query: URLSearchParams
   /** Path and query. */
   href: string
+  /** In milliseconds. Requests that depend on the time use it, so that they stay the same while the page is shown. */
+  openTime: number
 }
 
 /** Undefined if no route has the path. */
@@ -38,7 +40,7 @@ export function placeOf(routes: readonly Route[], path: string, search: string):
     if (uids)
       return {
         ...{ route, uids, group: uids.group ?? '' },
-        ...{ query: new URLSearchParams(search), href: path + search },
+        ...{ query: new URLSearchParams(search), href: path + search, openTime: Date.now() },
       }
   }
   return undefined

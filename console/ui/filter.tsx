@@ -92,5 +92,6 @@ export const DateFilter = ({ place, name, label }: SearchFilterProps) => (
 export function setFilter(place: Place, name: string, value: string): void {
   const isShown = hrefOf(place.href.split('?')[0] ?? '') === location.pathname
   const query = isShown ? new URLSearchParams(location.search) : place.query
-  void navigate(withQuery({ ...place, query }, { [name]: value, page: undefined }), { replace: true })
+  const changes = { [name]: value, page: undefined, at: undefined }
+  void navigate(withQuery({ ...place, query }, changes), { replace: true })
 }

@@ -108,6 +108,11 @@ export type PagerProps = {
   nextPageToken: string | undefined
   total: string | undefined
   shown: number
+  /**
+   * The time from which filters such as “last hour” count back, in milliseconds. It is in the URL of later pages,
+   * because a page token is valid only for the same filter.
+   */
+  time?: number | undefined
 }
 
 /**
@@ -117,13 +122,13 @@ export type PagerProps = {
  */
 type PagerState = { back?: readonly string[] }
 
-export function Pager({ place, nextPageToken, total, shown }: PagerProps) {
+export function Pager({ place, nextPageToken, total, shown, time }: PagerProps) {
   const current = place.query.get('page') ?? ''
   if (!nextPageToken && current === '')
     return shown > 0 ? <p class="pager quiet">{countText(total ?? shown)}</p> : null
   const { back = [] } = (history.state ?? {}) as PagerState
   const go = (page: string | undefined, state: PagerState) =>
-    void navigate(withQuery(place, { page }), { state })
+    void navigate(withQuery(place, { page, at: page && time?.toString() }), { state })
   return (
     <nav class="pager" aria-label="Pages">
       <span class="quiet">{total !== undefined && countText(total)}</span>

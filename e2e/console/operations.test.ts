@@ -62,6 +62,43 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     noProblems()
   })
 
+  test('later pages of the last day can be opened while time passes, by reload and by a shared link', async () => {
+    const made = await stage.call('POST', '/iam/v2beta1/groups', { name: 'busy' })
+    for (let count = 0; count < 50; count++)
+      await stage.call('PATCH', `/iam/v2beta1/groups/${made.uid}`, { description: `change ${count}` })
+    const first = stage.at(`${paths.activity(made.uid as string)}?since=24`)
+    /** Before each response, the clock of the browser advances by a minute. */
+    const open = async () => {
+      const page = await stage.openPage()
+      let time = Date.now()
+      await page.route('**/audit/v2beta1/entries?*', async (route) => {
+        time += 60_000
+        await page.clock.setFixedTime(time)
+        await route.continue()
+      })
+      return page
+    }
+    const page = await open()
+    await page.goto(first)
+    await page.getByRole('button', { name: 'Next', exact: true }).click()
+    await page.getByText('created group busy').waitFor()
+    await page.reload()
+    await page.getByText('created group busy').waitFor()
+    const reading = await open()
+    await reading.goto(page.url())
+    await reading.getByText('created group busy').waitFor()
+    assert.equal(await reading.getByLabel('Time').inputValue(), '24')
+    await reading.getByRole('button', { name: 'First page' }).click()
+    await reading.getByText('created group busy').waitFor({ state: 'detached' })
+    assert.equal(reading.url(), first)
+    await page.getByLabel('Action').selectOption('created')
+    await page.waitForURL(`${first}&action=created`)
+    await page.getByText('created group busy').waitFor()
+    await page.context().close()
+    await reading.context().close()
+    noProblems()
+  })
+
   test('an entry of the activity has a page of its own, which can be shared', async () => {
     const { page } = stage
     await page.goto(stage.at(paths.group(organization)))

@@ -21,9 +21,10 @@ import { exportEntries } from './export.ts'
 const filterNames = ['action', 'kind', 'outcome', 'actor', 'resource', 'since', 'from', 'to'] as const
 
 /** The fields of a request that the filters in the URL set. */
-export function filterOf({ query, group }: Place) {
+export function filterOf(place: Place) {
+  const { query, group } = place
   const value = (name: (typeof filterNames)[number]) => query.get(name) || undefined
-  const hours = Number(value('since') ?? 0)
+  const hours = hoursOf(place)
   return {
     uidp: { descendantsOf: group },
     action: value('action'),
@@ -31,7 +32,7 @@ export function filterOf({ query, group }: Place) {
     actor: value('actor'),
     resource: value('resource'),
     ...(value('outcome') === 'failure' && { outcome: 'AUDIT_OUTCOME_FAILURE' as const }),
-    ...(hours > 0 && { startTime: sinceOf(hours) }),
+    ...(hours > 0 && { startTime: new Date(timeOf(place) - hours * hourMs).toISOString() }),
     ...(value('since') === 'dates' && {
       startTime: startOf(value('from'), 0),
       endTime: startOf(value('to'), 1),
@@ -51,9 +52,18 @@ function pathFor(place: Place): string {
   return pathOf('/audit/v2beta1/entries', { 'uidp.descendantsOf': uidp.descendantsOf, ...others })
 }
 
-/** Rounded down to the minute, so that drawing the page again makes the same request. */
-const sinceOf = (hours: number) =>
-  new Date(Math.floor(Date.now() / 60_000) * 60_000 - hours * 3_600_000).toISOString()
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+
+/** The length of a period such as “last day”; 0 if none is chosen. */
+const hoursOf = ({ query }: Place) => Number(query.get('since')) || 0
+
+/**
+ * The end of such a period, in milliseconds. The pager keeps it in the URL of later pages. It is rounded down to the
+ * minute, so that a page that is opened again soon is shown from the cache.
+ */
+const timeOf = ({ query, openTime }: Place) =>
+  Number(query.get('at')) || Math.floor(openTime / minuteMs) * minuteMs
 
 /** The API does not accept times after this year. */
 const maxYear = 9999
@@ -122,7 +132,13 @@ export default function Activity({ place }: PageProps) {
           </ol>
         </section>
       )}
-      <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={entries.length} />
+      <Pager
+        place={place}
+        nextPageToken={nextPageToken}
+        total={totalCount}
+        shown={entries.length}
+        time={hoursOf(place) > 0 ? timeOf(place) : undefined}
+      />
       <PageCommands stemma={commandFor(place)} curl={{ path: pathFor(place) }} />
     </>
   )
