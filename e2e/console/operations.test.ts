@@ -214,6 +214,21 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     stage.problems.splice(0)
   })
 
+  test('live events say that they are disconnected if the server refuses', async () => {
+    const { page } = stage
+    await page.route('**/events:tail*', (route) =>
+      route.fulfill({ status: 403, json: { code: 7, message: 'Permission denied: no access' } }),
+    )
+    await page.goto(stage.at(paths.liveEvents(organization)))
+    await page.getByText('disconnected', { exact: true }).waitFor()
+    await page.unroute('**/events:tail*')
+    await page.getByRole('link', { name: 'Pause' }).click()
+    await page.getByRole('link', { name: 'Continue' }).click()
+    await page.getByText('connected', { exact: true }).waitFor()
+    assert.equal(await page.getByRole('alert').count(), 0)
+    stage.problems.splice(0)
+  })
+
   test('an invite is created as a link, changed and revoked', async () => {
     const { page } = stage
     await page.goto(stage.at(`${paths.access(organization)}?dialog=add&who=invite`))

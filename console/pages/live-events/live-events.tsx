@@ -6,6 +6,7 @@ import { useDenial } from '../../api/permissions.ts'
 import { paths } from '../../paths.ts'
 import type { PageProps } from '../../router/route.ts'
 import { withQuery } from '../../router/router.ts'
+import type { BadgeTone } from '../../ui/badge.tsx'
 import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
 import { PageCommands } from '../../ui/code-block.tsx'
@@ -18,6 +19,16 @@ import { followEvents } from './follow.ts'
 
 type LiveEvent = { sequence: string; type: string; subject: string; time: string; json: string }
 
+/** `disconnected`: the server has refused, and no other attempt is made. */
+type State = 'connecting' | 'connected' | 'connecting again' | 'disconnected'
+
+const tones: Record<State, BadgeTone> = {
+  connecting: 'warning',
+  connected: 'good',
+  'connecting again': 'warning',
+  disconnected: 'bad',
+}
+
 /** The page keeps the newest events only. */
 const mostShown = 200
 
@@ -27,20 +38,22 @@ export default function LiveEvents({ place }: PageProps) {
   const isPaused = place.query.has('paused')
   const wanted = (place.query.get('type') ?? '').toLowerCase()
   const events = useSignal<readonly LiveEvent[]>([])
-  const isOpen = useSignal(false)
+  const state = useSignal<State>('connecting')
   const error = useSignal<unknown>(undefined)
   const last = useRef<string | undefined>(undefined)
 
   useEffect(() => {
     if (denied !== undefined || isPaused) return
     const canceller = new AbortController()
+    state.value = 'connecting'
+    error.value = undefined
     const listener = {
       onEvent(event: Record<string, unknown>, sequence: string) {
         events.value = [eventOf(event, sequence), ...events.value].slice(0, mostShown)
       },
       onState(problem: unknown) {
         error.value = problem
-        isOpen.value = problem === undefined
+        state.value = problem === undefined ? 'connected' : 'connecting again'
       },
     }
     const followed = followEvents(
@@ -51,7 +64,7 @@ export default function LiveEvents({ place }: PageProps) {
     )
     void followed.then((sequence) => {
       last.current = sequence
-      isOpen.value = false
+      if (!canceller.signal.aborted) state.value = 'disconnected'
     })
     return () => canceller.abort()
   }, [group, isPaused, denied])
@@ -82,10 +95,8 @@ export default function LiveEvents({ place }: PageProps) {
         <span role="status">
           {isPaused ? (
             <Badge>paused</Badge>
-          ) : isOpen.value ? (
-            <Badge tone="good">connected</Badge>
           ) : (
-            <Badge tone="warning">{error.value ? 'connecting again' : 'connecting'}</Badge>
+            denied === undefined && <Badge tone={tones[state.value]}>{state.value}</Badge>
           )}
         </span>
       </div>
