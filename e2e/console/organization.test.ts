@@ -52,6 +52,25 @@ describe('the settings of an organization in the console', {
     noProblems()
   })
 
+  test('a group is called empty only if its content could be read', async () => {
+    const { page } = stage
+    const usageUrl = /\/groups\/[^?]*:usage/
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    await page.route(usageUrl, async (route) => {
+      await released
+      await route.fulfill({ status: 403, json: { code: 7, message: 'Permission denied: no access' } })
+    })
+    await page.goto(stage.at(`${paths.groups(organization)}?dialog=delete`))
+    const dialog = page.getByRole('dialog', { name: 'Delete organization' })
+    await dialog.locator('.skeleton').waitFor()
+    assert.equal(await dialog.getByText('is empty').count(), 0)
+    release()
+    await dialog.getByRole('alert').waitFor()
+    assert.equal(await dialog.getByText('is empty').count(), 0)
+    await page.unroute(usageUrl)
+    stage.problems.splice(0)
+  })
+
   test('after a dialog on the second page of a list, a button still leads to the first page', async () => {
     const { page } = stage
     const crowd = await addManyGroups(stage, 'crowd', 60)

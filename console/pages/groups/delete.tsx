@@ -8,13 +8,15 @@ import type { PageProps } from '../../router/route.ts'
 import { navigate } from '../../router/router.ts'
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
 import { closeDialog } from '../../ui/dialog.tsx'
+import { Problem } from '../../ui/form.tsx'
+import { Skeleton } from '../../ui/skeleton.tsx'
 
 /** Deletes the group in the query parameter `about`, or else the group of the page. Lists what is inside. */
 export function DeleteGroup({ place }: PageProps) {
   const uid = place.query.get('about') ?? place.group
   const kind = uid.includes('/') ? 'group' : 'organization'
   const { data: group } = useRead(read(api.groups.getGroup, { uid }))
-  const { data: usage } = useRead(read(api.groups.getGroupUsage, { uid }))
+  const { data: usage, error: readError } = useRead(read(api.groups.getGroupUsage, { uid }))
   const { run, isRunning, error } = useWrite(api.groups.deleteGroup, {
     done: `${kind === 'group' ? 'Group' : 'Organization'} deleted`,
     after: () => leave(),
@@ -37,9 +39,10 @@ export function DeleteGroup({ place }: PageProps) {
       error={error.value}
       onConfirm={() => void run({ uid })}
     >
-      {inside.length === 0 ? (
-        <p>The {kind} is empty. This cannot be undone.</p>
-      ) : (
+      {readError && <Problem error={readError} />}
+      {!usage && !readError && <Skeleton />}
+      {usage && inside.length === 0 && <p>The {kind} is empty. This cannot be undone.</p>}
+      {inside.length > 0 && (
         <>
           <p>
             Only an empty {kind} can be deleted

@@ -5,6 +5,8 @@ import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
 import { closeDialog } from '../../ui/dialog.tsx'
+import { Problem } from '../../ui/form.tsx'
+import { Skeleton } from '../../ui/skeleton.tsx'
 import { sizeText } from './size.ts'
 
 const maxNames = 10
@@ -14,7 +16,7 @@ type DeleteRepoProps = PageProps & { repo: RepoJson; after?: () => unknown }
 /** Deletes a repo, and lists what is inside. */
 export function DeleteRepo({ place, repo, after = () => closeDialog(place) }: DeleteRepoProps) {
   const { uid = '', name = '', size } = repo
-  const { data } = useRead(
+  const { data, error: readError } = useRead(
     read(api.tags.listTags, {
       ...{ uidp: { childrenOf: uid }, orderBy: 'update_time desc', pageSize: maxNames },
       ...{ includeReferrers: true, includeDates: true, includeEpochs: true },
@@ -24,6 +26,7 @@ export function DeleteRepo({ place, repo, after = () => closeDialog(place) }: De
     ...{ done: 'Repo deleted', also: ['tags'], after },
   })
   const total = Number(data?.totalCount ?? 0)
+  const isEmpty = size === undefined && total === 0
   return (
     <ConfirmDelete
       place={place}
@@ -34,16 +37,17 @@ export function DeleteRepo({ place, repo, after = () => closeDialog(place) }: De
       error={error.value}
       onConfirm={() => void run({ uid })}
     >
-      {size === undefined && total === 0 ? (
-        <p>The repo is empty. This cannot be undone.</p>
-      ) : (
+      {readError && <Problem error={readError} />}
+      {!data && !readError && <Skeleton />}
+      {data && isEmpty && <p>The repo is empty. This cannot be undone.</p>}
+      {data && !isEmpty && (
         <>
           <p>This is deleted with it, and cannot be restored:</p>
           <ul>
             <li>{sizeText(size)} of images</li>
             <li>
               {total.toLocaleString('en')} {total === 1 ? 'tag' : 'tags'}
-              {total > 0 && `: ${data?.tags?.map((tag) => tag.name).join(', ')}`}
+              {total > 0 && `: ${data.tags?.map((tag) => tag.name).join(', ')}`}
               {total > maxNames && ' …'}
             </li>
           </ul>
