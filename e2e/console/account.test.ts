@@ -53,6 +53,7 @@ describe('my account in the console', { timeout: 600_000, skip: noChromium ?? fa
     const sessions = page.getByRole('table', { name: 'Sessions' }).getByRole('row')
     await sessions.filter({ hasText: 'this browser' }).waitFor()
     assert.equal(await sessions.filter({ hasText: 'this browser' }).count(), 1)
+    await sessions.getByRole('button', { name: 'Actions for this browser' }).waitFor()
     await sessions.filter({ hasNotText: 'this browser' }).last().getByRole('button').click()
     await page.getByRole('menuitem', { name: 'End this session' }).click()
     await page.getByText('Session ended').waitFor()

@@ -1,4 +1,5 @@
 // Browsers and programs in which the person is signed in.
+import type { SessionJson } from '@stemma/api/json/platform/iam/v2beta1/account'
 import { api } from '../../api/api.ts'
 import { read, useData } from '../../api/read.ts'
 import { useWrite } from '../../api/write.ts'
@@ -28,15 +29,14 @@ export function Sessions() {
         label="Sessions"
         rows={sessions}
         uidOf={({ id = '' }) => id}
-        nameOf={({ client = '' }) => client || 'this browser'}
+        nameOf={(session) => (session.current ? 'this browser' : programOf(session))}
         hasUids={false}
         columns={[
           {
             title: 'Program',
-            cell: ({ client, browser, current }) => (
+            cell: (session) => (
               <>
-                {client || (browser ? 'Browser' : 'Program')}{' '}
-                {current && <Badge tone="good">this browser</Badge>}
+                {programOf(session)} {session.current && <Badge tone="good">this browser</Badge>}
               </>
             ),
           },
@@ -53,3 +53,5 @@ export function Sessions() {
     </section>
   )
 }
+
+const programOf = ({ client, browser }: SessionJson) => client || (browser ? 'Browser' : 'Program')
