@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { claimsOf, compareClaims } from './token-match.ts'
+import { claimsOf, compareClaims, ownAudiencesOf } from './token-match.ts'
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const tokenOf = (claims: object) => `${encode({ alg: 'RS256' })}.${encode(claims)}.c2lnbmF0dXJl`
@@ -18,7 +18,7 @@ const fitting = {
 }
 
 const mismatches = (claims: object) =>
-  compareClaims(identity, claimsOf(tokenOf(claims)) ?? {}, audience, now)
+  compareClaims(identity, claimsOf(tokenOf(claims)) ?? {}, [audience], now)
     .filter(({ matches }) => !matches)
     .map(({ claim }) => claim)
 
@@ -35,9 +35,19 @@ test('each claim that does not fit is named', () => {
 
 test('a missing claim and a list match no pattern', () => {
   const claimMatch = { issuerPattern: '.*', subjectPattern: '.*', claimPatterns: { roles: '.*' } }
-  const results = compareClaims({ claimMatch }, { aud: audience, sub: 'ci', roles: ['admin'] }, audience, now)
+  const claims = { aud: audience, sub: 'ci', roles: ['admin'] }
+  const results = compareClaims({ claimMatch }, claims, [audience], now)
   const matching = results.filter(({ matches }) => matches).map(({ claim }) => claim)
   assert.deepEqual(matching, ['sub', 'aud'])
+})
+
+test('a token may name the server by its issuer URL, its base URL, or the host of the issuer', () => {
+  const accepted = ownAudiencesOf('https://auth.example.com', 'https://api.example.com/stemma')
+  const isAccepted = (aud: string) =>
+    compareClaims(identity, { ...fitting, aud }, accepted, now).every(({ matches }) => matches)
+  for (const aud of ['https://auth.example.com', 'https://api.example.com/stemma', 'auth.example.com'])
+    assert.ok(isAccepted(aud), aud)
+  assert.ok(!isAccepted('api.example.com'))
 })
 
 test('text that is no token has no claims', () => {

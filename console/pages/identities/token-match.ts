@@ -27,14 +27,17 @@ export function claimsOf(token: string): Claims | undefined {
   }
 }
 
+/** The audiences that the server accepts if an identity names none. */
+export const ownAudiencesOf = (issuer: string, baseUrl: string) => [issuer, baseUrl, new URL(issuer).host]
+
 /**
- * Compares every rule of the identity with the claim of the token. `ownAudience` and its host are
- * accepted if the identity names no audience.
+ * Compares every rule of the identity with the claim of the token. `ownAudiences` are accepted if the
+ * identity names no audience.
  */
 export function compareClaims(
   { claimMatch, staticKeys }: IdentityJson,
   claims: Claims,
-  ownAudience: string,
+  ownAudiences: readonly string[],
   now: number,
 ): ClaimResult[] {
   const rules = claimMatch ?? {
@@ -43,7 +46,7 @@ export function compareClaims(
   const results = [
     compare('iss', claims.iss, rules.issuer, claimMatch?.issuerPattern),
     compare('sub', claims.sub, rules.subject, claimMatch?.subjectPattern),
-    compareAudience(claims.aud, rules.audience, claimMatch?.audiencePattern, ownAudience),
+    compareAudience(claims.aud, rules.audience, claimMatch?.audiencePattern, ownAudiences),
     ...Object.entries(claimMatch?.claims ?? {}).map(([name, value]) => compare(name, claims[name], value)),
     ...Object.entries(claimMatch?.claimPatterns ?? {}).map(([name, pattern]) =>
       compare(name, claims[name], undefined, pattern),
@@ -70,10 +73,10 @@ function compareAudience(
   value: unknown,
   exact: string | undefined,
   pattern: string | undefined,
-  ownAudience: string,
+  ownAudiences: readonly string[],
 ): ClaimResult {
   const audiences = (Array.isArray(value) ? value : [value]).map(textOf)
-  const accepted = exact ? [exact] : [ownAudience, new URL(ownAudience).host]
+  const accepted = exact ? [exact] : ownAudiences
   const matches = audiences.some((audience) =>
     pattern ? matchesPattern(pattern, audience) : accepted.includes(audience),
   )

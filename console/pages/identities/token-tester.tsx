@@ -5,13 +5,14 @@ import { Badge } from '../../ui/badge.tsx'
 import { serverUrl } from '../../ui/code-block.tsx'
 import { TextArea } from '../../ui/field.tsx'
 import { Table } from '../../ui/table.tsx'
-import { claimsOf, compareClaims } from './token-match.ts'
+import { claimsOf, compareClaims, ownAudiencesOf } from './token-match.ts'
 
 export function TokenTester({ identity }: { identity: IdentityJson }) {
   const token = useSignal('')
   const claims = claimsOf(token.value)
-  const ownAudience = serverUrl()
-  const results = claims ? compareClaims(identity, claims, ownAudience, Date.now()) : []
+  const { issuer = serverUrl() } = document.documentElement.dataset
+  const ownAudiences = ownAudiencesOf(issuer, serverUrl())
+  const results = claims ? compareClaims(identity, claims, ownAudiences, Date.now()) : []
   const isMatch = results.every(({ matches }) => matches)
   return (
     <>
