@@ -157,6 +157,17 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     noProblems()
   })
 
+  test('the page of a service principal shows no snippet, because it accepts no token', async () => {
+    const { page } = stage
+    const { uid } = await stage.call('POST', `/iam/v2beta1/identities/${organization}`, {
+      ...{ name: 'ingester', servicePrincipal: 'SERVICE_PRINCIPAL_INGESTER' },
+    })
+    await page.goto(stage.at(paths.identity(organization, uid as string)))
+    await page.getByText('nothing yet (service principal)').waitFor()
+    assert.equal(await page.getByLabel('snippet', { exact: true }).count(), 0)
+    noProblems()
+  })
+
   test('what a person may do with an entry of a list depends on the group of the entry', async () => {
     const above = await stage.call('POST', `/iam/v2beta1/roles/${organization}`, {
       ...{ name: 'auditor', capabilities: ['CAP_IAM_GROUPS_LIST'] },

@@ -22,8 +22,11 @@ export type Workload = {
   snippet(target: SnippetTarget): string
 }
 
-/** The kind of workload that an identity was made for, as far as its issuer and subject show it. */
-export function workloadOf({ claimMatch, awsIdentity }: IdentityJson): Workload | undefined {
+/**
+ * The kind of workload that an identity was made for, as far as its issuer and subject show it. Undefined if the
+ * identity accepts no token, as that of a service principal or a person.
+ */
+export function workloadOf({ claimMatch, staticKeys, awsIdentity }: IdentityJson): Workload | undefined {
   const { issuer = '', subject = '', subjectPattern = '' } = claimMatch ?? {}
   const begins = (text: string) => subject.startsWith(text) || subjectPattern.startsWith(text)
   if (awsIdentity) return workloads.aws
@@ -31,7 +34,7 @@ export function workloadOf({ claimMatch, awsIdentity }: IdentityJson): Workload 
   if (issuer === 'https://accounts.google.com') return workloads.google
   if (begins('project_path:')) return workloads.gitlab
   if (begins('system:serviceaccount:')) return workloads.kubernetes
-  return workloads.other
+  return claimMatch || staticKeys ? workloads.other : undefined
 }
 
 /** A pattern that matches exactly this text. */
