@@ -83,20 +83,21 @@ function readJson<T>(repo: string, path: string, maxBytes = maxManifestBytes): R
 }
 
 export const getBlob = async (repo: string, digest: string, maxBytes: number) =>
-  (await get(`/v2/${repo}/blobs/${digest}`, maxBytes, AbortSignal.timeout(timeoutMs))).bytes
+  (await get(`/v2/${repo}/blobs/${digest}`, maxBytes)).bytes
 
 type Content = { bytes: Uint8Array<ArrayBuffer>; headers: Headers }
 
 /** Registry clients find these paths at the root of the host, also if the base URL has a path. */
-async function get(path: string, maxBytes: number, signal: AbortSignal): Promise<Content> {
+async function get(path: string, maxBytes: number, signal?: AbortSignal): Promise<Content> {
   const headers = { authorization: `Bearer ${await accessToken()}`, accept: manifestTypes }
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+  const timeout = AbortSignal.timeout(timeoutMs)
+  const limit = signal ? AbortSignal.any([signal, timeout]) : timeout
   try {
     const response = await fetchWithToken(location.origin + path, { headers, signal: limit })
     if (!response.ok) throw await errorOf(response)
     return { bytes: await readBounded(response, maxBytes), headers: response.headers }
   } catch (cause) {
-    signal.throwIfAborted()
+    signal?.throwIfAborted()
     if (cause instanceof StemmaError) throw cause
     throw new StemmaError(Code.UNAVAILABLE, 'the content cannot be read', { cause })
   }
