@@ -5,12 +5,15 @@ export type Toast = { id: number; text: string; tone: 'done' | 'warning' | 'erro
 export const toasts = signal<readonly Toast[]>([])
 
 const shownMs = 6000
+/** If there are more, the oldest that is not an error is dropped. */
 const maxShown = 4
 let lastId = 0
 
 export function toast(text: string, tone: Toast['tone'] = 'done'): void {
   const id = ++lastId
-  toasts.value = [...toasts.value, { id, text, tone }].slice(-maxShown)
+  const oldest = toasts.value.find((shown) => shown.tone !== 'error')
+  if (oldest && toasts.value.length >= maxShown) dismiss(oldest.id)
+  toasts.value = [...toasts.value, { id, text, tone }]
   // Errors stay until they are closed: nobody should miss them.
   if (tone !== 'error') setTimeout(() => dismiss(id), shownMs)
 }
