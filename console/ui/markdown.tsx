@@ -23,7 +23,7 @@ export function Markdown({ text }: { text: string }) {
   return (
     <div class="markdown">
       {content}
-      {budget.left <= 0 && <p class="quiet">The text is shortened.</p>}
+      {budget.left < 0 && <p class="quiet">The text is shortened.</p>}
     </div>
   )
 }

@@ -266,6 +266,16 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     await show(`| a | b |\n|---|---|\n${'| 1 | 2 |\n'.repeat(6000)}`)
     await page.getByText('The text is shortened.').waitFor()
     assert.ok((await page.locator('.markdown *').count()) < 15_000)
+    const lines = page.locator('.markdown hr')
+    for (const [count, isShortened] of [
+      [5000, false],
+      [5001, true],
+    ] as const) {
+      await show('***\n'.repeat(count))
+      await lines.nth(4999).waitFor({ state: 'attached' })
+      assert.equal(await lines.count(), 5000)
+      assert.equal(await page.getByText('The text is shortened.').isVisible(), isShortened)
+    }
     await page.unroute('**/readme')
     noProblems()
   })
