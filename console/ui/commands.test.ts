@@ -15,6 +15,13 @@ test('a command has a flag for each filter, and its values are single words of t
   assert.equal(commandOf('stemma people list', {}), 'stemma people list')
 })
 
+test('a value that begins with a dash is not a flag', () => {
+  assert.equal(
+    commandOf('stemma groups list', { name: '-x', nameContains: '--it works' }),
+    `stemma groups list --name=-x --name-contains='--it works'`,
+  )
+})
+
 test('a path has a query parameter for each filter', () => {
   assert.equal(
     pathOf('/people', { 'uidp.descendantsOf': 'a/b', ...filters }),

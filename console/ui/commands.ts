@@ -7,9 +7,7 @@ export type Filters = Record<string, string | boolean | undefined>
 export const commandOf = (command: string, filters: Filters) =>
   [
     command,
-    ...entriesOf(filters, '-').map(([name, value]) =>
-      value === true ? `--${name}` : `--${name} ${isPlainWord.test(value) ? value : quote(value)}`,
-    ),
+    ...entriesOf(filters, '-').map(([name, value]) => (value === true ? `--${name}` : flagOf(name, value))),
   ].join(' ')
 
 /** The word of `stemma` for a value of an enum: `fix-not-planned` for `TYPE_FIX_NOT_PLANNED` with the prefix `TYPE_`. */
@@ -27,6 +25,10 @@ const entriesOf = (filters: Filters, separator: string): [string, string | true]
   Object.entries(filters).flatMap(([name, value]) =>
     value ? [[name.replaceAll(/[A-Z]/g, (letter) => separator + letter.toLowerCase()), value]] : [],
   )
+
+/** After a space, a value that begins with a dash would be read as a flag. */
+const flagOf = (name: string, value: string) =>
+  `--${name}${value.startsWith('-') ? '=' : ' '}${isPlainWord.test(value) ? value : quote(value)}`
 
 const isPlainWord = /^[\w./:-]+$/
 
