@@ -34,7 +34,36 @@ test('a stream that ends or breaks is continued after its last response', async 
   }
   server.close()
   server.closeAllConnections()
-  assert.deepEqual([seen, requests, pauses], [['1', '2', '3'], [null, '1', '2'], [1000]])
+  assert.deepEqual(
+    [seen, requests, pauses],
+    [
+      ['1', '2', '3'],
+      [null, '1', '2'],
+      [1000, 1000],
+    ],
+  )
+})
+
+test('streams that end at once are followed by longer and longer waits', async () => {
+  const enough = new Error('enough')
+  const server = createServer((_, response) =>
+    response.writeHead(200, { 'content-type': 'application/jsonl' }).end(),
+  ).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const pauses: number[] = []
+  const responses = follow(connect({ baseUrl: `http://127.0.0.1:${port}` }), {
+    method: EventsService.method.tailEvents,
+    request: { group: '0'.repeat(40), follow: true },
+    resume: (request) => request,
+    async pause(delayMs) {
+      if (pauses.push(delayMs) === 3) throw enough
+    },
+  })
+  await assert.rejects(responses.next(), enough)
+  server.close()
+  server.closeAllConnections()
+  assert.deepEqual(pauses, [1000, 2000, 4000])
 })
 
 test('an error before the first response is reported', async () => {

@@ -8,14 +8,17 @@ export type Follow = {
   request: JsonObject
   /** The request that continues after a response. */
   resume(request: JsonObject, response: JsonObject): JsonObject
-  /** Reports that the server cannot be reached, and waits. */
+  /** Reports that the stream has ended, and waits. */
   pause(delayMs: number): Promise<void>
 }
 
 export const firstDelayMs = 1000
 export const nextDelayMs = (delayMs: number): number => Math.min(2 * delayMs, 30_000)
 
-/** The client has tried the first call several times, so an error of the network is reported if nothing ever arrived. */
+/**
+ * The client has tried the first call several times, so an error of the network is reported if nothing ever arrived.
+ * Waits also after a stream that ended without an error: a server that stops, or a proxy, may end each one at once.
+ */
 export async function* follow(connection: Connection, options: Follow): AsyncGenerator<JsonObject, void> {
   let { request } = options
   let delayMs = firstDelayMs
@@ -30,9 +33,9 @@ export async function* follow(connection: Connection, options: Follow): AsyncGen
       }
     } catch (error) {
       if (!hasArrived || !isTransient(error)) throw error
-      await options.pause(delayMs)
-      delayMs = nextDelayMs(delayMs)
     }
+    await options.pause(delayMs)
+    delayMs = nextDelayMs(delayMs)
   }
 }
 
