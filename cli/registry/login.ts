@@ -21,6 +21,11 @@ export async function login(args: string[], runtime: Runtime): Promise<void> {
 }
 
 function expiryText(token: string, { now }: Runtime): string {
-  const minutes = Math.floor((expiryOf(token) - now()) / 60_000)
-  return minutes > 0 ? `It expires in ${minutes} minutes.` : 'It is not known when it expires.'
+  const expiry = expiryOf(token)
+  if (expiry === 0) return 'It is not known when it expires.'
+  const leftMs = expiry - now()
+  if (leftMs <= 0) return 'It has expired already.'
+  const minutes = Math.floor(leftMs / 60_000)
+  if (minutes === 0) return 'It expires in less than a minute.'
+  return `It expires in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`
 }

@@ -4,7 +4,7 @@ import { chmod, mkdir, readdir, readFile, readlink, stat, symlink, writeFile } f
 import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import type { Platform } from '@stemma/server/testing/platform.ts'
-import { decodeJwt } from 'jose'
+import { decodeJwt, UnsecuredJWT } from 'jose'
 import { addAccount, startSignInPlatform } from '../sign-in/sign-in.ts'
 import type { Client } from './client.ts'
 import { openClient } from './client.ts'
@@ -130,6 +130,20 @@ describe('stemma registry', () => {
     assert.match(await succeed(['login']), /warning: other users may read \S+; run: chmod 600 /)
     assert.match(await succeed(['logout']), /^Removed \S+ from \S+\. The sign-in is kept; /)
     assert.deepEqual(await read(), { auths: {} })
+  })
+
+  test('login says if a token of the environment has expired or is about to', async () => {
+    const expiries = {
+      ' It has expired already.': Date.now() - 1000,
+      ' It expires in less than a minute.': Date.now() + 59_000,
+      ' It is not known when it expires.': undefined,
+    }
+    for (const [message, expiry] of Object.entries(expiries)) {
+      const payload = expiry === undefined ? {} : { exp: Math.floor(expiry / 1000) }
+      const STEMMA_TOKEN = new UnsecuredJWT(payload).encode()
+      const stderr = await succeed(['login', '--api', platform.url], { STEMMA_TOKEN })
+      assert.ok(stderr.split('\n')[0]?.endsWith(message), stderr)
+    }
   })
 
   test('login and logout use the helper that docker is configured with', async () => {
