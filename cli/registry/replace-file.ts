@@ -42,13 +42,13 @@ async function writeDraft(draft: string, text: string, old: Stats | undefined): 
 /** Follows symbolic links one by one, because the file that the last one leads to need not exist. */
 async function targetOf(file: string): Promise<string> {
   let target = file
-  for (let count = 0; count < maxLinks; count++) {
+  for (let count = 0; count <= maxLinks; count++) {
     const folder = await realpath(dirname(target))
     const link = await readlink(target).catch(() => undefined)
     if (link === undefined) return join(folder, basename(target))
     target = resolve(folder, link)
   }
-  throw new UsageError(`${file} leads through ${maxLinks} or more symbolic links`)
+  throw new UsageError(`${file} leads through more than ${maxLinks} symbolic links`)
 }
 
 function ifMissing(error: NodeJS.ErrnoException): undefined {
