@@ -77,7 +77,9 @@ export function requiredCapability(text: string): string {
   const desc = services
     .flatMap(({ methods }) => methods)
     .find(({ parent, name }) => `${parent.typeName}.${name}` === action.method)
-  const needed = desc ? (describeMethod(desc).access?.capabilities ?? []) : []
+  // A method of v1, or of a newer server (`parseAction`).
+  if (!desc) throw new UsageError(`it is not known what ${text} needs; name one capability instead`)
+  const needed = describeMethod(desc).access?.capabilities ?? []
   const names = needed.map((value) => shortName(CapabilitySchema, CapabilitySchema.value[value]?.name ?? ''))
   const [first] = names
   if (first !== undefined && names.length === 1) return first

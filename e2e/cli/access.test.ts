@@ -123,6 +123,11 @@ onEachStore('stemma access', (engine) => {
     )
     const unclear = await run('access who-can PingService.Ping acme')
     assert.match(unclear.stderr, /PingService\.Ping needs no capability; name one capability instead/)
+    const unknown = await run('access who-can platform.iam.Groups.Create acme')
+    assert.match(
+      unknown.stderr,
+      /it is not known what platform\.iam\.Groups\.Create needs; name one capability instead/,
+    )
   })
 
   test('reach lists where an identity has roles', async () => {
