@@ -162,14 +162,15 @@ function orders({ field }: Flag): string[] {
 
 /** The flags that select the server from which names are suggested. */
 function serverFlags(words: string[]): ContextFlags {
-  const textAfter = (name: string) => {
-    const index = words.indexOf(`--${name}`)
-    return index < 0 ? undefined : words[index + 1]
+  const flagValue = (name: string) => {
+    const index = words.findLastIndex((word) => word === `--${name}` || word.startsWith(`--${name}=`))
+    const [word, next] = index < 0 ? [] : words.slice(index)
+    return word?.includes('=') ? word.slice(word.indexOf('=') + 1) : next
   }
   return {
-    api: textAfter('api'),
-    issuer: textAfter('issuer'),
-    audience: textAfter('audience'),
-    context: textAfter('context'),
+    api: flagValue('api'),
+    issuer: flagValue('issuer'),
+    audience: flagValue('audience'),
+    context: flagValue('context'),
   }
 }
