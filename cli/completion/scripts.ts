@@ -37,7 +37,6 @@ _stemma() {
     line=\${line#"\${current%"$suffix"}"}
     COMPREPLY+=("$(printf %q "$line")")
   done < <(stemma __complete -- "\${words[@]}" 2>/dev/null)
-  [[ \${#COMPREPLY[@]} == 1 && \${COMPREPLY[0]} == */ ]] && compopt -o nospace
 }
 complete -F _stemma stemma
 `

@@ -1,5 +1,5 @@
 // Completes names with list calls to the server.
-import type { JsonObject } from '@bufbuild/protobuf'
+import type { JsonObject, JsonValue } from '@bufbuild/protobuf'
 import type { Connection } from '@stemma/api'
 import { openConnection } from '../connection.ts'
 import type { ContextFlags } from '../context.ts'
@@ -33,18 +33,33 @@ export async function suggestNames(
   }
 }
 
-/** Suggests the next name of a path: the children of the group whose path is already typed. */
+/**
+ * Suggests the next name of a path. If only one group fits, its children are suggested too: then the shell adds no space
+ * after the name, and the path can be continued.
+ */
 async function groupPaths(connection: Connection, word: string): Promise<Candidate[]> {
   const prefix = word.slice(0, word.lastIndexOf('/') + 1)
+  const groups = (await groupsBelow(connection, prefix)).filter(({ name }) =>
+    `${prefix}${name}`.startsWith(word),
+  )
+  const [only, ...others] = groups
+  if (!only || others.length > 0) return candidatesOf(groups, prefix)
+  const children = await childrenOf(connection, only.uid)
+  return [...candidatesOf(groups, prefix), ...candidatesOf(children, `${prefix}${only.name}/`)]
+}
+
+/** The children of the group whose path is already typed, or the groups at which paths start. */
+async function groupsBelow(connection: Connection, prefix: string): Promise<JsonObject[]> {
   if (prefix === '') {
     const organizations = await listRows(connection, 'groups', { uidp: { inRoot: true } })
-    const groups = organizations.length > 0 ? organizations : await listRows(connection, 'groups', {})
-    return candidatesOf(groups, '')
+    return organizations.length > 0 ? organizations : listRows(connection, 'groups', {})
   }
   const [parent] = await findGroups(connection, prefix.slice(0, -1))
-  if (!parent) return []
-  return candidatesOf(await listRows(connection, 'groups', { uidp: { childrenOf: parent.uid } }), prefix)
+  return parent ? childrenOf(connection, parent.uid) : []
 }
+
+const childrenOf = (connection: Connection, uid: JsonValue | undefined) =>
+  listRows(connection, 'groups', { uidp: { childrenOf: uid ?? '' } })
 
 async function nameCandidates(connection: Connection, resource: string): Promise<Candidate[]> {
   const rows = await listRows(connection, resource, {})

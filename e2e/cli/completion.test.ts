@@ -78,7 +78,7 @@ describe('completion', () => {
   })
 
   test('completes names from the server, level by level', async () => {
-    assert.deepEqual(await complete('groups', 'get', 'a'), ['acme'])
+    assert.deepEqual(await complete('groups', 'get', 'a'), ['acme', 'acme/team a', 'acme/team-b'])
     assert.deepEqual(await complete('groups', 'get', 'acme/'), ['acme/team a', 'acme/team-b'])
     assert.deepEqual(await complete('groups', 'list', '--children-of', 'acme/team-'), ['acme/team-b'])
     assert.deepEqual(await complete('groups', 'tree', '--depth', '1', 'acme/team-'), ['acme/team-b'])
@@ -86,6 +86,15 @@ describe('completion', () => {
     assert.deepEqual(await complete('role-bindings', 'create', '--role', 'view'), [
       'viewer\tViewer Role (built-in)',
     ])
+  })
+
+  test('completes names from the server that a flag selects', async () => {
+    const elsewhere = { ...env(), STEMMA_API: 'http://127.0.0.1:1' }
+    for (const flags of [['--api', platform.url], [`--api=${platform.url}`]]) {
+      const words = ['groups', 'get', ...flags, 'acme/team-']
+      const { stdout } = await client.run(['__complete', '--', ...words], '', elsewhere)
+      assert.equal(stdout, 'acme/team-b\n', flags.join(' '))
+    }
   })
 
   test('completes nothing without a server or a sign-in', async () => {
@@ -134,13 +143,13 @@ for candidate in "\${COMPREPLY[@]}"; do echo "$candidate"; done`
       assert.deepEqual(await candidates('groups', 'get', 'acme/team\\ '), ['acme/team\\ a']))
 
     test('works with the tab key', { skip: noTerminalReason }, async () => {
-      const rc = join(client.home, 'rc')
-      await writeFile(
-        rc,
-        "PS1='ready> '; bind 'set enable-bracketed-paste off'; source <(stemma completion bash)",
-      )
-      const screen = await typeInBash(rc, 'stemma groups tre\t acm\t --dep\t 0\r')
-      assert.match(screen, /ready> stemma groups tree {2}acme {2}--depth {2}0\nacme\n/)
+      const screen = await typeInBash('stemma groups tre\t acm\t --dep\t 0\r')
+      assert.match(screen, /ready> stemma groups tree {2}acme --depth {2}0\nacme\n/)
+    })
+
+    test('adds a space only after the last group of a path', { skip: noTerminalReason }, async () => {
+      const screen = await typeInBash('stemma groups tree acm\t/team-\t--depth 0\r')
+      assert.match(screen, /ready> stemma groups tree acme\/team-b --depth 0\nteam-b\n/)
     })
 
     test('completes files for flags that take a file', async () => {
@@ -152,7 +161,10 @@ for candidate in "\${COMPREPLY[@]}"; do echo "$candidate"; done`
   })
 
   /** Runs bash in a pseudo-terminal, types `keys` at the first prompt and `exit` at the second, and returns the screen. */
-  async function typeInBash(rc: string, keys: string): Promise<string> {
+  async function typeInBash(keys: string): Promise<string> {
+    const rc = join(client.home, 'rc')
+    const settings = "PS1='ready> '; bind 'set enable-bracketed-paste off'; bind 'set bell-style none'"
+    await writeFile(rc, `${settings}; source <(stemma completion bash)`)
     const line = `bash --noprofile --rcfile '${rc}' -i`
     const child = spawn('script', ['-qefc', line, '/dev/null'], {
       env: { ...env(), SHELL: '/bin/sh', TERM: 'dumb', COLUMNS: '200' },
