@@ -1,7 +1,10 @@
 // How events reach the sinks of subscriptions, and what happens if they do not.
 import assert from 'node:assert/strict'
 import { createHash, createSecretKey, generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 import { after, before, beforeEach, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
@@ -652,20 +655,25 @@ onEachStore('the delivery of an event', (engine) => {
   })
 
   test('is never sent to addresses of the internal network, or to the server itself', async () => {
-    const own = await addSink()
-    for (const host of ['private.test', 'metadata.test', 'mapped.test', 'nowhere.test']) {
-      const { attempts } = await deliverTo(`https://${host}/`)
-      assert.equal(attempts[0]?.error, 'the host has no public address other than those of this server', host)
+    let connections = 0
+    const internal = createServer((socket) => {
+      connections++
+      socket.destroy()
+    }).listen(0, '127.0.0.1')
+    await once(internal, 'listening')
+    const { port } = internal.address() as AddressInfo // it listens on TCP
+    const hosts = ['private.test', 'metadata.test', 'nowhere.test', '10.0.0.1', '169.254.169.254']
+    const namesOfInternal = ['loopback.test', 'mapped.test', '[::ffff:7f00:1]']
+    for (const sink of [
+      ...hosts.map((host) => `https://${host}/latest`),
+      ...namesOfInternal.map((host) => `https://${host}:${port}/`),
+      `${url}/events/v2beta1/subscriptions`,
+    ]) {
+      const { attempts } = await deliverTo(sink)
+      assert.equal(attempts[0]?.error, 'the host has no public address other than those of this server', sink)
     }
-    for (const literal of ['https://10.0.0.1/', 'https://169.254.169.254/latest', 'https://[::ffff:7f00:1]/'])
-      assert.equal(
-        (await deliverTo(literal)).attempts[0]?.error,
-        'the host has no public address other than those of this server',
-        literal,
-      )
-    const itself = await deliverTo(`${url}/events/v2beta1/subscriptions`)
-    assert.equal(itself.attempts[0]?.error, 'the host has no public address other than those of this server')
-    assert.equal(own.events.length, 0)
+    internal.close()
+    assert.equal(connections, 0)
   })
 })
 
@@ -692,6 +700,7 @@ function* addDeadSinks(parent: string, sink: string, count: number, now: number)
 const resolutions: Record<string, () => { address: string; family: number }[]> = {
   'private.test': () => [{ address: '10.1.2.3', family: 4 }],
   'metadata.test': () => [{ address: '169.254.169.254', family: 4 }],
+  'loopback.test': () => [{ address: '127.0.0.1', family: 4 }],
   'mapped.test': () => [{ address: '::ffff:127.0.0.1', family: 6 }],
   localhost: () => [{ address: '127.0.0.1', family: 4 }],
 }
