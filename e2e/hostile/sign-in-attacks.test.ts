@@ -11,6 +11,7 @@ import type { TestIdentity } from '@stemma/server/testing/identities.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { passwordCost } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
+import { decodeJwt } from 'jose'
 import * as oidc from 'openid-client'
 import { operatorAccess } from '../../server/policy/system-access.ts'
 import { clientSecret } from '../sign-in/organization-provider.ts'
@@ -213,21 +214,29 @@ onEachStore('an attacker at sign-in', (engine) => {
     assert.deepEqual(answers[0], answers[1])
   })
 
-  test('cannot redeem a code of another sign-in in their own', async () => {
-    const redirect = 'http://localhost:8085/callback?token=true'
+  test('cannot redeem a code of another person in their own sign-in', async () => {
+    const [victim, attacker] = ['gus@example.com', 'hal@example.com']
+    for (const email of [victim, attacker]) await addAccount(platform, email)
+    const redirect = 'http://localhost:8085/callback'
     const path = `/oauth?${new URLSearchParams({ exit: 'redirect', redirect })}`
-    /** Signs in and returns the parameters of the callback, which contain a code. */
-    const callbackQueryOf = async (visitor: Visitor) => {
+    /** Signs in with a new browser. The query is that of the callback, which contains a code. */
+    const startSignIn = async (email: string) => {
+      const visitor = new Visitor(platform.url)
       const page = await visitor.open(path)
-      const onward = await visitor.submitOnly(page, page.forms[0]?.action ?? '', { email: ada, password })
-      return new URL(await visitor.redirectOf(onward)).searchParams
+      const onward = await visitor.submitOnly(page, page.forms[0]?.action ?? '', { email, password })
+      return { visitor, query: new URL(await visitor.redirectOf(onward)).searchParams }
     }
-    const victimsQuery = await callbackQueryOf(new Visitor(platform.url))
-    const attacker = new Visitor(platform.url)
-    const attackersQuery = await callbackQueryOf(attacker)
-    attackersQuery.set('code', victimsQuery.get('code') ?? '')
-    const end = await attacker.open(`/oauth/finish?${attackersQuery}`)
-    assert.ok(!end.url.includes('token=ey'), end.url)
+    const finish = async ({ visitor, query }: Awaited<ReturnType<typeof startSignIn>>) => {
+      const { url } = await visitor.open(`/oauth/finish?${query}`)
+      return Object.fromEntries(new URL(url).searchParams)
+    }
+    const own = await finish(await startSignIn(attacker))
+    assert.equal(decodeJwt(own.token ?? '').email, attacker)
+    const victims = await startSignIn(victim)
+    const attackers = await startSignIn(attacker)
+    attackers.query.set('code', victims.query.get('code') ?? '')
+    const stolen = await finish(attackers)
+    assert.deepEqual([stolen.token, stolen.status_code], [undefined, '400'])
   })
 
   test('gets an error for a foreign audience and for control characters in names', async () => {
