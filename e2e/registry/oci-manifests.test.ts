@@ -174,34 +174,39 @@ onEachStore('manifests of the registry', (engine) => {
     assert.equal(await client.errorOf('GET', '/v2/acme/tags/tags/list?n=x'), '400 PAGINATION_NUMBER_INVALID')
   })
 
-  test('that describe another one are listed by type, on one page if they fit', async () => {
+  test('that describe another one are listed by type, in pages of limited size', async () => {
     const subject = descriptor(imageOf('subject'), types.manifest)
     await client.pushBlob('acme/ref', '{}')
-    const artifact = (artifactType: string, number: number) =>
-      JSON.stringify({
+    const push = async (artifactType: string, number: number) => {
+      const content = JSON.stringify({
         ...{ schemaVersion: 2, config: descriptor('{}'), layers: [], subject, artifactType },
         annotations: { number: String(number), text: 'x'.repeat(300_000) },
       })
-    for (let number = 0; number < 4; number++) {
-      const content = artifact(number < 3 ? 'text/sbom' : 'text/signature', number)
       const { headers } = await client.pushManifest('acme/ref', digestOf(content), content)
       assert.equal(headers.get('oci-subject'), subject.digest)
     }
-    const found: string[] = []
-    let path = `/v2/acme/ref/referrers/${subject.digest}?artifactType=text/sbom`
-    let pages = 0
-    for (; path !== ''; pages++) {
-      const response = await client.expect(200, 'GET', path)
-      assert.equal(response.headers.get('content-type'), types.index)
-      assert.equal(response.headers.get('oci-filters-applied'), 'artifactType')
-      const { manifests } = (await response.json()) as { manifests: { annotations: { number: string } }[] }
-      found.push(...manifests.map(({ annotations }) => annotations.number))
-      path = /<(.*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1] ?? ''
+    /** Follows the links between pages. Returns the numbers on all pages, and how many are on each. */
+    const listSboms = async () => {
+      const pages: string[][] = []
+      let path = `/v2/acme/ref/referrers/${subject.digest}?artifactType=text/sbom`
+      while (path !== '') {
+        const response = await client.expect(200, 'GET', path)
+        assert.equal(response.headers.get('content-type'), types.index)
+        assert.equal(response.headers.get('oci-filters-applied'), 'artifactType')
+        const { manifests } = (await response.json()) as {
+          manifests: { annotations: { number: string } }[]
+        }
+        pages.push(manifests.map(({ annotations }) => annotations.number))
+        path = /<(.*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1] ?? ''
+      }
+      return { numbers: pages.flat().sort(), sizes: pages.map(({ length }) => length) }
     }
-    assert.deepEqual(found.sort(), ['0', '1', '2'])
+    for (let number = 0; number < 4; number++) await push(number < 3 ? 'text/sbom' : 'text/signature', number)
+    assert.deepEqual(await listSboms(), { numbers: ['0', '1', '2'], sizes: [3] })
+    for (let number = 4; number < 8; number++) await push('text/sbom', number)
+    assert.deepEqual(await listSboms(), { numbers: ['0', '1', '2', '4', '5', '6', '7'], sizes: [3, 3, 1] })
     const none = await client.expect(200, 'GET', `/v2/acme/none/referrers/${subject.digest}`)
     assert.deepEqual(((await none.json()) as { manifests: unknown[] }).manifests, [])
-    assert.equal(pages, 1)
   })
 
   test('are released with their blobs when the API deletes the repo', async () => {
