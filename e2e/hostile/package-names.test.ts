@@ -8,7 +8,7 @@ import { test } from 'node:test'
 
 const root = join(import.meta.dirname, '../..')
 const skippedNames = new Set(['node_modules', '.git', 'dist', 'data', 'e2e'])
-const isText = /\.(?:md|ts|mjs|proto|ya?ml|json|sh|html|cfg)$|^Dockerfile$/
+const isText = /\.(?:md|tsx?|mjs|proto|ya?ml|json|sh|html|cfg)$|^Dockerfile$/
 
 function* textFiles(folder: string): Generator<string> {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
