@@ -23,7 +23,8 @@ export const machineProgram: Program = {
   node: process.env.npm_node_execpath ?? process.execPath,
 }
 
-export type ExitResult = { code: number; stdout: string; stderr: string }
+/** `code` is the signal if a signal ended the process. */
+export type ExitResult = { code: number | NodeJS.Signals; stdout: string; stderr: string }
 
 export type RunningServer = {
   /** The process id of the launcher. The server has the same one if the launcher was replaced by it (execve). */
