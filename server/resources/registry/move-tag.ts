@@ -15,7 +15,7 @@ import { createIn } from '../create.ts'
 import type { WriteContext } from '../dependencies.ts'
 import { lockResource, nextUpdateTime, replaceResource } from '../stored-resource.ts'
 import { patternsIn, requireMutable } from './immutable-tags.ts'
-import { readTagContent, setTagContent } from './tag-content.ts'
+import { readTagContent, refreshTag, setTagContent } from './tag-content.ts'
 import { tags } from './tags/table.ts'
 
 /** Another call has just created or deleted the tag. If the transaction runs again, it finds what the other call did. */
@@ -75,14 +75,16 @@ function* move(
   const isMoved = digest !== stored.resource.digest
   // A tag that names no image yet can get one.
   if (isMoved && stored.resource.digest !== '') requireMutable(draft.name, immutable, 'moved')
+  const content = yield* readTagContent(parentOf(uid), digest)
   if (!isMoved && deprecated === draft.deprecated && bundles.join() === draft.bundles.join()) {
+    yield* refreshTag(access, stored, content)
     yield sql`update tags set push_time = ${now()} where uid = ${uid}`
     return { uid, movedFrom: '' }
   }
   const updateTime = nextUpdateTime(now(), stored.updateTime)
   const moved = create(TagSchema, { ...draft, digest, uid, updateTime: timestampFromMs(updateTime) })
   if (createTime) moved.createTime = createTime
-  setTagContent(moved, yield* readTagContent(parentOf(uid), digest))
+  setTagContent(moved, content)
   yield* replaceResource(access, tags, moved, { uid, updateTime, columns: { push_time: updateTime } })
   if (isMoved) yield recordMove(uid, updateTime, digest)
   return { uid, movedFrom: isMoved ? stored.resource.digest : '' }

@@ -33,10 +33,7 @@ export function setTagContent(tag: Tag, { size, mediaType, platforms }: TagConte
   Object.assign(tag, { mediaType, platforms })
 }
 
-/**
- * Limits the size of a transaction. Further tags of the image show its content only after
- * `createOrMove` changes them.
- */
+/** Limits the size of a transaction. Further tags show the content when they are pushed or updated again. */
 const maxRefreshed = 1000
 
 /** Updates the tags that name a manifest, after it was pushed or its platforms became known. */
@@ -47,13 +44,19 @@ export function* refreshTags(access: WriteAccess, repo: string, digest: string):
   const content = yield* readTagContent(repo, digest)
   for (const [uid] of rows) {
     const stored = yield* lockResource(tags, uid as string)
-    if (!stored || stored.resource.digest !== digest || isShown(stored.resource, content)) continue
-    setTagContent(stored.resource, content)
-    yield* replaceResource(asUpkeep(access), tags, stored.resource, {
-      uid: uid as string,
-      updateTime: stored.updateTime,
-    })
+    if (stored?.resource.digest === digest) yield* refreshTag(access, stored, content)
   }
+}
+
+/** Keeps the update time: the tag itself has not changed. */
+export function* refreshTag(
+  access: WriteAccess,
+  { resource, updateTime }: { resource: Tag; updateTime: number },
+  content: TagContent,
+): Work<void> {
+  if (isShown(resource, content)) return
+  setTagContent(resource, content)
+  yield* replaceResource(asUpkeep(access), tags, resource, { uid: resource.uid, updateTime })
 }
 
 const isShown = (tag: Tag, { size, mediaType, platforms }: TagContent) =>

@@ -55,10 +55,11 @@ export function tagsMethods(deps: Dependencies, { mayOmitDigest = false } = {}) 
       updateResource(deps, tags, call, {
         *beforeUpdate({ current, merged, time }) {
           if (current.name !== merged.name) yield* requireMutableTag(merged.uid, 'renamed')
+          if (merged.digest !== '')
+            setTagContent(merged, yield* readTagContent(parentOf(merged.uid), merged.digest))
           if (current.digest === merged.digest) return {}
           if (merged.digest === '') throw missingDigest()
           if (current.digest !== '') yield* requireMutableTag(merged.uid, 'moved')
-          setTagContent(merged, yield* readTagContent(parentOf(merged.uid), merged.digest))
           yield noteLossOfTag(merged.uid, time)
           yield recordMove(merged.uid, time, merged.digest)
           return { push_time: time }
