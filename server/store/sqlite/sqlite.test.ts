@@ -172,6 +172,12 @@ test('a closed store rejects writes', async () => {
   await assert.rejects(closed.write(put('x')), isStoreError('unavailable'))
 })
 
+test('a store that is closed twice at once completes its writes, and both calls', async () => {
+  const closing = openSqlite(join(folder, 'closing.db'))
+  const write = closing.write(() => all(raw('create table kept (key text primary key)')))
+  await Promise.all([write, closing.close(), closing.close()])
+})
+
 test('a commit accepts no further writes after 20 ms, by the clock of the store', async () => {
   let time = 0
   const clock = { ...systemClock, now: () => time }

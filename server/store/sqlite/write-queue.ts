@@ -42,6 +42,7 @@ export function openWriteQueue(options: WriteQueueOptions): WriteQueue {
   let lockedSince: number | undefined
   let isSyncing = false
   let onIdle = () => {}
+  let closing: Promise<void> | undefined
 
   function flush(): void {
     isScheduled = false
@@ -120,10 +121,11 @@ export function openWriteQueue(options: WriteQueueOptions): WriteQueue {
     },
     close() {
       isClosed = true
-      return new Promise((resolve) => {
+      closing ??= new Promise((resolve) => {
         onIdle = resolve
         continueOrEnd()
       })
+      return closing
     },
   }
 }
