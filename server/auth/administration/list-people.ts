@@ -36,14 +36,14 @@ export type PeopleFilter = {
   search?: string | undefined
   isDisabled?: boolean | undefined
   isOperator?: boolean | undefined
-  /** The uid of the only person. */
-  identity?: string | undefined
 }
 
 /** The place of a person in the order of lists. */
 export type PersonKey = { name: string; identity: string }
 
 export type PeopleQuery = PeopleFilter & {
+  /** The uid of the only person. */
+  identity?: string | undefined
   limit: number
   skip?: number | undefined
   /** Only people who follow this place. */
@@ -65,7 +65,7 @@ type Columns = [
 export const isPerson = '+relationship_type > 0'
 
 /** Conditions on rows of `identities`. Other tables are read on their own, so that a page reads no more people than it shows. */
-function conditionOf({ search = '', isDisabled, isOperator, identity }: PeopleFilter): Sql {
+function conditionOf({ search = '', isDisabled, isOperator, identity }: Omit<PeopleQuery, 'limit'>): Sql {
   const conditions = [
     raw(`parent is null and ${isPerson}`),
     ...(identity === undefined ? [] : [sql`uid = ${identity}`]),
