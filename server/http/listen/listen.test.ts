@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, request as httpRequest } from 'node:http'
 import { createServer } from 'node:net'
@@ -614,6 +615,21 @@ describe('drain', () => {
     assert.equal(response.status, 200)
     assert.equal(response.headers.get('connection'), 'close')
     await drained
+  })
+
+  test('answers all clients that wait to be accepted', async () => {
+    const count = 100
+    let calls = 0
+    const door = await openDoor({ act: () => calls++ })
+    // Another process connects and sends requests, while the event loop of this one stands still.
+    const program = `
+      let sent = 0
+      for (let at = 0; at < ${count}; at++)
+        require('node:net').connect(${door.port}, '127.0.0.1')
+          .end(${JSON.stringify(get(groups))}, () => ++sent === ${count} && process.exit())`
+    assert.equal(spawnSync(process.execPath, ['-e', program]).status, 0)
+    await door.drain()
+    assert.equal(calls, count)
   })
 })
 

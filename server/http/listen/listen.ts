@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { DoorOptions } from '../door.ts'
 import type { KnownNetworks } from '../turns/known-networks.ts'
 import type { Turns } from '../turns/turns.ts'
@@ -113,8 +114,7 @@ async function drain(
   { http1, undetected }: Connections,
   firstBytesMs: number,
 ): Promise<void> {
-  // Accept clients that have just connected: in one turn, up to `acceptsPerTurn` on each host.
-  await new Promise((resolve) => setImmediate(resolve))
+  await acceptWaiting(servers)
   const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)))
   const closeInterval = setInterval(() => http1.closeIdleConnections(), drainIntervalMs)
   const disconnectTimer = setTimeout(() => {
@@ -124,4 +124,21 @@ async function drain(
   await Promise.all(closed)
   clearInterval(closeInterval)
   clearTimeout(disconnectTimer)
+}
+
+/** Limits how long clients that connect again and again delay the drain. */
+const maxAcceptTurns = 128
+
+/** Accepts the clients that have connected already: in one turn, up to `acceptsPerTurn` on each host. */
+async function acceptWaiting(servers: readonly Server[]): Promise<void> {
+  let accepted = 0
+  const count = () => accepted++
+  for (const server of servers) server.on('connection', count)
+  // This turn of the event loop may be past the point where connections are accepted.
+  await nextTurn()
+  for (let turn = 0, before = -1; turn < maxAcceptTurns && accepted > before; turn++) {
+    before = accepted
+    await nextTurn()
+  }
+  for (const server of servers) server.off('connection', count)
 }
