@@ -19,6 +19,11 @@ export function pin(cores: Cores, command: string[]): string[] {
   return coreNumbers ? ['taskset', '-c', coreNumbers[cores], ...command] : command
 }
 
+/** The command that runs a program on these cores while no other process needs them. */
+export function pinInBackground(cores: Cores, command: string[]): string[] {
+  return coreNumbers ? ['nice', '-n', '10', ...pin(cores, command)] : command
+}
+
 /**
  * Pins the two workers of a server to one core each. Finds their threads by the name that Node
  * gives worker threads on Linux.

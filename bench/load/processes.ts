@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { allocatorEnvironment, nodeFlagsOf } from '../../server/bin/node-flags.mjs'
 import type { LoopDelay, Usage } from './bench-process.ts'
 import type { Cores } from './cores.ts'
-import { pin } from './cores.ts'
+import { pin, pinInBackground } from './cores.ts'
 
 const root = join(import.meta.dirname, '../..')
 const benchProcess = join(import.meta.dirname, 'bench-process.ts')
@@ -29,14 +29,19 @@ export const takeLoopDelay = (process: Process) => process.ask<LoopDelay>('loop-
 
 const stopTimeoutMs = 10_000
 
-export function startProcess(
-  cores: Cores,
-  file: string,
-  args: string[] = [],
-  nodeFlags: string[] = [],
-): Process {
+export const startProcess = (cores: Cores, file: string, args: string[] = [], nodeFlags: string[] = []) =>
+  start(pin(cores, commandOf(file, args, nodeFlags)))
+
+/** Like `startProcess`, for a process that leaves the processor to others. */
+export const startInBackground = (cores: Cores, file: string) =>
+  start(pinInBackground(cores, commandOf(file, [], [])))
+
+function commandOf(file: string, args: string[], nodeFlags: string[]): string[] {
   const flags = ['--disable-warning=ExperimentalWarning', ...nodeFlags, '--import', benchProcess]
-  const [command = '', ...commandArgs] = pin(cores, [process.execPath, ...flags, join(root, file), ...args])
+  return [process.execPath, ...flags, join(root, file), ...args]
+}
+
+function start([command = '', ...commandArgs]: string[]): Process {
   // Standard output is discarded. It is not a terminal, so the log is buffered as in production.
   const env = { ...allocatorEnvironment, ...process.env }
   const child = spawn(command, commandArgs, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], env })

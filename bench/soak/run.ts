@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startIssuer } from '../../e2e/sign-in/foreign-issuer.ts'
 import type { Process } from '../load/processes.ts'
-import { startProcess, takeLoopDelay } from '../load/processes.ts'
+import { startInBackground, startProcess, takeLoopDelay } from '../load/processes.ts'
 import type { AttackCommand, AttackCounts } from './attacks/attacker-process.ts'
 import { measureCapacity } from './capacity.ts'
 import type { ClientCommand, ClientProgress, ClientResult } from './clients/client-process.ts'
@@ -65,13 +65,11 @@ async function startProcesses({ serverFlags }: SoakOptions): Promise<Processes> 
   cleanup.defer(() => issuer.close())
   const soak = await startSoakServer(issuer, serverFlags)
   cleanup.defer(() => soak.end())
-  const start = (file: string) => {
-    const process = startProcess('load-core', file)
-    cleanup.defer(() => process.stop())
-    return process
-  }
-  const clients = start('bench/soak/clients/client-process.ts')
-  const attackers = start('bench/soak/attacks/attacker-process.ts')
+  const clients = startProcess('load-core', 'bench/soak/clients/client-process.ts')
+  cleanup.defer(() => clients.stop())
+  // In reality attackers have machines of their own, so here they leave the processor to the clients and the server.
+  const attackers = startInBackground('load-core', 'bench/soak/attacks/attacker-process.ts')
+  cleanup.defer(() => attackers.stop())
   const opened = cleanup.move()
   return { soak, clients, attackers, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { Agent } from 'node:http'
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
-import { setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onCommand } from '../../load/bench-process.ts'
 import { sendRest } from '../clients/rest-call.ts'
@@ -19,9 +18,6 @@ export type AttackCommand = { start: AttackOrder } | 'counts'
 export type AttackCount = { sent: number; statuses: Record<string, number> }
 /** By the name of the attack. */
 export type AttackCounts = Record<string, AttackCount>
-
-// In reality attackers have machines of their own, so here they leave the processor to the clients and the server.
-setPriority(10)
 
 /** Each attack has a /16 network of its own: 127.20.0.0/16, 127.21.0.0/16 and so on. The clients have 127.0.0.0/16. */
 const networkOf = (name: string) => `127.${20 + Object.keys(attacks).indexOf(name)}`
