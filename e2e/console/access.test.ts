@@ -37,6 +37,19 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     await page.getByRole('button', { name: 'Add access' }).click()
     const row = page.getByRole('row', { name: /ci workload viewer here/ })
     await row.waitFor()
+    const expiryOfCi = async () => {
+      const { roleBindings } = await stage.call('GET', '/iam/v2beta1/roleBindings?pageSize=100')
+      return (roleBindings as { reason?: string; expireTime?: string }[]).find(({ reason }) => reason)
+        ?.expireTime
+    }
+    const expiry = await expiryOfCi()
+    assert.ok(expiry)
+    await row.getByRole('button', { name: 'Actions for ci' }).click()
+    await page.getByRole('menuitem', { name: 'Change expiry and reason' }).click()
+    await page.getByLabel('Reason').fill('longer migration')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Access changed').waitFor()
+    assert.equal(await expiryOfCi(), expiry, 'the seconds of the expiry are kept')
     await page.getByRole('combobox', { name: 'Search people and workloads' }).fill('OWNER@')
     await page.getByRole('option', { name: `${ownerEmail} person` }).click()
     await row.waitFor({ state: 'detached' })

@@ -15,7 +15,7 @@ export function ChangeBinding({ place }: PageProps) {
   const { data: binding, error: readError } = useRead(read(api.roleBindings.getRoleBinding, { uid }))
   const { run, isRunning, error } = useWrite(api.roleBindings.updateRoleBinding, { done: 'Access changed' })
   const change = async (values: FormData) => {
-    const expireTime = expiryOf(values)
+    const expireTime = expiryOf(values, binding?.expireTime)
     const roleBinding = { uid, reason: String(values.get('reason')), ...(expireTime && { expireTime }) }
     if (await run({ roleBinding, updateMask: 'expire_time,reason' })) await closeDialog(place)
   }

@@ -42,12 +42,16 @@ export function ExpiryField({ problem, expireTime }: ExpiryFieldProps) {
   )
 }
 
-/** The chosen time as the API expects it; undefined if the role does not end. */
-export function expiryOf(values: FormData): string | undefined {
+/**
+ * The chosen time as the API expects it; undefined if the role does not end. `current` is the time that the field has
+ * shown without its seconds.
+ */
+export function expiryOf(values: FormData, current?: string): string | undefined {
   const choice = String(values.get('expiry') ?? '')
   if (choice === '') return undefined
   const date = String(values.get('expiry-date') ?? '')
   if (choice !== 'date') return new Date(Date.now() + Number(choice)).toISOString()
+  if (current && date === localTime(new Date(current))) return current
   return date === '' ? undefined : new Date(date).toISOString()
 }
 
