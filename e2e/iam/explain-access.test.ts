@@ -111,6 +111,16 @@ examples('ExplainAccess', {
       asViewer.grantors.map(({ uid, name }) => ({ uid, name })),
       grantors.map(({ uid, name }) => ({ uid, name: uid === owner.identity ? '' : name })),
     )
+    // The limits of the team are set with a role above it, which the owner of the team cannot give.
+    const ofLimits = await explain(stage, {
+      identity,
+      method: describeMethod(setGroupLimits).name,
+      resource: team,
+    })
+    assert.deepEqual(
+      ofLimits.grantors.map(({ uid }) => uid),
+      [owner.identity],
+    )
     const stranger = await platform.addIdentity('')
     const asStranger = await explain(stage, { capability: 'groups.delete', resource: team }, stranger.token)
     assert.deepEqual([asStranger.grantors, asStranger.hidden], [[], true])

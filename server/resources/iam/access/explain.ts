@@ -70,8 +70,11 @@ export function* explainAccess(
   if (missing.length === 0) return explanation
   explanation.sufficientRoles = sufficientRoles(missing)
   if (place === '') return explanation
-  if (!isSelf || holds(grants, askCapabilities, place))
-    explanation.grantors = yield* readGrantors(grants, missing, place)
+  // The limits of a group are set with capabilities in the group above it.
+  const needed = uidOf(need) ?? place
+  const hasAskedThere = !isSelf && needed === place
+  if (hasAskedThere || holds(grants, askCapabilities, needed))
+    explanation.grantors = yield* readGrantors(grants, missing, needed)
   else explanation.hidden = true
   return explanation
 }
