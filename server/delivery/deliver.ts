@@ -29,7 +29,7 @@ export type DeliverDependencies = RequestDependencies & {
 
 export type Destination = { subscription: Subscription; queue: LeasedQueue }
 
-/** Undefined if the server stops before the sink responds, or if the event is no longer stored. */
+/** Undefined if the server stops before the sink responds, or if the event cannot be sent any more. */
 export async function deliver(
   deps: DeliverDependencies,
   { subscription, queue }: Destination,
@@ -72,7 +72,7 @@ async function eventOf(
 }
 
 async function fail(store: Store, uid: string, time: number): Promise<void> {
-  const error = 'the event is no longer stored'
+  const error = 'the event is no longer stored, or cannot be converted'
   const attempt = { time, latencyMs: 0, status: 0, response: '', error }
   await store.write(() => recordAttempt(uid, attempt, { kind: 'failed' }, time))
 }
