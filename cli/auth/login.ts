@@ -12,24 +12,11 @@ import { singleLine } from '../single-line.ts'
 import { exchangeToken, saveSignIn } from './access-token.ts'
 import { signInWithBrowser } from './browser-login.ts'
 import { signInWithDevice } from './device-login.ts'
+import { loginFlags } from './login-flags.ts'
 import type { SignInParameters, SignInResult } from './oidc-client.ts'
 import { openBrowser } from './open-browser.ts'
 
-const text = { type: 'string' } as const
-const toggle = { type: 'boolean' } as const
-
-const parseLoginFlags = (args: string[]) =>
-  parseFlags(args, {
-    ...contextOptions,
-    identity: text,
-    'identity-token': text,
-    device: toggle,
-    'no-browser': toggle,
-    invite: text,
-    'identity-provider': text,
-    'login-hint': text,
-    again: toggle,
-  })
+const parseLoginFlags = (args: string[]) => parseFlags(args, { ...contextOptions, ...loginFlags })
 
 type Flags = ReturnType<typeof parseLoginFlags>
 

@@ -1,5 +1,7 @@
 // Finds the words that can complete the last word of a command line.
+
 import { commentOf } from '@stemma/api/reference/comments.ts'
+import { loginFlags } from '../auth/login-flags.ts'
 import { commonOptions, isToggle, optionsOfCommandKind } from '../command-line.ts'
 import { composedCommands, findComposed, verbsOf } from '../composed/commands.ts'
 import type { Completion, ComposedCommand } from '../composed/composed-command.ts'
@@ -18,6 +20,7 @@ import { suggestNames } from './suggest-names.ts'
 /** A marker that makes the completion script of the shell complete file names itself. */
 const fileNames: Candidate[] = [{ word: ':files' }]
 const topCommands = composedCommands.flatMap(({ resource, verb }) => (verb === '' ? [resource] : []))
+const contextFlags = ['--api', '--context', '--issuer', '--audience']
 const authCommands = ['login', 'token', 'status', 'logout']
 const registryCommands = ['configure-docker', 'login', 'logout']
 const configureFlags = ['--dry-run', '--name', '--parent', '--pull-token', '--repo', '--save', '--ttl']
@@ -35,8 +38,7 @@ async function candidatesFor(words: string[], runtime: Runtime): Promise<Candida
   if (words.length <= 1) return plain([...resourceNames(), ...otherCommands])
   if (first === 'help') return helpTopics(words)
   if (first === 'completion') return plain(Object.keys(scripts))
-  if (first === 'auth')
-    return words.length === 2 ? plain(authCommands) : plain(['--api', '--context', '--issuer', '--audience'])
+  if (first === 'auth') return authCandidates(words)
   if (first === 'registry') return registryCandidates(words)
   const composed = findComposed(first, second)
   if (composed && words.length > (composed.verb === '' ? 1 : 2))
@@ -54,6 +56,13 @@ const helpTopics = (words: string[]): Candidate[] =>
   words.length === 2
     ? plain([...resourceNames(), ...topCommands, 'auth', 'registry', 'exit-codes'])
     : plain(verbsOf(words[1] ?? ''))
+
+function authCandidates(words: string[]): Candidate[] {
+  if (words.length === 2) return plain(authCommands)
+  if (words.at(-2) === '--identity-token') return fileNames
+  const own = words[1] === 'login' ? Object.keys(loginFlags) : []
+  return plain([...contextFlags, ...own.map((name) => `--${name}`)])
+}
 
 function registryCandidates(words: string[]): Candidate[] {
   if (words.length === 2) return plain(registryCommands)

@@ -53,6 +53,8 @@ describe('completion', () => {
     assert.deepEqual(await complete('who'), ['whoami'])
     assert.deepEqual(await complete('subscriptions', 'deliveries', '--state', 'f'), ['failed'])
     assert.deepEqual(await complete('audit', 't'), ['tail'])
+    assert.deepEqual(await complete('auth', 'login', '--de'), ['--device'])
+    assert.deepEqual(await complete('auth', 'token', '--de'), [])
     assert.deepEqual(await complete('access', 'check', 'repo.cr'), ['repo.create'])
     assert.deepEqual(await complete('access', 'check', '--kind', 'ta'), ['tags'])
     assert.deepEqual(await complete('whoami', '-o', 'j'), ['json'])
