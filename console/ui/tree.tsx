@@ -51,6 +51,8 @@ export function Tree({ label, roots, useChildren, onActivate, expanded = [], onT
     const item = (event.target as Element).closest<HTMLElement>('[role=treeitem]')
     // Buttons inside of an item handle their own keys.
     if (!item || event.target !== item) return
+    // With these, the keys belong to the browser, such as Alt and the left arrow, which go back.
+    if (event.altKey || event.ctrlKey || event.metaKey) return
     const all = items()
     const at = all.indexOf(item)
     const uid = item.dataset.uid ?? ''
@@ -90,7 +92,7 @@ function typeAhead(
   at: number,
   focus: (item: HTMLElement | undefined) => void,
 ) {
-  if (event.key.length !== 1 || event.ctrlKey || event.metaKey || event.altKey) return undefined
+  if (event.key.length !== 1) return undefined
   const letter = event.key.toLowerCase()
   const after = [...all.slice(at + 1), ...all.slice(0, at)]
   const found = after.find((item) =>
