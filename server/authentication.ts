@@ -157,7 +157,7 @@ export function openAuthentication(
       ...{ ...shared, states, throttles, passwords: openPasswords(random, passwordCost) },
       party: relyingPartyOf(authUrl, baseUrl),
       admit: (demand: Demand, { fresh }) => admitPerson(demand, fresh ? config.freshSignInMs : undefined),
-      rename: (renaming, identity, name) => renamePerson({ access: renaming, now }, identity, name),
+      rename: (writeAccess, identity, name) => renamePerson({ access: writeAccess, now }, identity, name),
     })
   }
   const openLogin = async () => {
@@ -208,7 +208,7 @@ function* admitPerson(demand: Demand, maxAgeMs: number | undefined) {
   // Wrong values are reported only to a person.
   const access = yield* admitToWrite({ ...demand, fault: undefined })
   const { identity, limits: tokenLimits, signIn } = access.caller
-  // The token of an identity that the person has assumed is a token of that identity.
+  // A token of an identity that the person has assumed does not count as their own.
   const isPerson = parentOf(identity) === '' && (signIn === undefined || signIn.person === identity)
   if (!isPerson || tokenLimits)
     throw new StatusError(

@@ -41,19 +41,19 @@ export type DeliveryOptions = {
 export type DeliveryOverrides = {
   resolveSink?: (hostname: string) => Promise<LookupAddress[]>
   /** If false, events are sent only when the test says so. */
-  deliversByItself?: boolean
+  deliversInBackground?: boolean
 }
 
 export function startDelivery(options: DeliveryOptions): Deliverer {
   const { config, store, log, core, counts } = options
-  const { resolveSink: resolve, deliversByItself = true } = options.overrides
+  const { resolveSink: resolve, deliversInBackground = true } = options.overrides
   const { keys, secret, now, random, clock } = core
   const { authUrl, baseUrl } = config
   const reach = openReach({ ...(resolve && { resolve }), isRefused: isOwnAddress(config) })
   const isLoopbackAllowed = isLoopback(new URL(baseUrl))
   const sealer = webhookSecretSealer(secret)
   const deliverer = openDeliverer({
-    ...{ store, keys, authUrl, now, random, clock, deliversByItself },
+    ...{ store, keys, authUrl, now, random, clock, deliversInBackground },
     origin: new URL(baseUrl).hostname,
     send: openSend({ reach, isLoopbackAllowed, clock }),
     toCloudEvent: leavingOutFaulty(cloudEventsOf(config), log),

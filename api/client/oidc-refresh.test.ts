@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { refreshWithOidc } from './oidc-refresh.ts'
 
-test('a refresh has the headers of every request, and a valid URL', async () => {
+test('a refresh sends the headers of the options, and requires a valid base URL', async () => {
   const sent: [url: unknown, headers: HeadersInit | undefined][] = []
   const fetch = async (url: unknown, init?: RequestInit) => {
     sent.push([url, init?.headers])

@@ -30,8 +30,8 @@ export async function reachLine(bench: BenchServer, few: string, many: string): 
       () => measure(load, bench.server, { ...manyTask, seconds }),
       () => measure(load, bench.server, { ...fewTask, seconds }),
     )
-    const [ours, theirs] = [samples.ours, samples.baseline].map((side) => side.map(({ perCpu }) => perCpu))
-    const ratio = ratioOf(ours ?? [], theirs ?? [])
+    const perCpu = (side: typeof samples.ours) => side.map((sample) => sample.perCpu)
+    const ratio = ratioOf(perCpu(samples.ours), perCpu(samples.baseline))
     return {
       label: `ListReach, gRPC, ${pageSize} of ${manyBindings} role bindings against ${pageSize} of ${pageSize}`,
       ...{ measured: rates(samples.ours), baseline: rates(samples.baseline) },

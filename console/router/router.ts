@@ -38,13 +38,13 @@ export function startRouter(chosen: RouterOptions): void {
   void show()
 }
 
-/** `state` is kept with the entry of the history. Default: that of the current entry if the page of the list is the same. */
+/** `state` is stored in the history entry. Default: that of the current entry if both show the same page of a list. */
 type Navigation = { replace?: boolean; state?: unknown }
 
 /** Resolves when the page is drawn. */
 export function navigate(path: string, { replace = false, state }: Navigation = {}): Promise<void> {
   const at = hrefOf(path)
-  state ??= isSameList(at) ? history.state : null
+  state ??= isSamePageOfList(at) ? history.state : null
   if (replace) history.replaceState(state, '', at)
   else {
     history.replaceState({ ...history.state, scroll: scrollY }, '')
@@ -54,7 +54,7 @@ export function navigate(path: string, { replace = false, state }: Navigation = 
 }
 
 /** Whether a URL shows the same page of a list as now, perhaps with a dialog. */
-function isSameList(at: string): boolean {
+function isSamePageOfList(at: string): boolean {
   const { pathname, searchParams } = new URL(at, location.href)
   return (
     pathname === location.pathname &&
@@ -156,7 +156,7 @@ function followLink(event: MouseEvent): void {
   if (origin !== location.origin || !placeOf(options.routes, path, search)) return
   event.preventDefault()
   const isHere = pathname === location.pathname && search === location.search
-  // Another entry of the history would not have the state of this one, which the pager of a list needs.
+  // The browser would add a history entry without the state of this one, which the pager of a list needs.
   if (isHere && hash !== '') document.getElementById(hash.slice(1))?.focus()
   else void navigate(path + search)
 }

@@ -12,7 +12,7 @@ export type ConfirmDeleteProps = {
   isRunning: boolean
   error: unknown
   /** Whether the person must type the name, for things whose loss would be large. */
-  typed?: boolean
+  mustTypeName?: boolean
   disabledReason?: string | undefined
   onConfirm(): void
   /** Says which other things are lost, or why it cannot be deleted. */
@@ -23,7 +23,7 @@ export const ConfirmDelete = ({
   place,
   kind,
   name,
-  typed,
+  mustTypeName,
   onConfirm,
   children,
   ...rest
@@ -37,7 +37,7 @@ export const ConfirmDelete = ({
       onCancel={() => void closeDialog(place)}
     >
       {children}
-      {typed && (
+      {mustTypeName && (
         <TextField
           name="confirmation"
           label={`Type ${name} to confirm`}

@@ -1,4 +1,4 @@
-// Expensive lists of the embedded store run in a thread of their own, with the same results.
+// Expensive lists of the embedded store run in a thread of their own, the lane, with the same results.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'

@@ -37,7 +37,7 @@ export function examples(
       platform = await startPlatform(engine, [], {
         ...{ now, random: countingBytes() },
         // The doors answer alike only if nothing changes in the background.
-        deliversByItself: false,
+        deliversInBackground: false,
       })
       doors = [restDoor(platform.url), grpcDoor(platform.url)]
     })

@@ -22,7 +22,7 @@ onEachStore('a store whose rows were changed', (engine) => {
   let platform: Platform
   let root: string
   before(async () => {
-    platform = await startPlatform(engine, [], { deliversByItself: false })
+    platform = await startPlatform(engine, [], { deliversInBackground: false })
     root = platform.owner.organization
     for (const name of ['a', 'b', 'c']) await create(createGroup, { parent: root, group: { name } })
     const subscription = { sink: 'https://sink.example.com' }

@@ -82,7 +82,7 @@ onEachStore('the delivery of an event', (engine) => {
     platform = await startPlatform(engine, ['--port', String(port), '--base-url', url], {
       now,
       resolveSink,
-      deliversByItself: false,
+      deliversInBackground: false,
     })
     door = restDoor(platform.url)
   })

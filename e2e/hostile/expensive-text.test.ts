@@ -163,7 +163,7 @@ describe('text that takes much time or memory to check', () => {
       }
     })
 
-    test('if a readme nests HTML too deeply, also between end tags of elements that are not open', async () => {
+    test('if a readme nests HTML too deeply, even with end tags of elements that are not open', async () => {
       const { token } = setUp.platform.owner
       for (const content of [
         '<b>'.repeat(101),

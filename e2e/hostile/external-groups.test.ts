@@ -61,14 +61,13 @@ examples('an administrator of identity providers', {
     const team = await make(stage, createGroup, { parent: organization, group: { name: 'team' } })
     const beside = await make(stage, createGroup, { parent: organization, group: { name: 'beside' } })
     const teamOwner = await platform.addIdentity(team, 'owner')
-    // Even a caller who has the role in the whole organization cannot: the owners of the team decide what the provider
-    // asserts.
     const { uid: provider } = (await stage.succeed(
       createIdentityProvider,
       { parent: team, identityProvider },
       teamOwner.token,
     )) as { uid: string }
     const otherOrganization = (await platform.addOrganization('other')).organization
+    // Not even the owner of the organization can: the owners of the team decide what the provider asserts.
     for (const token of [teamOwner.token, organizationOwner.token])
       for (const scope of [organization, beside, otherOrganization]) {
         const error = await fail(createExternalGroupRoleMapping, mapping(provider, viewer, scope), token)
@@ -132,7 +131,7 @@ examples('an administrator of identity providers', {
     await succeed(deleteExternalGroupRoleMapping, { uid })
   },
 
-  async 'needs both capabilities at the provider'(stage) {
+  async 'needs to be allowed to create providers and role bindings in the group of the provider'(stage) {
     const { platform, fail } = stage
     const { organization } = stage.owner
     const team = await make(stage, createGroup, { parent: organization, group: { name: 'team' } })

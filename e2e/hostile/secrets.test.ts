@@ -32,7 +32,7 @@ onEachStore('nothing reveals', (engine) => {
   /** `seen` collects the log and every response; `assertUnseen` adds the metrics and the rows of the store. */
   const { log, written: seen } = captureLog('trace')
   before(async () => {
-    const overrides = { deliversByItself: false }
+    const overrides = { deliversInBackground: false }
     platform = await startPlatform(engine, ['--base-url', 'http://localhost:8080'], overrides, log)
     client = new Client(new URL(platform.url).host, credentials.createInsecure())
   })

@@ -57,7 +57,7 @@ onEachStore('a collection of garbage', (engine) => {
     for (const [uid] of await platform.store.query(sql`select uid from repos`))
       await deleteRepo(uid as string)
     await age()
-    await collect({ withUnknown: true })
+    await collect({ withUnknownBlobs: true })
     assert.deepEqual(await storedDigests(storage), [])
   })
 
@@ -71,8 +71,8 @@ onEachStore('a collection of garbage', (engine) => {
     ...{ access: collectionAccess, store: platform.store, storage: on, now: Date.now, graceMs: dayMs },
     pause: async () => {},
   })
-  const collect = ({ withUnknown = false, on = storage } = {}) =>
-    collectGarbage(collection(on), { withUnknown })
+  const collect = ({ withUnknownBlobs = false, on = storage } = {}) =>
+    collectGarbage(collection(on), { withUnknownBlobs })
   const plan = (options = {}) => planCollection(collection(storage), options)
   async function storeBytes(content: string) {
     const upload = await storage.begin(newUploadId())
@@ -106,14 +106,14 @@ onEachStore('a collection of garbage', (engine) => {
     for (const content of ['loose', 'shared']) await client.pushBlob('acme/web', content)
     await client.pushImage('acme/other', 'latest', 'shared')
     await client.expect(202, 'PATCH', await client.begin('acme/web'), { body: 'abandoned' })
-    assert.deepEqual(await collect({ withUnknown: true }), nothing)
+    assert.deepEqual(await collect({ withUnknownBlobs: true }), nothing)
 
     await age()
     const location = await client.begin('acme/web')
     await client.expect(202, 'PATCH', location, { body: 'young' })
     const deleted = { ...nothing, uploads: 1, links: 2, blobs: 1, bytes: 'loose'.length }
     assert.deepEqual(await plan(), deleted)
-    assert.deepEqual(await collect({ withUnknown: true }), deleted)
+    assert.deepEqual(await collect({ withUnknownBlobs: true }), deleted)
     const kept = sorted(['{}', 'foreign', 'tagged', 'untagged', 'signature', 'shared'])
     assert.deepEqual(await storedDigests(storage), kept)
     const sizes = await platform.store.query(sql`select
@@ -124,7 +124,7 @@ onEachStore('a collection of garbage', (engine) => {
     await client.expect(404, 'HEAD', blobPath('acme/web', 'shared'))
     await client.expect(200, 'GET', `/v2/acme/web/manifests/${digestOf(index)}`)
     await client.expect(201, 'PUT', `${location}?digest=${digestOf('young')}`)
-    assert.deepEqual(await collect({ withUnknown: true }), nothing)
+    assert.deepEqual(await collect({ withUnknownBlobs: true }), nothing)
   })
 
   test('is predicted, also for interrupted pushes', async () => {
@@ -217,7 +217,7 @@ onEachStore('a collection of garbage', (engine) => {
     await platform.store.write(() => reviewLinks(collectionAccess, Date.now() - dayMs))
     const killed = await claim()
     assert.equal(killed.blobs.length, 3)
-    assert.deepEqual(await collect({ withUnknown: true }), nothing)
+    assert.deepEqual(await collect({ withUnknownBlobs: true }), nothing)
     await ageRows(platform.store)
     await client.pushImage('acme/web', 'latest', 'pushed')
     // A collection that was not killed but only slow begins no deletion after its claim has
@@ -229,7 +229,7 @@ onEachStore('a collection of garbage', (engine) => {
       { ...late, until: killed.until - 1 },
     )
     const deleted = { ...nothing, blobs: 2, bytes: 'collectedpublished'.length }
-    assert.deepEqual(await collect({ withUnknown: true }), deleted)
+    assert.deepEqual(await collect({ withUnknownBlobs: true }), deleted)
     assert.deepEqual(await storedDigests(storage), sorted(['{}', 'pushed']))
   })
 
@@ -237,7 +237,10 @@ onEachStore('a collection of garbage', (engine) => {
     const contents = Array.from({ length: 60 }, (_, at) => `loose ${at}`)
     for (const content of contents) await client.pushBlob('acme/web', content)
     await age()
-    const totals = await Promise.all([collect({ withUnknown: true }), collect({ withUnknown: true })])
+    const totals = await Promise.all([
+      collect({ withUnknownBlobs: true }),
+      collect({ withUnknownBlobs: true }),
+    ])
     const sum = (name: 'links' | 'blobs') => totals.reduce((total, each) => total + each[name], 0)
     assert.deepEqual([sum('links'), sum('blobs')], [60, 60])
     assert.deepEqual(await storedDigests(storage), [])
@@ -246,17 +249,17 @@ onEachStore('a collection of garbage', (engine) => {
   test('deletes bytes without a row only if it is asked to, and they are older than the grace period', async () => {
     await storeBytes('old bytes')
     await storage.begin(newUploadId())
-    assert.deepEqual(await collect({ withUnknown: true }), nothing)
+    assert.deepEqual(await collect({ withUnknownBlobs: true }), nothing)
     await age()
     await storeBytes('new bytes')
-    assert.deepEqual(await plan({ withUnknown: true }), {
+    assert.deepEqual(await plan({ withUnknownBlobs: true }), {
       ...nothing,
       uploads: 1,
       blobs: 1,
       bytes: 'old bytes'.length,
     })
     assert.deepEqual(await collect(), { ...nothing, uploads: 1 })
-    assert.deepEqual(await collect({ withUnknown: true }), {
+    assert.deepEqual(await collect({ withUnknownBlobs: true }), {
       ...nothing,
       blobs: 1,
       bytes: 'old bytes'.length,

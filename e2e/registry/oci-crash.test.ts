@@ -91,7 +91,7 @@ onEachStore('a registry that is killed', (engine) => {
       const storage = await content.open()
       await ageContent(store, storage, join(config.dataDir, 'content'))
       const deps = { access: collectionAccess, store, storage, now: Date.now, graceMs: dayMs }
-      await collectGarbage({ ...deps, pause: async () => {} }, { withUnknown: true })
+      await collectGarbage({ ...deps, pause: async () => {} }, { withUnknownBlobs: true })
       const used = await store.query(
         sql`select distinct digest from manifest_references where kind = 'blob' order by digest`,
       )

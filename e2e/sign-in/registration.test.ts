@@ -143,7 +143,7 @@ onEachStore('registration', (engine) => {
       }
     })
 
-    test('is unlimited only if the provider’s organization is verified for the address', async () => {
+    test('yields an unlimited token only if the address is verified and in the domain of the provider’s organization', async () => {
       const [door] = doors as [Door]
       const scopesOf = async (claims: JsonObject) => {
         const token = await issuer.sign({ ...claims, aud: 'stemma-at-acme' })
@@ -182,7 +182,7 @@ onEachStore('registration', (engine) => {
       assert.equal((await assume(door, withoutOid)).error?.code, 7)
     })
 
-    test('needs a SCIM user if the provider provisions people, and ends when the user is deactivated', async () => {
+    test('needs a SCIM user if the provider provisions people; deactivating the user ends their access token', async () => {
       const made = await asOwner(createIdentityProvider, {
         identityProvider: {
           name: 'by scim',

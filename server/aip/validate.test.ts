@@ -181,7 +181,7 @@ describe('validation', () => {
   })
 })
 
-/** The violations of a message with one field. */
+/** The violations of a message whose field `field` has this value. */
 function violationsFor(field: FieldSpec, value: unknown): { field: string; description: string }[] {
   const desc = declareMessages({
     M: { field, other: 'string' },

@@ -10,7 +10,7 @@ export type ContentCheck = { store: Store; storage: BlobStore; onBlob(): void }
 
 export type ContentFinding = {
   digest: string
-  /** Continues a sentence that begins with the blob. */
+  /** The rest of a sentence whose subject is the blob, such as `is missing`. */
   fault: string
   /** Repos that have the blob, at most ten, and how many have it. */
   repos: { uid: string; name: string }[]

@@ -52,7 +52,7 @@ async function fill(config: Config, store: Store, context: CommandContext): Prom
   // The example is created by calls to a real server on a port of its own, so that every rule holds and the audit log is
   // complete.
   const app = await startApp({ ...config, ...privatePort }, openLog('silent'), {
-    ...{ now, random, deliversByItself: false },
+    ...{ now, random, deliversInBackground: false },
   })
   try {
     const { keys } = await prepareStore(config, store, { now, random })

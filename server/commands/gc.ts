@@ -31,7 +31,7 @@ was restored. Use it only if no other database has its content in the same folde
     })
     if (positionals.length > 0) throw usageOf(gc)
     const isDryRun = flags['dry-run'] === true
-    const options = { withUnknown: flags.unknown === true }
+    const options = { withUnknownBlobs: flags.unknown === true }
     const content = contentStorage(config)
     const progress = openProgress('blobs', { stream: context.stderr })
     try {

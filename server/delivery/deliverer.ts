@@ -24,7 +24,7 @@ const overlookedMs = 10_000
 export type DelivererDependencies = Omit<TurnDependencies, 'stopped'> & {
   onError(error: unknown): void
   /** If false, only `settle` sends anything. */
-  deliversByItself: boolean
+  deliversInBackground: boolean
 }
 
 export type Deliverer = {
@@ -37,7 +37,7 @@ export type Deliverer = {
 }
 
 export function openDeliverer(options: DelivererDependencies): Deliverer {
-  const { store, now, random, clock, onError, deliversByItself } = options
+  const { store, now, random, clock, onError, deliversInBackground } = options
   const stopping = new AbortController()
   const deps: TurnDependencies = { ...options, stopped: stopping.signal }
   const running = new Map<Promise<void>, { root: string; pool: Pool }>()
@@ -100,10 +100,10 @@ export function openDeliverer(options: DelivererDependencies): Deliverer {
     return claiming
   }
 
-  const timer = deliversByItself ? setInterval(claimSoon, pollMs).unref() : undefined
+  const timer = deliversInBackground ? setInterval(claimSoon, pollMs).unref() : undefined
   return {
     wake() {
-      if (deliversByItself) void claimSoon()
+      if (deliversInBackground) void claimSoon()
     },
     async settle() {
       for (;;) {

@@ -18,7 +18,7 @@ for (;;) {
       ...{ access: collectionAccess, store, storage, now: Date.now, graceMs: randomInt(1500) },
       pause: () => pause(randomInt(20)),
     },
-    { withUnknown: randomInt(4) === 0 },
+    { withUnknownBlobs: randomInt(4) === 0 },
   )
   await pause(randomInt(100))
 }

@@ -22,7 +22,7 @@ export function RemoveBinding({ place, entry }: PageProps & { entry: AccessEntry
     >
       <p>
         <strong dir="auto">{identity?.name || identity?.email || 'The identity'}</strong> loses this role here
-        and in everything below, with the next call.
+        and in everything below, with their next call.
       </p>
     </ConfirmDelete>
   )

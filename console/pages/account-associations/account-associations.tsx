@@ -46,7 +46,7 @@ export default function AccountAssociations({ place }: PageProps) {
     <>
       <PageHeader
         title="Accounts"
-        about="Accounts in AWS, Google Cloud, Azure and GitHub that belong to this group and to groups below it. Programs read here which group an account belongs to."
+        about="Accounts in AWS, Google Cloud, Azure and GitHub that belong to this group and to groups below it. Programs can look up here which group an account belongs to."
         actions={
           <ButtonLink
             to={dialogPath(place, 'create')}

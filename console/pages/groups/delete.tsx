@@ -34,7 +34,7 @@ export function DeleteGroup({ place }: PageProps) {
       place={place}
       kind={kind}
       name={group?.name ?? ''}
-      typed={kind === 'organization'}
+      mustTypeName={kind === 'organization'}
       isRunning={isRunning.value}
       error={error.value}
       onConfirm={() => void run({ uid })}

@@ -139,12 +139,12 @@ const actionCapabilities = ['groups.create', 'groups.update', 'groups.delete'] a
 const pageSize = 200
 
 /** More open nodes than this are not kept in the URL, whose length is limited. */
-const mostOpen = 40
+const maxOpenInUrl = 40
 
 const withOpen = (place: Place, keys: readonly string[]) =>
   withQuery(place, {
     open: keys
       .filter((key) => key !== keyOf(place.group))
-      .slice(-mostOpen)
+      .slice(-maxOpenInUrl)
       .join('.'),
   })

@@ -16,7 +16,7 @@ export function DeleteProvider({ place, provider }: PageProps & { provider: Iden
       place={place}
       kind="identity provider"
       name={provider.name ?? ''}
-      typed
+      mustTypeName
       isRunning={isRunning.value}
       error={error.value}
       onConfirm={() => void run({ uid: provider.uid ?? '' })}

@@ -36,7 +36,7 @@ export function Scim({ place, provider, scim }: ScimProps) {
       </div>
       <p class="quiet">
         The provider creates, changes and deactivates people and groups. When somebody leaves, their access
-        ends with the next call. Enter this base URL and the token at the provider:
+        ends with their next call. Enter this base URL and the token at the provider:
       </p>
       <CodeBlock label="base URL" code={scim.endpointUrl ?? ''} />
       <Properties

@@ -32,7 +32,7 @@ export function DeleteRepo({ place, repo, after = () => closeDialog(place) }: De
       place={place}
       kind="repo"
       name={name}
-      typed
+      mustTypeName
       isRunning={isRunning.value}
       error={error.value}
       onConfirm={() => void run({ uid })}

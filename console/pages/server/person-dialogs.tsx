@@ -154,7 +154,7 @@ function Remove({ place, person: { uid = '', name = '', roleBindings = 0, local 
     <ConfirmDelete
       {...{ place, name }}
       kind="person"
-      typed
+      mustTypeName
       isRunning={isRunning.value}
       error={error.value}
       onConfirm={() => void run({ uid })}

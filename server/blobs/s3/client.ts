@@ -56,7 +56,7 @@ export function makeClient(
       url,
       headers: Object.fromEntries(headers),
       body: request.body,
-      silenceMs: request.isSlow ? limits.slowSilenceMs : limits.silenceMs,
+      idleTimeoutMs: request.isSlow ? limits.slowIdleTimeoutMs : limits.idleTimeoutMs,
     })
     const status = response.statusCode ?? 0
     if (status >= 200 && status < 300) return response

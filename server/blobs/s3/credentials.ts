@@ -8,7 +8,7 @@ export type GetCredentials = () => Promise<StaticCredentials>
 
 /** Credentials are replaced this long before they expire, so that those of a running request do not expire. */
 const marginMs = 5 * 60_000
-const silenceMs = 10_000
+const idleTimeoutMs = 10_000
 
 /** Exchanges the token in a file at STS. Keeps the credentials until shortly before they expire. */
 export function webIdentityCredentials(
@@ -52,7 +52,7 @@ async function assumeRole(identity: WebIdentity, region: string, exchange: Excha
     url: new URL(identity.stsEndpoint ?? `https://sts.${region}.amazonaws.com/`),
     headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/xml' },
     body: form.toString(),
-    silenceMs,
+    idleTimeoutMs,
   })
   const xml = await readText(response)
   if (response.statusCode !== 200) throw new S3Failure(response.statusCode ?? 0, xml)

@@ -12,7 +12,7 @@ export type ExchangeRequest = {
   url: URL
   headers: Record<string, string>
   body?: RequestBody | string | undefined
-  silenceMs: number
+  idleTimeoutMs: number
 }
 
 export type Exchange = {
@@ -40,14 +40,14 @@ export function makeExchange(): Exchange {
 function send(
   open: typeof requestHttp,
   agent: HttpAgent,
-  { method, url, headers, body, silenceMs }: ExchangeRequest,
+  { method, url, headers, body, idleTimeoutMs }: ExchangeRequest,
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const length = typeof body === 'string' ? Buffer.byteLength(body) : (body?.bytes ?? 0)
     const withLength = length > 0 || method === 'PUT' || method === 'POST'
     const sent = withLength ? { ...headers, 'content-length': String(length) } : headers
     const source = typeof body === 'object' ? body.open() : undefined
-    const request = open(url, { method, headers: sent, agent, timeout: silenceMs })
+    const request = open(url, { method, headers: sent, agent, timeout: idleTimeoutMs })
     let response: IncomingMessage | undefined
     request.on('response', (received) => {
       response = received
@@ -55,8 +55,8 @@ function send(
     })
     const onTimeout = () => {
       // A paused response waits for its reader, not for the server. node:http reports only the first timeout.
-      if (response?.isPaused()) request.socket?.setTimeout(silenceMs, onTimeout)
-      else request.destroy(new Error(`no answer within ${silenceMs} ms`))
+      if (response?.isPaused()) request.socket?.setTimeout(idleTimeoutMs, onTimeout)
+      else request.destroy(new Error(`no answer within ${idleTimeoutMs} ms`))
     }
     request.on('timeout', onTimeout)
     request.on('error', reject)

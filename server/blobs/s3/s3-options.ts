@@ -43,10 +43,10 @@ export type S3Limits = {
   /** Tries of a request, with pauses between them that double. */
   attempts: number
   firstPauseMs: number
-  /** How long a connection may be silent. */
-  silenceMs: number
+  /** How long a connection may be idle. */
+  idleTimeoutMs: number
   /** The same while S3 copies or assembles an object. */
-  slowSilenceMs: number
+  slowIdleTimeoutMs: number
 }
 
 export const defaultLimits: S3Limits = {
@@ -56,8 +56,8 @@ export const defaultLimits: S3Limits = {
   pageKeys: 1000,
   attempts: 5,
   firstPauseMs: 200,
-  silenceMs: 30_000,
-  slowSilenceMs: 600_000,
+  idleTimeoutMs: 30_000,
+  slowIdleTimeoutMs: 600_000,
 }
 
 /** S3 assembles an object from at most this many parts. */

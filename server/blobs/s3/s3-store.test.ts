@@ -275,14 +275,14 @@ describe('a blob store in S3', () => {
     }))
 
   test('ends requests that get no answer', () =>
-    withStore({ limits: { ...options.limits, silenceMs: 50 } }, async (blobs) => {
+    withStore({ limits: { ...options.limits, idleTimeoutMs: 50 } }, async (blobs) => {
       proxy.intercept = () => true
       await assert.rejects(blobs.size(digestOf(Buffer.from('a'))), { code: 'unavailable' })
       assert.equal(proxy.seen.length, 2)
     }))
 
   test('ends responses that stop, also after a reader has paused', () =>
-    withStore({ limits: { ...options.limits, silenceMs: 50 } }, async (blobs) => {
+    withStore({ limits: { ...options.limits, idleTimeoutMs: 50 } }, async (blobs) => {
       const content = randomBytes(mebibyte)
       await push(blobs, content)
       proxy.intercept = (_incoming, response) => {

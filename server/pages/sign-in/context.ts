@@ -20,7 +20,7 @@ export type SignInContext = {
 }
 
 /** Names the program that asks and the server that answers, so that a person can see where a password goes. */
-export const parties = ({ server, program }: SignInContext): Html =>
+export const programAndServer = ({ server, program }: SignInContext): Html =>
   html`<p class="quiet">${program} asks you to sign in to <strong>${server}</strong>.</p>`
 
 /** Consequences of the sign-in that the person might not expect. */

@@ -1,7 +1,7 @@
 import type { Page } from '../frame.ts'
 import { html } from '../html.ts'
 import type { SignInContext } from './context.ts'
-import { cancelForm, notices, parties, signInFormButton } from './context.ts'
+import { cancelForm, notices, programAndServer, signInFormButton } from './context.ts'
 
 /**
  * Asks a person who is signed in already whether the program may sign in as them. The button has no focus: otherwise
@@ -9,7 +9,7 @@ import { cancelForm, notices, parties, signInFormButton } from './context.ts'
  */
 export const continuePage = (context: SignInContext, person: string): Page => ({
   title: 'Continue?',
-  body: html`${parties(context)}${notices(context)}<p>You are signed in as <strong>${person}</strong>.</p>
+  body: html`${programAndServer(context)}${notices(context)}<p>You are signed in as <strong>${person}</strong>.</p>
 <form method="post" action="${context.path}/continue"><button>Continue</button></form>
 ${signInFormButton(context, 'Use another account')}
 ${cancelForm(context)}`,

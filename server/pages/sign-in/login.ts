@@ -4,7 +4,7 @@ import { alert, fieldAttributes, newPasswordField } from '../fields.ts'
 import type { Page } from '../frame.ts'
 import { html } from '../html.ts'
 import type { SignInContext } from './context.ts'
-import { cancelForm, notices, parties } from './context.ts'
+import { cancelForm, notices, programAndServer } from './context.ts'
 import type { PasskeyOffer } from './passkey.ts'
 import { passkeyForm } from './passkey.ts'
 
@@ -19,7 +19,7 @@ export type LoginForm = {
 
 export const loginPage = (context: SignInContext, form: LoginForm): Page => ({
   title: 'Sign in',
-  body: html`${alert(form.error?.message)}${parties(context)}${notices(context)}
+  body: html`${alert(form.error?.message)}${programAndServer(context)}${notices(context)}
 ${passwordForm(context, form)}
 ${passkeyForm(context, form.passkey)}
 ${context.isInvited && newAccountForm(context, form)}

@@ -1,7 +1,7 @@
 import type { Page } from '../frame.ts'
 import { html } from '../html.ts'
 import type { SignInContext } from './context.ts'
-import { cancelForm, notices, parties, signInFormButton } from './context.ts'
+import { cancelForm, notices, programAndServer, signInFormButton } from './context.ts'
 
 export type OrganizationChoice = {
   /** The value that the form sends: the uid of a provider or the domain of an organization. */
@@ -16,7 +16,7 @@ export const organizationPage = (
   { reference, name, isVerified }: OrganizationChoice,
 ): Page => ({
   title: `Sign in with ${name}`,
-  body: html`${parties(context)}${notices(context)}${!isVerified && html`<p>Nobody has verified who this organization is.</p>`}
+  body: html`${programAndServer(context)}${notices(context)}${!isVerified && html`<p>Nobody has verified who this organization is.</p>`}
 <form method="post" action="${context.path}/organization">
 <input type="hidden" name="organization" value="${reference}">
 <button>Continue to its sign-in</button>

@@ -15,12 +15,12 @@ import { oldestUpload, unknownBlobs, unknownUploads } from './unknown-content.ts
 const maxFailures = 20
 
 /**
- * `withUnknown`: also deletes blobs in the storage that the store does not know. They may belong to another store that
- * uses the same bucket, so only an operator can ask for this.
+ * `withUnknownBlobs`: also deletes blobs in the storage that the store does not know. They may belong to another store
+ * that uses the same bucket, so only an operator can ask for this.
  */
 export async function collectGarbage(
   deps: CollectionDependencies,
-  { withUnknown = false } = {},
+  { withUnknownBlobs = false } = {},
 ): Promise<CollectionTotals> {
   const totals: CollectionTotals = { uploads: 0, links: 0, blobs: 0, bytes: 0, failures: 0 }
   const { signal, onProgress, pause } = deps
@@ -29,7 +29,7 @@ export async function collectGarbage(
     await pause()
   }
   const steps = [releaseUploads, removeAbandonedUploads, removeLinks, removeUnusedBlobs, removeUnknownUploads]
-  for (const step of withUnknown ? [...steps, removeUnknownBlobs] : steps) {
+  for (const step of withUnknownBlobs ? [...steps, removeUnknownBlobs] : steps) {
     for await (const found of step(deps)) {
       for (const name of Object.keys(found) as (keyof CollectionTotals)[]) totals[name] += found[name] ?? 0
       if (signal?.aborted) return totals

@@ -13,7 +13,7 @@ type PlanDependencies = Pick<CollectionDependencies, 'store' | 'storage' | 'now'
 /** The totals of a collection that would run now. Content that changes meanwhile may be counted or not. */
 export async function planCollection(
   deps: PlanDependencies,
-  { withUnknown = false } = {},
+  { withUnknownBlobs = false } = {},
 ): Promise<CollectionTotals> {
   const { store, now, graceMs, onProgress } = deps
   const totals: CollectionTotals = { uploads: 0, links: 0, blobs: 0, bytes: 0, failures: 0 }
@@ -28,7 +28,7 @@ export async function planCollection(
   for await (const ids of unknownUploads(deps)) add({ uploads: ids.length })
   for await (const counts of dueLinks(due)) add(counts)
   for await (const counts of dueBlobs(due)) add(counts)
-  for await (const blobs of withUnknown ? unknownBlobs(deps) : [])
+  for await (const blobs of withUnknownBlobs ? unknownBlobs(deps) : [])
     add({ blobs: blobs.length, bytes: blobs.reduce((sum, { size }) => sum + size, 0) })
   return totals
 }

@@ -326,14 +326,14 @@ export type Session = Message<"platform.iam.v2beta1.Session"> & {
   expireTime?: Timestamp | undefined;
 
   /**
-   * IP address of the browser at the last use that is known.
+   * IP address of the browser or program at its last known use.
    *
    * @generated from field: string address = 7;
    */
   address: string;
 
   /**
-   * `User-Agent` of the browser or program at the last use that is known.
+   * `User-Agent` of the browser or program at its last known use.
    *
    * @generated from field: string user_agent = 8;
    */
@@ -396,14 +396,14 @@ export type SessionJson = {
   expireTime?: TimestampJson;
 
   /**
-   * IP address of the browser at the last use that is known.
+   * IP address of the browser or program at its last known use.
    *
    * @generated from field: string address = 7;
    */
   address?: string;
 
   /**
-   * `User-Agent` of the browser or program at the last use that is known.
+   * `User-Agent` of the browser or program at its last known use.
    *
    * @generated from field: string user_agent = 8;
    */

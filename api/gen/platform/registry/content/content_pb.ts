@@ -1822,8 +1822,8 @@ export const DeleteBlobRequestSchema: GenMessage<DeleteBlobRequest, {jsonType: D
 
 /**
  * The content of repos: manifests, and the blobs that they consist of. Only the registry protocol (OCI Distribution)
- * calls these methods. The bytes of blobs are not part of the messages: the registry reads and writes them itself, before
- * or after the call that allows it.
+ * calls these methods. The bytes of blobs are not part of the messages: the registry reads and writes them itself, after
+ * a call that allows it.
  *
  * @generated from service platform.registry.content.Content
  */
@@ -1840,8 +1840,8 @@ export const Content: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Finds a repo by its name if the name is ambiguous, because several groups have the same name:
-   * the repo in the group to which the caller has access, or else a public repo.
+   * Finds a repo by a name that is ambiguous because several groups have the same name. Returns the
+   * repo in the group to which the caller has access, or else a public repo.
    *
    * @generated from rpc platform.registry.content.Content.GetNamedRepo
    */
@@ -1931,7 +1931,7 @@ export const Content: GenService<{
     output: typeof UploadSchema;
   },
   /**
-   * Returns an upload, and lets only the caller use it until the upload is saved or ends, or the lease expires.
+   * Returns an upload with a lease: only the caller can use the upload until the lease ends or expires.
    *
    * @generated from rpc platform.registry.content.Content.OpenUpload
    */
