@@ -4,7 +4,7 @@ import type { DescriptorProto, EnumDescriptorProto, FileDescriptorProto } from '
 /** Full names by path in SourceCodeInfo. In a path, field numbers of descriptor.proto alternate with indexes. */
 type NamesByPath = Map<string, string>
 
-/** Comments by the full name of the message, field, service, method, enum or enum value. */
+/** Comments by the full name of the message, field, oneof, service, method, enum or enum value. */
 export function commentsOf(file: FileDescriptorProto): [name: string, comment: string][] {
   const names: NamesByPath = new Map()
   const fullNameOf = (name: string) => [file.package, name].filter(Boolean).join('.')

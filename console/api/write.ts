@@ -10,7 +10,7 @@ import type { SignInReason } from './session.ts'
 import { askToSignIn, SessionEnded } from './session.ts'
 
 export type WriteOptions<Response> = {
-  /** Kinds that the call changes besides its own, as in the paths of the API. `groups` and `access` are always included. */
+  /** Kinds that the call changes besides its own, named as in API paths. `groups` and `access` are always included. */
   also?: readonly string[]
   /** Shown after success, such as “Group created”. */
   done?: string

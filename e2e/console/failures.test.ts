@@ -8,7 +8,7 @@ import { checkShown } from './check-page.ts'
 import type { Stage } from './stage.ts'
 import { openStage } from './stage.ts'
 
-// Routes are set before the page is loaded: the first requests of a loaded page may bypass them.
+// Routes are set before the page is loaded: if they are set later, the next requests may bypass them.
 describe('the console', { skip: noChromium ?? false, timeout: 600_000 }, () => {
   let stage: Stage
   let page: Page
@@ -48,7 +48,7 @@ describe('the console', { skip: noChromium ?? false, timeout: 600_000 }, () => {
     await page.unroute(listIdentities)
   })
 
-  test('waits as long as a limit asks for, without bothering the person', async () => {
+  test('retries by itself after the delay of a rate limit, if it is short', async () => {
     let refusals = 1
     await page.route(listIdentities, (route) =>
       refusals-- > 0
@@ -66,7 +66,7 @@ describe('the console', { skip: noChromium ?? false, timeout: 600_000 }, () => {
     await page.unroute(listIdentities)
   })
 
-  test('says when to try again if a limit asks for a long wait', async () => {
+  test('says when to try again if the delay of a rate limit is long', async () => {
     await page.route(listIdentities, (route) =>
       fail(route, { status: 429, code: 8, message: 'Resource exhausted: too many calls', retryDelay: '90s' }),
     )
@@ -122,7 +122,7 @@ describe('the console', { skip: noChromium ?? false, timeout: 600_000 }, () => {
     await page.unroute(listIdentities)
   })
 
-  test('loads the document anew if the server has other files than before', async () => {
+  test('reloads the page if the server no longer has a script, as after an upgrade', async () => {
     let refusals = 1
     await page.route('**/console/assets/identities-*.js', (route) =>
       refusals-- > 0 ? route.fulfill({ status: 404, body: '' }) : route.continue(),

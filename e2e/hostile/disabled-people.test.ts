@@ -74,7 +74,7 @@ onEachStore('a disabled person', (engine) => {
     assert.match(stdout, /^\S+ is [0-9a-f]{40}\n$/)
   }
 
-  /** The distinct codes of calls that read, write and exchange the token, through all doors of both copies. */
+  /** The distinct codes of a read, a write and an exchange with the token, through all doors of both copies. */
   async function codesOf(token: string): Promise<number[]> {
     const uid = platform.owner.organization
     const calls = doors.flatMap((door) => [

@@ -10,7 +10,8 @@ export type StandardMethod = { verb: 'Get' | 'List' | 'Create' | 'Update' | 'Del
 
 /**
  * The verb and the resource of a standard method: `Create` and `Group` of CreateGroup, or of Groups.Create in v1.
- * Undefined for methods for operators too: they need no capabilities, so no row can be derived for them.
+ * Undefined for all other methods, and for those that only operators may call: they need no capabilities, so no row can
+ * be derived for them.
  */
 export function standardMethod({ desc, access }: Method): StandardMethod | undefined {
   if (access?.operators) return undefined

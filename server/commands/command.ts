@@ -26,7 +26,7 @@ export type CommandContext = {
 /** A mistake that the operator can correct. It is printed as one line, without a stack. */
 export class UsageError extends Error {}
 
-/** Errors of a caller of the API are mistakes of the operator in a command. */
+/** Rethrows a `StatusError` as a `UsageError`, because the caller in a command is the operator. */
 export function throwUsageError(error: unknown): never {
   throw error instanceof StatusError ? new UsageError(textOf(error)) : error
 }

@@ -52,7 +52,7 @@ const world = fc.record({
   mappings: fc
     .uniqueArray(mapping, { maxLength: 6, selector: (entry) => JSON.stringify(entry) })
     .map((entries) => entries.filter(({ provider, scope }) => scope >= provider)),
-  /** For each provider. */
+  /** The groups of the person at each provider: those of the last sign-in, until `expires`, and provisioned ones. */
   signedIn: fc.tuple(someGroups, someGroups),
   provisioned: fc.tuple(someGroups, someGroups),
   expires: fc.tuple(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 4 })),
@@ -181,7 +181,7 @@ onEachStore('the grants of members of external groups', (engine) => {
         renderedRow(groups.table, at, groups.forms.json, time),
       )
       const rows = await store.query(statement)
-      if (example.blocked.includes(true)) assert.equal(rows.length, 0, 'the grants are read separately')
+      if (example.blocked.includes(true)) assert.equal(rows.length, 0, 'no row: grants are read separately')
       else assertSame(splitGrantsAndRow(caller, time, lineage(at), rows).grants, inScope)
     })
     await fc.assert(property, { numRuns: 25 })

@@ -3,7 +3,7 @@ export type S3Options = {
   region: string
   /** A URL. Default: the endpoint of AWS in the region. */
   endpoint?: string | undefined
-  /** Whether the bucket is in the path rather than in the host name. Default: if there is an `endpoint`. */
+  /** Whether the bucket is in the path rather than in the host name. Default: true if `endpoint` is set. */
   pathStyle?: boolean | undefined
   /** Put before all keys, so that a bucket can be shared. */
   prefix?: string | undefined

@@ -43,7 +43,7 @@ export function ecsOf(entry: JsonObject): JsonObject {
   }
 }
 
-/** An object with one field, or an empty one if there is no value. */
+/** An object with the field `name`, a string or several objects merged into one. Empty if there is no value. */
 function optional(name: string, ...values: (string | JsonObject | undefined)[]): JsonObject {
   const [first] = values
   if (typeof first === 'string') return first === '' ? {} : { [name]: first }

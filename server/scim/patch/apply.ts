@@ -80,5 +80,5 @@ const changeOf = (type: ResourceType, op: Change['op'], path: string, value: unk
   ...{ op, target: targetOf(type, path), value },
 })
 
-/** Okta repeats attributes that cannot change beside those that do. */
+/** Attributes that cannot change. They are ignored, because Okta sends them along with the changed ones. */
 const isFixed = (name: string) => ['schemas', 'id', 'meta'].includes(name.toLowerCase())

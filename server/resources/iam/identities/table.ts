@@ -40,8 +40,8 @@ function issuerAndSubjectOf({ relationship }: Identity): { issuer: string; subje
 export const anyIssuer = '~'
 
 /**
- * For an identity that has a pattern for its issuer or subject: its issuer, or `anyIssuer`. Null for other identities,
- * which are found by `known_by`.
+ * For an identity that has a pattern for its issuer or subject: its issuer, or `anyIssuer`. Null for other identities:
+ * those with a fixed issuer and subject are found by `known_by`.
  */
 function patternIssuerOf({ relationship }: Identity): string | null {
   if (relationship.case !== 'claimMatch') return null

@@ -18,7 +18,7 @@ import type { SbomPackage } from '../../dependencies.ts'
 import type { V1Dependencies, WantedImage } from '../dependencies.ts'
 
 const maxImages = 20
-/** In one response, which then has about 4 MB. */
+/** The most packages in one response. They take about 4 MB. */
 const maxPackages = 20_000
 
 export const sbomMethods = ({ images }: V1Dependencies) => ({
