@@ -25,9 +25,9 @@ export function exampleOf(desc: DescMessage, purpose: Purpose, fields = fieldsOf
 const hasExample = (field: DescField) => rulesOf(field).example !== ''
 
 /**
- * A request shows the fields that have an example or are required. If at least one field of a response has an
- * example, the response shows the fields with an example and those that are always present. Otherwise it shows all
- * fields.
+ * A request shows the fields that have an example or are required, unless only the operator can set them. A response
+ * shows the fields that have an example and those that are always present. If no field has an example, the response
+ * shows all fields, except those that are omitted when empty, and only the first field of a oneof.
  */
 function isShown(field: DescField, purpose: Purpose, hasExamples: boolean): boolean {
   if (purpose !== 'response') return (hasExample(field) || isRequired(field)) && !rulesOf(field).operatorOnly

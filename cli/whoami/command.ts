@@ -5,7 +5,7 @@ export const whoami: ComposedCommand = {
   verb: '',
   args: [],
   description:
-    'Prints who you are to the server: your identity, your organizations, how you signed in, the limits of your token, and your roles with the groups in which you have them.',
+    'Prints your identity on the server, your organizations, how you signed in, the limits of your token, and your roles with the groups in which you have them.',
   notes: 'A role in a group also counts in all groups below it. -o wide also prints the uids of groups.',
   examples: ['stemma whoami', 'stemma whoami -o json', 'stemma whoami -o uid'],
   flags: [],

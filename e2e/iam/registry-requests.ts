@@ -27,7 +27,7 @@ const digest = digestOf('content that no repo has')
 const notManifest = '{}'
 const calls = Content.method
 
-/** Pulls, pushes and deletes. None changes a tag or removes content. */
+/** Pulls, pushes and deletes. None changes a tag or removes content: no repo has `digest` or a tag `latest`. */
 export const registryRequests: readonly RegistryRequest[] = [
   requestOf(calls.getManifest, 'GET', '/manifests/latest'),
   requestOf(calls.getManifest, 'HEAD', `/manifests/${digest}`),

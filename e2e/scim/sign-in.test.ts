@@ -286,7 +286,7 @@ onEachStore('a person whom an organization provisions', (engine) => {
     const { id } = await addUser(later, 'bob')
     assert.deepEqual(await readWith(token), [0])
     await setActive(later, id, false)
-    assert.deepEqual(await readWith(token), [Code.UNAUTHENTICATED], 'the person has not signed in since')
+    assert.deepEqual(await readWith(token), [Code.UNAUTHENTICATED], 'sign-ins before provisioning end too')
     await setActive(later, id, true)
     assert.deepEqual(await readWith((await signIn(uid, 'bob')).token), [0])
   })

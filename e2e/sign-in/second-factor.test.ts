@@ -199,7 +199,7 @@ onEachStore('a second factor', (engine) => {
       const identity = await addAccount(platform, email)
       await platform.bind(identity, 'viewer', platform.owner.organization)
       const { visitor, tokens } = await signIn(platform, email)
-      const published = await issueRefreshToken(platform, identity)
+      const publishedClientToken = await issueRefreshToken(platform, identity)
       const browser = new Visitor(platform.url)
       await browser.submit(await browser.open('/console/sign-in'), { email, password })
       assert.ok(await consoleToken(browser))
@@ -210,7 +210,7 @@ onEachStore('a second factor', (engine) => {
           error: 'invalid_grant',
         })
         for (const door of [rest, grpc]) {
-          const { error } = await door.call(exchangeRefreshToken, {}, published)
+          const { error } = await door.call(exchangeRefreshToken, {}, publishedClientToken)
           assert.equal(error?.code, Code.UNAUTHENTICATED)
           assert.match(error.message, /sign in again/)
         }
@@ -228,12 +228,12 @@ onEachStore('a second factor', (engine) => {
       }
     })
 
-    test('ends sign-ins from before the person had one, and keeps those that have proven it', async () => {
+    test('ends sign-ins made before the person set it up, and keeps those that proved it', async () => {
       const email = 'jan@example.com'
       const identity = await addAccount(platform, email)
       await platform.bind(identity, 'viewer', platform.owner.organization)
       const { visitor: earlier, tokens } = await signIn(platform, email)
-      const published = await issueRefreshToken(platform, identity)
+      const publishedClientToken = await issueRefreshToken(platform, identity)
       const earlierConsole = new Visitor(platform.url)
       await earlierConsole.submit(await earlierConsole.open('/console/sign-in'), { email, password })
       const app = await addAuthenticatorApp(rest, tokens.access_token, now())
@@ -256,7 +256,10 @@ onEachStore('a second factor', (engine) => {
         await assert.rejects(oidc.refreshTokenGrant(party, tokens.refresh_token ?? ''), {
           error: 'invalid_grant',
         })
-        assert.equal((await rest.call(exchangeRefreshToken, {}, published)).error?.code, Code.UNAUTHENTICATED)
+        assert.equal(
+          (await rest.call(exchangeRefreshToken, {}, publishedClientToken)).error?.code,
+          Code.UNAUTHENTICATED,
+        )
         assert.ok(await consoleToken(browser))
         let refreshToken = issued.get('refresh_token') ?? ''
         for (const door of [rest, grpc]) {
@@ -292,7 +295,7 @@ onEachStore('a second factor', (engine) => {
       const { visitor } = await signIn(platform, email)
       await requireFactor(true)
       try {
-        // With an account, and even with the session of its browser.
+        // A person with an account and a session in the browser.
         const begun = await begin(party, { invite: await invite() })
         const page = await visitor.open(begun.url)
         assert.equal(page.title, 'Sign in')
@@ -303,7 +306,7 @@ onEachStore('a second factor', (engine) => {
         assert.ok(isFinished(await setUp(visitor, setUpPage)))
         assert.deepEqual(await groupsOf(identity), [[organization]])
 
-        // With a new account, which exists only after the code was right.
+        // A person with a new account, which exists only after the code was right.
         const guest = new Visitor(platform.url)
         const started = await begin(party, { invite: await invite() })
         const chosen = { email: 'new@example.com', password: 'a password for the new account' }

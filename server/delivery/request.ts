@@ -1,5 +1,5 @@
 // The request that carries an event to a sink, with a token and, if there are secrets, signatures.
-import type { OutboundRequest } from '../auth/outbound/connect.ts'
+import type { OutboundRequest } from '../auth/outbound/send-request.ts'
 import type { CloudEvent } from '../cloud-events/cloud-event.ts'
 import { binaryMessage, structuredMessage } from '../cloud-events/http-message.ts'
 import { webhookSignature } from '../crypto/webhook-secret.ts'

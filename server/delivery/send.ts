@@ -1,8 +1,8 @@
 // One request to a sink, within 15 seconds. Only the beginning of the answer is read.
 import type { IncomingMessage } from 'node:http'
-import type { OutboundRequest } from '../auth/outbound/connect.ts'
 import type { Reach } from '../auth/outbound/outbound.ts'
 import { NoAddressError } from '../auth/outbound/outbound.ts'
+import type { OutboundRequest } from '../auth/outbound/send-request.ts'
 import { isLoopback } from '../claims/issuer.ts'
 
 /** `status` is 0 and `error` says why if there was no answer. Header names are lowercase. */

@@ -23,8 +23,8 @@ export type Workload = {
 }
 
 /**
- * The kind of workload that an identity was made for, as far as its issuer and subject show it. Undefined if the
- * identity accepts no token, as that of a service principal or a person.
+ * The kind of workload that an identity was made for, as far as its issuer and subject show it. Undefined for
+ * identities that accept no token, such as people and service principals.
  */
 export function workloadOf({ claimMatch, staticKeys, awsIdentity }: IdentityJson): Workload | undefined {
   const { issuer = '', subject = '', subjectPattern = '' } = claimMatch ?? {}

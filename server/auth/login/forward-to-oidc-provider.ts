@@ -22,9 +22,9 @@ export type ForwardDependencies = TokenExchangeDependencies &
   RevocationDependencies & { provider(): Provider; refreshTokens: RefreshTokens; authUrl: string }
 
 /** Endpoints to which programs post forms. Their errors are JSON. */
-const formPaths: readonly string[] = [paths.token, paths.revocation]
+const programEndpoints: readonly string[] = [paths.token, paths.revocation]
 
-export const isFormPath = (path: string) => formPaths.includes(path)
+export const isProgramEndpoint = (path: string) => programEndpoints.includes(path)
 
 export async function forwardToOidcProvider(deps: ForwardDependencies, page: PageRequest): Promise<void> {
   const { request, response, path, query } = page
@@ -35,7 +35,7 @@ export async function forwardToOidcProvider(deps: ForwardDependencies, page: Pag
   // oidc-provider would store `state` in the session, which may be a cookie. Only a redirect after the sign-out needs
   // `state`, and no client has registered such a redirect.
   if (path === paths.logout) query.delete('state')
-  if (request.method === 'POST' && isFormPath(path)) {
+  if (request.method === 'POST' && isProgramEndpoint(path)) {
     const form = await readForm(request)
     const answer = await answerForm(deps, form, page)
     if (answer) return sendResponse(page, answer)

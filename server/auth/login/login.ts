@@ -5,7 +5,7 @@ import type { StatusError } from '../../aip/errors.ts'
 import { internal } from '../../aip/errors.ts'
 import { clientErrorOf, errorResponse } from './error-response.ts'
 import type { ForwardDependencies } from './forward-to-oidc-provider.ts'
-import { forwardToOidcProvider, isFormPath } from './forward-to-oidc-provider.ts'
+import { forwardToOidcProvider, isProgramEndpoint } from './forward-to-oidc-provider.ts'
 import { pageReferrerPolicy, requireNavigation, requireOwnOrigin } from './own-origin.ts'
 import type { PageEvent, PageLogDependencies } from './page-log.ts'
 import { openPageLog } from './page-log.ts'
@@ -40,7 +40,7 @@ export type LoginDependencies = Omit<PageDependencies, CreatedHere> &
     devicePollSeconds?: number | undefined
     /** The event log. */
     events: Omit<PageLogDependencies, 'now' | 'random'>
-    /** Writes an event to the log. */
+    /** Writes a line to the log of the server. */
     log(event: Record<string, unknown>, message: string): void
     /**
      * Like `log`, for events that anyone can cause. After many events from one network, the log contains only the
@@ -131,5 +131,5 @@ async function answer(deps: PageDependencies, page: PageRequest): Promise<void> 
 
 function answerError(page: PageRequest, error: StatusError): void {
   if (page.response.headersSent) page.response.destroy()
-  else sendResponse(page, isFormPath(page.path) ? oauthError(error) : errorResponse(error))
+  else sendResponse(page, isProgramEndpoint(page.path) ? oauthError(error) : errorResponse(error))
 }

@@ -5,9 +5,9 @@ import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import type { OutboundRequest } from './connect.ts'
-import { connect } from './connect.ts'
 import { isPublic } from './public-address.ts'
+import type { OutboundRequest } from './send-request.ts'
+import { sendRequest } from './send-request.ts'
 
 export type OutboundResponse = { status: number; headers: IncomingHttpHeaders; body: Buffer }
 
@@ -79,7 +79,7 @@ export function openReach({
       .filter((address) => (isTrusted || isPublic(address)) && !isRefused(url, address))
       .slice(0, maxAddresses)
     if (allowed.length === 0) throw new NoAddressError(url.hostname, addresses)
-    return connectToAny(url, allowed, request, signal)
+    return sendToAny(url, allowed, request, signal)
   }
 }
 
@@ -93,7 +93,7 @@ async function addressesOf(
 }
 
 /** Tries the addresses in turn until one responds, with whatever status. */
-async function connectToAny(
+async function sendToAny(
   url: URL,
   addresses: string[],
   request: OutboundRequest,
@@ -102,7 +102,7 @@ async function connectToAny(
   const failures: string[] = []
   let cause: Error | undefined
   for (const address of addresses) {
-    const response = await connect(url, address, request, signal).catch((error: Error) => {
+    const response = await sendRequest(url, address, request, signal).catch((error: Error) => {
       failures.push(`${address}: ${error.message}`)
       cause = error
     })

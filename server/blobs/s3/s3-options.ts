@@ -32,7 +32,7 @@ export type WebIdentity = {
 }
 
 export type S3Limits = {
-  /** Size of the parts of an upload. S3 requires at least 5 MiB, and R2 the same size for all but the last. */
+  /** Size of the parts of an upload. S3 requires at least 5 MiB; R2 requires equal sizes, except for the last. */
   partBytes: number
   /** The largest object that is copied by one request. S3 allows 5 GiB. */
   copyBytes: number

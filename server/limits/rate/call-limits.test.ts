@@ -23,13 +23,13 @@ const organization = 'a'.repeat(40)
 const other = 'b'.repeat(40)
 const identityOf = (root: string, at: number) => `${root}/${at.toString(16).padStart(16, '0')}`
 
-const none = { caller: 0, organization: 0, address: 0 }
+const unlimited = { caller: 0, organization: 0, address: 0 }
 
-function openTestLimits(rates: Partial<Record<keyof Rates, Partial<Record<ScopeName, number>>>>) {
+function prepareLimits(rates: Partial<Record<keyof Rates, Partial<Record<ScopeName, number>>>>) {
   let now = 1000
   const all = (['read', 'list', 'write', 'exchange', 'sign-in'] as const).map((name) => [
     name,
-    { ...none, ...rates[name] },
+    { ...unlimited, ...rates[name] },
   ])
   const options = { maxRunning: 0, isProxy: (address: string) => address === '10.0.0.1', clock: () => now }
   return {
@@ -46,24 +46,24 @@ function openTestLimits(rates: Partial<Record<keyof Rates, Partial<Record<ScopeN
       }
       return { calls, signIn: opened.signIn }
     },
-    pass(ms: number) {
+    advanceClock(ms: number) {
       now += ms
     },
   }
 }
 
-type TestLimits = ReturnType<ReturnType<typeof openTestLimits>['open']>
+type TestLimits = ReturnType<ReturnType<typeof prepareLimits>['open']>
 
 /** Makes calls one after the other, each of which ends at once. Returns how many were admitted. */
 function admitted(
   { calls }: TestLimits,
   count: number,
-  { identity = identityOf(organization, 1), address = '192.0.2.1', method = get } = {},
+  { identity = identityOf(organization, 1), address = '192.0.2.1', costClass = get } = {},
 ): number {
   let total = 0
   for (let at = 0; at < count; at++)
     try {
-      calls.leave(calls.enter(method, identity, calls.arrive(method, address)))
+      calls.leave(calls.enter(costClass, identity, calls.arrive(costClass, address)))
       total++
     } catch (error) {
       assert.ok(error instanceof StatusError)
@@ -84,25 +84,25 @@ function refusalOf(action: () => unknown): StatusError {
 
 describe('rate limits', () => {
   test('count each caller separately', () => {
-    const limits = openTestLimits({ read: { caller: 1 } }).open()
+    const limits = prepareLimits({ read: { caller: 1 } }).open()
     assert.equal(admitted(limits, 50), 10)
     assert.equal(admitted(limits, 50, { identity: identityOf(organization, 2) }), 10)
   })
 
   test('count all workloads of an organization together, and those of others separately', () => {
-    const limits = openTestLimits({ read: { organization: 1 } }).open()
+    const limits = prepareLimits({ read: { organization: 1 } }).open()
     assert.equal(admitted(limits, 6), 6)
     assert.equal(admitted(limits, 6, { identity: identityOf(organization, 2) }), 4)
     assert.equal(admitted(limits, 6, { identity: identityOf(other, 2) }), 6)
   })
 
   test('do not count calls of people against the limit of any organization', () => {
-    const limits = openTestLimits({ read: { organization: 1 } }).open()
+    const limits = prepareLimits({ read: { organization: 1 } }).open()
     assert.equal(admitted(limits, 50, { identity: 'c'.repeat(40) }), 50)
   })
 
   test('count all addresses of an IPv6 /64 together, and IPv4 addresses separately', () => {
-    const limits = openTestLimits({ read: { address: 1 } }).open()
+    const limits = prepareLimits({ read: { address: 1 } }).open()
     let total = 0
     for (let at = 0; at < 50; at++) total += admitted(limits, 1, { address: `2001:db8::${at.toString(16)}` })
     assert.equal(total, 10)
@@ -112,40 +112,40 @@ describe('rate limits', () => {
   })
 
   test('do not count calls from a trusted proxy or from an unknown address', () => {
-    const limits = openTestLimits({ read: { address: 1 } }).open()
+    const limits = prepareLimits({ read: { address: 1 } }).open()
     assert.equal(admitted(limits, 50, { address: '10.0.0.1' }), 50)
     assert.equal(admitted(limits, 50, { address: '' }), 50)
   })
 
   test('count each cost class separately', () => {
-    const limits = openTestLimits({ read: { caller: 1 }, list: { caller: 2 } }).open()
-    assert.equal(admitted(limits, 50, { method: get }), 10)
-    assert.equal(admitted(limits, 50, { method: list }), 20)
-    assert.equal(admitted(limits, 50, { method: create }), 50)
+    const limits = prepareLimits({ read: { caller: 1 }, list: { caller: 2 } }).open()
+    assert.equal(admitted(limits, 50, { costClass: get }), 10)
+    assert.equal(admitted(limits, 50, { costClass: list }), 20)
+    assert.equal(admitted(limits, 50, { costClass: create }), 50)
   })
 
   test('admit calls again as time passes', () => {
-    const time = openTestLimits({ read: { caller: 10 } })
-    const limits = time.open()
+    const prepared = prepareLimits({ read: { caller: 10 } })
+    const limits = prepared.open()
     assert.equal(admitted(limits, 200), 100)
-    time.pass(500)
+    prepared.advanceClock(500)
     assert.equal(admitted(limits, 200), 5)
-    time.pass(3_600_000)
+    prepared.advanceClock(3_600_000)
     assert.equal(admitted(limits, 200), 100)
   })
 
   test('take nothing from the organization if the caller is refused, nor from the caller if the organization is', () => {
-    const time = openTestLimits({ read: { caller: 1, organization: 2 } })
-    const limits = time.open()
+    const prepared = prepareLimits({ read: { caller: 1, organization: 2 } })
+    const limits = prepared.open()
     assert.equal(admitted(limits, 500), 10)
     assert.equal(admitted(limits, 5, { identity: identityOf(organization, 2) }), 5)
     assert.equal(admitted(limits, 50, { identity: identityOf(organization, 3) }), 5)
-    time.pass(5000)
+    prepared.advanceClock(5000)
     assert.equal(admitted(limits, 50, { identity: identityOf(organization, 3) }), 10)
   })
 
   test('take nothing from the address if the caller is refused, so that other callers there are admitted', () => {
-    const limits = openTestLimits({ read: { caller: 1, address: 10 } }).open()
+    const limits = prepareLimits({ read: { caller: 1, address: 10 } }).open()
     assert.equal(admitted(limits, 10_000), 10)
     assert.equal(admitted(limits, 90, { identity: identityOf(other, 1) }), 10)
     for (let at = 1; at <= 8; at++)
@@ -154,13 +154,13 @@ describe('rate limits', () => {
   })
 
   test('count calls without a caller by address alone', () => {
-    const { calls } = openTestLimits({ 'sign-in': { address: 1 } }).open()
+    const { calls } = prepareLimits({ 'sign-in': { address: 1 } }).open()
     for (let at = 0; at < 10; at++) calls.arrive(register, '192.0.2.1')
     assert.throws(() => calls.arrive(register, '192.0.2.1'))
   })
 
   test('count sign-in requests by address, and token exchanges by identity and organization', () => {
-    const { signIn } = openTestLimits({
+    const { signIn } = prepareLimits({
       'sign-in': { address: 1 },
       exchange: { caller: 1, organization: 2 },
     }).open()
@@ -175,7 +175,7 @@ describe('rate limits', () => {
 
 describe('a call over the limit', () => {
   test('is told when to try again, whose limit it is and what the limit is', () => {
-    const limits = openTestLimits({ read: { caller: 0.5 } }).open()
+    const limits = prepareLimits({ read: { caller: 0.5 } }).open()
     const identity = identityOf(organization, 1)
     assert.equal(admitted(limits, 5), 5)
     const error = refusalOf(() => limits.calls.enter(get, identity, undefined))
@@ -203,7 +203,7 @@ describe('a call over the limit', () => {
   })
 
   test('gets the same error object as the previous call, so that the error is rendered once', () => {
-    const limits = openTestLimits({ read: { address: 1 } }).open()
+    const limits = prepareLimits({ read: { address: 1 } }).open()
     admitted(limits, 10)
     const errors = [1, 2].map(() => refusalOf(() => limits.calls.arrive(get, '192.0.2.1')))
     assert.equal(errors[0], errors[1])
@@ -213,8 +213,8 @@ describe('a call over the limit', () => {
 
 describe('the RateLimit fields', () => {
   test('are absent while half of each bucket is left, then describe the bucket with the least left', () => {
-    const time = openTestLimits({ read: { caller: 1, organization: 3, address: 100 } })
-    const { calls } = time.open()
+    const prepared = prepareLimits({ read: { caller: 1, organization: 3, address: 100 } })
+    const { calls } = prepared.open()
     const identity = identityOf(organization, 1)
     const fields: (string | undefined)[] = []
     for (let at = 0; at < 10; at++) {
@@ -240,7 +240,7 @@ describe('the RateLimit fields', () => {
 
 describe('the calls of a caller that run at a time', () => {
   test('are limited, and one that ends makes room for another', () => {
-    const { calls } = openTestLimits({ read: { address: 1 } }).open({ maxRunning: 3 })
+    const { calls } = prepareLimits({ read: { address: 1 } }).open({ maxRunning: 3 })
     const identity = identityOf(organization, 1)
     const network = calls.arrive(get, '192.0.2.1')
     const running = [1, 2, 3].map(() => calls.enter(get, identity, undefined))
@@ -264,14 +264,14 @@ function flood(limits: TestLimits, networks: number, callsEach = 1, first = 0): 
 
 describe('an attacker with many networks', () => {
   test('cannot reset a spent bucket: a full table first forgets the buckets that are hardly used', () => {
-    const limits = openTestLimits({ read: { address: 1 } }).open({ maxMeters: 100 })
+    const limits = prepareLimits({ read: { address: 1 } }).open({ maxMeters: 100 })
     assert.equal(admitted(limits, 50), 10)
     flood(limits, 10_000)
     assert.equal(admitted(limits, 50), 0)
   })
 
   test('cannot reset a spent bucket by using up other buckets, if these fill less than half of the table', () => {
-    const limits = openTestLimits({ read: { address: 1 } }).open({ maxMeters: 100 })
+    const limits = prepareLimits({ read: { address: 1 } }).open({ maxMeters: 100 })
     assert.equal(admitted(limits, 50), 10)
     flood(limits, 40, 10)
     flood(limits, 1000, 1, 40)
@@ -279,7 +279,7 @@ describe('an attacker with many networks', () => {
   })
 
   test('does not cause calls of other networks to be refused', () => {
-    const limits = openTestLimits({ read: { address: 1 } }).open({ maxMeters: 100 })
+    const limits = prepareLimits({ read: { address: 1 } }).open({ maxMeters: 100 })
     flood(limits, 10_000, 10)
     assert.equal(admitted(limits, 10), 10)
   })
@@ -287,7 +287,7 @@ describe('an attacker with many networks', () => {
 
 describe('an attacker with many identities', () => {
   test('is stopped by the limit of the organization, however many identities it uses', () => {
-    const limits = openTestLimits({ read: { caller: 1, organization: 5 } }).open({ maxMeters: 100 })
+    const limits = prepareLimits({ read: { caller: 1, organization: 5 } }).open({ maxMeters: 100 })
     let total = 0
     for (let at = 0; at < 1000; at++) total += admitted(limits, 5, { identity: identityOf(organization, at) })
     assert.equal(total, 50)
@@ -295,7 +295,7 @@ describe('an attacker with many identities', () => {
   })
 
   test('cannot make the server forget the running calls of a caller', () => {
-    const limits = openTestLimits({ read: { caller: 1 } }).open({ maxMeters: 100, maxRunning: 1 })
+    const limits = prepareLimits({ read: { caller: 1 } }).open({ maxMeters: 100, maxRunning: 1 })
     const identity = identityOf(organization, 1)
     limits.calls.enter(get, identity, undefined)
     for (let at = 0; at < 1000; at++) admitted(limits, 10, { identity: identityOf(other, at) })

@@ -23,12 +23,12 @@ export async function convertReply<O extends DescMessage, D extends DescMessage>
 
 /** The reply of v1 to Delete. */
 export async function deleteReply(reply: Promise<unknown>): Promise<Reply> {
-  await withoutPreconditions(reply)
+  await withoutPreconditionDetails(reply)
   return emptyReply
 }
 
 /** v1 describes a failed precondition only in the message; v2 also in the error details. */
-export async function withoutPreconditions<T>(reply: Promise<T>): Promise<T> {
+export async function withoutPreconditionDetails<T>(reply: Promise<T>): Promise<T> {
   try {
     return await reply
   } catch (error) {

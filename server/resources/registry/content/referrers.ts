@@ -1,4 +1,4 @@
-// Lists the manifests that describe another one, in pages that are limited in number and size.
+// Lists the manifests that describe another one, in pages with a limited number of manifests and size of annotations.
 import { create } from '@bufbuild/protobuf'
 import type { ListReferrersRequest } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { ListReferrersResponseSchema } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
@@ -8,8 +8,8 @@ import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
 
 const maxReferrers = 100
-/** The annotations of one manifest can take megabytes. */
-const maxAnnotationLength = 2 ** 20
+/** For all annotations of a page: those of one manifest can take megabytes. */
+const maxAnnotationsLength = 2 ** 20
 
 /** A repo that does not exist has no referrers: the protocol has no error for it. */
 export function* referrersReply(request: ListReferrersRequest): Work<Reply> {
@@ -41,7 +41,7 @@ function lastOfPage(lengths: readonly [digest: string, length: number][]): strin
   let [last, total]: [string | undefined, number] = [undefined, 0]
   for (const [digest, length] of lengths.slice(0, maxReferrers)) {
     total += length
-    if (last !== undefined && total > maxAnnotationLength) break
+    if (last !== undefined && total > maxAnnotationsLength) break
     last = digest
   }
   return last

@@ -8,7 +8,7 @@ export type OutboundRequest = {
 }
 
 /** Sends a request to one address of the URL's host. Redirects are not followed. */
-export function connect(
+export function sendRequest(
   url: URL,
   address: string,
   { method = 'GET', headers, body }: OutboundRequest,
