@@ -32,7 +32,12 @@ const tones: Record<State, BadgeTone> = {
 /** The page keeps the newest events only. */
 const mostShown = 200
 
-export default function LiveEvents({ place }: PageProps) {
+/** Another group begins with an empty list. */
+export default function LiveEventsPage({ place }: PageProps) {
+  return <LiveEvents key={place.group} place={place} />
+}
+
+function LiveEvents({ place }: PageProps) {
   const { group } = place
   const denied = useDenial(group)('subscriptions.create')
   const isPaused = place.query.has('paused')
