@@ -33,8 +33,8 @@ describe('a CloudEvent over HTTP', () => {
     })
   })
 
-  test('encodes header values as the binding demands', () => {
-    // The examples of section 3.1.3.2, and characters that would end or split a header.
+  test('encodes header values as the CloudEvents HTTP protocol binding requires', () => {
+    // The examples of section 3.1.3.2 of the binding, and characters that would end or split a header.
     assert.equal(headerText('Euro € 😀'), 'Euro%20%E2%82%AC%20%F0%9F%98%80')
     assert.equal(headerText('100% "sure"'), '100%25%20%22sure%22')
     assert.equal(headerText("!#$&'()*+,-./09:;<=>?@AZ[\\]^_`az{|}~"), "!#$&'()*+,-./09:;<=>?@AZ[\\]^_`az{|}~")

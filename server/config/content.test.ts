@@ -69,7 +69,7 @@ describe('the settings of S3', () => {
     assert.equal(read({ AWS_ACCESS_KEY_ID: 'AKIA', AWS_ROLE_ARN: 'x' }).driver, 'files')
   })
 
-  test('that are wrong are named, without their secret', () => {
+  test('that are wrong cause an error that names the setting but does not contain the secret', () => {
     const wrong: [Record<string, string>, RegExp][] = [
       [{ STEMMA_CONTENT_DRIVER: 'gcs' }, /STEMMA_CONTENT_DRIVER .*must be one of files, s3, not "gcs"/],
       [{ STEMMA_S3_BUCKET: 'images' }, /STEMMA_S3_BUCKET .*set STEMMA_CONTENT_DRIVER to s3/],

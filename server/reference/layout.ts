@@ -101,7 +101,7 @@ ${[...areas].map(([area, members]) => list(area, members.map(serviceLink)))}
 <details${old.some(({ slug }) => slug === current) && html` open`}><summary>Version 1 of the API</summary><ul>${old.map(serviceLink)}</ul></details>`
 }
 
-const areas: Record<string, string> = {
+const areaTitles: Record<string, string> = {
   iam: 'API: identities and access',
   registry: 'API: registry',
   vulnerabilities: 'API: advisories',
@@ -110,4 +110,4 @@ const areas: Record<string, string> = {
   audit: 'API: events and audit',
 }
 
-export const areaOf = ({ slug }: Service) => areas[slug.split('-')[0] ?? ''] ?? 'API: server'
+export const areaOf = ({ slug }: Service) => areaTitles[slug.split('-')[0] ?? ''] ?? 'API: server'

@@ -107,7 +107,7 @@ export function openCorridor({
       if (otherThread) return runIn(otherThread, request)
       const demand = demandOf(method, request, caller ?? anonymous, envelope, demandOptions)
       const call = callOf(method, request, demand, deadline, envelope)
-      // Handlers of other methods throw the fault themselves, after they have authorized the caller.
+      // Handlers of methods that are not open throw the fault themselves, after they have authorized the caller.
       if (isOpen && call.demand.fault) throw call.demand.fault
       if (isValidation(method, request)) return validate(call)
       // Not a StreamHandler: doors pass methods with a stream to the stream corridor.

@@ -102,8 +102,8 @@ type ContentProps = PageProps & { tag: TagJson; image: string }
 const maxDepth = 5
 
 /**
- * Everything that the registry knows about the image. `opened` are the digests from the one that the tag names to the
- * index that is shown here: an entry of an index may be an index too.
+ * Everything that the registry knows about the image. An entry of an index may be an index too: `opened` is the path of
+ * digests from the manifest that the tag names to the manifest that is shown here.
  */
 function Content({ opened, ...props }: ContentProps & { opened: readonly string[] }) {
   const { place, tag } = props
@@ -213,6 +213,6 @@ function Image({ repo, digest, view, denied }: ImageProps) {
   if (view !== 'configuration') return <Layers layers={layers} history={parsed.history} />
   if (denied !== undefined) return <p class="quiet">{denied}</p>
   if (blob.error) return <Problem error={blob.error} />
-  if (!isImage) return <p>This is an artifact of the type {config?.mediaType}, and no image to run.</p>
+  if (!isImage) return <p>This is an artifact of the type {config?.mediaType}, not a container image.</p>
   return <Configuration config={parsed} />
 }

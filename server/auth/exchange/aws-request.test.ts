@@ -56,16 +56,16 @@ describe('AWS bearer tokens', () => {
       assert.ok(faultOf(bearerOf({}, [`${name}: x`])), `${name} twice`)
   })
 
-  test('whose signature does not cover identity and audience are refused', () => {
+  test('whose signature does not cover identity and audience, or is for another service, are refused', () => {
     const unbound = 'host;x-amz-date'
-    const spellings = [
+    const authorizations = [
       `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=${unbound}, Signature=${signature}`,
       `AWS4-HMAC-SHA256 Credential=${scope}, XSignedHeaders=${signed}, SignedHeaders=${unbound}, Signature=${signature}`,
       `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=${signed}, SignedHeaders=${unbound}, Signature=${signature}`,
       `AWS4-HMAC-SHA256 Credential=${scope}SignedHeaders=${signed}, SignedHeaders=${unbound}, Signature=${signature}`,
       `AWS4-HMAC-SHA256 Credential=${scope.replace('sts', 's3')}, SignedHeaders=${signed}, Signature=${signature}`,
     ]
-    for (const authorization of spellings) assert.ok(faultOf(bearerOf({ authorization })), authorization)
+    for (const authorization of authorizations) assert.ok(faultOf(bearerOf({ authorization })), authorization)
   })
 
   test('that do not encode one well-formed request are not read', () => {

@@ -45,7 +45,7 @@ function contentOf(file: FileHandle, size: number, first: number, end: number): 
   }
 }
 
-/** Reuses one buffer: the next read starts when the destination has passed the last one on. */
+/** Reuses one buffer: the next read starts when the destination no longer needs the previous chunk. */
 async function send(
   file: FileHandle,
   first: number,

@@ -43,8 +43,9 @@ const codeForm = (
 </form>`
 
 export type NewFactorForm = CodeForm & {
-  /** The secret in base32, and the same as a URI. */
+  /** In base32. */
   secret: string
+  /** The `otpauth:` URI that contains the secret. */
   uri: string
 }
 

@@ -48,9 +48,9 @@ export async function runWork<T>(
 }
 
 /**
- * One statement that inserts a deferred row and then changes other rows. It saves a round trip: a create takes 9 instead
- * of 10. Undefined for statements that do not change rows, since there would be too many different combinations. Both
- * parts read the rows as they were before the statement.
+ * One statement that inserts a deferred row and makes another change. It saves a round trip: a create takes 9 instead
+ * of 10. Undefined for queries and bulk inserts, since there would be too many different combinations. Both parts read
+ * the rows as they were before the statement.
  */
 function combined(deferred: Sql, statement: Sql): Sql | undefined {
   const { template, rows, deferral } = contentOf(statement)
@@ -92,7 +92,7 @@ export async function runStatement(runner: Runner, statement: Sql): Promise<Row[
   return result.rows
 }
 
-/** Inserts many rows with one statement, so that they share a round trip. */
+/** Inserts up to `rowsPerInsert` rows with each statement, to save round trips. */
 async function insertRows(
   { client, texts }: Runner,
   into: Template,

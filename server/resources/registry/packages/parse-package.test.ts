@@ -13,7 +13,7 @@ const messageOf = (record: unknown) => {
 }
 
 describe('a record of versions', () => {
-  test('has defaults for everything but the names', () => {
+  test('has defaults for all fields except package, versions and version', () => {
     const { name, metadata } = parsePackage('{"package": "python", "versions": [{"version": "3.13"}]}')
     assert.equal(name, 'python')
     assert.equal(metadata.latestVersion, '3.13')

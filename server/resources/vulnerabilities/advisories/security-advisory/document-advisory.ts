@@ -1,4 +1,4 @@
-// Converts an advisory to its form in a document.
+// Converts an advisory to its form in the documents of `SecurityAdvisoryService`.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import type {
