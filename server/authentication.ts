@@ -156,7 +156,8 @@ export function openAuthentication(
     return accountCalls({
       ...{ ...shared, states, throttles, passwords: openPasswords(random, passwordCost) },
       party: relyingPartyOf(authUrl, baseUrl),
-      admit: (demand: Demand, { fresh }) => admitPerson(demand, fresh ? config.freshSignInMs : undefined),
+      admit: (demand: Demand, { freshSignIn }) =>
+        admitPerson(demand, freshSignIn ? config.freshSignInMs : undefined),
       rename: (writeAccess, identity, name) => renamePerson({ access: writeAccess, now }, identity, name),
     })
   }

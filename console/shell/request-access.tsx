@@ -8,7 +8,10 @@ import { Problem } from '../ui/form.tsx'
 export const readEligibility = () => read(api.groups.checkEligibility, {})
 const readOrganization = () => read(api.groups.lookupGroup, {})
 
-/** `known` are the organizations that the person has access to. Nothing is shown if there is no other. */
+/**
+ * `known` are the organizations that the person has access to. Nothing is shown if the organization of the person's
+ * domain is one of them.
+ */
 export function RequestAccess({ known = [] }: { known?: readonly (string | undefined)[] }) {
   const { data: eligibility } = useRead(readEligibility())
   const { data } = useRead(readOrganization(), eligibility?.eligible === true)

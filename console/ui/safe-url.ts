@@ -1,4 +1,4 @@
-/** The address of a link that somebody else has written, if the console may offer it. */
+/** The URL of a link in somebody else's text; undefined if its scheme is not allowed. */
 export function safeUrl(text: string): string | undefined {
   const url = URL.parse(text)
   return url && ['https:', 'mailto:'].includes(url.protocol) ? url.href : undefined

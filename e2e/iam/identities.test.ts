@@ -145,7 +145,7 @@ examples('identities', {
     }
   },
 
-  async 'patterns have at most 2000 characters together, and values do not count'(stage) {
+  async 'patterns have at most 2000 characters together after expansion, and values do not count'(stage) {
     const subject = 's'.repeat(1024)
     const audience = 'a{999}'
     await create(stage, { claimMatch: { ...claimMatch, subject, audience } })

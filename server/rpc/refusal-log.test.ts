@@ -45,7 +45,7 @@ describe('the log of refusals', () => {
     assert.equal(countAdmitted(refusals, ['2001:db8:0:1::1']), 1)
   })
 
-  test('limits the lines for all networks together, and counts every refusal without a line', () => {
+  test('limits the lines for all networks together, and counts every refusal that has no line of its own', () => {
     const refusals = open({ maxTotalLines: 50 })
     const addresses = Array.from({ length: 5000 }, (_, at) => `10.0.${at >> 8}.${at & 255}`)
     assert.equal(countAdmitted(refusals, addresses), 50)

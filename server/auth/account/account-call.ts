@@ -16,8 +16,8 @@ export type AccountCall<D, R = unknown> = { request: R; demand: D; address: stri
 
 export type AccountAccess = WriteAccess & { readonly caller: Caller }
 
-/** `fresh`: the person must have signed in a short time ago. */
-export type AdmitOptions = { fresh: boolean }
+/** `freshSignIn`: the person must have signed in a short time ago. */
+export type AdmitOptions = { freshSignIn: boolean }
 
 export type AccountDependencies<D> = {
   store: Store

@@ -51,7 +51,7 @@ export function accountCalls<D>(deps: AccountDependencies<D>) {
   const run = <T>(
     { demand, deadline }: AccountCall<D>,
     work: (identity: string, access: AccountAccess) => Work<T>,
-    options = { fresh: false },
+    options = { freshSignIn: false },
   ) =>
     store.write(function* () {
       const access = yield* deps.admit(demand, options)
@@ -63,7 +63,7 @@ export function accountCalls<D>(deps: AccountDependencies<D>) {
     call: AccountCall<D>,
     action: string,
     work: (identity: string) => Work<void>,
-    options = { fresh: false },
+    options = { freshSignIn: false },
   ) => {
     await run(
       call,
@@ -126,7 +126,7 @@ export function accountCalls<D>(deps: AccountDependencies<D>) {
               uri: totpUri(key, `Stemma ${deps.party.id}`, email),
             })
           },
-          { fresh: true },
+          { freshSignIn: true },
         ),
       ),
 
@@ -140,7 +140,7 @@ export function accountCalls<D>(deps: AccountDependencies<D>) {
           codes.succeed(identity)
           yield* recordAccountEvent(access, identity, 'authenticator-app-added')
         },
-        { fresh: true },
+        { freshSignIn: true },
       )
       return emptyReply
     },
@@ -153,7 +153,7 @@ export function accountCalls<D>(deps: AccountDependencies<D>) {
           yield* removeAuthenticatorApp(identity)
           yield* requireRemainingFactor(identity, now())
         },
-        { fresh: true },
+        { freshSignIn: true },
       ),
 
     makeRecoveryCodes: async (call: AccountCall<D>) =>
@@ -167,7 +167,7 @@ export function accountCalls<D>(deps: AccountDependencies<D>) {
             yield* recordAccountEvent(access, identity, 'recovery-codes-made')
             return create(MakeRecoveryCodesResponseSchema, { codes })
           },
-          { fresh: true },
+          { freshSignIn: true },
         ),
       ),
 
@@ -198,7 +198,7 @@ export function accountCalls<D>(deps: AccountDependencies<D>) {
           yield* removePasskey(identity, call.request.id)
           yield* requireRemainingFactor(identity, now())
         },
-        { fresh: true },
+        { freshSignIn: true },
       ),
   }
 }

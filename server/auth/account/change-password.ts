@@ -24,7 +24,7 @@ export async function changePassword<D>(
 ): Promise<void> {
   const { store, throttles, now } = deps
   const stored = await store.write(function* () {
-    const { caller } = yield* deps.admit(demand, { fresh: false })
+    const { caller } = yield* deps.admit(demand, { freshSignIn: false })
     return yield* passwordOf(caller.identity)
   }, deadline)
   const { email } = stored
@@ -39,7 +39,7 @@ export async function changePassword<D>(
     ? hashForUnverifiedAddress(deps, email, request.newPassword)
     : deps.passwords.hash(request.newPassword))
   await store.write(function* () {
-    const access = yield* deps.admit(demand, { fresh: false })
+    const access = yield* deps.admit(demand, { freshSignIn: false })
     const { identity, signIn } = access.caller
     yield* replaceHash(stored, hash)
     yield* endOtherSignIns(identity, signIn?.id ?? '', now())

@@ -18,7 +18,7 @@ export async function beginPasskey<D>(
 ): Promise<string> {
   const challenge = deps.random(challengeSize)
   const registrant = await deps.store.write(function* () {
-    const access = yield* deps.admit(demand, { fresh: true })
+    const access = yield* deps.admit(demand, { freshSignIn: true })
     const { identity } = access.caller
     const address = yield* loginAddressOf(identity)
     if (!address) throw noLocalAccount()
@@ -35,7 +35,7 @@ export async function registerPasskey<D>(
   { request, demand, deadline }: AccountCall<D, RegisterPasskeyRequest>,
 ): Promise<Passkey> {
   const challenge = await deps.store.write(function* () {
-    const { identity } = (yield* deps.admit(demand, { fresh: true })).caller
+    const { identity } = (yield* deps.admit(demand, { freshSignIn: true })).caller
     const state = yield* deps.states.find(challengeKind, identity)
     yield* deps.states.remove(challengeKind, identity)
     return state && String(state.payload.challenge)
@@ -43,11 +43,11 @@ export async function registerPasskey<D>(
   if (challenge === undefined)
     throw failedPrecondition(
       'NO_CHALLENGE',
-      'begin the registration first; it is valid for five minutes, and once',
+      'begin the registration first; it is valid for five minutes and one attempt',
     )
   const verified = await verifyRegistration(deps.party, request.responseJson, challenge)
   return deps.store.write(function* () {
-    const access = yield* deps.admit(demand, { fresh: true })
+    const access = yield* deps.admit(demand, { freshSignIn: true })
     const { identity } = access.caller
     const passkey: Passkey = {
       ...{ ...verified, identity, name: request.name, createTime: deps.now(), useTime: undefined },

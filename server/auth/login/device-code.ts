@@ -13,7 +13,8 @@ export type DeviceCodeDependencies = {
 
 /**
  * Throttles wrong codes, because a code that is short enough to type can also be guessed. As with passwords, the limits
- * for one account from one network are the lowest, so an attacker in another network does not lock the person out.
+ * for one account from one network are lower than the limit of the account, so an attacker in another network does not
+ * lock the person out.
  */
 export async function enterDeviceCode(
   { provider, throttles, requestsWithWrongCode }: DeviceCodeDependencies,

@@ -67,7 +67,7 @@ describe('turns', () => {
     assert.deepEqual(started.indexOf('paused', 2), 7, started.join())
   })
 
-  test('give waiting calls as much time as the rest of the turn took, up to 2 ms', async () => {
+  test('give waiting calls as much time as the rest of the turn took, from 0.5 to 2 ms', async () => {
     let time = 0
     const turns = openTurns(() => time)
     let started = 0

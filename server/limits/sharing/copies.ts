@@ -27,7 +27,7 @@ type OtherCopy = { round: number; changedAt: number }
 const keptBatches = 5
 /** A copy whose row does not change for this time has ended or cannot reach the database. */
 const deadAfterMs = 10_000
-/** How long an exchange may take. A server that stops waits for it, even if the database cannot be reached. */
+/** Timeout of each transaction. It limits how long a stopping server waits for a database that cannot be reached. */
 const timeoutMs = 5000
 
 export function openCopies({ store, limits, id, clock, now }: CopiesOptions): Exchange {

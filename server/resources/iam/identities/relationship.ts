@@ -19,7 +19,7 @@ import type { JudgePattern, PatternKind } from '../../../claims/pattern-rule.ts'
 import { judgePattern } from '../../../claims/pattern-rule.ts'
 
 const maxFaults = 20
-/** The maximum length of all patterns of an identity together, in characters. It bounds the time to match a token. */
+/** The maximum `expandedLength` of all patterns of an identity together. It bounds the time to match a token. */
 const maxPatternSize = 2000
 
 const dayMs = 24 * 60 * 60 * 1000
