@@ -67,7 +67,7 @@ async function compare(
   )
   const ratio = ratioOf(samples.ours, samples.baseline)
   return {
-    label: `${label}, two workers on two cores against one on one`,
+    label: `${label}, two workers on two cores against one worker on one core`,
     measured: `${short(median(samples.ours))}/s`,
     baseline: `${short(median(samples.baseline))}/s`,
     ...{ ratio: ratio.toFixed(2), goal: minRatio.toFixed(2), isMet: ratio >= minRatio },

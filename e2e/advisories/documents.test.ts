@@ -1,5 +1,5 @@
-// Documents of packages and metadata of vulnerabilities (SecurityAdvisory), from advisories that were imported or
-// written with v1.
+// The SecurityAdvisory services: documents, each with the advisories of one package, and metadata of vulnerabilities.
+// Both are made of advisories that were imported or written with v1.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -154,7 +154,7 @@ onEachStore('documents and vulnerabilities', (engine) => {
     assert.equal((advisory?.events as JsonObject[])[0]?.timestamp, '2026-01-01T00:00:00.000Z')
   })
 
-  test('documents of v1 have the names of v1', async () => {
+  test('documents of v1 have the field and enum names of v1', async () => {
     const { items } = await succeed(v1.listDocuments, { id: 'curl' })
     const [curl] = items as [{ id: string; advisories: JsonObject[] }]
     const advisory = curl.advisories.find(({ id }) => id === handwrittenId)

@@ -1,5 +1,5 @@
-// The requests of Okta, in the forms that its documentation shows: PUT for changes of users, PATCH to deactivate them, and
-// operations without a path for groups.
+// The requests of Okta, in the forms that its documentation shows: PUT to change users, and PATCH to deactivate them
+// and to change groups. The operations that deactivate a user or rename a group have no path.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'

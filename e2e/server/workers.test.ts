@@ -136,7 +136,7 @@ onEachStore('a server with several workers', (engine) => {
     const client = ociClient(url, owner.token)
     const config = JSON.stringify({ os: 'linux', architecture: 'arm64', config: { User: 'nobody' } })
     const manifest = await pushParts(client, 'acme/web', 'v1', { config, layers: [] })
-    // During the push, the writing worker has read the configuration, for the tag's platforms.
+    // The worker that performed the push has read the configuration, to set the platforms of the tag.
     const tags = (await send('GET', '/registry/v2beta1/tags?name=v1')).body as { tags?: JsonObject[] }
     const [tag] = tags.tags ?? []
     assert.deepEqual(tag?.platforms, ['linux/arm64'])

@@ -60,8 +60,9 @@ async function start(config: Config, log: Log): Promise<Running> {
 type Running = Pick<App, 'port' | 'metricsPort' | 'setUpLink' | 'stop'>
 
 /**
- * A supervisor signals every process of a group, and npm and the launcher forward their signals, so one request to stop
- * can arrive as several signals. A signal is a second request only if more than this time has passed since the first.
+ * A service manager may signal a whole process group, and npm and the launcher forward their signals, so one request to
+ * stop can arrive as several signals. A signal is a second request only if more than this time has passed since
+ * the first.
  */
 const duplicateSignalMs = 500
 

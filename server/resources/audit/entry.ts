@@ -15,7 +15,7 @@ import type { Change } from './changes.ts'
 import { changesBetween, resourceJson } from './changes.ts'
 import { entryUid } from './selection.ts'
 
-/** The message of a kind, by the name of its table. Undefined for what is not a resource. */
+/** Finds the message type of a resource by the name of its table, the `kind` of an event. Undefined for other kinds. */
 export type MessageOfKind = (kind: string) => DescMessage | undefined
 
 /** Reads the present names of the actors, and makes the entries. */

@@ -20,7 +20,7 @@ const dayMs = 24 * 60 * 60 * 1000
 const defaultOverlapMs = dayMs
 const maxOverlapMs = 7 * dayMs
 
-/** The update time of the subscription changes, so that the rotation is in its history. */
+/** A rotation is an update of the subscription: it sets the update time, and is in the audit log. */
 export function rotateSecret(
   { store, now, random, settings }: Dependencies,
   call: Call<RotateSubscriptionSecretRequest>,
