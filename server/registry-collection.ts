@@ -62,7 +62,7 @@ export function openCollector(deps: ScheduleDependencies): Collector {
       report(totals, secondsSince())
     } catch (err) {
       addCounts(counts, { runs: 1, errors: 1, seconds: secondsSince() })
-      log.error({ err }, 'the collection of garbage of the registry failed')
+      log.error({ err }, 'the garbage collection of the registry failed')
     }
     return true
   }
@@ -102,7 +102,7 @@ export function collectionMetrics(counts: BackgroundCounts): ScalarMetric[] {
     ...{ name: `stemma_registry_gc_${name}`, type, help, value },
   })
   return [
-    metric('runs_total', 'counter', 'Collections of garbage of the registry', runs),
+    metric('runs_total', 'counter', 'Garbage collections of the registry', runs),
     metric('errors_total', 'counter', 'Collections that failed, or could not delete something', errors),
     metric('deleted_blobs_total', 'counter', 'Blobs that collections have deleted', blobs),
     metric('freed_bytes_total', 'counter', 'Bytes of these blobs', bytes),

@@ -75,7 +75,7 @@ describe('a list that would block the thread of the server', () => {
     await platform.stop()
   })
 
-  /** Calls the server with the lane and the one without, through both doors. */
+  /** Compares `app` with `platform`, which has a higher limit and does not use its lane, through both doors. */
   async function compare(
     method: Parameters<Door['call']>[0],
     request: JsonObject,

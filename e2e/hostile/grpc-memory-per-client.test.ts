@@ -1,6 +1,6 @@
 // Clients that try to use up the memory that the gRPC door has for large and compressed requests, so that calls of others
-// are refused. Each network and each identity may use only a part (server/http/grpc/request-bytes.ts). Assertions compare
-// numbers of calls, never durations.
+// are refused. Each network and each identity may use only a part (server/http/grpc/request-bytes.ts): of 64 MiB for
+// requests with a verified token, and of 32 MiB for others. Assertions compare numbers of calls, never durations.
 import assert from 'node:assert/strict'
 import type {
   ClientHttp2Session,
@@ -187,7 +187,7 @@ onEachStore('limits of the memory of the gRPC door', (engine) => {
     await assertRequestsWithoutTokenAreRead('127.2.1.1')
   })
 
-  test('health checks are answered while all of the memory is used', async () => {
+  test('health checks are answered while callers without a token use all of their memory', async () => {
     const calls = await attack(
       Array.from({ length: 20 }, (_, index) => `127.${index + 1}.1.1`),
       publicMethod,

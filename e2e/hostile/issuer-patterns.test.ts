@@ -52,7 +52,7 @@ onEachStore('patterns of claims', (engine) => {
   }
 
   /** The error code of exchanging a token with these claims for the identity, through both doors; 0 for a success. */
-  async function exchangeCode(identity: string, claims: Record<string, string>): Promise<number> {
+  async function exchangeErrorCode(identity: string, claims: Record<string, string>): Promise<number> {
     const token = await attacker.sign(claims)
     const answers = await Promise.all(
       doors.map((door) => door.call(SecurityTokenService.method.exchange, { identity }, token)),
@@ -63,7 +63,7 @@ onEachStore('patterns of claims', (engine) => {
 
   test('of issuers do not match a host name in the path of a URL, and the server fetches nothing from that URL', async () => {
     const identity = await identityWith({ issuerPattern: 'http://.+\\.example\\.com', subjectPattern: '.+' })
-    assert.equal(await exchangeCode(identity, { iss: lookalike }), 7)
+    assert.equal(await exchangeErrorCode(identity, { iss: lookalike }), 7)
     assert.equal(attacker.requestCounts.get(`/pwn.example.com${discoveryPath}`), undefined)
     const escapedIssuer = attacker.issuer.replaceAll('.', '\\.')
     const attackersIdentity = await identityWith({
@@ -71,11 +71,11 @@ onEachStore('patterns of claims', (engine) => {
       subjectPattern: '.+',
     })
     assert.equal(
-      await exchangeCode(attackersIdentity, { iss: lookalike }),
+      await exchangeErrorCode(attackersIdentity, { iss: lookalike }),
       0,
       'a pattern for the host of the attacker accepts this issuer',
     )
-    assert.equal(await exchangeCode(attackersIdentity, { iss: attacker.issuer }), 0)
+    assert.equal(await exchangeErrorCode(attackersIdentity, { iss: attacker.issuer }), 0)
   })
 
   test('of audiences and other claims do not match a host name in the path or query of a URL', async () => {
@@ -88,9 +88,9 @@ onEachStore('patterns of claims', (engine) => {
     ] as const
     for (const [rule, claim] of rules) {
       const identity = await identityWith({ issuer, ...rule })
-      assert.equal(await exchangeCode(identity, { [claim]: 'https://a.example.com' }), 0, claim)
+      assert.equal(await exchangeErrorCode(identity, { [claim]: 'https://a.example.com' }), 0, claim)
       for (const value of ['https://evil.test/a.example.com', 'https://evil.test?a.example.com'])
-        assert.equal(await exchangeCode(identity, { [claim]: value }), 7, value)
+        assert.equal(await exchangeErrorCode(identity, { [claim]: value }), 7, value)
     }
   })
 
@@ -138,8 +138,8 @@ onEachStore('patterns of claims', (engine) => {
     })
 
     test('never match across the parts of a URL', async () => {
-      assert.equal(await exchangeCode(uid, { iss: lookalike }), 7)
-      assert.equal(await exchangeCode(uid, { iss: attacker.issuer }), 0)
+      assert.equal(await exchangeErrorCode(uid, { iss: lookalike }), 7)
+      assert.equal(await exchangeErrorCode(uid, { iss: attacker.issuer }), 0)
     })
 
     test('are reported by stemmad check', async () => {

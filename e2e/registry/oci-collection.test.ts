@@ -1,4 +1,4 @@
-// The collection of garbage: which content it deletes, and what happens if it meets pushes and other collections.
+// Garbage collection: which content it deletes, and what happens while pushes or other collections run.
 import assert from 'node:assert/strict'
 import { rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ import { ageContent, ageRows, dayMs, storedDigests } from './stored-content.ts'
 
 const nothing = { uploads: 0, links: 0, blobs: 0, bytes: 0, failures: 0 }
 
-onEachStore('a collection of garbage', (engine) => {
+onEachStore('a garbage collection', (engine) => {
   let platform: Platform
   let client: OciClient
   let door: Door
@@ -127,7 +127,7 @@ onEachStore('a collection of garbage', (engine) => {
     assert.deepEqual(await collect({ withUnknownBlobs: true }), nothing)
   })
 
-  test('is predicted, also for interrupted pushes', async () => {
+  test('deletes what its plan predicts, also after interrupted pushes', async () => {
     await storeBytes('received')
     for (const content of ['received', 'not received'])
       await platform.store.write(() =>
@@ -142,7 +142,7 @@ onEachStore('a collection of garbage', (engine) => {
     assert.deepEqual(await collect(), deleted)
   })
 
-  test('frees what deleted manifests and repos referred to, but not what deleted tags named', async () => {
+  test('deletes the blobs of deleted manifests and repos, but keeps images whose tag was deleted', async () => {
     const kept = await client.pushImage('acme/web', 'kept', 'kept')
     const removed = await client.pushImage('acme/web', 'removed', 'removed')
     await client.pushImage('acme/gone', 'latest', 'gone')
@@ -233,7 +233,7 @@ onEachStore('a collection of garbage', (engine) => {
     assert.deepEqual(await storedDigests(storage), sorted(['{}', 'pushed']))
   })
 
-  test('beside another one deletes each blob once', async () => {
+  test('deletes each blob once if another one runs at the same time', async () => {
     const contents = Array.from({ length: 60 }, (_, at) => `loose ${at}`)
     for (const content of contents) await client.pushBlob('acme/web', content)
     await age()
@@ -402,7 +402,7 @@ onEachStore('a collection of garbage', (engine) => {
     assert.equal(await (await client.expect(200, 'GET', blobPath('acme/web', 'lost'))).text(), 'lost')
   })
 
-  test('leaves sizes right; stemmad check finds wrong ones, and adds platforms of older images', async () => {
+  test('does not correct sizes; stemmad check --repair does, and adds missing platforms of images', async () => {
     const config = '{"os":"linux","architecture":"arm64"}'
     const image = await pushParts(client, 'acme/web', 'latest', { config, layers: ['sized'] })
     const index = indexOf([{ manifest: image }])
@@ -431,7 +431,7 @@ onEachStore('a collection of garbage', (engine) => {
     assert.deepEqual(rows.flat(), ['linux/arm64', 'linux/arm64'])
   })
 
-  test('waits for another one that reviews the same blob', { skip: engine === 'sqlite' }, async () => {
+  test('skips a blob while another one reviews it', { skip: engine === 'sqlite' }, async () => {
     await client.pushBlob('acme/web', 'both')
     await age()
     const other = new pg.Client(platform.config.databaseUrl)
@@ -440,7 +440,7 @@ onEachStore('a collection of garbage', (engine) => {
     await other.query(`begin; select 1 from blobs ${blob} for update`)
     const review = () => platform.store.write(() => reviewLinks(collectionAccess, Date.now() - dayMs))
     assert.deepEqual(await review(), { reviewed: 0, removed: 0 })
-    // The other one sees the link of the repo, so the blob is used.
+    // The other one sees the link of the repo, so it marks the blob as used.
     await other.query(`update blobs set unused_since = null ${blob}; commit`)
     await other.end()
     assert.deepEqual(await collect(), { ...nothing, links: 1, blobs: 1, bytes: 'both'.length })

@@ -1,4 +1,4 @@
-// Kills the server and a collection of garbage repeatedly, while clients push, mount and delete the same few blobs.
+// Kills the server and a garbage collection repeatedly, while clients push, mount and delete the same few blobs.
 // Every acknowledged manifest must be complete afterwards, and a collection must free everything else.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

@@ -24,7 +24,7 @@ export function signInAccess(
   return { quotas, origin } as WriteAccess // a proof has no further content
 }
 
-/** For collections of garbage, which take unused content away from repos. */
+/** For garbage collections, which remove unused content from repos. */
 export const collectionAccess = { origin: systemOrigin('server', 'collection') } as WriteAccess // a proof has no further content
 
 /** For the retention of repos: it deletes on behalf of those who set its rules, whose access was checked then. */

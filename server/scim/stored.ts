@@ -39,10 +39,10 @@ export type ReferenceColumns = {
   kind: string
 }
 
-/** Times are in milliseconds since 1970. */
-/** The result of a change. A change to the same values is none. */
+/** The result of a change. `isChanged` is false if all values were the same before. */
 export type Changed = { stored: Stored; isChanged: boolean }
 
+/** Times are in milliseconds since 1970. */
 export type Stored = {
   uid: string
   createTime: number

@@ -2,12 +2,12 @@ declare const proof: unique symbol
 
 /**
  * Proof that a write is authorized; every function that writes resources takes one. Only server/policy makes it:
- * `admitToWrite` for the caller of a method, system-access.ts for the operator, sign-in and the start of the server.
+ * `admitToWrite` for the caller of a method, system-access.ts for the operator, sign-in and the server itself.
  * The symbol exists only for the type checker.
  */
 export type WriteAccess = {
   readonly [proof]: true
-  /** Absent for the operator and the start of the server: their resources are counted, but never refused. */
+  /** Absent for the operator and the server itself: their resources are counted, but never refused. */
   readonly quotas?: QuotaAccess
   /** Who writes, for the event log. Undefined for upkeep, which is not recorded. */
   readonly origin: Origin | undefined

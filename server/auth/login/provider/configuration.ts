@@ -52,7 +52,7 @@ export function configurationOf(deps: ProviderDependencies): Configuration {
 
 const protocol = {
   scopes: ['openid', 'offline_access', 'email', 'profile'],
-  // By `sign_in`, an exchange refuses id tokens whose sign-in has ended (tokens/verify-own.ts).
+  // `sign_in` lets a token exchange refuse id tokens whose sign-in has ended (tokens/verify-own.ts).
   claims: { openid: ['sub', 'sign_in'], email: ['email', 'email_verified'], profile: ['name'] },
   // Claims are in the id token, since there is no userinfo endpoint.
   conformIdTokenClaims: false,

@@ -15,15 +15,15 @@ export async function checkExpiry(store: Store, repairAccess: WriteAccess | unde
   for (let after = ''; ; ) {
     const rows = (await store.query(sql`select uid, proto, expire_time from role_bindings
       where uid > ${after} order by uid limit ${batchSize}`)) as [string, Uint8Array, number][]
-    for (const [uid, proto, stored] of rows) {
+    for (const [uid, proto, inColumn] of rows) {
       after = uid
-      const shown = roleBindings.columnsOf(messageOf(roleBindings, proto)).expire_time as number
-      if (shown === stored) continue
+      const inMessage = roleBindings.columnsOf(messageOf(roleBindings, proto)).expire_time as number
+      if (inMessage === inColumn) continue
       wrong.push(uid)
       if (repairAccess)
         // Only if the row has not changed meanwhile.
         await store.write(function* () {
-          yield sql`update role_bindings set expire_time = ${shown} where uid = ${uid} and proto = ${proto}`
+          yield sql`update role_bindings set expire_time = ${inMessage} where uid = ${uid} and proto = ${proto}`
         })
     }
     if (rows.length < batchSize) return wrong

@@ -1,4 +1,4 @@
-// The collection of garbage: deletes content of the registry to which nothing refers (docs/internals/registry.md). It
+// Garbage collection: deletes content of the registry to which nothing refers (docs/internals/registry.md). It
 // runs beside pushes, pulls and other collections, in small transactions.
 
 import { sql } from '../../../store/sql.ts'
