@@ -170,6 +170,18 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     noProblems()
   })
 
+  test('a workload on AWS is set up with an IAM role and a role in the group', async () => {
+    const { page } = stage
+    await page.goto(stage.at(`${paths.newIdentity(organization)}?kind=aws`))
+    await page.getByLabel('Name', { exact: true }).fill('lambda')
+    await page.getByLabel('Account').fill('123456789012')
+    await page.getByLabel('Role', { exact: true }).fill('deployer')
+    await page.getByLabel('Role in this group').selectOption({ label: 'viewer' })
+    await page.getByRole('button', { name: 'Create workload' }).click()
+    await page.getByRole('heading', { name: 'lambda' }).waitFor()
+    noProblems()
+  })
+
   test('the page of a service principal shows no snippet, because it accepts no token', async () => {
     const { page } = stage
     const { uid } = await stage.call('POST', `/iam/v2beta1/identities/${organization}`, {

@@ -60,7 +60,7 @@ function SetUp({ place, workload }: SetUpProps) {
       made.value = (await identities.run({ parent: place.group, identity }))?.uid ?? ''
       if (made.value === '') return
     }
-    const roleUid = text('role')
+    const roleUid = text('group-role')
     const roleBinding = { identityUid: made.value, roleUid }
     if (roleUid === '' || (await bindings.run({ parent: place.group, roleBinding })))
       await navigate(paths.identity(place.group, made.value), { replace: true })
@@ -95,7 +95,7 @@ function SetUp({ place, workload }: SetUpProps) {
         ))}
         <Select
           label="Role in this group"
-          name="role"
+          name="group-role" // AWS has a field `role`
           options={[
             { value: '', label: 'none yet' },
             ...rolesFor(place.group, roles).map(({ uid = '', name = '' }) => ({ value: uid, label: name })),
