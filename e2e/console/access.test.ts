@@ -174,7 +174,7 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     const { page } = stage
     await page.goto(stage.at(`${paths.newIdentity(organization)}?kind=aws`))
     await page.getByLabel('Name', { exact: true }).fill('lambda')
-    await page.getByLabel('Account').fill('123456789012')
+    await page.getByLabel('Account', { exact: true }).fill('123456789012')
     await page.getByLabel('Role', { exact: true }).fill('deployer')
     await page.getByLabel('Role in this group').selectOption({ label: 'viewer' })
     await page.getByRole('button', { name: 'Create workload' }).click()
