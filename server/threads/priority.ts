@@ -1,8 +1,8 @@
 import { setPriority } from 'node:os'
 
 /**
- * The nice value of background threads. A thread that shares a processor with a busy thread of the server gets 3 % of it.
- * With 10, it would get 10 %, and in the soak the event loop waited for a processor 70 % longer than with 19.
+ * The nice value of background threads. Beside a busy thread of the server, such a thread gets 3 % of a processor. With
+ * 10 it would get 10 %, and in `npm run soak` the event loop waited for a processor half as long again.
  */
 const backgroundPriority = 15
 

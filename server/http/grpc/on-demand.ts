@@ -1,6 +1,7 @@
 // The gRPC door, opened by the first HTTP/2 connection: a server that is used only over REST never loads grpc-js and
 // node:http2, which take 40 ms of CPU time and 4 MB.
 import type { Duplex } from 'node:stream'
+import { lazily } from '../../lazily.ts'
 import type { Endpoint } from '../door.ts'
 import type { GrpcDoor, GrpcOptions } from './server.ts'
 
@@ -9,24 +10,19 @@ export const openGrpcOnDemand = <E extends Endpoint>(options: GrpcOptions<E>): G
 
 /** Calls `open` for the first connection, and again after a failure. */
 export function openDoorOnDemand(open: () => Promise<GrpcDoor>): GrpcDoor {
-  let opening: Promise<GrpcDoor> | undefined
   let door: GrpcDoor | undefined
   const state = { isServing: true, isDraining: false, isDestroyed: false }
 
-  async function start(): Promise<GrpcDoor> {
-    door = await open().catch((error) => {
-      opening = undefined
-      throw error
-    })
+  const start = lazily(async () => {
+    door = await open()
     door.setServing(state.isServing)
     if (state.isDraining) void door.drain()
     if (state.isDestroyed) door.destroy()
     return door
-  }
+  })
 
   async function acceptWhenOpen(socket: Duplex): Promise<void> {
-    opening ??= start()
-    const { acceptSocket } = await opening
+    const { acceptSocket } = await start()
     if (!socket.destroyed && !state.isDestroyed) acceptSocket(socket)
   }
 
