@@ -156,7 +156,9 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     log.warn({ count }, 'too many events at a time: some were not recorded')
   }
   const eventBuffer = openEventBuffer({ store: eventStore, onError: onEventError, onLost: onLostEvents })
-  const refused = openRefusedWrites({ store: eventStore, now, onError: onEventError, onLost: onLostEvents })
+  const refusedWrites = openRefusedWrites({
+    ...{ store: eventStore, now, onError: onEventError, onLost: onLostEvents },
+  })
   const deps = {
     ...{
       store: wakingStore(withStatusErrors(store), sealer.wake),
@@ -185,7 +187,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
         knownNetworks.add(call.address)
         logIssuedToken(call, token, action)
       },
-      events: { add: eventBuffer.add, addRefused: refused.add },
+      events: { add: eventBuffer.add, addRefused: refusedWrites.add },
     },
     overrides,
   )
@@ -208,7 +210,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     ...{ authenticate, report, deadlines, unsent, parseGrants, now, random, clock, otherThreads },
     limits: limits.calls,
     defaultLimits: groupLimits.defaults,
-    onRefusedWrite: openRefusalRecorder({ add: refused.add, now, random }),
+    onRefusedWrite: openRefusalRecorder({ add: refusedWrites.add, now, random }),
   }
   const optionsFor = (caller: Caller) => ({ ...corridorOptions, ...unreported, authenticate: () => caller })
   return {
@@ -245,7 +247,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     sharedLimits: limits.shared,
     ...{ clock, turns, knownNetworks },
     async close() {
-      await Promise.all([eventBuffer.stop(), refused.stop()])
+      await Promise.all([eventBuffer.stop(), refusedWrites.stop()])
       await Promise.all([checks.close(), content.close(), sealer.stop()])
     },
   }
@@ -268,7 +270,10 @@ function tailOf(config: Config, sealSignal: SealSignal, heartbeatMs = 15_000): E
   }
 }
 
-/** For calls that another thread has handed over: that thread counts and reports them, and counts their bytes. */
+/**
+ * For calls that another thread has handed over: that thread applies the limits of rate and of
+ * unsent bytes, reports the calls and records refused writes.
+ */
 const unreported = {
   report: () => {},
   unsent: { reserve: () => () => {} },

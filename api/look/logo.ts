@@ -1,4 +1,4 @@
-/** The shapes of the logo, in a square of 24 by 24, drawn with lines of the current colour. */
+/** The shapes of the logo, in a square of 24 by 24. The `svg` element sets their colour. */
 const shapes = `<path d="M12 21V11M12 15c0-4-6-2-6-6M12 13c0-4 6-2 6-6"/>
   <circle cx="12" cy="8" r="2.5"/><circle cx="6" cy="6" r="2.5"/><circle cx="18" cy="4.5" r="2.5"/>`
 

@@ -47,7 +47,8 @@ async function linesOf(store: Store, demand: Demand, bindingsInChain: number): P
     )
     return authorize(await store.query(statement))
   }
-  // With the same caller, the grants of the previous decision would be used (server/policy/remembered-grants.ts).
+  // A new caller object each time, because grants are remembered for each object
+  // (server/policy/remembered-grants.ts).
   const decide = async () => store.read(() => admitToRead({ ...demand, caller: { ...demand.caller } }))
   const label = `Access, ${bindingCount} bindings, ${bindingsInChain} of them at or above the group, depth ${depth}`
   return [await lineOf(`${label}, and a read of the group`, decideAndReadRow), await lineOf(label, decide)]

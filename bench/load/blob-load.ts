@@ -70,6 +70,6 @@ async function send(
   sent.end()
   const [response] = (await answered) as [IncomingMessage]
   if (response.statusCode !== status)
-    throw new Error(`${method} ${path} was answered ${response.statusCode}: ${await text(response)}`)
+    throw new Error(`${method} ${path} was answered with ${response.statusCode}: ${await text(response)}`)
   return response
 }

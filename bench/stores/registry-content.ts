@@ -48,7 +48,7 @@ async function send(
   const headers = { authorization, 'content-type': type }
   const response = await fetch(`${url}${path}`, { method, headers, body: new Uint8Array(Buffer.from(body)) })
   if (response.status !== status)
-    throw new Error(`${method} ${url}${path} was answered ${response.status}: ${await response.text()}`)
+    throw new Error(`${method} ${url}${path} was answered with ${response.status}: ${await response.text()}`)
   await response.arrayBuffer()
   return response
 }

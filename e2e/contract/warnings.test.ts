@@ -1,4 +1,4 @@
-// Values that published configurations send although they cannot work: they are stored with a warning.
+// Probable mistakes that published configurations contain: the values are stored, with a warning.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
@@ -50,7 +50,7 @@ onEachStore('warnings', (engine) => {
     identity: { name: 'robot', ...relationship },
   })
 
-  test('name the field of each value that cannot work, in the spelling of the door', async () => {
+  test('name the field of each value that is probably a mistake, in the spelling of the door', async () => {
     const cases: [JsonObject, string[]][] = [
       [{ staticKeys: staticKeys('keys') }, ['static_keys.issuer_keys']],
       [{ staticKeys: staticKeys(jwks) }, []],

@@ -21,7 +21,10 @@ export function makeRunningHashes(pace: Pace) {
     keep(id: string, mark: string, { algorithm, hash }: RunningHash): void {
       hashes.set(id, { algorithm, hash, mark })
     },
-    /** Removes the hash. Returns it unless its mark is a different one: then somebody else changed the content. */
+    /**
+     * Removes the hash and returns it. Undefined if it has another mark: the content has changed
+     * since the hash was kept.
+     */
     take(id: string, mark: string): RunningHash | undefined {
       const kept = hashes.get(id)
       hashes.delete(id)

@@ -51,7 +51,7 @@ async function sourceOf(deps: RegistryDependencies, exchange: Exchange, name: st
   return found.kind === 'repo' ? found.uid : 'none'
 }
 
-/** `digest` is that of the content, if this request also sends it. */
+/** `digest` is that of the content if this request also sends the content, otherwise empty. */
 async function newUpload(
   deps: RegistryDependencies,
   exchange: Exchange,

@@ -8,22 +8,22 @@ import { capabilityNamed } from './capabilities.ts'
 
 const capabilitiesOf = (name: string) => new Set(builtInRole(name).capabilities)
 
-/** Capabilities with greater numbers are our own, and may be added to roles. */
+/** Capabilities with greater numbers are our own, and may be added to built-in roles. */
 const lastPublishedNumber = 10_000
-const published = ({ capabilities }: BuiltInRole) =>
+const publishedCapabilitiesOf = ({ capabilities }: BuiltInRole) =>
   capabilities.filter((name) => (capabilityNamed(name)?.number ?? 0) <= lastPublishedNumber)
 
 /** Capabilities that the public platform reserves for itself, and that only owners have here. */
-const beyondPublished = [
+const extraCapabilitiesOfOwner = [
   ...['approve', 'create', 'delete', 'update'].map((verb) => `advisories.${verb}`),
   ...['registry.deployments.create', 'registry.deployments.update', 'registry.settings.update'],
 ]
 
 describe('built-in roles', () => {
   test('contain as many capabilities as the published roles', () => {
-    const counts = builtInRoles.map((role) => [role.name, published(role).length])
+    const counts = builtInRoles.map((role) => [role.name, publishedCapabilitiesOf(role).length])
     assert.deepEqual(Object.fromEntries(counts), {
-      // 138 published capabilities, and those of `beyondPublished`.
+      // 138 as in the published role, and `extraCapabilitiesOfOwner`.
       owner: 145,
       editor: 62,
       viewer: 51,
@@ -37,7 +37,8 @@ describe('built-in roles', () => {
 
   test('never gain or lose a capability that published clients know', () => {
     const digests = builtInRoles.map((role) => {
-      const digest = createHash('sha256').update(published(role).sort().join('\n')).digest('hex')
+      const names = publishedCapabilitiesOf(role).sort().join('\n')
+      const digest = createHash('sha256').update(names).digest('hex')
       return [role.name, digest.slice(0, 16)]
     })
     assert.deepEqual(Object.fromEntries(digests), {
@@ -57,16 +58,16 @@ describe('built-in roles', () => {
       assert.equal(capabilitiesOf(name).size, capabilities.length, name)
   })
 
-  test('let the owner write advisories, deployments and registry settings, beyond the published set', () => {
-    const owner = published(builtInRole('owner'))
-    for (const name of beyondPublished) assert.ok(owner.includes(name), name)
-    assert.equal(owner.length - beyondPublished.length, 138)
+  test('let the owner write advisories, deployments and registry settings, unlike the published role', () => {
+    const owner = publishedCapabilitiesOf(builtInRole('owner'))
+    for (const name of extraCapabilitiesOfOwner) assert.ok(owner.includes(name), name)
+    assert.equal(owner.length - extraCapabilitiesOfOwner.length, 138)
   })
 
   test('contain no capability that is reserved for the platform, except those of owners', () => {
     for (const { name, capabilities } of builtInRoles) {
       for (const capability of capabilities) {
-        if (name === 'owner' && beyondPublished.includes(capability)) continue
+        if (name === 'owner' && extraCapabilitiesOfOwner.includes(capability)) continue
         assert.equal(capabilityNamed(capability)?.internalOnly, false, `${name}: ${capability}`)
       }
       assert.ok(!capabilities.includes('internal'), name)

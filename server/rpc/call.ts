@@ -43,6 +43,9 @@ export type StreamHandler = (call: Call<never>) => AsyncIterable<Reply>
 export type Endpoint = {
   method: Method
   handler: Handler | StreamHandler
-  /** Makes the same checks and the same reply as the handler, and changes nothing. Only for methods that can validate. */
+  /**
+   * Makes the same checks and the same reply as the handler, and changes nothing. Only for
+   * methods that accept `validate_only`.
+   */
   validator?: Handler
 }

@@ -6,7 +6,10 @@ export type Clock = { now(): number; until(time: number): Promise<void> }
 
 export const realClock: Clock = {
   now: () => performance.now(),
-  /** Timers are up to a millisecond late. To poll instead would take most of the core that the attackers share. */
+  /**
+   * Timers are up to a millisecond late. Polling instead would take most of the CPU core that
+   * clients and attackers share.
+   */
   async until(time) {
     const waitMs = Math.ceil(time - performance.now())
     if (waitMs > 0) await sleep(waitMs)

@@ -43,7 +43,10 @@ export function ecsOf(entry: JsonObject): JsonObject {
   }
 }
 
-/** An object with the field `name`, a string or several objects merged into one. Empty if there is no value. */
+/**
+ * An object with one field that has this name. Its value is the string, or the objects merged into
+ * one. If there is no value, the object is empty.
+ */
 function optional(name: string, ...values: (string | JsonObject | undefined)[]): JsonObject {
   const [first] = values
   if (typeof first === 'string') return first === '' ? {} : { [name]: first }

@@ -1,5 +1,5 @@
 // Patterns of tags, such as `v*`: `*` stands for any number of characters. The texts between the stars are searched from
-// left to right, each behind the one before, so that matching takes microseconds whatever the pattern.
+// left to right, each after the previous one, so matching takes microseconds for every pattern.
 
 export function matchesPattern(name: string, pattern: string): boolean {
   const [start = '', ...rest] = pattern.split('*')

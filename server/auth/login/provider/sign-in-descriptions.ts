@@ -1,5 +1,6 @@
-// Describes the sign-ins of oidc-provider for the people who signed in (sign-in-records.ts): a session is a browser, and a
-// grant is a program.
+// Stores descriptions of the sign-ins at oidc-provider, which people see as their sessions
+// (sign-in-records.ts). In oidc-provider, the sign-in of a browser is a session, and that of a
+// program is a grant.
 import type { AdapterPayload } from 'oidc-provider'
 import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'

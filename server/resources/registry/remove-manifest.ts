@@ -1,12 +1,10 @@
-// The rows of manifests.
-
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import type { WriteAccess } from '../../store/write-access.ts'
 import { recordDeletion } from './record-deletion.ts'
 import { adjustRepoSize } from './repo-size.ts'
 
-/** Deletes a manifest. The blobs that it consists of must have been released before. */
+/** Deletes a manifest. Its blobs must have been released before (`releaseBlobs`). */
 export function* removeManifest(access: WriteAccess, repo: string, digest: string): Work<void> {
   const removed = yield sql`delete from manifests where repo = ${repo} and digest = ${digest} returning size`
   if (!removed[0]) return
