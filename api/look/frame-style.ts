@@ -1,8 +1,9 @@
 import { palette } from './palette.ts'
 
 /**
- * The style that the console and the reference share: colours, sizes, the link that skips the navigation, and the bar at
- * the top. Rules of a page override it: those of the console are in later layers, and those of the reference in none.
+ * The style that the console and the reference share: colours, sizes, the link that skips the
+ * navigation, and the bar at the top. Rules of a page override it: those of the console are in
+ * later layers, and those of the reference are outside all layers.
  */
 export const frameStyle = `${palette}@layer base, frame;
 @layer frame {

@@ -23,7 +23,7 @@ export async function referrersOf(client: RegistryClient, digest: string): Promi
   return [...found, ...tagged]
 }
 
-/** The annotations with which cosign and buildkit say what a statement is about. */
+/** The annotations in which cosign and buildkit store the predicate type of a statement. */
 const predicateAnnotations = ['dev.sigstore.bundle.predicateType', 'in-toto.io/predicate-type']
 
 function referrerOf({ digest: reference, artifactType = '', annotations = {} }: Descriptor): Referrer {

@@ -169,7 +169,7 @@ describe('the documentation', { timeout: 600_000, skip: noChromium ?? false }, (
     await context.close()
   })
 
-  test('copies the commands of a console without prompts and output', async () => {
+  test('copies the commands of a terminal session without prompts and output', async () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.goto(stage.at('/docs/tour'))
     const block = page.locator('.code[data-language=console]').first()

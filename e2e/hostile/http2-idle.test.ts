@@ -24,7 +24,8 @@ describe('clients that keep HTTP/2 connections open', () => {
   beforeEach(async () => {
     sessions = []
     time = Date.now()
-    // After its deadline, a call whose reply is not read gets `idle` as extra time, in real time.
+    // A call whose reply is not read ends `idle` milliseconds after its deadline. This timeout is
+    // measured by the real clock, not by `time`.
     door = await openTestDoor({ now: () => time, timeoutsMs: { idle: 100 } })
   })
   afterEach(() => {

@@ -276,7 +276,7 @@ onEachStore('the token exchange', (engine) => {
     }
   })
 
-  test('an AWS caller of the right account learns that the ARN of the identity can match nobody', async () => {
+  test('an AWS caller of the right account is told that the ARN of the identity can never match', async () => {
     let account = '123456789012'
     const arn = () => `arn:aws:sts::${account}:assumed-role/app/session`
     const aws = await startExchangePlatform(engine, {

@@ -16,7 +16,7 @@ import { withStore } from './with-store.ts'
 
 export const audit: Command = {
   usage: 'audit verify [--heads] [--compare FILE] | audit list [UID]',
-  summary: 'Verifies that no entry of the audit log was changed, removed or added, or prints entries.',
+  summary: 'Prints entries of the audit log, or verifies that none was changed, removed or added.',
   details: `list prints entries as JSON, one per line and the oldest first: those of the organization or person UID, or, without
 UID, the commands of the operator that concern the whole server, such as keys rotate and backup.
 verify: The entries of each organization are chained by hashes. The command reads all of them and names the first wrong entry of

@@ -58,7 +58,10 @@ export type Config = {
   maxUploadBodies: { caller: number; total: number }
   /** How often the retention rules of a repo are applied. 0: never. */
   retentionIntervalMs: number
-  /** The maximum age of the sign-in of people who change second factors or owners. */
+  /**
+   * The maximum age of the sign-in of people who change second factors or owners, and of operators
+   * who change people or keys.
+   */
   freshSignInMs: number
   /** For how many days entries of the event log are kept. 0: for ever. */
   auditRetentionDays: number

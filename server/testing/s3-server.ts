@@ -1,6 +1,7 @@
-// An S3 server in the test process. It checks signatures. It cannot abort or list multipart uploads, accepts parts of any
-// size and with any ETag, sends the whole object for the range 0-0, and cannot page lists of version 2. Set STEMMA_TEST_S3
-// to run the tests on another server.
+// An S3 server in the test process. It checks signatures. It cannot abort or list multipart
+// uploads, accepts parts of any size and with any ETag, sends the whole object for the range 0-0,
+// and cannot page lists of version 2. Set STEMMA_TEST_S3 to run the conformance suite of blob
+// stores on another server.
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { S3Options } from '../blobs/s3/s3-options.ts'

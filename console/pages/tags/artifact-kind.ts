@@ -11,7 +11,7 @@ const words: [RegExp, ArtifactKind][] = [
   [/signature|cosign\/sign|sigstore|cosign|notary/i, 'Signature'],
 ]
 
-/** The annotations with which cosign and buildkit say what a statement is about. */
+/** The annotations in which cosign and buildkit store the predicate type of a statement. */
 const predicateAnnotations = ['dev.sigstore.bundle.predicateType', 'in-toto.io/predicate-type']
 
 /** The predicate type of a signed statement, such as `https://slsa.dev/provenance/v1`. */

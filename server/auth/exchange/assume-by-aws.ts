@@ -33,7 +33,7 @@ export async function assumeByAws(
   }
 }
 
-/** Tells a caller of the right account that the ARN of the identity can match nobody. Others learn nothing. */
+/** Tells only a caller of the right account that the ARN of the identity can never match. */
 function faultOfArn(
   { awsAccount, awsArn }: Identity_AWSIdentity,
   { account }: AwsCaller,

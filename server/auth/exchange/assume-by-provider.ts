@@ -53,7 +53,7 @@ export async function assumeByProvider(
     .flatMap((provider) => candidateOf(provider, claims))
     .filter((candidate) => requested === '' || requested === uidOf(candidate))
   const assumed = await store.write(() => signInThroughOne(deps, candidates, issuedAtOf(claims)))
-  if (!assumed) throw refused('nobody is registered whom the token names')
+  if (!assumed) throw refused('the token names no registered person')
   return {
     ...assumed,
     act: actOf(claims),
@@ -76,9 +76,9 @@ function candidateOf(provider: KnownProvider, claims: Claims): ProvidedPerson[] 
 }
 
 /**
- * Signs a registered person in through one of the providers. Unlike a sign-in in the browser, it does not make the
- * person a member of the provider's SCIM groups: any client of the issuer can obtain such a token without their consent.
- * Undefined if nobody is registered.
+ * Signs a registered person in through one of the providers. Unlike a sign-in in the browser, it
+ * does not make the person a member of the provider's SCIM groups: any client of the issuer can
+ * obtain such a token without the consent of the person. Undefined if nobody is registered.
  */
 function* signInThroughOne(
   { people, now }: AssumeDependencies,

@@ -49,7 +49,7 @@ export function openPageLog({ add, addRefused, ...sources }: PageLogDependencies
   }
 }
 
-/** The event of a refused sign-in has no actor, because nobody has proven to be the person. */
+/** The event of a refused sign-in has no actor, because nobody has proven who they are. */
 function eventWithOrigin(
   { now, random }: Pick<Origin, 'now' | 'random'>,
   { address, request }: PageRequest,

@@ -9,7 +9,7 @@ import { abort } from '../work.ts'
 import type { Connection } from './connection.ts'
 import { translate } from './errors.ts'
 
-/** A write has no snapshot: its own changes are not part of one. */
+/** A write has no snapshot, because it also sees its own uncommitted changes. */
 const noSnapshot = () => undefined
 
 export type WorkOptions = {

@@ -1,6 +1,6 @@
-// Challenges of passkeys at sign-in. Anyone can ask for one, so the server stores none: a challenge contains its expiry
-// and a message authentication code, which also binds it to one interaction. Challenges that were used are stored until
-// they expire.
+// Challenges of passkeys at sign-in. Anyone can ask for one, so the server does not store it: a
+// challenge contains its expiry and a message authentication code, which also binds it to one
+// interaction. Only used challenges are stored, until they expire.
 import { createHmac } from 'node:crypto'
 import { equalInConstantTime } from '../../../crypto/digest.ts'
 import type { RandomBytes } from '../../../crypto/random.ts'

@@ -6,7 +6,7 @@ import type { Work } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
 import { removeMappingsOf } from '../remove-mappings.ts'
 
-/** Deletes a batch. Returns whether there may be more. Roles end before the users are deleted. */
+/** Deletes a batch. Returns whether there may be more. Role mappings are deleted before users. */
 export function* removeDependents(access: WriteAccess, provider: string, now: number): Work<boolean> {
   const settings = yield* lockScimSettings(provider)
   const hasMore =

@@ -1,4 +1,5 @@
-// Reads the files of a tar archive (POSIX.1-1988, "ustar"). Entries with extended headers keep their short names.
+// Reads the files of a tar archive (POSIX.1-1988, "ustar"). Extended headers are ignored, so the
+// path of an entry is always the one in its ustar header, which may be a shortened one.
 
 const blockBytes = 512
 const [fileType, oldFileType] = ['0'.charCodeAt(0), 0]
