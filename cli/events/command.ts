@@ -25,7 +25,7 @@ export const eventsTail: ComposedCommand = {
       description: 'Only events whose type begins with this text.',
       isRepeated: true,
     },
-    { name: 'once', description: 'End after the events that exist.' },
+    { name: 'once', description: 'Print the events that exist, and then end.' },
   ],
   load: async () => (await import('./tail.ts')).runTail,
 }

@@ -13,7 +13,7 @@ import { configureOptions, pullTokenFlags, readTarget } from './options.ts'
 
 const helper = 'docker-credential-stemma'
 
-/** `stemma registry configure-docker`: makes docker get a token of the sign-in whenever it needs one. */
+/** `stemma registry configure-docker`: makes docker get its tokens from the sign-in. */
 export async function configureDocker(args: string[], runtime: Runtime): Promise<void> {
   const flags = parseFlags(args, configureOptions)
   const target = await readTarget(flags, runtime)
@@ -32,7 +32,7 @@ export async function configureDocker(args: string[], runtime: Runtime): Promise
     return report(runtime, `${file} ${verb} "credHelpers": { ${JSON.stringify(host)}: "stemma" }`)
   }
   await editDockerConfig(file, runtime, (text) => setAt(text, ['credHelpers', host], 'stemma'))
-  report(runtime, `${file} names ${helper} for ${host}: docker gets tokens of your sign-in by itself.`)
+  report(runtime, `${file} names ${helper} for ${host}: docker now gets its tokens from your sign-in.`)
   if (!(await isSignedIn(context, runtime)))
     report(runtime, `You are not signed in yet; run: stemma auth login --api ${context.api}`)
 }

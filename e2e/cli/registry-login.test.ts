@@ -65,7 +65,7 @@ describe('stemma registry', () => {
     const stderr = await succeed(['configure-docker', '--dry-run'])
     assert.ok(stderr.includes(`would get "credHelpers": { "${host}": "stemma" }`), stderr)
     assert.equal(await readFile(real, 'utf8'), content)
-    assert.match(await succeed(['configure-docker']), /gets tokens of your sign-in by itself\.\n$/)
+    assert.match(await succeed(['configure-docker']), /now gets its tokens from your sign-in\.\n$/)
     const expected = content.replace('1.50', `1.50,\n  "credHelpers": {\n    "${host}": "stemma"\n  }`)
     assert.equal(await readFile(real, 'utf8'), expected)
     assert.equal((await stat(real)).mode & 0o777, 0o640)

@@ -113,7 +113,7 @@ onEachStore('limits on content', (engine) => {
     await client.expect(201, 'POST', mount('c'))
   })
 
-  test('count manifests, and a manifest or blob that is pushed again only once', async () => {
+  test('count manifests, and count a manifest or blob once, even if it is pushed again', async () => {
     const layer = newContent(mebibyte)
     for (let push = 0; push < 3; push++) await client.pushImage(`${name}/web`, 'latest', layer)
     const size = mebibyte + 2 + imageOf(layer).length

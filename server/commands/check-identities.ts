@@ -1,5 +1,5 @@
-// Finds stored identities whose patterns are refused today, by rules that are newer than the identities, and those
-// that a create or update would warn about.
+// Finds stored identities with patterns that newer rules refuse, and identities for which a create or
+// update would return a warning.
 import { fromBinary } from '@bufbuild/protobuf'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { judgePattern } from '../claims/pattern-rule.ts'

@@ -17,7 +17,7 @@ export type StreamOtherThread = (...call: WholeCall) => AsyncGenerator<Reply, vo
 export type ExpensiveCalls = { call: CallOtherThread; stream: StreamOtherThread }
 
 export type OtherThreads = {
-  /** For the methods that another thread performs. */
+  /** Undefined if this thread performs the calls of the method. */
   forMethod(method: Method): CallOtherThread | undefined
   /** Undefined in the thread of the lane itself. */
   lane: ExpensiveCalls | undefined

@@ -42,7 +42,7 @@ export type PeopleFilter = {
 export type PersonKey = { name: string; identity: string }
 
 export type PeopleQuery = PeopleFilter & {
-  /** The uid of the only person. */
+  /** Only the person with this uid. */
   identity?: string | undefined
   limit: number
   skip?: number | undefined
@@ -53,8 +53,8 @@ export type PeopleQuery = PeopleFilter & {
 /** The columns that `listPeople` selects. */
 type Columns = [
   ...[identity: string, proto: Uint8Array, createTime: number, disabledSecond: number | null],
-  ...[vouched: string | null, vouchedPassword: string | null],
-  ...[claimed: string | null, claimedPassword: string | null],
+  ...[vouchedEmail: string | null, vouchedPassword: string | null],
+  ...[claimedEmail: string | null, claimedPassword: string | null],
   ...[passkeys: number, apps: number, bindings: number, operator: string | null],
 ]
 
@@ -122,14 +122,15 @@ function* countWhere(condition: Sql): Work<number> {
 }
 
 function personOf([identity, proto, createTime, disabledSecond, ...accounts]: Columns): ListedPerson {
-  const [vouched, vouchedPassword, claimed, claimedPassword, passkeys, apps, bindings, operator] = accounts
+  const [vouchedEmail, vouchedPassword, claimedEmail, claimedPassword, passkeys, apps, bindings, operator] =
+    accounts
   const { name, email, emailUnverified, lastSeenTime } = fromBinary(IdentitySchema, proto)
-  const verified = vouched ?? email
-  const unverified = claimed ?? emailUnverified
+  const verified = vouchedEmail ?? email
+  const unverified = claimedEmail ?? emailUnverified
   return {
     ...{ identity, name, email: verified ?? unverified, createTime },
     isUnverified: !verified && unverified !== undefined,
-    hasLocalAccount: vouched !== null || claimed !== null,
+    hasLocalAccount: vouchedEmail !== null || claimedEmail !== null,
     hasPassword: Boolean(vouchedPassword || claimedPassword),
     ...{ passkeys: Number(passkeys), hasAuthenticatorApp: Number(apps) > 0 },
     ...{ roleBindings: Number(bindings), isOperator: operator !== null },

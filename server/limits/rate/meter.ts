@@ -37,9 +37,9 @@ export type Meters = {
 
 /**
  * A table of at most `maxMeters`. A table that is full first drops meters whose buckets are full
- * again, which loses nothing. Then it drops meters whose buckets are all at least half full. So to
- * make the table forget an empty bucket, an attacker must more than half-empty a bucket of each of
- * `maxMeters / 2` other keys within the time that an empty bucket takes to fill.
+ * again, which loses nothing. Then it drops meters whose buckets are all at least half full. So an
+ * empty bucket is forgotten only while more than `maxMeters / 2` meters have a bucket that is less
+ * than half full.
  * `usedShareOf` returns the used share of a meter's most used bucket (see `usedShare`).
  */
 export function openMeters(maxMeters: number, usedShareOf: (meter: Meter) => number): Meters {

@@ -15,7 +15,10 @@ import type { Change } from './changes.ts'
 import { changesBetween, resourceJson } from './changes.ts'
 import { entryUid } from './selection.ts'
 
-/** Finds the message type of a resource by the name of its table, the `kind` of an event. Undefined for other kinds. */
+/**
+ * Returns the message type of a resource. `kind` is the `kind` of an event; for a resource, it is the
+ * name of its table. Undefined if the kind is not a resource.
+ */
 export type MessageOfKind = (kind: string) => DescMessage | undefined
 
 /** Reads the present names of the actors, and makes the entries. */

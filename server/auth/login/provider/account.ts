@@ -40,7 +40,7 @@ export const accountConfiguration = ({
   },
 })
 
-/** Access tokens do not contain how the person has signed in. */
+/** oidc-provider does not copy `authTime`, `acr` and `amr` to its access tokens. */
 const isAccessToken = ({ kind }: { kind: string }) => kind === 'AccessToken'
 
 const emailClaims = (email: string | undefined) => email && { email, email_verified: true }

@@ -70,10 +70,11 @@ export function* explainAccess(
   if (missing.length === 0) return explanation
   explanation.sufficientRoles = sufficientRoles(missing)
   if (place === '') return explanation
-  // The limits of a group are set with capabilities in the group above it.
+  // Differs from `place` for `SetGroupLimits`, which needs capabilities in the parent of the group.
   const needed = uidOf(need) ?? place
-  const hasAskedThere = !isSelf && needed === place
-  if (hasAskedThere || holds(grants, askCapabilities, needed))
+  // `admitToAsk` checks the capabilities at `place`, unless the question is about the caller.
+  const isAlreadyChecked = !isSelf && needed === place
+  if (isAlreadyChecked || holds(grants, askCapabilities, needed))
     explanation.grantors = yield* readGrantors(grants, missing, needed)
   else explanation.hidden = true
   return explanation

@@ -33,7 +33,7 @@ export const eventIdentitiesV1 = defineService({
   }),
 })
 
-/** The fields that have the same name in both versions. */
+/** The answers to onboarding questions that have the same name in both versions. */
 type Answers = Pick<
   IdentityMetadata,
   | 'product'
