@@ -1,4 +1,5 @@
-// Every command of the operator that changes or copies something leaves an entry that names the command.
+// Every command of the operator that changes or copies something leaves an entry in the audit log,
+// which names the command.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -36,7 +37,7 @@ onEachStore('commands of the operator', (engine) => {
   }
 
   const positions = new Map<string, number>()
-  /** Commands and actions since the last call in the log of an organization, person or server. */
+  /** New entries in the log of an organization, a person or the server, since it was last read. */
   async function entriesIn(root: string): Promise<string[]> {
     const events = await sealedEvents(platform.store, root, positions.get(root))
     const last = events.at(-1)

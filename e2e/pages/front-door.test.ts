@@ -50,7 +50,7 @@ onEachStore('the start page', (engine) => {
     }
   })
 
-  test('says where the link is if nobody has set up the server', async () => {
+  test('says where to find the set-up link if nobody has set up the server', async () => {
     const temporary = await temporaryStore(engine)
     const settings = [...temporary.settings, '--port', '0', '--log-level', 'silent', '--drain-delay', '0']
     const app = await startApp(readConfig({}, settings).config, openLog('silent'))
@@ -65,14 +65,14 @@ onEachStore('the start page', (engine) => {
   })
 })
 
-describe('a path that does not exist', () => {
+describe('a server', () => {
   let platform: Platform
   before(async () => {
     platform = await startPlatform('sqlite')
   })
   after(() => platform.stop())
 
-  test('is a page for browsers', async () => {
+  test('sends browsers a page if a path does not exist', async () => {
     for (const path of ['/nothing', '/docs/nothing', '/%3Cscript%3E', '/a/b/c/d']) {
       const answer = await visit(platform.url + path)
       assert.equal(answer.status, 404)
@@ -85,7 +85,7 @@ describe('a path that does not exist', () => {
     assert.deepEqual([head.status, await head.text()], [404, ''])
   })
 
-  test('is JSON below the paths of the API, and for programs', async () => {
+  test('sends JSON below the paths of the API, and to programs', async () => {
     for (const answer of await Promise.all([
       visit(`${platform.url}/iam/v2beta1/nothing`),
       visit(`${platform.url}/iam/v2beta1/groups`),
@@ -95,7 +95,7 @@ describe('a path that does not exist', () => {
       assert.equal(answer.headers.get('content-type'), 'application/json')
   })
 
-  test('the icons of all pages are served', async () => {
+  test('serves the icons of all pages', async () => {
     const svg = await fetch(`${platform.url}/favicon.svg`)
     assert.deepEqual([svg.status, svg.headers.get('content-type')], [200, 'image/svg+xml'])
     assert.match(await svg.text(), /^<svg /)

@@ -35,8 +35,8 @@ export type EventCatalog = {
   /** By their full name. */
   methods: ReadonlyMap<string, EventMethod>
   /**
-   * By event type: the response of the method that has this type as its own. If v1 and v2 both have
-   * the method, the response of v2.
+   * The responses of the methods that have an event type, by this type. If v1 and v2 both have the
+   * method, the response of v2.
    */
   outputs: ReadonlyMap<string, DescMessage>
 }

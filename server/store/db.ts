@@ -53,7 +53,7 @@ export function pendingOf(migrations: readonly Migration[], applied: readonly st
     )
   if (unknownNames.length > 0) {
     throw new UnusableStoreError(
-      `the store was written by a newer version of Stemma: it has ${unknownNames.join(', ')}; start that version instead`,
+      `the store was written by a newer version of Stemma: it has unknown migrations (${unknownNames.join(', ')}); start that version instead`,
     )
   }
   return migrations.filter(({ name }) => !applied.includes(name))

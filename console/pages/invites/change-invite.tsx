@@ -12,7 +12,7 @@ import { Skeleton } from '../../ui/skeleton.tsx'
 import { Time } from '../../ui/time.tsx'
 import { lifetimes } from '../access/invite-person.tsx'
 
-/** Changes role and expiry of the invite in the query parameter `about`, but not its link. */
+/** Changes the invite in the query parameter `about`, but not its link. */
 export function ChangeInvite({ place }: PageProps) {
   const uid = place.query.get('about') ?? ''
   const { roles = [] } = useData(readRoles(place.group))

@@ -1,6 +1,6 @@
 /** Items with a size. Every operation takes the same time, however many items there are. */
 export type Ranking<Item> = {
-  /** The sizes must differ by one. An item whose size is 0 is not in the ranking. */
+  /** `oldSize` and `newSize` must differ by one. An item whose size is 0 is not in the ranking. */
   resize(item: Item, oldSize: number, newSize: number): void
   /** The item with the largest size: of several, the one that has had this size for the longest time. */
   largest(): Item | undefined

@@ -1,6 +1,7 @@
 // The networks (IPv4 /16, IPv6 /32) in which a client has proven who it is: by an access token, or by a token that it
-// has exchanged. Calls whose caller is not known yet, such as exchanges, get more time if they come from there. So
-// attackers without an account cannot displace them by using many networks.
+// has exchanged. Calls whose caller is not known yet, such as exchanges, get a larger share of the
+// time if they come from such a network. So attackers without an account cannot crowd these calls
+// out by using many other networks.
 import { BoundedMap } from '../../bounded-map.ts'
 import { networksOf } from '../../wire/client-network.ts'
 

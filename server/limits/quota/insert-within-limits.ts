@@ -46,8 +46,8 @@ export function* countWithinLimits(
 }
 
 /**
- * How much more may be counted, until the transaction ends. Undefined if there is no limit. Throws if there is less than
- * `count`.
+ * Throws if there is no room for `count` more. Returns how much room there is, undefined if there
+ * is no limit. The result holds until the transaction ends.
  */
 export function* requireRoomFor(
   { quotas }: WriteAccess,

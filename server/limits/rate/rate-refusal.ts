@@ -9,7 +9,10 @@ export type ScopeName = 'caller' | 'organization' | 'address'
 
 export type Policy = { costClass: CostClass; scope: ScopeName; rate: Rate }
 
-/** `remaining` calls are left; in `seconds` the quota is complete again or, if none is left, admits a call again. */
+/**
+ * `remaining` is the number of calls that are left. `seconds` is the time until the quota is full
+ * again or, if no call is left, until the next call is admitted.
+ */
 export function rateFields(policy: Policy, remaining: number, seconds: number): Record<string, string> {
   const { burst, perSecond } = policy.rate
   const name = `"${policy.costClass}-${policy.scope}"`

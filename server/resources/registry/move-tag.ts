@@ -91,8 +91,9 @@ function* move(
 }
 
 /**
- * Points tags to the digest: creates them, or moves those that the repo has, whose other fields stay. Returns the digests
- * from which tags were moved. The names must be in order.
+ * Points tags to the digest. Creates those that the repo does not have, and moves the others
+ * without changing their other fields. Returns the digests from which tags were moved. The names
+ * must be sorted.
  */
 export function* pointTags(
   context: WriteContext,

@@ -90,7 +90,7 @@ function* resolve(
   const { provided: all } = registrant
   const expected = all.filter((candidate) => uidOf(candidate) === expectedUid)
   const provided = yield* chooseProvider(people, expected.length > 0 ? expected : all, { issuedAt, time })
-  if (!provided) throw new Error('a token for a client has at least one provider')
+  if (!provided) throw new Error('a foreign person must have at least one candidate in `provided`')
   const uid = uidOf(provided)
   return {
     ...{ uid, email: provided.person.email },

@@ -13,8 +13,9 @@ import { lockRules } from './read-retention.ts'
 export type Batch = { repo: string; retention: Retention; now: number }
 
 /**
- * Deletes tags that the rules do not keep, except those that were moved, pushed again or renamed meanwhile. Returns
- * their names; undefined if the rules have changed.
+ * Deletes tags that the rules do not keep, except those that were moved, pushed again, renamed or
+ * made immutable meanwhile. Returns the names of the deleted tags; undefined if the rules have
+ * changed.
  */
 export function* deleteTags(
   access: WriteAccess,
