@@ -105,7 +105,7 @@ export function collectionMetrics(counts: BackgroundCounts): ScalarMetric[] {
     metric('runs_total', 'counter', 'Garbage collections of the registry', runs),
     metric('errors_total', 'counter', 'Collections that failed, or could not delete something', errors),
     metric('deleted_blobs_total', 'counter', 'Blobs that collections have deleted', blobs),
-    metric('freed_bytes_total', 'counter', 'Bytes of these blobs', bytes),
+    metric('freed_bytes_total', 'counter', 'Bytes of the blobs that collections have deleted', bytes),
     metric('deleted_uploads_total', 'counter', 'Unfinished uploads that collections have deleted', uploads),
     metric('seconds_total', 'counter', 'How long collections took', seconds),
     metric(

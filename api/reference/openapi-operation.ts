@@ -76,7 +76,7 @@ const isUidPath = ({ method, variables }: Operation) =>
  */
 const queryExamples: Record<string, string> = {
   order_by: 'create_time desc',
-  id: '', // no example if the contract has none
+  id: '', // only the example in the contract, if there is one
   descendants_of: groupUid,
   children_of: groupUid,
 }

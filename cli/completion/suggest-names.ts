@@ -48,7 +48,10 @@ async function groupPaths(connection: Connection, word: string): Promise<Candida
   return [...candidatesOf(groups, prefix), ...candidatesOf(children, `${prefix}${only.name}/`)]
 }
 
-/** The children of the group whose path is already typed, or the groups at which paths start. */
+/**
+ * The children of the group whose path is already typed. If none is typed: the organizations, or
+ * all groups if the caller sees no organization.
+ */
 async function groupsBelow(connection: Connection, prefix: string): Promise<JsonObject[]> {
   if (prefix === '') {
     const organizations = await listRows(connection, 'groups', { uidp: { inRoot: true } })

@@ -18,7 +18,10 @@ export type ImageNode = {
   mediaType: string
   /** The bytes of this manifest or blob. */
   size: number
-  /** Of a manifest or index: the bytes of everything that it consists of. Each blob counts once, referrers do not. */
+  /**
+   * Of a manifest or index: the bytes of everything that it consists of, without referrers. A blob
+   * that is used several times is counted once.
+   */
   totalSize?: number
   children: ImageNode[]
 }

@@ -160,7 +160,7 @@ onEachStore('nothing reveals', (engine) => {
     await assertUnseen(made.code, code, secretOf(made.code), secretOf(code))
   })
 
-  test('the secrets of a subscription, a provider for SCIM, and a pull token, after they were returned once', async () => {
+  test('the secrets of subscriptions, SCIM tokens and pull tokens, after they were returned once', async () => {
     const { organization, token } = platform.owner
     const uids: string[] = []
     /** Returns a field of the response, which is not collected in `seen`. */

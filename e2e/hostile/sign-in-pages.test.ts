@@ -1,4 +1,5 @@
-// Pages of sign-in that a hostile web page opens in the browser of a person, and paths that resemble those of pages.
+// Sign-in pages that a hostile web page opens in the browser of a person, and paths that resemble
+// the paths of sign-in pages.
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { after, before, test } from 'node:test'

@@ -51,7 +51,7 @@ export function repoNames({ groups, repos }: World): Map<string, string> {
 }
 
 export type RegistryClient = {
-  /** Whether a request about a repo, given by its name or uid, is answered otherwise than by 403. */
+  /** Whether the status of the response is not 403. `repo` is the name or uid of a repo. */
   isAllowed(caller: Caller, request: RegistryRequest, repo: string): Promise<boolean>
 }
 

@@ -326,7 +326,7 @@ onEachStore('a second factor', (engine) => {
         assert.equal(await count(), accounts + 1)
         const late = await setUp(otherTab, alsoAsked)
         assert.equal(late.status, 409)
-        assert.match(late.alert ?? '', /has got another second factor meanwhile; sign in with that/)
+        assert.match(late.alert ?? '', /second factor was added to the account in the meantime; sign in/)
         assert.deepEqual(await groupsOf(String(claims?.sub)), [[organization]])
         const again = await begin(party)
         const other = new Visitor(platform.url)

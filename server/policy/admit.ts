@@ -73,7 +73,10 @@ export function* admitToWrite(demand: Demand): Work<WriteGrants> {
 export type RowAdmission = {
   statement: Sql
   authorize(rows: Row[]): GrantsAndRow
-  /** For a caller for whom `statement` returns no row. */
+  /**
+   * To use if `statement` returns no row: then grants of the caller are suspended, their sign-in
+   * was ended, or their identity does not exist.
+   */
   readSeparately(): Work<GrantsAndRow>
 }
 

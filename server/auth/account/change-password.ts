@@ -28,7 +28,7 @@ export async function changePassword<D>(
     return yield* passwordOf(caller.identity)
   }, deadline)
   const { email } = stored
-  // The same keys as at sign-in, so that this call is no second way to guess.
+  // Counts in the same throttles as a sign-in, so that this call allows no additional guesses.
   const succeed = attemptAll(attemptsOf(throttles, digestOf(email), address))
   if (!(await isPassword(deps, stored, request.currentPassword)))
     throw invalidField('current_password', 'is wrong')

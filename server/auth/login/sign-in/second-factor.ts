@@ -158,7 +158,7 @@ export async function signInWithCode(deps: SignInDependencies, request: PageRequ
 }
 
 const hasOtherFactor = () =>
-  new StatusError(Code.ABORTED, 'the account has got another second factor meanwhile; sign in with that')
+  new StatusError(Code.ABORTED, 'a second factor was added to the account in the meantime; sign in with it')
 
 /** The key of the app that the person sets up now. */
 const keyOf = ({ newSecret = '' }: PendingSignIn) => Buffer.from(newSecret, 'base64url')

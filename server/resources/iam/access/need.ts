@@ -29,13 +29,16 @@ export type Need =
   | { kind: 'self'; isForPeople: boolean }
   /** The caller must be an operator of the server. */
   | { kind: 'operators' }
-  /** The answer is always no: nobody may call the method there, or the question is whether another is an operator. */
+  /**
+   * The answer is always no: nobody may call the method at this resource, or the question is
+   * whether an identity other than the caller is an operator.
+   */
   | { kind: 'never' }
   | Wrong
 
 /** All of these capabilities, as bits, at a uid. No bits: nothing is needed. */
 type At = { kind: 'at'; bits: readonly number[]; uid: string }
-/** The question is wrong. A value, because only a caller who may ask gets the error. */
+/** The question is invalid. Not thrown, because only a caller who may ask gets the error. */
 type Wrong = { kind: 'wrong'; violation: FieldViolation }
 
 /** An empty identity is that of the caller. */
@@ -122,7 +125,7 @@ const getPackage = describeMethod(Registry.method.getPackageVersionMetadata).nam
 const createWithGroup = describeMethod(V1GroupInvites.method.createWithGroup).name
 /** The limits of a group are set by those who may change the group above it. */
 const setGroupLimits = describeMethod(GroupsService.method.setGroupLimits).name
-/** People may read themselves. */
+/** People may read their own identity. */
 const getIdentity = describeMethod(IdentitiesService.method.getIdentity).name
 /** Built-in roles are in no group. Those who may list roles in at least one group may read them. */
 const getRole = describeMethod(RolesService.method.getRole).name
@@ -137,7 +140,10 @@ function unknownName(field: string, expected: string, name: string, names: reado
   return wrong(field, `must be ${expected}${hint}`)
 }
 
-/** The uid at which the access is decided; empty for a resource that is not a uid, which is an error of its own. */
+/**
+ * The uid of the resource that a question names. Empty if it names none, or a text that is not a
+ * uid, which the validation of the request reports.
+ */
 export const placeOf = ({ resource }: Pick<Question, 'resource'>): string => (isUid(resource) ? resource : '')
 
 /** The capabilities that a search for resources asks about. */
