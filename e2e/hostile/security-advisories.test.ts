@@ -20,7 +20,10 @@ import { violations } from '../contract/examples.ts'
 
 const { listDocuments, listVulnerabilityMetadata } = SecurityAdvisoryService.method
 
-/** More than the 2,000 advisories that a search tests one by one. */
+/**
+ * More than `maxCandidates` of search.ts and `maxTogether` of find-vulnerabilities.ts, so that both
+ * search in the way for many advisories.
+ */
 const packageCount = 2100
 const common = 'CVE-2026-10001'
 const distinctIds = (count: number) => Array.from({ length: count }, (_, at) => `CVE-1999-${at}`)

@@ -10,7 +10,7 @@ import { among, sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
 
 const windowMs = 60_000
-const maxPerWindow = 60
+const maxPerCaller = 60
 const maxPerOrganization = 600
 /** Callers and organizations whose refusals are counted. */
 const maxCounted = 10_000
@@ -70,7 +70,7 @@ export function openRefusedWrites(options: RefusedWritesOptions): RefusedWrites 
     }
     counted.last = event
     counted.count++
-    if (counted.recorded >= maxPerWindow || !admitTo(root, time)) return
+    if (counted.recorded >= maxPerCaller || !admitTo(root, time)) return
     counted.recorded++
     push(event)
   }

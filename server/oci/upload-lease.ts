@@ -1,7 +1,7 @@
 // Extends the lease of an upload while a request uses it.
 
 export type Lease = {
-  /** Aborted when another request may take the upload: this one must not write to it any more. */
+  /** Aborted before another request can take the upload: this one must stop writing to it. */
   signal: AbortSignal
   stop(): void
 }

@@ -70,8 +70,9 @@ export function* useAuthenticatorCode(
 }
 
 /**
- * Adds an app after the person has typed its code. Until then, only the page had its secret.
- * Returns false if the person has got a second factor meanwhile: the page must not replace it.
+ * Adds an app that a person has set up while signing in, after its code was typed. Until then, its
+ * secret was only in the form of the sign-in page, encrypted. Returns false if the person has got a
+ * second factor meanwhile: the new app must not replace it.
  */
 export function* addConfirmedApp(
   { secret, now }: AuthenticatorAppDependencies,
@@ -96,7 +97,7 @@ export function* removeAuthenticatorApp(identity: string): Work<void> {
 
 type App = { key: Buffer; lastStep: number; isConfirmed: boolean }
 
-/** Two concurrent uses of a code wait for each other here. */
+/** Locks the row, so that a concurrent use of the same code waits for this one. */
 function* lockApp({ secret }: AuthenticatorAppDependencies, identity: string): Work<App | undefined> {
   const row = yield* first(sql`select sealed, last_step, confirm_time from authenticator_apps
     where identity = ${identity} /*pg for update */`)
