@@ -33,7 +33,7 @@ import { metricsPath, probePaths } from './http/probes.ts'
 import { openRequestIds } from './http/request-id.ts'
 import { openStreams } from './http/streams.ts'
 import { shareLimits } from './limit-sharing.ts'
-import { loadWhenUsed } from './load-when-used.ts'
+import { loadInAdvance } from './load-in-advance.ts'
 import type { Log } from './log.ts'
 import { systemOrigin } from './policy/origin.ts'
 import { referencePaths } from './reference/reference.ts'
@@ -220,7 +220,7 @@ async function openApp(
         ]
       : []),
     ...(role.isFirst ? [scheduleBindingExpiry(store, log, now).stop] : []),
-    loadWhenUsed(() => Promise.all(core.mounts.map((mount) => mount.load?.()))),
+    loadInAdvance(() => Promise.all(core.mounts.map((mount) => mount.load?.()))),
   ]
 
   return {

@@ -162,7 +162,8 @@ export function openAuthentication(
     })
   }
   const openLogin = async () => {
-    // Not loaded at the start: it takes 0.1 s and 15 MB, and an idle server does not need it (load-when-used.ts).
+    // Not loaded at the start: it takes 0.1 s and 15 MB, and an idle server does not need it
+    // (load-in-advance.ts).
     const login = await import('./auth/login/login.ts')
     return login.openLogin({
       ...{

@@ -7,7 +7,10 @@ import { isInGroup, parentOf } from './uids.ts'
 /** The most that the API returns at once. Organizations have few roles of their own. */
 const maxRoles = 200
 
-/** The built-in roles and those of a group's organization. `hasMore`: it has further roles. */
+/**
+ * The built-in roles and those of a group's organization. `hasMore`: the organization has further
+ * roles, which are not returned.
+ */
 export function readRoles(group: string): Read<{ roles: RoleJson[]; hasMore: boolean }> {
   const [organization = ''] = group.split('/')
   const list = (uidp: { inRoot: true } | { descendantsOf: string }, signal: AbortSignal) =>

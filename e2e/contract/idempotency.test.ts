@@ -260,7 +260,10 @@ onEachStore('idempotency keys', (engine) => {
       assert.equal(await countGroups(request.group.name), 1)
     }))
 
-  /** A call through the same connection is answered after the server has read the call before it. */
+  /**
+   * Gives the server time to read the call that was just sent, by waiting for the responses of three
+   * further calls.
+   */
   const seenByServer = async (door: Door) => {
     for (let count = 0; count < 3; count++)
       await door.call(getGroup, { uid: owner.organization }, 'bad token')

@@ -82,7 +82,7 @@ onEachStore('a tenant with SCIM groups', (engine) => {
     return [row?.[0], row?.[1] !== null]
   }
 
-  test('cannot make a person a member who has only presented a token, but can end their sign-in', async () => {
+  test('cannot give a membership to a person who has only presented a token, but can end their sign-in', async () => {
     const provider = providerAt(0)
     for (const door of doors) {
       const sub = `stranger-${door.name}`
@@ -206,7 +206,8 @@ onEachStore('a tenant with SCIM groups', (engine) => {
     assert.deepEqual(await grantsReadFor(evil.organization), [maxMemberships, maxMemberships])
     assert.deepEqual(await grantsReadFor(undefined), [maxMemberships + 1, maxMemberships + 1])
 
-    // Another sign-in through a provider gives all its groups. Over the limit, memberships through other providers end.
+    // The next sign-in through a provider gives the person all memberships of this provider. As that
+    // exceeds the limit, the memberships through other providers end.
     await signIn(providerAt(0), users[0] ?? {}, identity)
     assert.deepEqual(await membershipsOf(identity), [60, true])
   })

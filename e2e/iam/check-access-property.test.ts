@@ -82,9 +82,9 @@ onEachStore('CheckAccess', (engine) => {
   }
 
   /**
-   * The answers that a caller gets, about itself or about `identityOf` a question. They are asked
-   * for in batches, because single calls would take half of the time of the whole test. The first
-   * answers are compared with those of single calls.
+   * The answers that a caller gets, about itself or about the identity that `identityOf` returns for
+   * a question. They are asked for in batches, because single calls would take half of the time of
+   * the whole test. The first answers are compared with those of single calls.
    */
   async function check(
     asker: Caller,

@@ -9,7 +9,7 @@ import { throwUnverifiable } from './unverifiable.ts'
 /** Tolerated difference between the issuer's clock and ours, in seconds. */
 const clockTolerance = 60
 const defaultMaxAge = '24h'
-/** Static keys expire after 365 days. */
+/** A pull token is verified with static keys, which expire after at most 365 days. */
 export const maxPullTokenAge = '366d'
 
 /** Asymmetric algorithms only: never `none`, and no shared secrets (RFC 8725, 3.1). */

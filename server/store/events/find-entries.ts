@@ -106,7 +106,10 @@ function* readEvents(keys: readonly EntryKey[]): Work<SealedEvent[]> {
 
 const columns = raw(sealedColumns.join(', '))
 
-/** The number of events that match, over all pages. Without filters, the chain of a whole organization has it. */
+/**
+ * The number of events that match, over all pages. Without filters, the number for a whole
+ * organization is read from its chain.
+ */
 export function* countEntries({ roots, filters }: Pick<EntryQuery, 'roots' | 'filters'>): Work<number> {
   let count = 0
   for (const { root, condition } of roots) {

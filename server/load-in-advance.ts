@@ -9,8 +9,11 @@ const activeMs = 1000
 /** The event loop has time if it was active for less than this share of the last interval. */
 const maxUtilization = 0.5
 
-/** Returns a function that ends it. */
-export function loadWhenUsed(load: () => Promise<unknown>, utilizationOf = performance.eventLoopUtilization) {
+/** Returns a function that cancels the loading if it has not started. */
+export function loadInAdvance(
+  load: () => Promise<unknown>,
+  utilizationOf = performance.eventLoopUtilization,
+) {
   const start = utilizationOf()
   let last = start
   const timer = setInterval(() => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { EventLoopUtilization } from 'node:perf_hooks'
 import { describe, test } from 'node:test'
-import { loadWhenUsed } from './load-when-used.ts'
+import { loadInAdvance } from './load-in-advance.ts'
 
 /** Takes the active milliseconds of each second, and returns in which second the part is loaded. */
 function loadedAt(t: { mock: { timers: typeof import('node:test').mock.timers } }, activeMs: number[]) {
@@ -13,12 +13,12 @@ function loadedAt(t: { mock: { timers: typeof import('node:test').mock.timers } 
     return { active, idle: 0, utilization: active / 1000 }
   }
   const loaded: number[] = []
-  loadWhenUsed(async () => loaded.push(second), utilizationOf)
+  loadInAdvance(async () => loaded.push(second), utilizationOf)
   for (second = 1; second <= activeMs.length; second++) t.mock.timers.tick(1000)
   return loaded
 }
 
-describe('a part that is loaded when the server is used', () => {
+describe('a part that is loaded in advance', () => {
   test('is not loaded while the server is idle', (t) => {
     assert.deepEqual(loadedAt(t, Array(100).fill(5)), [])
   })
