@@ -59,7 +59,7 @@ export const accessReach: ComposedCommand = {
   args: [{ name: 'IDENTITY', isOptional: true, completion: { names: 'identities' } }],
   description: 'Lists where you, or another identity, have roles.',
   notes:
-    'Of another identity, only roles in groups where you may list role bindings and identities are shown.',
+    'The roles of another identity are listed only in groups where you may list role bindings and identities.',
   examples: ['stemma access reach', 'stemma access reach ci --capability repo.create --group acme/platform'],
   flags: [
     {

@@ -15,7 +15,7 @@ export type Descriptor = {
   annotations?: Record<string, string>
 }
 
-/** Of an image, of an index if it has `manifests`, or of another artifact. */
+/** Describes an index if it has `manifests`, otherwise an image or another artifact. */
 export type Manifest = {
   mediaType?: string
   artifactType?: string

@@ -92,8 +92,8 @@ onEachStore('stemma', (engine) => {
       const oldest = JSON.parse(await rows('--order-by create_time --page-size 1 -o json'))
       assert.equal(oldest.deliveries?.[0]?.uid ?? oldest[0]?.uid, delivery)
 
-      const withoutSecret = await run(`subscriptions rotate-secret ${uid} -o uid`)
-      assert.match(withoutSecret.stderr, /rotate-secret has no uid; use another --output/)
+      const refused = await run(`subscriptions rotate-secret ${uid} -o uid`)
+      assert.match(refused.stderr, /rotate-secret has no uid; use another --output/)
       const rotated = JSON.parse(await succeed(`subscriptions rotate-secret ${uid} --overlap 1h -o json`))
       assert.match(rotated.secret, /^whsec_/)
       const count = sink.events.length

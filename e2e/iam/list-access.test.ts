@@ -36,8 +36,8 @@ const makeTeam = (stage: ExampleContext, parent = stage.owner.organization, name
   make(stage, GroupsService.method.createGroup, { parent, group: { name } })
 
 /**
- * Not with `succeed`, which compares the responses of both doors: the order of the entries depends on random uids, so it
- * differs between the doors.
+ * Does not use `succeed`, which compares the responses of both doors: the order of the entries
+ * depends on random uids, so it differs between the doors.
  */
 async function readPage(
   { door, owner }: ExampleContext,
@@ -103,7 +103,7 @@ examples('ListAccess', {
     )
   },
 
-  async 'filters by capability and identity as CheckAccess answers'(stage) {
+  async 'filters by capability and identity, consistently with CheckAccess'(stage) {
     const { platform, owner, succeed } = stage
     const { organization } = owner
     const team = await makeTeam(stage)

@@ -197,9 +197,9 @@ onEachStore('a garbage collection', (engine) => {
       `authorization: Bearer ${platform.owner.token}`,
     ]
     raw.send(`${head.join('\r\n')}\r\n\r\nbeg`)
-    const isOpen = async () =>
+    const hasPushBegun = async () =>
       (await platform.store.query(sql`select 1 from uploads where digest is not null`)).length > 0
-    while (!(await isOpen())) await new Promise((resolve) => setTimeout(resolve, 5))
+    while (!(await hasPushBegun())) await new Promise((resolve) => setTimeout(resolve, 5))
     await age()
     await platform.store.write(() => reviewLinks(collectionAccess, Date.now() - dayMs))
     const { reviewed, blobs } = await claim()

@@ -8,7 +8,7 @@ import { openLog } from '../log.ts'
 import { hasStoreFile } from '../store/sqlite/store-file.ts'
 import { resetHeapFlags } from '../threads/young-generation.ts'
 import type { Command } from './command.ts'
-import { exposeGarbageCollector } from './garbage-collector.ts'
+import { exposeGarbageCollector } from './v8-garbage-collector.ts'
 
 export const serve: Command = {
   usage: 'serve',

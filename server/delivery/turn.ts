@@ -1,5 +1,6 @@
-// The work on the queue of one subscription: it is leased for a short time, and some of its deliveries are sent. Turns of
-// different subscriptions are independent, so a slow sink delays only its own deliveries.
+// A turn of one subscription: its queue is leased for a short time, and some of its deliveries are
+// sent. Turns of different subscriptions are independent, so a slow sink delays only its own
+// deliveries.
 import { fromBinary } from '@bufbuild/protobuf'
 import type { Subscription } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import { SubscriptionSchema } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'

@@ -10,8 +10,9 @@ export const alert = (message: string | undefined): Html | undefined =>
   message === undefined ? undefined : html`<p role="alert" id="problem">${message}</p>`
 
 /**
- * The attributes of a form field: focus, and references to its error and to the element with the id `rule`, which
- * explains the field. The field with the error gets the focus; if there is no error, `firstField` does.
+ * The attributes of a form field: focus, and references to its error and to an explanation. `rule`
+ * is the id of the element with the explanation. The field with the error gets the focus; if there
+ * is no error, `firstField` does.
  */
 export function fieldAttributes(
   field: string,

@@ -21,8 +21,8 @@ export type SignIn = {
   /** The uid of the identity that signed in. */
   person: string
   /**
-   * When the person signed in, in seconds since 1970. Always later than the last time the person was signed out
-   * everywhere (auth/sign-outs.ts).
+   * When the person signed in, in seconds since 1970; 0 if unknown. The sign-in is valid only if
+   * this is later than the last time the person was signed out everywhere (auth/sign-outs.ts).
    */
   signedInAt: number
   /**

@@ -7,8 +7,8 @@ import { importBatch, tuneStoreForImport } from '../../resources/vulnerabilities
 import type { ImportRows } from '../../resources/vulnerabilities/advisories/import-rows.ts'
 import type { Store } from '../../store/db.ts'
 import { openSegments } from '../../store/postings/numbering.ts'
-import { exposeGarbageCollector } from '../garbage-collector.ts'
 import { openProgress } from '../progress.ts'
+import { exposeGarbageCollector } from '../v8-garbage-collector.ts'
 import { openBatch } from './batch.ts'
 import { convertRecords } from './convert-records.ts'
 

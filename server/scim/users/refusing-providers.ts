@@ -22,7 +22,7 @@ export function* refusingProviders(
     left join scim_users u on u.provider = p.uid and u.external_id = ${externalId}
     left join provider_sign_outs o on o.identity = ${identity} and o.provider = p.uid
     where p.uid in ${among(providers)}`)
-  // A person who is deactivated is signed out until the end of time.
+  // While the provider has deactivated the person, `second` is `endOfTime`.
   return (rows as [string, number | null, number][])
     .filter(([, second, isRefused]) => isRefused === 1 || (second ?? -1) >= issuedAt + issuerDelay)
     .map(([uid]) => uid)

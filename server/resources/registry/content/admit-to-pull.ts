@@ -37,8 +37,9 @@ export type PullHandlers = {
 }
 
 /**
- * Reads one row for a pull, in the statement that reads the grants. Only if that finds nothing, or the caller has no
- * grants, further statements decide between a public repo, a refusal and content that does not exist.
+ * Reads one row for a pull, in the statement that reads the grants. If that finds nothing, or the
+ * caller has no grants, further statements decide between a public repo, a refusal and content that
+ * does not exist.
  */
 export function pullRow(
   { store, settings, recordPull }: Pick<Dependencies, 'store' | 'settings' | 'recordPull'>,

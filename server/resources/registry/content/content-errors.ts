@@ -26,11 +26,12 @@ export const busyUpload = () =>
 
 const manyUploadsSeconds = 60
 
-export const manyUploads = (ownerHas: string, count: number) =>
+/** `messageStart` is "you have" or "the organization has". */
+export const manyUploads = (messageStart: string, count: number) =>
   registryError(
     'TOOMANYREQUESTS',
     Code.RESOURCE_EXHAUSTED,
-    `${ownerHas} ${count} unfinished uploads, and no more can be begun; finish or cancel them, or wait until they expire`,
+    `${messageStart} ${count} unfinished uploads, and no more can be begun; finish or cancel them, or wait until they expire`,
     { headers: { 'retry-after': String(manyUploadsSeconds) } },
   )
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cachedDataVersionTag } from 'node:v8'
-import { exposeGarbageCollector } from './garbage-collector.ts'
+import { exposeGarbageCollector } from './v8-garbage-collector.ts'
 
 test('garbage can be collected, and code in the compile cache stays valid', async () => {
   const before = cachedDataVersionTag()
