@@ -75,7 +75,7 @@ examples('tags of pushed images', {
     assert.deepEqual((await tagsOf(stage, repo)).v4, nothing)
   },
 
-  async 'of an index count shared layers once, and have the platforms of all of its images'(stage) {
+  async 'count shared layers once if they name an index, and show the platforms of all its images'(stage) {
     const { repo, client } = await openRepo(stage)
     const parts = { layers: ['shared', 'shared too'] }
     const first = await pushParts(client, repo, '', { config: amd64, ...parts })

@@ -140,7 +140,7 @@ async function printPeople(
   const people = await store.read(() => listPeople({ ...query, limit: maxListedPeople + 1 }))
   for (const person of people.slice(0, maxListedPeople)) stdout.write(`${lineOf(person)}\n`)
   if (people.length > maxListedPeople)
-    stderr.write(`only the first ${maxListedPeople} people are listed; name a part of an address or name\n`)
+    stderr.write(`only the first ${maxListedPeople} people are listed; add part of an address or name\n`)
   return 0
 }
 

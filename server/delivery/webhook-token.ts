@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { SignJWT } from 'jose'
 import type { KeyRing } from '../auth/keys/key-ring.ts'
 
-/** Longer than a request takes, and short, because the token may be in the log of the receiver. */
+/** Longer than a request takes, but short: the receiver may write the token to its log. */
 const lifetimeSeconds = 600
 
 export type TokenDependencies = { keys: Pick<KeyRing, 'idTokenSigning'>; authUrl: string; now(): number }

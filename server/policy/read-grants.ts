@@ -164,9 +164,9 @@ const identityAndQuotas = ([from, to, identity]: Placeholders<[string, string, s
 const conditionOf = (identity: string, { person, provider }: SignIn): SignInCondition =>
   conditionFor(identity === person, provider !== undefined)
 
-/** The values of the condition for a sign-in: the provider only if there is one. */
+/** The values of the condition for a sign-in. Without a provider, the condition uses only three. */
 const valuesOf = ({ person, signedInAt, id, provider }: SignIn): SignInValues =>
-  (provider === undefined ? [person, signedInAt, id] : [person, signedInAt, id, provider]) as SignInValues // conditionFor needs no more
+  (provider === undefined ? [person, signedInAt, id] : [person, signedInAt, id, provider]) as SignInValues // see above
 
 /**
  * Returns no row if grants of the caller are suspended (see store/suspensions.ts): for other
@@ -185,19 +185,19 @@ function selectGrants(
   const condition = conditionOf(identity, signIn)
   return groups
     ? prepared(
-        validGrantsIn,
+        grantsInIfSignedIn,
         [condition],
         [...groups, time, groups[0] ?? '', time, time, identity, ...valuesOf(signIn)],
       )
-    : prepared(allValidGrants, [condition], [time, time, time, identity, ...valuesOf(signIn)])
+    : prepared(allGrantsIfSignedIn, [condition], [time, time, time, identity, ...valuesOf(signIn)])
 }
 
 /** The current time, once for each comparison with an expiry: a value for each placeholder of the SQL. */
-type Times = [own: number, member: number, external: number]
+type Times = [ownTime: number, memberTime: number, externalTime: number]
 
-const allGrants = ([own, member, external, identity]: Placeholders<[...Times, string]>) =>
-  sql`select i.create_time, ${aggregatedGrants(undefined, own)},
-    ${aggregatedExternalGrants(undefined, member, external)}
+const allGrants = ([ownTime, memberTime, externalTime, identity]: Placeholders<[...Times, string]>) =>
+  sql`select i.create_time, ${aggregatedGrants(undefined, ownTime)},
+    ${aggregatedExternalGrants(undefined, memberTime, externalTime)}
     from identities i where i.uid = ${identity} and i.suspended is null`
 
 /** The groups, a time, the organization of the groups, two times, and the identity. */
@@ -206,23 +206,24 @@ type GroupsTimesAndIdentity = Placeholders<[...string[], number, string, number,
 /** The values are in the order in which the SQL uses them; otherwise `prepared` would reorder them for every call. */
 function grantsIn(values: GroupsTimesAndIdentity): Sql {
   const groups = values.slice(0, -5)
-  const [own, organization, member, external, identity] = values.slice(-5) as unknown as Placeholders<
+  const others: unknown = values.slice(-5)
+  const [ownTime, organization, memberTime, externalTime, identity] = others as Placeholders<
     [number, string, number, number, string] // the last five
   >
-  return sql`select i.create_time, ${aggregatedGrants(groups, own)},
-    ${aggregatedExternalGrants(organization, member, external)}
+  return sql`select i.create_time, ${aggregatedGrants(groups, ownTime)},
+    ${aggregatedExternalGrants(organization, memberTime, externalTime)}
     from identities i where i.uid = ${identity} and i.suspended is null`
 }
 
 /** The values of a SignInCondition. */
 type SignInValues = [person: string, signedInAt: number, id: string, provider: string]
 
-const allValidGrants = (
-  [own, member, external, identity, ...signIn]: Placeholders<[...Times, string, ...SignInValues]>,
+const allGrantsIfSignedIn = (
+  [ownTime, memberTime, externalTime, identity, ...signIn]: Placeholders<[...Times, string, ...SignInValues]>,
   condition: SignInCondition,
-): Sql => sql`${allGrants([own, member, external, identity])} and ${condition(...signIn)}`
+): Sql => sql`${allGrants([ownTime, memberTime, externalTime, identity])} and ${condition(...signIn)}`
 
-function validGrantsIn(
+function grantsInIfSignedIn(
   values: Placeholders<[...string[], number, string, number, number, string, ...SignInValues]>,
   condition: SignInCondition,
 ): Sql {
@@ -246,12 +247,12 @@ export const aggregatedGrants = (groups: readonly Placeholder[] | undefined, tim
  */
 export const aggregatedExternalGrants = (
   organization: Placeholder | undefined,
-  member: number | Placeholder,
-  external: number | Placeholder,
+  memberTime: number | Placeholder,
+  externalTime: number | Placeholder,
 ) =>
   sql`case when i.external_until is not null then (select string_agg(${externalGrantText}, ',')
-    from ${externalBindings(organization)} and m.identity = i.uid and ${isLiveAt(member, 'm')}
-    and ${isLiveAt(external, 'b')}) end`
+    from ${externalBindings(organization)} and m.identity = i.uid and ${isLiveAt(memberTime, 'm')}
+    and ${isLiveAt(externalTime, 'b')}) end`
 
 /**
  * The external groups of a provider grant nothing outside of its organization. So a call in one
@@ -327,12 +328,13 @@ function grantsAndRow(
 ): Sql {
   const rowStart = groupCount + 4
   const rowEnd = rowStart + query.values.length
-  const [own, organization, member, external] = values.slice(groupCount) as unknown as Placeholders<
+  const others: unknown = values.slice(groupCount)
+  const [ownTime, organization, memberTime, externalTime] = others as Placeholders<
     [number, string, number, number] // before the values of the query
   >
   const [identity, ...signIn] = values.slice(rowEnd) as [Placeholder, ...Placeholders<SignInValues>]
-  const statement = sql`select i.create_time, ${aggregatedGrants(values.slice(0, groupCount), own)},
-    ${aggregatedExternalGrants(organization, member, external)}, t.*
+  const statement = sql`select i.create_time, ${aggregatedGrants(values.slice(0, groupCount), ownTime)},
+    ${aggregatedExternalGrants(organization, memberTime, externalTime)}, t.*
     from identities i left join (${query.build(values.slice(rowStart, rowEnd))}) t on 1 = 1
     where i.uid = ${identity} and i.suspended is null`
   return condition ? sql`${statement} and ${condition(...signIn)}` : statement

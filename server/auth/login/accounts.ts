@@ -30,7 +30,8 @@ export function* findAccount(email: string): Work<Account | undefined> {
 }
 
 /**
- * The address that an identity signs in with. `isUnverified`: nobody has verified the address (claimed-accounts.ts).
+ * The address that an identity signs in with. `isUnverified` is true for accounts of
+ * claimed-accounts.ts, and false for those in the table `accounts`, even with `is_vouched = 0`.
  */
 export type LoginAddress = { email: string; isUnverified: boolean }
 

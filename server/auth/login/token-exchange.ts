@@ -19,7 +19,7 @@ export type TokenExchangeDependencies = {
   pageLog: Pick<PageLog, 'add'>
   isCapability(name: string): boolean
   now(): number
-  /** Called with the reason of a refusal, which the caller does not see. */
+  /** Called for a refusal. `reason` may say more than the response does. */
   onRefusal(address: string, reason: string): void
 }
 

@@ -37,7 +37,10 @@ const maxNetworks = 10_000
 const minAbusive = [64, 8, 1] as const
 
 type Penalty = {
-  /** How many narrow networks have become abusive. The count restarts if none has for the duration of a penalty. */
+  /**
+   * How many narrow networks have become abusive. The count restarts if the latest of them became
+   * abusive longer ago than a penalty lasts.
+   */
   abusive: number
   /** When the latest of them became abusive, in milliseconds. */
   latest: number

@@ -26,8 +26,9 @@ const capabilitiesOf: Record<RepoAction, readonly Capability[]> = {
 }
 
 /**
- * The part of `asked` that the caller has. Names without a repo are decided at the group in which the repo would be, so
- * the result does not tell a caller whether a repo exists that they have no access to.
+ * The part of `asked` that the caller has. For a name that no repo has, access is checked at the
+ * group in which the repo would be, so the result does not tell a caller whether a repo exists that
+ * they have no access to.
  */
 export function* heldAccess(
   settings: Settings,

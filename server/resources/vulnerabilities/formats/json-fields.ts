@@ -36,7 +36,7 @@ export function labelIn(fields: Fields, key: string, path: string, maxLength: nu
   return value
 }
 
-/** Also characters that are not visible, and the separators of lines and paragraphs. */
+/** Control and other invisible characters, and the separators of lines and paragraphs. */
 const controlCharacter = /[\p{C}\p{Zl}\p{Zp}]/u
 
 export function labelFault(value: string, maxLength: number): string | undefined {

@@ -6,6 +6,6 @@ export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? val
 
 const maxTextLength = 1024
 
-/** Empty if the value is not a text, or longer than any real one. */
+/** Empty if the value is not a string or is too long to be genuine. */
 export const textOf = (value: unknown): string =>
   typeof value === 'string' && value.length <= maxTextLength ? value.toWellFormed() : ''
