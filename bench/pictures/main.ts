@@ -29,7 +29,7 @@ async function openPage(browser: Browser, { url, cookie }: DemoServer): Promise<
   return context.newPage()
 }
 
-/** The network is never idle on a page that follows events. */
+/** Waits at most 5 seconds, because the network is never idle on a page that follows events. */
 async function open(page: Page, url: string): Promise<void> {
   await page.goto(url)
   await page.waitForLoadState('networkidle', { timeout: 5000 }).catch(() => {})

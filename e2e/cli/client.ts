@@ -67,7 +67,7 @@ export async function openClient(mode: Mode = 'launcher'): Promise<Client> {
   function runInline(program: typeof runStemma, ...[args, input = '', extraEnv = {}]: Arguments): Running {
     const [stdin, stdout, stderr] = [Readable.from([input]), new PassThrough(), new PassThrough()]
     const env = { PATH: process.env.PATH, ...folders, ...extraEnv }
-    // The cast is safe, because commands use only those properties of the streams that pipes have as well.
+    // The cast is safe: commands also run with pipes, so they need no terminal.
     const runtime = { env, now: Date.now, stdin, stdout, stderr } as unknown as Runtime
     const code = program(args, runtime).finally(() => {
       stdout.end()

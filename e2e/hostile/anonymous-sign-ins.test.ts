@@ -167,7 +167,7 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
     const link = `/oauth/logout?state=${'x'.repeat(4800)}`
     const visitor = new Visitor(platform.url)
     assert.equal((await visitor.open(link)).status, 200)
-    assert.ok(visitor.cookie('stemma_visit0'), 'the browser has a session without a person')
+    assert.ok(visitor.cookie('stemma_visit0'), 'the link sets no session cookie')
     const sentWithEveryRequest = visitor.copyCookies().filter(({ path }) => path === '/')
     const length = sentWithEveryRequest.reduce((sum, { name, value }) => sum + name.length + value.length, 0)
     assert.ok(length < 1500, `${length} characters`)
@@ -230,7 +230,7 @@ onEachStore('the cookies of a sign-in that is under way', (engine) => {
     assert.ok(!Buffer.from(sealedCookie.value ?? '', 'base64url').includes('somebody'))
     const unfinished = visitor.copyCookies()
     const resumed = await visitor.submitOnly(page, '', { email: ada, password })
-    assert.equal(visitor.cookieFor(cookieName, page.url), undefined, 'the cookie is deleted')
+    assert.equal(visitor.cookieFor(cookieName, page.url), undefined, 'the cookie is not deleted')
     const finished = visitor.copyCookies()
     assert.match(await visitor.redirectOf(resumed), /[?&]code=/)
     for (const copied of [finished, unfinished, [...unfinished, ...finished]]) {
@@ -278,6 +278,6 @@ onEachStore('the cookies of a sign-in that is under way', (engine) => {
     assert.ok((await redeem(party, begun, end)).access_token)
     visitor.useCookies(cookiesOfAda)
     const again = await visitor.open((await begin(party)).url)
-    assert.equal(again.title, 'Sign in', 'the session of the first person has ended')
+    assert.equal(again.title, 'Sign in', 'the session of the first person has not ended')
   })
 })

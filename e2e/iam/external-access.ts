@@ -1,4 +1,4 @@
-// Access through external groups, and suspensions, for tests of access questions.
+// Access through external groups, and suspensions, for tests of `AccessService`.
 import { ExternalGroupRoleMappingsService } from '@stemma/api/gen/platform/iam/v2beta1/external_group_role_mapping_pb.ts'
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'

@@ -23,7 +23,11 @@ export function healthAfter(
   return { isProven: isProven && isWorking, failures: failed, failingSince: failingSince ?? now }
 }
 
-/** Until when the sink gets no requests; 0 if it may get some now. A time that the sink asks for is obeyed. */
+/**
+ * Until when the sink gets no requests; 0 if it may get some now. A wait that the sink asks for
+ * replaces the pause that grows with the failures; for a failing sink, the pause after one failure
+ * is the minimum.
+ */
 export function pauseUntilOf({ failures }: Health, results: readonly Result[], now: number): number {
   const waitMs = Math.max(0, ...results.map((result) => result.waitMs))
   const isFailing = failures > 0 && (failures >= maxRefusals || results.some(isUnreachable))

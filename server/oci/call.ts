@@ -1,4 +1,4 @@
-// Calls methods of the API as the client of an exchange.
+// Calls methods of the API on behalf of a registry client.
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
 import { create, fromBinary } from '@bufbuild/protobuf'
 import type { MaybePromise } from '../wire/maybe-promise.ts'

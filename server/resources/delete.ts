@@ -45,13 +45,13 @@ export async function deleteResource(
 /** A validation deletes at most this many batches: a large transaction would delay all other calls. */
 const maxValidatedBatches = 5
 
-/** For a validation: all transactions are rolled back, so each would delete the same batch. */
+/** For a validation: after a rollback, a second transaction would delete the same batch again. */
 function* deleteInOneTransaction(kind: Kind<DescMessage>, call: Call, options: DeleteOptions): Work<void> {
   for (let batch = 0; batch < maxValidatedBatches; batch++)
     if (yield* deleteOrContinue(kind, call, options)) return
 }
 
-/** Returns whether the resource is deleted. If not, a batch of the rows that depend on it is. */
+/** Returns false if it has only deleted a batch of the rows that depend on the resource. */
 function* deleteOrContinue(
   kind: Kind<DescMessage>,
   call: Call,

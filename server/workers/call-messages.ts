@@ -5,7 +5,7 @@ import type { Envelope } from '../wire/envelope.ts'
 import type { Json, Reply } from '../wire/reply.ts'
 import type { SentError } from './sent-error.ts'
 
-/** `id` is unique among the calls of one port. */
+/** `id` is unique among the calls of one message port. */
 export type CallMessage =
   | { kind: 'call'; id: number; call: HandedCall }
   /** Asks for the next part of a response in parts, or the next reply of a stream. */

@@ -94,8 +94,8 @@ function openPageDependencies(deps: LoginDependencies, currentPage: () => PageRe
   const { secret, log, logRefusal } = deps
   const requestsWithWrongCode = new WeakSet<IncomingMessage>()
   const devicePages = devicePagesOf((request) => requestsWithWrongCode.add(request))
-  // Encrypts the state of sign-ins, which browsers keep in cookies. Anyone can get such cookies, so they have a key of
-  // their own.
+  // Encrypts the state of sign-ins, which browsers keep in cookies. Anyone can make the server
+  // encrypt such cookies, so they have a key of their own (see `sealerFor`).
   const sealer = secret.sealerFor('sign-ins under way')
   const sealedStates = openSealedStates({ ...deps, sealer, currentPage })
   const pageLog = openPageLog({ ...deps.events, now: deps.now, random: deps.random })

@@ -65,7 +65,7 @@ export function openRegistryAuthenticator(options: RegistryAuthenticatorOptions)
   async function verify(authorization: string, { repo, address }: Envelope): Promise<Caller> {
     if (readBasic(authorization) || typeOf(bearerOf(authorization)) !== registryTokenType)
       return (await verifyCredentials(options, authorization, address)).caller
-    return within(await registryTokens.verify(authorization), repo)
+    return callerIfCovered(await registryTokens.verify(authorization), repo)
   }
 
   return (authorization: string | undefined, envelope: Envelope): MaybePromise<Caller> => {
@@ -74,13 +74,13 @@ export function openRegistryAuthenticator(options: RegistryAuthenticatorOptions)
       throw missingCredentials
     }
     const token = registryTokens.find(authorization)
-    if (token) return within(token, envelope.repo)
+    if (token) return callerIfCovered(token, envelope.repo)
     return accessTokens.find(authorization)?.caller ?? verify(authorization, envelope)
   }
 }
 
-/** A request that names no repo needs no particular access. */
-function within({ caller, access }: RegistryToken, repo: RepoNeed | undefined): Caller {
+/** Throws if the token does not allow the access. Requests that name no repo are allowed. */
+function callerIfCovered({ caller, access }: RegistryToken, repo: RepoNeed | undefined): Caller {
   const isCovered = ({ name, action }: RepoNeed) =>
     access.some((allowed) => allowed.name === name && allowed.actions.includes(action))
   if (repo === undefined || isCovered(repo)) return caller
@@ -91,7 +91,10 @@ const missingCredentials = constant(
   unauthenticated('this request needs credentials; sign in to the registry'),
 )
 
-/** The same whether the caller may not do this with the repo, did not ask for it, or the repo does not exist. */
+/**
+ * The same error whether the caller may not do this with the repo, did not ask for it when the
+ * token was issued, or the repo does not exist.
+ */
 const insufficientScope = constant(
   new StatusError(Code.UNAUTHENTICATED, 'the token does not allow this request', {
     headers: { 'www-authenticate': 'error="insufficient_scope"' },

@@ -20,7 +20,7 @@ export type RateScope = {
   giveBack(meter: Meter, costClass: number): void
   /** How much of the bucket is used (see `usedShare` in rate.ts); 0 without a limit. */
   usedShare(meter: Meter | undefined, costClass: number, now: number): number
-  /** Must not be called for a class without a limit. */
+  /** The header fields that say how many calls are left; none if the class has no limit. */
   fieldsOf(meter: Meter, costClass: number, now: number): Record<string, string>
   /** The calls that other copies of the server should learn of. */
   takeUnshared(): ReturnType<UnsharedCalls['take']>

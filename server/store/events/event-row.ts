@@ -34,8 +34,8 @@ export type EventRow = {
 }
 
 /**
- * In place of an organization, for what concerns the whole server. It is the uid of no group, so no caller of the API can
- * read this log; `stemmad audit list` prints it.
+ * The `root` and `group` of events that concern the whole server. No group has this uid, so no
+ * caller of the API can read these events; `stemmad audit list` prints them.
  */
 export const serverLog = 'server'
 

@@ -46,10 +46,10 @@ onEach(['SQLite'], 'sealed inserts', (testStore) => {
 
   test('leave out the events of writes that fail, and have no gaps', async () => {
     const root = newRoot()
-    const failing = (uid: string, isLate: boolean) =>
+    const failing = (uid: string, insertsMore: boolean) =>
       function* (): Work<void> {
         yield* recordEvent({ origin }, eventIn(root, uid))
-        if (isLate) yield sql`insert into migrations (name, apply_time) values (${uid}, 0)`
+        if (insertsMore) yield sql`insert into migrations (name, apply_time) values (${uid}, 0)`
         throw new Error('refused')
       }
     const outcomes = await Promise.allSettled([

@@ -34,8 +34,8 @@ create index external_group_members_by_external_group on external_group_members 
 create index external_group_members_by_provider on external_group_members (provider);
 create index external_group_members_by_expire_time on external_group_members (expire_time);
 
--- The latest `expire_time` of the memberships of an identity; null if it has none. Calls of other identities need not
--- look for memberships.
+-- The latest `expire_time` of the memberships of an identity; null if it has none,
+-- so that calls need not look for memberships.
 alter table identities add column external_until bigint;
 
 -- Role bindings have a new field.
