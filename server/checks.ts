@@ -79,8 +79,8 @@ export function openChecks(
       const answer = await run(checkPool, { kind: 'trust', ...task }, caller)
       return answer?.result as boolean[] | undefined // the result of performTrustCheck
     },
-    async readSbom(content, result, caller) {
-      const answer = await run(checkPool, { kind: 'sbom', content, result }, caller)
+    async readSbom(content, wanted, caller) {
+      const answer = await run(checkPool, { kind: 'sbom', content, wanted }, caller)
       return answer?.result as Sbom | undefined // the result of readSbom
     },
     async readChart(config, archive, caller) {

@@ -157,7 +157,8 @@ examples('the audit log', {
       exported.map(({ uid }) => uid),
       all.map(({ uid }) => uid),
     )
-    // `door.call` does not compare the doors: only the gRPC client sends a user agent.
+    // Not `succeed`, which requires that both doors return the same: only the gRPC client sends a
+    // user agent.
     const { body } = await door.call(
       exportAuditEntries,
       { resource: other, format: 'AUDIT_FORMAT_ECS' },

@@ -187,9 +187,9 @@ const anyCalls = fc.record({
   pageSize: fc.integer({ min: 3, max: 20 }),
   orderBy: fc.constantFrom('', 'uid desc', 'create_time', 'create_time desc'),
   isOverGrpc: oneIn(4),
-  /** Resources of the kind to Get. */
+  /** For Gets: resources of the kind. */
   existing: fc.array(anyIndex, { minLength: 1, maxLength: 3, size: 'max' }),
-  /** Other uids to Get. */
+  /** For Gets: any uids. */
   others: fc.array(anyIndex, { minLength: 1, maxLength: 3, size: 'max' }),
 })
 
@@ -321,9 +321,9 @@ onEachStore('what callers see of a random tree', (engine) => {
         assert.equal(faults.length, 0, faults.join('\n'))
       },
     )
-    // A run makes about 2 lists and 8 Gets of each kind, 50 and 200 in all. More callers of the same
-    // tree would repeat them with little that is new: the tree and the filters decide which rules
-    // apply.
+    // A run makes about 2 lists and 8 Gets of each kind: in total, 50 lists and 200 Gets. More
+    // callers of the same tree would test little else: the tree and the filters decide
+    // which rules apply.
     // Unbiased, because fast-check otherwise prefers small values, and there are few runs.
     await fc.assert(property, { numRuns: 20, unbiased: true })
   })

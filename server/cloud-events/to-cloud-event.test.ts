@@ -225,11 +225,11 @@ describe('the CloudEvent of a change by an identity provider', () => {
   })
 })
 
-describe('the CloudEvent of a method with a type of its own', () => {
+describe('the CloudEvent of a method with its own event type', () => {
   const kind = 'identity_providers'
   const method = 'platform.iam.IdentityProviders.GenerateScimToken'
 
-  test('has the response of v2 as its body type if its body is that response', () => {
+  test('has the type of the v2 response as its body type if its body is that response', () => {
     const details = JSON.stringify({
       identityProviderUid: team,
       endpointUrl: 'https://api.test/scim',
@@ -241,7 +241,7 @@ describe('the CloudEvent of a method with a type of its own', () => {
     assert.deepEqual(event.data.body, JSON.parse(details))
   })
 
-  test('has no body type if its body is not the response', () => {
+  test('has no body type if its body is not that response', () => {
     const event = eventOf({ kind, method, action: 'scim-token-generated', details: '{"issuer":"x"}' })
     assert.equal(event.bodytype, undefined)
   })

@@ -61,7 +61,7 @@ export type Checks = {
   /** The verdict on each pattern, in the same order. */
   judgePatterns(rules: readonly PatternRule[], caller: string): Promise<PatternVerdict[]>
   /** The SBOM in a blob. Undefined if it contains none, or if reading it takes too long. */
-  readSbom(content: Uint8Array, result: Sbom['kind'], caller: string): Promise<Sbom | undefined>
+  readSbom(content: Uint8Array, wanted: Sbom['kind'], caller: string): Promise<Sbom | undefined>
   /** The Helm chart in two blobs. Undefined if they contain none, or if reading them takes too long. */
   readChart(config: Uint8Array, archive: Uint8Array, caller: string): Promise<ChartContent | undefined>
   /** Whether each identity trusts the subject at the same position. Undefined if the check takes too long. */

@@ -19,7 +19,7 @@ export const chosenDigests = ({ query }: Place) => query.get('platform')?.split(
 type PlatformsProps = PageProps & {
   repo: string
   images: readonly Descriptor[]
-  /** The digests of the indexes that lead to these images. */
+  /** The digests of the indexes that lead to these images. The URL omits the first, the tag's. */
   opened: readonly string[]
   chosen: string
 }

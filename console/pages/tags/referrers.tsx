@@ -70,9 +70,9 @@ const fileName = ({ kind, reference }: Artifact) =>
 const download = (repo: string, artifact: Artifact) =>
   reporting(async () => {
     const content = contentOf(await queries.ensureQueryData(readManifest(repo, artifact.reference)))
-    if (!content) return toast('It has no content besides its manifest', 'warning')
+    if (!content) return toast('This artifact has no content besides its manifest', 'warning')
     if ((content.size ?? 0) > maxDownloadBytes)
-      return toast(`It has ${sizeText(content.size)}; pull it with a registry client`, 'error')
+      return toast(`The content has ${sizeText(content.size)}; pull it with a registry client`, 'error')
     saveFile(fileName(artifact), await getBlob(repo, content.digest, maxDownloadBytes), 'application/json')
   })
 

@@ -3,7 +3,7 @@ import type { S3Storage } from './storage.ts'
 
 const parallelCopies = 4
 
-/** Copies an object inside the bucket. The copy becomes visible at once. */
+/** Copies an object inside the bucket. The copy becomes visible when it is complete. */
 export async function copyObject(storage: S3Storage, from: string, size: number, to: string): Promise<void> {
   const { objects, multipart, limits } = storage
   if (size <= limits.copyBytes) return objects.copy(from, to)

@@ -1,4 +1,4 @@
-// The sign-in form: password, new account for invited people, or organization.
+// The sign-in form: password, passkey, new account for invited people, or organization.
 import type { FieldError } from '../fields.ts'
 import { alert, fieldAttributes, newPasswordField } from '../fields.ts'
 import type { Page } from '../frame.ts'
@@ -8,8 +8,8 @@ import { cancelForm, notices, programAndServer } from './context.ts'
 import type { PasskeyOffer } from './passkey.ts'
 import { passkeyForm } from './passkey.ts'
 
-/** The values that the person typed before, and the error in these values. */
 export type LoginForm = {
+  /** The values that the person typed before, and the error in these values. */
   email: string
   organization: string
   error: FieldError | undefined

@@ -47,7 +47,7 @@ export async function findSboms(
   deps: Dependencies,
   demand: Demand,
   images: () => readonly WantedImage[],
-): Promise<{ digest: string; read(result: Sbom['kind']): Promise<Sbom | undefined> }[]> {
+): Promise<{ digest: string; read(wanted: Sbom['kind']): Promise<Sbom | undefined> }[]> {
   const named = await deps.store.read(function* () {
     yield* admitToRead(demand)
     return images()
@@ -66,7 +66,7 @@ export async function findSboms(
   }
   return sources.map((source) => ({
     digest: source.digest,
-    read: (result) => readSbomOf(deps, source, result, demand.caller.identity),
+    read: (wanted) => readSbomOf(deps, source, wanted, demand.caller.identity),
   }))
 }
 

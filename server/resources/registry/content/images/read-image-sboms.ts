@@ -23,12 +23,12 @@ export function* findSbomSource(repo: string, image: string, index: string): Wor
 export async function readSbomOf(
   { content, checks }: Pick<Dependencies, 'content' | 'checks'>,
   { digest, blobs }: SbomSource,
-  result: Sbom['kind'],
+  wanted: Sbom['kind'],
   caller: string,
 ): Promise<Sbom | undefined> {
   for (const blob of blobs.filter(({ size }) => size <= maxSbomBytes)) {
     const bytes = await readBlob(content, blob.digest, maxSbomBytes)
-    const sbom = bytes && (await checks.readSbom(bytes, result, caller))
+    const sbom = bytes && (await checks.readSbom(bytes, wanted, caller))
     if (sbom) return sbom
   }
   const tooLarge = blobs.find(({ size }) => size > maxSbomBytes)

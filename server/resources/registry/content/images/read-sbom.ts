@@ -5,13 +5,13 @@ import type { Sbom } from '../../../dependencies.ts'
 import { cycloneDxPackages, spdxPackages } from './sbom-packages.ts'
 import { isObject } from './untrusted-json.ts'
 
-export type SbomTask = { kind: 'sbom'; content: Uint8Array; result: Sbom['kind'] }
+export type SbomTask = { kind: 'sbom'; content: Uint8Array; wanted: Sbom['kind'] }
 
 /** Undefined if the content is not an SBOM. */
-export function readSbom({ content, result }: Omit<SbomTask, 'kind'>): Sbom | undefined {
+export function readSbom({ content, wanted }: Omit<SbomTask, 'kind'>): Sbom | undefined {
   const document = documentIn(parse(Buffer.from(content).toString('utf8')), maxWrappers)
   if (!document) return undefined
-  if (result === 'document') return { kind: 'document', document: JSON.stringify(document.fields) }
+  if (wanted === 'document') return { kind: 'document', document: JSON.stringify(document.fields) }
   const packagesOf = document.format === 'SPDX' ? spdxPackages : cycloneDxPackages
   return { kind: 'packages', packages: packagesOf(document.fields) }
 }
