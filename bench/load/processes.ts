@@ -32,7 +32,7 @@ const stopTimeoutMs = 10_000
 export const startProcess = (cores: Cores, file: string, args: string[] = [], nodeFlags: string[] = []) =>
   start(pin(cores, commandOf(file, args, nodeFlags)))
 
-/** Like `startProcess`, for a process that leaves the processor to others. */
+/** Like `startProcess`, for a process with a lower priority (`nice`). */
 export const startInBackground = (cores: Cores, file: string) =>
   start(pinInBackground(cores, commandOf(file, [], [])))
 

@@ -1,4 +1,5 @@
-// Reads the input of a credential helper. Errors have the texts that docker's own helpers print.
+// Reads the input of a credential helper. A missing value is reported with the same text
+// as by docker's own helpers.
 import { Failure } from '../failure.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Credentials } from './credentials.ts'

@@ -7,8 +7,9 @@ import { registryHost } from './registry-host.ts'
 export const tokenUser = '_token'
 
 /**
- * An access token of the sign-in for the registry of a context. Its audience is the host of the registry, so that the
- * programs that get it cannot use it for other calls of the API.
+ * Returns an access token for the registry of a context, obtained with the saved sign-in. Its
+ * audience is the host of the registry, so that the programs that get it cannot use it for other
+ * calls of the API.
  */
 export const registryToken = (context: Context, runtime: Runtime): Promise<string> =>
   currentAccessToken({ ...context, audience: registryHost(context) }, runtime)

@@ -43,7 +43,7 @@ describe('the server', () => {
     }
   })
 
-  test('sends files that never change, compressed as the browser accepts', async () => {
+  test('sends immutable files, in an encoding that the browser accepts', async () => {
     const page = await (await get('/console/')).text()
     const files = [...page.matchAll(/\/console\/assets\/[^"]+/g)].map(([path]) => path)
     assert.ok(files.length >= 3)

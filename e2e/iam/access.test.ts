@@ -63,7 +63,10 @@ onEachStore('access', (engine) => {
       }
     })
 
-    /** Makes the call of a row for a new group, as each caller through each door. No others have roles in it. */
+    /**
+     * Creates a group and makes the call of a row for it, as each of the callers through each of
+     * the doors. No other caller is bound to a role in the group.
+     */
     async function checkCodes(
       { method }: Endpoint,
       row: MatrixRow,

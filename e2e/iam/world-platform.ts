@@ -11,7 +11,7 @@ export type WorldPlatform = {
   platform: Platform
   rest: Door
   grpc: Door
-  /** Replaces the world in the store with that of the plan, after `complete` has added to it. */
+  /** Builds the world of the plan, lets `complete` add to it, and replaces the stored world. */
   load(plan: Plan, complete?: (world: World) => World): Promise<World>
   stop(): Promise<void>
 }

@@ -69,7 +69,7 @@ export type World = {
   /** Tags are in repos. */
   tags: string[]
   advisories: string[]
-  /** The uids of each plain resource, by its table. */
+  /** The uids of the resources of each kind in `plainResources`, by the name of its table. */
   plain: Record<string, string[]>
 }
 

@@ -123,7 +123,8 @@ onEachStore('a person whom an organization provisions', (engine) => {
     return String(body.token)
   }
 
-  const readWith = async (token: string) => {
+  /** The distinct codes of a read call to both copies. */
+  const readCodesOf = async (token: string) => {
     const results = await Promise.all(
       doors.map((door) => door.call(GroupsService.method.listGroups, { pageSize: 1 }, token)),
     )
@@ -163,7 +164,7 @@ onEachStore('a person whom an organization provisions', (engine) => {
     const assumed = await assumedBy(token)
     const bystander = await signIn(acme.uid, 'bob')
     for (const issued of [token, published.token]) assert.deepEqual(await codesOf(issued), [0])
-    assert.deepEqual(await readWith(assumed), [0])
+    assert.deepEqual(await readCodesOf(assumed), [0])
 
     await setActive(acme, id, 'False')
     for (const issued of [token, published.token, assumed])
@@ -193,17 +194,17 @@ onEachStore('a person whom an organization provisions', (engine) => {
     const { id } = await addUser(acme, 'ada')
     const first = await signIn(acme.uid, 'ada')
     await acme.expect(204, 'DELETE', `/Users/${id}`)
-    assert.deepEqual(await readWith(first.token), [Code.UNAUTHENTICATED])
+    assert.deepEqual(await readCodesOf(first.token), [Code.UNAUTHENTICATED])
     assert.match((await visit(acme.uid, 'ada')).end.alert ?? '', notProvisioned)
     const { id: again } = await addUser(acme, 'ada')
     const second = await signIn(acme.uid, 'ada')
-    assert.deepEqual(await readWith(second.token), [0])
-    assert.deepEqual(await readWith(first.token), [Code.UNAUTHENTICATED])
+    assert.deepEqual(await readCodesOf(second.token), [0])
+    assert.deepEqual(await readCodesOf(first.token), [Code.UNAUTHENTICATED])
     const renamed = { userName: 'ada@acme.example', externalId: 'somebody-else', active: true }
     await acme.expect(200, 'PUT', `/Users/${again}`, renamed)
-    assert.deepEqual(await readWith(second.token), [Code.UNAUTHENTICATED])
+    assert.deepEqual(await readCodesOf(second.token), [Code.UNAUTHENTICATED])
     await acme.expect(200, 'PUT', `/Users/${again}`, { ...renamed, externalId: 'ada' })
-    assert.deepEqual(await readWith((await signIn(acme.uid, 'ada')).token), [0])
+    assert.deepEqual(await readCodesOf((await signIn(acme.uid, 'ada')).token), [0])
     await acme.expect(204, 'DELETE', `/Users/${again}`)
   })
 
@@ -222,9 +223,9 @@ onEachStore('a person whom an organization provisions', (engine) => {
     const { token, identity } = await signIn(entra.uid, 'cyd')
     assert.equal(identity, userUid(login.issuer, 'oid:object-of-cyd'))
     await entra.expect(204, 'DELETE', `/Users/${id}`)
-    assert.deepEqual(await readWith(token), [Code.UNAUTHENTICATED])
+    assert.deepEqual(await readCodesOf(token), [Code.UNAUTHENTICATED])
     await addUser(entra, 'object-of-cyd')
-    assert.deepEqual(await readWith((await signIn(entra.uid, 'cyd')).token), [0])
+    assert.deepEqual(await readCodesOf((await signIn(entra.uid, 'cyd')).token), [0])
   })
 
   test('is not affected by the provisioning of another organization with the same issuer', async () => {
@@ -260,7 +261,7 @@ onEachStore('a person whom an organization provisions', (engine) => {
     await callRest('POST', `${path}:setScimEnabled`, owner.token, { enabled: false, etag })
     assert.equal((await paused.send('GET', `/Users/${id}`)).status, 403)
     assert.match((await visit(paused.uid, 'ada')).end.alert ?? '', deactivated)
-    assert.deepEqual(await readWith((await signIn(paused.uid, 'bob')).token), [0])
+    assert.deepEqual(await readCodesOf((await signIn(paused.uid, 'bob')).token), [0])
   })
 
   test('remains signed out when the identity provider is deleted', async () => {
@@ -270,7 +271,7 @@ onEachStore('a person whom an organization provisions', (engine) => {
     const { token } = await signIn(gone.uid, 'ada')
     await setActive(gone, id, false)
     await callRest('DELETE', `${platform.url}/iam/v2beta1/identityProviders/${gone.uid}`, owner.token)
-    assert.deepEqual(await readWith(token), [Code.UNAUTHENTICATED])
+    assert.deepEqual(await readCodesOf(token), [Code.UNAUTHENTICATED])
     assert.equal((await gone.send('GET', '/Users')).status, 401)
     const rows = await platform.store.query(sql`select uid from scim_users where provider = ${gone.uid}`)
     assert.equal(rows.length, 0)
@@ -281,14 +282,14 @@ onEachStore('a person whom an organization provisions', (engine) => {
     const uid = await addIdentityProvider(platform, owner, { issuer: login.issuer })
     const { token } = await signIn(uid, 'bob')
     const later = await enableScim(platform, owner, uid)
-    assert.deepEqual(await readWith(token), [0], 'existing sign-ins go on')
+    assert.deepEqual(await readCodesOf(token), [0], 'existing sign-ins go on')
     assert.match((await visit(uid, 'bob')).end.alert ?? '', notProvisioned)
     const { id } = await addUser(later, 'bob')
-    assert.deepEqual(await readWith(token), [0])
+    assert.deepEqual(await readCodesOf(token), [0])
     await setActive(later, id, false)
-    assert.deepEqual(await readWith(token), [Code.UNAUTHENTICATED], 'sign-ins before provisioning end too')
+    assert.deepEqual(await readCodesOf(token), [Code.UNAUTHENTICATED], 'sign-ins before provisioning end too')
     await setActive(later, id, true)
-    assert.deepEqual(await readWith((await signIn(uid, 'bob')).token), [0])
+    assert.deepEqual(await readCodesOf((await signIn(uid, 'bob')).token), [0])
   })
 
   test('is signed out when the issuer of the provider changes', async () => {
@@ -300,10 +301,10 @@ onEachStore('a person whom an organization provisions', (engine) => {
       await addIdentityProvider(platform, other, { issuer: login.issuer }),
       'bob',
     )
-    assert.deepEqual(await readWith(token), [0])
+    assert.deepEqual(await readCodesOf(token), [0])
     await platform.store.write(() => separatePeople(uid, Math.floor(Date.now() / 1000)))
-    assert.deepEqual(await readWith(token), [Code.UNAUTHENTICATED])
-    assert.deepEqual(await readWith(elsewhere.token), [0])
+    assert.deepEqual(await readCodesOf(token), [Code.UNAUTHENTICATED])
+    assert.deepEqual(await readCodesOf(elsewhere.token), [0])
   })
 
   test('has the roles that are mapped to their groups, as long as they are members', async () => {

@@ -317,7 +317,7 @@ onEachStore('the services for operators', (engine) => {
       assert.equal((await grpc.call(setOrganizationLimits, request, token)).error?.code, code)
     const events = await sealedEvents(platform.store, uid)
     assert.equal(events.filter(({ method }) => method.endsWith('.SetOrganizationLimits')).length, 2)
-    // Operators get no access to an organization by this.
+    // Being an operator grants no access to the resources of an organization.
     const { error } = await rest.call(
       GroupsService.method.updateGroup,
       { group: { uid: organization } },

@@ -1,4 +1,4 @@
-// Refresh tokens for tests, issued without a sign-in.
+// Refresh tokens for tests, issued without visiting the sign-in pages.
 import { randomBytes } from 'node:crypto'
 import { openRefreshTokens } from '../../server/auth/refresh/refresh-tokens.ts'
 import type { Platform } from '../../server/testing/platform.ts'

@@ -104,8 +104,8 @@ export function openPageToken(keys: PageKeys, query: Query, token: string, now: 
 }
 
 /**
- * Accepts only the exact text that this server issued. The decoder of Node alone would not ensure that: it ignores
- * characters that are not base64.
+ * Refuses text that is not canonical base64url, so that a token is accepted only exactly as it was
+ * issued. Node's decoder alone would ignore characters that are not base64url.
  */
 function decode(token: string): Buffer {
   const bytes = token.length <= maxTokenLength ? Buffer.from(token, 'base64url') : Buffer.alloc(0)

@@ -68,7 +68,7 @@ export function AddPasskey({ place }: PageProps) {
       const request = { name: String(values.get('name')), responseJson: JSON.stringify(credential) }
       if (await register.run(request)) await closeDialog(place)
     } catch {
-      // The browser does not say why: the person cancelled, or the device has no passkeys.
+      // The browser does not say why: the person cancelled, or the device cannot store passkeys.
       refused.value = new Error('The browser did not make a passkey. Try again, or use another device.')
     }
   }

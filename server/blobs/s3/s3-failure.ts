@@ -18,7 +18,10 @@ export class S3Failure extends Error {
 }
 
 const retriedStatuses = new Set([408, 425, 429, 500, 502, 503, 504])
-/** S3 reports these with status 400. The credentials are fetched again for each try. */
+/**
+ * Retried whatever the status is: S3 reports some of them with status 400. Each try uses the
+ * current credentials, which may have been renewed.
+ */
 const retriedCodes = new Set([
   'RequestTimeout',
   'ExpiredToken',

@@ -89,9 +89,9 @@ const isEmptyAt = ({ manyIndex, tokens }: Template, segments: readonly string[])
   manyIndex >= 0 && segments.length < tokens.length
 
 /**
- * The pattern of a route for this path. The first route that matches is the most specific, and other routes match only
- * if they have the same pattern: `groups/x:approve` is not also a group with the uid `x:approve`, which would allow GET
- * and DELETE.
+ * The pattern of a route for this path. The first route that matches is the most specific. Routes
+ * with another pattern are ignored: otherwise `groups/x:approve` would also be a group with the uid
+ * `x:approve`, and GET and DELETE would be allowed.
  */
 const patternAt = ({ template, pattern }: Route, segments: readonly string[]) =>
   isEmptyAt(template, segments) ? pattern.replace('/**', '') : pattern

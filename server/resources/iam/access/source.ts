@@ -12,15 +12,16 @@ export type Source = {
   /** The uid of the role binding. */
   binding: string
   role: string
-  /** The uid of the identity that has access: for an external group, of its member. */
+  /** The uid of the identity that has access. For a binding of an external group: its member. */
   identity: string
   /** When the role binding or the membership ends, in milliseconds since 1970; undefined if neither does. */
   until: number | undefined
 }
 
-/** A source that `readSourcesOf` returns. `isExternal` if the binding is of an external group. */
+/** A source that `readSourcesOf` returns. */
 export type OwnSource = Source & {
   bits: Bits
+  /** Whether the binding is of an external group. */
   isExternal: boolean
   /** The role does not count, because an identity provider has deactivated the person. */
   isSuspended: boolean
