@@ -23,7 +23,7 @@ describe('a part that is loaded in advance', () => {
     assert.deepEqual(loadedAt(t, Array(100).fill(5)), [])
   })
 
-  test('is loaded once, in the first second in which a used server has time', (t) => {
+  test('is loaded once, in the first second in which a server in use is not busy', (t) => {
     assert.deepEqual(loadedAt(t, [900, 900, 900, 400, 400, 0]), [4])
   })
 })

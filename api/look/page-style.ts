@@ -1,8 +1,8 @@
 import { palette } from './palette.ts'
 
 /**
- * The style of the sign-in pages and of the pages of the command line. It is inline, so that these
- * pages load no style sheet. They can be read without it.
+ * The style of the server's own pages, such as sign-in, and of the page that `stemma auth login`
+ * shows. It is inline, so that these pages load no style sheet. They can be read without it.
  */
 export const pageStyle = `
 ${palette}* { box-sizing: border-box }

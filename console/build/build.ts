@@ -7,7 +7,7 @@ export type Asset = { name: string; type: string; body: Buffer; gzip: Buffer; br
 
 export type Bundle = {
   assets: Asset[]
-  /** The names of the first script, of the scripts that it needs at once, and of the style. */
+  /** The names of the first script, of the scripts that it imports statically, and of the style. */
   entry: { script: string; preload: string[]; style: string }
 }
 
@@ -74,7 +74,7 @@ function entryOf({ outputs }: Metafile): Bundle['entry'] {
   }
 }
 
-/** The files that a script imports at once, at any depth. */
+/** The files that a script imports statically, directly or through others. */
 function staticImportsOf(
   outputs: Metafile['outputs'],
   script: string,

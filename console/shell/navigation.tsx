@@ -8,7 +8,7 @@ import { Icon } from '../ui/icon.tsx'
 /** The pages of a group or of the server, in the order of routes.ts, below the headings of their sections. */
 export function Navigation({ place }: { place: Place }) {
   const isServer = isServerRoute(place.route)
-  const sections = Map.groupBy(isServer ? serverRoutes : navRoutes, ({ nav }) => nav.section)
+  const sections = Map.groupBy(isServer ? serverRoutes : groupRoutes, ({ nav }) => nav.section)
   const list = useRef<HTMLElement>(null)
   // On a phone, the entries are in one line that is wider than the screen.
   useEffect(() => {
@@ -45,14 +45,14 @@ export const isServerRoute = ({ path }: Route) => path.startsWith('/console/serv
 const shownRoutes = routes.filter((route): route is NavRoute => route.nav !== undefined)
 
 /** The pages of a group. */
-export const navRoutes = shownRoutes.filter((route) => !isServerRoute(route))
+export const groupRoutes = shownRoutes.filter((route) => !isServerRoute(route))
 
 export const serverRoutes = shownRoutes.filter(isServerRoute)
 
 /** The path of a page for a group. */
 export const navPath = ({ path }: Route, group: string) => path.replace(':group', segmentOf(group))
 
-/** The page itself is `page`; a page below it, such as one identity of a list, is `true`. */
+/** The `aria-current` of a link: `page` on its own page, `true` on a page below it. */
 function currentOf({ route }: Place, { path }: NavRoute): 'page' | 'true' | undefined {
   if (route.path === path) return 'page'
   return path !== '/console/g/:group' && route.path.startsWith(`${path}/`) ? 'true' : undefined

@@ -6,7 +6,7 @@ import { useRead } from '../api/read.ts'
 import { paths } from '../paths.ts'
 import type { Place } from '../router/route.ts'
 import { navigate } from '../router/router.ts'
-import { navPath, navRoutes, serverRoutes } from './navigation.tsx'
+import { groupRoutes, navPath, serverRoutes } from './navigation.tsx'
 import { organizations } from './organizations.ts'
 import type { PaletteAction } from './palette-state.ts'
 import { isPaletteOpen, pageActions } from './palette-state.ts'
@@ -30,7 +30,7 @@ function OpenPalette({ place }: { place: Place | undefined }) {
     ...pageActions.value,
     ...(group === ''
       ? []
-      : navRoutes.map((route) => ({ label: route.title, section: 'Go to', to: navPath(route, group) }))),
+      : groupRoutes.map((route) => ({ label: route.title, section: 'Go to', to: navPath(route, group) }))),
     { label: 'All organizations', section: 'Go to', to: paths.home() },
     ...(isOperator
       ? serverRoutes.map(({ title, path }) => ({ label: title, section: 'Server', to: path }))

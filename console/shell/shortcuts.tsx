@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { Place } from '../router/route.ts'
 import { navigate } from '../router/router.ts'
 import { Button } from '../ui/button.tsx'
-import { navPath, navRoutes } from './navigation.tsx'
+import { groupRoutes, navPath } from './navigation.tsx'
 import { openPalette } from './palette-state.ts'
 
 const isHelpOpen = signal(false)
@@ -13,7 +13,7 @@ export const openShortcuts = () => {
   isHelpOpen.value = true
 }
 
-const goRoutes = navRoutes.flatMap((route) => (route.nav.key ? [{ route, key: route.nav.key }] : []))
+const goRoutes = groupRoutes.flatMap((route) => (route.nav.key ? [{ route, key: route.nav.key }] : []))
 
 /** How long the second key of `G …` may take, in milliseconds. */
 const sequenceMs = 1500

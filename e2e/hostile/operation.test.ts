@@ -47,7 +47,10 @@ describe('the files of the embedded store', { skip: process.platform === 'win32'
     }
   })
 
-  /** Runs Node in a working folder that was deleted. There, creating a relative path with Node never returns. */
+  /**
+   * Runs Node in a working folder that was deleted. There, a recursive mkdir of a relative path
+   * never returns.
+   */
   async function runInDeletedFolder(...args: string[]): Promise<{ code: number; stderr: string }> {
     const deleted = join(folder, 'deleted')
     await mkdir(deleted)

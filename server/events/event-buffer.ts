@@ -14,7 +14,7 @@ export type EventBuffer = {
   waiting(): number
   /** Inserts all that were added so far. */
   flush(): Promise<void>
-  /** Inserts the rest, and then never again. */
+  /** Inserts the rest. Events that are added later are not inserted. */
   stop(): Promise<void>
 }
 

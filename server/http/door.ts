@@ -8,7 +8,7 @@ import type { RequestIds } from './request-id.ts'
 /** A method of the contract. Its handler is known only behind the door. */
 export type Endpoint = { method: Method }
 
-/** Called for each request that is answered with an error before the corridor, which reports all other calls. */
+/** Called for each request that fails before the corridor. The corridor reports all other calls. */
 export type OnRejected = (requestId: string, error: StatusError, address: string) => void
 
 export type DoorOptions = {

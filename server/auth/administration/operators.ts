@@ -1,5 +1,5 @@
-// Adds and removes operators of the server. Every function is work of a transaction, and leaves an entry in the log of
-// the person.
+// Adds and removes operators of the server. Every function is work of a transaction, and records a
+// change in the audit log of the person.
 import { failedPrecondition } from '../../aip/errors.ts'
 import type { Recording } from '../../store/events/record.ts'
 import { deleteOperator, insertOperator } from '../../store/operators.ts'

@@ -65,5 +65,5 @@ export type FoundSbom = {
   /** Digest of the image. */
   digest: string
   /** Undefined if the image has no SBOM. */
-  read(result: Sbom['kind']): Promise<Sbom | undefined>
+  read(wanted: Sbom['kind']): Promise<Sbom | undefined>
 }

@@ -8,7 +8,7 @@ import { tokenExchangeGrantType } from '../token-exchange.ts'
 import { configurationOf } from './configuration.ts'
 import type { ProviderDependencies } from './dependencies.ts'
 import { recordGrants } from './record-grants.ts'
-import { deriveSuccessors } from './refresh-tokens.ts'
+import { deriveRefreshTokenIds } from './refresh-tokens.ts'
 
 /** Returns a getter for the provider. The keys of a provider cannot be changed, so new keys require a new provider. */
 export function openProvider(deps: ProviderDependencies): () => Provider {
@@ -24,7 +24,7 @@ export function openProvider(deps: ProviderDependencies): () => Provider {
 function makeProvider(deps: ProviderDependencies): Provider {
   const { devicePollSeconds = 5 } = deps
   const provider = new Provider(deps.authUrl, configurationOf(deps))
-  deriveSuccessors(provider, deps.successorOf)
+  deriveRefreshTokenIds(provider, deps.successorOf)
   // Trusts the X-Forwarded headers, which this server sets itself (forward-to-oidc-provider.ts).
   provider.proxy = true
   provider.use(async (ctx, next) => {

@@ -19,7 +19,7 @@ export function openSuccessors(secret: Secret): (id: string) => string {
 }
 
 /** Makes a provider derive the ids of successors. It generates the ids of other refresh tokens randomly. */
-export function deriveSuccessors({ RefreshToken }: Provider, successorOf: (id: string) => string): void {
+export function deriveRefreshTokenIds({ RefreshToken }: Provider, successorOf: (id: string) => string): void {
   // Not in the types of oidc-provider; `save` calls this function for a token without an id.
   const prototype = RefreshToken.prototype as unknown as { generateTokenId(): string }
   const generateRandomly = prototype.generateTokenId

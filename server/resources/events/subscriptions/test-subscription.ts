@@ -31,7 +31,7 @@ export function testSubscription(deps: Dependencies, call: Call): Promise<Reply>
   }, call.deadline)
 }
 
-/** A CloudEvent, in the form in which server/cloud-events makes others. */
+/** A CloudEvent, in the same form as those that server/cloud-events makes. */
 function testEventOf(
   { random, settings }: Dependencies,
   source: string,

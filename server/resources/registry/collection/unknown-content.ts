@@ -13,10 +13,13 @@ const listedAtATime = 500
 /** Uploads to which nothing was written since this time are abandoned. */
 export const oldestUpload = (now: number, graceMs: number): number => now - Math.max(graceMs, minUploadMs)
 
-/** Ids of abandoned uploads: the upload was cancelled or its repo deleted, or the process was killed. */
+/**
+ * Ids of abandoned uploads that have no row: the upload was cancelled, its repo was deleted, or the
+ * process was killed.
+ */
 export async function* unknownUploads(deps: Dependencies): AsyncGenerator<string[]> {
   const { store, storage, now, graceMs } = deps
-  for await (const listed of inGroups(storage.abandoned(oldestUpload(now(), graceMs)))) {
+  for await (const listed of inBatches(storage.abandoned(oldestUpload(now(), graceMs)))) {
     const ids = listed.map(({ id }) => id)
     const rows = await store.query(sql`select id from uploads where id in ${among(ids)}`)
     const known = new Set(rows.map(([id]) => id))
@@ -30,7 +33,7 @@ export async function* unknownUploads(deps: Dependencies): AsyncGenerator<string
  */
 export async function* unknownBlobs(deps: Dependencies): AsyncGenerator<StoredBlob[]> {
   const { store, storage, now, graceMs } = deps
-  for await (const listed of inGroups(storage.list())) {
+  for await (const listed of inBatches(storage.list())) {
     const old = listed.filter(({ modifiedAt }) => modifiedAt < now() - graceMs)
     if (old.length === 0) {
       yield []
@@ -43,13 +46,13 @@ export async function* unknownBlobs(deps: Dependencies): AsyncGenerator<StoredBl
   }
 }
 
-async function* inGroups<T>(items: AsyncIterable<T>): AsyncGenerator<T[]> {
-  let group: T[] = []
+async function* inBatches<T>(items: AsyncIterable<T>): AsyncGenerator<T[]> {
+  let batch: T[] = []
   for await (const item of items) {
-    group.push(item)
-    if (group.length < listedAtATime) continue
-    yield group
-    group = []
+    batch.push(item)
+    if (batch.length < listedAtATime) continue
+    yield batch
+    batch = []
   }
-  if (group.length > 0) yield group
+  if (batch.length > 0) yield batch
 }
