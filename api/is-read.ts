@@ -6,8 +6,8 @@ import { access } from './gen/platform/common/access_pb.ts'
 import { bindingsOf } from './http-binding.ts'
 
 /**
- * Whether a method only reads: a GET, or a method that requires capabilities to list and no others.
- * Requests of the latter can be longer than a URL, so they are sent with POST.
+ * Whether a method only reads: a GET, or a method that requires capabilities, all of which end with
+ * `_LIST`. Requests of such a method can be longer than a URL, so they are sent with POST.
  */
 export function isReadMethod(method: DescMethod): boolean {
   if (bindingsOf(method)[0]?.verb === 'GET') return true

@@ -135,7 +135,8 @@ describe('every page', { timeout: 600_000, skip: noChromium ?? false }, () => {
 
 const noPostgres = process.env.STEMMA_TEST_POSTGRES ? false : 'PostgreSQL is not running'
 
-// The elements of a page do not depend on the store, so axe would find the same again.
+// Only opens the pages: their elements do not depend on the store, so checking their accessibility
+// again would find nothing new.
 test('every page opens on PostgreSQL', {
   timeout: 600_000,
   skip: noChromium ?? noPostgres,

@@ -108,7 +108,7 @@ onEachStore('the delivery of an event', (engine) => {
     return sink
   }
 
-  /** A sink that does not answer until it is released. Then it closes connections without an answer. */
+  /** A sink that never answers. `release` makes it close its connections. */
   async function addHangingSink(): Promise<Sink & { release(): void }> {
     const held: ServerResponse[] = []
     const sink = await addSink((response) => held.push(response))
@@ -120,7 +120,7 @@ onEachStore('the delivery of an event', (engine) => {
     })
   }
 
-  /** By default, only test events are sent. */
+  /** By default, only test events are sent: no event has this type, and test events need none. */
   async function subscribe(sink: string, fields: JsonObject = {}): Promise<{ uid: string; secret: string }> {
     const subscription = { sink, eventTypes: ['dev.stemma.test.'], ...fields }
     const made = await call(createSubscription, { parent: owner.organization, subscription })
@@ -365,7 +365,7 @@ onEachStore('the delivery of an event', (engine) => {
     assert.match(wrong.error?.message ?? '', /create_time desc/)
   })
 
-  test('is attempted for 72 hours, can then be found, and be delivered again', async () => {
+  test('is attempted for 72 hours, is then listed as failed, and can be repeated', async () => {
     const sink = await addSink(answerWith(500, {}, 'out of order'))
     const { uid } = await subscribe(sink.url)
     const start = now()
@@ -551,7 +551,7 @@ onEachStore('the delivery of an event', (engine) => {
     await platform.app.deliverEvents()
 
     assert.deepEqual(subjectsOf(some).sort(), [parent, inner, outer].sort())
-    assert.deepEqual(subjectsOf(below).slice(-1), [inner], 'its own creation came before')
+    assert.deepEqual(subjectsOf(below).slice(-1), [inner], 'the creation of the subscription came before')
     assert.ok(!subjectsOf(below).includes(outer))
     const sequences = all.events.map(({ headers }) => Number(headers['ce-sequence'])).sort((a, b) => a - b)
     assert.deepEqual(

@@ -50,7 +50,7 @@ onEachStore('callers who try to exceed a limit', (engine) => {
   })
 
   const doorOf = (client: number) => doors[client % doors.length] as Door // there are four
-  /** Calls at the same time as 32 clients, over both doors of two copies of the server. */
+  /** Makes 32 calls at the same time, over both doors of two copies of the server. */
   const race = (method: DescMethod, requestOf: (client: number) => JsonObject, token: string) =>
     Promise.all(
       Array.from({ length: clients }, (_, client) => doorOf(client).call(method, requestOf(client), token)),

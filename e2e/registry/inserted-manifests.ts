@@ -1,4 +1,4 @@
-// Statements that insert many manifests at once, as rows only.
+// Statements that insert the rows of many manifests at once, without pushing the manifests.
 import type { Sql } from '../../server/store/sql.ts'
 import { bulkInsert, sql } from '../../server/store/sql.ts'
 

@@ -57,7 +57,10 @@ const withoutOthers = (plan: Plan): Plan => ({
   accessRequests: [],
 })
 
-/** Adds an owner for each organization, who may do everything there, and `pusher`, an owner of all of them. */
+/**
+ * Adds an owner for each organization, who may do everything there, and `pusher`, an owner of all
+ * of them. Makes every fourth repo public.
+ */
 const withOwners =
   (pusher: string, { newRoot, newChild }: ReturnType<typeof uidGenerator>) =>
   (world: World) => {
@@ -130,7 +133,7 @@ onEachStore('the registry of a random tree', (engine) => {
       pick(own, step.repo) ?? pick([...world.repos, newChild(world.groups[0] ?? '')], step.repo) ?? ''
     const isNamed = step.isNamed && content.has(repo)
     const nameOf = (uid: string) => (isNamed ? pathOf(world, uid) : uid)
-    // Not the repo itself: its challenge has one scope, and those for other sources have two.
+    // Not the repo itself: the challenge to a mount from it has one scope, other mounts have two.
     const others = world.repos.filter((uid) => uid !== repo)
     const sourceRepo = step.source === null ? undefined : pick(others, step.source)
     // Mostly a blob that the source has, so that only access decides.

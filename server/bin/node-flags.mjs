@@ -15,16 +15,16 @@ const heapGrowingPercent = 50
 
 /**
  * In megabytes: until the heap has this size, only the young generation is collected, and the young generation has its
- * full size from the start. By default both begin small, and collections took a tenth of the time until the server is
- * ready. The memory of an idle server becomes 2 MB larger.
+ * full size from the start. By default both begin small, and a tenth of the start-up time was spent
+ * on collections. The memory of an idle server becomes 2 MB larger.
  */
 const initialHeapMegabytes = 64
 
 /**
  * Loading decodes the descriptors of the contract, which stay in memory. V8 concludes that lists in messages live long,
  * and puts the lists of requests into the old generation too, where they keep the whole request in memory until a full
- * collection. Without this flag, each collection during a batch of 1000 questions copied a quarter
- * of the allocated bytes.
+ * collection. Without this flag, each collection during a BatchCheckAccess of 1000 questions copied
+ * a quarter of the allocated bytes.
  */
 const noPretenuring = '--no-allocation-site-pretenuring'
 

@@ -254,7 +254,7 @@ onEach(['SQLite', 'PostgreSQL'], 'members of external groups', (testStore) => {
     assert.deepEqual(await memberships(), [`${ada} ${externalGroupUid(otherSso, 'developers')} sign-in 100`])
   })
 
-  test('a group can have more members than a statement has placeholders for', async () => {
+  test('the members of a group can be set with more uids than a statement has placeholders for', async () => {
     await clear()
     const many = Array.from({ length: 40_000 }, (_, at) => at.toString(16).padStart(40, '0'))
     await store.write(() => setGroupMembers(sso, 'developers', [...many, ada]))

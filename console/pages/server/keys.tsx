@@ -59,7 +59,7 @@ const purposes: Record<NonNullable<KeyJson['purpose']>, string> = {
   KEY_PURPOSE_UNSPECIFIED: '',
   KEY_PURPOSE_ACCESS_TOKENS: 'access tokens',
   KEY_PURPOSE_TOKENS: 'access tokens and id tokens',
-  KEY_PURPOSE_PAGE_TOKENS: 'pages of lists',
+  KEY_PURPOSE_PAGE_TOKENS: 'page tokens of lists',
 }
 
 function State({ of: { state } }: { of: KeyJson }) {
@@ -88,7 +88,7 @@ function Rotate({ place }: PageProps) {
         <Checkbox
           name="revoke"
           label="A key may have leaked: make all tokens invalid now"
-          hint="People who are signed in get new tokens without signing in again; workloads exchange theirs again."
+          hint="People who are signed in get new tokens without signing in again; workloads must exchange the tokens of their issuers again."
         />
       </Form>
     </Dialog>

@@ -1,4 +1,5 @@
-// The images that a tag has named. The registry knows when; the audit log knows by whom, if the person may read it.
+// The images to which a tag has pointed. The times come from the registry, the authors from the
+// audit log if the person may read it.
 import type { AuditEntryJson } from '@stemma/api/json/platform/audit/v2beta1/audit_entry'
 import type { TagJson } from '@stemma/api/json/platform/registry/v2beta1/tag'
 import { api } from '../../api/api.ts'

@@ -20,7 +20,7 @@ export async function discoverKeys(
   if (document.issuer !== issuer) throw new OutboundError(`${documentUrl} names another issuer`)
   const keysUrl = document.jwks_uri
   if (typeof keysUrl !== 'string' || !URL.canParse(keysUrl))
-    throw new OutboundError(`${documentUrl} has no jwks_uri`)
+    throw new OutboundError(`${documentUrl} has no valid jwks_uri`)
   // Trust in an issuer does not extend to the hosts that its document names.
   const isSameOrigin = new URL(keysUrl).origin === new URL(issuer).origin
   const { keys } = requireObject(await fetchJson(keysUrl, isTrusted && isSameOrigin), keysUrl)

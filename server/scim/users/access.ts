@@ -44,14 +44,14 @@ export function* applyAccess({ provider, user, before, after, now }: AccessChang
   return identity
 }
 
-type Named = Pick<UserAccess, 'externalId' | 'identity'>
+type PersonReference = Pick<UserAccess, 'externalId' | 'identity'>
 
-function* beginAccess(provider: string, user: string, named: Named, now: number): Work<void> {
+function* beginAccess(provider: string, user: string, named: PersonReference, now: number): Work<void> {
   for (const person of yield* peopleNamedBy(provider, named)) yield* allowAtProvider(provider, person, now)
   if (named.identity !== null) yield* grantMemberships(provider, user, named.identity)
 }
 
-export function* endAccess(provider: string, named: Named, now: number): Work<void> {
+export function* endAccess(provider: string, named: PersonReference, now: number): Work<void> {
   const existing = yield* existingAmong(yield* peopleNamedBy(provider, named))
   for (const person of existing) {
     yield* blockAtProvider(provider, person, now)
@@ -66,7 +66,7 @@ export function* endAccess(provider: string, named: Named, now: number): Work<vo
  * provider and roles in its group are affected. Sorted, so that people are always locked in the
  * same order. They may have deleted their accounts.
  */
-function* peopleNamedBy(provider: string, { externalId, identity }: Named): Work<string[]> {
+function* peopleNamedBy(provider: string, { externalId, identity }: PersonReference): Work<string[]> {
   const named = externalId === null ? undefined : yield* personUid(provider, externalId)
   return [...new Set([identity, named])].filter((uid) => uid !== null && uid !== undefined).sort()
 }

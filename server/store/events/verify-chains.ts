@@ -7,7 +7,7 @@ import type { SealedEvent } from './event-row.ts'
 import { chainHash, chainStart } from './event-row.ts'
 import { readSealed } from './read-sealed.ts'
 
-/** The first entry of a chain that is wrong. */
+/** The first wrong entry of a chain. */
 export type ChainFault = {
   root: string
   sequence: number

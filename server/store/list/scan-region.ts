@@ -31,7 +31,7 @@ export const isGroupRegion = (region: Region | ScanRegion): region is GroupRegio
 export const isSubtree = (region: ScanRegion): region is SubtreeRegion =>
   region.kind === 'tree' || region.kind === 'below'
 
-/** Whether, for orders other than by uid, only the indexes of the whole organization have the order. */
+/** Whether a scan in an order other than by uid must use an index of the whole organization. */
 export const usesOrganizationIndex = (region: ScanRegion, table: Table): region is GroupRegion =>
   isSubtree(region) || (region.kind === 'children' && !table.isIndexedByParent)
 

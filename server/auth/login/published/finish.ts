@@ -34,7 +34,10 @@ export async function finishPublished(deps: PublishedDependencies, page: PageReq
   }
 }
 
-/** If the person assumes a workload, the event is in the group of the workload. */
+/**
+ * With `provider`, the event is in the group of the provider. It is left out if the person assumes
+ * a workload, so that the event is in the group of the workload.
+ */
 const issuedEvent = (identity: string, { person, provider }: SignIn): PageEvent => ({
   ...{ method: 'oauth/finish', action: 'issued', identity, details: { client: publishedClient, person } },
   ...(identity === person && { provider }),
@@ -43,7 +46,10 @@ const issuedEvent = (identity: string, { person, provider }: SignIn): PageEvent 
 /** In seconds; short, because the program only exchanges the token for another. */
 const headlessTokenLifetime = 15 * 60
 
-/** For a headless sign-in, whose program runs on a machine without a browser: stores an encrypted token, which that program fetches. */
+/**
+ * Finishes a headless sign-in: stores an encrypted token, which a program on a machine without a
+ * browser fetches.
+ */
 async function storeForProgram(
   deps: PublishedDependencies,
   page: PageRequest,

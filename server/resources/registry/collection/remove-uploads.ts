@@ -5,7 +5,7 @@ import { countContent } from '../content-usage.ts'
 
 const uploadsPerTransaction = 100
 
-/** Deletes the rows of uploads to which nothing was written since `before`, and returns their ids. */
+/** Deletes a batch of rows of uploads that were last written before `before`. Returns their ids. */
 export function* removeUploads(access: WriteAccess, before: number): Work<string[]> {
   const rows = yield sql`delete from uploads where id in (
       select id from uploads where update_time < ${before}

@@ -1,4 +1,4 @@
-// Records pulls of manifests and blobs in the event log, without a statement in the path of the pull.
+// Records pulls of manifests and blobs in the event log. The pull itself runs no SQL for it.
 
 import { StatusError, textOf } from '../../../aip/errors.ts'
 import { registryCodeOf } from '../../../aip/registry-error.ts'
@@ -24,15 +24,16 @@ export type PullLogOptions = {
 const maxAnonymous = 60
 
 /**
- * As long as fewer events wait, each pull is an event. If more wait, a pull that equals one of them is added to its
- * count: a client that repeats a request ten thousand times in a second then costs as much as one that does so rarely.
+ * As long as fewer events wait, each pull is an event. Otherwise, a pull that equals a waiting one
+ * only increases its count, so a client that sends one request ten thousand times in a second
+ * causes few events.
  */
 const maxSeparate = 32
 
 export function openPullLog({ recorded, add, waiting }: PullLogOptions): PullLog {
   if (recorded === 'none') return () => {}
   const mayRecordAnonymous = openMinuteCounter(maxAnonymous)
-  /** Waiting pulls to whose count equal pulls are added. Never more than the events that wait. */
+  /** Waiting pulls that can be counted up, by `keyOf`. Never more than the events that wait. */
   const counted = new Map<string, WaitingPull>()
   return (demand, pull) => {
     if (recorded === 'manifests' && pull.type === 'blob') return
@@ -59,14 +60,20 @@ export function openPullLog({ recorded, add, waiting }: PullLogOptions): PullLog
   }
 }
 
-/** Everything that an event shows of a pull, except its time and the id of the request. No header contains a line break. */
+/**
+ * Everything that an event shows of a pull, except its caller, its time and the id of the request.
+ * No header contains a line break.
+ */
 function keyOf({ scope, origin: { envelope } }: Demand, { type, reference, digest, error }: Pull): string {
   const { repo, address, userAgent } = envelope
   const found = error ? 'missing' : 'found'
   return `${scope}\n${repo?.name}\n${repo?.method}\n${type}\n${reference}\n${digest}\n${found}\n${address}\n${userAgent}`
 }
 
-/** Only values: with the demand, thousands of requests would stay in memory until their events are inserted. */
+/**
+ * Copies values from the demand: the demand itself would keep its request in memory until the event
+ * is inserted, and thousands may wait.
+ */
 type WaitingPull = Pull &
   Pick<Demand, 'caller' | 'scope' | 'random'> & {
     method: string

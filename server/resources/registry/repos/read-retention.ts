@@ -15,8 +15,8 @@ export function* readRules(repo: string): Work<RepoRules | undefined> {
 }
 
 /**
- * The rules of the repo, unless its retention is no longer this one. Until the transaction ends, the rules stay, and
- * nobody pushes to the repo (see lockRepo).
+ * The rules of the repo if its retention is still this one. Until the transaction ends, the rules
+ * cannot change, and nobody can push to the repo (see lockRepo).
  */
 export function* lockRules(repo: string, retention: Retention): Work<RepoRules | undefined> {
   const rules = rulesIn(yield* first(sql`select proto from repos where uid = ${repo} /*pg for update */`))
