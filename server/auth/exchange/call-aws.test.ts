@@ -7,7 +7,7 @@ import { describe, test } from 'node:test'
 import { testTls } from '../../testing/tls.ts'
 import { callAwsAt } from './call-aws.ts'
 
-/** Calls a server that answers with `answer`. Resolves once the server has seen the connection close. */
+/** Calls a server that answers with `answer`. After an error, resolves once the server has seen the connection close. */
 async function call(answer: RequestListener) {
   const server = createServer(testTls, answer)
   const connected = new Promise<Socket>((resolve) => server.once('secureConnection', resolve))
@@ -20,7 +20,7 @@ async function call(answer: RequestListener) {
       (error: Error) => ({ error }),
     )
     const socket = await connected
-    if (!socket.destroyed) await new Promise((resolve) => socket.once('close', resolve))
+    if ('error' in result && !socket.destroyed) await new Promise((resolve) => socket.once('close', resolve))
     return result
   } finally {
     server.closeAllConnections()
@@ -29,11 +29,17 @@ async function call(answer: RequestListener) {
 }
 
 describe('calling AWS', () => {
-  test('returns the caller that AWS names', async () => {
-    const result = { Account: '1', Arn: 'arn:aws:iam::1:user/a', UserId: 'A' }
-    const body = JSON.stringify({ GetCallerIdentityResponse: { GetCallerIdentityResult: result } })
-    const answered = await call((_, response) => response.setHeader('connection', 'close').end(body))
-    assert.deepEqual(answered, { caller: { account: '1', arn: 'arn:aws:iam::1:user/a', userId: 'A' } })
+  for (const connection of ['keep-alive', 'close'])
+    test(`returns the caller that AWS names, from a response with "connection: ${connection}"`, async () => {
+      const result = { Account: '1', Arn: 'arn:aws:iam::1:user/a', UserId: 'A' }
+      const body = JSON.stringify({ GetCallerIdentityResponse: { GetCallerIdentityResult: result } })
+      const answered = await call((_, response) => response.setHeader('connection', connection).end(body))
+      assert.deepEqual(answered, { caller: { account: '1', arn: 'arn:aws:iam::1:user/a', userId: 'A' } })
+    })
+
+  test('fails if AWS closes the connection without a response', async () => {
+    const answered = await call(({ socket }) => socket.destroy())
+    assert.match(String('error' in answered && answered.error), /AWS cannot be reached/)
   })
 
   test('closes the connection after a response with an error status, without reading its endless body', async () => {

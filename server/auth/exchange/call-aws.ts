@@ -28,11 +28,16 @@ function send(endpoint: AwsEndpoint, { path, headers }: AwsRequest): Promise<str
   const signal = AbortSignal.timeout(timeoutMs)
   return new Promise((resolve, reject) => {
     const options = { ...endpoint, path, method: 'POST', headers: headers.flat(), signal }
+    let hasResponse = false
     const outgoing = request(options, (response) => {
+      hasResponse = true
       readBody(response).then(resolve, reject)
     })
     outgoing.on('error', (cause) => reject(new OutboundError('AWS cannot be reached', { cause })))
-    outgoing.on('close', () => reject(new OutboundError('AWS closed the connection')))
+    outgoing.on('close', () => {
+      // Also emitted when a response is complete, before its body has been read.
+      if (!hasResponse) reject(new OutboundError('AWS closed the connection'))
+    })
     outgoing.on('upgrade', (_, socket) => socket.destroy())
     outgoing.end()
   })
