@@ -202,16 +202,21 @@ onEachStore('registry events', (engine) => {
     for (let each = 0; each < 100; each++) pull(caller, 'other')
     for (let each = 0; each < 10; each++) pull({ ...caller }, 'latest')
     for (let each = 0; each < 10; each++) pull(caller, 'latest', 'skopeo')
+    const otherCaller = { ...caller }
+    for (let each = 0; each < 20; each++) for (const one of [caller, otherCaller]) pull(one, 'taken in turns')
     await buffer.stop()
     const pulls = await eventsOf(organization, 'pull', 1)
-    assert.equal(countOf(pulls), 1120)
+    assert.equal(countOf(pulls), 1160)
     assert.deepEqual(
       pulls
         .flatMap(({ body }) =>
           body.count === undefined ? [] : [`${body.tag} ${body.user_agent} ${body.count}`],
         )
         .sort(),
-      ['latest crane 968', 'latest skopeo 10', 'other crane 100'],
+      [
+        ...['latest crane 968', 'latest skopeo 10', 'other crane 100'],
+        ...['taken in turns crane 20', 'taken in turns crane 20'],
+      ],
     )
     // Two tokens of one identity may come from different people, so their pulls are separate.
     assert.equal(pulls.filter(({ body }) => body.count === undefined).length, 32 + 10)

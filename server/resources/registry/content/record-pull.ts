@@ -33,8 +33,11 @@ const maxSeparate = 32
 export function openPullLog({ recorded, add, waiting }: PullLogOptions): PullLog {
   if (recorded === 'none') return () => {}
   const mayRecordAnonymous = openMinuteCounter(maxAnonymous)
-  /** Waiting pulls that can be counted up, by `keyOf`. Never more than the events that wait. */
-  const counted = new Map<string, WaitingPull>()
+  /**
+   * Waiting pulls that can be counted up, by caller and `keyOf`. Never more than the events that
+   * wait. Two tokens of one identity are two callers, because they may come from different people.
+   */
+  const counted = new Map<Demand['caller'], Map<string, WaitingPull>>()
   return (demand, pull) => {
     if (recorded === 'manifests' && pull.type === 'blob') return
     const time = demand.now()
@@ -44,19 +47,21 @@ export function openPullLog({ recorded, add, waiting }: PullLogOptions): PullLog
       add(() => eventOf(separate))
       return
     }
+    const { caller } = demand
+    const ofCaller = counted.get(caller) ?? new Map<string, WaitingPull>()
     const key = keyOf(demand, pull)
-    const known = counted.get(key)
-    // Two tokens of one identity may come from different people.
-    if (known?.caller === demand.caller) {
+    const known = ofCaller.get(key)
+    if (known) {
       known.count++
       return
     }
     const first = waitingPull(demand, pull, time)
     const isAdded = add(() => {
-      if (counted.get(key) === first) counted.delete(key)
+      ofCaller.delete(key)
+      if (ofCaller.size === 0) counted.delete(caller)
       return eventOf(first)
     })
-    if (isAdded) counted.set(key, first)
+    if (isAdded) counted.set(caller, ofCaller.set(key, first))
   }
 }
 
