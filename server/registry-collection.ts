@@ -14,7 +14,7 @@ import type { BackgroundCounts } from './workers/background-counts.ts'
 import { addCounts, readCounts, setLastSuccess } from './workers/background-counts.ts'
 
 export type ScheduleDependencies = {
-  config: Pick<Config, 'collection'>
+  config: Pick<Config, 'garbageCollection'>
   store: Store
   content: ContentStorage
   log: Log
@@ -38,7 +38,7 @@ const pauseMs = 20
 
 export function openCollector(deps: ScheduleDependencies): Collector {
   const { config, store, content, log, now, clock, counts } = deps
-  const { intervalMs, graceMs } = config.collection
+  const { intervalMs, graceMs } = config.garbageCollection
   const stopped = new AbortController()
   const { signal } = stopped
   let running: Promise<boolean> | undefined

@@ -45,7 +45,7 @@ export function settingsOf(config: Config, secret: Secret, limits: GroupLimits):
     maxUploads: config.maxUploads,
     terms: config.terms,
     freshSignInMs: config.freshSignInMs,
-    contentGraceMs: config.collection.graceMs,
+    contentGraceMs: config.garbageCollection.graceMs,
   }
 }
 

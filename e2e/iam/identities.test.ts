@@ -40,7 +40,7 @@ examples('identities', {
     assert.deepEqual(await stage.succeed(getIdentity, { uid: uid as string }), identity)
   },
 
-  async 'every type of relationship is stored unchanged'(stage) {
+  async 'relationships of every type except static keys are stored unchanged'(stage) {
     const relationships: JsonObject[] = [
       { claimMatch: { issuerPattern: 'https://.*\\.test', subjectPattern: 'repo:acme/.*' } },
       {

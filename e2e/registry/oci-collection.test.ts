@@ -317,7 +317,7 @@ onEachStore('a garbage collection', (engine) => {
           counts,
         },
         ...{
-          config: { collection: { intervalMs: 3_600_000, graceMs: dayMs } },
+          config: { garbageCollection: { intervalMs: 3_600_000, graceMs: dayMs } },
           now: () => time,
           clock: () => 0,
         },

@@ -15,8 +15,8 @@ const shownFields: { readonly [typeName: string]: readonly string[] } = {
 const firstOwnNumber = 1000
 
 /**
- * A copy without secrets. Published receivers refuse messages with unknown fields, so `withStemmaFields` is false for
- * them.
+ * A copy without secrets. Receivers that were written for the published API refuse messages with
+ * unknown fields, so `withStemmaFields` is false for them.
  */
 export function bodyMessage<D extends DescMessage>(desc: D, message: Message, withStemmaFields: boolean) {
   const copy = clone(desc, message as never) // the message is of this type

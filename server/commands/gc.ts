@@ -37,8 +37,9 @@ was restored. Use it only if no other database has its content in the same folde
     try {
       const totals = await withStore(config, async (store) => {
         await store.migrate(loadMigrations())
+        const { graceMs } = config.garbageCollection
         const deps = {
-          ...{ store, storage: await content.open(), now: context.now, graceMs: config.collection.graceMs },
+          ...{ store, storage: await content.open(), now: context.now, graceMs },
           onProgress: ({ blobs }: CollectionTotals) => progress.update(blobs, undefined),
         }
         if (isDryRun) return planCollection(deps, options)

@@ -49,7 +49,7 @@ describe('settings', () => {
       secretKey: undefined,
       organizationCreation: 'people',
       repoCreation: 'push',
-      collection: { intervalMs: 3_600_000, graceMs: 86_400_000 },
+      garbageCollection: { intervalMs: 3_600_000, graceMs: 86_400_000 },
       publicRepos: false,
       retentionIntervalMs: 86_400_000,
       freshSignInMs: 900_000,
@@ -158,7 +158,7 @@ describe('settings', () => {
       secretKey: secret,
       organizationCreation: 'nobody',
       repoCreation: 'api',
-      collection: { intervalMs: 0, graceMs: 5_400_000 },
+      garbageCollection: { intervalMs: 0, graceMs: 5_400_000 },
       publicRepos: true,
       retentionIntervalMs: 300_000,
       freshSignInMs: 900_000,
@@ -437,7 +437,7 @@ describe('the values of settings', () => {
       assertRejected('STEMMA_EVENT_TYPE_PREFIX', prefix, /must be a prefix of types that ends in a dot/)
   })
 
-  test('STEMMA_RATE_READ and other rates are 0, or calls per second for the scopes of their default', () => {
+  test('STEMMA_RATE_READ and other rates are 0, or calls per second for scopes that their default names', () => {
     const texts = [
       '100',
       'caller',

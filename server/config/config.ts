@@ -49,7 +49,7 @@ export type Config = {
   /** Whether a push to a repo that does not exist creates it. */
   repoCreation: 'push' | 'api'
   /** When content of the registry to which nothing refers is deleted. An interval of 0 means never. */
-  collection: { intervalMs: number; graceMs: number }
+  garbageCollection: { intervalMs: number; graceMs: number }
   /** Whether everybody can pull from repos that are public. */
   publicRepos: boolean
   /** How many uploads may have been begun and not finished; 0 for any number. */
@@ -154,7 +154,7 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
     organizationCreation: read('organizationCreation', oneOf('people', 'anyone', 'nobody'), 'people'),
     tokenAlgorithm: read('tokenAlgorithm', oneOf('RS256', 'ES256'), 'RS256'),
     repoCreation: read('repoCreation', oneOf('push', 'api'), 'push'),
-    collection: {
+    garbageCollection: {
       intervalMs: read('collectionInterval', integer(0, 10_080), 0) * 60_000,
       graceMs: read('collectionGrace', integer(1, 525_600), 1440) * 60_000,
     },

@@ -9,7 +9,7 @@ const maxPackages = 50_000
 /** A bundle contains an envelope, which contains a statement, which contains a predicate, whose `Data` is the SBOM. */
 const maxLevels = 5
 
-/** Undefined if the content is no SBOM that is known here. */
+/** Undefined if the content is not an SBOM in a known format. */
 export function sbomOf(json: unknown): Sbom | undefined {
   let value = json
   for (let level = 0; level < maxLevels; level++) {

@@ -38,7 +38,10 @@ const uidIn = ({ uids }: Place) => uids.tag ?? ''
 const readTag = (place: Place) => read(api.tags.getTag, { uid: uidIn(place) })
 const readRepo = (place: Place) => read(api.repos.getRepo, { uid: parentOf(uidIn(place)) })
 
-/** The group of the repo. `place.group` may be one above, where the person has fewer rights. */
+/**
+ * The group of the repo. `place.group` may be a group above it, in which the person may have fewer
+ * rights.
+ */
 const groupIn = (place: Place) => parentOf(parentOf(uidIn(place)))
 
 export const load = (place: Place) => [readTag(place), readRepo(place), readPermissions(groupIn(place))]

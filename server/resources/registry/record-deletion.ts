@@ -3,7 +3,10 @@ import { recordEvent } from '../../store/events/record.ts'
 import type { Work } from '../../store/work.ts'
 import type { WriteAccess } from '../../store/write-access.ts'
 
-/** Records that a caller, or the retention of the repo, has deleted content of a repo. Its tags have their own events. */
+/**
+ * Records that a caller, or the retention of the repo, has deleted a manifest or a blob.
+ * Deletions of tags have their own events.
+ */
 export const recordDeletion = (
   access: WriteAccess,
   repo: string,

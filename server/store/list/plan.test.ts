@@ -41,13 +41,13 @@ function planOf(wanted: Listing, tally?: Row[], plan: typeof planList = planList
 }
 
 describe('the plan of a list', () => {
-  test('is one joined statement for JSON of one region in the order of an index', () => {
+  test('joins rows to one text for JSON of one region in the order of an index', () => {
     for (const order of [byUid, byName])
       for (const region of [below(root), children(team)])
         assert.equal(planOf(listing([region], { order })).kind, 'joined')
   })
 
-  test('is not joined with filters, skipped rows, unusual page sizes, orders of three columns, or binary rows', () => {
+  test('does not join rows if there are filters, skipped rows, unusual page sizes, orders of three columns, or binary rows', () => {
     const changes: Partial<Listing>[] = [
       { filters: [sql`name = ${'x'}`] },
       { skip: 1 },

@@ -17,7 +17,7 @@ export type StoredUpload = {
   lease: string
   /** The bytes that count against limits for this upload. */
   reserved: number
-  /** The caller that has the lease. */
+  /** The caller that has just begun or opened the upload. */
   identity?: string
 }
 

@@ -69,7 +69,10 @@ export function importRowsOf(group: string, { draft, createTime, ...item }: Impo
   }
 }
 
-/** The same advisory with another id, because its id is taken. If that id is from the record, it becomes an alias. */
+/**
+ * The same advisory with the id `advisoryId`, because its id is taken. A taken id that is from the
+ * record becomes an alias.
+ */
 export function withOtherId(group: string, rows: ImportRows, advisoryId: string): ImportRows {
   const draft = messageOf(advisories, rows.entry.proto)
   if (rows.hasOwnId) draft.aliases = [...new Set([draft.advisoryId, ...draft.aliases])]

@@ -20,7 +20,7 @@ export type Image = {
 }
 
 const defaultArchitecture = 'amd64'
-/** An index in an index is legal, and nobody nests them more deeply. */
+/** An index may contain indexes. In practice, they are not nested more deeply than this. */
 const maxDepth = 3
 /** Bounds the indexes that a search parses, so that it does not block other calls. An index of 2000 images has less. */
 const maxIndexBytes = 2 ** 20
@@ -46,7 +46,7 @@ export function* readImage(repo: string, digest: string): Work<ManifestRow> {
   }
 }
 
-/** `architecture` is empty, or such as `arm64`, `arm/v7` or `linux/arm64`. */
+/** `architecture` is empty or a name such as `arm64`, `arm/v7` or `linux/arm64`. */
 export function* findImage(repo: string, digest: string, architecture: string): Work<Image> {
   const image = yield* readImage(repo, digest)
   const matching = yield* findIn(repo, image, architecture, { depth: 0, bytes: 0 })
