@@ -44,7 +44,7 @@ export type Item<Page> = {
   ? Items[keyof Items]
   : never
 
-/** In items. It is the largest page that the server returns, so that few requests are needed. */
+/** The maximum number of items in a page of the server, so that few requests are needed. */
 const defaultPageSize = 200
 
 /**

@@ -1,4 +1,4 @@
-// Code to copy, and the commands that show the same as a page.
+// Code to copy, and the commands that read the data of a page.
 import { quote } from './commands.ts'
 import { Copy } from './copy.tsx'
 import { Icon } from './icon.tsx'

@@ -1,4 +1,4 @@
-// Callers without an account who try to fill the log by requests to sign-in.
+// Callers without an account who try to fill the log with sign-in requests.
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import type { Platform } from '../../server/testing/platform.ts'

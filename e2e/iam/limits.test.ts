@@ -94,7 +94,7 @@ examples('limits of groups', {
     assert.equal((await fail(createGroup, { parent: owner.organization, group: { name: 'a' } })).code, 8)
   },
 
-  async 'deleting frees a unit at once, and updating is never refused'(stage) {
+  async 'deleting a resource makes room at once, and updating is never refused'(stage) {
     const { succeed, fail, owner, platform } = stage
     const { organization } = owner
     await setLimits(platform.store, organization, { repos: 1 })

@@ -82,7 +82,7 @@ onEachStore('the account of a person', (engine) => {
     assert.equal(error?.code, Code.INVALID_ARGUMENT)
   })
 
-  test('shows where the person is signed in, and ends each session', async () => {
+  test('shows where the person is signed in, and lets them end each session', async () => {
     await addAccount(platform, 'dan@example.com')
     const [own, other] = [
       await signIn(platform, 'dan@example.com'),

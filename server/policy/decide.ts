@@ -8,9 +8,9 @@ export const forever = Number.POSITIVE_INFINITY
 export const noAccess = 0
 
 /**
- * When access with all of these capabilities (as bits) at a uid ends, in milliseconds since 1970: `forever` if it does
- * not end by itself, `noAccess` if a capability is missing. Each capability may come from a different grant, and lasts
- * as long as the longest of its grants.
+ * The time, in milliseconds since 1970, at which access with all of these capabilities (as bits)
+ * at a uid ends: `forever` if it does not end by itself, `noAccess` if a capability is missing.
+ * Each capability may come from a different grant, and lasts as long as the longest of its grants.
  */
 export type AccessEnd = (bits: readonly number[], uid: string) => number
 
@@ -62,7 +62,7 @@ function endIn({ grants, ends }: Level, bit: number): number {
   return end
 }
 
-/** The end of the grant that contains a capability for the longest time: at a uid, or anywhere if none is given. */
+/** The latest end of the grants that contain a capability and apply at the uid, if one is given. */
 export function latestEnd(grants: readonly Grant[], bit: number, uid?: string): number {
   let latest = noAccess
   for (const { group, bits, until } of grants) {

@@ -31,7 +31,10 @@ ${
 </form></details>`
 }
 
-/** Not for streams, which do not end, and not for calls that need another token than that of the session. */
+/**
+ * Not for streams, which can be endless, bodies that are not JSON, and calls that need another
+ * token than that of the session.
+ */
 const canTry = ({ method, body }: Operation) =>
   !method.isStream &&
   (method.access?.credential ?? '') === '' &&
