@@ -18,6 +18,7 @@ export type ProvisioningDependencies = {
   refusals: RefusalLog
   limits: CallLimits
   unsent: UnsentBudget
+  /** A monotonic clock in milliseconds, for the rate limits. */
   clock(): number
   now(): number
   /** The system clock, with which the store compares deadlines. */

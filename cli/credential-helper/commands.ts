@@ -15,7 +15,7 @@ const usage = `docker-credential-stemma gives access tokens of stemma auth login
 
 Usage: docker-credential-stemma get|store|erase|list
 
-These programs call it after: stemma registry configure-docker`
+To make these programs call it, run: stemma registry configure-docker`
 
 /** The result of each command is the text to print. */
 const commands: Record<string, (runtime: Runtime) => Promise<string>> = {
@@ -50,7 +50,7 @@ export async function runHelper([name = '', ...others]: string[], runtime: Runti
     return 0
   } catch (error) {
     const message = singleLine((error as Error).message)
-    // An unexpected error is reported with its stack, but never on standard output, which docker shows.
+    // The stack of an unexpected error goes to standard error only: docker shows standard output.
     if (!(error instanceof Failure)) report(runtime, (error as Error).stack ?? message)
     if (error instanceof NotSignedIn) report(runtime, `stemma: ${message}`)
     print(error instanceof NotSignedIn ? notFound : message)

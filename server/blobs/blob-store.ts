@@ -22,10 +22,11 @@ export type BlobStore = {
    */
   begin(id: string, algorithm?: Algorithm): Promise<Upload>
   /**
-   * Appends the body. If the body or the storage fails, bytes that were stored are kept (in files,
-   * none of this append if the disk is full): the caller stores the returned upload first, and then
-   * handles `failure`. If it throws, nothing has changed: `not-found`, `busy`, `offset-mismatch`,
-   * `small-chunks`, or a failure of the storage before the first byte.
+   * Appends the body. If the body or the storage fails, the bytes stored so far are kept, so the
+   * caller stores the returned upload first, and then handles `failure`. Exception: if the disk is
+   * full, the driver for files removes the bytes of this append. If `append` throws, nothing has
+   * changed: `not-found`, `busy`, `offset-mismatch`, `small-chunks`, or a failure of the storage
+   * before the first byte.
    *
    * `busy` covers the calls of one driver. If several threads or copies use the same storage, the caller must make sure
    * that only one of them appends to an upload or finishes it at a time.

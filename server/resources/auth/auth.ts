@@ -102,8 +102,8 @@ function* limitedCapabilities(grants: Grants): Work<WhoAmI_Capability[]> {
   const rows = yield* all(
     sql`select uid, proto from groups where uid in ${among([...byGroup.keys()])} order by uid`,
   )
-  const missing = indexGrants(grants)
-  const canList = (uid: string) => missing(listGroupsBits, uid) === undefined
+  const findMissing = indexGrants(grants)
+  const canList = (uid: string) => findMissing(listGroupsBits, uid) === undefined
   return (rows as [string, Uint8Array][]).map(([uid, proto]) =>
     create(WhoAmI_CapabilitySchema, {
       group: canList(uid) ? groupOf(proto) : { id: uid },

@@ -23,7 +23,8 @@ export function* removeExpired(
   condition: Sql = raw('1 = 1'),
   order: Sql = raw('expire_time'),
 ): Work<boolean> {
-  // On PostgreSQL, concurrent transactions lock the rows in the same order.
+  // On PostgreSQL, transactions with the same `order` lock the rows in the same order, so that these
+  // do not deadlock. Other deadlocks are resolved by a retry.
   const rows =
     yield* all(sql`select uid, parent from role_bindings where ${condition} and ${hasExpiredAt(time)}
     order by ${order}, uid ${raw(`limit ${batchSize}`)} /*pg for update */`)
@@ -52,8 +53,8 @@ export function* removeExpiredBlockers(
   { identity, role, group }: Binding,
   time: number,
 ): Work<void> {
-  const isSame = sql`case when identity = ${identity} and role = ${role} and parent = ${group} then 0 else 1 end`
-  yield* removeExpired(access, time, sql`root = ${rootOf(group)}`, sql`${isSame}, expire_time`)
+  const sameFirst = sql`case when identity = ${identity} and role = ${role} and parent = ${group} then 0 else 1 end`
+  yield* removeExpired(access, time, sql`root = ${rootOf(group)}`, sql`${sameFirst}, expire_time`)
 }
 
 /** The usage of these groups, from the tally, without bindings that have expired. */
@@ -62,8 +63,8 @@ export function* readLiveUsage(groups: readonly string[], time: number): Work<Us
   if (!(yield* hasExpired(time))) return usage
   const live: Usage[] = []
   for (const entry of usage) {
-    const isExpiring = entry.kind === roleBindings.table.name
-    live.push(isExpiring ? { ...entry, used: entry.used - (yield* countExpired(entry.group, time)) } : entry)
+    const canExpire = entry.kind === roleBindings.table.name
+    live.push(canExpire ? { ...entry, used: entry.used - (yield* countExpired(entry.group, time)) } : entry)
   }
   return live
 }

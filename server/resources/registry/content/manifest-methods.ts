@@ -114,7 +114,7 @@ function* deleteOrUntag(
 ): Work<boolean> {
   const access = yield* admitToWrite(demand)
   const { repo, digest } = request
-  // No push to the repo can point a tag to the manifest before it is deleted (see lockRepo).
+  // Until this transaction ends, no push can point a tag to the manifest (see lockRepo).
   const locked = yield* first(sql`select immutable_tags from repos where uid = ${repo} /*pg for update */`)
   const row = yield* first(sql`select 1 from manifests where repo = ${repo} and digest = ${digest}`)
   if (!locked || !row) return yield* throwMissing(repo, noManifest(digest))

@@ -48,9 +48,9 @@ export async function doomedManifests(
       page.manifests.map((manifest) => ({ ...manifest, reason: 'no tag' })),
     )
     while (next.length > 0 && !isFull()) {
-      const lost = await readLost(search, next.slice(0, digestsPerRead))
+      const unused = await readUnused(search, next.slice(0, digestsPerRead))
       const isDue = ({ untaggedSince, isReferrer }: Dependent) => isReferrer || untaggedSince <= cutoff
-      next = [...next.slice(digestsPerRead), ...add(doomed, lost.filter(isDue).map(doomedDependent))]
+      next = [...next.slice(digestsPerRead), ...add(doomed, unused.filter(isDue).map(doomedDependent))]
     }
     last = page.last
   } while (last && !isFull())
@@ -70,8 +70,8 @@ const doomedDependent = ({ digest, untaggedSince, isReferrer }: Dependent): Doom
   reason: isReferrer ? 'refers to a deleted manifest' : 'part of a deleted index',
 })
 
-/** The manifests that have no users any more when these are deleted. */
-async function readLost({ store, repo, pause, dependents }: Search, users: string[]): Promise<Dependent[]> {
+/** The manifests that have no users left once `users` are deleted. */
+async function readUnused({ store, repo, pause, dependents }: Search, users: string[]): Promise<Dependent[]> {
   const found = await store.read(() => readChildren(repo, users))
   await pause()
   let after = ''
