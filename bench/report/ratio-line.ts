@@ -1,4 +1,4 @@
-// Measures a server and its baseline in alternation, as a line of the table.
+// Makes a line of the report: measures a server and its baseline in alternation.
 import type { Load, Sample } from '../load/load.ts'
 import { measure } from '../load/load.ts'
 import type { Process, Server } from '../load/processes.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bytesText } from './byte-units.ts'
 
-test('bytes are shown in the largest unit that fits, with one decimal below 10 kB, 10 MB and so on', () => {
+test('bytes are shown in the largest unit that fits; from kB on, numbers below 10 have one decimal', () => {
   const cases: [number, string][] = [
     [0, '0 B'],
     [999, '999 B'],

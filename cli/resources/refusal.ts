@@ -13,9 +13,9 @@ export async function refusalLines(
 ): Promise<string[]> {
   if (!connection || !(error instanceof StemmaError) || error.code !== Code.PERMISSION_DENIED) return []
   const { permission = '', resource = '' } = error.metadata
-  // Other errors are about something else, such as a field that only the operator may change. The
-  // check also ensures that the printed command contains nothing from the server that a shell would
-  // interpret.
+  // Errors without a capability and a uid are about something else, such as a field that only the
+  // operator may change. The check also ensures that the printed command contains nothing from the
+  // server that a shell would interpret.
   if (!/^[a-z0-9_]+(?:\.[a-z0-9_]+)+$/.test(permission) || !looksLikeUid(resource)) return []
   const server = [context && ` --context ${context}`, api && ` --api '${new URL(api).href}'`]
   return [

@@ -17,7 +17,10 @@ export const openPalette = () => {
   isPaletteOpen.value = true
 }
 
-/** Offers actions of a page in the palette. The actions are a new array each time; `key` changes when they do. */
+/**
+ * Offers actions of a page in the palette. `key` must change when the actions do; the array itself
+ * is not compared, because every render makes a new one.
+ */
 export function usePaletteActions(actions: readonly PaletteAction[], key: string): void {
   useEffect(() => {
     pageActions.value = actions

@@ -9,9 +9,10 @@ const batchBytes = 512 * 1024
 const batchChunks = 256
 
 /**
- * Gathers the chunks of a stream into batches. A socket delivers at most 64 KiB at a time, and one system call for each
- * would take most of the time. If the stream fails or the signal aborts, yields what arrived before, and then throws
- * `interrupted`. Neither ends nor destroys the stream.
+ * Gathers the chunks of a stream into batches. A socket delivers chunks of at most 64 KiB, and
+ * writing each of them separately would take most of the time. If the stream fails or the signal
+ * aborts, yields what arrived before, and then throws `interrupted`. Neither ends nor destroys the
+ * stream.
  */
 export async function* gatherBatches(body: Readable, signal?: AbortSignal): AsyncGenerator<Batch, void> {
   const gathered = startGathering(body, signal)

@@ -46,7 +46,7 @@ export const statusOptions = [
   })),
 ]
 
-/** The note of an event, or the version that fixes the vulnerability. */
+/** The version that fixes the vulnerability and the note of the event, if it has them. */
 export function eventNote(event: AdvisoryEventJson): string {
   const { fixed, patched } = event
   const note = Object.values(event).find(

@@ -11,6 +11,7 @@ export type Preset = {
   help: string
   scopes: string
   groupsClaim: string
+  /** Whether people are recognised by the claim `oid` in place of `sub`. */
   correlatesByOid?: boolean
 }
 

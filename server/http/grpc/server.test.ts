@@ -280,7 +280,7 @@ describe('errors of unknown and malformed calls', () => {
     })
   }
 
-  test('without a message are refused, also if the call has to wait for its turn', async () => {
+  test('are sent for a call without a message, even if the call has to wait for its turn', async () => {
     const turns = openTurns(() => performance.now())
     const lateTurns: Turns = { ...turns, run: (...task) => setTimeout(() => turns.run(...task), 20) }
     const session = connectTo(await openDoor({ turns: lateTurns }))
@@ -470,7 +470,7 @@ describe('drain', () => {
     await drained
   })
 
-  test('asks a connection that was just opened to close', async () => {
+  test('asks the client of a new connection to close it', async () => {
     const door = await openDoor()
     const client = await rawClient(door.port)
     closers.push(() => client.close())

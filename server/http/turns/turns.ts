@@ -25,8 +25,8 @@ export type StartCall = () => MaybePromise<unknown>
 const timeAtOnce = 0.5
 /**
  * The time for waiting calls in a turn of the event loop, in milliseconds: as much as everything else
- * in the turn took, but within these limits. If it did not grow with other work that does not wait
- * here, such as parsing, that work would leave waiting calls too little time.
+ * in the turn took, but within these limits. With a fixed time, work that does not wait here, such
+ * as parsing, would leave waiting calls too small a share.
  */
 const timePerTurn = { min: 0.5, max: 2 }
 /** How many waiting calls are started in a turn of the event loop at most. */

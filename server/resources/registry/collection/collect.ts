@@ -28,7 +28,13 @@ export async function collectGarbage(
     onProgress?.(totals)
     await pause()
   }
-  const steps = [releaseUploads, removeAbandonedUploads, removeLinks, removeUnusedBlobs, removeUnknownUploads]
+  const steps = [
+    releaseReservedBytes,
+    removeAbandonedUploads,
+    removeLinks,
+    removeUnusedBlobs,
+    removeUnknownUploads,
+  ]
   for (const step of withUnknownBlobs ? [...steps, removeUnknownBlobs] : steps) {
     for await (const found of step(deps)) {
       for (const name of Object.keys(found) as (keyof CollectionTotals)[]) totals[name] += found[name] ?? 0
@@ -41,7 +47,7 @@ export async function collectGarbage(
 
 type Batches = AsyncGenerator<Partial<CollectionTotals>>
 
-async function* releaseUploads({ access, store, now }: CollectionDependencies): Batches {
+async function* releaseReservedBytes({ access, store, now }: CollectionDependencies): Batches {
   while ((await store.write(() => releaseReserved(access, now(), sql`1 = 1`))) > 0) yield {}
 }
 
@@ -89,7 +95,8 @@ async function* removeUnknownBlobs(deps: CollectionDependencies): Batches {
   const { store, now } = deps
   for await (const blobs of unknownBlobs(deps)) {
     const digests = blobs.map(({ digest }) => digest)
-    // Another collection may have deleted some of these since they were listed, so their size is asked for again.
+    // Another collection may have deleted some of these since they were listed, so `deleteClaimed`
+    // asks the storage for their sizes again.
     for (let at = 0; at < digests.length; at += blobsPerClaim) {
       const part = digests.slice(at, at + blobsPerClaim)
       const claim = await store.write(() => claimUnknown(part, now()))
