@@ -1,4 +1,5 @@
-// An entry of the audit log as text for people: one line, and one more for each field that changed.
+// An entry of the audit log as text for people: a first line, a line for each field that changed,
+// then details.
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf'
 import { Code } from '@stemma/api'
 import { kebab, singular, spaced } from '../contract/spelling.ts'

@@ -40,7 +40,7 @@ const envelope: Envelope = {
   ...{ ifMatch: undefined, idempotencyKey: undefined, userAgent: undefined },
 }
 
-/** `now` is the time of the calls, by which access expires. */
+/** `now` is the clock of the calls: it decides whether access has expired. */
 export function openInProcess({ app }: Platform, now: () => number): InProcess {
   const endpoints = new Map<DescMethod, Endpoint>(
     app.endpoints.map((endpoint) => [endpoint.method.desc, endpoint]),

@@ -22,7 +22,7 @@ import { onEachStore } from '../../server/testing/stores.ts'
 import { numbers } from './inserted-manifests.ts'
 import { descriptor, digestOf, imageOf, ociClient, types } from './oci-client.ts'
 
-/** An artifact: its platform is not read from its configuration. */
+/** An artifact: unlike for an image, a push does not read a platform from its configuration. */
 const artifact = (layer: string) => imageOf(layer, { config: descriptor('{}', 'application/x') })
 
 onEachStore('concurrent pushes', (engine) => {

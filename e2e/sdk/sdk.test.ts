@@ -198,7 +198,7 @@ onEachStore('the SDK', (engine) => {
       assert.equal((await failure(strangerClient.getGroup({ uid: parent }))).code, Code.PERMISSION_DENIED)
     })
 
-    test('by a refresh token of the exchange, and reports the new refresh token', async () => {
+    test('by a refresh token in the format of published clients, and reports the new one', async () => {
       const refreshToken = await issueRefreshToken(platform, platform.owner.identity)
       await assertRefreshes({ issuer: { baseUrl: platform.url }, refreshToken })
     })
@@ -210,7 +210,10 @@ onEachStore('the SDK', (engine) => {
       await assertRefreshes({ issuer: { baseUrl: platform.url }, refreshToken, clientId: 'stemma' })
     })
 
-    /** Checks that five concurrent calls use the refresh token only once, and that another program gets the same new one. */
+    /**
+     * Checks that five concurrent calls use the refresh token only once, and that another program
+     * with the same refresh token gets the same new one.
+     */
     async function assertRefreshes(options: Parameters<typeof refreshTokenSource>[0]): Promise<void> {
       const newTokens: string[] = []
       const token = refreshTokenSource({ ...options, onRefreshToken: (next) => newTokens.push(next) })

@@ -2,8 +2,9 @@
 // another process left unsealed. See server/store/events/ for the table, and docs/internals/audit.md.
 //
 // Interface of the event log for other rooms:
-// - server/store/events/record.ts: `recordEvent` in the transaction of a write; tables of resources do it themselves.
-// - server/store/events/seal.ts: `FanOut` gets the sealed events in the transaction that seals them.
+// - server/store/events/record.ts: `recordEvent` records an event in the transaction of a write. The
+//   tables of resources record theirs without it.
+// - server/store/events/seal.ts: `FanOut` gets the events that `sealBatch` seals, in its transaction.
 // - server/store/events/read-sealed.ts: reads sealed events of an organization after a sequence number.
 // - server/store/events/event-row.ts: the row.
 import type { Store } from '../store/db.ts'
@@ -79,7 +80,7 @@ export function openSealer(options: SealerOptions): Sealer {
   }
 }
 
-/** How often rows are sealed that other processes have left, such as a command of the operator. */
+/** How often to seal rows that other processes, such as operator commands, have left unsealed. */
 const intervalMs = 2000
 
 /** Returns the function that ends this. Reads first, because an idle server should not write. */

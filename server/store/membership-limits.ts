@@ -31,7 +31,7 @@ export function* isMapped(group: string): Work<boolean> {
   return row !== undefined
 }
 
-/** The identities that are members of the group by SCIM, or may become members under the limit. */
+/** Those identities that are members of the group by SCIM, or can become members within the limit. */
 export function* withinLimit(identities: readonly string[], group: string): Work<string[]> {
   const rows = yield* all(sql`select uid from identities where uid in ${among(identities)}
     and (select count(*) from external_group_members m where m.identity = identities.uid

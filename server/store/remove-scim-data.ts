@@ -30,7 +30,8 @@ export function* removeScimMembers(provider: string, condition: Sql, end = raw('
 
 /** Deletes a batch of the SCIM data of a provider. Returns whether there may be more. */
 export function* removeScimBatch(provider: string): Work<boolean> {
-  // The uids of the groups of a provider start with its own uid and a slash, which the digit 0 follows.
+  // The uids of the groups of a provider start with its own uid and a slash. In ASCII, `0` comes
+  // directly after the slash.
   const [start, end] = [sql`group_uid > ${`${provider}/`}`, sql`group_uid < ${`${provider}0`}`]
   const members = yield* removeScimMembers(provider, start, end)
   if (members.length === membersPerBatch) return true

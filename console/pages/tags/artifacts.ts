@@ -18,9 +18,9 @@ export type Artifact = {
   mayContainSbom?: boolean
 }
 
-export type Described = {
+export type DescribedImage = {
   repo: string
-  /** The digest that the tag names, and those of the chosen indexes inside of it. */
+  /** The digest that the tag names, then the digests of the nested indexes that were chosen. */
   opened: readonly string[]
   /** The manifest with the last of these digests, if it is an index. */
   index?: Manifest | undefined
@@ -29,7 +29,7 @@ export type Described = {
 }
 
 /** `artifacts` are undefined until they are read. `more` reads further ones, if there are some. */
-export function useArtifacts({ repo, opened, index, image }: Described) {
+export function useArtifacts({ repo, opened, index, image }: DescribedImage) {
   const subjects = [...new Set([...opened, image])]
   const { data, error, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
     queryKey: ['tags', 'artifacts', repo, subjects],

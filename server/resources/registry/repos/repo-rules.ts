@@ -36,9 +36,10 @@ export function requireRuleAccess(grants: Grants, uid: string, merged: Repo, cur
 const maxNamesakes = 100
 
 /**
- * Throws if the caller may not lift immutability, and registry clients would find this repo in place of one with
- * immutable tags: for them, a repo `tools/static` has the same name as the repo `static` in the group `tools` beside it,
- * and is found first (content/find-repo.ts).
+ * Throws if registry clients would find this repo in place of one with immutable tags, and the
+ * caller may not lift the immutability of that one. For registry clients, a repo `tools/static` has
+ * the same name as a repo `static` in a group `tools` beside it, and is found first
+ * (content/find-repo.ts).
  */
 export function* requireNameAccess(grants: Grants, uid: string, name: string): Work<void> {
   const parts = name.split('/')
@@ -68,7 +69,7 @@ export const isSameRetention = ({ retention }: Repo, current: Repo | undefined):
     ? equals(RetentionSchema, retention, current.retention)
     : retention === current?.retention
 
-/** Gives people the time to correct rules that they have just set, in milliseconds. */
+/** Gives people time to correct rules that they have just set. */
 const firstRunDelayMs = 3_600_000
 
 /** When new rules are applied for the first time. */
