@@ -22,7 +22,7 @@ export async function configurePullToken(
 ): Promise<void> {
   if (flags.parent === undefined)
     throw new UsageError(
-      '--pull-token requires --parent GROUP: its repos, and those below it, can be pulled from',
+      '--pull-token requires --parent GROUP: the token can pull from the repos in and below GROUP',
     )
   // An invalid file is reported before a pull token is created.
   const helper = helperOf(await readDockerConfig(file), host)

@@ -19,7 +19,7 @@ export function read<Request, Response>(
 /** The kind of resource in the path of a route: `groups` of `/iam/v2beta1/groups/{uid=**}`. */
 export const kindOf = (path: string) => path.split(/[/:{]/)[3] ?? ''
 
-/** Data that was loaded before the page appeared, because its `load` names it. Renders again when it changes. */
+/** Data that `load` of the page has already loaded. Renders again when the data changes. */
 export function useData<T>(query: Read<T>): T {
   const { data, error } = useQuery({ ...query, placeholderData: keepPreviousData })
   if (data === undefined)

@@ -82,7 +82,11 @@ function PackageList({ repo, reference, search }: PackageListProps) {
   const blob = useRead(readJsonBlob(repo, content?.digest ?? '', maxSbomBytes), shouldRead)
   if (manifest.error || blob.error) return <Problem error={manifest.error ?? blob.error} />
   if (isTooLarge)
-    return <p class="inset">The SBOM has {sizeText(content?.size)}. Pull it with a registry client.</p>
+    return (
+      <p class="inset">
+        The SBOM is too large ({sizeText(content?.size)}). Pull it with a registry client.
+      </p>
+    )
   if (!manifest.data || (shouldRead && blob.data === undefined)) return <Skeleton />
   const sbom = sbomOf(blob.data)
   if (!sbom) return <p class="inset">This artifact has no SBOM in the format of SPDX, CycloneDX or Syft.</p>

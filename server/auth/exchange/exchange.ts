@@ -1,5 +1,6 @@
-// The token exchange: issues an access token of an identity to a client whose credential that identity accepts. The
-// credential is a token of another issuer, an access token of this server, or a signed AWS request.
+// The token exchange: a client with a credential gets an access token of an identity that accepts
+// it. The credential is a token of another issuer, an access token of this server, or a signed AWS
+// request.
 import { invalidField } from '../../aip/errors.ts'
 import type { TokenLimits } from '../../wire/caller.ts'
 import type { MintDependencies } from '../tokens/mint.ts'

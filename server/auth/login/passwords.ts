@@ -47,7 +47,7 @@ function isLikeAddress(password: string, email: string): boolean {
 export type Passwords = {
   /** Uses a random salt if `salt` is undefined. */
   hash(password: string, salt?: Buffer): Promise<string>
-  /** The hashes that a password may be stored as, with the cost of new hashes first. */
+  /** The hashes that a password may be stored as. The first has the cost of new hashes. */
   possibleHashes(password: string, salt: Buffer): Promise<[string, ...string[]]>
   /** Takes as long without a stored hash as with one, so that the time does not reveal whether an account exists. */
   verify(password: string, storedHash: string | undefined): Promise<boolean>

@@ -16,7 +16,8 @@ export type DefaultLimits = ReadonlyMap<string, number>
 
 /**
  * The limits on a kind, from the organization down to the group. `path` are the uids from the organization to the
- * group, `usage` is what the tally has for them. `counted` is the part of the tally that is left out.
+ * group, `usage` is what the tally has for them. `counted` is subtracted from the tally: the amount
+ * to be checked, if the tally already contains it.
  */
 export function limitsOnPath(
   kind: string,

@@ -85,7 +85,10 @@ async function readPage<I extends DescMessage, O extends DescMessage, L extends 
 }
 
 type Pages = {
-  /** Resolves when the next page may be read. The embedded store answers synchronously: let other calls run in between. */
+  /**
+   * Resolves when the next page may be read. Other calls run meanwhile, even on the embedded store,
+   * which answers synchronously.
+   */
   wait(): Promise<void>
   /** Returns the items of the next page, and undefined after the last one. It does not keep them in memory. */
   next(): Promise<Message[] | undefined>
@@ -125,7 +128,7 @@ function openPages<I extends DescMessage, O extends DescMessage, L extends DescM
 
 function replyInParts(list: DescMessage, pages: Pages, paging: Paging): Reply {
   const { field, message } = itemsField(list)
-  let separator = `{${JSON.stringify(field.jsonName)}:[`
+  let prefix = `{${JSON.stringify(field.jsonName)}:[`
   let isComplete = false
   const unused = () => {
     throw new Error('this reply is sent in parts')
@@ -135,12 +138,12 @@ function replyInParts(list: DescMessage, pages: Pages, paging: Paging): Reply {
     const items = await pages.next()
     if (!items) {
       isComplete = true
-      return separator === ',' ? ']}' : `${separator}]}`
+      return prefix === ',' ? ']}' : `${prefix}]}`
     }
     if (items.length === 0) return ''
     const [first = '', ...rest] = items.map((item) => writeJson(message, item))
-    const part = [separator + first, ...rest].join(',')
-    separator = ','
+    const part = [prefix + first, ...rest].join(',')
+    prefix = ','
     const size = Math.floor((items.length * charsPerPart) / part.length)
     paging.size = Math.max(1, Math.min(maxPageSize, size))
     return part

@@ -1,5 +1,5 @@
-// The conditions that select the rows of a region. Each is written so that the engine has one index that yields the
-// rows in order, with one bound at either end.
+// The conditions that select the rows of a region. Each is written so that the engine can read the
+// rows in order from one index, between one lower and one upper bound.
 import { hasExpiredAt, isLiveAt } from '../expiry.ts'
 import type { Sql, Value } from '../sql.ts'
 import { among, join, raw, sql } from '../sql.ts'

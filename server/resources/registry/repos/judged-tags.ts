@@ -22,8 +22,8 @@ export async function* judgedTags(
     last = rows.length < tagsPerRead ? undefined : rows.at(-1)
     yield rows.map(([uid, name, digest, pushTime]) => {
       const subject = subjectOf(name)
-      const isOfReferrers = subject !== undefined && subjects.has(subject)
-      return { uid, name, digest, pushTime, ...judge({ name, pushTime, isOfReferrers }) }
+      const isNamedAfterManifest = subject !== undefined && subjects.has(subject)
+      return { uid, name, digest, pushTime, ...judge({ name, pushTime, isNamedAfterManifest }) }
     })
     await pause()
   } while (last)

@@ -8,7 +8,7 @@ export type PushedTag = {
   /** When the tag was last pushed, in milliseconds since 1970. */
   pushTime: number
   /** Whether the tag is named after a manifest that the repo has, such as `sha256-….sig`. */
-  isOfReferrers: boolean
+  isNamedAfterManifest: boolean
 }
 
 export type Verdict = { isKept: boolean; reason: string }
@@ -18,9 +18,9 @@ export type Rules = { rules: readonly RetentionRule[]; immutableTags: readonly s
 /** Returns a function that judges the tags of a repo. It must be called for all of them, the last pushed one first. */
 export function openTagRules({ rules, immutableTags }: Rules, now: number): (tag: PushedTag) => Verdict {
   const judges = rules.map((rule, at) => openRule(rule, at + 1, now))
-  return ({ name, pushTime, isOfReferrers }) => {
-    if (isOfReferrers) return kept('named after a manifest of the repo')
-    // Every rule sees every tag, because a rule that keeps the most recent ones counts them.
+  return ({ name, pushTime, isNamedAfterManifest }) => {
+    if (isNamedAfterManifest) return kept('named after a manifest of the repo')
+    // Every rule sees every other tag, because a rule that keeps the most recent ones counts them.
     const reasons = judges.map((judge) => judge(name, pushTime)).filter((reason) => reason !== undefined)
     const pattern = patternFor(name, immutableTags)
     if (pattern !== undefined) return kept(`immutable by ${pattern}`)
