@@ -1,6 +1,6 @@
 // Composition of the delivery of events to the sinks of subscriptions.
 import type { LookupAddress } from 'node:dns'
-import { openReach } from './auth/outbound/outbound.ts'
+import { openGuardedSend } from './auth/outbound/outbound.ts'
 import { isLoopback } from './claims/issuer.ts'
 import type { ToCloudEvent } from './cloud-events/to-cloud-event.ts'
 import type { Config } from './config/config.ts'
@@ -49,13 +49,13 @@ export function startDelivery(options: DeliveryOptions): Deliverer {
   const { resolveSink: resolve, deliversInBackground = true } = options.overrides
   const { keys, secret, now, random, clock } = core
   const { authUrl, baseUrl } = config
-  const reach = openReach({ ...(resolve && { resolve }), isRefused: isOwnAddress(config) })
+  const guardedSend = openGuardedSend({ ...(resolve && { resolve }), isRefused: isOwnAddress(config) })
   const isLoopbackAllowed = isLoopback(new URL(baseUrl))
   const sealer = webhookSecretSealer(secret)
   const deliverer = openDeliverer({
     ...{ store, keys, authUrl, now, random, clock, deliversInBackground },
     origin: new URL(baseUrl).hostname,
-    send: openSend({ reach, isLoopbackAllowed, clock }),
+    send: openSend({ guardedSend, isLoopbackAllowed, clock }),
     toCloudEvent: leavingOutFaulty(cloudEventsOf(config), log),
     openSecret: (sealed) => openText(sealer, webhookSecretPurpose, sealed),
     recordHandshake: (uid, isAllowed) => recordHandshake(asUpkeep(deliveryAccess), uid, isAllowed),

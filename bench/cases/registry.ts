@@ -20,7 +20,7 @@ const smallBytes = 4096
 const largeBytes = 100e6
 const maxMemoryBytes = 250e6
 const rounds = 7
-/** Transfers at the same time, for the memory of the server. */
+/** Number of concurrent transfers when memory is measured. */
 const manyTransfers = 8
 
 /** A server with the repo that is measured. */

@@ -3,7 +3,7 @@
 export type Line = {
   label: string
   measured: string
-  /** The baseline, measured in the same run. */
+  /** The baseline, measured in the same run; for a cost with a fixed maximum, this maximum. */
   baseline: string
   ratio: string
   goal: string

@@ -21,7 +21,7 @@ A login for other machines, such as a cluster, which only pulls from the repos o
 
 Flags of configure-docker:
   --pull-token     Create a pull token, and print its docker login. stemma pull-tokens list shows all of them.
-  --parent GROUP   The group whose repos, and those below it, can be pulled from.
+  --parent GROUP   The token can pull from all repos in and below this group.
   --name TEXT      Name of the pull token. Default: pull-token- and the date.
   --ttl DURATION   Time until the pull token expires. Default: 30 days.
   --repo REPO      The only repo that can be pulled from.

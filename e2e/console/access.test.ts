@@ -210,11 +210,11 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
       await page.keyboard.press('Escape')
       return title ?? ''
     }
-    // Seen from above, the identity of the team can be deleted, and the other one cannot.
+    // On the organization's page, the team's identity can be deleted, the organization's cannot.
     await page.goto(stage.at(paths.identities(organization)))
     assert.equal(await reason('runner', false), '')
     assert.match(await reason('ci', true), /^You need the capability identity\.delete in /)
-    // Seen from the team, the role of the organization cannot be deleted.
+    // On the team's page, the organization's role cannot be deleted.
     await page.goto(stage.at(paths.roles(team)))
     assert.match(await reason('auditor', true), /^You need the capability roles\.delete in its group/)
     await page.goto(stage.at(paths.role(team, above.uid as string)))
@@ -250,7 +250,7 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     noProblems()
   })
 
-  test('a person who may see only a group is not led to the groups above it', async () => {
+  test('a person who may see only one group gets no links to the groups above it', async () => {
     const guest = await stage.platform.addUser('guest@example.com')
     await stage.platform.bind(guest.identity, 'viewer', team)
     const page = await stage.openPage(guest.identity)

@@ -33,7 +33,7 @@ const { register } = Auth.method
 
 const emailClaims = { email: 'victim@acme.example', email_verified: true }
 
-onEachStore('a tenant with the client of a shared issuer', (engine) => {
+onEachStore('a tenant with its own client at a shared issuer', (engine) => {
   let issuer: ForeignIssuer
   let platform: Platform
   let doors: Door[]
@@ -96,7 +96,7 @@ onEachStore('a tenant with the client of a shared issuer', (engine) => {
     }
   })
 
-  test('does not hinder the person, who can use tokens for their own client without a limit', async () => {
+  test('does not affect the person: tokens for their own client are not limited to a group', async () => {
     const { organization } = acme
     // A copy of the provider, with the client of acme, in another organization.
     await addProvider(evil, evil.organization, 'client-of-acme')

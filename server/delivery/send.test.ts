@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, test } from 'node:test'
-import { openReach } from '../auth/outbound/outbound.ts'
+import { openGuardedSend } from '../auth/outbound/outbound.ts'
 import { openSend } from './send.ts'
 
 const running = new AbortController().signal
@@ -16,7 +16,8 @@ describe('a request to a sink', () => {
       server.close()
       server.closeAllConnections()
     })
-    const send = openSend({ reach: openReach(), isLoopbackAllowed: true, clock: () => 0, timeoutMs: 20 })
+    const guardedSend = openGuardedSend()
+    const send = openSend({ guardedSend, isLoopbackAllowed: true, clock: () => 0, timeoutMs: 20 })
     const { port } = server.address() as AddressInfo // it listens on TCP
     const { status, error } = await send(`http://127.0.0.1:${port}/`, { method: 'POST' }, running)
     assert.deepEqual([status, error], [0, 'no answer within 0.02 seconds'])
@@ -26,7 +27,8 @@ describe('a request to a sink', () => {
     const answers = ['10.0.0.1', '203.0.113.1', '127.0.0.1']
     let asked = 0
     const resolve = async () => [{ address: answers[asked++] ?? '', family: 4 }]
-    const send = openSend({ reach: openReach({ resolve }), isLoopbackAllowed: true, clock: () => 0 })
+    const guardedSend = openGuardedSend({ resolve })
+    const send = openSend({ guardedSend, isLoopbackAllowed: true, clock: () => 0 })
     for (const _ of answers) {
       const { error } = await send('https://changing.test/', { method: 'POST' }, running)
       assert.equal(error, 'the host has no public address other than those of this server')

@@ -1,6 +1,6 @@
 // One request to a sink, within 15 seconds. Only the beginning of the answer is read.
 import type { IncomingMessage } from 'node:http'
-import type { Reach } from '../auth/outbound/outbound.ts'
+import type { GuardedSend } from '../auth/outbound/outbound.ts'
 import { NoAddressError } from '../auth/outbound/outbound.ts'
 import type { OutboundRequest } from '../auth/outbound/send-request.ts'
 import { isLoopback } from '../claims/issuer.ts'
@@ -15,7 +15,7 @@ export type SinkResponse = {
 }
 
 export type SendOptions = {
-  reach: Reach
+  guardedSend: GuardedSend
   /** Whether sinks on this machine are allowed, also with http. */
   isLoopbackAllowed: boolean
   /** A monotonic clock in milliseconds. */
@@ -30,14 +30,14 @@ const maxBodyBytes = 1024
 /** The status decides, so a body that arrives slowly is not waited for. */
 const bodyTimeoutMs = 2000
 
-export function openSend({ reach, isLoopbackAllowed, clock, timeoutMs = 15_000 }: SendOptions): Send {
+export function openSend({ guardedSend, isLoopbackAllowed, clock, timeoutMs = 15_000 }: SendOptions): Send {
   return async (sink, request, stopped) => {
     const url = new URL(sink)
     const started = clock()
     const timeout = AbortSignal.timeout(timeoutMs)
     const signal = AbortSignal.any([timeout, stopped])
     try {
-      const response = await reach(url, isLoopbackAllowed && isLoopback(url), request, signal)
+      const response = await guardedSend(url, isLoopbackAllowed && isLoopback(url), request, signal)
       const latencyMs = clock() - started
       const body = await beginningOf(response)
       return { status: response.statusCode ?? 0, headers: response.headers, body, error: '', latencyMs }

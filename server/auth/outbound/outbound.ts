@@ -45,32 +45,32 @@ export function openOutbound({
   maxBytes = 1024 * 1024,
   resolve,
 }: OutboundOptions = {}): Outbound {
-  const reach = openReach(resolve && { resolve })
+  const guardedSend = openGuardedSend(resolve && { resolve })
   return async (text, isTrusted, request = {}) => {
     const url = new URL(text)
     const signal = AbortSignal.timeout(timeoutMs)
-    return readAll(url, await reach(url, isTrusted, request, signal), signal, maxBytes)
+    return readAll(url, await guardedSend(url, isTrusted, request, signal), signal, maxBytes)
   }
 }
 
 /** Sends a request and returns the response, whose body is still to be read. `signal` ends every step. */
-export type Reach = (
+export type GuardedSend = (
   url: URL,
   isTrusted: boolean,
   request: OutboundRequest,
   signal: AbortSignal,
 ) => Promise<IncomingMessage>
 
-export type ReachOptions = {
+export type GuardedSendOptions = {
   resolve?: (hostname: string) => Promise<LookupAddress[]>
   /** Refuses addresses even for trusted hosts. */
   isRefused?: (url: URL, address: string) => boolean
 }
 
-export function openReach({
+export function openGuardedSend({
   resolve = (hostname) => lookup(hostname, { all: true, verbatim: true }),
   isRefused = () => false,
-}: ReachOptions = {}): Reach {
+}: GuardedSendOptions = {}): GuardedSend {
   return async (url, isTrusted, request, signal) => {
     if (url.protocol !== 'https:' && !(isTrusted && url.protocol === 'http:'))
       throw new OutboundError(`${url} is not https`)

@@ -50,7 +50,7 @@ export function interceptStream(
 /** node:http2 closes a stream after an error. */
 function ignoreError() {}
 
-/** A stream that is passed to grpc-js, with its own methods before `completeResponses` replaced them. */
+/** A stream that is passed to grpc-js, and its methods that `completeResponses` has replaced. */
 type CompletedStream = InterceptedStream & {
   originalRespond: Respond
   originalSendTrailers: ServerHttp2Stream['sendTrailers']

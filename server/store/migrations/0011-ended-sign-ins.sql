@@ -1,5 +1,5 @@
--- Sign-ins that were ended, by a revoked refresh token or by signing out, while their access tokens may not have
--- expired. Rows are deleted once all of those tokens have expired.
+-- Sign-ins that were ended, by a revoked refresh token or by signing out. A row is deleted when
+-- all access tokens of its sign-in have expired.
 
 create table ended_sign_ins (
   id text /*pg collate "C" */ primary key,

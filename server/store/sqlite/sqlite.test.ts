@@ -172,7 +172,7 @@ test('a closed store rejects writes', async () => {
   await assert.rejects(closed.write(put('x')), isStoreError('unavailable'))
 })
 
-test('a store that is closed twice at once completes its writes, and both calls', async () => {
+test('a store that is closed twice at once completes its writes, and both calls to close return', async () => {
   const closing = openSqlite(join(folder, 'closing.db'))
   const write = closing.write(() => all(raw('create table kept (key text primary key)')))
   await Promise.all([write, closing.close(), closing.close()])

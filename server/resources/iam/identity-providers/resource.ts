@@ -129,7 +129,7 @@ function* requireUsable(
   if (badScope !== undefined)
     throw invalidField(
       'oidc.additional_scopes',
-      'must be scopes as RFC 6749 defines them: visible ASCII, no spaces, " or \\',
+      'must be scopes as RFC 6749 defines them: visible ASCII characters except " and \\',
     )
 }
 

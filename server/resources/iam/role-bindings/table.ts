@@ -9,7 +9,10 @@ import { roles } from '../roles/table.ts'
 import { identityRedaction } from './redaction.ts'
 
 const name = 'role_bindings'
-/** The columns in which an identity, group or role is stored as the rendered field of a role binding. */
+/**
+ * Columns of identities, groups and roles. They contain the row, rendered as a field of a role
+ * binding.
+ */
 const renderedField = { json: 'binding_json', bytes: 'binding_bytes' }
 
 export const roleBindings = kindOf(RoleBindingSchema, name, {
