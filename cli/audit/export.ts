@@ -13,12 +13,15 @@ export async function runExport(invocation: ComposedInvocation): Promise<void> {
   const { stderr, now } = runtime
   const progress = createProgress(!screen.isTerminal && stderr.isTTY === true, stderr, now)
   let count = 0
-  for await (const entry of connection.stream(commandOf('audit', 'export').method.desc, request)) {
-    await screen.write(`${toJson(entry, 0)}\n`)
-    count += 1
-    progress.update(count)
+  try {
+    for await (const entry of connection.stream(commandOf('audit', 'export').method.desc, request)) {
+      await screen.write(`${toJson(entry, 0)}\n`)
+      count += 1
+      progress.update(count)
+    }
+  } finally {
+    progress.clear()
   }
-  progress.clear()
 }
 
 function formatOf(text: string | undefined): { format?: string } {

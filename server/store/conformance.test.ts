@@ -290,7 +290,8 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
 
     test('of a newer version make an older program refuse the store', async () => {
       await assert.rejects(store.migrate([one]), {
-        message: /newer version of Stemma: it has unknown migrations \(0002-two\); start that version instead/,
+        message:
+          /newer version of Stemma: it has unknown migrations \(0002-two\); start that version instead/,
       })
     })
   })

@@ -14,7 +14,7 @@ const identity = {
 }
 const fitting = {
   ...{ iss: 'https://issuer.example.com', sub: 'repo:acme/app:ref:refs/heads/main', aud: [audience] },
-  ...{ environment: 'production', exp: now / 1000 + 60 },
+  ...{ environment: 'production', exp: now / 1000 + 60, iat: now / 1000 - 60 },
 }
 
 const mismatches = (claims: object) =>
@@ -39,6 +39,24 @@ test('a missing claim and a list match no pattern', () => {
   const results = compareClaims({ claimMatch }, claims, [audience], now)
   const matching = results.filter(({ matches }) => matches).map(({ claim }) => claim)
   assert.deepEqual(matching, ['sub', 'aud'])
+})
+
+test('a token must have an audience and both times, and must not be too old', () => {
+  const anyAudience = { claimMatch: { ...identity.claimMatch, audiencePattern: '.*' } }
+  const { aud: _, ...withoutAudience } = fitting
+  const [, , audienceResult] = compareClaims(anyAudience, withoutAudience, [audience], now)
+  assert.equal(audienceResult?.matches, false)
+  assert.deepEqual(mismatches({ ...fitting, aud: [audience, ''] }), ['aud'])
+  assert.deepEqual(mismatches({ ...fitting, exp: undefined, iat: undefined }), ['exp', 'iat'])
+  assert.deepEqual(mismatches({ ...fitting, iat: now / 1000 - 25 * 3600 }), ['iat'])
+})
+
+test('a token matches static keys by any of their audiences, and may be a year old', () => {
+  const staticKeys = { issuer: fitting.iss, subject: fitting.sub, audiences: ['first', 'second'] }
+  const claims = { ...fitting, aud: 'second', iat: now / 1000 - 300 * 86_400 }
+  assert.ok(compareClaims({ staticKeys }, claims, [audience], now).every(({ matches }) => matches))
+  const [, , audienceResult] = compareClaims({ staticKeys }, fitting, [audience], now)
+  assert.equal(audienceResult?.matches, false)
 })
 
 test('a token may name the server by its issuer URL, its base URL, or the host of the issuer', () => {

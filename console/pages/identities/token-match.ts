@@ -40,26 +40,36 @@ export function compareClaims(
   ownAudiences: readonly string[],
   now: number,
 ): ClaimResult[] {
-  const rules = claimMatch ?? {
-    ...{ issuer: staticKeys?.issuer, subject: staticKeys?.subject, audience: staticKeys?.audiences?.[0] },
-  }
-  const results = [
-    compare('iss', claims.iss, rules.issuer, claimMatch?.issuerPattern),
-    compare('sub', claims.sub, rules.subject, claimMatch?.subjectPattern),
-    compareAudience(claims.aud, rules.audience, claimMatch?.audiencePattern, ownAudiences),
+  const { issuer, subject } = claimMatch ?? staticKeys ?? {}
+  const named = claimMatch?.audience ? [claimMatch.audience] : (staticKeys?.audiences ?? [])
+  return [
+    compare('iss', claims.iss, issuer, claimMatch?.issuerPattern),
+    compare('sub', claims.sub, subject, claimMatch?.subjectPattern),
+    compareAudience(claims.aud, named.length > 0 ? named : ownAudiences, claimMatch?.audiencePattern),
     ...Object.entries(claimMatch?.claims ?? {}).map(([name, value]) => compare(name, claims[name], value)),
     ...Object.entries(claimMatch?.claimPatterns ?? {}).map(([name, pattern]) =>
       compare(name, claims[name], undefined, pattern),
     ),
+    compareTime('exp', claims.exp, 'in the future', (time) => time > now),
+    // The registry accepts tokens of static keys for a year.
+    claimMatch
+      ? compareTime('iat', claims.iat, 'within the last 24 hours', (time) => now - time <= maxAgeMs)
+      : compareTime('iat', claims.iat, 'a time', () => true),
   ]
-  if (typeof claims.exp === 'number')
-    results.push({
-      claim: 'exp',
-      actual: new Date(claims.exp * 1000).toISOString(),
-      expected: 'in the future',
-      matches: claims.exp * 1000 > now,
-    })
-  return results
+}
+
+const maxAgeMs = 24 * 60 * 60_000
+
+/** The server requires both times. */
+function compareTime(
+  claim: string,
+  value: unknown,
+  expected: string,
+  isAccepted: (time: number) => boolean,
+): ClaimResult {
+  if (typeof value !== 'number') return { claim, actual: textOf(value), expected, matches: false }
+  const time = value * 1000
+  return { claim, actual: new Date(time).toISOString(), expected, matches: isAccepted(time) }
 }
 
 function compare(claim: string, value: unknown, exact: string | undefined, pattern?: string): ClaimResult {
@@ -69,22 +79,24 @@ function compare(claim: string, value: unknown, exact: string | undefined, patte
   return { claim, actual, expected: exact || (pattern ? `pattern ${pattern}` : 'a value'), matches }
 }
 
+/** One of several audiences is enough. The server refuses a token with an audience that is not a text. */
 function compareAudience(
   value: unknown,
-  exact: string | undefined,
+  accepted: readonly string[],
   pattern: string | undefined,
-  ownAudiences: readonly string[],
 ): ClaimResult {
-  const audiences = (Array.isArray(value) ? value : [value]).map(textOf)
-  const accepted = exact ? [exact] : ownAudiences
-  const matches = audiences.some((audience) =>
-    pattern ? matchesPattern(pattern, audience) : accepted.includes(audience),
-  )
+  const audiences: unknown[] = Array.isArray(value) ? value : [value]
+  const isAccepted = (audience: string) =>
+    pattern ? matchesPattern(pattern, audience) : accepted.includes(audience)
   return {
-    ...{ claim: 'aud', actual: audiences.join(', '), matches },
+    claim: 'aud',
+    actual: audiences.map(textOf).join(', '),
     expected: pattern ? `pattern ${pattern}` : (accepted[0] ?? ''),
+    matches: audiences.every(isFilled) && audiences.some((audience) => isAccepted(textOf(audience))),
   }
 }
+
+const isFilled = (value: unknown) => typeof value === 'string' && value !== ''
 
 /** Missing claims, arrays and objects never match, as on the server. */
 const canMatch = (value: unknown) => ['string', 'number', 'boolean'].includes(typeof value)

@@ -83,9 +83,7 @@ function PackageList({ repo, reference, search }: PackageListProps) {
   if (manifest.error || blob.error) return <Problem error={manifest.error ?? blob.error} />
   if (isTooLarge)
     return (
-      <p class="inset">
-        The SBOM is too large ({sizeText(content?.size)}). Pull it with a registry client.
-      </p>
+      <p class="inset">The SBOM is too large ({sizeText(content?.size)}). Pull it with a registry client.</p>
     )
   if (!manifest.data || (shouldRead && blob.data === undefined)) return <Skeleton />
   const sbom = sbomOf(blob.data)
