@@ -26,8 +26,8 @@ const hasExample = (field: DescField) => rulesOf(field).example !== ''
 
 /**
  * A request shows the fields that have an example or are required, unless only the operator can set them. A response
- * shows the fields that have an example and those that are always present. If no field has an example, the response
- * shows all fields, except those that are omitted when empty, and only the first field of a oneof.
+ * shows the fields that have an example and those that are always present. If no field has an
+ * example, a response shows all fields that are not omitted when empty; of a oneof, only the first.
  */
 function isShown(field: DescField, purpose: Purpose, hasExamples: boolean): boolean {
   if (purpose !== 'response') return (hasExample(field) || isRequired(field)) && !rulesOf(field).operatorOnly

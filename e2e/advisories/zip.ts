@@ -8,7 +8,8 @@ export function zipOf(files: Record<string, string>, isDeflated = true): Buffer 
   for (const [name, text] of Object.entries(files)) {
     const [path, plain] = [Buffer.from(name), Buffer.from(text)]
     const data = isDeflated ? deflateRawSync(plain) : plain
-    // Version, flags, method, time and date (0x21 is 1980-01-01); then checksum, sizes and name length.
+    // Version, flags, method, time and date (0x21 is 1980-01-01); then checksum, sizes, and the
+    // lengths of the name and of the extra field.
     const fields = Buffer.alloc(26)
     fields.writeUInt16LE(20, 0)
     fields.writeUInt16LE(isDeflated ? 8 : 0, 4)
@@ -18,7 +19,7 @@ export function zipOf(files: Record<string, string>, isDeflated = true): Buffer 
     fields.writeUInt32LE(plain.length, 18)
     fields.writeUInt16LE(path.length, 22)
     bodies.push(Buffer.from('PK\x03\x04', 'latin1'), fields, path, data)
-    // Lengths, disk and attributes, all 0; then the position of the entry.
+    // Comment length, disk and attributes, all 0; then the position of the entry.
     const position = Buffer.alloc(14)
     position.writeUInt32LE(offset, 10)
     directory.push(Buffer.from('PK\x01\x02\x14\x00', 'latin1'), fields, position, path)

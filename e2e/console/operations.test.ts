@@ -62,7 +62,7 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     noProblems()
   })
 
-  test('later pages of the last day can be opened while time passes, by reload and by a shared link', async () => {
+  test('later pages of the filter “last day” can be opened while time passes, by reload and by a shared link', async () => {
     const made = await stage.call('POST', '/iam/v2beta1/groups', { name: 'busy' })
     for (let count = 0; count < 50; count++)
       await stage.call('PATCH', `/iam/v2beta1/groups/${made.uid}`, { description: `change ${count}` })
@@ -254,7 +254,7 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     noProblems()
   })
 
-  test('a person of the domain asks for access, and an owner grants it', async () => {
+  test('a person whose address is in the domain of an organization asks for access, and an owner grants it', async () => {
     const { page, platform } = stage
     const domain = 'acme.example.com'
     const made = await stage.call('POST', '/iam/v2beta1/groups', { name: domain })

@@ -260,7 +260,7 @@ examples(
       }
     },
 
-    async 'errors name the wrong parameter'(stage) {
+    async 'errors name the invalid parameter'(stage) {
       for (const [request, field] of [
         [{ pageSize: -1 }, 'pageSize'],
         [{ skip: -1 }, 'skip'],

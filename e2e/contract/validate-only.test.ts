@@ -104,7 +104,7 @@ async function contentsOf({ store }: Platform): Promise<string[]> {
     // Sealing moves events from one table to the other.
     const table = storedIn === 'unsealed_events' ? 'events' : storedIn
     const ignored = upkeep[table] ?? []
-    // Calls without validate_only that fail are recorded too, a little later, so these rows are not compared.
+    // Failed calls without validate_only are recorded with a delay, so their rows are not compared.
     const kept =
       table === 'events' ? rows.filter((row) => row[columns.indexOf('action')] !== 'refused') : rows
     for (const row of kept)

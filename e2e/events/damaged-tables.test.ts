@@ -64,24 +64,24 @@ onEachStore('a store whose rows were changed', (engine) => {
   test('is noticed by stemmad audit verify, which names the first wrong entry', async () => {
     assert.equal(await verdictAfter(), undefined)
     const at = (sequence: number) => sql`root = ${root} and sequence = ${sequence}`
-    const changed = `the entry 5 of ${root} was changed, or an entry before it was replaced`
+    const changed = `entry 5 of ${root} was changed, or an entry before it was replaced`
     const [row] = await platform.store.query(sql`select actor from events where ${at(5)}`)
     assert.equal(await verdictAfter(sql`update events set actor = 'nobody' where ${at(5)}`), changed)
     const restore = sql`update events set actor = ${row?.[0] as string} where ${at(5)}`
     assert.equal(await verdictAfter(restore), undefined)
     const wrongHash = sql`update events set hash = ${'0'.repeat(64)} where ${at(5)}`
     assert.equal(await verdictAfter(wrongHash), changed)
-    const missing = `the entry 5 of ${root} is missing`
+    const missing = `entry 5 of ${root} is missing`
     assert.equal(await verdictAfter(sql`delete from events where ${at(5)}`), missing)
     const cut = await verdictAfter(sql`delete from events where root = ${root} and sequence >= 5`)
-    assert.equal(cut, `the entry 5 of ${root} and all later ones are missing`)
+    assert.equal(cut, `entry 5 of ${root} and all later ones are missing`)
     const [head] = await platform.store.query(sql`select hash from events where ${at(4)}`)
     const forged = sql`update event_chains set sequence = 3, hash = ${head?.[0] as string} where root = ${root}`
-    assert.equal(await verdictAfter(forged), `the entry 4 of ${root} was added, and is not part of the chain`)
+    assert.equal(await verdictAfter(forged), `entry 4 of ${root} was added, and is not part of the chain`)
     const { code, stdout, stderr } = await stemmad('audit', 'verify', '--heads')
     assert.equal(code, 1)
     assert.match(stdout, /^(\S+ \d+ [0-9a-f]{64}\n)+$/, 'a file for --compare')
-    assert.match(stderr, /the entry 4 of .* was added/)
+    assert.match(stderr, /entry 4 of .* was added/)
     const mended = sql`update event_chains set sequence = 4 where root = ${root}`
     assert.equal(await verdictAfter(mended), undefined)
   })
@@ -103,7 +103,7 @@ onEachStore('a store whose rows were changed', (engine) => {
     assert.equal((await stemmad('audit', 'verify')).code, 0)
     const { code, stdout } = await compare()
     assert.equal(code, 1)
-    assert.match(stdout, new RegExp(`^the entry ${last[0]} of ${root} is missing or was replaced$`, 'm'))
+    assert.match(stdout, new RegExp(`^entry ${last[0]} of ${root} is missing or was replaced$`, 'm'))
     writeFileSync(file, 'nonsense\n')
     assert.match((await compare()).stderr, /is not the output of audit verify --heads: "nonsense"/)
     rmSync(dirname(file), { recursive: true })

@@ -164,7 +164,7 @@ examples('external group role mappings', {
     assert.equal(await code(), 7)
   },
 
-  async 'role bindings are listed with the mapping as their source, also if a member is the filter'(stage) {
+  async 'role bindings are listed with the mapping as their source, also when filtered by a member'(stage) {
     const { platform, owner } = stage
     const provider = await makeProvider(stage)
     const team = await makeGroup(stage)

@@ -30,7 +30,10 @@ const onWindows = process.platform === 'win32' ? 'Windows has neither execve nor
 const hasExecve = (node: string) =>
   spawnSync(node, ['-p', 'process.execve !== undefined']).stdout.includes('true')
 
-/** The Node of the tests, where the server replaces the launcher, and the machine's Node if it has no execve. */
+/**
+ * The Node of the tests, which has execve, so that the server replaces the launcher; and the Node
+ * of the machine, if it has no execve.
+ */
 const nodes = [execPath, machineProgram.node].filter((node, at) => at === 0 || !hasExecve(node))
 
 /** The child processes of a process, with their arguments. */

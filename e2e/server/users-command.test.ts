@@ -70,7 +70,7 @@ onEachStore('stemmad users and operators', (engine) => {
     await signIn(platform, 'dee@example.com')
   })
 
-  test('leaves an entry in the log of the person, without the link', async () => {
+  test('records a password reset and a sign-out in the log of the person, without the reset link', async () => {
     const identity = await addAccount(platform, 'eve@example.com')
     const { stdout } = await users('reset', 'eve@example.com')
     const code = /code=(\S+)/.exec(stdout)?.[1] ?? ''

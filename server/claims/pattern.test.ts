@@ -22,7 +22,7 @@ describe('claim patterns', () => {
     assert.match(patternFault('') ?? '', /must not be empty/)
   })
 
-  test('may match the empty string, but not for issuers; for audiences, must not match everything', () => {
+  test('may match the empty string, except those for issuers; those for audiences must not match everything', () => {
     for (const pattern of ['.*', 'a?', '(x|)', '^$', 'https://a\\.test/x|']) {
       assert.equal(patternFault(pattern), undefined, pattern)
       assert.ok(issuerPatternFault(pattern), pattern)

@@ -12,7 +12,7 @@ export type RecordedEvent = {
   action: string
   /** The full name of the called method, or the command of the operator. */
   method: string
-  /** The uid of the identity; empty for the operator and the server itself. */
+  /** The uid of the identity that acted; empty for the operator and the server itself. */
   actor: string
   /** A `RecordedOrigin` as JSON. */
   origin: string
@@ -31,6 +31,6 @@ export type RecordedEvent = {
 export type RecordedOrigin = {
   address?: string
   userAgent?: string
-  /** The claims of the token with which the actor assumed the identity. */
+  /** The claims of the token that the actor exchanged for its access token. */
   act?: Readonly<Record<string, string>>
 }

@@ -112,6 +112,6 @@ const verdicts: Record<Exclude<HeadVerdict, 'same'>, string> = {
 }
 
 const describeEntry = ({ root, sequence }: Pick<ChainHead, 'root' | 'sequence'>, text: string) =>
-  `the entry ${sequence} of ${root} ${text}\n`
+  `entry ${sequence} of ${root} ${text}\n`
 
 export const describeFault = (fault: ChainFault) => describeEntry(fault, meanings[fault.fault])

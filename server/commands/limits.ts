@@ -26,8 +26,8 @@ below the current number deletes nothing: it only refuses new resources. Command
 limits.
 
 Names: account_associations, advisories, external_group_role_mappings, group_access_requests, group_invites, groups,
-identities, identity_providers (idps), registry_mebibytes (content of repos in MiB), repos (repositories), role_bindings,
-roles, subscriptions, tags.
+identities, identity_providers (or idps), registry_mebibytes (content of repos in MiB), repos (or repositories),
+role_bindings, roles, subscriptions, tags.
 
 Examples:
   stemmad limits get 5f0c1b9a4d3e2f10a7b8c9d0e1f2a3b4c5d6e7f8

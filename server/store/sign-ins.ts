@@ -39,7 +39,10 @@ export type SignInCondition = (
   provider: string | Placeholder,
 ) => Sql
 
-/** The number of fields that a condition uses: only those for a sign-in through a provider use the last one. */
+/**
+ * The number of fields that a condition uses. The last one, `provider`, is used only in conditions
+ * for sign-ins through a provider.
+ */
 export const fieldCountOf = (condition: SignInCondition) => condition.length
 
 /**

@@ -11,7 +11,10 @@ export type StaticKeys = {
   read(text: string): JWTVerifyGetKey | undefined
 }
 
-/** Unusable texts are cached too: anyone can have them read, since the keys are needed before the token is verified. */
+/**
+ * Unusable texts are cached too: anyone can make the server parse them, since the keys are needed
+ * before the token is verified.
+ */
 export function openStaticKeys(): StaticKeys {
   const cached = new BoundedMap<string, JWTVerifyGetKey | 'unusable'>(maxCached)
   return {
@@ -24,6 +27,6 @@ export function openStaticKeys(): StaticKeys {
 
 function keysIn(text: string): JWTVerifyGetKey | 'unusable' {
   const { usable } = readKeySet(text)
-  // Node has created a public key of each, so the types of their members are correct.
+  // `readKeySet` has created a public key from each, so the types of their members are correct.
   return usable.length === 0 ? 'unusable' : createLocalJWKSet({ keys: usable } as JSONWebKeySet)
 }

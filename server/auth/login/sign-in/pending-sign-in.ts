@@ -1,6 +1,6 @@
-// A sign-in whose password was right, and which waits for a second factor. The page carries it, encrypted, so every copy
-// of the server can continue it. It belongs to one interaction, which belongs to one browser, and holds no more than
-// the proof that the password was right, or the account to create: without a second factor it is worth nothing.
+// A sign-in that waits for a second factor: its password was right, or it is going to create an
+// account. The page carries it, encrypted, so every copy of the server can continue it. It is valid
+// for one interaction, which belongs to one browser, and is useless without the second factor.
 import type { Sealer } from '../../../crypto/secret.ts'
 import { openText, sealText } from '../../../crypto/secret.ts'
 import { expiredSignIn } from '../error-response.ts'

@@ -1,8 +1,9 @@
 // The rows of blobs. The bytes are elsewhere (server/blobs).
 //
-// A collection deletes the bytes of a blob only while it has claimed the row (`claimed_until`), which it cannot do while
-// a repo or an upload refers to the row. So a transaction that is going to refer to a blob locks the row first, and checks
-// that it is not claimed.
+// A garbage collection deletes the bytes of a blob only while it has claimed the row
+// (`claimed_until`), which it cannot do while a repo or an upload refers to the row. So a
+// transaction that is going to refer to a blob locks the row first, and checks that it is not
+// claimed.
 import { Code } from '../../../aip/code.ts'
 import { registryError } from '../../../aip/registry-error.ts'
 import type { RowQuery } from '../../../store/row-query.ts'
@@ -17,7 +18,10 @@ import { countContent } from '../content-usage.ts'
 import { requireRoomOrRelease } from '../release-reserved.ts'
 import { adjustRepoSize } from '../repo-size.ts'
 
-/** The size of a blob that the repo has. A blob that no manifest uses is missing if it was unused since `oldest` or longer. */
+/**
+ * Selects the size of a blob that the repo has; no row for a blob that no manifest uses and that
+ * has been unused since `oldest` or earlier.
+ */
 export const blobRow = (repo: string, digest: string, oldest: number): RowQuery =>
   rowQuery(selectBlob, [], [repo, digest, oldest])
 
@@ -50,7 +54,8 @@ export function* protectBlob(_access: WriteAccess, upload: string, digest: strin
  * has used the row. Otherwise a client could add any number of rows by naming digests that its uploads do not have.
  */
 export function* dropProtected(_access: WriteAccess, digest: string): Work<void> {
-  // Other uploads lock the row before they refer to it. The second statement sees those that did before this lock.
+  // Other uploads lock the row before they refer to it. The next statement sees those that got the
+  // lock first; the others wait.
   yield sql`select 1 from blobs where digest = ${digest} /*pg for update */`
   // Each use changes `unused_since`. A row that was used is kept: after a crash, it may be the only
   // trace of bytes in the storage.
@@ -59,7 +64,7 @@ export function* dropProtected(_access: WriteAccess, digest: string): Work<void>
     and not exists (select 1 from uploads u where u.digest = blobs.digest)`
 }
 
-/** Stores that the bytes of a blob exist. The upload has protected it since it was leased (`protectBlob`). */
+/** Stores the size of a blob whose bytes exist. The upload has protected them (`protectBlob`). */
 export function* addBlob(_access: WriteAccess, digest: string, size: number): Work<void> {
   yield sql`update blobs set size = ${size} where digest = ${digest} and size <> ${size}`
 }
