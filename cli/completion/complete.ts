@@ -76,26 +76,47 @@ async function composedCandidates(
   words: string[],
   runtime: Runtime,
 ): Promise<Candidate[]> {
-  const [current = '', previous = ''] = words.toReversed()
-  const candidates = (completion: Completion | undefined) => {
+  const current = words.at(-1) ?? ''
+  const candidates = async (completion: Completion | undefined, text: string) => {
     if (!completion) return []
     return 'names' in completion
-      ? suggestNames(completion.names, current, serverFlags(words), runtime)
+      ? suggestNames(completion.names, text, serverFlags(words), runtime)
       : plain(completion.words())
   }
-  if (previous === '--output' || previous === '-o') return plain(formats)
-  const flag = command.flags.find(({ name }) => previous === `--${name}`)
-  if (flag?.placeholder !== undefined) return candidates(flag.completion)
+  const valuesOf = (word: string, text: string) => {
+    const flag = command.flags.find(({ name }) => word === `--${name}`)
+    if (flag?.placeholder !== undefined) return candidates(flag.completion, text)
+    return flag ? undefined : commonFlagValues(word)
+  }
+  const values = await flagValues(words, valuesOf)
+  if (values) return values
   const argument = command.args[argumentCount(command, words.slice(0, -1))]
-  if (current.startsWith('-') || !argument?.completion)
-    return [
-      ...command.flags.map(({ name, description }) => ({
-        word: `--${name}`,
-        description: firstClause(description),
-      })),
-      ...plain(Object.keys(commonOptions).map((name) => `--${name}`)),
-    ]
-  return candidates(argument.completion)
+  if (!current.startsWith('-') && argument?.completion) return candidates(argument.completion, current)
+  return [
+    ...command.flags.map(({ name, description }) => ({
+      word: `--${name}`,
+      description: firstClause(description),
+    })),
+    ...plain(Object.keys(commonOptions).map((name) => `--${name}`)),
+  ]
+}
+
+/** Returns the candidates for the value of a flag; undefined if the flag has no value. */
+type ValuesOf = (flag: string, text: string) => Candidate[] | Promise<Candidate[]> | undefined
+
+/** The candidates if the last word is the value of a flag, as in `--flag value` and `--flag=value`. */
+async function flagValues(words: string[], valuesOf: ValuesOf): Promise<Candidate[] | undefined> {
+  const [current = '', previous = ''] = words.toReversed()
+  const [, flag, value] = /^(--[^=]+)=(.*)$/.exec(current) ?? []
+  if (flag === undefined || value === undefined) return valuesOf(previous, current)
+  const values = (await valuesOf(flag, value)) ?? []
+  return values === fileNames ? fileNames : values.map((each) => ({ ...each, word: `${flag}=${each.word}` }))
+}
+
+/** Undefined if the word is not a flag that every command has, or has no value. */
+function commonFlagValues(word: string): Candidate[] | undefined {
+  if (word === '--output' || word === '-o') return plain(formats)
+  return contextFlags.includes(word) ? [] : undefined
 }
 
 /** The number of words that are neither flags nor their values. */
@@ -112,16 +133,14 @@ function argumentCount(command: ComposedCommand, words: string[]): number {
 
 async function commandCandidates(command: Command, words: string[], runtime: Runtime): Promise<Candidate[]> {
   const current = words.at(-1) ?? ''
-  const previous = words.at(-2) ?? ''
   const suggest = (resource: string, text: string) =>
     suggestNames(resource, text, serverFlags(words), runtime)
-  const [, flag, value] = /^(--[^=]+)=(.*)$/.exec(current) ?? []
-  if (flag !== undefined && value !== undefined) {
-    const values = await flagValues(command, flag, value, suggest)
-    if (values === fileNames) return fileNames
-    return values.map(({ word, ...rest }) => ({ word: `${flag}=${word}`, ...rest }))
-  }
-  if (requiresValue(command, previous)) return flagValues(command, previous, current, suggest)
+  const values = await flagValues(words, (word, text) => {
+    const flag = findFlag(command, word)
+    if (flag) return isToggle(flag) ? undefined : fieldValues(flag, text, suggest)
+    return word === '--file' || word === '-f' ? fileNames : commonFlagValues(word)
+  })
+  if (values) return values
   if (current.startsWith('-') || command.target.length === 0) return flagNames(command)
   return suggest(targetResource(command), current)
 }
@@ -140,24 +159,12 @@ const firstClause = (text: string) => text.split(/[.;:]/)[0] ?? ''
 const findFlag = (command: Command, word: string): Flag | undefined =>
   flagsOf(command).find(({ name, alias }) => word === `--${name}` || word === `--${alias}`)
 
-const flagsWithValue = ['--output', '-o', '--file', '-f', '--api', '--issuer', '--audience', '--context']
-
-function requiresValue(command: Command, word: string): boolean {
-  const flag = findFlag(command, word)
-  return flag ? !isToggle(flag) : flagsWithValue.includes(word)
-}
-
-async function flagValues(
-  command: Command,
-  word: string,
-  current: string,
+function fieldValues(
+  flag: Flag,
+  text: string,
   suggest: (resource: string, text: string) => Promise<Candidate[]>,
-): Promise<Candidate[]> {
-  if (word === '--output' || word === '-o') return plain(formats)
-  if (word === '--file' || word === '-f') return fileNames
-  const flag = findFlag(command, word)
-  if (!flag) return []
-  if (flag.refersTo !== undefined) return suggest(flag.refersTo, current)
+): Candidate[] | Promise<Candidate[]> {
+  if (flag.refersTo !== undefined) return suggest(flag.refersTo, text)
   if (flag.field.enum) return plain(enumNames(flag.field.enum))
   return flag.name === 'order-by' ? plain(orders(flag)) : []
 }

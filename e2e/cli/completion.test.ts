@@ -57,7 +57,12 @@ describe('completion', () => {
     assert.deepEqual(await complete('auth', 'token', '--de'), [])
     assert.deepEqual(await complete('access', 'check', 'repo.cr'), ['repo.create'])
     assert.deepEqual(await complete('access', 'check', '--kind', 'ta'), ['tags'])
+    assert.deepEqual(await complete('access', 'check', '--kind=ta'), ['--kind=tags'])
+    assert.deepEqual(await complete('access', 'check', '--kind=tags', 'repo.cr'), ['repo.create'])
+    assert.deepEqual(await complete('access', 'check', '--context', ''), [])
+    assert.deepEqual(await complete('groups', 'list', '--context', ''), [])
     assert.deepEqual(await complete('whoami', '-o', 'j'), ['json'])
+    assert.deepEqual(await complete('whoami', '--output=j'), ['--output=json'])
     assert.deepEqual(await complete('images', 'tree', '--de'), [
       '--depth\tNumber of levels below the image',
       '--debug',
