@@ -33,7 +33,9 @@ onEachStore('stemmad users and operators', (engine) => {
     assert.equal((await users('list', 'ADA@')).stdout, `${ada}  ada@example.com\n`)
     assert.match((await users('list', 'bob_')).stdout, new RegExp(`^${bob} .*\\n$`))
     assert.equal((await users('list', 'b_b_')).stdout, '', '_ has no special meaning')
-    assert.match((await users('disabled')).stdout, new RegExp(`^${bob} .*\\n$`))
+    for (const args of [[], ['bob_']])
+      assert.match((await users('disabled', ...args)).stdout, new RegExp(`^${bob} .*\\n$`))
+    assert.equal((await users('disabled', 'ada')).stdout, '')
   })
 
   test('removes a person with their roles, tokens and account', async () => {

@@ -30,7 +30,7 @@ import { throwUsageError, UsageError, usageOf } from './command.ts'
 import { withPreparedStore } from './with-store.ts'
 
 const names =
-  'add|list|reset|reset-second-factors|sign-out|disable|enable|remove|disabled [EMAIL|IDENTITY_UID] [--password-file FILE|-]'
+  'add|list|reset|reset-second-factors|sign-out|disable|enable|remove|disabled [EMAIL|IDENTITY_UID|TEXT] [--password-file FILE|-]'
 
 export const users: Command = {
   usage: `users ${names}`,
@@ -40,8 +40,7 @@ the password in the file or on standard input (-) instead. reset, reset-second-f
 sessions and tokens of the person at once. reset-second-factors removes passkeys, authenticator app and recovery codes. A
 disabled person cannot sign in, neither with a password nor through a provider, until enable is run. remove deletes the
 person with all role bindings; a person who signs in through a provider can come back, without roles. list prints at
-most 1000 people: all, or those whose address or name contains the text that follows; disabled lists the people who are
-disabled.`,
+most 1000 people: all, or those whose address or name contains TEXT; disabled does so with the people who are disabled.`,
   async run(args, context) {
     const { config, flags, positionals } = readConfig(context.env, args, {
       'password-file': { type: 'string' },
@@ -75,7 +74,7 @@ disabled.`,
 /** The people that an action lists; undefined if it lists none. */
 function queryOf(action: string, text: string): Omit<PeopleQuery, 'limit'> | undefined {
   if (action === 'list') return { search: text }
-  return action === 'disabled' && text === '' ? { isDisabled: true } : undefined
+  return action === 'disabled' ? { search: text, isDisabled: true } : undefined
 }
 
 type UserDependencies = AdministrationDependencies & {
