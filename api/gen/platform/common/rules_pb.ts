@@ -43,7 +43,8 @@ export type FieldRules = Message<"platform.common.FieldRules"> & {
   maxItems: number;
 
   /**
-   * The value is a uid: 40 hexadecimal digits, followed by any number of segments of `/` and 16 hexadecimal digits.
+   * The value is a uid: 40 hexadecimal digits, followed by up to 64 segments of `/` and 16
+   * hexadecimal digits.
    *
    * @generated from field: bool uid = 4;
    */
@@ -154,7 +155,8 @@ export type FieldRulesJson = {
   maxItems?: number;
 
   /**
-   * The value is a uid: 40 hexadecimal digits, followed by any number of segments of `/` and 16 hexadecimal digits.
+   * The value is a uid: 40 hexadecimal digits, followed by up to 64 segments of `/` and 16
+   * hexadecimal digits.
    *
    * @generated from field: bool uid = 4;
    */

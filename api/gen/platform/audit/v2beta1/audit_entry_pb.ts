@@ -543,8 +543,8 @@ export const GetAuditEntryRequestSchema: GenMessage<GetAuditEntryRequest, {jsonT
  */
 export type ListAuditEntriesRequest = Message<"platform.audit.v2beta1.ListAuditEntriesRequest"> & {
   /**
-   * Restricts the list to a part of the tree: `descendants_of` a group are the entries of the group and of all groups
-   * below it, `children_of` a group only those of the group itself.
+   * Restricts the list to a part of the tree: `descendants_of` selects the entries of a group and of all groups below
+   * it, `children_of` only those of the group itself.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
@@ -642,8 +642,8 @@ export type ListAuditEntriesRequest = Message<"platform.audit.v2beta1.ListAuditE
  */
 export type ListAuditEntriesRequestJson = {
   /**
-   * Restricts the list to a part of the tree: `descendants_of` a group are the entries of the group and of all groups
-   * below it, `children_of` a group only those of the group itself.
+   * Restricts the list to a part of the tree: `descendants_of` selects the entries of a group and of all groups below
+   * it, `children_of` only those of the group itself.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
@@ -825,8 +825,8 @@ export const ListAuditEntriesResponseSchema: GenMessage<ListAuditEntriesResponse
  */
 export type ExportAuditEntriesRequest = Message<"platform.audit.v2beta1.ExportAuditEntriesRequest"> & {
   /**
-   * Restricts the export to a part of the tree: `descendants_of` a group are the entries of the group and of all groups
-   * below it, `children_of` a group only those of the group itself.
+   * Restricts the export to a part of the tree: `descendants_of` selects the entries of a group and of all groups below
+   * it, `children_of` only those of the group itself.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
@@ -910,8 +910,8 @@ export type ExportAuditEntriesRequest = Message<"platform.audit.v2beta1.ExportAu
  */
 export type ExportAuditEntriesRequestJson = {
   /**
-   * Restricts the export to a part of the tree: `descendants_of` a group are the entries of the group and of all groups
-   * below it, `children_of` a group only those of the group itself.
+   * Restricts the export to a part of the tree: `descendants_of` selects the entries of a group and of all groups below
+   * it, `children_of` only those of the group itself.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */

@@ -608,7 +608,8 @@ export type RotateSubscriptionSecretRequest = Message<"platform.events.v2beta1.R
   uid: string;
 
   /**
-   * For how long requests are also signed with the previous secret. Default: 24 hours; at most 7 days. 0 ends it at once.
+   * For how long requests are also signed with the previous secret. Default: 24 hours; at most 7 days. With 0,
+   * the previous secret is no longer used.
    *
    * @generated from field: google.protobuf.Duration overlap = 2;
    */
@@ -637,7 +638,8 @@ export type RotateSubscriptionSecretRequestJson = {
   uid?: string;
 
   /**
-   * For how long requests are also signed with the previous secret. Default: 24 hours; at most 7 days. 0 ends it at once.
+   * For how long requests are also signed with the previous secret. Default: 24 hours; at most 7 days. With 0,
+   * the previous secret is no longer used.
    *
    * @generated from field: google.protobuf.Duration overlap = 2;
    */

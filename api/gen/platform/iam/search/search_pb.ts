@@ -345,8 +345,8 @@ export const ListIdentitiesResponseSchema: GenMessage<ListIdentitiesResponse, {j
 export const AccessSearchService: GenService<{
   /**
    * Lists the resources of a kind at which an identity has access. Resources that the caller may
-   * not list are left out. If the identity is not the caller, so are resources at which the caller
-   * may not ask about the access of others.
+   * not list are left out. If the identity is not the caller, resources at which the caller may not
+   * ask about the access of others are left out too.
    *
    * @generated from rpc platform.iam.search.AccessSearchService.ListResources
    */

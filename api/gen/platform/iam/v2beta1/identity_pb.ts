@@ -484,8 +484,9 @@ export type Identity_StaticKeys = Message<"platform.iam.v2beta1.Identity.StaticK
   subject: string;
 
   /**
-   * JSON Web Key Set with 1 to 20 public keys. Another text is accepted, with a warning, if it contains no secret; but
-   * nobody can assume the identity then. Keys that are not for signatures are ignored.
+   * JSON Web Key Set with 1 to 20 public keys. Keys that are not for signatures are ignored. A
+   * text that is not a key set is accepted, with a warning, if it contains no secret, but then
+   * nobody can assume the identity.
    *
    * @generated from field: string issuer_keys = 3;
    */
@@ -528,8 +529,9 @@ export type Identity_StaticKeysJson = {
   subject?: string;
 
   /**
-   * JSON Web Key Set with 1 to 20 public keys. Another text is accepted, with a warning, if it contains no secret; but
-   * nobody can assume the identity then. Keys that are not for signatures are ignored.
+   * JSON Web Key Set with 1 to 20 public keys. Keys that are not for signatures are ignored. A
+   * text that is not a key set is accepted, with a warning, if it contains no secret, but then
+   * nobody can assume the identity.
    *
    * @generated from field: string issuer_keys = 3;
    */

@@ -283,7 +283,7 @@ export type Upload = Message<"platform.registry.content.Upload"> & {
   lease: string;
 
   /**
-   * Uid of the caller that has the lease.
+   * Uid of the caller, in responses of `BeginUpload` and `OpenUpload`. Otherwise empty.
    *
    * @generated from field: string identity = 5;
    */
@@ -339,7 +339,7 @@ export type UploadJson = {
   lease?: string;
 
   /**
-   * Uid of the caller that has the lease.
+   * Uid of the caller, in responses of `BeginUpload` and `OpenUpload`. Otherwise empty.
    *
    * @generated from field: string identity = 5;
    */
@@ -439,14 +439,14 @@ export type NamedRepo = Message<"platform.registry.content.NamedRepo"> & {
   repo: string;
 
   /**
-   * Uid of the group in which the repo would be, if there is no such repo.
+   * If the repo does not exist: uid of the group in which it would be.
    *
    * @generated from field: string group = 2;
    */
   group: string;
 
   /**
-   * Name that the repo would have in this group.
+   * If the repo does not exist: name that it would have in this group.
    *
    * @generated from field: string rest = 3;
    */
@@ -474,14 +474,14 @@ export type NamedRepoJson = {
   repo?: string;
 
   /**
-   * Uid of the group in which the repo would be, if there is no such repo.
+   * If the repo does not exist: uid of the group in which it would be.
    *
    * @generated from field: string group = 2;
    */
   group?: string;
 
   /**
-   * Name that the repo would have in this group.
+   * If the repo does not exist: name that it would have in this group.
    *
    * @generated from field: string rest = 3;
    */

@@ -2048,14 +2048,14 @@ export const OrderBy = {
   UPDATED_AT_DESC: 8,
 
   /**
-   * The same as by uid, ascending: a list contains no withdrawn advisories.
+   * Same order as `ID_ASC`, because a list contains no withdrawn advisories.
    *
    * @generated from enum value: DELETED_AT_ASC = 9;
    */
   DELETED_AT_ASC: 9,
 
   /**
-   * The same as by uid, descending: a list contains no withdrawn advisories.
+   * Same order as `ID_DESC`, because a list contains no withdrawn advisories.
    *
    * @generated from enum value: DELETED_AT_DESC = 10;
    */
