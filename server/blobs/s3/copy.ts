@@ -17,12 +17,18 @@ export async function copyObject(storage: S3Storage, from: string, size: number,
         etags[index] = await multipart.copyPart(to, uploadId, index + 1, from, range)
       }
     }
-    await Promise.all(Array.from({ length: parallelCopies }, copyRanges))
+    await allEnded(Array.from({ length: parallelCopies }, copyRanges))
     await multipart.complete(to, uploadId, etags)
   } catch (error) {
     await multipart.abort(to, uploadId).catch(() => {})
     throw error
   }
+}
+
+/** Like `Promise.all`, but fails only after all have ended: S3 keeps a part that is copied after the abort. */
+async function allEnded(running: Promise<void>[]): Promise<void> {
+  const results = await Promise.allSettled(running)
+  for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 
 function rangesOf(size: number, length: number): ByteRange[] {

@@ -84,7 +84,8 @@ describe('a filter', () => {
         'unknown eq "x"',
         'name.unknown eq "x"',
         'emails[unknown eq "x"]',
-        'userName[type eq "x"]'.concat('x'),
+        'userName[type eq "x"]',
+        'userName[type eq "x"]x',
       ],
       ...[
         'active gt true',
