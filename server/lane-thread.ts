@@ -7,7 +7,7 @@ const port = parentPort
 if (!port) throw new Error('lane-thread.ts runs only as a thread')
 
 runInBackground()
-// Loading these takes half a second of processor time, so it begins when the priority is lowered.
+// Loading these takes half a second of processor time, so the priority is lowered first.
 const [{ openCore }, { openLog }, { openStore }, { serveCalls }] = await Promise.all([
   import('./core.ts'),
   import('./log.ts'),

@@ -31,7 +31,7 @@ Flags of login:
   --identity-provider UID|DOMAIN  Sign in with the identity provider that has this uid or domain.
   --login-hint EMAIL              The e-mail address to sign in with.
   --again                         Ask for the password or passkey, even if the browser is signed in. Some calls need a
-                                  sign-in within the last minutes (FRESH_SIGN_IN_REQUIRED).
+                                  recent sign-in (FRESH_SIGN_IN_REQUIRED).
   --identity UID                  Sign in as this identity. Requires --identity-token.
   --identity-token FILE|-         Token of the workload's own issuer, such as the id token of a CI job, from a file or
                                   standard input.

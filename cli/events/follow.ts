@@ -16,8 +16,9 @@ export const firstDelayMs = 1000
 export const nextDelayMs = (delayMs: number): number => Math.min(2 * delayMs, 30_000)
 
 /**
- * The client has tried the first call several times, so an error of the network is reported if nothing ever arrived.
- * Waits also after a stream that ended without an error: a server that stops, or a proxy, may end each one at once.
+ * Throws transient errors too until a first response has arrived, because the client has already
+ * retried the call. Waits even after a stream that ended without an error: a proxy or a stopping
+ * server may end each new stream at once.
  */
 export async function* follow(connection: Connection, options: Follow): AsyncGenerator<JsonObject, void> {
   let { request } = options

@@ -94,8 +94,8 @@ async function show(): Promise<void> {
 const untilDrawn: (() => void)[] = []
 
 /**
- * Called by the shell after the effects of the page have run. Until then, components watch the data
- * of the previous page, and a write would load it again, even if it was deleted.
+ * Called by the shell after the effects of the page have run. Until then, components still watch
+ * the data of the previous page, so a write would reload it, even that of a deleted resource.
  */
 export function reportDrawn(): void {
   for (const resolve of untilDrawn.splice(0)) resolve()

@@ -1,4 +1,4 @@
-// CheckAccess and BatchCheckAccess: whether an identity has access, as a call of this identity would find out.
+// CheckAccess and BatchCheckAccess. Their answers agree with calls that the identity makes.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'

@@ -39,7 +39,7 @@ onEachStore('names of the registry', (engine) => {
     return rows.flat()
   }
 
-  test('name groups and then the repo, and the uid of a repo always works', async () => {
+  test('consist of the names of groups and of the repo, and the uid of the repo always works instead', async () => {
     const group = await makeGroup(platform.owner.organization, 'team')
     const inner = await makeGroup(group, 'inner')
     const repo = await makeRepo(inner, 'app')
@@ -115,7 +115,7 @@ onEachStore('names of the registry', (engine) => {
       }
     })
 
-  test('are not ambiguous if strangers have organizations of the same name, and mean a verified one if there is one', async () => {
+  test('that several organizations have mean the verified one, or else the one to which the caller has access', async () => {
     const [first, second] = [await platform.addOrganization('twin'), await platform.addOrganization('twin')]
     await copyGroup(second.organization, 30)
     const pusher = ociClient(platform.url, first.token)

@@ -43,7 +43,7 @@ onEachStore('tokens of the registry', (engine) => {
   const tokenFor = async (scope: string, authorization = ownerBasic) =>
     (await getToken(url, [scope], authorization)).body.token
 
-  test('are announced with the scope that a request needs', async () => {
+  test('are demanded by a challenge with the scope that the request needs', async () => {
     const digest = digestOf('layer')
     const uid = `${'a'.repeat(40)}/${'b'.repeat(16)}`
     const needed: [method: string, path: string, scope: string][] = [
@@ -250,7 +250,7 @@ onEachStore('tokens of the registry', (engine) => {
     assert.deepEqual([expired.status, challengeOf(expired).error], [401, 'invalid_token'])
   })
 
-  test('lose what their identity loses, with the next request', async () => {
+  test('are refused as soon as their identity has lost its role, was deleted or has signed out', async () => {
     const scope = 'repository:acme/web:pull'
     const pull = (token: string) => statusOf(token, 'GET', '/v2/acme/web/manifests/latest')
     const unbound = await member('registry.pull')
@@ -395,7 +395,7 @@ onEachStore('tokens of the registry', (engine) => {
     assert.equal((await withChallenge(url, 'GET', '/v2/', ownerBasic)).status, 200)
     const mount = `/v2/acme/docker/blobs/uploads/?mount=${digestOf('layer')}&from=acme/web`
     assert.equal((await withChallenge(url, 'POST', mount, ownerBasic)).status, 201)
-    // containerd: POST first. The error of a second refusal makes it stop.
+    // containerd: POST first. It stops if the challenge of a second refusal contains an error.
     const form = { grant_type: 'password', client_id: 'containerd-client', service: 'stemma.test' }
     const password = platform.owner.token
     const scope = 'repository:acme/web:pull'

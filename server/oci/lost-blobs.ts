@@ -9,8 +9,9 @@ export type LostBlobs = {
   /** To be called if the storage lacks a blob. It is reported once. */
   note(digest: Digest): void
   /**
-   * Whether the storage lacks a blob that was noted. Clients do not push blobs that the registry says it has, so a push
-   * could not repair an image otherwise. The storage is not asked for blobs that were not noted, since this takes time.
+   * Whether the storage lacks a blob that was noted. The registry must not say that it has a lost
+   * blob: clients would not push it again, and the image could not be repaired. False for a blob
+   * that was not noted, because asking the storage takes time.
    */
   isLost(digest: Digest): Promise<boolean>
   isNoted(digest: Digest): boolean

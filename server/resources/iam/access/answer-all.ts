@@ -11,7 +11,7 @@ import { holds } from '../../../policy/grants.ts'
 import { readGrantsOfAll } from '../../../policy/read-grants-of-all.ts'
 import type { Work } from '../../../store/work.ts'
 import type { AnswerSettings } from './answer.ts'
-import { askBits, askCapabilities, specialEnd } from './answer.ts'
+import { accessEndWithoutPlace, askBits, askCapabilities } from './answer.ts'
 import type { Need, Question } from './need.ts'
 import { needOf, placeOf } from './need.ts'
 
@@ -40,7 +40,9 @@ export function* answerAll(
   for (let at = 0; at < questions.length; at++) {
     const need = needs[at] as Need // there is one need per question
     const decide = decisions.get(questions[at]?.identity ?? '') ?? decideForCaller
-    ends.push(need.kind === 'at' ? decide(need.bits, need.uid) : yield* specialEnd(settings, need, grants))
+    ends.push(
+      need.kind === 'at' ? decide(need.bits, need.uid) : yield* accessEndWithoutPlace(settings, need, grants),
+    )
   }
   return ends
 }

@@ -62,13 +62,16 @@ export function* answerAdmitted(
 ): Work<number> {
   const list = isSelf ? grants.list : yield* readGrantsOf(identity, grants.time, place, parseGrants)
   if (need.kind === 'at') return accessEnd(list, need.bits, need.uid)
-  return yield* specialEnd(settings, need, { ...grants, list })
+  return yield* accessEndWithoutPlace(settings, need, { ...grants, list })
 }
 
 const faultOf = (need: Need) => (need.kind === 'wrong' ? invalidArgument(need.violation) : undefined)
 
-/** The answer for a need of another kind than `at`, by all grants of an identity. */
-export function* specialEnd(settings: AnswerSettings, need: Need, grants: Grants): Work<number> {
+/**
+ * The answer for a need of another kind than `at`, from all grants of the caller. A need of another
+ * identity can only be `at` or `never`.
+ */
+export function* accessEndWithoutPlace(settings: AnswerSettings, need: Need, grants: Grants): Work<number> {
   if (need.kind === 'self') {
     const { identity, limits } = grants.caller
     return limits || (need.isForPeople && parentOf(identity) !== '') ? noAccess : forever
