@@ -92,17 +92,24 @@ function inUse<K extends { retireTime: number }>(keys: readonly K[], now: number
 /** After the keys were read for an unknown kid, they are not read again for this long. */
 const reloadPauseMs = 1000
 
-/** Finds signing keys, and reads the keys again for an unknown kid: another copy may have made that key. */
+/**
+ * Finds signing keys, and reads the keys again for an unknown kid: another copy may have made that key. All calls with an
+ * unknown kid wait for the keys that are being read.
+ */
 export function openKeyFinder(
   keys: KeyRing,
   now: () => number,
 ): (kid: string) => Promise<SigningKey | undefined> {
   let reloadTime = 0
+  let reloading = Promise.resolve()
   return async (kid) => {
     const key = keys.findSigning(kid)
-    if (key || now() - reloadTime < reloadPauseMs) return key
-    reloadTime = now()
-    await keys.reload()
+    if (key) return key
+    if (now() - reloadTime >= reloadPauseMs) {
+      reloadTime = now()
+      reloading = keys.reload()
+    }
+    await reloading
     return keys.findSigning(kid)
   }
 }

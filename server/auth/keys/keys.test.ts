@@ -15,10 +15,10 @@ import { recordedEvents } from '../../testing/sealed-events.ts'
 import { onEachStore, temporaryStore } from '../../testing/stores.ts'
 import { mintToken } from '../tokens/mint.ts'
 import type { KeyRing } from './key-ring.ts'
-import { openKeyRing } from './key-ring.ts'
+import { openKeyFinder, openKeyRing } from './key-ring.ts'
 import { recordRotation, rotateKeys, rotateOldKeys } from './rotation.ts'
 import { makeRsaKey, makeRsaKeyEarly } from './rsa-key.ts'
-import type { TokenAlgorithm } from './signing-key.ts'
+import type { SigningKey, TokenAlgorithm } from './signing-key.ts'
 import type { KeyDependencies } from './stored-keys.ts'
 
 const { listGroups } = GroupsService.method
@@ -211,6 +211,25 @@ onEachStore('a new store', (engine) => {
       }
     }
   })
+})
+
+test('concurrent calls with the key of another copy wait until the keys are read, which happens once', async () => {
+  let readCount = 0
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const key = { kid: 'new' } as SigningKey // nothing else is read
+  let keys: SigningKey[] = []
+  const ring = {
+    findSigning: (kid: string) => keys.find((each) => each.kid === kid),
+    async reload() {
+      readCount++
+      await promise
+      keys = [key]
+    },
+  } as unknown as KeyRing // nothing else is called
+  const find = openKeyFinder(ring, () => 10_000)
+  const found = Promise.all([find('new'), find('new'), find('unknown')])
+  resolve()
+  assert.deepEqual([await found, readCount], [[key, key, undefined], 1])
 })
 
 test('an RSA key that is begun early is used once', async () => {
