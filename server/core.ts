@@ -17,13 +17,13 @@ import { contentStorage } from './content-storage.ts'
 import type { RandomBytes } from './crypto/random.ts'
 import { pooled } from './crypto/random.ts'
 import type { Secret } from './crypto/secret.ts'
+import { withCommitHook } from './events/commit-hook.ts'
 import { openEventBuffer } from './events/event-buffer.ts'
 import { openRefusedWrites } from './events/refused-writes.ts'
 import type { SealSignal } from './events/seal-signal.ts'
 import { openSealSignal } from './events/seal-signal.ts'
 import type { Sealer } from './events/sealer.ts'
 import { openSealer } from './events/sealer.ts'
-import { wakingStore } from './events/waking-store.ts'
 import { proxyTest } from './http/client-address.ts'
 import type { Mount } from './http/dispatch.ts'
 import type { KnownNetworks } from './http/turns/known-networks.ts'
@@ -149,7 +149,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     fanOut: (events) => wakeQueuesOf(events, now()),
     onError: (err) => log.warn({ err }, 'events could not be sealed; the server tries again'),
   })
-  const eventStore = wakingStore(store, sealer.wake)
+  const eventStore = withCommitHook(store, sealer.wake)
   const onEventError = (err: unknown) => log.warn({ err }, 'events could not be recorded')
   const onLostEvents = (count: number) => {
     if (options.counts) addCounts(options.counts, { eventsDropped: count })
@@ -161,7 +161,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   })
   const deps = {
     ...{
-      store: wakingStore(withStatusErrors(store), sealer.wake),
+      store: withCommitHook(withStatusErrors(store), sealer.wake),
       now,
       random,
       checks,

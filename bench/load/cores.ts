@@ -19,7 +19,7 @@ export function pin(cores: Cores, command: string[]): string[] {
   return coreNumbers ? ['taskset', '-c', coreNumbers[cores], ...command] : command
 }
 
-/** The command that runs a program on these cores while no other process needs them. */
+/** The command that runs a program on these cores with a lower priority (`nice`). */
 export function pinInBackground(cores: Cores, command: string[]): string[] {
   return coreNumbers ? ['nice', '-n', '10', ...pin(cores, command)] : command
 }

@@ -8,7 +8,7 @@ import { addAccount, password, startSignInPlatform } from '../sign-in/sign-in.ts
 
 const ada = 'ada@example.com'
 
-/** Every path to which one of our pages sends a form. */
+/** Paths to which our pages send forms. */
 const formPaths = [
   ...[
     '/sign-in/x',

@@ -418,7 +418,7 @@ onEachStore('a garbage collection', (engine) => {
       sql`update repo_sizes set size = size + 7, manifests = manifests - 1 where repo = ${repo}
         and stripe = (select min(stripe) from repo_sizes where repo = ${repo})`,
     )
-    const line = `the size of the repo ${repo}: stored are ${Number(size) + 7} bytes and 1 manifest, correct are ${size} bytes and 2 manifests\n`
+    const line = `the repo ${repo}: the stored size is ${Number(size) + 7} bytes and 1 manifest, the correct size is ${size} bytes and 2 manifests\n`
     const check = (...flags: string[]) => runStemmadInline(['check', ...flags, ...settings()])
     const found = await check()
     const advice = '1 total was wrong; stemmad check --repair corrects wrong totals.\n'

@@ -58,7 +58,7 @@ onEachStore('a registry that is killed', (engine) => {
       const collecting = spawnNode([collector, ...settings])
       context.after(() => collecting.kill('SIGKILL'))
       await untilPrinted(collecting, /collecting/)
-      const [pushed, deleted] = [counts.pushed + 8 + Math.random() * 20, counts.deleted + 3]
+      const [minPushed, minDeleted] = [counts.pushed + 8 + Math.random() * 20, counts.deleted + 3]
       let isEnded = false
       const writing = Promise.all(ledgers.map((ledger) => writeUntilKilled(client, ledger, ledgers, counts)))
       // A writer that fails ends the wait below.
@@ -67,7 +67,8 @@ onEachStore('a registry that is killed', (engine) => {
         .finally(() => {
           isEnded = true
         })
-      while (!isEnded && (counts.pushed < pushed || counts.deleted < deleted)) await pause(Math.random() * 10)
+      while (!isEnded && (counts.pushed < minPushed || counts.deleted < minDeleted))
+        await pause(Math.random() * 10)
       const exited = [server, collecting].map((child) => once(child, 'exit'))
       for (const child of Math.random() < 0.5 ? [server, collecting] : [collecting, server]) {
         child.kill('SIGKILL')

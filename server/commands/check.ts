@@ -127,7 +127,7 @@ function describe({ kind, group, tallied, counted }: Difference): string {
 
 function describeSize({ repo, stored, counted }: SizeDifference): string {
   const text = ({ size, manifests }: RepoSize) => `${size} bytes and ${countOf(manifests, 'manifest')}`
-  return `the size of the repo ${repo}: stored are ${text(stored)}, correct are ${text(counted)}\n`
+  return `the repo ${repo}: the stored size is ${text(stored)}, the correct size is ${text(counted)}\n`
 }
 
 const summarizeRows = (count: number, shouldRepair: boolean) =>

@@ -55,7 +55,7 @@ export function openDeliverer(options: DelivererDependencies): Deliverer {
         (root) => countIn(pool, root) >= pool.perOrganization,
       )
       const found = await store.read(() =>
-        findDueQueues(pool.isProven, now(), { except: busy, limit: candidates }),
+        findDueQueues(pool.isProven, now(), { exceptRoots: busy, limit: candidates }),
       )
       const chosen = choose(found, free, (root) => pool.perOrganization - countIn(pool, root))
       if (chosen.size === 0 || stopping.signal.aborted) return

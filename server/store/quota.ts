@@ -38,8 +38,9 @@ export function listsQuota(
 }
 
 /**
- * Makes creates of a kind in an organization wait for each other until the transaction ends, so that each counts what
- * the others have created. SQLite has one writer and needs no lock.
+ * Locks the creation of resources of a kind in an organization until the transaction ends, so that
+ * each transaction counts the resources that others have created. SQLite has one writer and needs no
+ * lock.
  */
 export const lockUsage = (kind: string, organization: string): Sql =>
   sql`select /*pg pg_advisory_xact_lock( */ ${hashOf(`quota ${kind} ${organization}`)} /*pg ) */`

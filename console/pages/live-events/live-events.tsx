@@ -32,7 +32,7 @@ const tones: Record<State, BadgeTone> = {
 /** The page keeps the newest events only. */
 const mostShown = 200
 
-/** Another group begins with an empty list. */
+/** The key empties the list when another group is chosen. */
 export default function LiveEventsPage({ place }: PageProps) {
   return <LiveEvents key={place.group} place={place} />
 }

@@ -71,7 +71,10 @@ async function verify(
   )
 }
 
-/** A role binding applies to a whole group, so an access token for a pull token of one repo has that repo as its scope. */
+/**
+ * The role binding of a pull token applies to a whole group. If the pull token is for one repo, the
+ * scope limits the access token to that repo.
+ */
 const limitsOfPullToken = ({ pullToken }: Identity): TokenLimits =>
   pullToken && pullToken.repoUid !== '' ? { scopes: [pullToken.repoUid] } : {}
 

@@ -32,7 +32,10 @@ export const entryUid = (group: string, sequence: number) =>
 /** More organizations at a time would make a page expensive, because each has its own index range. */
 const maxOrganizations = 50
 
-/** The parts of organizations whose entries are in the regions. An entry is directly below its group. */
+/**
+ * The organizations of the regions, each with the condition that selects its entries in the regions.
+ * An entry is directly below its group.
+ */
 export function rootsIn(regions: readonly Region[]): RootSelection[] {
   const byRoot = new Map<string, (Sql | undefined)[]>()
   for (const region of regions) {

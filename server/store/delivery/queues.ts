@@ -58,7 +58,7 @@ const isIdle = raw('is_active = 1 and (due_time is null or due_time > wake_after
 
 const isNotDue = (now: number): Sql => sql`(due_time is null or due_time > ${now})`
 
-/** A queue that was made due is not idle. */
+/** Sets `wake_after` to the same time, so that the queue is no longer idle. */
 const makeDue = (now: number): Sql => sql`due_time = ${later(now)}, wake_after = ${later(now)}`
 
 /** The time, or `wake_after` if that is later. */
@@ -115,9 +115,9 @@ export type DueQueue = { subscription: string; root: string }
 export function* findDueQueues(
   isProven: boolean,
   now: number,
-  { except, limit }: { except: readonly string[]; limit: number },
+  { exceptRoots, limit }: { exceptRoots: readonly string[]; limit: number },
 ): Work<DueQueue[]> {
-  const others = except.length > 0 ? sql`and root not in ${among(except)}` : raw('')
+  const others = exceptRoots.length > 0 ? sql`and root not in ${among(exceptRoots)}` : raw('')
   const rows = yield sql`select subscription, root from delivery_queues
     where is_proven = ${isProven ? 1 : 0} and due_time <= ${now} and lease_until <= ${now} ${others}
     order by due_time, subscription limit ${limit}`

@@ -18,7 +18,7 @@ export function* readChainEnds(root: string): Work<ChainEnds> {
 /** Bounds what one statement reads if most events of an organization are in other groups. */
 const maxScanned = 1000
 
-/** A row can be as large as two resources, and a page is in memory until the client has read it. */
+/** A row can be as large as two resources, and a part is in memory until the client has read it. */
 const maxRows = 50
 
 /** A part of the events, and the sequence number up to which it is complete. */

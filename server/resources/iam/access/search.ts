@@ -84,7 +84,7 @@ const byUid = [{ column: 'uid', descending: false }]
 
 const below = ({ uid }: Region): Region => ({ kind: 'below', uid })
 
-/** A list of the table reads only the uids of its rows. */
+/** The table with rows that are rendered as their uid alone. */
 const uidsOf = (table: Table): Table => ({ ...table, rendered: () => raw(`${table.name}.uid`) })
 
 function* listIdentities(

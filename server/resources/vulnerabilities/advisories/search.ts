@@ -27,7 +27,8 @@ const maxCandidates = 2000
 const fewCandidates = 100
 /**
  * A scan tests each row with each value, so many values make it expensive. With more values than
- * this, the limit of candidates is higher, up to `maxCandidatesOfManyValues`, to avoid more scans.
+ * this, the limit of candidates is higher, up to `maxCandidatesOfManyValues`, so that fewer requests
+ * need a scan.
  */
 const manyValues = 30
 /** The maximum number of candidates for requests with more than `manyValues` values. */

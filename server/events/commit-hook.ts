@@ -1,7 +1,7 @@
 import type { Store } from '../store/db.ts'
 
 /** The store, with a function that is called after each commit. */
-export function wakingStore(store: Store, onCommit: () => void): Store {
+export function withCommitHook(store: Store, onCommit: () => void): Store {
   return {
     ...store,
     write: (work, deadline) =>
