@@ -1,4 +1,5 @@
-// Random choices that depend only on a number, for tests that make more choices than fast-check can draw in a short time.
+// Pseudo-random choices that depend only on a seed, for tests that make more choices than
+// fast-check can draw in a short time.
 
 export type Draw = {
   one<T>(from: readonly T[]): T

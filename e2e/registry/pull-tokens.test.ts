@@ -114,7 +114,7 @@ onEachStore('pull tokens', (engine) => {
     assert.equal(shown?.expired, true)
   })
 
-  test('of published clients, which sign them, expire with the keys of their identity', async () => {
+  test('that published clients sign themselves expire with the keys of their identity', async () => {
     const { privateKey, publicKey } = await generateKeyPair('RS256')
     const issuer = 'https://issuer.example.com'
     const keys = [{ ...(await exportJWK(publicKey)), kid: 'one' }]
@@ -141,7 +141,7 @@ onEachStore('pull tokens', (engine) => {
     assert.deepEqual(await atTime(2 * dayMs + 1000, () => pull(robot)), [401, 401])
   })
 
-  test('are revoked at once, with what was issued for them', async () => {
+  test('are revoked at once, together with the access tokens that were issued for them', async () => {
     for (const door of doors) {
       const created = await make()
       const { body } = await getToken(url, ['repository:acme/web:pull'], basic(created.uid, created.password))
@@ -274,7 +274,7 @@ onEachStore('pull tokens', (engine) => {
       assert.equal((await errorOf({ parent, pullToken: { name } }))?.code, 3)
   })
 
-  test('are created once for an idempotency key, and their password is stored nowhere in plain text', async () => {
+  test('are created once for an idempotency key, and their identity contains neither password nor private key', async () => {
     const request = { parent: platform.owner.organization, pullToken: { name: 'once' } }
     const headers = { 'idempotency-key': randomUUID() }
     const send = () => rest.send(createPullToken, request, platform.owner.token, headers)

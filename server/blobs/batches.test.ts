@@ -57,7 +57,7 @@ test('yields what arrived before a failure, and then fails', async () => {
   await assert.rejects(batches.next(), { code: 'interrupted' })
 })
 
-test('leaves a stream usable and without listeners for data when the reader stops', async () => {
+test('leaves the stream open and without listeners for data after an abort', async () => {
   const body = new PassThrough()
   const abort = new AbortController()
   const batches = gatherBatches(body, abort.signal)

@@ -64,7 +64,7 @@ export function fileError(error: unknown): BlobError {
   if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') {
     return new BlobError('no-space', `no space is left for content (${code})`, error)
   }
-  return new BlobError('unavailable', `the folder for content failed (${code})`, error)
+  return new BlobError('unavailable', `the folder for content cannot be used (${code})`, error)
 }
 
 export const isMissing = (error: unknown): boolean =>

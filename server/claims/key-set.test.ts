@@ -10,7 +10,7 @@ const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
 const setOf = (...keys: unknown[]) => JSON.stringify({ keys })
 
 describe('a key set', () => {
-  test('has the keys that can verify signatures, and says why it does not have the others', () => {
+  test('offers the keys that can verify signatures, and says why the others are not used', () => {
     const weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' })
     const { usable, faults } = readKeySet(setOf(good, { ...good, use: 'enc' }, weak, [], { kty: 'EC' }))
     assert.deepEqual(usable, [good])

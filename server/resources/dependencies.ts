@@ -34,7 +34,10 @@ export type Dependencies = {
 /** Records a pull in the event log. It is written later, so the call itself runs no SQL for it. */
 export type PullLog = (demand: Demand, pull: Pull) => void
 
-/** `reference` is a digest or a tag, and `digest` that of the content; empty if there is none. */
+/**
+ * `reference` is the digest or tag in the request. `digest` is the digest of the content; empty if
+ * the content does not exist.
+ */
 export type Pull = { type: 'manifest' | 'blob'; reference: string; digest: string; error?: unknown }
 
 /**

@@ -68,7 +68,7 @@ function nameOf(kind: string, count: number): string {
   return count === 1 ? plural.replace(/ies$/, 'y').replace(/s$/, '') : plural
 }
 
-/** The pages that list what is inside of a group, by the name of the kind in its usage. */
+/** The pages that list the resources in a group, by kind as `getGroupUsage` spells it. */
 const pagesByKind: Readonly<Record<string, (group: string) => string>> = {
   groups: paths.groups,
   identities: paths.identities,

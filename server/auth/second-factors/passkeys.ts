@@ -64,8 +64,9 @@ export function* insertPasskey(passkey: Passkey): Work<void> {
 }
 
 /**
- * Records a use. Returns false if the passkey is gone, or if its counter is not higher than at the last use: there is a
- * copy of the authenticator then (WebAuthn Level 3, 6.1.1). Authenticators without a counter always send 0.
+ * Records a use. Returns false if the passkey is gone, or if its counter is not higher than at the
+ * last use: then the authenticator may have been copied (WebAuthn Level 3, 6.1.1). Authenticators
+ * without a counter always send 0.
  */
 export function* recordPasskeyUse(id: string, counter: number, now: number): Work<boolean> {
   const rows = yield sql`update passkeys set counter = ${counter}, use_time = ${now}

@@ -1,5 +1,5 @@
-// The gRPC door, over the HTTP/2 connections that the listener passes to it. grpc-js manages the connections, and
-// answers calls of streams and of the standard services.
+// The gRPC door, over the HTTP/2 connections that the listener passes to it. grpc-js manages the
+// connections, and answers streaming calls and calls of the standard services.
 import type { Duplex } from 'node:stream'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
 import type { DoorOptions, Endpoint } from '../door.ts'

@@ -20,7 +20,10 @@ const maxIdentities = 20
 
 export type AnswerAllOptions = { settings: AnswerSettings; maxListRows: number | undefined }
 
-/** Answers in the order of the questions. Throws if the caller may not ask one of them, or if one is wrong. */
+/**
+ * Returns when each access ends (see policy/decide.ts), in the order of the questions. Throws if the
+ * caller may not ask one of them, or if one is invalid.
+ */
 export function* answerAll(
   { settings, maxListRows }: AnswerAllOptions,
   demand: Demand,

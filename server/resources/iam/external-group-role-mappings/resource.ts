@@ -54,7 +54,7 @@ function externalGroupRoleMappingsMethods(deps: Dependencies) {
           unmapped = yield* removeMapping(access, uid)
         },
       })
-      if (unmapped !== undefined) await removeMembers(deps, call, parentOf(call.demand.scope), [unmapped])
+      if (unmapped !== undefined) await removeMemberships(deps, call, parentOf(call.demand.scope), [unmapped])
       return reply
     },
 
@@ -72,18 +72,19 @@ function externalGroupRoleMappingsMethods(deps: Dependencies) {
         return messageReply(BatchDeleteResponseSchema, response)
       }, call.deadline)
       const groups = unmapped.filter((group) => group !== undefined)
-      await removeMembers(deps, call, call.request.parent, groups)
+      await removeMemberships(deps, call, call.request.parent, groups)
       return reply
     },
   }
 }
 
 /**
- * Deletes the members of groups whose last mapping was deleted, in transactions of their own, because there may be many.
- * If the call is interrupted, some remain. They have no role, and count for the limits of their identities until the
- * provider is deleted, or the group is mapped again.
+ * Deletes the memberships in external groups whose last mapping was deleted, in separate
+ * transactions, because there may be many. If the call is interrupted, some remain. Until the
+ * provider is deleted or the group is mapped again, they give no role, but count towards the
+ * membership limit of each identity.
  */
-async function removeMembers(
+async function removeMemberships(
   { store }: Dependencies,
   { deadline }: Pick<Call, 'deadline'>,
   provider: string,

@@ -12,7 +12,7 @@ export type Platform = { os: string; architecture: string; variant: string }
 export type IndexEntry = Descriptor & {
   /** Absent if the index states none. */
   platform?: Platform
-  /** The digest of another entry, if this one is an attestation about it, as BuildKit marks them. */
+  /** Only for an attestation by BuildKit: the digest of the entry that it is about. */
   attests?: string
 }
 
@@ -20,7 +20,7 @@ export type Manifest = {
   mediaType: string
   /** Blobs that must have been pushed: the config, and the layers that may be distributed. */
   blobs: Descriptor[]
-  /** Layers that may not be distributed. Some clients push them to a registry of their own all the same. */
+  /** Layers that may not be distributed. Some clients push them anyway, to a private registry. */
   optionalBlobs: Descriptor[]
   /** Manifests of an index. */
   manifests: IndexEntry[]
@@ -99,7 +99,10 @@ function readIndex(fields: JsonObject, mediaType: string): Manifest {
   }
 }
 
-/** Such layers may not be distributed by a registry, so clients do not push them; the manifest has their address. */
+/**
+ * A public registry may not distribute such layers, so most clients do not push them; the manifest
+ * contains their URLs.
+ */
 const isNondistributable = (mediaType: string) =>
   mediaType.includes('.nondistributable.') || mediaType.includes('.foreign.')
 

@@ -96,7 +96,7 @@ export function reposMethods(deps: Dependencies, v1Fields: V1RepoFields = {}) {
     },
 
     deleteRepo: (call: Call) => {
-      // Tags that are pushed while the repo is being deleted do not stop it.
+      // Checked only before the first batch: tags that are pushed later do not stop the deletion.
       let isChecked = false
       return deleteResource(deps, repos, call, {
         *removeBatch(uid, access) {
