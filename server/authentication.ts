@@ -231,7 +231,7 @@ function lazyMethods(
   const call = async (name: string, received: Call<never>) => {
     const handler = (await openOnce())[name]
     if (!handler) throw new Error(`${name} is not implemented`)
-    return handler(received as never) // the handler of this method
+    return handler(received as never) // `name` selects the handler for this type of call
   }
   return Object.fromEntries(
     methods.map(({ localName }) => [localName, (received: Call<never>) => call(localName, received)]),

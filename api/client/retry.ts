@@ -22,8 +22,9 @@ export type RetryOptions = {
   /** Delay before the first retry, in milliseconds. Doubled for each further retry. Default: 100. */
   initialDelayMs: number
   /**
-   * Upper limit of a delay, in milliseconds. If the server asks for a longer delay, the call fails. If it asks for a
-   * shorter one, the client waits that long plus its own backoff delay. Default: 10,000.
+   * Upper limit of the backoff delay, and of a delay that the server asks for, in milliseconds. If
+   * the server asks for a longer delay, the call fails. Otherwise, the client waits for the sum of
+   * both delays. Default: 10,000.
    */
   maxDelayMs: number
   /** Returns a number from 0 to below 1 for the jitter: a delay is reduced by up to half. Default: `Math.random`. */
@@ -48,13 +49,19 @@ export const defaultRetry: RetryOptions = {
 }
 
 /**
- * Calls `attempt`, at most `maxAttempts` times. Retries errors with the code `UNAVAILABLE` for which `mayRepeat` returns
- * true, and calls that the server has refused for now, if its error says after which delay to retry.
+ * Calls `attempt`, at most `maxAttempts` times. Retries a `StemmaError` with the code `UNAVAILABLE`
+ * if `mayRepeat` returns true, and one that says that the server has refused the call for now, and
+ * after which delay to retry it.
  *
  * @example
  * ```ts
+ * import { createClient } from '@stemma/api'
+ * import { GroupsService } from '@stemma/api/platform/iam/v2beta1/group'
+ *
+ * const options = { baseUrl: 'http://localhost:8080', retry: { maxAttempts: 1 } }
+ * const groups = createClient(GroupsService, options)
  * const { signal } = new AbortController()
- * const response = await withRetries(defaultRetry, signal, () => fetch('http://localhost:8080'), () => true)
+ * const page = await withRetries(defaultRetry, signal, () => groups.listGroups({}), () => true)
  * ```
  */
 export async function withRetries<T>(

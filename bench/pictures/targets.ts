@@ -64,7 +64,10 @@ export async function openCaller(page: Page, url: string): Promise<Call> {
   }
 }
 
-/** Undefined if the example has no resource of this kind. For `group`, the organization of the group is used. */
+/**
+ * Replaces the variables of a path with uids. Undefined if there is no resource for a variable. For
+ * `group`, the organization of the group is used.
+ */
 async function fill(path: string, call: Call): Promise<string | undefined> {
   let filled = path
   for (const [, variable = ''] of path.matchAll(/:(\w+)/g)) {

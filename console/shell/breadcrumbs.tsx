@@ -5,7 +5,10 @@ import type { Place } from '../router/route.ts'
 import { Menu } from '../ui/menu.tsx'
 import { readPath, uidsOnPath } from './group-path.ts'
 
-/** More groups would leave no room for their names: those between the organization and the last ones are in a menu. */
+/**
+ * If there are more groups, only the organization and the last two are shown, so that there is room
+ * for their names. The groups between them are in a menu.
+ */
 const maxShown = 4
 const lastShown = 2
 

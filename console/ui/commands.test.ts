@@ -30,7 +30,7 @@ test('a path has a query parameter for each filter', () => {
   assert.equal(pathOf('/people', {}), '/people')
 })
 
-test('a value of an enum is a word of the command', () => {
+test('a value of an enum is written as the command line accepts it', () => {
   assert.equal(enumWord('TYPE_', 'TYPE_FIX_NOT_PLANNED'), 'fix-not-planned')
   assert.equal(enumWord('TYPE_', undefined), undefined)
 })

@@ -129,7 +129,7 @@ onEachStore('AuthZEN', (engine) => {
       assert.equal((await post('/access/v1/evaluations', { subject: alice, action: read })).status, 400)
     })
 
-    test('the semantics end the results at the first denial, or at the first permission', async () => {
+    test('evaluations_semantic can end the results at the first denial, or at the first permission', async () => {
       const decisionsWith = async (semantic: string, actions: Json[]) => {
         const { json } = await post('/access/v1/evaluations', {
           ...{ subject: bob, resource: record1, options: { evaluations_semantic: semantic } },
@@ -189,7 +189,7 @@ onEachStore('AuthZEN', (engine) => {
       }
     })
 
-    test('a token is refused with another question', async () => {
+    test('a page token is refused with another search', async () => {
       const [{ body } = { body: {} }] = scenario.searches
       const { page } = (await search('subject', { ...body, page: { limit: 1 } })).json as Found
       const other = await search('subject', { ...body, action: write, page: { token: page.next_token } })

@@ -213,7 +213,7 @@ examples('limits of groups', {
       assert.match(error.message, text)
     }
     for (const [request, field, text] of [
-      [{}, 'resourceLimits', /is required, unless remove names limits/],
+      [{}, 'resourceLimits', /is required unless the field remove is set/],
       [{ remove: ['repos', 'clusters'] }, 'remove[1]', /must be one of account_associations, /],
       [
         { resourceLimits: { repos: 1 }, remove: ['repositories'] },

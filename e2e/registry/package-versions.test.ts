@@ -169,7 +169,7 @@ examples(
       assert.deepEqual(await listed(other), [])
     },
 
-    async 'have a grace period if the sync configuration enables it or, without one, the organization'(
+    async 'have a grace period if the sync configuration, or the organization if there is none, enables it'(
       stage,
     ) {
       const { succeed, owner } = stage

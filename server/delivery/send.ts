@@ -86,7 +86,7 @@ const failureTexts: Readonly<Record<string, string>> = {
 }
 
 function failureText(error: unknown): string {
-  if (error instanceof NoAddressError) return 'the host has no public address other than those of this server'
+  if (error instanceof NoAddressError) return 'the host has no public address, or only those of this server'
   const { code, cause } = error as { code?: string; cause?: { code?: string } }
   return failureTexts[code ?? cause?.code ?? ''] ?? 'the sink cannot be reached'
 }

@@ -140,7 +140,7 @@ function ShowPullToken({ place }: PageProps) {
   )
 }
 
-/** The largest page of the API. The command line can limit a token to any other repo. */
+/** The largest page of the API. For a repo that is not on it, people use the command line. */
 const readRepos = (group: string) =>
   read(api.repos.listRepos, { uidp: { descendantsOf: group }, orderBy: 'name', pageSize: 200 })
 

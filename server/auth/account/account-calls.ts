@@ -47,7 +47,7 @@ import { accountOf, passkeyMessage } from './show-account.ts'
 export function accountCalls<D>(deps: AccountDependencies<D>) {
   const { store, now } = deps
 
-  /** Runs work of the person who calls, in one transaction. */
+  /** Admits the caller and runs the work, in one transaction. */
   const run = <T>(
     { demand, deadline }: AccountCall<D>,
     work: (identity: string, access: AccountAccess) => Work<T>,

@@ -167,7 +167,7 @@ onEachStore('keys of the server', (engine) => {
       assert.deepEqual(algorithmsOf(rs256), new Set(['RS256']), 'all tokens of the ES256 key have expired')
     })
 
-    test('get a successor from a copy that uses them if another copy rotates or revokes them', async () => {
+    test('get a successor, from a copy that uses them, after another copy has rotated or revoked them', async () => {
       const ring = await openKeyRing(depsAt(Date.now, 'ES256'))
       const old = ring.signing().kid
       for (const isRevoked of [false, true]) {
@@ -182,7 +182,7 @@ onEachStore('keys of the server', (engine) => {
 })
 
 onEachStore('a new store', (engine) => {
-  test('gets one RSA key, which signs access tokens and id tokens, and an ES256 key only if that is set', async () => {
+  test('gets one RSA key and, only if ES256 is set, an ES256 key that signs the access tokens', async () => {
     for (const [algorithm, published] of [
       ['RS256', ['RS256']],
       ['ES256', ['RS256', 'ES256']],

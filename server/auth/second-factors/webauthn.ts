@@ -32,7 +32,7 @@ export async function registrationOptions(
     userID: new Uint8Array(Buffer.from(identity, 'hex')),
     challenge: new Uint8Array(challenge),
     excludeCredentials: passkeys.map(({ id, transports }) => ({ id, transports })),
-    // The person proves themselves to the authenticator, so that a passkey alone is two factors.
+    // The authenticator verifies the person, so a passkey alone counts as two factors.
     authenticatorSelection: { residentKey: 'preferred', userVerification: 'required' },
   })
   return JSON.stringify(options)

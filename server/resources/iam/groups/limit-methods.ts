@@ -89,7 +89,7 @@ export function parseChange(
   if (violation) throw invalidArgument(violation, ...others)
   // An empty request is probably a mistake. It must not remove anything.
   if (limits.size + removed.length === 0)
-    throw invalidField('resource_limits', 'is required, unless remove names limits')
+    throw invalidField('resource_limits', 'is required unless the field remove is set')
   return (current) => new Map([...[...current].filter(([kind]) => !removed.includes(kind)), ...limits])
 }
 

@@ -8,8 +8,8 @@ import { requireRoomOrRelease } from '../release-reserved.ts'
 import type { StoredUpload } from './upload-rows.ts'
 
 /**
- * `wanted` is the size that the upload is going to have: exactly if `isExact`, otherwise at least,
- * and the final size is not known.
+ * `wanted` is the size of the upload after the request if `isExact`. Otherwise, that size is not
+ * known, but is at least `wanted`.
  */
 export type Expected = { wanted: number; isExact: boolean; now: number }
 
@@ -17,9 +17,10 @@ const mebibyte = 2 ** 20
 const maxStep = 64 * mebibyte
 
 /**
- * Reserves the bytes that an upload is going to have, if a limit applies. Returns how many it may have; 0 for any number.
+ * Reserves the bytes that an upload is going to have, if a limit applies. The upload may have
+ * `maxSize` bytes before more must be reserved; 0 for any number.
  * At most 64 MiB are reserved at a time, so that a client cannot use up the room by announcing
- * bytes that it never sends. If the final size is not known, only a small part of the remaining
+ * bytes that it never sends. If the size is not known, only a small part of the remaining
  * room is reserved, so that many uploads can run at a time. When the reserved bytes have arrived,
  * the registry asks for more.
  */
