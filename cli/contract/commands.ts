@@ -112,7 +112,7 @@ function targetOf({ desc, bindings }: Method): DescField[] {
   return variable === undefined || variable === 'parent' ? [] : fieldsAt(desc.input, variable)
 }
 
-/** Resources that arguments name, by request field. Others name the resource of the command. */
+/** The resource that an argument names, by request field, if it is not that of the command. */
 const resourcesByTarget: Record<string, string> = {
   group_uid: 'groups',
   group: 'groups',

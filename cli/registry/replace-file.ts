@@ -29,7 +29,7 @@ async function writeDraft(draft: string, text: string, old: Stats | undefined): 
   try {
     await handle.writeFile(text)
     if (old) {
-      // Only root may give a file to another user. A file that others replace becomes their own.
+      // Only root may change the owner. If another user replaces the file, that user owns it.
       await handle.chown(old.uid, old.gid).catch(() => undefined)
       await handle.chmod(old.mode & 0o7777)
     }

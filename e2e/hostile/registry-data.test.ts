@@ -50,7 +50,7 @@ examples('the source of a repo', {
     assert.equal(messages.size, 1)
   },
 
-  async 'is stored as given, so that nobody learns whether a repo exists that they may not list'(stage) {
+  async 'given as a name is stored unchanged if the repo is missing or the caller may not list it'(stage) {
     const { succeed } = stage
     await makeRepo(stage, 'secret')
     const { group, token } = await editorOfGroup(stage)
@@ -60,7 +60,7 @@ examples('the source of a repo', {
     }
   },
 
-  async 'stays when the caller loses access to it, and cannot be set again'(stage) {
+  async 'can be kept but not set again by a caller without access to it'(stage) {
     const { succeed, fail } = stage
     const source = await makeRepo(stage, 'source')
     const { group, token } = await editorOfGroup(stage)

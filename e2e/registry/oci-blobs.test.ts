@@ -120,7 +120,7 @@ onEachStore('blobs of the registry', (engine) => {
     raw.send(content.slice(0, -10))
     while ((await uploaded()) === 0) await nextTurn()
     raw.close()
-    // The server stores what it has received before it lets go of the upload.
+    // The server refuses further chunks until it has stored the bytes that it received.
     for (let status = 0; status !== 202; await nextTurn()) {
       const first = (await uploaded()) + 1
       const headers = { 'content-range': `${first}-${content.length - 1}` }
@@ -145,7 +145,7 @@ onEachStore('blobs of the registry', (engine) => {
     assert.equal((await client.send('HEAD', blobPath('acme/web', 'right'))).status, 404)
   })
 
-  test('leave no row for a claimed digest that their upload turns out not to have', async () => {
+  test('leave no row for a digest that a client claimed but the upload does not have', async () => {
     const claim = (location: string, claimed: string) => `${location}?digest=${digestOf(claimed)}`
     const rowsOf = async (...contents: string[]) => {
       const digests = contents.map((content) => digestOf(content))
@@ -176,7 +176,7 @@ onEachStore('blobs of the registry', (engine) => {
       assert.equal(await client.errorOf('GET', blobPath(name, content)), '404 BLOB_UNKNOWN')
     const reports = captured.written.filter((line) => line.includes(`blob ${digestOf(content)} is missing`))
     assert.equal(reports.length, 1)
-    // As clients do: they upload what they are told is missing, and mount what another repo has.
+    // Like a client: asks whether the blob exists, tries to mount it from another repo, uploads it.
     await client.expect(404, 'HEAD', blobPath('acme/web', content))
     await client.expect(202, 'POST', `/v2/acme/tools/blobs/uploads/?mount=${digestOf(content)}&from=acme/web`)
     await client.pushBlob('acme/web', content)

@@ -1,6 +1,6 @@
-// Threads for computations whose time can grow faster than the size of their input, if callers choose the input. On the
-// event loop, such a computation would delay all other calls. A thread that exceeds its limits is terminated, so no
-// input can occupy a thread for long.
+// Threads for computations whose input callers choose, and whose time can grow faster than the size
+// of this input. On the event loop, such a computation would delay all other calls. A thread that
+// exceeds its limits is terminated, so no input can occupy a thread for long.
 import { LimitError } from './limit-error.ts'
 import type { Job, Thread, ThreadOptions } from './thread.ts'
 import { openThread } from './thread.ts'

@@ -57,8 +57,8 @@ export async function appendToSpool(
 }
 
 /**
- * The database may be on the same disk, and could not write until somebody makes room. So the space of this append is
- * given back: the client gets an error for all of it, and continues where it began.
+ * Frees the space of an append that filled the disk, because the database may be on the same disk
+ * and could not write either. The client gets an error for the whole append, and can repeat it.
  */
 const giveBack = (file: FileHandle, size: number) => file.truncate(size).catch(() => {})
 
@@ -81,7 +81,7 @@ async function receive(
       await hash(batch)
       failure = await written
       if (failure) break
-      // A rejection is a value until the next batch, so that it is never unhandled.
+      // An error is kept as a value until the next batch, so that no rejection is unhandled.
       written = writeAll(file, batch.chunks, size).then(
         () => (releasesChunks ? releaseChunks(batch.chunks) : undefined),
         (error) => error,

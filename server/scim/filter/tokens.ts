@@ -5,7 +5,7 @@ import { maxFilterLength } from '../limits.ts'
 /** `text` is the value of a string, and the characters of any other token as they were written. */
 export type Token = { kind: 'word' | 'string' | 'number' | 'symbol'; text: string }
 
-/** The expressions are anchored and have no nested repetitions, so matching takes linear time. */
+/** The pattern is anchored and has no nested repetitions, so matching takes linear time. */
 const tokenPattern =
   /\s*(?:("(?:[^"\\]|\\.)*")|(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.:$/-]))|([()[\]])|([\w$:./%-]+))/y
 

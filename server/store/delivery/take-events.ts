@@ -24,7 +24,7 @@ export type Taking = {
 /** How many rows of the log one transaction looks at, and how many of them it reads whole. */
 const maxScanned = 200
 const maxRead = 20
-/** If so many deliveries wait for their next attempt, no more events are taken. */
+/** If this many deliveries wait for their next attempt, no more events are taken. */
 const maxPending = 1000
 
 /** Returns whether there is more to take. */

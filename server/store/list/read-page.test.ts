@@ -202,7 +202,7 @@ const statementKinds = {
   'in mixed directions': / or /,
   merged: / from \(.* union all .*\) k join groups on /,
   'merged in batches': /^\/\*pg \( \*\/ select (name|\w+_time)/,
-  'of small subtrees together': /\(\s+select t\.uid from \(values /,
+  'a scan of several small subtrees': /\(\s+select t\.uid from \(values /,
   'a count of small subtrees': /^select \(select count\(\*\) .*\(values /s,
 }
 

@@ -92,7 +92,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a search index', (testStore) => {
     assert.deepEqual(await find([term]), [...range(250), ...range(15, 1000)])
   })
 
-  test('finds documents that have any of the terms, only candidates if these are given', async () => {
+  test('finds documents that have any of the terms, limited to candidates if these are given', async () => {
     const [first, second] = [newTerm(), newTerm()]
     await add(newSegment(), [1, 2], [first])
     await add(newSegment(), [2, 3], [second])
