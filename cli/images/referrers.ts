@@ -9,7 +9,7 @@ export type Referrer = { reference: string; kind: ImageKind; predicateType?: str
 /** Older versions of cosign set no subject; they tag the signature of an image `sha256-<digest of the image>.sig`. */
 const tagKinds: Record<string, ImageKind> = { sig: 'signature', att: 'attestation', sbom: 'sbom' }
 
-/** More than there are kinds, because other tags may begin with the same digest. */
+/** More than the number of `tagKinds`, because other tags may begin with the same digest. */
 const tagsToRead = 100
 
 export async function referrersOf(client: RegistryClient, digest: string): Promise<Referrer[]> {

@@ -159,13 +159,13 @@ function inline(token: Token, budget: Budget, depth: number, key: number): Compo
     case 'html':
       return isComment(token.text) ? null : token.text
     case 'text':
-      return token.tokens ? inlines(token.tokens, budget, depth) : withCharacters(token.text)
+      return token.tokens ? inlines(token.tokens, budget, depth) : decodeCharacterReferences(token.text)
     default:
       return 'text' in token && typeof token.text === 'string' ? token.text : token.raw
   }
 }
 
-/** Links to other schemes, and to files beside the text, are only text. */
+/** Relative links and links with other schemes are shown as text. */
 function externalLink(href: string, content: ComponentChildren, key: number): ComponentChildren {
   const url = safeUrl(href)
   return url ? (
@@ -181,8 +181,8 @@ const characters: Record<string, string> = {
   ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', copy: '©', mdash: '—', ndash: '–' },
 }
 
-/** The lexer leaves references to characters, such as `&lt;`, as they are. */
-const withCharacters = (text: string) =>
+/** The lexer does not decode character references such as `&lt;`. */
+const decodeCharacterReferences = (text: string) =>
   text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,6}));/gi, (whole, decimal, hex, name) => {
     if (name) return characters[name.toLowerCase()] ?? whole
     const code = decimal ? Number(decimal) : Number.parseInt(hex, 16)

@@ -1,5 +1,6 @@
-// The pages outside of the console in a real browser: accessible, at both sizes, in light and dark, without any problem.
-// The pages of the documentation are in e2e/docs/try-it.test.ts.
+// Checks the pages outside of the console in a real browser: accessibility and layout on desktop
+// and phone, in light and dark, and no problem in the browser. The pages of the documentation are
+// in e2e/docs/try-it.test.ts.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { startApp } from '@stemma/server/app.ts'
@@ -79,8 +80,8 @@ describe('every page outside of the console', { timeout: 600_000, skip: noChromi
   }
 
   /**
-   * Checks the page of the command line. It has another origin, so the request for it is noted as a
-   * problem, which is removed.
+   * Checks the page that the command line serves. It has another origin, so the request for it is
+   * noted as a problem, which is removed.
    */
   async function checkCallback(page: Page, heading: string, login: Running, code: number): Promise<void> {
     await page.waitForURL('http://127.0.0.1:*/callback?*')

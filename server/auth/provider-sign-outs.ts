@@ -1,8 +1,9 @@
 // Ends sign-ins that went through one identity provider. An organization provisions its people by SCIM and can thereby
 // end their sign-ins through its own provider, but no others: people also belong to other organizations, and several
 // organizations can configure the same issuer. While a person is blocked, their roles in the group of the provider and
-// below do not count (see store/suspensions.ts). The columns `second` and `disabled_second` have the same meaning as in
-// sign-outs.ts; `place` is the group of the provider while the person is blocked.
+// below do not count (see store/suspensions.ts). The column `second` is the time of the last
+// sign-out. While the person is blocked, it is `endOfTime`, `disabled_second` is when they were
+// blocked, and `place` is the group of the provider.
 import { Code } from '../aip/code.ts'
 import { StatusError } from '../aip/errors.ts'
 import { parentOf } from '../aip/uid.ts'

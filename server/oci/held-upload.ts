@@ -80,8 +80,9 @@ async function endUpload(
 }
 
 /**
- * Lets `use` work on the upload. If it fails, what has arrived is stored, and the next request can use the upload, unless
- * the client does not know of it (`isResumable`).
+ * Lets `use` work on the upload. If it fails, what has arrived is stored, and the next request can
+ * use the upload. If a quota is exceeded, or the client does not know the upload (not
+ * `isResumable`), the upload ends.
  */
 export async function whileHeld(
   deps: RegistryDependencies,
@@ -106,8 +107,8 @@ export async function whileHeld(
 }
 
 /**
- * Stores what has arrived. Unless `keep`, another request can use the upload then. `wanted` is the size that the upload is
- * about to have, if more room is needed for it.
+ * Stores what has arrived. Unless `keep`, another request can use the upload afterwards. `wanted`
+ * is the minimum number of bytes to reserve for the upload; 0 if the reserved bytes are enough.
  */
 export async function saveUpload(
   deps: RegistryDependencies,

@@ -76,7 +76,7 @@ export function openCallClient(port: Port): CallClient {
   function readParts(id: number): JsonParts {
     const answers = readAnswers(id)
     return {
-      wait: async () => {}, // the other thread waits
+      wait: async () => {}, // the other thread waits before it makes the next part
       async next() {
         const { value: answer } = await answers.next()
         return answer?.kind === 'part' ? answer.part : undefined

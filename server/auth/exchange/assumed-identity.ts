@@ -34,11 +34,11 @@ export type AssumeDependencies = {
 export type RequestedIdentity = {
   /** The uid of the identity to assume; empty for the one that the token itself belongs to. */
   identity: string
-  /** The uid of the identity provider whose client the token is for; empty for any. */
+  /** The uid of an identity provider: the token must be for its client. Empty for any provider. */
   identityProvider: string
   /**
-   * Whether the credential may be a pull token: a token for static keys that is valid as long as the keys are. Other
-   * tokens must not be older than a day.
+   * Whether the credential may be a pull token, which is verified with static keys and may be as
+   * old as they are. Other tokens must not be older than a day.
    */
   mayBePullToken?: boolean
 }

@@ -25,7 +25,10 @@ export type WaitingCalls<Call> = {
 type Group<Call> = {
   name: string
   weight: number
-  /** The time that the group has used, divided by its weight. Raised after a time without calls (see `leastUsed`). */
+  /**
+   * The time that the group has used, divided by its weight. Raised after a time without calls (see
+   * `lastServedUsed`).
+   */
   used: number
   /** The member whose turn is next is the first. */
   callsByMember: Map<string, Call[]>
@@ -41,12 +44,15 @@ export function openWaitingCalls<Call>(): WaitingCalls<Call> {
   const byUsed: Heap<Group<Call>> = openHeap(({ used }) => used)
   const usedByIdle = new BoundedMap<string, number>(maxIdleGroups)
   let current: Group<Call> | undefined
-  /** A group that had no calls does not save up time: it begins with the time of the group that was served last. */
-  let leastUsed = 0
+  /**
+   * `used` of the group that was served last. A group that had no calls begins with at least this,
+   * so it does not save up time.
+   */
+  let lastServedUsed = 0
   let count = 0
 
   function openGroup({ group: name, weight }: Party): Group<Call> {
-    const used = Math.max(leastUsed, usedByIdle.get(name) ?? 0)
+    const used = Math.max(lastServedUsed, usedByIdle.get(name) ?? 0)
     usedByIdle.delete(name)
     const group = { name, weight, used, callsByMember: new Map(), count: 0 }
     groups.set(name, group)
@@ -69,7 +75,7 @@ export function openWaitingCalls<Call>(): WaitingCalls<Call> {
     take() {
       current = byUsed.takeLeast()
       if (!current) return undefined
-      leastUsed = current.used
+      lastServedUsed = current.used
       current.count--
       count--
       return takeNext(current.callsByMember)

@@ -1,6 +1,7 @@
 -- Sources of repos, deployments of repos, registry settings of organizations, and imported versions of packages.
 
--- Null without a sync configuration. The indexes omit these repos, which are almost all, so that writes stay cheap.
+-- Null without a sync configuration, as in almost all repos. The indexes omit these repos, so that
+-- writes stay cheap.
 alter table repos add column source text /*pg collate "C" */;
 create index repos_by_root_source on repos (root, source, uid) where source is not null;
 create index repos_by_parent_source on repos (parent, source, uid) where source is not null;

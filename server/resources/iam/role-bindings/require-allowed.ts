@@ -10,8 +10,9 @@ import { removeExpiredBlockers } from '../expired-bindings.ts'
 export const bindingConflict = 'the identity has this role in this group already'
 
 /**
- * Requires that the caller may create this binding, or change a binding to it. Returns the extra columns of its row.
- * `prefix` is the path of the binding in the request; `identityBefore` is the identity of the binding before an update.
+ * Requires that the caller may create this binding, or update an existing binding to equal it.
+ * Returns the extra columns of its row. `prefix` is the path of the binding in the request;
+ * `identityBefore` is the identity of the binding before an update.
  */
 export function* requireAllowed(
   grants: WriteGrants,

@@ -27,7 +27,7 @@ import { noBlob, usedBlob } from './content-errors.ts'
 import { recordBlobPush } from './record-push.ts'
 import { lockRepo, throwMissing } from './require-repo.ts'
 
-/** A digest and a size. */
+/** The reply contains a digest and a size. */
 const maxBlobReplyBytes = 200
 
 export const blobMethods = (deps: Dependencies) => ({
@@ -86,8 +86,9 @@ const capabilities = [Capability.CAP_REPO_BLOBS_GET]
 const maxRegions = 100
 
 /**
- * Whether the caller may read the blob in the source, or without a source in any repo. A blob that the caller may not
- * read looks like one that does not exist: otherwise anyone could ask which content other organizations have.
+ * Whether the caller may read the blob in the source or, without a source, in any repo. A blob that
+ * the caller may not read looks like one that does not exist: otherwise anyone could ask which
+ * content other organizations have.
  */
 function* mayReadBlob(
   caller: Caller,

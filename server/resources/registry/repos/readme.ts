@@ -52,8 +52,8 @@ const unrestricted: IOptions = {
 
 const maxDepth = 100
 /**
- * Paragraphs, list items, table cells and the like. Empty cells fill up the rows of a Markdown table: without this limit,
- * a table of 64 KB took 45 MB of memory, and the sanitizer up to 1 s.
+ * Paragraphs, list items, table cells and the like. The parser adds empty cells to short rows of a
+ * table: without this limit, a table of 64 KB took 45 MB of memory, and the sanitizer up to 1 s.
  */
 const maxElements = 10_000
 /**
