@@ -1,6 +1,7 @@
 // Account associations: one for each group, under the group's own uid.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
+import { AuditEntriesService } from '@stemma/api/gen/platform/audit/v2beta1/audit_entry_pb.ts'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import type { ExampleContext } from '../contract/examples.ts'
@@ -43,6 +44,19 @@ examples('account associations', {
     assert.equal((await fail(createAccountAssociation, again)).code, 6)
     const nowhere = { parent: `${owner.organization}/${'0'.repeat(16)}`, accountAssociation: { name: 'x' } }
     assert.equal((await fail(createAccountAssociation, nowhere)).code, 5)
+  },
+
+  async 'the audit log of its group contains every change of an association'(stage) {
+    const group = await makeGroup(stage)
+    await associate(stage, group)
+    await stage.succeed(deleteAccountAssociation, { uid: group })
+    const { entries } = await stage.succeed(AuditEntriesService.method.listAuditEntries, {
+      ...{ uidp: { childrenOf: group }, kind: 'account_associations' },
+    })
+    assert.deepEqual(
+      (entries as { action: string }[]).map(({ action }) => action),
+      ['deleted', 'created'],
+    )
   },
 
   async 'lists filter, order and count associations like their groups'(stage) {

@@ -171,9 +171,13 @@ const isStoredWhole = ({ rendered }: Table) => rendered === storedForm
 const renderedBytes = (table: Table, uid: string): Sql =>
   sql`(select ${table.rendered({ kind: 'bytes' })} from ${raw(table.name)} where uid = ${uid})`
 
-/** The fields of the event of a write. The deletion of a group is an event of the group above it, if there is one. */
-function factsOf({ name, hasGroupUids, levelsBelowGroup = 1 }: Table, uid: string, action: string) {
-  const levels = hasGroupUids ? (action === 'deleted' ? 1 : 0) : levelsBelowGroup
+/**
+ * The fields of the event of a write. The deletion of a group is an event of the group above it, if there is one. Other
+ * resources with the uid of a group have no children; their deletion is an event of this group.
+ */
+function factsOf(table: Table, uid: string, action: string) {
+  const { name, hasGroupUids, hasChildren, levelsBelowGroup = 1 } = table
+  const levels = hasGroupUids ? (hasChildren && action === 'deleted' ? 1 : 0) : levelsBelowGroup
   return {
     kind: name,
     uid,
