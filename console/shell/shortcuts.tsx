@@ -51,7 +51,7 @@ export function Shortcuts({ place }: { place: Place | undefined }) {
 const isPaletteKey = (event: KeyboardEvent) =>
   event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)
 
-/** Letters belong to fields, and to trees and menus, which find their items by letters. */
+/** Shortcuts are off in fields and dialogs, and in trees and menus, where letters find items. */
 const isTyping = (target: EventTarget | null) =>
   (target as Element | null)?.closest?.('input, textarea, select, dialog, [role=tree], [role=menu]') !== null
 

@@ -7,7 +7,7 @@ export type Keyboard = {
   focused(what: Locator): Promise<void>
   /** Presses a key until the element with this name has the focus, with a visible focus ring. */
   pressUntil(key: string, name: string): Promise<void>
-  /** Moves the focus backwards to the link with this name, and opens the page with this heading. */
+  /** Moves the focus backwards to a link, follows it, and waits for the heading of that name. */
   followLinkAbove(name: string): Promise<void>
   /** Opens the menu of a row or of an item of the tree, and chooses an entry. */
   chooseInMenu(of: string, entry: string): Promise<void>

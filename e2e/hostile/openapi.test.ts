@@ -44,7 +44,7 @@ ajv.addSchema({ $id: 'https://stemma.test/openapi', ...document })
 const isValid = (name: string, value: unknown) =>
   ajv.validate({ $ref: `https://stemma.test/openapi#/components/schemas/${encodeURIComponent(name)}` }, value)
 
-/** The fields of an example that its schema requires, and the field that it sets in each oneof. */
+/** The required fields of an example, including one field of each oneof that requires one. */
 function requiredPartOf(example: JsonValue, schema: Schema): JsonValue {
   const {
     required: names = [],
@@ -198,7 +198,7 @@ onEachStore('a client of the OpenAPI document', (engine) => {
     assert.ok(body, error?.message)
     return body.uid as string
   }
-  const get = (target: string, init: RequestInit = {}) =>
+  const fetchAsOwner = (target: string, init: RequestInit = {}) =>
     fetch(platform.url + target, {
       ...init,
       headers: { authorization: `Bearer ${platform.owner.token}`, ...init.headers },
@@ -253,7 +253,7 @@ onEachStore('a client of the OpenAPI document', (engine) => {
       const query = new URLSearchParams(
         shown.map(({ name, example }): [string, string] => [name, example ?? '']),
       )
-      const answer = await get(`${path}?${query}`)
+      const answer = await fetchAsOwner(`${path}?${query}`)
       assert.equal(answer.status, 200, `${path}?${query}: ${await answer.text()}`)
       count++
     }
@@ -275,9 +275,10 @@ onEachStore('a client of the OpenAPI document', (engine) => {
         .slice(0, count)
         .map((uid) => `uidp.ids=${uid}`)
         .join('&')
-    assert.equal((await get(`/iam/v2beta1/groups?pageSize=200&${queryOf(documentedMax)}`)).status, 200)
+    const atMax = `/iam/v2beta1/groups?pageSize=200&${queryOf(documentedMax)}`
+    assert.equal((await fetchAsOwner(atMax)).status, 200)
     const form = (count: number) =>
-      get('/iam/v2beta1/groups', {
+      fetchAsOwner('/iam/v2beta1/groups', {
         method: 'POST',
         headers: {
           'x-http-method-override': 'GET',

@@ -61,8 +61,8 @@ const codeOf = async (stage: ExampleContext, method: DescMethod, request: JsonOb
   (await stage.call(method, request, token)).error?.code ?? 0
 
 /**
- * Not with `succeed`, which compares the responses of both doors: `insertBindings` creates random
- * uids, so the order of its bindings differs between the doors.
+ * Lists role bindings. Does not use `succeed`, which compares the responses of both doors:
+ * `insertBindings` creates random uids, so the order of its bindings differs between the doors.
  */
 const listed = async ({ door, owner }: ExampleContext, request: JsonObject, token = owner.token) => {
   const { body, error } = await door.call(bindings.listRoleBindings, request, token)
@@ -74,7 +74,7 @@ const listed = async ({ door, owner }: ExampleContext, request: JsonObject, toke
 examples(
   'expiring role bindings',
   {
-    async 'show their expiry and reason, and stop granting their role then, even to tokens issued earlier'(
+    async 'show their expiry and reason, and grant nothing once expired, even to tokens issued earlier'(
       stage,
     ) {
       const { platform, owner, succeed } = stage
@@ -226,7 +226,7 @@ examples(
       assert.equal((await fail(bindings.updateRoleBinding, own, robot.token)).code, 7)
     },
 
-    async 'once expired, neither protect their identity from changes nor let a person be bound again'(stage) {
+    async 'once expired, neither protect their identity from changes nor allow binding a person'(stage) {
       const { platform, owner, succeed, fail } = stage
       const group = await makeGroup(stage)
       const claimMatch = { issuer: 'https://issuer.test', subject: 'robot' }
@@ -299,7 +299,7 @@ examples(
       assert.equal((await listed(stage, { group: owner.organization })).total, 1)
     },
 
-    async 'are left out of every kind of list and total at any time'(stage) {
+    async 'are left out of every kind of list and total once they have expired'(stage) {
       const { platform, owner } = stage
       const outer = await makeGroup(stage, 'outer')
       const inner = await makeGroup(stage, 'inner', outer)
@@ -316,7 +316,7 @@ examples(
       )
       const isBelow = (uid: string, group: string) => uid.startsWith(`${group}/`)
       const isChild = (uid: string, group: string) => uid.slice(0, -17) === group
-      const visible = (uid: string) => isBelow(uid, outer) || !permanent.every((other) => other !== uid)
+      const visible = (uid: string) => isBelow(uid, outer) || permanent.includes(uid)
       for (const minutes of [0, 12, 5, 6]) {
         pass(minutes)
         const live = [...permanent, ...rows.filter(({ expiry }) => expiry > now()).map(({ uid }) => uid)]

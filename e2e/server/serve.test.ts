@@ -1,5 +1,5 @@
 // `stemmad` as an operator uses it. Each kind of result comes from a real process at least once. The other cases run in
-// the process of the tests, because to start a process takes half a second of CPU time.
+// the process of the tests, because starting a process takes half a second of CPU time.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'

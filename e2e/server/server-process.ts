@@ -1,4 +1,4 @@
-// The real server as a child process, to be killed.
+// Starts the real server as a child process, for tests that kill it.
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'

@@ -20,8 +20,8 @@ export async function show(
   rows: Stored[],
   selection: Selection,
 ): Promise<Resource[]> {
-  const isComplete = !includes(stored.type, selection, stored.references.name)
-  const complete = isComplete ? rows : await withReferences(context, stored, rows)
+  const needsReferences = includes(stored.type, selection, stored.references.name)
+  const complete = needsReferences ? await withReferences(context, stored, rows) : rows
   return complete.map((row) => project(stored.type, represent(stored.type, context.base, row), selection))
 }
 

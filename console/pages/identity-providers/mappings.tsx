@@ -20,7 +20,7 @@ export const readMappings = (place: Place) =>
     ...{ identityProviderUid: place.uids.provider ?? '', ...pageOf(place) },
   })
 
-/** The group of the provider, which may be below the opened one. */
+/** The group that the provider is in. It may be below the group of the page. */
 export const groupOfProvider = ({ uids }: Place) => parentOf(uids.provider ?? '')
 
 type MappingsProps = PageProps & { provider: string; roles: readonly RoleJson[] }

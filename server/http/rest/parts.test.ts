@@ -28,10 +28,10 @@ test('no further part is made for a client that has disconnected', async () => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   try {
-    const answered = once(server, 'request') as Promise<[IncomingMessage, ServerResponse]>
+    const arrived = once(server, 'request') as Promise<[IncomingMessage, ServerResponse]>
     const sent = request({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' }).end()
     sent.on('error', () => {})
-    const [received, response] = await answered
+    const [received, response] = await arrived
     const closed = once(response, 'close')
     const exchange = { request: received, response, requestId: 'id', match: undefined }
     const sending = sendParts(context, exchange, parts, [])

@@ -1,6 +1,7 @@
-// Makes the members of SCIM groups members of external groups, and so gives them the mapped roles. The external group has
-// the externalId of the SCIM group as its id or, without one, the displayName. Only active people who have signed in
-// through the provider in the browser are members: nobody gets roles without having joined.
+// Makes the members of SCIM groups members of external groups, and so gives them the mapped roles.
+// The mapping id of a SCIM group is the id of its external group: the externalId of the SCIM group
+// or, without one, its displayName. Only active people who have signed in through the provider in
+// the browser are members: nobody gets roles without having joined.
 import { neverExpires } from '../../store/expiry.ts'
 import {
   addMembers,

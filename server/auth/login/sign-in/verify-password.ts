@@ -7,10 +7,11 @@ import { attemptsOf } from '../sign-in-throttles.ts'
 import type { SignInDependencies } from './dependencies.ts'
 
 /**
- * `person` is set if the password is right; its `email` is set only if the operator vouches for it. `claimHash` is set
- * if the password is wrong: it is the hash to store if a new account is created with this e-mail address. The log then
- * names `account`: the identity of the account that `findAccount` returns. It is undefined if there
- * is none, even if other accounts claim the address (claimed-accounts.ts).
+ * `person` is set if the password is right; its `email` is set only if the operator vouches for it.
+ * `claimHash` is set if the password is wrong: it is the hash to store if a new account is created
+ * with this e-mail address. `account` is for the log: the identity of the account that
+ * `findAccount` returns, undefined if there is none, even if other accounts claim the address
+ * (claimed-accounts.ts).
  */
 export type Verification =
   | { person: AuthenticatedPerson }

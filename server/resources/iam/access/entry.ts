@@ -23,8 +23,8 @@ import type { Source } from './source.ts'
 import { groupOf } from './source.ts'
 
 /**
- * The sources as the caller may see them. `resource` is what a list of access is about: sources in groups above it are
- * inherited.
+ * The sources as the caller may see them. If the access to a resource is listed, `resource` is its
+ * uid, and sources in groups above it are marked as inherited.
  */
 export function* entriesOf(
   sources: readonly Source[],

@@ -22,26 +22,27 @@ export async function planCollection(
     onProgress?.(totals)
   }
   const time = now()
-  const due: Due = { ...deps, time, graceStart: time - graceMs, oldestKept: oldestUpload(time, graceMs) }
-  const [row] = await store.query(sql`select count(*) from uploads where update_time < ${due.oldestKept}`)
+  const oldestKept = oldestUpload(time, graceMs)
+  const context: PlanContext = { ...deps, time, graceStart: time - graceMs, oldestKept }
+  const [row] = await store.query(sql`select count(*) from uploads where update_time < ${oldestKept}`)
   add({ uploads: row?.[0] as number })
   for await (const ids of unknownUploads(deps)) add({ uploads: ids.length })
-  for await (const counts of dueLinks(due)) add(counts)
-  for await (const counts of dueBlobs(due)) add(counts)
+  for await (const counts of dueLinks(context)) add(counts)
+  for await (const counts of dueBlobs(context)) add(counts)
   for await (const blobs of withUnknownBlobs ? unknownBlobs(deps) : [])
     add({ blobs: blobs.length, bytes: blobs.reduce((sum, { size }) => sum + size, 0) })
   return totals
 }
 
 /** `oldestKept` is the time before which uploads are abandoned: they are deleted, and protect no blob. */
-type Due = PlanDependencies & { time: number; graceStart: number; oldestKept: number }
+type PlanContext = PlanDependencies & { time: number; graceStart: number; oldestKept: number }
 
 /** SQL: whether a collection would keep the link. */
 const isKept = (graceStart: number): Sql =>
   sql`(repo_blobs.unused_since is null or repo_blobs.unused_since > ${graceStart} or ${hasManifest})`
 
 /** SQL: whether a collection would delete the blob, once it has removed the links that are due. */
-const isDeleted = ({ graceStart, oldestKept }: Due): Sql => sql`not exists
+const isDeleted = ({ graceStart, oldestKept }: PlanContext): Sql => sql`not exists
   (select 1 from repo_blobs where repo_blobs.digest = b.digest and ${isKept(graceStart)})
   and not ${hasUpload(oldestKept)}
   and (b.unused_since is null or b.unused_since <= ${graceStart})`
@@ -51,8 +52,8 @@ const hasUpload = (oldestKept: number): Sql =>
   sql`exists (select 1 from uploads u where u.digest = b.digest and u.update_time >= ${oldestKept})`
 
 /** Links that would be removed, and the blobs that would have none left. Each blob is counted with its first link. */
-async function* dueLinks(due: Due): AsyncGenerator<Partial<CollectionTotals>> {
-  const { store, graceStart } = due
+async function* dueLinks(context: PlanContext): AsyncGenerator<Partial<CollectionTotals>> {
+  const { store, graceStart } = context
   let after = sql`(${-1}, ${''}, ${''})`
   for (;;) {
     const rows = await store.query(sql`select repo, digest, unused_since from repo_blobs
@@ -64,16 +65,16 @@ async function* dueLinks(due: Due): AsyncGenerator<Partial<CollectionTotals>> {
     const digests = among(rows.map(([, digest]) => digest as string))
     const first = raw('(select min(repo) from repo_blobs where repo_blobs.digest = b.digest)')
     const blobs = await store.query(sql`select b.digest, b.size, ${first} from blobs b
-      where b.digest in ${digests} and ${isDeleted(due)}`)
+      where b.digest in ${digests} and ${isDeleted(context)}`)
     const listed = new Set(rows.map(([repo, digest]) => `${repo} ${digest}`))
     const counted = blobs.filter(([digest, , repo]) => listed.has(`${repo} ${digest}`))
-    yield { links: rows.length, ...(await countStored(due, counted)) }
+    yield { links: rows.length, ...(await countStored(context, counted)) }
   }
 }
 
 /** Blobs without a link. */
-async function* dueBlobs(due: Due): AsyncGenerator<Partial<CollectionTotals>> {
-  const { store, time, graceStart, oldestKept } = due
+async function* dueBlobs(context: PlanContext): AsyncGenerator<Partial<CollectionTotals>> {
+  const { store, time, graceStart, oldestKept } = context
   let after = sql`(${-1}, ${''})`
   for (;;) {
     const rows = await store.query(sql`select b.digest, b.size, b.unused_since from blobs b
@@ -84,7 +85,7 @@ async function* dueBlobs(due: Due): AsyncGenerator<Partial<CollectionTotals>> {
     const last = rows.at(-1)
     if (!last) return
     after = sql`(${last[2] as number}, ${last[0] as string})`
-    yield await countStored(due, rows)
+    yield await countStored(context, rows)
   }
 }
 
@@ -93,7 +94,7 @@ async function* dueBlobs(due: Due): AsyncGenerator<Partial<CollectionTotals>> {
  * and the storage may or may not have bytes.
  */
 async function countStored(
-  { storage }: Due,
+  { storage }: PlanContext,
   rows: readonly Row[],
 ): Promise<Pick<CollectionTotals, 'blobs' | 'bytes'>> {
   const counts = { blobs: 0, bytes: 0 }

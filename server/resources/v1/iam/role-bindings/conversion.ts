@@ -36,10 +36,14 @@ export function listedBindingToV1(binding: RoleBinding): V1ListedBinding {
     ...(group && { group: { id: group.uid, name: group.name, description: group.description } }),
     ...(role && { role: { id: role.uid, name: role.name, description: role.description } }),
     ...(createTime && { createdAt: createTime }),
-    ...(externalGroup && { externalGroup: sourceToV1(externalGroup) }),
+    ...(externalGroup && { externalGroup: externalGroupToV1(externalGroup) }),
   })
 }
 
-const sourceToV1 = ({ mappingUid, identityProviderUid, externalGroupId }: RoleBindingExternalGroup) => ({
+const externalGroupToV1 = ({
+  mappingUid,
+  identityProviderUid,
+  externalGroupId,
+}: RoleBindingExternalGroup) => ({
   ...{ mapping: mappingUid, identityProvider: identityProviderUid, externalGroupId },
 })
