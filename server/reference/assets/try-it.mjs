@@ -73,7 +73,7 @@ async function send(form) {
   const { verb, reads } = form.dataset
   const url = urlOf(form)
   const body = form.elements.body?.value
-  if (body !== undefined) JSON.parse(body)
+  if (body !== undefined) requireJson(body)
   const session = await readSession()
   if (!session && form.dataset.open === 'no') return showSession(form)
   if (
@@ -95,6 +95,14 @@ async function send(form) {
   const text = await response.text()
   if (response.status === 401) forgetSession()
   showAnswer(form, response, text, performance.now() - started)
+}
+
+function requireJson(text) {
+  try {
+    JSON.parse(text)
+  } catch (error) {
+    throw new Error(`The body is not JSON: ${error.message}`)
+  }
 }
 
 /** The path and query of the call. */
@@ -135,8 +143,7 @@ function showAnswer(form, { status, statusText, ok }, text, ms) {
 }
 
 function showFailure(form, error) {
-  const reason = error instanceof SyntaxError ? `The body is not JSON: ${error.message}` : error.message
-  const line = element('p', reason)
+  const line = element('p', error.message)
   line.className = 'status bad'
   form.querySelector('.answer').replaceChildren(line)
 }
