@@ -34,7 +34,7 @@ describe('the value of a flag', () => {
     )
   })
 
-  test('is one element of a list, even if it contains a comma, or one entry of a map, split at the first =', () => {
+  test('is one element of a list of strings, even with a comma, or one entry of a map, split at the first =', () => {
     assert.deepEqual(json('repos', 'create', 'aliases', 'a:1,2', 'b:2'), ['a:1,2', 'b:2'])
     assert.deepEqual(json('identities', 'create', 'claim-match.claims', 'a=b=c', 'd='), { a: 'b=c', d: '' })
     assert.throws(() => json('identities', 'create', 'claim-match.claims', 'a'), /must be key=value, not "a"/)

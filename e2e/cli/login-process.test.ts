@@ -1,5 +1,6 @@
-// `stemma auth` as a process: it ends after a sign-in and by Ctrl-C, and processes share the refresh token. One store is
-// enough, because login.test.ts makes the same calls on both, without starting processes.
+// `stemma auth` as a process: it ends after a sign-in and on Ctrl-C, and processes share the
+// refresh token. One store is enough, because login.test.ts makes the same calls on both, without
+// starting processes.
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -43,7 +44,7 @@ describe('the process of stemma auth', () => {
     assert.equal(code, 0, stderr)
   })
 
-  test('passes invite, identity provider and e-mail address to the sign-in page, and ends by Ctrl-C', async () => {
+  test('passes invite, identity provider and e-mail address to the sign-in page, and ends on Ctrl-C', async () => {
     const flags = ['--invite', 'a code', '--identity-provider', 'example.org', '--login-hint', ada]
     const running = startLogin('--no-browser', ...flags)
     const { searchParams } = new URL(await addressIn(running))

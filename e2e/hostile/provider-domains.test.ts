@@ -1,5 +1,5 @@
-// Attacks by administrators of a sub-group: their identity provider cannot verify addresses in the domain of the
-// organization, and no provider gets a response that is meant for another.
+// Attacks by administrators of a sub-group: their identity provider cannot verify addresses in the
+// domain of the organization, and cannot get authorization codes of another provider.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'

@@ -268,7 +268,7 @@ examples('packages of images', {
     )
   },
 
-  async 'are read only from SBOMs of limited size, and hostile SBOMs have none'(stage) {
+  async 'are read only from SBOMs of limited size, and not from hostile SBOMs'(stage) {
     const place = await openRepo(stage)
     const { repo, client } = place
     const deep = `{"bomFormat":"CycloneDX","components":${'[{"components":'.repeat(50_000)}[]${'}]'.repeat(50_000)}}`

@@ -1,4 +1,5 @@
-// Rules of repos: public, immutable tags and retention. Who may set them, and who cannot change them by accident.
+// Rules of repos: public, immutable tags and retention. Tests who may set them, and that clients
+// that do not know them do not change them.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
@@ -113,7 +114,7 @@ examples('rules of repos', {
     await succeed(updateRepo, { repo: { uid, name: 'moved-away', immutableTags: ['w*'] } })
   },
 
-  async 'hold for the name of a repo: nobody who only pushes can put another repo in its place'(stage) {
+  async 'hold for the full name of a repo: a caller who only pushes cannot give it to another repo'(stage) {
     const { succeed, fail, platform, owner } = stage
     const { organization } = owner
     const { token } = await platform.addIdentity(organization, 'registry.push')

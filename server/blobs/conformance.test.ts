@@ -174,7 +174,7 @@ onEachBlobDriver('a blob store', (storage) => {
       assert.equal(await storage.blobs.finish(whole, digestOf(content)), content.length)
     })
 
-    test('refuses a second append, and a finish, while one is running', async () => {
+    test('refuses another append, or a finish, while an append is running', async () => {
       const begun = await storage.blobs.begin(newUploadId())
       const body = new PassThrough()
       const running = storage.blobs.append(begun, body)
@@ -235,7 +235,7 @@ onEachBlobDriver('a blob store', (storage) => {
       })
     }
 
-    test('takes nothing from a body that has failed before', async () => {
+    test('reads nothing from a body that has already failed', async () => {
       const body = new PassThrough()
       body.on('error', () => {})
       body.destroy(new Error('aborted'))

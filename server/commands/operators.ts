@@ -29,7 +29,8 @@ is the first one.`,
       if (change) {
         const access = operatorAccessFor(`stemmad operators ${action}`)
         const identity = await store.write(() => change(access, person, context.now())).catch(throwUsageError)
-        context.stdout.write(`${person} is ${identity}\n`)
+        const result = action === 'add' ? 'is an operator' : 'is no longer an operator'
+        context.stdout.write(`${person} (${identity}) ${result}.\n`)
         return
       }
       for (const { identity, email } of await store.read(readOperators))

@@ -73,7 +73,7 @@ async function append(
   }
 }
 
-/** The status is one that clients answer by trying again. */
+/** Clients try again after this status. */
 const slowBody = ({ size }: Upload, { bytes, periodMs }: MinimumRate) =>
   registryError(
     'BLOB_UPLOAD_INVALID',

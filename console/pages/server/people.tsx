@@ -116,8 +116,8 @@ function actionsOf(
   { uid = '', local, disableTime, passkeys = 0, authenticatorApp }: PersonJson,
 ) {
   const own = uid === signedIn.value?.uid ? 'Your own account is under My account.' : undefined
-  const item = (label: string, dialog: string, unless?: string) => ({
-    ...{ label, to: dialogPath(place, dialog, uid), disabledReason: own ?? unless },
+  const item = (label: string, dialog: string, otherReason?: string) => ({
+    ...{ label, to: dialogPath(place, dialog, uid), disabledReason: own ?? otherReason },
   })
   const noFactor = passkeys > 0 || authenticatorApp ? undefined : 'This person has no second factor.'
   return [

@@ -61,7 +61,7 @@ test('the configuration of an image may have any form', () => {
   assert.deepEqual([config.labels, config.history, config.ports, config.created], [[['x', '']], [], [], ''])
 })
 
-test('each step of the build has its layer, unless the history does not fit', () => {
+test('each step of the build has its layer, unless the history does not match the layers', () => {
   const layers = [{ digest: 'sha256:a' }, { digest: 'sha256:b' }]
   const step = (command: string, isEmpty = false) => ({ command, created: '', isEmpty })
   assert.deepEqual(

@@ -79,7 +79,6 @@ describe('a blob store in a folder', () => {
       const body = Readable.from(Array.from({ length: 8 }, () => Buffer.alloc(2 ** 20)))
       const { upload, failure } = await blobs.append(${JSON.stringify(half)}, body)
       console.log(failure?.code, upload.size)`
-    // The limit of the size of files is 4 MiB, in blocks of 1 KiB.
     const node = [
       process.execPath,
       '--disable-warning=ExperimentalWarning',
@@ -87,6 +86,7 @@ describe('a blob store in a folder', () => {
       '-e',
       program,
     ]
+    // Files can have at most 4 MiB: `ulimit -f` counts blocks of 1 KiB.
     const { stdout, stderr } = spawnSync('bash', ['-c', 'ulimit -f 4096 && exec "$@"', 'bash', ...node], {
       encoding: 'utf8',
     })

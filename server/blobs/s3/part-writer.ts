@@ -22,7 +22,7 @@ export function makePartWriter(
   let state = before
   /** Bytes of the part that is being received. */
   let filled = 0
-  /** The part that is being sent. A rejection is a value, so that it is never unhandled. */
+  /** The part that is being sent. Resolves to its error, so that no rejection is unhandled. */
   let sending: Promise<{ error: unknown } | undefined> = Promise.resolve(undefined)
 
   async function fill(chunks: Buffer[]): Promise<void> {
@@ -60,7 +60,8 @@ export function makePartWriter(
     async loadTail() {
       if (!before.tail) return
       const { index, size } = before.tail
-      // The object before it is not needed any more: the caller has stored the state that names this one.
+      // The previous object is not needed any more: the caller has stored the state that names
+      // this one.
       const removed = index > 1 ? objects.remove(keys.tail(id, index - 1)).catch(() => {}) : undefined
       for await (const chunk of await objects.get(keys.tail(id, index))) await fill([chunk])
       if (filled !== size) throw new Error(`the tail of the upload has ${filled} bytes instead of ${size}`)

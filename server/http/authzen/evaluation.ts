@@ -32,7 +32,7 @@ export const answerEvaluations: AnswerRequest = async (call, names) => {
   return batch ? { evaluations: resultsOf(batch.semantic, decisions) } : decisions[0]
 }
 
-/** All evaluations are decided in one call, at the same time. */
+/** All evaluations are decided in one call, from one snapshot. */
 async function decide(
   call: CallApi,
   names: Names,

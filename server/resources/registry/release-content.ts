@@ -15,8 +15,8 @@ export function* releaseBlobs(_access: WriteAccess, repo: string, manifest: stri
 const batchSize = 2000
 
 /**
- * Deletes content of a repo, before the repo is deleted: as much as one transaction should. Returns whether there may be
- * more.
+ * Deletes a batch of the content of a repo that is about to be deleted. Returns whether there may
+ * be more.
  */
 export function* releaseBatch(access: WriteAccess, repo: string, now: number): Work<boolean> {
   const digests = yield* nextManifests(repo)

@@ -44,7 +44,8 @@ export function createPullToken(
 ): Promise<Reply> {
   const { authUrl } = trust
   const parent = call.demand.scope
-  // The trust decisions are about this uid, and the transaction may run several times.
+  // Chosen once, before the transaction, which may run several times: the trust decisions are about
+  // this uid.
   const uid = newChildUid(parent, deps.now(), deps.random)
   return withTrustDecisions(trust, call.demand.caller.identity, (decisions) =>
     createOnce(deps, call, function* (grants) {

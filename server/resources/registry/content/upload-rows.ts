@@ -81,20 +81,23 @@ export function* saveUpload(
   yield* countContent(access, repo, size - reserved)
 }
 
-/** Deletes the upload. If `lease` is empty, throws if a request has the upload. `reserved` are the bytes it had reserved. */
+/**
+ * Deletes the upload, which must have this lease; if `lease` is empty, no request may have the
+ * upload. Returns the bytes that were reserved for it.
+ */
 export function* removeUpload(
   _access: WriteAccess,
   { repo, id, now }: UploadUse,
   lease: string,
 ): Work<{ reserved: number } & WithDigest> {
-  const isMine = lease === '' ? sql`(lease is null or lease_until <= ${now})` : sql`lease = ${lease}`
-  const rows = yield sql`delete from uploads where id = ${id} and repo = ${repo} and ${isMine}
+  const isAllowed = lease === '' ? sql`(lease is null or lease_until <= ${now})` : sql`lease = ${lease}`
+  const rows = yield sql`delete from uploads where id = ${id} and repo = ${repo} and ${isAllowed}
     returning reserved, digest`
   const [row] = rows as [number, string | null][]
   return row ? { reserved: row[0], namedDigest: row[1] } : yield* throwLost(repo, id)
 }
 
-/** The lease expired, and another request has used the upload or ended it since. */
+/** For an upload that another request has ended, has now, or has used since the lease expired. */
 function* throwLost(repo: string, id: string): Work<never> {
   yield* readUpload(repo, id)
   throw busyUpload()
@@ -107,8 +110,8 @@ export type MaxUploads = { caller: number; organization: number }
 const maxCounted = 100_000
 
 /**
- * Throws if the caller or the organization of the repo has too many unfinished uploads. Uploads that begin at the same
- * time do not see each other, so the number can be exceeded by as many as run at a time.
+ * Throws if the caller or the organization of the repo has too many unfinished uploads. Uploads
+ * that begin at the same time do not count each other, so together they can exceed the limit.
  */
 export function* requireFewUploads(repo: string, identity: string, max: MaxUploads): Work<void> {
   if (max.caller === 0 && max.organization === 0) return
