@@ -9,7 +9,7 @@ import type { BackgroundCounts } from './workers/background-counts.ts'
 import { addCounts, readCounts } from './workers/background-counts.ts'
 
 const intervalMs = 10 * 60_000
-/** Between two transactions, for other calls. */
+/** The pause between two transactions, in which other calls can write. */
 const pauseMs = 20
 
 export type EventRetentionOptions = {
@@ -20,7 +20,7 @@ export type EventRetentionOptions = {
   counts: BackgroundCounts
 }
 
-/** Returns the function that ends this. */
+/** Returns a function that stops the deletion. */
 export function scheduleEventRetention(options: EventRetentionOptions): () => Promise<void> {
   if (options.config.auditRetentionDays === 0) return async () => {}
   const stopped = new AbortController()
@@ -63,7 +63,7 @@ export function eventMetrics(counts: BackgroundCounts): ScalarMetric[] {
   return [
     {
       ...{ name: 'stemma_events_dropped_total', type: 'counter', value: eventsDropped },
-      help: 'Issued tokens, pulls and refused writes that were not recorded because too many waited',
+      help: 'Issued tokens, pulls and refused writes that were not recorded because the buffer was full',
     },
     {
       ...{ name: 'stemma_events_expired_total', type: 'counter', value: eventsExpired },

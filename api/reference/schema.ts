@@ -61,15 +61,16 @@ export function objectSchema(
         }
       : {}),
     ...(required.length > 0 ? { required } : {}),
-    ...(purpose === 'response' ? {} : oneofRules(desc, fields, purpose)),
+    ...(purpose === 'response' ? {} : combinationRules(desc, fields, purpose)),
   }
 }
 
 /**
- * Rejects a body that sets two fields of a oneof, or no field of a oneof that requires one. Uses `not`, because code
+ * Rejects a body that sets two fields of a oneof. On create, also rejects a body that sets no field
+ * of a oneof that requires one, or that breaks a rule `required_unless`. Uses `not`, because code
  * generators create a separate type for each case of `oneOf` and `anyOf`.
  */
-function oneofRules(desc: DescMessage, fields: DescField[], purpose: Purpose): Schema {
+function combinationRules(desc: DescMessage, fields: DescField[], purpose: Purpose): Schema {
   const forbiddenByOneofs = desc.oneofs.flatMap((oneof) => {
     const names = oneof.fields.filter((field) => fields.includes(field)).map(({ jsonName }) => jsonName)
     const pairs = names.flatMap((name, index) =>

@@ -3,7 +3,10 @@ import type { DescMessage } from '@bufbuild/protobuf'
 import { resourceOptions } from '@stemma/api/resource.ts'
 import { camel } from '../contract/spelling.ts'
 
-/** `paths` are dotted JSON names of fields; the first that is not empty is shown. `isBytes`: as a number of bytes. */
+/**
+ * `paths` are dotted JSON names of fields; the first that is not empty is shown. `isBytes`: it is a
+ * number of bytes, shown with a unit.
+ */
 export type Column = { title: string; paths: string[]; isBytes?: boolean }
 
 const uidColumn: Column = { title: 'UID', paths: ['uid'] }

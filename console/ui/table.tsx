@@ -21,6 +21,7 @@ export type TableProps<Row> = {
   label: string
   rows: readonly Row[]
   columns: readonly Column<Row>[]
+  /** The uid of a row. If `hasUids` is false, any text that is unique among the rows. */
   uidOf(row: Row): string
   /** Entries of the menu of a row, before “Copy uid”. */
   actions?: (row: Row) => readonly MenuItem[]
@@ -42,7 +43,7 @@ export function Table<Row>({
   const hasMenus = hasUids || actions !== undefined
   return (
     <div class="table-scroll">
-      {/* The roles are explicit because narrow screens show rows as blocks, and browsers would drop them then. */}
+      {/* Roles are explicit: on narrow screens rows are grids, which have no implicit roles. */}
       <table class="rows" role="table" aria-label={label}>
         <thead role="rowgroup">
           <tr role="row">
@@ -100,7 +101,7 @@ const copyUid = (uid: string): MenuItem => ({
 /** Rows in a page of a list. */
 export const pageSize = 50
 
-/** The part of a list request that selects the page of the URL. */
+/** The part of a list request that selects the page that the URL names. */
 export const pageOf = (place: Place) => ({ pageSize, pageToken: place.query.get('page') ?? '' })
 
 export type PagerProps = {

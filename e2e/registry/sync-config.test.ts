@@ -57,7 +57,7 @@ examples('the sync configuration of a repo', {
     assert.deepEqual(violations(await fail(updateRepo, withoutSource)), ['syncConfig.source'])
   },
 
-  async 'names a repo by its uid, or by organization and name, and stores the uid'(stage) {
+  async 'names its source repo by uid, or by organization and name, and stores the uid'(stage) {
     const { succeed, fail, owner } = stage
     const source = await makeRepo(stage, { name: 'tools/static' })
     for (const [name, given, stored] of [
@@ -129,7 +129,7 @@ examples('the sync configuration of a repo', {
     await succeed(updateRepo, { repo: { uid }, updateMask: 'syncConfig' })
     assert.equal(await count(), '2')
     await succeed(deleteRepo, { uid: source })
-    assert.equal(await count(), '2', 'the source is named by its uid, even after it was deleted')
+    assert.equal(await count(), '2', 'repos still name the source after it was deleted')
     const inTeam = await platform.addIdentityWith(group as string, ['CAP_REPO_LIST'])
     assert.equal((await fail(v1.getRepoCountBySource, { id: source }, inTeam.token)).code, 7)
     assert.equal((await fail(v1.getRepoCountBySource, { id: 'x' })).code, 5)

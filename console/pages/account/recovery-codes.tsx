@@ -30,7 +30,7 @@ export function RecoveryCodes({ place }: PageProps) {
         </Form>
       ) : (
         <div class="form">
-          <p>Keep them where you find them without your phone. They are not shown again.</p>
+          <p>Keep them where you can find them without your phone. They are not shown again.</p>
           <CodeBlock label="recovery codes" code={text} />
           <footer>
             <Button onClick={() => saveFile('stemma-recovery-codes.txt', `${text}\n`, 'text/plain')}>

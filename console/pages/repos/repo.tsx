@@ -30,7 +30,7 @@ const readTags = (place: Place) =>
   read(api.tags.listTags, { uidp: { childrenOf: uidIn(place) }, orderBy: 'name', ...pageOf(place) })
 const readReadme = (place: Place) => read(api.repos.getRepoReadme, { uid: uidIn(place) })
 
-/** The group of the repo. `place.group` may be one above, where the person has fewer rights. */
+/** The group of the repo. `place.group` may be above it, where the person has fewer rights. */
 const groupIn = (place: Place) => parentOf(uidIn(place))
 
 export const load = (place: Place) => [readRepo(place), readTags(place), readPermissions(groupIn(place))]

@@ -1,5 +1,5 @@
-// The requests to S3 that read, write, copy, delete and list objects. They have no checksum headers: R2 and Google Cloud
-// Storage refuse some of them.
+// The requests to S3 that read, write, copy, delete and list objects. They have no checksum
+// headers, because R2 and Google Cloud Storage refuse some of these headers.
 import type { IncomingMessage } from 'node:http'
 import type { ByteRange } from '../blob-store.ts'
 import type { S3Client } from './client.ts'
@@ -14,7 +14,10 @@ export type S3Objects = ReturnType<typeof makeObjects>
 const contentType = { 'content-type': 'application/octet-stream' }
 
 export function makeObjects(client: S3Client, bucket: string, pageKeys: number) {
-  /** Version 1 of the request: every server has it. The next page starts after the last key of this one. */
+  /**
+   * Uses ListObjects, which every server supports, not ListObjectsV2. The next page starts after
+   * the last key of this one.
+   */
   async function* list(prefix: string): AsyncGenerator<ListedObject> {
     let marker = ''
     for (;;) {

@@ -1,5 +1,5 @@
-// The methods of the contract by their paths, under all names of their services. Those whose response is a stream are
-// registered with grpc-js.
+// The gRPC paths and their methods. A method has one path for each name of its service. Methods
+// whose response is a stream are registered with grpc-js.
 import type { Server, ServiceDefinition } from '@grpc/grpc-js'
 import type { Method } from '@stemma/api/method.ts'
 import { serviceNames } from '../aliases.ts'

@@ -14,8 +14,9 @@ import { varintField } from './varint-sql.ts'
 export type SizeChange = { size: number; manifests?: number; reserved?: number }
 
 /**
- * For every transaction that gives content to a repo or removes it. Throws if a limit of a group would be exceeded. Best
- * as the last statement, because of its locks.
+ * Must be called in every transaction that adds content to a repo or removes content from it.
+ * Throws if a limit of a group would be exceeded. Should be called last, because it locks rows
+ * that other transactions need.
  */
 export function* adjustRepoSize(
   access: WriteAccess,

@@ -43,7 +43,7 @@ export function* listAccess(
   const need = capability === '' ? undefined : capabilityNeed(capability)
   if (need?.kind === 'wrong') throw invalidArgument(need.violation)
   const query = { method: method.name, fingerprint: fingerprintOf([resource, identity, capability]) }
-  const after = pageSeals.open(query, request.pageToken) as SourceCursor | undefined // only this list seals them
+  const after = pageSeals.open(query, request.pageToken) as SourceCursor | undefined // sealed below
   const size = pageSizeOf(request)
   const bit = need?.bits[0]
   const { sources, total } =

@@ -35,7 +35,7 @@ export function* listReach(
     method: method.name,
     fingerprint: fingerprintOf([subject, request.capability, request.group]),
   }
-  const [after = ''] = (pageSeals.open(query, request.pageToken) ?? []) as string[] // only this list seals them
+  const [after = ''] = (pageSeals.open(query, request.pageToken) ?? []) as string[] // sealed below
   const inGroup = (yield* readReach(subject, grants.time)).filter(
     ({ group }) => request.group === '' || isAtOrBelow(group, request.group),
   )
@@ -62,8 +62,9 @@ function visibleTo(grants: Grants): (entry: Reached) => boolean {
 }
 
 /**
- * The entries whose roles have all of these capabilities, and at least one capability, within the
- * limits of a token.
+ * The entries whose roles have all needed capabilities within the limits of a token. If no
+ * capability is needed, the roles must have at least one within the limits; without limits, all
+ * entries match.
  */
 function* withCapabilities(
   reached: readonly Reached[],
