@@ -1,9 +1,9 @@
 // The cost of the event log: creates with 64 in flight on a server, against the same server without the module that
-// records events (server/store/events/record.ts). Both have a store of their own, and are loaded in turns. On SQLite,
-// responses per second of CPU time are compared: the server does everything itself. On PostgreSQL, responses per second
-// of the clock, because the database and the connections to it do a part of the work. There, events
-// are sealed 0.1 seconds after they are recorded, so the sealing of the last twentieth of a round
-// is not measured.
+// records events (server/store/events/record.ts). Each has its own store, and the load alternates
+// between them. On SQLite, responses per second of CPU time are compared: the server does everything
+// itself. On PostgreSQL, responses per second of wall-clock time are compared, because the database
+// and the connections to it do a part of the work. There, events are sealed 0.1 seconds after they
+// are recorded, so the sealing of the last twentieth of a round is not measured.
 import { join } from 'node:path'
 import { createDatabase, startCluster } from '../../server/testing/postgres.ts'
 import type { Sample } from '../load/load.ts'

@@ -25,7 +25,7 @@ export type Explanation = {
   hidden?: boolean
 }
 
-/** The texts of the command line. `who` is undefined for the caller. */
+/** The question as typed on the command line. `who` is undefined for the caller. */
 export type Question = { who: string | undefined; action: string; resource: string }
 
 export function explanationLines(

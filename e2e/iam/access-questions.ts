@@ -41,7 +41,7 @@ export const demanded = [
   ]),
 ]
 
-/** The questions of CheckAccess, all of which must be answered with yes. */
+/** Questions for CheckAccess. The call is allowed if the answer to each of them is yes. */
 export const needsOf = ({ uid: resource, call }: Question) =>
   call.kind === 'method'
     ? [{ method: call.method.name, resource }]
@@ -94,7 +94,7 @@ function drawMethodCall(
 ): Pick<Question, 'uid' | 'call'> {
   const method = draw.one(methods)
   const existing = [...groups, ...groups, ...groups, ...users, ...workloads, ...roles.map(({ uid }) => uid)]
-  // Questions about others need a uid.
+  // The test calls AccessService with questions about others (`requestAt`), which need a uid.
   const mayOmitUid = method.access?.scopeOptional && method.desc.parent !== AccessService
   const isWithoutUid = method.scope.length === 0 || (mayOmitUid && draw.oneIn(4))
   return {

@@ -15,7 +15,7 @@ const maxCompiledPatterns = 1000
 /** Describes what is wrong with a pattern. */
 export function patternFault(pattern: string): string | undefined {
   if (expandedLength(pattern) > maxExpandedLength)
-    return `must have at most ${maxExpandedLength} characters, where a repeat such as a{3} counts as written out (aaa) and each class such as [a-z] or \\pL adds ${classLength}`
+    return `must have at most ${maxExpandedLength} characters, where a repeat such as a{3} counts as written out (aaa), the number of a repeated group such as (ab){3} multiplies the whole length, and each class such as [a-z] or \\pL adds ${classLength}`
   if (pattern === '') return 'must not be empty; .* matches every value'
   const fault = syntaxFault(pattern)
   if (fault !== undefined) return `must be an RE2 regular expression: ${fault}`

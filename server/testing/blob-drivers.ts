@@ -9,7 +9,7 @@ import { openS3Store } from '../blobs/s3/s3-store.ts'
 import { startS3Server } from './s3-server.ts'
 import { temporaryFolder } from './stores.ts'
 
-/** A storage with a driver. Reopening stands for a restart, and for S3 also for another copy. */
+/** Storage and its driver. Reopening simulates a restart, and for S3 also another copy. */
 export type BlobStorage = {
   blobs: BlobStore
   reopen(): Promise<BlobStore>

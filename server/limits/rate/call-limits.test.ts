@@ -238,8 +238,8 @@ describe('the RateLimit fields', () => {
   })
 })
 
-describe('the calls of a caller that run at a time', () => {
-  test('are limited, and one that ends makes room for another', () => {
+describe('the calls of a caller that run at the same time', () => {
+  test('are limited in number, and one that ends makes room for another', () => {
     const { calls } = prepareLimits({ read: { address: 1 } }).open({ maxRunning: 3 })
     const identity = identityOf(organization, 1)
     const network = calls.arrive(get, '192.0.2.1')

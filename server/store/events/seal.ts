@@ -9,7 +9,10 @@ import type { Work } from '../work.ts'
 import type { EventRow, SealedEvent } from './event-row.ts'
 import { chainHash, chainStart, eventColumns, eventOf, sealedColumns } from './event-row.ts'
 
-/** Called in the transaction that seals the events, in the order of their sequence numbers for each organization. */
+/**
+ * Called in the transaction that seals the events. The events of an organization are in the order
+ * of their sequence numbers.
+ */
 export type FanOut = (events: readonly SealedEvent[]) => Work<void>
 
 /** Bounds a transaction: other writes wait for it on SQLite. */
@@ -45,7 +48,7 @@ export const hasUnsealed = sql`select 1 from unsealed_events limit 1`
 
 export const countUnsealed = sql`select count(*) from unsealed_events`
 
-/** The number of events that were ever sealed, also of those that retention has deleted. */
+/** The number of events that were ever sealed, including those that retention has deleted. */
 export function* countRecorded(): Work<number> {
   const [row] = yield sql`select coalesce(sum(sequence), 0) from event_chains`
   return Number(row?.[0])

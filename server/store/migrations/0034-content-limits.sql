@@ -1,5 +1,6 @@
--- Limits on the bytes of content in repos. An upload counts with the bytes that are reserved for it, so that uploads that
--- arrive at the same time cannot exceed a limit together.
+-- Limits on the content of repos. They are in MiB, but the tally counts bytes. An upload counts with
+-- the bytes that are reserved for it, so that uploads that arrive at the same time cannot exceed a
+-- limit together.
 
 alter table uploads add column reserved bigint not null default 0;
 

@@ -109,7 +109,7 @@ async function personFor(
   return { person, issuedAt: issuedAtOf(claims) }
 }
 
-/** Omits providers whose claims the token lacks. Throws if it lacks those of every provider. */
+/** Omits providers that require a claim which the token lacks. Throws if this omits all. */
 function candidatesOf(providers: readonly KnownProvider[], claims: Claims): ProvidedPerson[] {
   const candidates: ProvidedPerson[] = []
   let fault: unknown

@@ -9,8 +9,9 @@ export const repos = kindOf(RepoSchema, 'repos', {
   columns: {
     /** Null without a source, so that the indexes on this column omit the repo. */
     source: ({ syncConfig }) => syncConfig?.source ?? null,
-    /** For pulls and pushes, which do not decode the resource. Patterns contain no spaces. */
+    /** This and the next column are for pulls and pushes, which do not decode the resource. */
     public: ({ public: isPublic }) => (isPublic ? 1 : 0),
+    /** Separated by spaces: the patterns of tags contain none. */
     immutable_tags: ({ immutableTags }) => immutableTags.join(' '),
   },
   /**

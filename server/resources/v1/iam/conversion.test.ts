@@ -69,7 +69,7 @@ describe('wire format of v1', () => {
 })
 
 describe('conversion from v1 to v2 and back', () => {
-  test('keeps groups, and leaves an unset kind absent', () => {
+  test('keeps the fields of groups that callers can set, and leaves an unset kind absent', () => {
     const group = create(GroupSchema, {
       ...{ uid: 'u', name: 'n', description: 'd', resourceLimits: { repositories: 3 } },
       ...{ verified: true, kind: OrgKind.DEV, status: OrgStatus.READY },
