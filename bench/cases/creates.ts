@@ -27,7 +27,7 @@ const minRatio = 3
 export async function benchCreates(): Promise<Line[]> {
   const bench = await startBenchServer(200)
   try {
-    const { together, alone } = await createRates(bench)
+    const { together, alone } = await measureCreateRates(bench)
     return [line('Creates, REST, 64 in flight against 1', together, alone), await benchStore()]
   } finally {
     await bench.end()
@@ -35,7 +35,7 @@ export async function benchCreates(): Promise<Line[]> {
 }
 
 /** Creates per second in each round, with 64 in flight (`together`) and with one (`alone`). */
-export async function createRates(bench: BenchServer) {
+export async function measureCreateRates(bench: BenchServer) {
   const { server } = bench
   const request = createRequestOf(bench)
   const load = startProcess('load-core', 'bench/load/http-load.ts')

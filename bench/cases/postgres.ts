@@ -9,7 +9,7 @@ import type { Line } from '../report/report.ts'
 import { plainLine } from '../report/report.ts'
 import type { BenchServer } from '../stores/bench-server.ts'
 import { startBenchServer } from '../stores/bench-server.ts'
-import { createRates } from './creates.ts'
+import { measureCreateRates } from './creates.ts'
 import { requestOf } from './rest-ratio.ts'
 
 const rounds = 3
@@ -59,7 +59,7 @@ async function read(label: string, { server, authorization }: BenchServer, path:
 }
 
 async function creates(bench: BenchServer): Promise<Line[]> {
-  const { together, alone } = await createRates(bench)
+  const { together, alone } = await measureCreateRates(bench)
   return [
     plainLine('Creates, 64 in flight, PostgreSQL', `${short(median(together))}/s`),
     plainLine('Creates, 1 in flight, PostgreSQL', `${short(median(alone))}/s`),

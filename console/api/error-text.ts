@@ -5,7 +5,7 @@ export type ErrorText = { title: string; text: string; requestId?: string | unde
 
 const titles: Partial<Record<Code, string>> = {
   [Code.UNAUTHENTICATED]: 'Your session has ended',
-  [Code.PERMISSION_DENIED]: 'You may not see this',
+  [Code.PERMISSION_DENIED]: 'Access denied',
   [Code.NOT_FOUND]: 'Not found',
   [Code.UNAVAILABLE]: 'The server does not answer',
   [Code.DEADLINE_EXCEEDED]: 'The server took too long',
@@ -47,7 +47,10 @@ function sentenceOf({ code, status, message, retryDelayMs }: StemmaError): strin
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${wait}`.replace(/([^.])$/, '$1.')
 }
 
-/** Describes the fault of a field, for the text below it. The field is named as in the request, such as `group.name`. */
+/**
+ * Describes the fault of a field, for the text below it. `field` is the path of the field in the
+ * request, such as `group.name`, or the end of that path, such as `name`.
+ */
 export function violationOf(error: unknown, field: string): string | undefined {
   if (!(error instanceof StemmaError)) return undefined
   const violation = error.fieldViolations.find(

@@ -154,7 +154,7 @@ for candidate in "\${COMPREPLY[@]}"; do echo "$candidate"; done`
       assert.match(screen, /ready> stemma groups tree {2}acme --depth {2}0\nacme\n/)
     })
 
-    test('adds a space only after the last group of a path', { skip: noTerminalReason }, async () => {
+    test('adds a space only after a group with no groups below it', { skip: noTerminalReason }, async () => {
       const screen = await typeInBash('stemma groups tree acm\t/team-\t--depth 0\r')
       assert.match(screen, /ready> stemma groups tree acme\/team-b --depth 0\nteam-b\n/)
     })

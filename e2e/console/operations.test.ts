@@ -263,7 +263,7 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     const person = await platform.addUser(`newcomer@${domain}`)
     const asking = await stage.openPage(person.identity)
     await asking.goto(stage.at(paths.group(domainOrganization)))
-    await asking.getByRole('heading', { name: 'You may not see this' }).waitFor()
+    await asking.getByRole('heading', { name: 'Access denied' }).waitFor()
     await asking.getByRole('button', { name: 'Request access' }).waitFor()
     await asking.goto(stage.at(paths.home()))
     await asking.getByRole('button', { name: 'Request access' }).click()

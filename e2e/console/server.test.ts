@@ -53,7 +53,7 @@ describe('the server in the console', { timeout: 600_000, skip: noChromium ?? fa
     stage.problems.splice(0)
     for (const path of [paths.serverPeople(), paths.serverKeys(), paths.serverHealth()]) {
       await page.goto(stage.at(path))
-      await page.getByRole('heading', { level: 1, name: 'You may not see this' }).waitFor()
+      await page.getByRole('heading', { level: 1, name: 'Access denied' }).waitFor()
       await page.getByText('Only operators of this server may do this').waitFor()
     }
     // The browser reports the status 403 of the calls; nothing else went wrong.

@@ -1,8 +1,9 @@
 import { setPriority } from 'node:os'
 
 /**
- * The nice value of background threads. Beside a busy thread of the server, such a thread gets 3 % of a processor. With
- * 10 it would get 10 %, and in `npm run soak` the event loop waited for a processor half as long again.
+ * The nice value of background threads. Beside a busy thread of the server, such a thread gets 3 %
+ * of a processor. With 10 it would get 10 %, and in `npm run soak` the event loop waited 1.5 times
+ * as long for a processor.
  */
 const backgroundPriority = 15
 

@@ -43,8 +43,8 @@ export function ExpiryField({ problem, expireTime }: ExpiryFieldProps) {
 }
 
 /**
- * The chosen time as the API expects it; undefined if the role does not end. `current` is the time that the field has
- * shown without its seconds.
+ * The chosen time as the API expects it; undefined if the role does not end. `current` is the
+ * expiry before the edit. It is returned if the field, which shows no seconds, is unchanged.
  */
 export function expiryOf(values: FormData, current?: string): string | undefined {
   const choice = String(values.get('expiry') ?? '')

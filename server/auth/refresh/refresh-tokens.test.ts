@@ -167,7 +167,7 @@ onEachStore('refresh tokens', (engine) => {
       }
     })
 
-    test('are refused, and end nothing, if an earlier version of the server issued their successor', async () => {
+    test('are refused, without ending the sign-in, if an earlier version of the server issued their successor', async () => {
       const [rest] = doors as [Door]
       const token = await issue()
       const successor = (await use(rest, token)).pair?.refreshToken.token ?? ''

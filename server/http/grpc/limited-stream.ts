@@ -15,7 +15,7 @@ export type RequestState = {
   method: Method | undefined
   authorization: string | undefined
   isCompressed: boolean
-  /** Undefined for an uncompressed request to one of our own methods: its first chunks are not checked or counted. */
+  /** Undefined for an uncompressed request to our own methods: its messages are not counted. */
   messages: MessageCounter | undefined
   maxMessages: number
   /** A request is `trusted` once its access token is verified. */
@@ -50,9 +50,9 @@ export type RequestHeaders = {
 }
 
 /**
- * The number of bytes at the start of each request that are not checked. The flow-control window of a stream is
- * extended only after more bytes than these were read, so a client can send no more than the initial window before the
- * check.
+ * The number of bytes that are not checked at the start of an uncompressed request to our own
+ * methods. The flow-control window of a stream is extended only after more bytes than these were
+ * read, so a client can send no more than the initial window before the check.
  */
 export const uncheckedBytes = 16 * 1024
 const noOwners: readonly string[] = []

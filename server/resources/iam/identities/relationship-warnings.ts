@@ -1,5 +1,5 @@
-// Warnings about values that are stored although no caller, or nearly every caller, is recognised by them. Published
-// configurations contain such values, so they are not refused.
+// Warnings about values that match no caller, or nearly every caller. Published configurations
+// contain such values, so they are stored and not refused.
 import type {
   Identity,
   Identity_AWSIdentity,
