@@ -1,5 +1,6 @@
-// The capacity of a server: how many Gets it answers in a second over REST, with 32 connections that wait for their
-// responses. The rate limits of this server are so high that one caller can use its whole capacity.
+// The capacity of a server: how many Gets it answers in a second over 32 REST connections, each of
+// which sends its next request when the response has arrived. The rate limits of this server are so
+// high that one caller can use its whole capacity.
 import { requestOf } from '../cases/rest-ratio.ts'
 import { measure } from '../load/load.ts'
 import { startProcess } from '../load/processes.ts'

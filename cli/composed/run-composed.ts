@@ -24,7 +24,7 @@ export async function runComposed(
   const { flags } = line
   // Wrong formats are reported before anything is sent.
   const format = parseFormat(flags.output as string | undefined)
-  // The options of a context are strings.
+  // The parser returns strings for the flags in `ContextFlags`.
   const contextFlags = flags as ContextFlags
   const isDebug = flags.debug === true
   let connection: Connection | undefined

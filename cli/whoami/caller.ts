@@ -9,7 +9,7 @@ import { listPages } from '../resources/list.ts'
 import type { SignIn } from './token-claims.ts'
 import { claimsOf } from './token-claims.ts'
 
-/** A group with its path, or with its uid only if the caller may not see the group. */
+/** A group. `path` is absent if the caller may not see it. */
 export type Place = { uid: string; path?: string }
 
 export type Caller = {
@@ -21,7 +21,7 @@ export type Caller = {
   roles: HeldRole[]
 }
 
-/** A role in a group. If the token is limited, the remaining capabilities in place of the role. */
+/** A role in a group. If the token is limited, `role` is absent and `capabilities` is set. */
 export type HeldRole = {
   role?: string
   capabilities?: string[]

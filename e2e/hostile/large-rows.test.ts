@@ -93,7 +93,7 @@ onEachStore('a resource that is too large', (engine) => {
     }
   })
 
-  test('is not created if it is an advisory whose JSON is too large, even if its binary form is not', async () => {
+  test('is also refused if it is an advisory whose JSON is too large but whose binary form is not', async () => {
     const event = {
       ...{ author: 'ada', reviewState: ReviewState.APPROVED },
       type: { case: 'fixed', value: { fixedVersion: '1', note: '\u0001'.repeat(8000) } } as const,

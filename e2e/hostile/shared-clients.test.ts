@@ -1,5 +1,5 @@
-// An organization configures the issuer and the client id of another one, so that its provider also
-// applies to the tokens of the other one's people.
+// A hostile organization configures the issuer and the client id of another organization. Its
+// identity provider then also applies to the tokens of that organization's people.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
@@ -22,7 +22,7 @@ import { addIdentityProvider, callRest } from '../sign-in/organizations.ts'
 const { register } = Auth.method
 const { exchange } = SecurityTokenService.method
 
-onEachStore('an organization with the client of another one', (engine) => {
+onEachStore('an organization that configures the client of another organization', (engine) => {
   let issuer: ForeignIssuer
   let platform: Platform
   let doors: [Door, Door]
@@ -48,7 +48,7 @@ onEachStore('an organization with the client of another one', (engine) => {
   const scopesOf = (token: unknown) =>
     JSON.parse(Buffer.from(String(token).split('.')[1] ?? '', 'base64url').toString()).scopes
 
-  test('cannot keep the people of the other one from registering and from exchanging tokens', async () => {
+  test('cannot keep the people of that organization from registering and exchanging tokens', async () => {
     for (const [at, door] of doors.entries()) {
       const sub = `bob-${at}`
       const token = await issuer.sign({ sub, aud: 'client-of-victim' })
@@ -61,7 +61,7 @@ onEachStore('an organization with the client of another one', (engine) => {
     }
   })
 
-  test('is not preferred to the one whose external groups give the person roles', async () => {
+  test('is not preferred to an organization whose external groups give the person roles', async () => {
     const sub = 'cyd'
     const identity = userUid(issuer.issuer, sub)
     await evil.expect(201, 'POST', '/Users', { userName: sub, externalId: sub })
@@ -78,7 +78,7 @@ onEachStore('an organization with the client of another one', (engine) => {
       assert.deepEqual(scopesOf((await door.call(exchange, {}, token)).body?.token), [victim.organization])
   })
 
-  test('does not hide why the one that gives the person a role refuses them', async () => {
+  test('does not hide why the organization in which a person has a role refuses them', async () => {
     const oidc = { issuer: issuer.issuer, clientId: 'client-of-both' }
     await addScimProvider(platform, await platform.addOrganization('older'), oidc)
     const own = await addScimProvider(platform, await platform.addOrganization('own'), oidc)

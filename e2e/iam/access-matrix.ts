@@ -88,8 +88,8 @@ const operatorRows: Record<string, MatrixRow> = Object.fromEntries(
 const somebodyAt = (resource: string) => ({ identity: 'a'.repeat(40), capability: 'groups.list', resource })
 
 /**
- * The SCIM calls of a version. A new provider has no token (code 5). Turning SCIM on needs two
- * owners, but the organization has one (code 9).
+ * The SCIM calls of one API version. A new provider has no token (code 5). Turning SCIM on needs
+ * two owners, but the organization has one (code 9).
  */
 const scimRows = (service: string, field: string): Record<string, MatrixRow> => {
   const row = (body: JsonObject, code: number): MatrixRow => ({
@@ -346,7 +346,7 @@ const exceptions: Record<string, MatrixRow> = {
     codes: anyToken,
     visible: [0, 0, 0, 0, 0, 0, 0],
   },
-  // The owner of the other organization has the capability there.
+  // The call names no group: a capability in another organization is enough.
   'platform.registry.Registry.GetPackageVersionMetadata': {
     request: () => ({ package: 'unknown' }),
     codes: [16, 16, 5, 5, 5, 5, 5],

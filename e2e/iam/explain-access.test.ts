@@ -37,8 +37,8 @@ type Explanation = {
 }
 
 /**
- * Not with `succeed`, which compares the responses of both doors: their order depends on random
- * uids. Requires that CheckAccess decides the same.
+ * Uses `door.call`, because `succeed` would compare the responses of both doors, and the order of
+ * the lists in them depends on random uids. Also asserts that CheckAccess decides the same.
  */
 async function explain(
   { door, owner }: ExampleContext,

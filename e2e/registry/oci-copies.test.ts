@@ -15,7 +15,7 @@ import { onEachStore } from '../../server/testing/stores.ts'
 import type { OciClient } from './oci-client.ts'
 import { digestOf, ociClient } from './oci-client.ts'
 
-// The embedded store with a folder that both copies share, and PostgreSQL with S3.
+// With the embedded store, the copies share a folder; with PostgreSQL, they share a bucket in S3.
 onEachStore('uploads with several copies', (engine) => {
   let s3: S3Server | undefined
   let platform: Platform
@@ -60,7 +60,7 @@ onEachStore('uploads with several copies', (engine) => {
     assert.equal(await pulled(parts.join('')), parts.join(''))
   })
 
-  test('are used by one request at a time, and by the next when it is over', async () => {
+  test('accept one request at a time, and the next one after it has ended', async () => {
     const second = await startCopy()
     const location = await client.begin('acme/web')
     const raw = await rawClient(platform.app.port)

@@ -80,7 +80,7 @@ onEachStore('the published Go SDK', (engine) => {
     return robot
   }
 
-  /** A token of the issuer for a person and the client of an identity provider. */
+  /** Creates an identity provider. Returns a person's token with its client id as the audience. */
   async function signForProvider(): Promise<string> {
     const oidc = { issuer: issuer.issuer, clientId: 'sso', pkceEnabled: true }
     await make(IdentityProvidersService.method.createIdentityProvider, {

@@ -47,7 +47,7 @@ examples('lists of advisories of v1', {
     assert.equal((await succeed(list, {})).id, '')
   },
 
-  async 'find advisories by the event of a moved component'(stage) {
+  async 'can be filtered by the type of event that reports a moved component'(stage) {
     const moved = {
       componentLocationChanged: { previousLocation: '/usr/lib', newLocation: '/opt/lib', note: '' },
     }

@@ -10,7 +10,7 @@ test('browsers ask for pages', () => {
   assert.ok(asks('application/json;q=0.5, text/html;q=0.9'))
 })
 
-test('programs do not', () => {
+test('programs do not ask for pages', () => {
   for (const accept of [
     undefined,
     '',

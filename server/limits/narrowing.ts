@@ -8,10 +8,10 @@ import { costClassOf } from './rate/cost-class.ts'
 
 /** Parameters of a list that are not filters. */
 const nonFilters = new Set(['page_size', 'page_token', 'order_by', 'skip'])
-/** Of the filters by position in the tree, these are always cheaper than the whole list. */
+/** The filters by position in the tree that are always cheaper than the whole list. */
 const treeFilters = ['uidp.descendants_of', 'uidp.children_of']
 
-/** The error with advice, if it is that of a list that took too long; otherwise the same error. */
+/** Adds advice to the error of a list that took too long. Returns other errors unchanged. */
 export function withNarrowingAdvice(method: Method, error: StatusError): StatusError {
   if (error.code !== Code.DEADLINE_EXCEEDED || costClassOf(method) !== 'list') return error
   return deadlineExceeded(adviceFor(method.desc.input.fields))

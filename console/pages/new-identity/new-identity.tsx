@@ -43,27 +43,27 @@ export default function NewIdentity({ place }: PageProps) {
 
 type SetUpProps = { place: Place; workload: Workload }
 
-/** Creates the identity and its role binding, then opens its page, which shows the snippet. */
+/** Creates the identity and its role binding, then opens its page with the snippet for the job. */
 function SetUp({ place, workload }: SetUpProps) {
   const { roles = [] } = useData(readRoles(place.group))
   const denial = useDenial(place.group)
   const identities = useWrite(api.identities.createIdentity, { done: 'Workload created' })
   const bindings = useWrite(api.roleBindings.createRoleBinding)
   const error = identities.error.value ?? bindings.error.value
-  const made = useSignal('')
+  const createdUid = useSignal('')
   const create = async (values: FormData) => {
     const text = (name: string) => String(values.get(name) ?? '').trim()
     const answers = Object.fromEntries(workload.fields.map(({ name }) => [name, text(name)]))
     // A second attempt after the binding failed must not create a second identity.
-    if (made.value === '') {
+    if (createdUid.value === '') {
       const identity = { name: text('name'), ...workload.recognition(answers) }
-      made.value = (await identities.run({ parent: place.group, identity }))?.uid ?? ''
-      if (made.value === '') return
+      createdUid.value = (await identities.run({ parent: place.group, identity }))?.uid ?? ''
+      if (createdUid.value === '') return
     }
     const roleUid = text('group-role')
-    const roleBinding = { identityUid: made.value, roleUid }
+    const roleBinding = { identityUid: createdUid.value, roleUid }
     if (roleUid === '' || (await bindings.run({ parent: place.group, roleBinding })))
-      await navigate(paths.identity(place.group, made.value), { replace: true })
+      await navigate(paths.identity(place.group, createdUid.value), { replace: true })
   }
   return (
     <section class="panel">

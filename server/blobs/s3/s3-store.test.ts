@@ -136,7 +136,7 @@ describe('a blob store in S3', () => {
       )
     }))
 
-  test('copies an object that is too large for one request in parts', () =>
+  test('copies an object in parts if it is too large for one request', () =>
     withStore(
       { limits: { ...options.limits, copyBytes: mebibyte, copyPartBytes: 3 * mebibyte } },
       async (blobs) => {
@@ -281,7 +281,7 @@ describe('a blob store in S3', () => {
       assert.equal(proxy.seen.length, 2)
     }))
 
-  test('ends responses that stop, also after a reader has paused', () =>
+  test('aborts responses that stall, even after the reader has paused', () =>
     withStore({ limits: { ...options.limits, idleTimeoutMs: 50 } }, async (blobs) => {
       const content = randomBytes(mebibyte)
       await push(blobs, content)

@@ -7,7 +7,7 @@ import { isObject } from './read-object.ts'
 export type Entity = { type: string; id: string }
 export type Question = { subject: Entity; action: string; resource: Entity }
 
-/** `path` is where the object is in the body, for errors: '' or such as `evaluations[3].`. */
+/** `path` is prepended to field names in errors: empty, or a prefix such as `evaluations[3].`. */
 export function readQuestion(body: JsonObject, path = ''): Question {
   readContext(body, path)
   return {

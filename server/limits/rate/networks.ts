@@ -5,8 +5,8 @@ import { networkOf } from '../../wire/client-network.ts'
 const maxAddresses = 10_000
 
 /**
- * Returns a function from an address to its network; empty for an address that has no limit: an unknown one, or that of a
- * proxy, which all clients of the proxy share.
+ * Returns a function that maps an address to its network. The network is empty if no limit applies:
+ * the address is unknown (empty), or is that of a proxy, which all clients of the proxy share.
  */
 export function openNetworks(isProxy: (address: string) => boolean): (address: string) => string {
   const networks = new BoundedMap<string, string>(maxAddresses)

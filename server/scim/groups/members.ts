@@ -82,7 +82,7 @@ export function* writeMembers(
 ): Work<void> {
   if (size > maxMembersOfGroup)
     throw badRequest('tooMany', `a group can have at most ${maxMembersOfGroup} members`)
-  yield* countMembers(provider, added.length - removed.length)
+  yield* changeMemberCount(provider, added.length - removed.length)
   const [addedUids, removedUids] = [added, removed].map((ids) => ids.map((id) => `${provider}/${id}`)) as [
     string[],
     string[],
@@ -98,7 +98,7 @@ export function* writeMembers(
     )
 }
 
-function* countMembers(provider: string, growth: number): Work<void> {
+function* changeMemberCount(provider: string, growth: number): Work<void> {
   if (growth === 0) return
   const row = yield* first(sql`update scim_settings set member_count = member_count + ${growth}
     where provider = ${provider} returning member_count`)

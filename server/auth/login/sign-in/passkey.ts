@@ -49,7 +49,10 @@ export async function signInWithPasskey(
 const refused = () =>
   new StatusError(Code.UNAUTHENTICATED, 'this passkey cannot be used here; sign in with your password')
 
-/** Returns the work that uses the challenge and the passkey, in the transaction of the sign-in. */
+/**
+ * Returns work for the transaction of the sign-in: it marks the challenge as used, records the use
+ * of the passkey, and returns the person.
+ */
 async function verify(
   deps: SignInDependencies,
   interaction: Interaction,
