@@ -122,13 +122,13 @@ function* measure(): Work<Measured> {
 
 /** Deletes old deliveries and counts pending ones, every minute. Returns a function that stops it. */
 function startUpkeep({ store, log, core: { now }, counts }: DeliveryOptions): () => void {
-  const keepUp = async () => {
+  const runUpkeep = async () => {
     setMeasured(counts, await store.read(measure))
     if (!(await store.write(() => claimTask('delete-deliveries', now(), upkeepIntervalMs / 2)))) return
     while (await store.write(() => deleteFinished(now() - keptMs, maxDeleted)));
   }
   const timer = setInterval(() => {
-    keepUp().catch((err) => log.warn({ err }, 'deliveries could not be counted or deleted'))
+    runUpkeep().catch((err) => log.warn({ err }, 'deliveries could not be counted or deleted'))
   }, upkeepIntervalMs).unref()
   return () => clearInterval(timer)
 }

@@ -9,8 +9,8 @@ import { Failure, NotSignedIn } from '../failure.ts'
 import { singleLine } from '../single-line.ts'
 
 /**
- * `command` is the command whose flags are named; undefined for a command without fields. `hints` are further lines
- * below the message.
+ * `command` is the command whose flags are named; undefined for a composed command, whose errors
+ * name fields. `hints` are further lines below the message.
  */
 export function toFailure(
   error: unknown,

@@ -51,7 +51,7 @@ export function Tree({ label, roots, useChildren, onActivate, expanded = [], onT
     const item = (event.target as Element).closest<HTMLElement>('[role=treeitem]')
     // Buttons inside of an item handle their own keys.
     if (!item || event.target !== item) return
-    // With these, the keys belong to the browser, such as Alt and the left arrow, which go back.
+    // Combinations with these keys are left to the browser: Alt and the left arrow go back.
     if (event.altKey || event.ctrlKey || event.metaKey) return
     const all = items()
     const at = all.indexOf(item)
@@ -149,10 +149,10 @@ function Node({ node, level, state }: { node: TreeNode; level: number; state: Tr
 function ChildNodes({ uid, level, state }: { uid: string; level: number; state: TreeState }) {
   const { nodes, isLoading, hasMore, loadMore } = state.useChildren(uid)
   const list = useRef<HTMLUListElement>(null)
-  /** The number of nodes before more were asked for. */
+  /** The number of nodes when "Show more" was pressed, until new ones are there. */
   const shown = useRef<number | undefined>(undefined)
   const more = useRef<HTMLButtonElement>(null)
-  // The button for more moves down or goes away: the focus moves on to the first new node.
+  // The button "Show more" moves down or is removed, so the focus moves to the first new node.
   useEffect(() => {
     if (shown.current === undefined || nodes.length <= shown.current) return
     const first = list.current?.children[shown.current] as HTMLElement | undefined

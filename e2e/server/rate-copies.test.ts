@@ -64,7 +64,7 @@ onEachStore('three copies', (engine) => {
     return admitted
   }
 
-  test('admit together between half and twice what one would', { skip }, async () => {
+  test('together admit between half and twice as many calls as one would', { skip }, async () => {
     const allowed = burst + perSecond * 14
     const admitted = await total(15, copies)
     assert.ok(admitted >= allowed / 2 && admitted <= 2 * allowed, `${admitted} of ${allowed}`)

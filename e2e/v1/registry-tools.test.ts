@@ -42,11 +42,11 @@ examples('a repo with a sync configuration', {
     const id = created.id as string
     assert.deepEqual(await readOne(stage, v1.listRepos, id), created)
 
-    // The tool sends the expiration of its state if the configuration has none.
-    const seconds = (expiration as string).replace('.000Z', 'Z')
+    // If the configuration has no expiration, the tool sends that of its state, in whole seconds.
+    const sentExpiration = (expiration as string).replace('.000Z', 'Z')
     const resent = await succeed(v1.updateRepo, {
       ...{ id, ...repo },
-      sync_config: { ...sync_config, expiration: seconds },
+      sync_config: { ...sync_config, expiration: sentExpiration },
     })
     assert.deepEqual(resent, created, 'nothing has changed')
 

@@ -87,7 +87,7 @@ function referencesIn(
 ): Record<string, unknown> {
   const values = equalities.filter(({ path }) => isValueOf(path, name)).map(({ value }) => ({ value }))
   if (countMentions(filter, name) > values.length || (order && isPathOf(order.by.toLowerCase(), name)))
-    throw badRequest('invalidFilter', `${name} can be filtered only by ${name}[value eq "id"]`)
+    throw badRequest('invalidFilter', `${name} can be used only in the filter ${name}[value eq "id"]`)
   return values.length > 0 ? { [name]: values } : {}
 }
 

@@ -6,7 +6,7 @@ import { createDatabase } from './postgres.ts'
 const cluster = process.env.STEMMA_TEST_POSTGRES ?? ''
 const skip = cluster ? false : 'PostgreSQL is not running: STEMMA_TEST_POSTGRES is not set'
 
-test('creates a database that can sort by bytes on a supported version, and drops it', { skip }, async () => {
+test('creates a database of a supported version that can sort by bytes, and drops it', { skip }, async () => {
   const database = await createDatabase(cluster)
   const client = new Client(database.url)
   await client.connect()

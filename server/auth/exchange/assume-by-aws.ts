@@ -24,7 +24,7 @@ export async function assumeByAws(
     throw error instanceof OutboundError ? unverifiable(error) : error
   })
   if (!(await matcher.matchesAws(identity, caller)))
-    throw refused(`${caller.arn} does not match ${uid}`, faultOfArn(identity.relationship.value, caller))
+    throw refused(`${caller.arn} does not match ${uid}`, arnAdvice(identity.relationship.value, caller))
   const expires = Math.floor(now() / 1000) + tokenLifetimeSeconds
   return {
     ...{ identity: uid, email: undefined, limits: {}, signIn: undefined },
@@ -34,10 +34,7 @@ export async function assumeByAws(
 }
 
 /** Tells only a caller of the right account that the ARN of the identity can never match. */
-function faultOfArn(
-  { awsAccount, awsArn }: Identity_AWSIdentity,
-  { account }: AwsCaller,
-): string | undefined {
+function arnAdvice({ awsAccount, awsArn }: Identity_AWSIdentity, { account }: AwsCaller): string | undefined {
   const fault = awsArn.case === 'arn' && account === awsAccount && arnFault(awsArn.value, awsAccount)
   return fault ? `aws_identity.arn of the identity ${fault}; have it corrected` : undefined
 }

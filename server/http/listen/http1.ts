@@ -83,8 +83,9 @@ function countIfRefusal(state: ConnectionState, response: ServerResponse): void 
 const isRefusal = ({ statusCode }: ServerResponse) => statusCode >= 400 && statusCode < 500
 
 /**
- * Browsers state in Sec-Fetch-Site which site sends a request, and a page cannot change this header. A program can set
- * it to avoid the penalty, but could also avoid the penalty by sending a request that succeeds now and then.
+ * Browsers state in Sec-Fetch-Site which site sends a request, and a page cannot change this
+ * header. A program can set it to avoid the penalty, but it could avoid the penalty anyway: one
+ * request that succeeds resets the count of refusals.
  */
 function isFromOtherSite({ headers }: IncomingMessage): boolean {
   const site = headers['sec-fetch-site']

@@ -1,4 +1,4 @@
-// Since when a manifest has no tag: retention deletes manifests that have had none for some time.
+// Records since when a manifest has had no tag. Retention deletes it after some time without one.
 import { parentOf } from '../../aip/uid.ts'
 import type { Sql } from '../../store/sql.ts'
 import { among, sql } from '../../store/sql.ts'

@@ -13,7 +13,7 @@ export type Connection = {
   all(statement: Sql): Row[]
   /** Returns a prepared statement with this text, from the cache if possible. */
   prepare(text: string): StatementSync
-  /** Rows of the event log that are inserted before the commit (`deferrable` in sql.ts). */
+  /** Rows of the event log, inserted at the end of the transaction (`deferrable` in sql.ts). */
   deferred: Row[]
 }
 
@@ -123,10 +123,11 @@ function openDatabase(file: string, { isReadOnly, clock }: ConnectionOptions): D
 }
 
 /**
- * Commits are synced by durability.ts, and the WAL is checkpointed by checkpoint.ts. If checkpoint.ts falls
- * behind, SQLite itself checkpoints at 256 MB (64,000 pages). The log is truncated also if a write finds all of it
- * checkpointed and starts it again (`journal_size_limit`). `analyze` is never run: every statement is written for one index, and
- * statistics could only make SQLite choose another one.
+ * Commits are synced by durability.ts, and the WAL is checkpointed by checkpoint.ts. If
+ * checkpoint.ts falls behind, SQLite itself checkpoints at 256 MB (64,000 pages). A write that
+ * finds the whole WAL checkpointed truncates it and starts it again (`journal_size_limit`).
+ * `analyze` is never run: every statement is written for one index, and statistics could only make
+ * SQLite choose another one.
  */
 function configure(db: DatabaseSync, isReadOnly: boolean): void {
   if (!isReadOnly)

@@ -12,7 +12,7 @@ import { startConsoleSession } from './session.ts'
 
 /** A sign-in under way. The browser carries it, encrypted, as `state`, and a cookie binds it to that browser. */
 type StartedSignIn = {
-  /** The path to show after the sign-in: of the console, or of the documentation, from which calls can be tried. */
+  /** The path to show after the sign-in: a page of the console or of the documentation. */
   to: string
   verifier: string
   /** The digest of the browser's secret (browser.ts). */

@@ -22,7 +22,10 @@ import { advisories, withdrawnAdvisories } from './table.ts'
 import { advisoryIndex } from './terms.ts'
 import { requireSize, requireValid } from './validate-advisory.ts'
 
-/** Creates an advisory with its events and returns its uid. An advisory id is generated unless the draft has one. */
+/**
+ * Creates an advisory with its events and returns its uid. An advisory id is generated unless the
+ * draft has one. `origin` is the source package of the artifact.
+ */
 export function* createAdvisory(
   { access, now, random }: WriteContext,
   group: string,

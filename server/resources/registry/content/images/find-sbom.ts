@@ -12,7 +12,7 @@ const maxReferrers = 256
 const maxManifests = 32
 const maxManifestBytes = 64 * 1024
 const maxIndexes = 8
-/** The total size of the manifests that are parsed, and the total size of the indexes. */
+/** The maximum total size of the parsed manifests. The parsed indexes have the same maximum. */
 const maxParsedBytes = 512 * 1024
 const maxBlobs = 16
 
@@ -47,7 +47,7 @@ type Description = { mediaType: string; content: Uint8Array }
 
 /** The manifests that describe the image, the newest first. */
 function* readDescriptions(repo: string, image: string): Work<Description[]> {
-  // Tags contain no colon. Cosign knows sha256 only.
+  // Cosign replaces the colon, which tags cannot contain. It creates such tags only for sha256.
   const tag = parseDigest(image)?.replace(':', '-') ?? ''
   const attestations = yield* findAttestations(repo, image)
   const found = yield sql`select digest, size from manifests

@@ -24,9 +24,9 @@ type Source = { uid: string; name: string; size: number }
 type Choice = { id: string; uid: string; source: Source | undefined }
 
 /**
- * Describes the first of these vulnerabilities: as many as have records of at most `maxSize`
- * characters together, and at least one. If it left some out, the returned `size` is greater than
- * `maxSize`.
+ * Describes these vulnerabilities in order, as long as their records have at most `maxSize`
+ * characters together, but always the first one. If it leaves some out, the returned `size` is
+ * greater than `maxSize`.
  */
 export function* describeVulnerabilities(
   found: readonly Vulnerability[],
@@ -68,7 +68,7 @@ function thatFit(all: readonly Choice[], maxSize: number): { choices: Choice[]; 
   return { choices, size }
 }
 
-/** The OSV records of all advisories, by the uid of the advisory. */
+/** The OSV records of the advisories of these vulnerabilities, by the uid of the advisory. */
 function* readSources(found: readonly Vulnerability[]): Work<Map<string, Source[]>> {
   const uids = new Set(found.flatMap((vulnerability) => vulnerability.uids))
   if (uids.size === 0) return new Map()
@@ -93,5 +93,6 @@ const keyOf = (uid: string, name: string) => `${uid} ${name}`
 
 function severitiesOf(row: Uint8Array | undefined): MessageInitShape<typeof SeveritySchema>[] {
   const { severities = [] } = row ? messageOf(advisories, row) : {}
-  return severities.map(({ type, score }) => ({ type: type as number as Severity_Type, score })) // the same numbers
+  // Both enums have the same numbers.
+  return severities.map(({ type, score }) => ({ type: type as number as Severity_Type, score }))
 }
