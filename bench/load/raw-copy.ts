@@ -1,4 +1,5 @@
-// The upper bound for blobs: a plain node:http server that hashes and writes what it receives, and sends it again.
+// The baseline for blobs: a plain node:http server that hashes an upload, writes it to a file, and
+// sends the file to each download.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { open } from 'node:fs/promises'

@@ -1,4 +1,5 @@
-// Control characters that a server, or a tenant whose text it returns, sends to the terminal of a user of `stemma`.
+// Control characters in the responses of a server, which `stemma` must not print at a terminal.
+// They can be in the texts of other tenants, or the server itself can be hostile.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { Server } from 'node:http'

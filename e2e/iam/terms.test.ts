@@ -1,4 +1,4 @@
-// Terms: documents that the operator names and groups accept.
+// Terms: documents that are listed in a setting of the server, and that groups accept.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
@@ -129,7 +129,7 @@ onEachStore('terms', (engine) => {
     }
   })
 
-  test('cannot be accepted or listed without access, which is checked before the request', async () => {
+  test('cannot be accepted or listed without access, which is checked before the request is validated', async () => {
     for (const door of doors) {
       const { organization: group, token } = await platform.addOrganization('acme')
       const stranger = await platform.addOrganization('others')

@@ -25,7 +25,7 @@ export type Operation = {
   send(client: OciClient, target: Target): Promise<Response>
   /** The answer to a caller with these capabilities, if the repo exists. `mayMount`: the caller may read the blob. */
   answer(repo: RepoContent, target: Target, mayMount: boolean): Answer
-  /** Whether the answer must not depend on whether the blob or the manifest exists elsewhere. */
+  /** True if the answer must not reveal that the blob or the manifest exists in another repo. */
   isBlind(repo: RepoContent, target: Target, mayMount: boolean): boolean
   /** The answer if there is no such repo. Default: 404. */
   withoutRepo?: Answer
@@ -115,7 +115,7 @@ export const operations = {
     isBlind: (_repo, _target, mayMount) => !mayMount,
     isPush: true,
   },
-  /** Claims that an upload has the digest of a blob, without having its content. */
+  /** Tries to store other content under the digest of a blob. */
   claim: {
     capabilities: push,
     async send(client, { name, blob }) {
@@ -150,7 +150,8 @@ export const operations = {
       [blob, config].every((part) => repo.blobs.has(digestOf(part)))
         ? { status: 201, apply: () => addManifest(repo, manifestOf(config, blob, 'pushed'), [config, blob]) }
         : { status: 404 },
-    // The error names each missing digest once: it is shorter if the blob is also the config.
+    // The error names each missing digest once. If the blob is also the config, it is shorter than
+    // the error for another blob, so the two cannot be compared.
     isBlind: (repo, target) => lacksBlob(repo, target) && target.blob !== target.config,
     isPush: true,
   },

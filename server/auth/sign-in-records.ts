@@ -1,5 +1,5 @@
-// Descriptions of sign-ins, which people see as their sessions. A description follows its sign-in: it is deleted when the
-// sign-in ends (store/sign-ins.ts, sign-outs.ts) or expires.
+// Records of sign-ins, which people see as their sessions. A record is deleted when its sign-in
+// ends (store/sign-ins.ts, sign-outs.ts) or expires.
 import { digestOf } from '../crypto/digest.ts'
 import { sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
@@ -24,7 +24,7 @@ export type SignInRecord = {
 /** The id by which a session of oidc-provider is shown and ended. `uid` is secret, its digest is not. */
 export const browserSessionId = (uid: string) => digestOf(`Session uid\0${uid}`)
 
-/** Inserts a description, or updates the one of the same sign-in, which keeps its `createTime`. */
+/** Inserts a record, or updates the one of the same sign-in, which keeps its `createTime`. */
 export function* putSignInRecord(record: SignInRecord): Work<void> {
   const { id, identity, isBrowser, client, address, userAgent, createTime, useTime, expireTime } = record
   yield sql`insert into sign_ins
@@ -46,7 +46,7 @@ export function* recordUse(id: string, { useTime, address, userAgent, expireTime
 
 const maxListed = 200
 
-/** The sign-ins of a person, the latest first. */
+/** The sign-ins of a person, the most recently used first. */
 export function* listSignIns(identity: string, now: number): Work<SignInRecord[]> {
   const rows =
     yield* all(sql`select id, is_browser, client, address, user_agent, create_time, use_time, expire_time
@@ -76,8 +76,8 @@ export function* endListedSignIn(identity: string, id: string, now: number): Wor
 }
 
 /**
- * Ends all sign-ins of a person but one, also those without a description. Tokens without the id of a sign-in, such as
- * those of the operator, stay valid until they expire, for an hour at most.
+ * Ends all sign-ins of a person but one, also those without a record. Tokens without the id of a
+ * sign-in, such as those of the operator, stay valid until they expire, for an hour at most.
  */
 export function* endOtherSignIns(identity: string, kept: string, now: number): Work<void> {
   const rows =

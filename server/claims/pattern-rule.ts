@@ -3,6 +3,7 @@ import { issuerPatternFault } from './issuer-pattern.ts'
 import { audiencePatternFault, isUnrestricted, patternFault } from './pattern.ts'
 
 export type PatternKind = 'issuer' | 'audience' | 'other'
+/** A pattern, and the kind that decides which rules it must obey. */
 export type PatternRule = { kind: PatternKind; pattern: string }
 
 export type PatternVerdict = {

@@ -27,7 +27,7 @@ prints a link where you choose the password of the owner. It refuses a store tha
     if (positionals.length > 0) throw usageOf(demo)
     const link = await withStore(config, (store) => fill(config, store, context))
     context.stdout.write(`The organization ${organizationName} is ready. Its owner is ${ownerEmail}.
-Choose a password within ${passwordLinkHours} hours, after stemmad serve was started:
+Start stemmad serve, then choose a password here, once, within ${passwordLinkHours} hours from now:
 
   ${link}
 

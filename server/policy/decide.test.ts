@@ -10,7 +10,7 @@ const sibling = `${root}/${'b'.repeat(15)}c`
 
 const grant = (group: string, bits: number[], until?: number) => ({ group, bits: new Set(bits), until })
 
-/** The answers of both ways to decide. The second is asked twice, because it remembers. */
+/** The results of `accessEnd`. `openDecisions` must return the same, also from its cache. */
 function endsOf(list: Grant[], bits: number[], uids: string[]): number[] {
   const decide = openDecisions(list)
   const ends = uids.map((uid) => accessEnd(list, bits, uid))
@@ -38,7 +38,7 @@ test('a grant without an end outlasts those with one', () => {
   assert.deepEqual(ends, [forever, 300, 300])
 })
 
-test('a question about no capability is answered with access, also without grants', () => {
+test('access that requires no capability is always granted, even without grants', () => {
   assert.deepEqual(endsOf([], [], [root, repo]), [forever, forever])
   assert.deepEqual(endsOf([], [1], [root, repo]), [noAccess, noAccess])
 })

@@ -7,7 +7,7 @@ import type { Work } from './work.ts'
 /** How long an ended sign-in is remembered: longer than an access token is valid, which is an hour. */
 const retentionMs = 2 * 60 * 60 * 1000
 
-/** Ends one sign-in, and deletes its description (auth/sign-in-records.ts). */
+/** Ends one sign-in, and deletes its record (auth/sign-in-records.ts). */
 export function* endSignIn(id: string, now: number): Work<void> {
   yield sql`insert into ended_sign_ins (id, expire_time) values (${id}, ${now + retentionMs})
     on conflict (id) do nothing`
@@ -15,8 +15,8 @@ export function* endSignIn(id: string, now: number): Work<void> {
 }
 
 /**
- * Deletes the sessions, codes, refresh tokens and descriptions of sign-ins through a provider: those of one identity, or
- * of all.
+ * Deletes the sessions, codes, refresh tokens and records of sign-ins through a provider: those of
+ * one identity, or of all.
  */
 export function* deleteSignInsThrough(provider: string, identity?: string): Work<void> {
   const these =

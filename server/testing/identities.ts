@@ -30,7 +30,7 @@ import { sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
 
 export type TestIdentity = {
-  /** The uid of the group that the identity is in, usually an organization; empty for a user. */
+  /** The uid of the group that the identity is in, usually an organization; empty for a person. */
   organization: string
   /** The uid of the identity. */
   identity: string
@@ -52,7 +52,7 @@ export type TestIdentities = {
   addIdentity(group: string, role?: string, roleGroup?: string): Promise<TestIdentity>
   /** A new identity in a group, bound there to a custom role with exactly these capabilities. */
   addIdentityWith(group: string, capabilities: CapabilityName[]): Promise<TestIdentity & { role: string }>
-  /** A user with a verified e-mail address. */
+  /** A person with a verified e-mail address. */
   addUser(email: string): Promise<TestIdentity>
   /** A new group in which identities are bound to built-in roles, written in one transaction. Returns its uid. */
   addGroup(parent: string, name: string, bindings?: readonly TestBinding[]): Promise<string>

@@ -10,7 +10,7 @@ test('a statement whose limit is a parameter is prepared once', () => {
   const read = (limit: number) =>
     connection.all(sql`select a from t where a > ${''} order by a limit ${limit}`)
   let checks = 0
-  // SQLite calls it for each column that a statement uses, whenever it prepares the statement.
+  // SQLite calls the authorizer for each column of a statement, whenever it prepares the statement.
   connection.db.setAuthorizer(() => {
     checks++
     return 0

@@ -1,4 +1,4 @@
-// Stores descriptions of the sign-ins at oidc-provider, which people see as their sessions
+// Stores records of the sign-ins at oidc-provider, which people see as their sessions
 // (sign-in-records.ts). In oidc-provider, the sign-in of a browser is a session, and that of a
 // program is a grant.
 import type { AdapterPayload } from 'oidc-provider'
@@ -14,14 +14,14 @@ import { publishedClient } from './clients.ts'
 
 type Request = { page: PageRequest; now: number }
 
-/** Address and user agent of a request, as descriptions show them. */
+/** Address and user agent of a request, as records contain them. */
 export const clientOf = ({ address, request }: PageRequest) => ({
   address,
   userAgent: printableUserAgent(request.headers['user-agent'] ?? ''),
 })
 
 /**
- * Stores or updates the description of the sign-in whose state oidc-provider stores. States other
+ * Stores or updates the record of the sign-in whose state oidc-provider stores. States other
  * than sessions, grants and refresh tokens are ignored.
  */
 export function* describeSignIn(
@@ -55,7 +55,7 @@ export function* describeSignIn(
  */
 const lifetimeOf = (client: string) => (client === 'console' ? 24 * 60 * 60 : tokenLifetimeSeconds) * 1000
 
-/** Deletes the description of a session that ends. */
+/** Deletes the record of a session that ends. */
 export function* forgetSession(states: ExpiringStates, id: string): Work<void> {
   const uid = (yield* states.find('Session', id))?.payload.uid
   if (typeof uid === 'string') yield sql`delete from sign_ins where id = ${browserSessionId(uid)}`

@@ -32,16 +32,16 @@ export type AuthorizationState = Purpose & {
 }
 
 /** Encrypted states are bound to this text, so changing it would break sign-ins that are under way. */
-const purpose = 'journey to a provider'
+const sealPurpose = 'journey to a provider'
 export const stateLifetimeMs = 15 * 60_000
 
 export const sealState = ({ sealer }: Upstream, state: AuthorizationState) =>
-  sealText(sealer, purpose, JSON.stringify(state))
+  sealText(sealer, sealPurpose, JSON.stringify(state))
 
 export function openState({ sealer, now }: Upstream, sealed: string): AuthorizationState {
   let state: AuthorizationState
   try {
-    state = JSON.parse(openText(sealer, purpose, sealed)) as AuthorizationState
+    state = JSON.parse(openText(sealer, sealPurpose, sealed)) as AuthorizationState
   } catch (cause) {
     throw upstreamFailed(cause)
   }
