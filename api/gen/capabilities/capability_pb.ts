@@ -36,7 +36,8 @@ export type CapabilityInfo = Message<"capabilities.CapabilityInfo"> & {
 
   /**
    * The public platform reserves the capability for itself: a role with it must also have
-   * `CAP_INTERNAL`. This server does not check that: owners run their registry themselves.
+   * `CAP_INTERNAL`. This server does not check that: here, owners manage the registry of
+   * their organization.
    *
    * @generated from field: bool internal_only = 3;
    */
@@ -72,7 +73,8 @@ export type CapabilityInfoJson = {
 
   /**
    * The public platform reserves the capability for itself: a role with it must also have
-   * `CAP_INTERNAL`. This server does not check that: owners run their registry themselves.
+   * `CAP_INTERNAL`. This server does not check that: here, owners manage the registry of
+   * their organization.
    *
    * @generated from field: bool internal_only = 3;
    */

@@ -300,7 +300,8 @@ export type GroupInviteRequest = Message<"platform.iam.GroupInviteRequest"> & {
   email: string;
 
   /**
-   * Whether the invite is deleted after it was accepted once. Default: false.
+   * Whether the invite is deleted after it was accepted once. Default: false. `CreateWithGroup`
+   * ignores the field: its invite can be accepted only once.
    *
    * @generated from field: bool single_use = 5;
    */
@@ -342,7 +343,8 @@ export type GroupInviteRequestJson = {
   email?: string;
 
   /**
-   * Whether the invite is deleted after it was accepted once. Default: false.
+   * Whether the invite is deleted after it was accepted once. Default: false. `CreateWithGroup`
+   * ignores the field: its invite can be accepted only once.
    *
    * @generated from field: bool single_use = 5;
    */
@@ -472,11 +474,11 @@ export const GroupInvites: GenService<{
     output: typeof GroupInviteSchema;
   },
   /**
-   * Creates an organization without an owner, and an invite whose code makes the first person who accepts it the owner.
-   * The caller gets no role in the organization. `group` is the name of the organization; `role` is empty, or the uid of
-   * the role `owner`. The caller must be allowed to create organizations, and have the capabilities
-   * in at least one group. An organization whose invite expires unused is deleted with the next
-   * call of the same caller.
+   * Creates an organization without an owner, and an invite for its future owner. The first person
+   * who accepts the invite becomes the owner; the caller gets no role. `group` is the name of the
+   * organization; `role` is empty, or the uid of the role `owner`. The caller must be allowed to
+   * create organizations, and have the required capabilities in at least one group. If the invite
+   * expires unused, the next `CreateWithGroup` of the same caller deletes the organization.
    *
    * @generated from rpc platform.iam.GroupInvites.CreateWithGroup
    */

@@ -2794,7 +2794,7 @@ export type RegistrySettings = Message<"platform.registry.RegistrySettings"> & {
   registryId: string;
 
   /**
-   * Whether new sync configurations copy each tag also with a unique suffix.
+   * Whether new sync configurations also copy each tag with a unique suffix.
    *
    * @generated from field: bool unique_tags = 2;
    */
@@ -2823,7 +2823,7 @@ export type RegistrySettingsJson = {
   registryId?: string;
 
   /**
-   * Whether new sync configurations copy each tag also with a unique suffix.
+   * Whether new sync configurations also copy each tag with a unique suffix.
    *
    * @generated from field: bool unique_tags = 2;
    */
@@ -3107,7 +3107,7 @@ export type ImageConfigRequest = Message<"platform.registry.ImageConfigRequest">
   arch: string;
 
   /**
-   * Ignored: the configuration is always that in the registry.
+   * Ignored: the configuration is always read from the registry.
    *
    * @generated from field: bool registry = 4;
    */
@@ -3143,7 +3143,7 @@ export type ImageConfigRequestJson = {
   arch?: string;
 
   /**
-   * Ignored: the configuration is always that in the registry.
+   * Ignored: the configuration is always read from the registry.
    *
    * @generated from field: bool registry = 4;
    */

@@ -1359,8 +1359,8 @@ export const CapabilityStateSchema: GenEnum<CapabilityState, CapabilityStateJson
  */
 export const AccessService: GenService<{
   /**
-   * Returns whether an identity has a capability at a resource, or may call a method there. The answer is the one that a
-   * call of this identity gets at this time. For another identity than the caller, it is the answer for a token without
+   * Returns whether an identity has a capability at a resource, or may call a method there. The answer says whether such
+   * a call of this identity would be allowed now. If the identity is not the caller, the answer is for a token without
    * limits.
    *
    * @generated from rpc platform.iam.v2beta1.AccessService.CheckAccess
@@ -1408,8 +1408,8 @@ export const AccessService: GenService<{
     output: typeof ListAccessResponseSchema;
   },
   /**
-   * Lists the role bindings of an identity and of the external groups that it is a member of: where it has access. For
-   * another identity than the caller, the list contains only role bindings in groups in which the caller has
+   * Lists the role bindings of an identity and of the external groups that it is a member of: where it has access. If
+   * the identity is not the caller, the list contains only role bindings in groups in which the caller has
    * `role_bindings.list` and `identity.list`.
    *
    * @generated from rpc platform.iam.v2beta1.AccessService.ListReach

@@ -549,8 +549,8 @@ export const DeletePullTokenRequestSchema: GenMessage<DeletePullTokenRequest, {j
 
 /**
  * Pull tokens are passwords with which registry clients such as docker and Kubernetes pull images for up to a year. A
- * pull token is an identity that has the role `registry.pull` in its group, and a token that was signed once, with a key
- * that was then thrown away.
+ * pull token consists of an identity that has the role `registry.pull` in its group, and of a token for this identity.
+ * The private key that signed the token is not stored.
  *
  * @generated from service platform.registry.v2beta1.PullTokensService
  */
