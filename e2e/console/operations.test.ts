@@ -254,7 +254,7 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     noProblems()
   })
 
-  test('a person whose address is in the domain of an organization asks for access, and an owner grants it', async () => {
+  test('a person whose address is in the domain of an organization asks for access, and an owner declines it once and then grants it', async () => {
     const { page, platform } = stage
     const domain = 'acme.example.com'
     const made = await stage.call('POST', '/iam/v2beta1/groups', { name: domain })
@@ -265,10 +265,20 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     await asking.goto(stage.at(paths.group(domainOrganization)))
     await asking.getByRole('heading', { name: 'Access denied' }).waitFor()
     await asking.getByRole('button', { name: 'Request access' }).waitFor()
-    await asking.goto(stage.at(paths.home()))
-    await asking.getByRole('button', { name: 'Request access' }).click()
-    await asking.getByText('The owners have your request.').waitFor()
+    const ask = async () => {
+      await asking.goto(stage.at(paths.home()))
+      await asking.getByRole('button', { name: 'Request access' }).click()
+      await asking.getByText('The owners have your request.').waitFor()
+    }
+    await ask()
     await checkShown(asking, 'the request for access')
+    await page.goto(stage.at(paths.invites(domainOrganization)))
+    await page.getByRole('button', { name: `Actions for newcomer@${domain}` }).click()
+    await page.getByRole('menuitem', { name: 'Decline' }).click()
+    await page.getByRole('dialog', { name: 'Decline the request' }).getByText(`newcomer@${domain}`).waitFor()
+    await page.getByRole('button', { name: 'Decline request' }).click()
+    await page.getByRole('heading', { name: 'No requests' }).waitFor()
+    await ask()
     await page.goto(stage.at(paths.group(domainOrganization)))
     await page.getByRole('link', { name: `newcomer@${domain} asks for access` }).click()
     await page

@@ -1,11 +1,11 @@
 // Dialogs that approve or decline the request for access in the query parameter `about`.
+import type { GroupAccessRequestJson } from '@stemma/api/json/platform/iam/v2beta1/group_access_request'
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
 import { read, useData, useRead } from '../../api/read.ts'
 import { readRoles, rolesFor } from '../../api/roles.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps, Place } from '../../router/route.ts'
-import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
 import { Select } from '../../ui/field.tsx'
 import { Form, Problem } from '../../ui/form.tsx'
@@ -16,6 +16,9 @@ const uidIn = ({ query }: Place) => query.get('about') ?? ''
 
 const useRequest = (place: Place) =>
   useRead(read(api.groupAccessRequests.getGroupAccessRequest, { uid: uidIn(place) }))
+
+const requesterOf = ({ identity }: GroupAccessRequestJson) =>
+  identity?.name || identity?.email || identity?.uid
 
 export function ApproveRequest({ place }: PageProps) {
   const { roles = [] } = useData(readRoles(place.group))
@@ -36,9 +39,7 @@ export function ApproveRequest({ place }: PageProps) {
           onCancel={() => void closeDialog(place)}
         >
           <p>
-            <strong dir="auto">
-              {request.identity?.name || request.identity?.email || request.identity?.uid}
-            </strong>{' '}
+            <strong dir="auto">{requesterOf(request)}</strong>{' '}
             {request.identity?.email && <span dir="auto">({request.identity.email})</span>} asked{' '}
             <Time at={request.createTime} />.
           </p>
@@ -64,15 +65,20 @@ export function DeclineRequest({ place }: PageProps) {
     ...{ done: 'Request declined', after: () => closeDialog(place) },
   })
   return (
-    <ConfirmDelete
-      place={place}
-      kind="request"
-      name={request?.identity?.name ?? ''}
-      isRunning={isRunning.value}
-      error={error.value}
-      onConfirm={() => void run({ uid: uidIn(place) })}
-    >
-      <p>The person gets no access, and can ask again.</p>
-    </ConfirmDelete>
+    <Dialog place={place} title="Decline the request">
+      <Form
+        submit="Decline request"
+        tone="danger"
+        isRunning={isRunning.value}
+        error={error.value}
+        onSubmit={() => void run({ uid: uidIn(place) })}
+        onCancel={() => void closeDialog(place)}
+      >
+        <p>
+          {request ? <strong dir="auto">{requesterOf(request)}</strong> : 'The person'} gets no access, and
+          can ask again.
+        </p>
+      </Form>
+    </Dialog>
   )
 }
