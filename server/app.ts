@@ -15,7 +15,7 @@ import type { DeliveryOverrides } from './event-delivery.ts'
 import { deliveryMetrics, startDelivery } from './event-delivery.ts'
 import { eventMetrics, scheduleEventRetention } from './event-retention.ts'
 import { sealRegularly } from './events/sealer.ts'
-import { notFound, openFrontDoor } from './front-door/front-door.ts'
+import { openFrontDoor } from './front-door/front-door.ts'
 import { iconPaths } from './front-door/icons.ts'
 import { openAuthzen } from './http/authzen/door.ts'
 import { metadataPath } from './http/authzen/metadata.ts'
@@ -185,7 +185,7 @@ async function openApp(
     ...{ turns: core.turns, knownNetworks: core.knownNetworks, clock: core.clock },
     ...{
       mounts: [registryDoor, authzen, ...core.mounts, console, frontDoor],
-      notFoundPage: notFound,
+      notFoundPage: frontDoor.notFound,
       sharesPort: role.sharesPort,
     },
   }).catch((error: unknown) => {

@@ -42,6 +42,22 @@ onEachStore('the start page', (engine) => {
     assert.deepEqual([head.status, await head.text()], [200, ''])
   })
 
+  test('leads to paths below the path of the base URL', async () => {
+    const { host } = new URL(platform.url)
+    const config = { ...platform.config, baseUrl: `http://${host}/stemma`, port: 0, apiAddresses: [] }
+    const app = await startApp(config, openLog('silent'))
+    try {
+      const links = async (path: string) => {
+        const page = await (await visit(`http://127.0.0.1:${app.port}${path}`)).text()
+        return page.matchAll(/href="([^"#]*)"/g).map(([, link = '']) => link)
+      }
+      for (const path of ['/', '/nothing'])
+        for (const link of await links(path)) assert.match(link, /^\/stemma\/|favicon/)
+    } finally {
+      await app.stop(true)
+    }
+  })
+
   test('is an error in JSON for programs', async () => {
     for (const init of [{}, { headers: { accept: 'application/json' } }, { method: 'POST' }]) {
       const answer = await fetch(`${platform.url}/`, init)

@@ -7,18 +7,21 @@ import { sql } from '../store/sql.ts'
 
 export type FrontDoorDependencies = {
   store: Store
-  /** The URL of the API, whose host is the name of the server. */
+  /** The URL of the API. Its host is the name of the server, and its path the prefix of all links. */
   baseUrl: string
   prefersHtml(request: IncomingMessage): boolean
 }
 
 export function openFrontDoor({ store, baseUrl, prefersHtml }: FrontDoorDependencies) {
-  const { host } = new URL(baseUrl)
+  const { host, pathname } = new URL(baseUrl)
+  const server = { host, prefix: pathname.replace(/\/$/, '') }
   return {
+    /** For browsers at a path that does not exist. */
+    notFound: { body: renderPage(notFoundPage(server)), policy: contentSecurityPolicy },
     isFor: (path: string, request: IncomingMessage) => path === '/' && prefersHtml(request),
     async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
       const isSetUp = await hasOrganization(store)
-      const page = renderPage(isSetUp === undefined ? unavailablePage : frontDoorPage(host, isSetUp))
+      const page = renderPage(isSetUp === undefined ? unavailablePage : frontDoorPage(server, isSetUp))
       response.writeHead(isSetUp === undefined ? 503 : 200, {
         'content-type': 'text/html; charset=utf-8',
         'content-length': Buffer.byteLength(page),
@@ -38,6 +41,3 @@ async function hasOrganization(store: Store): Promise<boolean | undefined> {
     return undefined
   }
 }
-
-/** For browsers at a path that does not exist. */
-export const notFound = { body: renderPage(notFoundPage), policy: contentSecurityPolicy }

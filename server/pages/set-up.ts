@@ -48,13 +48,16 @@ ${newPasswordField(fieldAttributes('password', 'password', error, 'password-rule
   }
 }
 
-/** Leads to the console, and shows how to sign in from a terminal. The command names the URL of the API unless `stemma` uses it by default. */
+/**
+ * Leads to the console, which may be on another host than this page, and shows how to sign in from
+ * a terminal. The command names the URL of the API unless `stemma` uses it by default.
+ */
 export function readyPage(title: string, email: string, apiUrl: string, isSignedIn = false): Page {
   const apiFlag = apiUrl === 'http://localhost:8080' ? undefined : html` <span>--api ${apiUrl}</span>`
   return {
     title,
     body: html`<p>${isSignedIn ? 'You are signed in as' : 'You can sign in as'} <strong>${email}</strong>.</p>
-<p><a class="button" href="/console/">Open the console</a></p>
+<p><a class="button" href="${apiUrl.replace(/\/$/, '')}/console/">Open the console</a></p>
 <p class="quiet">Or sign in from a terminal:</p>
 <p><code><span>npx @stemma/cli auth login</span>${apiFlag}</code></p>`,
   }
