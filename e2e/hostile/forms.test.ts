@@ -8,7 +8,7 @@ import { addAccount, password, startSignInPlatform } from '../sign-in/sign-in.ts
 
 const ada = 'ada@example.com'
 
-/** Paths to which our pages send forms. */
+/** The paths to which our pages send forms, except `/invite` (invite-link.test.ts). */
 const formPaths = [
   ...[
     '/sign-in/x',
@@ -16,6 +16,8 @@ const formPaths = [
     '/sign-in/x/organization',
     '/sign-in/x/continue',
     '/sign-in/x/cancel',
+    '/sign-in/x/passkey',
+    '/sign-in/x/second-factor',
   ],
   ...['/set-up', '/password', '/password/', '/device', '/oauth/logout/confirm'],
 ]

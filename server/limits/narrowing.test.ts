@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Groups } from '@stemma/api/gen/platform/iam/group_pb.ts'
+import { AccountService } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
 import { deadlineExceeded, noSuchPath } from '../aip/errors.ts'
@@ -27,6 +28,7 @@ describe('the error of a call that took too long', () => {
   test('stays as it is for other calls, and so do other errors', () => {
     const error = deadlineExceeded()
     assert.equal(withNarrowingAdvice(describeMethod(getGroup), error), error)
+    assert.equal(withNarrowingAdvice(describeMethod(AccountService.method.listSessions), error), error)
     assert.equal(withNarrowingAdvice(describeMethod(listGroups), noSuchPath()), noSuchPath())
   })
 })

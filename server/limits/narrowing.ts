@@ -14,17 +14,19 @@ const treeFilters = ['uidp.descendants_of', 'uidp.children_of']
 /** Adds advice to the error of a list that took too long. Returns other errors unchanged. */
 export function withNarrowingAdvice(method: Method, error: StatusError): StatusError {
   if (error.code !== Code.DEADLINE_EXCEEDED || costClassOf(method) !== 'list') return error
-  return deadlineExceeded(adviceFor(method.desc.input.fields))
+  const advice = adviceFor(method.desc.input.fields)
+  return advice === undefined ? error : deadlineExceeded(advice)
 }
 
-function adviceFor(fields: readonly DescField[]): string {
+/** Undefined if the request has no filters. */
+function adviceFor(fields: readonly DescField[]): string | undefined {
   const hasPages = fields.some(({ name }) => name === 'page_size')
   const filters = fields.filter(({ name }) => !nonFilters.has(name)).flatMap(filterNames)
   const ways = [
     ...(hasPages ? ['set a smaller page_size'] : []),
     ...(filters.length > 0 ? [`filter by ${listed(filters)}`] : []),
   ]
-  return `ask for less: ${ways.join(', or ')}`
+  return ways.length > 0 ? `ask for less: ${ways.join(', or ')}` : undefined
 }
 
 const filterNames = ({ name }: DescField) => (name === 'uidp' ? treeFilters : [name])
