@@ -187,8 +187,8 @@ export function errorResponsesOf(operation: Operation): ErrorResponse[] {
   const { method, variables, body, acceptsIfMatch } = operation
   const { access } = method
   const needsToken = !access?.open || access.credential !== ''
-  // A call with capabilities but without a scope is a list, which is empty for a caller without access.
-  const isList = Boolean(access?.capabilities.length) && method.scope.length === 0
+  // A read with capabilities but without a scope is a list, which is empty for a caller without access.
+  const isList = method.isRead && Boolean(access?.capabilities.length) && method.scope.length === 0
   return [
     errorResponses.invalidRequest,
     ...(needsToken ? [errorResponses.unauthenticated] : []),

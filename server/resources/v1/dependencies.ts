@@ -1,4 +1,4 @@
-import type { GroupInviteRequest } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
+import type { GroupInviteWithGroupRequest } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
 import type { GroupInvite } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import type { ImageConfig } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
@@ -32,9 +32,9 @@ export type V1Dependencies = Dependencies & {
 
 /** Creates organizations for others, which v2 has no call for. */
 export type OwnerInvites = {
-  admit(call: Call<GroupInviteRequest>): Work<WriteGrants>
+  admit(call: Call<GroupInviteWithGroupRequest>): Work<WriteGrants>
   /** Returns the invite for the owner, with its code. */
-  create(call: Call<GroupInviteRequest>, grants: WriteGrants): Work<GroupInvite>
+  create(call: Call<GroupInviteWithGroupRequest>, grants: WriteGrants): Work<GroupInvite>
 }
 
 /** The writes to advisories, which v2 has no calls for. */

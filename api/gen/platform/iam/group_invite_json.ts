@@ -8,6 +8,7 @@ export type {
   GroupInviteJson,
   GroupInviteListJson,
   GroupInviteRequestJson,
+  GroupInviteWithGroupRequestJson,
   StoredGroupInviteJson,
 } from './group_invite_pb.ts'
 

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/iam/group_invite.proto.
  */
 export const file_platform_iam_group_invite: GenFile = /*@__PURE__*/
-  fileDesc("Ch9wbGF0Zm9ybS9pYW0vZ3JvdXBfaW52aXRlLnByb3RvEgxwbGF0Zm9ybS5pYW0i4wEKC0dyb3VwSW52aXRlEgoKAmlkGAEgASgJEk4KCmV4cGlyYXRpb24YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQh7awRgaWhgyMDI2LTAyLTAxVDA5OjMwOjAwLjAwMFoSJgoGa2V5X2lkGAMgASgJQhbawRgSWhA3ZDNiOWY1MmM4ZTFhNjA0EiAKBHJvbGUYBCABKAsyEi5wbGF0Zm9ybS5pYW0uUm9sZRIuCgRjb2RlGAUgASgJQiDawRgcWhpabTl5SUc5dVpTQndaWEp6YjI0Z2IyNXNlUSKwAgoRU3RvcmVkR3JvdXBJbnZpdGUSCgoCaWQYASABKAkSTgoKZXhwaXJhdGlvbhgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCHtrBGBpaGDIwMjYtMDItMDFUMDk6MzA6MDAuMDAwWhImCgZrZXlfaWQYAyABKAlCFtrBGBJaEDdkM2I5ZjUyYzhlMWE2MDQSIAoEcm9sZRgEIAEoCzISLnBsYXRmb3JtLmlhbS5Sb2xlEiUKBWVtYWlsGAUgASgJQhbawRgSWhBhZGFAYWNtZS5leGFtcGxlEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh4KCnNpbmdsZV91c2UYByABKAhCCtrBGAZaBHRydWUiQQoPR3JvdXBJbnZpdGVMaXN0Ei4KBWl0ZW1zGAEgAygLMh8ucGxhdGZvcm0uaWFtLlN0b3JlZEdyb3VwSW52aXRlItUBChJHcm91cEludml0ZVJlcXVlc3QSFgoFZ3JvdXAYASABKAlCB+BBAtDBGAESNgoDdHRsGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQg7awRgKWgY4NjQwMHNgARJACgRyb2xlGAMgASgJQjLawRguIAFaKDYzOTIxYjJjNDQ2MTdlM2YyNjAzODUxNTM3YmUwMTIzYWY0YTU3ZDdgARINCgVlbWFpbBgEIAEoCRIeCgpzaW5nbGVfdXNlGAUgASgIQgrawRgGWgR0cnVlIi8KGERlbGV0ZUdyb3VwSW52aXRlUmVxdWVzdBITCgJpZBgBIAEoCUIH4EEC0MEYASJOChFHcm91cEludml0ZUZpbHRlchIVCgVncm91cBgBIAEoCUIG2sEYAiABEhIKAmlkGAIgASgJQgbawRgCIAESDgoGa2V5X2lkGAMgASgJMpwECgxHcm91cEludml0ZXMSfAoGQ3JlYXRlEiAucGxhdGZvcm0uaWFtLkdyb3VwSW52aXRlUmVxdWVzdBoZLnBsYXRmb3JtLmlhbS5Hcm91cEludml0ZSI1ysEYBgoEyQGRA4LT5JMCJToBKiIgL2lhbS92MS9ncm91cF9pbnZpdGVzL3tncm91cD0qKn0SowEKD0NyZWF0ZVdpdGhHcm91cBIgLnBsYXRmb3JtLmlhbS5Hcm91cEludml0ZVJlcXVlc3QaGS5wbGF0Zm9ybS5pYW0uR3JvdXBJbnZpdGUiU8rBGB8KBMkBkQMQATIVaW4gYXQgbGVhc3Qgb25lIGdyb3VwgtPkkwIqOgEqIiUvaWFtL3YxL2dyb3VwX2ludml0ZXM6Y3JlYXRlV2l0aEdyb3VwEm8KBExpc3QSHy5wbGF0Zm9ybS5pYW0uR3JvdXBJbnZpdGVGaWx0ZXIaHS5wbGF0Zm9ybS5pYW0uR3JvdXBJbnZpdGVMaXN0IifKwRgGCgLLARABgtPkkwIXEhUvaWFtL3YxL2dyb3VwX2ludml0ZXMSdwoGRGVsZXRlEiYucGxhdGZvcm0uaWFtLkRlbGV0ZUdyb3VwSW52aXRlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSItysEYBAoCzAGC0+STAh8qHS9pYW0vdjEvZ3JvdXBfaW52aXRlcy97aWQ9Kip9YgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_duration, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules, file_platform_iam_role]);
+  fileDesc("Ch9wbGF0Zm9ybS9pYW0vZ3JvdXBfaW52aXRlLnByb3RvEgxwbGF0Zm9ybS5pYW0i4wEKC0dyb3VwSW52aXRlEgoKAmlkGAEgASgJEk4KCmV4cGlyYXRpb24YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQh7awRgaWhgyMDI2LTAyLTAxVDA5OjMwOjAwLjAwMFoSJgoGa2V5X2lkGAMgASgJQhbawRgSWhA3ZDNiOWY1MmM4ZTFhNjA0EiAKBHJvbGUYBCABKAsyEi5wbGF0Zm9ybS5pYW0uUm9sZRIuCgRjb2RlGAUgASgJQiDawRgcWhpabTl5SUc5dVpTQndaWEp6YjI0Z2IyNXNlUSKwAgoRU3RvcmVkR3JvdXBJbnZpdGUSCgoCaWQYASABKAkSTgoKZXhwaXJhdGlvbhgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCHtrBGBpaGDIwMjYtMDItMDFUMDk6MzA6MDAuMDAwWhImCgZrZXlfaWQYAyABKAlCFtrBGBJaEDdkM2I5ZjUyYzhlMWE2MDQSIAoEcm9sZRgEIAEoCzISLnBsYXRmb3JtLmlhbS5Sb2xlEiUKBWVtYWlsGAUgASgJQhbawRgSWhBhZGFAYWNtZS5leGFtcGxlEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh4KCnNpbmdsZV91c2UYByABKAhCCtrBGAZaBHRydWUiQQoPR3JvdXBJbnZpdGVMaXN0Ei4KBWl0ZW1zGAEgAygLMh8ucGxhdGZvcm0uaWFtLlN0b3JlZEdyb3VwSW52aXRlItUBChJHcm91cEludml0ZVJlcXVlc3QSFgoFZ3JvdXAYASABKAlCB+BBAtDBGAESNgoDdHRsGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQg7awRgKWgY4NjQwMHNgARJACgRyb2xlGAMgASgJQjLawRguIAFaKDYzOTIxYjJjNDQ2MTdlM2YyNjAzODUxNTM3YmUwMTIzYWY0YTU3ZDdgARINCgVlbWFpbBgEIAEoCRIeCgpzaW5nbGVfdXNlGAUgASgIQgrawRgGWgR0cnVlItYBChtHcm91cEludml0ZVdpdGhHcm91cFJlcXVlc3QSHAoFZ3JvdXAYASABKAlCDeBBAtrBGAZaBGFjbWUSNgoDdHRsGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQg7awRgKWgY4NjQwMHNgARI+CgRyb2xlGAMgASgJQjDawRgsIAFaKGQwOTFlZDRkMjQ2MzljYzM1ZTk1YTY3MmFkMTVhN2FjNjM3MzlhNjESDQoFZW1haWwYBCABKAkSEgoKc2luZ2xlX3VzZRgFIAEoCCIvChhEZWxldGVHcm91cEludml0ZVJlcXVlc3QSEwoCaWQYASABKAlCB+BBAtDBGAEiTgoRR3JvdXBJbnZpdGVGaWx0ZXISFQoFZ3JvdXAYASABKAlCBtrBGAIgARISCgJpZBgCIAEoCUIG2sEYAiABEg4KBmtleV9pZBgDIAEoCTKlBAoMR3JvdXBJbnZpdGVzEnwKBkNyZWF0ZRIgLnBsYXRmb3JtLmlhbS5Hcm91cEludml0ZVJlcXVlc3QaGS5wbGF0Zm9ybS5pYW0uR3JvdXBJbnZpdGUiNcrBGAYKBMkBkQOC0+STAiU6ASoiIC9pYW0vdjEvZ3JvdXBfaW52aXRlcy97Z3JvdXA9Kip9EqwBCg9DcmVhdGVXaXRoR3JvdXASKS5wbGF0Zm9ybS5pYW0uR3JvdXBJbnZpdGVXaXRoR3JvdXBSZXF1ZXN0GhkucGxhdGZvcm0uaWFtLkdyb3VwSW52aXRlIlPKwRgfCgTJAZEDEAEyFWluIGF0IGxlYXN0IG9uZSBncm91cILT5JMCKjoBKiIlL2lhbS92MS9ncm91cF9pbnZpdGVzOmNyZWF0ZVdpdGhHcm91cBJvCgRMaXN0Eh8ucGxhdGZvcm0uaWFtLkdyb3VwSW52aXRlRmlsdGVyGh0ucGxhdGZvcm0uaWFtLkdyb3VwSW52aXRlTGlzdCInysEYBgoCywEQAYLT5JMCFxIVL2lhbS92MS9ncm91cF9pbnZpdGVzEncKBkRlbGV0ZRImLnBsYXRmb3JtLmlhbS5EZWxldGVHcm91cEludml0ZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiLcrBGAQKAswBgtPkkwIfKh0vaWFtL3YxL2dyb3VwX2ludml0ZXMve2lkPSoqfWIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_duration, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules, file_platform_iam_role]);
 
 /**
  * Response of `GroupInvites.Create` and `GroupInvites.CreateWithGroup`.
@@ -266,13 +266,13 @@ export const GroupInviteListSchema: GenMessage<GroupInviteList, {jsonType: Group
   messageDesc(file_platform_iam_group_invite, 2);
 
 /**
- * Request of `GroupInvites.Create` and `GroupInvites.CreateWithGroup`.
+ * Request of `GroupInvites.Create`.
  *
  * @generated from message platform.iam.GroupInviteRequest
  */
 export type GroupInviteRequest = Message<"platform.iam.GroupInviteRequest"> & {
   /**
-   * Uid of the group to invite to. For `CreateWithGroup`, the name of the new organization.
+   * Uid of the group to invite to.
    *
    * @generated from field: string group = 1;
    */
@@ -300,8 +300,7 @@ export type GroupInviteRequest = Message<"platform.iam.GroupInviteRequest"> & {
   email: string;
 
   /**
-   * Whether the invite is deleted after it was accepted once. Default: false. `CreateWithGroup`
-   * ignores the field: its invite can be accepted only once.
+   * Whether the invite is deleted after it was accepted once. Default: false.
    *
    * @generated from field: bool single_use = 5;
    */
@@ -309,13 +308,13 @@ export type GroupInviteRequest = Message<"platform.iam.GroupInviteRequest"> & {
 };
 
 /**
- * Request of `GroupInvites.Create` and `GroupInvites.CreateWithGroup`.
+ * Request of `GroupInvites.Create`.
  *
  * @generated from message platform.iam.GroupInviteRequest
  */
 export type GroupInviteRequestJson = {
   /**
-   * Uid of the group to invite to. For `CreateWithGroup`, the name of the new organization.
+   * Uid of the group to invite to.
    *
    * @generated from field: string group = 1;
    */
@@ -343,8 +342,7 @@ export type GroupInviteRequestJson = {
   email?: string;
 
   /**
-   * Whether the invite is deleted after it was accepted once. Default: false. `CreateWithGroup`
-   * ignores the field: its invite can be accepted only once.
+   * Whether the invite is deleted after it was accepted once. Default: false.
    *
    * @generated from field: bool single_use = 5;
    */
@@ -357,6 +355,97 @@ export type GroupInviteRequestJson = {
  */
 export const GroupInviteRequestSchema: GenMessage<GroupInviteRequest, {jsonType: GroupInviteRequestJson}> = /*@__PURE__*/
   messageDesc(file_platform_iam_group_invite, 3);
+
+/**
+ * Request of `GroupInvites.CreateWithGroup`. On the wire it is the same as `GroupInviteRequest`.
+ *
+ * @generated from message platform.iam.GroupInviteWithGroupRequest
+ */
+export type GroupInviteWithGroupRequest = Message<"platform.iam.GroupInviteWithGroupRequest"> & {
+  /**
+   * Name of the new organization.
+   *
+   * @generated from field: string group = 1;
+   */
+  group: string;
+
+  /**
+   * Time from now until the invite expires, such as `86400s`: one second to 365 days.
+   *
+   * @generated from field: google.protobuf.Duration ttl = 2;
+   */
+  ttl?: Duration | undefined;
+
+  /**
+   * Empty, or the uid of the role `owner`.
+   *
+   * @generated from field: string role = 3;
+   */
+  role: string;
+
+  /**
+   * E-mail address of the person who may accept the invite. If empty, anyone who has the code may accept it.
+   *
+   * @generated from field: string email = 4;
+   */
+  email: string;
+
+  /**
+   * Ignored: the invite can be accepted only once.
+   *
+   * @generated from field: bool single_use = 5;
+   */
+  singleUse: boolean;
+};
+
+/**
+ * Request of `GroupInvites.CreateWithGroup`. On the wire it is the same as `GroupInviteRequest`.
+ *
+ * @generated from message platform.iam.GroupInviteWithGroupRequest
+ */
+export type GroupInviteWithGroupRequestJson = {
+  /**
+   * Name of the new organization.
+   *
+   * @generated from field: string group = 1;
+   */
+  group?: string;
+
+  /**
+   * Time from now until the invite expires, such as `86400s`: one second to 365 days.
+   *
+   * @generated from field: google.protobuf.Duration ttl = 2;
+   */
+  ttl?: DurationJson;
+
+  /**
+   * Empty, or the uid of the role `owner`.
+   *
+   * @generated from field: string role = 3;
+   */
+  role?: string;
+
+  /**
+   * E-mail address of the person who may accept the invite. If empty, anyone who has the code may accept it.
+   *
+   * @generated from field: string email = 4;
+   */
+  email?: string;
+
+  /**
+   * Ignored: the invite can be accepted only once.
+   *
+   * @generated from field: bool single_use = 5;
+   */
+  singleUse?: boolean;
+};
+
+/**
+ * Describes the message platform.iam.GroupInviteWithGroupRequest.
+ * Use `create(GroupInviteWithGroupRequestSchema)` to create a new message.
+ */
+export const GroupInviteWithGroupRequestSchema: GenMessage<GroupInviteWithGroupRequest, {jsonType: GroupInviteWithGroupRequestJson}> = /*@__PURE__*/
+  messageDesc(file_platform_iam_group_invite, 4);
 
 /**
  * Request of `GroupInvites.Delete`.
@@ -391,7 +480,7 @@ export type DeleteGroupInviteRequestJson = {
  * Use `create(DeleteGroupInviteRequestSchema)` to create a new message.
  */
 export const DeleteGroupInviteRequestSchema: GenMessage<DeleteGroupInviteRequest, {jsonType: DeleteGroupInviteRequestJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_group_invite, 4);
+  messageDesc(file_platform_iam_group_invite, 5);
 
 /**
  * Request of `GroupInvites.List`.
@@ -454,7 +543,7 @@ export type GroupInviteFilterJson = {
  * Use `create(GroupInviteFilterSchema)` to create a new message.
  */
 export const GroupInviteFilterSchema: GenMessage<GroupInviteFilter, {jsonType: GroupInviteFilterJson}> = /*@__PURE__*/
-  messageDesc(file_platform_iam_group_invite, 5);
+  messageDesc(file_platform_iam_group_invite, 6);
 
 /**
  * Invites in version 1 of the API. The rules are those of `platform.iam.v2beta1.GroupInvitesService`.
@@ -484,7 +573,7 @@ export const GroupInvites: GenService<{
    */
   createWithGroup: {
     methodKind: "unary";
-    input: typeof GroupInviteRequestSchema;
+    input: typeof GroupInviteWithGroupRequestSchema;
     output: typeof GroupInviteSchema;
   },
   /**

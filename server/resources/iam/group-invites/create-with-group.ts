@@ -2,7 +2,7 @@
 // gets no role in it.
 import { create, fromBinary } from '@bufbuild/protobuf'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
-import type { GroupInviteRequest } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
+import type { GroupInviteWithGroupRequest } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
 import type { GroupInvite } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import { GroupInviteSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import { invalidArgument, invalidField, permissionDenied } from '../../../aip/errors.ts'
@@ -25,15 +25,12 @@ import { setExpiry } from './expiry.ts'
 import { groupInvites } from './table.ts'
 import { recordUnclaimed, requireFewUnclaimed } from './unclaimed-organizations.ts'
 
-/**
- * The caller must be allowed to create organizations, and hold the capabilities of the call in at least one group.
- * There is no scope: the field `group`, which contains the scope in other calls, contains a name here.
- */
+/** The caller must be allowed to create organizations, and hold the capabilities of the call in at least one group. */
 export function* admitToCreateWithGroup(
   deps: Dependencies,
-  { demand }: Call<GroupInviteRequest>,
+  { demand }: Call<GroupInviteWithGroupRequest>,
 ): Work<WriteGrants> {
-  const grants = yield* admitToWrite({ ...demand, scope: '', fault: undefined })
+  const grants = yield* admitToWrite({ ...demand, fault: undefined })
   const [capability = 0] = demand.capabilities
   if (grantedRegions(grants, demand.capabilities).length === 0) throw permissionDenied(nameOf(capability), '')
   yield* requireMayCreateOrganizations(deps.settings, grants)
@@ -44,7 +41,7 @@ export function* admitToCreateWithGroup(
 /** Returns the invite with its code. */
 export function* createWithGroup(
   deps: Dependencies,
-  { request }: Call<GroupInviteRequest>,
+  { request }: Call<GroupInviteWithGroupRequest>,
   grants: WriteGrants,
 ): Work<GroupInvite> {
   const { now, random } = deps
@@ -71,7 +68,7 @@ export function* createWithGroup(
 }
 
 /** The invite is for one person: otherwise its creator could use it later to join the organization as an owner. */
-function inviteOf({ group, role, ttl, email }: GroupInviteRequest, time: number): GroupInvite {
+function inviteOf({ group, role, ttl, email }: GroupInviteWithGroupRequest, time: number): GroupInvite {
   const owner = builtInRole('owner').uid
   const fault = nameFault(group)
   if (fault) throw invalidField('group', `must be the name of the new organization: ${fault}`)

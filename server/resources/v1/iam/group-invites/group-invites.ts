@@ -2,6 +2,7 @@ import type {
   DeleteGroupInviteRequest,
   GroupInviteFilter,
   GroupInviteRequest,
+  GroupInviteWithGroupRequest,
 } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
 import {
   GroupInviteListSchema,
@@ -44,7 +45,7 @@ function methods(deps: V1Dependencies) {
     },
 
     /** v2 has no such call, so this one is not converted. */
-    createWithGroup: (call: Call<GroupInviteRequest>) =>
+    createWithGroup: (call: Call<GroupInviteWithGroupRequest>) =>
       createOnce(
         deps,
         call,
