@@ -68,7 +68,7 @@ function delayLine(idle: ClientResult, attacked: ClientResult): Line {
   }
 }
 
-/** How late the server reads what has arrived: the part of the latencies that is the same for all calls. */
+/** How late the server reads what has arrived. The latency of every call contains such a delay. */
 const loopLines = ({ idle, attacked }: Measured['loopDelay']): Line[] =>
   (['p50', 'p99', 'max'] as const).map((name) => ({
     ...plainLine(`delay of the event loop, ${name}`, milliseconds(attacked[name])),

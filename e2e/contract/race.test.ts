@@ -125,14 +125,14 @@ onEachStore('concurrent calls', (engine) => {
   test('no write is accepted after the caller’s role was revoked', async () => {
     for (let round = 0; round < 3; round++) {
       const team = await makeTeam()
-      const worker = await platform.addIdentity(team, 'owner')
+      const member = await platform.addIdentity(team, 'owner')
       let isRevoked = false
       let createdCount = 0
-      const workers = Array.from({ length: 6 }, async () => {
+      const writers = Array.from({ length: 6 }, async () => {
         const codes: number[] = []
         for (;;) {
           const isTooLate = isRevoked
-          const code = codeOf(await make(team, 'work', worker.token))
+          const code = codeOf(await make(team, 'work', member.token))
           if (isTooLate) assert.equal(code, permissionDenied)
           codes.push(code)
           if (code !== ok) return codes
@@ -140,9 +140,9 @@ onEachStore('concurrent calls', (engine) => {
         }
       })
       while (createdCount < 10) await nextTurn()
-      const acceptedCount = await revokeRoles(worker.identity, team)
+      const acceptedCount = await revokeRoles(member.identity, team)
       isRevoked = true
-      const codes = (await Promise.all(workers)).flat()
+      const codes = (await Promise.all(writers)).flat()
       assert.deepEqual([...new Set(codes)].sort(), [ok, permissionDenied])
       assert.equal(codes.filter((code) => code === ok).length, acceptedCount)
       const [row] = await platform.store.query(sql`select count(*) from groups where parent = ${team}`)

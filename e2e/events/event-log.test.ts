@@ -94,7 +94,7 @@ examples('the event log', {
     assert.equal(origin.door, isRest ? 'rest' : 'grpc')
     assert.match(origin.address ?? '', /127\.0\.0\.1/)
     assert.match(origin.requestId ?? '', /./)
-    // The client over REST sends no such header.
+    // The REST client of the tests sends no User-Agent header.
     assert.match(origin.userAgent ?? '', isRest ? /^$/ : /^grpc-/)
   },
 

@@ -73,7 +73,7 @@ async function sendBlob(
  */
 const isFromOwnPage = ({ headers }: Exchange['request']) => headers['sec-fetch-site'] === 'same-origin'
 
-/** The blob was deleted since the call, or the storage has lost it. */
+/** The blob was deleted after the call had found it, or the storage has lost it. */
 const lost = (digest: Digest) =>
   registryError('BLOB_UNKNOWN', Code.NOT_FOUND, `the content of blob ${digest} is missing`)
 

@@ -2,7 +2,7 @@
 import type { AdvisoryEventJson } from '@stemma/api/json/platform/vulnerabilities/v2beta1/advisory'
 import type { BadgeTone } from '../../ui/badge.tsx'
 
-/** Keyed by the field that is set in events of the type. */
+/** Title and tone of each type of event. An event has the type of the field that is set in it. */
 const types = {
   detection: ['Detected', 'warning'],
   truePositiveDetermination: ['Confirmed', 'bad'],

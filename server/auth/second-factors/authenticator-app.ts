@@ -71,8 +71,8 @@ export function* useAuthenticatorCode(
 
 /**
  * Adds an app that a person has set up while signing in, after its code was typed. Until then, its
- * secret was only in the form of the sign-in page, encrypted. Returns false if the person has got a
- * second factor meanwhile: the new app must not replace it.
+ * secret was stored only in the browser, encrypted in a field of the sign-in page. Returns false if
+ * the person has got a second factor meanwhile: the new app must not replace it.
  */
 export function* addConfirmedApp(
   { secret, now }: AuthenticatorAppDependencies,

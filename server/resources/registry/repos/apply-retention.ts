@@ -19,7 +19,10 @@ export type RetentionDependencies = {
   now(): number
   /** Ends the work after the current transaction. */
   signal?: AbortSignal
-  /** Called after each transaction: the names of tags or the digests of manifests that it has deleted in the repo. */
+  /**
+   * Called after each transaction that has deleted something, with the names of the deleted tags or
+   * the digests of the deleted manifests.
+   */
   onDeleted?(repo: string, deleted: Partial<Record<keyof Deletions, string[]>>): void
 }
 

@@ -1,4 +1,4 @@
-// Manifests that depend on others: those of an index, and those that refer to a subject.
+// Manifests that retention keeps because of others: those in an index, and those with a subject.
 import { among, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { hasSubject, hasTag } from './untagged-manifests.ts'

@@ -22,7 +22,10 @@ export type Image = {
 const defaultArchitecture = 'amd64'
 /** An index may contain indexes. In practice, they are not nested more deeply than this. */
 const maxDepth = 3
-/** Bounds the indexes that a search parses, so that it does not block other calls. An index of 2000 images has less. */
+/**
+ * The maximum size of all indexes that a search parses, so that it does not block other calls. An
+ * index of 2000 images is smaller.
+ */
 const maxIndexBytes = 2 ** 20
 
 /** `length` is the number of bytes of the manifest itself. */
