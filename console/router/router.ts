@@ -38,7 +38,10 @@ export function startRouter(chosen: RouterOptions): void {
   void show()
 }
 
-/** `state` is stored in the history entry. Default: that of the current entry if both show the same page of a list. */
+/**
+ * `state` is stored in the new history entry. Default: the state of the current entry, if the new
+ * one shows the same page of a list.
+ */
 type Navigation = { replace?: boolean; state?: unknown }
 
 /** Resolves when the page is drawn. */
@@ -116,7 +119,10 @@ export class NoSuchPage extends Error {}
 
 const ensure = (read: Read<unknown>) => queries.ensureQueryData(read)
 
-/** Importing a module again takes a turn of the event loop, in which the person could type into the previous page. */
+/**
+ * The modules that are loaded. Importing one again would take a turn of the event loop, in which
+ * the person could type into the previous page.
+ */
 const modules = new Map<Route, PageModule>()
 
 /** After an update of the server the files of the old version are gone: the page is then loaded anew, once. */

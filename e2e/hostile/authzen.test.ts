@@ -58,7 +58,7 @@ onEachStore('the AuthZEN door', (engine) => {
       }
   })
 
-  test('refuses questions about others where the caller may not ask them, whether or not anything exists there', async () => {
+  test('refuses questions about other identities if the caller may not ask them, whether or not the resource exists', async () => {
     for (const id of [repo, `${platform.owner.organization}/${'0'.repeat(16)}`]) {
       const asked = { ...question(), resource: { type: 'repo', id } }
       for (const [path, body] of [

@@ -47,8 +47,8 @@ export async function openChromium(): Promise<Browser> {
 }
 
 /**
- * Removes a folder when the returned function is called or this process exits, which includes an
- * interrupt while a browser runs (Playwright handles the signal).
+ * Removes a folder when the returned function is called or this process exits. An interrupt while a
+ * browser runs also ends in an exit, because Playwright handles the signal.
  */
 function removeAtExit(folder: string): () => void {
   const remove = () => rmSync(folder, { recursive: true, force: true })

@@ -18,7 +18,7 @@ export function withNarrowingAdvice(method: Method, error: StatusError): StatusE
   return advice === undefined ? error : deadlineExceeded(advice)
 }
 
-/** Undefined if the request has no filters. */
+/** Undefined if the request has neither pages nor filters. */
 function adviceFor(fields: readonly DescField[]): string | undefined {
   const hasPages = fields.some(({ name }) => name === 'page_size')
   const filters = fields.filter(({ name }) => !nonFilters.has(name)).flatMap(filterNames)

@@ -50,7 +50,7 @@ export function* removeUnmappedMembers(provider: string, group: string): Work<bo
   return !(yield* isMapped(group)) && (yield* removeMembersOfGroup(group))
 }
 
-/** Each is deleted with several statements. */
+/** Each mapping is deleted with several statements. */
 const mappingsPerBatch = 50
 
 /** Deletes a batch of the mappings of an identity provider. Returns whether there may be more. */

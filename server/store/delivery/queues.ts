@@ -51,8 +51,9 @@ export function* makeQueueDue(subscription: string, now: number): Work<void> {
 const maxWokenQueues = 1000
 
 /**
- * The queue waits for events, or for the time of another attempt. The SQL is the same as in the
- * partial index `delivery_queues_idle`, so that the engines use it.
+ * The queue waits for events, or for the time of another attempt. Also true of some queues that are
+ * due already; `isNotDue` excludes them. The SQL is the same as in the partial index
+ * `delivery_queues_idle`, so that the engines use the index.
  */
 const isIdle = raw('is_active = 1 and (due_time is null or due_time > wake_after)')
 

@@ -14,7 +14,7 @@ import { violationsOf } from '../../../aip/validate.ts'
  */
 const maxBytes = 512 * 1024
 
-/** Also characters that are not visible, and the separators of lines and paragraphs. */
+/** Control and other invisible characters, and the separators of lines and paragraphs. */
 const controlCharacter = /[\p{C}\p{Zl}\p{Zp}]/u
 
 const singleLineFields = [
