@@ -71,7 +71,7 @@ export async function readImageTree(client: RegistryClient, reference: string): 
 /** `sizes` are those of everything that the manifest consists of, by digest. */
 type Read = { node: ImageNode; sizes: Map<string, number> }
 
-/** Properties of a manifest that are in the descriptor which refers to it. */
+/** Properties of a manifest that are known from its descriptor or tag, before it is read. */
 type Known = { kind?: ImageKind; platform?: string; predicateType?: string }
 
 function knownOf({ platform, annotations }: Descriptor): Known {

@@ -1,5 +1,5 @@
-// Calls methods of a platform without a door, as any caller. Property tests make thousands of calls this way, for which
-// HTTP would take most of the time.
+// Calls methods of a platform without a door, on behalf of a given caller. Property tests make
+// thousands of calls this way, for which HTTP would take most of the time.
 import { randomBytes } from 'node:crypto'
 import type {
   DescMessage,

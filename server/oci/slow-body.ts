@@ -31,7 +31,7 @@ export function watchBody(body: Readable, { bytes, periodMs }: MinimumRate): Bod
   }, periodMs)
   timer.unref()
   body.on('data', onData).on('pause', onPause)
-  body.pause() // `on('data')` has started it, and its reader is not there yet
+  body.pause() // `on('data')` has resumed the body, but its reader is not attached yet
   wasPaused = false
   return {
     signal: tooSlow.signal,

@@ -1,4 +1,4 @@
-// Figures that say whether the server works as it should, and what needs attention.
+// Measures whether the server works as it should, and warns about problems.
 import { contentKind } from '../limits/quota/content-limit.ts'
 import { countPending } from '../store/delivery/deliveries.ts'
 import { countWaiting } from '../store/delivery/queues.ts'
@@ -44,7 +44,7 @@ export function* measureHealth(): Work<MeasuredHealth> {
 
 const countOf = (row: readonly unknown[] | undefined) => BigInt(Number(row?.[0] ?? 0))
 
-/** In bytes. PostgreSQL reads only the function, because `--` hides the rest of the line. */
+/** In bytes. For PostgreSQL, everything after `--` is a comment; for SQLite, `pg …` is one. */
 const storeSize = raw(
   'select /*pg pg_database_size(current_database()) -- */ page_count * page_size from pragma_page_count, pragma_page_size',
 )

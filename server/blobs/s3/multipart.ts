@@ -60,8 +60,8 @@ export function makeMultipart(client: S3Client, bucket: string) {
 }
 
 /**
- * Returns undefined if the object is missing, or if the server cannot list or abort uploads (405, 501). Such a server
- * removes the parts itself after a while.
+ * Returns undefined if the upload does not exist, or if the server cannot list or abort uploads
+ * (405, 501). Such a server removes the parts itself after a while.
  */
 async function ignoreMissing<T>(result: Promise<T>): Promise<T | undefined> {
   return result.catch((error) => {

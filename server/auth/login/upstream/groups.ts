@@ -1,4 +1,4 @@
-// The groups that a provider's token names, in the claim that the provider is configured with.
+// The groups in a provider's token, read from the claim that is configured for this provider.
 import { maxGroupIdLength } from '../../../store/external-groups.ts'
 import type { KnownProvider } from './known-providers.ts'
 
