@@ -39,8 +39,8 @@ export async function sleep(milliseconds: number, signal: AbortSignal): Promise<
  * @example
  * ```ts
  * const timeout: Timeout = startTimeout(5_000, () => new Error('too slow'))
- * timeout.pause() // while the caller processes the last chunk
- * timeout.restart() // another 5 seconds for the next one
+ * timeout.pause() // while the caller processes a chunk
+ * timeout.restart() // another 5 seconds for the next chunk
  * timeout.clear()
  * ```
  */

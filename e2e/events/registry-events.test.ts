@@ -218,7 +218,8 @@ onEachStore('registry events', (engine) => {
         ...['taken in turns crane 20', 'taken in turns crane 20'],
       ],
     )
-    // Two tokens of one identity may come from different people, so their pulls are separate.
+    // The first 32 pulls are separate, as few events wait. So are the ten pulls of other callers:
+    // two tokens of one identity are two callers, because they may come from different people.
     assert.equal(pulls.filter(({ body }) => body.count === undefined).length, 32 + 10)
   })
 

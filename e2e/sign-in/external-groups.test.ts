@@ -116,7 +116,7 @@ onEachStore("groups that an organization's provider names", (engine) => {
     assert.equal(await isOwner((await signIn('cyd', 'developers')).access_token), true)
   })
 
-  test('give nothing at another provider that names the same groups', async () => {
+  test('give no roles if another provider names them', async () => {
     const tokens = await signIn('eve', ['developers'], await addProvider())
     assert.equal(await isOwner(tokens.access_token), false)
     assert.deepEqual(await rolesOf('eve'), ['viewer'])

@@ -51,7 +51,7 @@ export function compareClaims(
       compare(name, claims[name], undefined, pattern),
     ),
     compareTime('exp', claims.exp, 'in the future', (time) => time > now),
-    // The registry accepts tokens of static keys for a year.
+    // The age of tokens of static keys is not checked: the registry accepts them for a year.
     claimMatch
       ? compareTime('iat', claims.iat, 'within the last 24 hours', (time) => now - time <= maxAgeMs)
       : compareTime('iat', claims.iat, 'a time', () => true),

@@ -3,7 +3,10 @@ import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } fro
 import type { Names } from './names.ts'
 import type { JsonObject } from './read-object.ts'
 
-/** Calls a method of the API as the client. `make` gets the body of the request, once the client is authenticated. */
+/**
+ * Calls a method of the API as the client. `make` creates the request of the method from the body
+ * that the client sent; it is called once the client is authenticated.
+ */
 export type CallApi = <I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
   make: (body: JsonObject) => MessageInitShape<I>,

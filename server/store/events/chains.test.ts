@@ -65,7 +65,7 @@ onEach(['SQLite', 'PostgreSQL'], 'event chains', (testStore) => {
   const change = (statement: Sql) => store.write(() => all(statement))
 
   test('are read completely, and each event once, while the server seals', async () => {
-    for (const queriesBefore of [1, 2]) {
+    for (const queriesBeforeSeal of [1, 2]) {
       const root = newRoot()
       const insertUnsealed = (id: string) =>
         change(sql`insert into unsealed_events (id, root, group_uid, kind, uid, action, method, actor, origin, time, code)
@@ -78,7 +78,7 @@ onEach(['SQLite', 'PostgreSQL'], 'event chains', (testStore) => {
         ...store,
         async query(statement) {
           const rows = await store.query(statement)
-          if (++queries === queriesBefore) await seal()
+          if (++queries === queriesBeforeSeal) await seal()
           return rows
         },
       }

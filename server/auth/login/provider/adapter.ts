@@ -55,7 +55,7 @@ export function adapterOf(deps: AdapterDependencies): AdapterFactory {
         } as Payload
         if (keys.identity === undefined) {
           if (isSealedKind(kind)) return sealedStates.put(kind, id, state, seconds)
-          requireFit(payload)
+          requireShort(payload)
           keys.networks = networksOf(currentPage().address)
         }
         await store
@@ -101,7 +101,7 @@ function throwForClient(error: unknown, { response }: PageRequest): never {
   throw Object.assign(refusal, { status: error.http, statusCode: error.http })
 }
 
-function requireFit(payload: AdapterPayload): void {
+function requireShort(payload: AdapterPayload): void {
   if (JSON.stringify(payload).length > maxDeviceCodeLength)
     throw new errors.InvalidRequest(`the parameters are too large: at most ${maxDeviceCodeLength} characters`)
 }
