@@ -170,7 +170,7 @@ onEachStore('a call that only validates', (engine) => {
     platform = await startPlatform(engine, ['--terms', 'terms-of-use.v1'])
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
     const { organization } = platform.owner
-    await platform.addIdentity(organization, 'owner') // provisioning by SCIM needs two
+    await platform.addIdentity(organization, 'owner') // SCIM provisioning needs two owners
   })
   after(async () => {
     for (const door of doors) door.close()

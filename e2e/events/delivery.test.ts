@@ -120,7 +120,7 @@ onEachStore('the delivery of an event', (engine) => {
     })
   }
 
-  /** By default, only test events are sent: no event has this type, and test events need none. */
+  /** By default, only test events are sent: no event has this type, and test events ignore it. */
   async function subscribe(sink: string, fields: JsonObject = {}): Promise<{ uid: string; secret: string }> {
     const subscription = { sink, eventTypes: ['dev.stemma.test.'], ...fields }
     const made = await call(createSubscription, { parent: owner.organization, subscription })
@@ -444,7 +444,7 @@ onEachStore('the delivery of an event', (engine) => {
     assert.deepEqual(subjectsOf(sink), groups)
   })
 
-  test('is paused for a few seconds if a sink fails once, however many requests it got at that time', async () => {
+  test('is paused for only a few seconds if several requests that a sink gets at the same time fail', async () => {
     const sink = await addSink()
     await platform.app.deliverEvents() // seals the creation of the organization
     const { uid } = await subscribe(sink.url, { eventTypes: ['dev.stemma.api.iam.group.'] })

@@ -117,7 +117,7 @@ async function withIdentity(context: MatrixContext, sample: JsonValue): Promise<
   return JSON.parse(JSON.stringify(sample, (key, value) => (isIdentity(key, value) ? uid : value)))
 }
 
-/** The example of the reference has a scope that does not exist. */
+/** Used in place of the example of the reference, which has a scope that does not exist. */
 export const mappingIn = ({ here }: MatrixContext) => ({
   externalGroupId: 'developers',
   roleUid: builtInRole('viewer').uid,

@@ -40,7 +40,10 @@ export function codesFor(capabilities: readonly number[]): PerCaller {
   return [16, 16, 7, viewer, editor, owner, owner]
 }
 
-/** The number of results that each caller gets from a list that needs these capabilities, if the group contains one resource: 1 or 0. */
+/**
+ * `visible` of a list that needs these capabilities, in a group with one resource: 1 for each
+ * caller that has them, 0 for the others.
+ */
 export function visibleFor(capabilities: readonly number[]): PerCaller {
   const [, , , viewer, editor, owner] = codesFor(capabilities)
   const count = (code: number) => (code === 0 ? 1 : 0)

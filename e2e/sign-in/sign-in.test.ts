@@ -86,7 +86,7 @@ onEachStore('sign-in with a password', (engine) => {
     }
   })
 
-  test('accepts addresses in any case and with spaces around them', async () => {
+  test('ignores upper and lower case in addresses, and spaces around them', async () => {
     const { tokens } = await signIn(platform, ' Ada@Example.COM ')
     assert.equal((await whoAmI(tokens.access_token)).subject, identity)
   })
@@ -210,7 +210,7 @@ onEachStore('sign-in with a password', (engine) => {
       }
       const end = await latestEnd()
       assert.ok(end <= Date.now() + 30 * 24 * 60 * 60 * 1000 + 2000)
-      await sleep(3000) // longer than the error of times that are rounded to seconds
+      await sleep(3000) // longer than the rounding error of times in whole seconds
       await oidc.refreshTokenGrant(party, tokens.refresh_token ?? '')
       assert.ok((await latestEnd()) < end + 2000)
     })

@@ -14,7 +14,7 @@ import { repoForPush, repoOf } from './names.ts'
 import { readBody } from './read-body.ts'
 import { isTag } from './route.ts'
 
-/** OCI Distribution recommends to accept at least 4 MB. */
+/** OCI Distribution recommends accepting at least 4 MB. */
 const maxManifestBytes = 8 * 2 ** 20
 const maxTags = 100
 

@@ -45,7 +45,7 @@ export function openIdentityPasswords({
     const requested = { identity, identityProvider: '', mayBePullToken: true }
     const assumed = await assume(readCredential(password), requested)
     const [time, expires] = [now(), expiryOf(assumed)]
-    // The exchange tolerates clocks that differ. The credentials must not be extended by that.
+    // The exchange accepts recently expired tokens, as clocks differ. The registry refuses them.
     if (expires <= time) throw unauthenticated('the password has expired')
     return { caller: callerOf(assumed, time), expires }
   }

@@ -4,7 +4,7 @@
 // waits for seconds.
 
 export type PacedTurns = {
-  /** Calls `resume` in a later turn, after those that were passed before. */
+  /** Calls `resume` later, after the functions that were added before it. */
   add(resume: () => void): void
 }
 

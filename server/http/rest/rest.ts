@@ -51,7 +51,7 @@ export function openRest<E extends Endpoint>({ endpoints, ...options }: RestOpti
     handle(context, request, response, fault)
 }
 
-/** Errors are always JSON if the first segment of the path is also that of a path in the contract. */
+/** Errors are always JSON if a path of the contract has the same first segment. */
 function notFoundPages(endpoints: readonly Endpoint[], page: ErrorPage | undefined) {
   const apiSegments = new Set(
     endpoints.flatMap(({ method }) => method.bindings.map(({ path }) => path.split('/')[1])),

@@ -16,6 +16,7 @@ insert into repo_sizes (repo, stripe, size, manifests)
     select repo, size, 1 from manifests
   ) content group by repo;
 
--- Tags show their content, and repos their size.
+-- Tags now show their content, and repos their size. An empty shape makes the next start render
+-- their rows again.
 update tags set shape = '';
 update repos set shape = '';

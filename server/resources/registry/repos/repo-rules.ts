@@ -32,7 +32,10 @@ export function requireRuleAccess(grants: Grants, uid: string, merged: Repo, cur
   if (merged.retention && !isSameRetention(merged, current)) require(grants, toDelete, uid)
 }
 
-/** If more groups have the same name, the caller must be allowed to lift immutability at the new repo itself. */
+/**
+ * If more groups than this have the same name, the caller must be allowed to lift immutability at
+ * the new repo itself.
+ */
 const maxNamesakes = 100
 
 /**
