@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { BroadcastChannel } from 'node:worker_threads'
 import type { Config } from './config/config.ts'
 import type { Core } from './core.ts'
-import { openCopies } from './limits/sharing/copies.ts'
+import { openCopyExchange } from './limits/sharing/copies.ts'
 import type { Sharing } from './limits/sharing/sharing.ts'
 import { noSharing, startSharing } from './limits/sharing/sharing.ts'
-import { openThreads } from './limits/sharing/threads.ts'
+import { openThreadExchange } from './limits/sharing/threads.ts'
 import type { Log } from './log.ts'
 import type { Store } from './store/db.ts'
 import type { WorkerRole } from './worker-role.ts'
@@ -26,11 +26,11 @@ export function shareLimits({ config, store, log, core, role, intervalMs }: Shar
   const onError = (err: unknown) => log.warn({ err }, 'the rate limits could not be shared with other copies')
   if (store.engine === 'postgres')
     return startSharing(
-      openCopies({ store, limits, clock, now: Date.now, id: randomUUID() }),
+      openCopyExchange({ store, limits, clock, now: Date.now, id: randomUUID() }),
       onError,
       intervalMs,
     )
   if (!role.sharesPort) return noSharing
   const channel = new BroadcastChannel(role.shared.channel)
-  return startSharing(openThreads({ channel, limits, count: config.workers }), onError, intervalMs)
+  return startSharing(openThreadExchange({ channel, limits, count: config.workers }), onError, intervalMs)
 }

@@ -1,5 +1,6 @@
-// Attacks a server for ten minutes while well-behaved clients use it, and compares them with the same clients on an
-// idle server. Everything runs on this machine. `npm run soak -- --seconds 30` is a short run.
+// Attacks a server for ten minutes while well-behaved clients use it, and compares their latency
+// with that before the attacks. Everything runs on this machine. `npm run soak -- --seconds 30` is
+// a short run.
 import { loadavg } from 'node:os'
 import { formatTable } from '../report/report.ts'
 import type { SoakOptions } from './options.ts'

@@ -24,7 +24,7 @@ one
 two
 ${fence}
 
-<!-- needs: nothing, because text follows before the next block -->
+<!-- needs: ignored, because text follows before the next block -->
 Words.
 
 - in a list
@@ -47,7 +47,7 @@ describe('the blocks of a page', () => {
     assert.throws(() => blocksOf(`${fence}sh\nx`), /line 1 has no end/)
   })
 
-  test('in the language console are commands with their output', () => {
+  test('contain commands with their output if their language is console', () => {
     assert.deepEqual(blocksOf(page).slice(2).flatMap(commandsOf), [
       { line: 24, source: 'first \\\n  more', expected: 'output\n' },
       { line: 27, source: 'second', expected: '' },

@@ -106,7 +106,7 @@ const scimRows = (service: string, field: string): Record<string, MatrixRow> => 
 
 /** Rows of the other methods, and of standard methods whose derived row would be wrong. */
 const exceptions: Record<string, MatrixRow> = {
-  // The caller `owner here` has a role binding in the group, so the group is not empty.
+  // If the caller is `owner here`, the group is not empty: it contains the caller's role binding.
   'platform.iam.v2beta1.GroupsService.DeleteGroup': {
     request: ({ here }) => ({ uid: here }),
     codes: [16, 16, 7, 7, 7, 9, 0],

@@ -135,6 +135,7 @@ onEachStore('sign-in', (engine) => {
       const deps = { store, secret, tokenAlgorithm, now: Date.now, random: randomBytes }
       await rotateKeys(deps, true, () => recordRotation(operatorAccess, true))
       await keys.reload()
+      // Signed with the old keys, because the copies have not read the new ones yet.
       const { tokens: oldTokens } = await signIn({ url } as Platform, ada)
       const [row] = await store.query(sql`select identity from accounts where email = ${ada}`)
       const signer = { keys, authUrl: config.authUrl, now: Date.now, random: randomBytes }

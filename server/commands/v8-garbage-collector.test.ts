@@ -8,7 +8,7 @@ test('garbage can be collected, and code in the compile cache stays valid', asyn
   const collectGarbage = exposeGarbageCollector()
   assert.equal(cachedDataVersionTag(), before)
   const garbage = new WeakRef({})
-  // An object that was reached through a WeakRef is kept until the end of the turn.
+  // The target of a new WeakRef is kept until the end of the turn.
   await new Promise(setImmediate)
   collectGarbage()
   assert.equal(garbage.deref(), undefined)

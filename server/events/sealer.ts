@@ -2,8 +2,8 @@
 // another process left unsealed. See server/store/events/ for the table, and docs/internals/audit.md.
 //
 // Interface of the event log for other rooms:
-// - server/store/events/record.ts: `recordEvent` records an event in the transaction of a write. The
-//   tables of resources record theirs without it.
+// - server/store/events/record.ts: `recordEvent` records an event in the transaction of a write.
+//   Not needed for writes of resources: server/store/table.ts records their events.
 // - server/store/events/seal.ts: `FanOut` gets the events that `sealBatch` seals, in its transaction.
 // - server/store/events/read-sealed.ts: reads sealed events of an organization after a sequence number.
 // - server/store/events/event-row.ts: the row.
@@ -26,8 +26,8 @@ export type Sealer = {
   /** Seals until nothing is left. Errors are passed to `onError`. */
   run(): Promise<void>
   /**
-   * Seals everything that was committed before the call, unless another process is sealing at each of
-   * three attempts.
+   * Seals everything that was committed before the call. Gives up after three attempts, for example
+   * if another process is sealing each time.
    */
   catchUp(): Promise<void>
   /** Seals once more, and then never again. */

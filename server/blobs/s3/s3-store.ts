@@ -1,4 +1,4 @@
-// Content in a bucket of S3 or of a server that speaks its protocol, for several copies of the server.
+// Content in a bucket of S3 or of a service with the same protocol. Several copies can share it.
 import { mkdir } from 'node:fs/promises'
 import type { Batch } from '../batches.ts'
 import { offsetMismatch } from '../blob-error.ts'

@@ -1,6 +1,7 @@
-// Closes HTTP/1.1 connections whose clients read so slowly that their responses stay in memory. The idle timeout
-// (idle-connections.ts) does not close them, because it restarts with each byte that is read. Connections are checked
-// at intervals, so that sending a response takes no extra work.
+// Closes HTTP/1.1 connections whose clients read so slowly that their responses stay in memory. The
+// idle timeout (idle-connections.ts) does not close all of them, because it restarts whenever the
+// server writes or receives bytes. Connections are checked at intervals, so that sending a response
+// takes no extra work.
 import type { Socket } from 'node:net'
 
 export type SlowReaderOptions = {

@@ -30,7 +30,7 @@ const deadAfterMs = 10_000
 /** Timeout of each transaction. It limits how long a stopping server waits for a database that cannot be reached. */
 const timeoutMs = 5000
 
-export function openCopies({ store, limits, id, clock, now }: CopiesOptions): Exchange {
+export function openCopyExchange({ store, limits, id, clock, now }: CopiesOptions): Exchange {
   const others = new Map<string, OtherCopy>()
   let batches: Batch[] = []
   let round = 0

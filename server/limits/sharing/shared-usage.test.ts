@@ -7,7 +7,7 @@ import type { CallLimitOptions } from '../rate/call-limits.ts'
 import { openCallLimits } from '../rate/call-limits.ts'
 import { costClasses } from '../rate/cost-class.ts'
 import type { Usage } from './shared-usage.ts'
-import { openThreads } from './threads.ts'
+import { openThreadExchange } from './threads.ts'
 
 const read = costClasses.indexOf('read')
 const none = { caller: 0, organization: 0, address: 0 }
@@ -142,7 +142,8 @@ describe('threads', () => {
         ...{ maxRunning: 0, isProxy: () => false, clock: () => 0 },
       })
       const channel = new BroadcastChannel(name)
-      return { ...limits, channel, exchange: openThreads({ channel, limits: limits.shared, count: 2 }) }
+      const exchange = openThreadExchange({ channel, limits: limits.shared, count: 2 })
+      return { ...limits, channel, exchange }
     }
     const [first, second] = [open(), open()]
     const addUsage = second.channel.onmessage

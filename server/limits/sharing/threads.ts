@@ -1,4 +1,5 @@
 // The worker threads of a process share their rate limits over a channel that all of them listen to.
+// For the limits, each thread counts as a copy.
 import type { BroadcastChannel } from 'node:worker_threads'
 import type { Exchange, SharedLimits, Usage } from './shared-usage.ts'
 
@@ -10,10 +11,10 @@ export type ThreadsOptions = {
   count: number
 }
 
-export function openThreads({ channel, limits, count }: ThreadsOptions): Exchange {
+export function openThreadExchange({ channel, limits, count }: ThreadsOptions): Exchange {
   limits.setCopies(count)
   channel.unref()
-  channel.onmessage = (event) => limits.addUsage((event as { data: Usage[] }).data) // only openThreads posts
+  channel.onmessage = (event) => limits.addUsage((event as { data: Usage[] }).data) // posted below
   return {
     async exchange() {
       const usage = limits.takeUsage()

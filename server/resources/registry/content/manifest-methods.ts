@@ -1,4 +1,4 @@
-// Manifests of repos, the tags that point to them, and the manifests that describe others.
+// Manifests of repos, the tags that point to them, and manifests that refer to others (referrers).
 import { create } from '@bufbuild/protobuf'
 import type {
   DeleteManifestRequest,
@@ -107,7 +107,10 @@ const putManifestWith = (deps: Parameters<typeof putManifest>[0]) => (call: Call
 /** How many tags one transaction deletes. */
 const tagsPerBatch = 100
 
-/** Returns whether the manifest is deleted. If not, a batch of its tags is. */
+/**
+ * Deletes a batch of the manifest's tags, and after the last batch also the manifest. Returns
+ * whether the manifest was deleted.
+ */
 function* deleteOrUntag(
   { now }: Dependencies,
   { demand, request }: Call<DeleteManifestRequest>,
