@@ -4,8 +4,8 @@ import { resourceOptions } from '@stemma/api/resource.ts'
 import { camel } from '../contract/spelling.ts'
 
 /**
- * `paths` are dotted JSON names of fields; the first that is not empty is shown. `isBytes`: it is a
- * number of bytes, shown with a unit.
+ * `paths` are dotted JSON names of fields; the first that is not empty is shown. `isBytes`: the
+ * field is a number of bytes, shown with a unit.
  */
 export type Column = { title: string; paths: string[]; isBytes?: boolean }
 

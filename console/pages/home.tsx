@@ -67,7 +67,7 @@ export default function Home({ place }: PageProps) {
           <li key={uid}>
             <Link to={paths.group(uid)}>
               <strong dir="auto">{name}</strong>
-              <span class="quiet">{role ? `Group in which you are ${role}` : 'Group'}</span>
+              <span class="quiet">{role ? `Group in which your role is ${role}` : 'Group'}</span>
             </Link>
           </li>
         ))}

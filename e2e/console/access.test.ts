@@ -255,7 +255,7 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     await stage.platform.bind(guest.identity, 'viewer', team)
     const page = await stage.openPage(guest.identity)
     await page.goto(stage.at('/console/'))
-    await page.getByRole('link', { name: 'platform Group in which you are viewer' }).click()
+    await page.getByRole('link', { name: 'platform Group in which your role is viewer' }).click()
     const above = page.getByRole('navigation', { name: 'Groups above this page' })
     await above.getByText('hidden group').waitFor()
     await above.getByRole('link', { name: 'platform' }).waitFor()

@@ -1,4 +1,5 @@
-// Fails for a writing method of the contract that creates no event, and for a resource without event types.
+// Fails for a writing method of the contract that has no event type, neither of its own nor of its
+// resource.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { services } from '@stemma/api/gen/services.ts'

@@ -72,7 +72,7 @@ onEachStore('terms', (engine) => {
     }
   })
 
-  test('of the groups above are listed too, with pages and orders', async () => {
+  test('of the groups above are listed too, with paging and ordering', async () => {
     for (const door of doors) {
       const owner = await platform.addOrganization('acme')
       const { organization, token } = owner

@@ -112,9 +112,7 @@ examples('tags of pushed images', {
     assert.deepEqual([tag?.platforms, tag?.updateTime], [['linux/amd64'], updateTime])
   },
 
-  async 'that are too many to be refreshed by the push show their image when they are updated or pushed'(
-    stage,
-  ) {
+  async 'beyond the 1000 that a push refreshes show their image once they are updated or pushed'(stage) {
     const { repo, client } = await openRepo(stage)
     const manifest = imageOf('a', { config: descriptor(amd64, types.config) })
     const digest = digestOf(manifest)

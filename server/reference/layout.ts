@@ -26,8 +26,8 @@ export type PageContent = {
 }
 
 /**
- * Nothing inline, no other origin, no frames, and no strings as HTML or code: the page holds an access token while a
- * person tries calls.
+ * The Content-Security-Policy: nothing inline, no other origin, no frames, and no strings as HTML
+ * or code, because the page holds an access token while a person tries calls.
  */
 export const policy = [
   "default-src 'none'",

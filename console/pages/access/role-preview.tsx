@@ -34,8 +34,8 @@ export function RolePreview({ group, identity, count, role }: RolePreviewProps) 
         {identity ? 'gets' : 'get'} <strong>{role.name}</strong> in <strong dir="auto">{group.label}</strong>{' '}
         and everything below:{' '}
         {identity && data
-          ? `${added.length} new capabilities, and ${held.size} that they already have.`
-          : `${capabilities.length} capabilities.`}
+          ? `${added.length} new ${nounFor(added.length)}, and ${held.size} that they already have.`
+          : `${capabilities.length} ${nounFor(capabilities.length)}.`}
       </p>
       {error && <Problem error={error} />}
       <details>
@@ -46,10 +46,12 @@ export function RolePreview({ group, identity, count, role }: RolePreviewProps) 
   )
 }
 
+const nounFor = (count: number) => (count === 1 ? 'capability' : 'capabilities')
+
 /**
- * The server makes all checks of the real call, and stores nothing. The real call reloads all
- * queries of the kind `roleBindings`. This check would then fail, because the role binding exists,
- * so its query key begins with another kind.
+ * The server makes all checks of the real call, and stores nothing. The query key begins with a
+ * kind of its own, because the real call reloads all queries of the kind `roleBindings`: this check
+ * would then fail, since the role binding exists.
  */
 function checkOf(parent: string, identityUid: string, roleUid: string): Read<unknown> {
   const request = { parent, roleBinding: { identityUid, roleUid }, validateOnly: true }

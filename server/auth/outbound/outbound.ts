@@ -31,7 +31,7 @@ export type OutboundOptions = {
 /** A failure of the other host. It is logged; callers of the API do not see it. */
 export class OutboundError extends Error {}
 
-/** None of the addresses of a host may be used. */
+/** A host has no address to which requests are allowed. */
 export class NoAddressError extends OutboundError {
   constructor(hostname: string, addresses: readonly string[]) {
     super(`${hostname} has no usable address; its addresses are ${addresses.join(', ') || 'none'}`)

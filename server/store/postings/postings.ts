@@ -5,7 +5,7 @@
 //   Hashes may collide, so a search must also test the documents that it finds.
 // - document: a row of another table, identified here by a number (numbering.ts).
 // - posting: the number of a document that has a term.
-// - pack: a row of the index with up to 120 postings of one term, eight bytes each.
+// - pack: a row of the index with postings of one term, usually up to 120, eight bytes each.
 // - segment: the packs of documents that were written together, such as a batch of an import or a single document.
 // - block: eight segments of the same import. The postings of a rare term in the whole block are in one pack.
 // - total: a row with the number of postings that imports have added for a term that is not rare. A search reads it to

@@ -14,7 +14,7 @@ export type PushedManifest = {
   previous: ReadonlyMap<string, string>
 }
 
-/** One event for each tag, or one without a tag. */
+/** Records one event for each tag, or a single event if there are no tags. */
 export function* recordPush(
   access: WriteAccess,
   demand: Demand,
