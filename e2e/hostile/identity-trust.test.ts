@@ -183,6 +183,25 @@ examples('an administrator of identities in a team', {
     await stage.succeed(createIdentity, { parent: team, identity })
   },
 
+  async 'cannot hide an identity that trusts an identity of the team among many that do not'(stage) {
+    const { platform, owner } = stage
+    const { robot, admin } = await makeTeam(stage)
+    const stranger = await platform.addOrganization('stranger')
+    // Tokens of workloads have no e-mail address.
+    const decoy = { issuer, subject: robot, claims: { email: 'x@example.com' } }
+    const writeDecoys = (count: number) =>
+      writeIdentities(stage, stranger.organization, Array(count).fill(decoy))
+    await writeDecoys(60)
+    await stage.succeed(updateIdentity, change(robot), admin.token)
+    const deployer = await makeIdentity(stage, owner.organization, { issuer, subject: robot })
+    await platform.bind(deployer, 'editor', owner.organization)
+    const request = { identity: { uid: robot, claimMatch: { subject: 'other' } } }
+    assert.equal((await stage.fail(updateIdentity, request, admin.token)).code, 7)
+    await writeDecoys(450)
+    assert.equal((await stage.fail(updateIdentity, request, admin.token)).code, 7)
+    await stage.succeed(updateIdentity, request)
+  },
+
   async 'can change and create identities of the team that no other identity trusts'(stage) {
     const { platform, owner } = stage
     const { team, robot, admin } = await makeTeam(stage)

@@ -16,6 +16,11 @@ export type TakeoverDependencies = { authUrl: string; decisions: TrustDecisions 
 
 /** The maximum number of identities that the search may find. */
 const maxIdentities = 50
+/**
+ * The maximum number of identities to read that name the uid of a found identity. Anyone can create such identities, and
+ * those that also require a claim which no token of this server has do not trust it.
+ */
+const maxNaming = 500
 /** The maximum number of identities with patterns to read. Each pattern is matched with every uid that is found. */
 const maxCandidates = 100
 
@@ -60,9 +65,9 @@ function* findTrusting(
     for (const condition of conditions) candidates.push(...(yield* select(condition, maxCandidates)))
     const hashes = reached.map((subject) => userUid(deps.authUrl, subject))
     // The index is partial: both engines use it only if the statement repeats the condition of the index.
-    const exactMatches = yield* select(sql`known_by in ${among(hashes)} and known_by <> ''`, maxIdentities)
-    if (candidates.length > maxCandidates) return undefined
-    const notYetFound = [...exactMatches, ...candidates].filter((identity) => !found.has(identity.uid))
+    const naming = yield* select(sql`known_by in ${among(hashes)} and known_by <> ''`, maxNaming)
+    if (naming.length > maxNaming || candidates.length > maxCandidates) return undefined
+    const notYetFound = [...naming, ...candidates].filter((identity) => !found.has(identity.uid))
     reached = [...new Set(deps.decisions.trusting(notYetFound, reached).map((identity) => identity.uid))]
     const isFirstRound = found.size === 1
     for (const identity of reached) found.add(identity)
