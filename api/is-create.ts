@@ -6,9 +6,10 @@ import { access } from './gen/platform/common/access_pb.ts'
 import { bindingsOf } from './http-binding.ts'
 
 /**
- * Whether a method creates something, so that it accepts an idempotency key: a POST that requires an access token
- * and, if it requires any capabilities, at least one whose name ends in `_CREATE`. Other POSTs are sign-in, checks that
- * change nothing, and changes by operators of the server.
+ * Whether a method creates something, so that it accepts an idempotency key: a POST that requires
+ * an access token and, if it requires any capabilities, at least one whose name ends in `_CREATE`.
+ * Other POSTs are sign-in, checks, changes of existing resources such as `RevokeScimToken`, and
+ * calls of operators of the server.
  */
 export function isCreateMethod(method: DescMethod): boolean {
   const [binding] = bindingsOf(method)

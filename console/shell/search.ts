@@ -1,4 +1,4 @@
-// The search of the palette: groups and workloads by a part of their name or their uid, repos by
+// The search of the palette: groups and workloads by their uid or a part of their name, repos by
 // their uid, and people by their uid or by the issuer and the subject of their tokens.
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'

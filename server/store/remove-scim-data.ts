@@ -12,8 +12,9 @@ export const membersPerBatch = 1000
 export const resourcesPerBatch = 200
 
 /**
- * Deletes up to `membersPerBatch` members that meet a condition and `end`, which bounds `group_uid` from above. Returns
- * the uids of their groups and users. There may be more if it has deleted this many.
+ * Deletes up to `membersPerBatch` members that meet `condition` and `end`, an upper bound of
+ * `group_uid`. Returns the uids of their groups and users. If it returns `membersPerBatch` rows,
+ * there may be more members.
  */
 export function* removeScimMembers(provider: string, condition: Sql, end = raw('true')): Work<Row[]> {
   const rows = yield* all(sql`select group_uid, user_uid from scim_members where ${condition} and ${end}

@@ -1,4 +1,4 @@
-// Provisioning of an identity provider by SCIM: its state, its address, and its token.
+// SCIM provisioning by an identity provider: its state, its address, and its token.
 import { useDenial } from '../../api/permissions.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'

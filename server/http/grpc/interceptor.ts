@@ -162,7 +162,7 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
 
 const noRoute = { method: undefined, answer: undefined }
 
-/** Tells `Turns.run` that the call goes on in later turns of the event loop, as every call does. */
+/** Tells `Turns.run` that the call goes on in later event loop turns, as all gRPC calls do. */
 const answeredLater = Promise.resolve()
 
 /** A call may be closed or rejected while it waits for its turn. */

@@ -134,7 +134,7 @@ describe('rate limits', () => {
     assert.equal(admitted(limits, 200), 100)
   })
 
-  test('take nothing from the organization if the caller is refused, nor from the caller if the organization is', () => {
+  test('take nothing from the organization if the limit of the caller refuses a call, and vice versa', () => {
     const prepared = prepareLimits({ read: { caller: 1, organization: 2 } })
     const limits = prepared.open()
     assert.equal(admitted(limits, 500), 10)

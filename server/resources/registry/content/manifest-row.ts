@@ -27,19 +27,19 @@ export const manifestRow = (
     : rowQuery(selectContentByTag, [], [known, repo, repo, reference])
 }
 
-const withoutContent = raw('null')
+const noContent = raw('null')
 const contentUnless = (known: Placeholder) => sql`case when m.digest = ${known} then null else m.content end`
 
 const select = (content: Sql) => sql`select m.digest, m.media_type, m.size, ${content} as content`
 
 const selectByDigest = (place: Placeholders<[string, string]>) =>
-  sql`${select(withoutContent)} ${byDigest(place)}`
+  sql`${select(noContent)} ${byDigest(place)}`
 
 const selectContentByDigest = ([known, ...place]: Placeholders<[string, string, string]>) =>
   sql`${select(contentUnless(known))} ${byDigest(place)}`
 
 const selectByTag = (place: Placeholders<[string, string, string]>) =>
-  sql`${select(withoutContent)} ${byTag(place)}`
+  sql`${select(noContent)} ${byTag(place)}`
 
 const selectContentByTag = ([known, ...place]: Placeholders<[string, string, string, string]>) =>
   sql`${select(contentUnless(known))} ${byTag(place)}`

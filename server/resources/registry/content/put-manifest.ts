@@ -47,8 +47,9 @@ export async function putManifest(
 }
 
 /**
- * All pushes take their locks in the same order, so that they cannot deadlock: the tags by name, and at the end the
- * manifests whose tags have changed, by digest.
+ * All pushes take these locks in the same order, so that they do not deadlock: the tags by name,
+ * and at the end the manifests whose tags have changed, by digest. Other deadlocks, such as in
+ * `refreshTags`, are resolved by a retry.
  */
 function* storeAndTag(
   { now, random }: Dependencies,
