@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { create } from '@bufbuild/protobuf'
+import { create, toBinary } from '@bufbuild/protobuf'
 import { Content, PutManifestRequestSchema } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
-import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
+import { TagSchema, TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
 import { BoundedMap } from '../../server/bounded-map.ts'
 import { parseGrants } from '../../server/policy/grants.ts'
@@ -13,17 +13,28 @@ import { putManifest } from '../../server/resources/registry/content/put-manifes
 import type { Call } from '../../server/rpc/call.ts'
 import { demandOf } from '../../server/rpc/demand.ts'
 import type { Store } from '../../server/store/db.ts'
-import { sql } from '../../server/store/sql.ts'
+import { raw, sql } from '../../server/store/sql.ts'
 import { restDoor } from '../../server/testing/doors.ts'
 import { testEnvelope } from '../../server/testing/envelope.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
+import { until } from '../server/stemmad.ts'
 import { numbers } from './inserted-manifests.ts'
 import { descriptor, digestOf, imageOf, ociClient, types } from './oci-client.ts'
 
 /** An artifact: unlike for an image, a push does not read a platform from its configuration. */
 const artifact = (layer: string) => imageOf(layer, { config: descriptor('{}', 'application/x') })
+
+/** Waits until another transaction of the database waits for a lock of this one. */
+const untilAnotherWaits = `do $$ begin
+  while not exists (select from pg_stat_activity where datname = current_database()
+      and pg_backend_pid() = any (pg_blocking_pids(pid))) loop
+    perform pg_stat_clear_snapshot(), pg_sleep(0.01);
+  end loop; end $$`
+const rowsLockedByUpdates = `select 1 from pg_locks
+  where relation = 'tags'::regclass and mode = 'RowExclusiveLock' and database =
+    (select oid from pg_database where datname = current_database())`
 
 onEachStore('concurrent pushes', (engine) => {
   let platform: Platform
@@ -96,6 +107,36 @@ onEachStore('concurrent pushes', (engine) => {
       const [row] = await platform.store.query(sql`select count(*) from tags where name = ${`new-${round}`}`)
       assert.deepEqual(row, [1])
     }
+  })
+
+  test('create a tag whose name another call has just changed, and leave the renamed one as it is', {
+    skip: engine === 'sqlite' && 'SQLite runs one write after another',
+  }, async () => {
+    const { call } = restDoor(platform.url)
+    const createTag = (layer: string) =>
+      call(
+        TagsService.method.createTag,
+        { parent: repo, tag: { name: 'latest', digest: digestOf(artifact(layer)) } },
+        platform.owner.token,
+      )
+    const { body } = await createTag('a')
+    const { uid, digest } = body as { uid: string; digest: string }
+    const renamedTag = toBinary(TagSchema, create(TagSchema, { uid, digest, name: 'v1' }))
+    const renamed = platform.store.write(function* () {
+      yield sql`update tags set name = 'v1', proto = ${renamedTag} where uid = ${uid}`
+      yield raw(untilAnotherWaits)
+    })
+    await until(async () => (await platform.store.query(raw(rowsLockedByUpdates))).length > 0)
+    const created = createTag('b')
+    await renamed
+    assert.equal((await created).error, undefined)
+    const rows = await platform.store.query(
+      sql`select name, digest from tags where parent = ${repo} and name in ('latest', 'v1') order by name`,
+    )
+    assert.deepEqual(rows, [
+      ['latest', digestOf(artifact('b'))],
+      ['v1', digestOf(artifact('a'))],
+    ])
   })
 
   test('that create the same tag all succeed through the API, too', async () => {

@@ -69,7 +69,8 @@ function* move(
   immutable: readonly string[],
 ): Work<PlacedTag> {
   const stored = yield* lockResource(tags, uid)
-  if (!stored) throw new TagRace(Code.ABORTED, 'the tag was deleted meanwhile; try again')
+  if (stored?.resource.name !== draft.name)
+    throw new TagRace(Code.ABORTED, 'the tag was deleted or renamed meanwhile; try again')
   const { createTime, deprecated, bundles } = stored.resource
   const digest = draft.digest || stored.resource.digest
   const isMoved = digest !== stored.resource.digest

@@ -32,8 +32,7 @@ const contentUnless = (known: Placeholder) => sql`case when m.digest = ${known} 
 
 const select = (content: Sql) => sql`select m.digest, m.media_type, m.size, ${content} as content`
 
-const selectByDigest = (place: Placeholders<[string, string]>) =>
-  sql`${select(noContent)} ${byDigest(place)}`
+const selectByDigest = (place: Placeholders<[string, string]>) => sql`${select(noContent)} ${byDigest(place)}`
 
 const selectContentByDigest = ([known, ...place]: Placeholders<[string, string, string]>) =>
   sql`${select(contentUnless(known))} ${byDigest(place)}`
