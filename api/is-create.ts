@@ -6,16 +6,16 @@ import { access } from './gen/platform/common/access_pb.ts'
 import { bindingsOf } from './http-binding.ts'
 
 /**
- * Whether a method creates something, so that it accepts an idempotency key: a POST that requires
- * an access token and, if it requires any capabilities, at least one whose name ends in `_CREATE`.
- * Other POSTs are sign-in, checks, changes of existing resources such as `RevokeScimToken`, and
- * calls of operators of the server.
+ * Whether a method creates something, so that it accepts an idempotency key: a POST that requires a
+ * capability whose name ends in `_CREATE`, or has the option `creates`. Other POSTs are sign-in,
+ * checks, changes of existing resources such as `RevokeScimToken`, calls of people about their own
+ * account, and calls of operators of the server.
  */
 export function isCreateMethod(method: DescMethod): boolean {
   const [binding] = bindingsOf(method)
   if (binding?.verb !== 'POST' || !hasOption(method, access)) return false
-  const { open, operators, capabilities } = getOption(method, access)
-  return !open && !operators && (capabilities.length === 0 || capabilities.some(isCreateCapability))
+  const { open, operators, capabilities, creates } = getOption(method, access)
+  return !open && !operators && (creates || capabilities.some(isCreateCapability))
 }
 
 const isCreateCapability = (capability: Capability) =>

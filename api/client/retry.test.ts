@@ -3,6 +3,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import { afterEach, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Code } from '../gen/google/rpc/code_pb.ts'
+import { AccountService } from '../gen/platform/iam/v2beta1/account_pb.ts'
 import { groupsAt, isStemmaError, quickRetry } from '../testing/clients.ts'
 import {
   listen,
@@ -13,6 +14,7 @@ import {
   startScriptedServer,
   stop,
 } from '../testing/scripted-server.ts'
+import { createClient } from './client.ts'
 import { StemmaError } from './stemma-error.ts'
 
 const servers: Server[] = []
@@ -118,6 +120,16 @@ describe('retries of a create', () => {
     await assert.rejects(createGroup(url, { isIdempotent: false }), isStemmaError(Code.UNAVAILABLE))
     assert.equal(requests.length, 1)
   })
+})
+
+test('a call that changes something and creates nothing is not retried, and has no key', async () => {
+  const { url, requests } = await start(sendUnavailable(), sendJson({}))
+  const account = createClient(AccountService, { baseUrl: url, retry: quickRetry })
+  await assert.rejects(account.changePassword({ newPassword: 'x' }), isStemmaError(Code.UNAVAILABLE))
+  assert.deepEqual(
+    requests.map(({ headers }) => headers['idempotency-key']),
+    [undefined],
+  )
 })
 
 describe('retries of any call', () => {

@@ -284,7 +284,8 @@ export type WhoAmI = Message<"platform.auth.WhoAmI"> & {
   issuedAt?: Timestamp | undefined;
 
   /**
-   * Capabilities of the caller: one entry for each role that the caller has in a group, at most 1000 entries.
+   * Capabilities of the caller: one entry for each role that the caller has in a group, or one for
+   * each group if the token is limited to some capabilities or groups. At most 1000 entries.
    *
    * @generated from field: repeated platform.auth.WhoAmI.Capability capabilities = 101;
    */
@@ -347,7 +348,8 @@ export type WhoAmIJson = {
   issuedAt?: TimestampJson;
 
   /**
-   * Capabilities of the caller: one entry for each role that the caller has in a group, at most 1000 entries.
+   * Capabilities of the caller: one entry for each role that the caller has in a group, or one for
+   * each group if the token is limited to some capabilities or groups. At most 1000 entries.
    *
    * @generated from field: repeated platform.auth.WhoAmI.Capability capabilities = 101;
    */

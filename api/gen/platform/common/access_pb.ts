@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/common/access.proto.
  */
 export const file_platform_common_access: GenFile = /*@__PURE__*/
-  fileDesc("ChxwbGF0Zm9ybS9jb21tb24vYWNjZXNzLnByb3RvEg9wbGF0Zm9ybS5jb21tb24ilAEKBkFjY2VzcxIuCgxjYXBhYmlsaXRpZXMYASADKA4yGC5jYXBhYmlsaXRpZXMuQ2FwYWJpbGl0eRIWCg5zY29wZV9vcHRpb25hbBgCIAEoCBIMCgRvcGVuGAMgASgIEhIKCmNyZWRlbnRpYWwYBCABKAkSEQoJb3BlcmF0b3JzGAUgASgIEg0KBXBsYWNlGAYgASgJOlEKBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGJmIAyABKAsyFy5wbGF0Zm9ybS5jb21tb24uQWNjZXNzUgZhY2Nlc3M6NQoFc2NvcGUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGJqIAyABKAhSBXNjb3BlOj0KCGludGVybmFsEh8uZ29vZ2xlLnByb3RvYnVmLlNlcnZpY2VPcHRpb25zGJuIAyABKAhSCGludGVybmFsYgZwcm90bzM", [file_capabilities_capability, file_google_protobuf_descriptor]);
+  fileDesc("ChxwbGF0Zm9ybS9jb21tb24vYWNjZXNzLnByb3RvEg9wbGF0Zm9ybS5jb21tb24ipQEKBkFjY2VzcxIuCgxjYXBhYmlsaXRpZXMYASADKA4yGC5jYXBhYmlsaXRpZXMuQ2FwYWJpbGl0eRIWCg5zY29wZV9vcHRpb25hbBgCIAEoCBIMCgRvcGVuGAMgASgIEhIKCmNyZWRlbnRpYWwYBCABKAkSEQoJb3BlcmF0b3JzGAUgASgIEg0KBXBsYWNlGAYgASgJEg8KB2NyZWF0ZXMYByABKAg6UQoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYmYgDIAEoCzIXLnBsYXRmb3JtLmNvbW1vbi5BY2Nlc3NSBmFjY2Vzczo1CgVzY29wZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYmogDIAEoCFIFc2NvcGU6PQoIaW50ZXJuYWwSHy5nb29nbGUucHJvdG9idWYuU2VydmljZU9wdGlvbnMYm4gDIAEoCFIIaW50ZXJuYWxiBnByb3RvMw", [file_capabilities_capability, file_google_protobuf_descriptor]);
 
 /**
  * Access that the caller of a method needs.
@@ -66,6 +66,14 @@ export type Access = Message<"platform.common.Access"> & {
    * @generated from field: string place = 6;
    */
   place: string;
+
+  /**
+   * The method needs no capability and creates something, so it accepts an idempotency key. Methods that need a
+   * capability whose name ends in `_CREATE` accept one without this option.
+   *
+   * @generated from field: bool creates = 7;
+   */
+  creates: boolean;
 };
 
 /**
@@ -118,6 +126,14 @@ export type AccessJson = {
    * @generated from field: string place = 6;
    */
   place?: string;
+
+  /**
+   * The method needs no capability and creates something, so it accepts an idempotency key. Methods that need a
+   * capability whose name ends in `_CREATE` accept one without this option.
+   *
+   * @generated from field: bool creates = 7;
+   */
+  creates?: boolean;
 };
 
 /**

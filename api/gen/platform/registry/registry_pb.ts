@@ -4492,7 +4492,7 @@ export const Registry: GenService<{
     output: typeof RepoListSchema;
   },
   /**
-   * Counts the repos that the caller may see and that are synchronized from a repo.
+   * Counts the repos that are synchronized from the given repo and that the caller may see.
    *
    * @generated from rpc platform.registry.Registry.GetRepoCountBySource
    */

@@ -1371,8 +1371,9 @@ export const AccessService: GenService<{
     output: typeof AccessDecisionSchema;
   },
   /**
-   * Answers up to 1000 questions like `CheckAccess`, from one snapshot. If one question is wrong, or about another
-   * identity at a resource where the caller may not ask about others, the whole call fails.
+   * Answers up to 1000 questions like `CheckAccess`, from one snapshot. The whole call fails if one
+   * question is invalid, or asks about another identity at a resource where the caller may not ask
+   * about others.
    *
    * @generated from rpc platform.iam.v2beta1.AccessService.BatchCheckAccess
    */
