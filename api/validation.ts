@@ -1,4 +1,5 @@
-// Calls that only validate (AIP-163): all checks of the call, its response, and no change.
+// Calls that only validate (AIP-163): they run all checks and return the usual response, but change
+// nothing.
 import type { DescMessage, Message } from '@bufbuild/protobuf'
 
 /** The field of a request that asks for validation only. */

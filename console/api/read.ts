@@ -1,10 +1,10 @@
-// Reading: a call and its request become a query, which the cache knows by kind, method and request.
+// Makes a query from a call and its request. The cache key is the kind, the route and the request.
 import type { DeepPartial, UnaryCall } from '@stemma/api/json'
 import { keepPreviousData, useQuery } from '@tanstack/preact-query'
 
 export type Read<T> = { queryKey: readonly unknown[]; queryFn(context: { signal: AbortSignal }): Promise<T> }
 
-/** A query for `load` of a page, `useData` and `useRead`. */
+/** Returns a query, which the `load` function of a page, `useData` and `useRead` accept. */
 export function read<Request, Response>(
   call: UnaryCall<Request, Response>,
   request: DeepPartial<Request>,

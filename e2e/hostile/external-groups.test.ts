@@ -55,7 +55,7 @@ examples('an administrator of identity providers', {
     await succeed(createExternalGroupRoleMapping, mapping(provider, viewer, organization), admin.token)
   },
 
-  async 'cannot grant roles above the group of their provider'(stage) {
+  async 'cannot grant roles outside the group of their provider'(stage) {
     const { platform, fail, owner: organizationOwner } = stage
     const { organization } = organizationOwner
     const team = await make(stage, createGroup, { parent: organization, group: { name: 'team' } })

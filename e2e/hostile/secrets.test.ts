@@ -29,7 +29,10 @@ const roleUid = builtInRole('viewer').uid
 onEachStore('nothing reveals', (engine) => {
   let platform: Platform
   let client: Client
-  /** `seen` collects the log and every response; `assertUnseen` adds the metrics and the rows of the store. */
+  /**
+   * `seen` collects the log and every response; `assertUnseen` adds the metrics, the exported audit
+   * log and the rows of the store.
+   */
   const { log, written: seen } = captureLog('trace')
   before(async () => {
     const overrides = { deliversInBackground: false }

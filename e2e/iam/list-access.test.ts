@@ -99,7 +99,7 @@ examples('ListAccess', {
     assert.deepEqual(
       repo,
       all.map((entry) => ({ ...entry, inherited: true })),
-      'also for another resource',
+      'the same for a repo in the group, but all inherited',
     )
   },
 
@@ -119,10 +119,10 @@ examples('ListAccess', {
     people.push(member)
     for (const capability of ['groups.list', 'groups.delete', 'repo.create', 'tag.list']) {
       const holders = await listAll(stage, listAccess, { resource: team, capability, pageSize: 2 })
-      const answers = new Set<string>()
+      const allowedIdentities = new Set<string>()
       for (const { identity } of people) {
         const { allowed } = await succeed(checkAccess, { identity, capability, resource: team })
-        if (allowed) answers.add(identity)
+        if (allowed) allowedIdentities.add(identity)
         const own = await listAll(stage, listAccess, { resource: team, capability, identity, pageSize: 1 })
         assert.equal(own.length > 0, allowed)
         assert.deepEqual(
@@ -130,7 +130,7 @@ examples('ListAccess', {
           holders.filter((entry) => entry.identity.uid === identity),
         )
       }
-      assert.deepEqual(new Set(holders.map(({ identity }) => identity.uid)), answers)
+      assert.deepEqual(new Set(holders.map(({ identity }) => identity.uid)), allowedIdentities)
     }
   },
 

@@ -23,7 +23,10 @@ type Answer = { status: number; body?: string; apply?(): void }
 export type Operation = {
   capabilities: readonly string[]
   send(client: OciClient, target: Target): Promise<Response>
-  /** The answer to a caller with these capabilities, if the repo exists. `mayMount`: the caller may read the blob. */
+  /**
+   * The answer to a caller with these capabilities, if the repo exists. `mayMount`: the caller may
+   * read the blob in the source, or in any repo if there is no source.
+   */
   answer(repo: RepoContent, target: Target, mayMount: boolean): Answer
   /** True if the answer must not reveal that the blob or the manifest exists in another repo. */
   isBlind(repo: RepoContent, target: Target, mayMount: boolean): boolean
@@ -150,8 +153,8 @@ export const operations = {
       [blob, config].every((part) => repo.blobs.has(digestOf(part)))
         ? { status: 201, apply: () => addManifest(repo, manifestOf(config, blob, 'pushed'), [config, blob]) }
         : { status: 404 },
-    // The error names each missing digest once. If the blob is also the config, it is shorter than
-    // the error for another blob, so the two cannot be compared.
+    // The error names each missing digest once. If the blob is also the config, the error is
+    // shorter than that for another blob, so the two cannot be compared.
     isBlind: (repo, target) => lacksBlob(repo, target) && target.blob !== target.config,
     isPush: true,
   },

@@ -9,7 +9,7 @@ const { beginAuthenticatorApp, confirmAuthenticatorApp } = AccountService.method
 /** An authenticator app. Its TOTP implementation is not that of the server. */
 export type AuthenticatorApp = { codeAt(time: number): string }
 
-/** Adds an app to the account of a token. Its code of the time `now` is used up by the confirmation. */
+/** Adds an app to the account of a token. The confirmation uses up its code for the time `now`. */
 export async function addAuthenticatorApp(door: Door, token: string, now: number): Promise<AuthenticatorApp> {
   const { body, error } = await door.call(beginAuthenticatorApp, {}, token)
   assert.equal(error, undefined)

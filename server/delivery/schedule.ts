@@ -5,7 +5,10 @@ const second = 1000
 const minute = 60 * second
 const hour = 60 * minute
 
-/** The time from each attempt to the next, as Standard Webhooks recommends. The last one repeats until the deadline. */
+/**
+ * The time from each attempt to the next, as Standard Webhooks recommends. The last one repeats
+ * until the deadline of the delivery.
+ */
 const delays = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour]
 
 /** Delays are lengthened by up to this fraction, so that the retries of many deliveries do not come together. */

@@ -75,7 +75,7 @@ function requestOf({ isCapability }: TokenExchangeDependencies, form: URLSearchP
 function capabilitiesOf(scope: string | null): string[] {
   if (scope === null) return []
   const names = scope.split(' ').filter(Boolean)
-  if (names.length === 0) throw invalidField('cap', 'scope must not be empty; omit it for no limit')
+  if (names.length === 0) throw invalidField('scope', 'must not be empty; omit it for no limit')
   return names
 }
 
@@ -102,6 +102,7 @@ function requireSupported(form: URLSearchParams): void {
 
 const errorByField: Partial<Record<string, string>> = {
   aud: 'invalid_target',
+  scope: 'invalid_scope',
   scopes: 'invalid_scope',
   cap: 'invalid_scope',
 }

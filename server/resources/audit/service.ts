@@ -100,7 +100,7 @@ function keyOf(cursor: readonly unknown[] | undefined): EntryKey | undefined {
   return { time, root, sequence }
 }
 
-/** Authorizes the caller. */
+/** Authorizes the caller. Selects the entries that the request asks for and the caller may see. */
 function* select(call: Call<EntryFilter>): Work<Pick<EntryQuery, 'roots' | 'filters'>> {
   const grants = yield* admitToRead(call.demand)
   const regions = visibleRegions(grants, call.demand.capabilities, call.request.uidp)

@@ -1,6 +1,7 @@
-// How many sources of access there are at a resource. Role bindings are counted by the tally or in
-// an index. Most are one source. Only the others are looked up: an expired or suspended role
-// binding is no source, and a role binding of an external group is one source for each member.
+// Counts the sources of access at a resource. Most role bindings are one source each, so their
+// number is read from the tally or counted in an index. Only the exceptions are looked up: an
+// expired or suspended role binding is no source, and a role binding of an external group is one
+// source for each member.
 import { rootOf } from '../../../aip/uid.ts'
 import { hasExpiredAt, isLiveAt } from '../../../store/expiry.ts'
 import type { Sql } from '../../../store/sql.ts'
@@ -63,7 +64,10 @@ function* countMembers(groups: readonly string[], time: number): Work<number> {
 
 const groupsPerStatement = 500
 
-/** How many sources are suspended: those of people whom a provider at or above the group of the binding deactivated. */
+/**
+ * Counts the suspended sources: those of people who were deactivated by a provider at or above the
+ * group of the binding.
+ */
 function* countSuspended(query: SourcesQuery): Work<number> {
   const { levels, time } = query
   const suspended = sql`provider_sign_outs s cross join identity_providers p`
