@@ -7,7 +7,7 @@ export const imagesTree: ComposedCommand = {
   description:
     'Prints the manifests, layers and referrers of an image, such as signatures, SBOMs and attestations.',
   notes:
-    'IMAGE is the name of a repo or its uid, followed by a tag or digest. The default tag is latest. The size of a manifest or index is that of everything it consists of. In JSON, the field totalSize has this size, and the field size has that of the manifest alone. -o wide prints whole digests and media types, and -o uid only digests.',
+    'IMAGE is the name of a repo or its uid, followed by a tag or digest. The default tag is latest. The size of a manifest or index is that of everything it consists of. In JSON, totalSize is this size, and size is that of the manifest alone. -o wide prints whole digests and media types, and -o uid only digests.',
   examples: [
     'stemma images tree acme/platform/app',
     'stemma images tree acme/platform/app:v1 --depth 1',

@@ -8,7 +8,7 @@ import { descriptor, digestOf, types } from './oci-client.ts'
 
 type StoredManifest = { content: string; subject: string | undefined; blobs: string[] }
 
-/** Digests by tag, and manifests and blobs by digest. The manifest of a tag may not exist. */
+/** Digests by tag, and manifests and blobs by digest. A tag can name a digest without manifest. */
 export type RepoContent = {
   tags: Map<string, string>
   manifests: Map<string, StoredManifest>
@@ -30,7 +30,7 @@ export function pathOf({ groups, repos }: World, repo: string): string {
   return [...above.map(groupName), repoName(repos.indexOf(repo))].join('/')
 }
 
-export function emptyContent({ repos, tags }: World): ContentWorld {
+export function initialContent({ repos, tags }: World): ContentWorld {
   const missing = `sha256:${'0'.repeat(64)}`
   return new Map(
     repos.map((repo) => [
@@ -68,7 +68,7 @@ export async function pushContent(
   images: Drawn<typeof anyContent>,
   salt: number,
 ): Promise<ContentWorld> {
-  const content = emptyContent(world)
+  const content = initialContent(world)
   const config = `{"salt":${salt}}`
   const [known, digests] = [new Set<string>(), [] as string[]]
   for (const [at, { repo: index, layer: number, tag, hasSubject }] of images.entries()) {

@@ -1,5 +1,6 @@
-// The registry shows every caller of a random world exactly the content that the rules allow (oci-rules.ts). Whether
-// other content exists must not show either: a request for it is answered like one for content that does not exist.
+// The registry shows every caller of a random world exactly the content that the rules allow
+// (oci-rules.ts). It does not reveal whether other content exists: a request for it is answered
+// like one for content that does not exist.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
@@ -133,7 +134,8 @@ onEachStore('the registry of a random tree', (engine) => {
       pick(own, step.repo) ?? pick([...world.repos, newChild(world.groups[0] ?? '')], step.repo) ?? ''
     const isNamed = step.isNamed && content.has(repo)
     const nameOf = (uid: string) => (isNamed ? pathOf(world, uid) : uid)
-    // Not the repo itself: the challenge to a mount from it has one scope, other mounts have two.
+    // A mount from the repo itself is left out: the challenge to it names one scope, and that to
+    // its twin with an invented source names two.
     const others = world.repos.filter((uid) => uid !== repo)
     const sourceRepo = step.source === null ? undefined : pick(others, step.source)
     // Mostly a blob that the source has, so that only access decides.
@@ -208,10 +210,10 @@ onEachStore('the registry of a random tree', (engine) => {
     const isBlind = !isAllowed || (stored && operation.isBlind(stored, target, mayMount))
     if (!isBlind) return []
     const invented = newChild('').slice(1)
-    const withoutContent = {
+    const inventedContent = {
       ...{ blob: invented.padEnd(target.blob.length), manifest: digestOf(invented) },
     }
-    const twins: Target[] = [{ ...target, ...withoutContent }]
+    const twins: Target[] = [{ ...target, ...inventedContent }]
     if (!mayMount && target.source !== undefined)
       twins.push({ ...target, source: `${parentOf(target.source)}/${invented}` })
     // A push to a name without a repo may create the repo.

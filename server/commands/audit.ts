@@ -19,8 +19,8 @@ export const audit: Command = {
   summary: 'Prints entries of the audit log, or verifies that none was changed, removed or added.',
   details: `list prints entries as JSON, one per line and the oldest first: those of the organization or person UID, or, without
 UID, the commands of the operator that concern the whole server, such as keys rotate and backup.
-verify: The entries of each organization are chained by hashes. The command reads all of them and names the first wrong entry of
-each organization; its exit code is 1 if there is one. Servers can use the store meanwhile.
+verify: Each organization, each person and the server has a log, whose entries are chained by hashes. The command reads
+all logs and names the first wrong entry of each; its exit code is 1 if there is one. Servers can use the store meanwhile.
 Somebody who can write to the store can also compute a new chain, or remove the last entries and set the end of the
 chain back. To notice this, keep the output of --heads, the last hash of each log, in another place. --compare reads such
 a file later, and reports each log that no longer has the entry with this hash. Entries that retention has deleted cannot
