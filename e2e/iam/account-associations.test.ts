@@ -46,7 +46,7 @@ examples('account associations', {
     assert.equal((await fail(createAccountAssociation, nowhere)).code, 5)
   },
 
-  async 'the audit log of its group contains every change of an association'(stage) {
+  async 'the audit log of a group contains every change of its association'(stage) {
     const group = await makeGroup(stage)
     await associate(stage, group)
     await stage.succeed(deleteAccountAssociation, { uid: group })
@@ -59,7 +59,7 @@ examples('account associations', {
     )
   },
 
-  async 'lists filter, order and count associations like their groups'(stage) {
+  async 'lists filter, order and count associations in the same way as groups'(stage) {
     const { owner, succeed } = stage
     const groups = [owner.organization, await makeGroup(stage), await makeGroup(stage)]
     const inner = await makeGroup(stage, groups[1])

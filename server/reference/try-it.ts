@@ -32,8 +32,8 @@ ${
 }
 
 /**
- * Not for streams, which can be endless, bodies that are not JSON, and calls that need another
- * token than that of the session.
+ * False for streams (they can be endless), for bodies that are not JSON, and for calls that need a
+ * token other than that of the session.
  */
 const canTry = ({ method, body }: Operation) =>
   !method.isStream &&
@@ -67,7 +67,7 @@ function control(field: DescField, common: Html): Html {
 const isGroup = (field: DescField) =>
   rulesOf(field).uid || isScope(field) || /^(?:parent|group)(?:_(?:u?id))?$|_of$/.test(field.name)
 
-/** The dialog that asks before a call that writes is sent, and the list of suggested groups. */
+/** The dialog for confirming a call that writes, and the list of suggested groups. */
 export const confirmation = ({ baseUrl }: Site): Html =>
   html`<datalist id="groups"></datalist>
 <dialog id="confirm" aria-labelledby="confirm-title"><form method="dialog">

@@ -18,8 +18,9 @@ const paused = () =>
 const noDigest = '-'.repeat(43)
 
 /**
- * Requires a token of this identity provider that works at this time, and that provisioning is on. In a write,
- * `readSettings` locks the settings, so that a revocation waits for the write or is seen by it.
+ * Throws unless the request has a token of this identity provider that is valid at `time`, and
+ * provisioning is on. In a write, `readSettings` locks the settings, so that a revocation waits for
+ * the write or is seen by it.
  */
 export function* requireToken(
   readSettings: typeof readScimSettings,

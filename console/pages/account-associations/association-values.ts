@@ -51,7 +51,7 @@ const filledLines = (text: string) =>
     .map((line) => line.trim())
     .filter((line) => line !== '')
 
-/** An account whose fields are all empty is left out, so a change removes it. */
+/** An account whose fields are all empty is left out, so saving the form removes it. */
 export function associationOf(values: FormData): AccountAssociationJson {
   const text = (name: string) => String(values.get(name) ?? '').trim()
   const [account, projectId, projectNumber] = [text('amazon'), text('projectId'), text('projectNumber')]

@@ -88,8 +88,8 @@ const Attempt = ({
 type SentProps = { delivery: DeliveryJson; sink: string; denied: string | undefined }
 
 /**
- * The event is read from the event log of its group. A test event is not in the log, and events are
- * deleted from it when their retention time has passed.
+ * The event is read from the event log of the subscription's group. A test event is not in the log,
+ * and events are deleted from it when their retention time has passed.
  */
 function Sent({ delivery, sink, denied }: SentProps) {
   const { uid = '', sequence = '0', requestHeaders = {} } = delivery

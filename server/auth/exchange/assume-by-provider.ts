@@ -77,8 +77,9 @@ function candidateOf(provider: KnownProvider, claims: Claims): ProvidedPerson[] 
 
 /**
  * Signs a registered person in through one of the providers. Unlike a sign-in in the browser, it
- * does not make the person a member of the provider's SCIM groups: any client of the issuer can
- * obtain such a token without the consent of the person. Undefined if nobody is registered.
+ * does not make the person a member of the provider's SCIM groups: the organization that controls
+ * the provider's client can obtain such a token without the consent of the person. Undefined if
+ * nobody is registered.
  */
 function* signInThroughOne(
   { people, now }: AssumeDependencies,

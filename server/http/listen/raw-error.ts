@@ -1,5 +1,5 @@
-// Answers a connection on which no request could be parsed: sends an error in the same form as all other errors, and
-// closes the connection.
+// Answers a connection on which no request is handled, because it is refused or sends malformed
+// HTTP: sends an error in the same form as all other errors, and closes the connection.
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { StatusError } from '../../aip/errors.ts'
@@ -9,7 +9,7 @@ import { STATUS_CODES } from '../node-http.ts'
 import { errorBody } from '../rest/error-body.ts'
 
 export type RawErrorOptions = Omit<DoorOptions, 'addressOf'> & {
-  /** How long a client may go on sending before it is disconnected, so that it can read the error. */
+  /** How long a client that is still sending has to read the error before it is disconnected. */
   lingerMs: number
 }
 

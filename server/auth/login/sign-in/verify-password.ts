@@ -10,8 +10,7 @@ import type { SignInDependencies } from './dependencies.ts'
  * `person` is set if the password is right; its `email` is set only if the operator vouches for it.
  * `claimHash` is set if the password is wrong: it is the hash to store if a new account is created
  * with this e-mail address. `account` is for the log: the identity of the account that
- * `findAccount` returns, undefined if there is none, even if other accounts claim the address
- * (claimed-accounts.ts).
+ * `findAccount` returns. Accounts that only claim the address (claimed-accounts.ts) are not logged.
  */
 export type Verification =
   | { person: AuthenticatedPerson }

@@ -23,8 +23,9 @@ const createBits = [Capability.CAP_IAM_ROLE_BINDINGS_CREATE].flatMap(
 )
 
 /**
- * The first grantors at a uid, the nearest first. Finds only identities that have all needed capabilities through a
- * single role. Only the uid of a grantor is set if the caller may not see the role binding.
+ * Up to `maxGrantors` grantors at a uid, those of the nearest group first. Finds only identities
+ * that have all needed capabilities through a single role. Only the uid of a grantor is set if the
+ * caller may not see the role binding.
  */
 export function* readGrantors(
   grants: Grants,

@@ -35,7 +35,7 @@ export const contentService = defineService({
   }),
 })
 
-/** The token of a client without credentials is valid as well. */
+/** Also accepts the anonymous token, which a client without credentials gets. */
 function* admitAnyone({ demand }: Call): Work<Reply> {
   if (demand.caller.identity !== '') yield* admitToRead(demand)
   return emptyReply
