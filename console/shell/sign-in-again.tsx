@@ -1,4 +1,4 @@
-// Asks the person to sign in again. They do so in a window of its own, so that nothing that was typed here is lost.
+// Asks the person to sign in again. They do so in another window, so that nothing that was typed here is lost.
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { queries } from '../api/queries.ts'
 import type { SignInReason } from '../api/session.ts'

@@ -10,6 +10,7 @@ import { costClassOf } from '../../server/limits/rate/cost-class.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { isWrite } from '../../server/workers/write-methods.ts'
 
+/** All but `RegistryTokens`, which is open and so requires no capabilities. */
 const internalServices = [Content, AccessSearchService]
 const methods = internalServices.flatMap(describeMethods)
 

@@ -43,7 +43,7 @@ export default function NewIdentity({ place }: PageProps) {
 
 type SetUpProps = { place: Place; workload: Workload }
 
-/** Creates the identity and its role binding, then opens its page with the snippet for the job. */
+/** Creates the identity and its role binding, then opens the page of the identity. */
 function SetUp({ place, workload }: SetUpProps) {
   const { roles = [] } = useData(readRoles(place.group))
   const denial = useDenial(place.group)

@@ -26,8 +26,8 @@ type Keys = {
   sign: SigningKey[]
   id: SigningKey[]
   page: RetirablePageKey[]
-  /** Those of `sign` and `id`. */
-  signing: SigningKey[]
+  /** The keys of `sign` and `id`. */
+  allSigning: SigningKey[]
 }
 
 export async function openKeyRing(deps: KeyDependencies): Promise<KeyRing> {
@@ -38,8 +38,8 @@ export async function openKeyRing(deps: KeyDependencies): Promise<KeyRing> {
   return {
     signing: () => inUse(keys[purpose], now()),
     idTokenSigning: () => inUse(keys.id, now()),
-    published: () => keys.signing.filter(isLive).map(({ publicJwk }) => publicJwk),
-    findSigning: (kid) => keys.signing.find((key) => key.kid === kid && isLive(key)),
+    published: () => keys.allSigning.filter(isLive).map(({ publicJwk }) => publicJwk),
+    findSigning: (kid) => keys.allSigning.find((key) => key.kid === kid && isLive(key)),
     page: {
       get current() {
         return inUse(keys.page, now())
@@ -79,7 +79,7 @@ async function readKeyRing(deps: KeyDependencies): Promise<Keys> {
       return retireTime <= deps.now()
     },
   }))
-  return { sign, id, page, signing: [...id, ...sign] }
+  return { sign, id, page, allSigning: [...id, ...sign] }
 }
 
 /** The oldest key that is not retired. */

@@ -16,8 +16,8 @@ import { changesBetween, resourceJson } from './changes.ts'
 import { entryUid } from './selection.ts'
 
 /**
- * Returns the message type of a resource. `kind` is the `kind` of an event; for a resource, it is the
- * name of its table. Undefined if the kind is not a resource.
+ * Returns the message type for the `kind` of an event. The kind of a resource is the name of its
+ * table. Undefined for other kinds.
  */
 export type MessageOfKind = (kind: string) => DescMessage | undefined
 

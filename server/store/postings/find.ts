@@ -53,7 +53,7 @@ export function* findAny(
 }
 
 /**
- * The numbers of the documents that have the rarest of the trigrams. Undefined if there are no trigrams or all of them
+ * The numbers of the documents that have the rarest trigrams. Undefined if there are no trigrams or all of them
  * are too common.
  */
 export function* findByTrigrams(

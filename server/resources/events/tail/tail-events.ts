@@ -35,7 +35,10 @@ export type EventTail = {
 
 export type TailDependencies = Pick<Dependencies, 'store'> & { tail: EventTail }
 
-/** The stream ends by itself this long before its deadline, so that the client can tell the end from a failure. */
+/**
+ * With less time than this until its deadline, the stream ends by itself, so that the client can tell
+ * the end from a failure.
+ */
 const endBeforeMs = 1000
 
 /**
