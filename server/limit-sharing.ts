@@ -20,7 +20,10 @@ type SharingOptions = {
   intervalMs: number | undefined
 }
 
-/** With PostgreSQL, each thread counts as a copy. With SQLite, there is only one copy, and its threads share limits. */
+/**
+ * With PostgreSQL, all threads of all copies share limits through the database. With SQLite, there
+ * is only one copy, and its threads share limits through a channel.
+ */
 export function shareLimits({ config, store, log, core, role, intervalMs }: SharingOptions): Sharing {
   const { sharedLimits: limits, clock } = core
   const onError = (err: unknown) => log.warn({ err }, 'the rate limits could not be shared with other copies')

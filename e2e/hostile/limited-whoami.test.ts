@@ -1,4 +1,5 @@
-// A token that is limited to a group (`scopes`) must not show more of the group than the identity may see.
+// With a token that is limited to a group (`scopes`), Auth.Validate must not return more about the
+// group than the identity may see.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
@@ -6,7 +7,7 @@ import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { examples, make } from '../contract/examples.ts'
 
-examples('a token that is limited to a group', {
+examples('Auth.Validate with a token that is limited to a group', {
   async 'shows the name of the group only to those who may list groups'(stage) {
     const { platform, owner, succeed } = stage
     const group = { name: 'secret-project', description: 'classified' }

@@ -1,5 +1,5 @@
-// WebAuthn (Level 3), by the library @simplewebauthn/server. It is loaded at the first use: it takes 7 MB on disk, and
-// servers without passkeys never need it.
+// WebAuthn (Level 3), by the library @simplewebauthn/server. It is loaded at the first use, because
+// it is large (7 MB on disk) and servers without passkeys never need it.
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { invalidField } from '../../aip/errors.ts'
 import type { Passkey } from './passkeys.ts'

@@ -25,7 +25,10 @@ export type Match = {
   spelling?: CallerSpelling
 }
 
-/** `bodyNames` is the spelling of the keys in the JSON body; undefined if the call has none. */
+/**
+ * `query` is the query string as it was sent. `bodyNames` is the spelling of the keys in the JSON
+ * body; undefined if the call has no body.
+ */
 export type CallerSpelling = { query: string; bodyNames: 'json' | 'proto' | undefined }
 
 export type Routes = {

@@ -5,8 +5,8 @@ import { deadlineExceeded } from '../../../aip/errors.ts'
 export type Pause = () => Promise<void>
 
 /**
- * Lets other calls run, because the embedded store answers within the same turn of the event loop, and throws at the
- * deadline. Both times are in milliseconds since 1970.
+ * Lets other calls run: the embedded store answers within the same turn of the event loop.
+ * Throws after the deadline. `deadline` and `clock` are in milliseconds since 1970.
  */
 export const pauseWithDeadline =
   (deadline: number, clock: () => number): Pause =>
