@@ -1,5 +1,4 @@
 // Events that have no transaction of their own: issued tokens and refused writes.
-import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { scopeOf } from '@stemma/api/method.ts'
 import { isUid, parentOf } from './aip/uid.ts'
 import type { OnIssued } from './auth/exchange/security-token-service.ts'
@@ -9,6 +8,7 @@ import { resources } from './resource-list.ts'
 import type { Call } from './rpc/call.ts'
 import type { OnRefusedWrite } from './rpc/corridor.ts'
 import type { EventWithOrigin } from './store/events/record.ts'
+import { groupOf } from './store/table.ts'
 import type { Origin } from './store/write-access.ts'
 
 /** The clock and the random source. Events keep the time of the call, and are inserted later. */
@@ -32,7 +32,7 @@ export function openIssuedTokenLog({
   }
 }
 
-const tables = new Map(resources.map(({ kind }) => [kind.desc.typeName, kind.table.name]))
+const tables = new Map(resources.map(({ kind }) => [kind.desc.typeName, kind.table]))
 
 /** A refused write is recorded in the group that it is about. */
 export function openRefusalRecorder({
@@ -43,9 +43,10 @@ export function openRefusalRecorder({
     const uid = scopeOf(method, request)
     if (!isUid(uid)) return
     const time = sources.now()
-    const group = method.scopeKind === GroupSchema.typeName ? uid : parentOf(uid) || uid
+    const table = tables.get(method.scopeKind)
+    const group = table ? groupOf(table, uid) : parentOf(uid) || uid
     add({
-      ...{ group, kind: tables.get(method.scopeKind) ?? '', uid, action: 'refused', code },
+      ...{ group, kind: table?.name ?? '', uid, action: 'refused', code },
       origin: callerOrigin(caller, { method: method.name, envelope }, { ...sources, now: () => time }),
     })
   }

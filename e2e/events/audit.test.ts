@@ -148,6 +148,14 @@ examples('the audit log', {
     assert.deepEqual([entriesIn(byUid).length, byUid.totalCount], [1, '1'])
   },
 
+  async 'has no entry with a number that is larger than any sequence number'(context) {
+    const { owner, succeed, fail } = context
+    const uid = `${owner.organization}/ffffffffffffffff`
+    assert.equal((await fail(getAuditEntry, { uid })).code, 5)
+    for (const uidp of [{ ids: [uid] }, { ancestorsOf: `${uid}/${'0'.repeat(16)}` }])
+      assert.deepEqual(entriesIn(await succeed(listAuditEntries, { uidp })), [])
+  },
+
   async 'is exported as a stream of entries, or in the Elastic Common Schema'(context) {
     const { succeed, owner, door } = context
     const { other } = await changeGroups(context)

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { AuditEntriesService } from '@stemma/api/gen/platform/audit/v2beta1/audit_entry_pb.ts'
+import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { recordedEvents } from '@stemma/server/testing/sealed-events.ts'
 import type { Store } from '../../server/store/db.ts'
 import { sql } from '../../server/store/sql.ts'
@@ -137,6 +139,24 @@ onEachStore('the event log', (engine) => {
     const entries = await entriesOf(platform.store, method, viewer.identity)
     assert.equal(entries.length, 60)
     assert.deepEqual(entries[0], [7, organization, 'groups'])
+  })
+
+  test('has the entries of refused writes in the group of the resource', async () => {
+    const { organization } = platform.owner
+    const { identity, token } = await platform.addIdentity(organization)
+    const team = `${organization}/${'1'.repeat(16)}`
+    const tag = `${team}/${'2'.repeat(16)}/${'3'.repeat(16)}`
+    await door.call(AccountAssociationsService.method.deleteAccountAssociation, { uid: team }, token)
+    await door.call(TagsService.method.deleteTag, { uid: tag }, token)
+    const groups = () =>
+      platform.store.query(
+        sql`select kind, group_uid from ${recordedEvents} where actor = ${identity} and action = 'refused' order by kind`,
+      )
+    await until(async () => (await groups()).length === 2)
+    assert.deepEqual(await groups(), [
+      ['account_associations', team],
+      ['tags', team],
+    ])
   })
 
   test('has an entry of each token exchange, in the organization of the identity', async () => {

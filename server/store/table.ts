@@ -176,15 +176,17 @@ const renderedBytes = (table: Table, uid: string): Sql =>
  * resources with the uid of a group have no children; their deletion is an event of this group.
  */
 function factsOf(table: Table, uid: string, action: string) {
-  const { name, hasGroupUids, hasChildren, levelsBelowGroup = 1 } = table
-  const levels = hasGroupUids ? (hasChildren && action === 'deleted' ? 1 : 0) : levelsBelowGroup
-  return {
-    kind: name,
-    uid,
-    action,
-    group: uid.slice(0, Math.max(rootLength, uid.length - levels * segmentLength)),
-  }
+  const isDeletedGroup = table.hasGroupUids && table.hasChildren && action === 'deleted'
+  const group = isDeletedGroup ? withoutSegments(uid, 1) : groupOf(table, uid)
+  return { kind: table.name, uid, action, group }
 }
+
+/** The group of a row; the row itself if it has none, such as a person. */
+export const groupOf = ({ hasGroupUids, levelsBelowGroup = 1 }: Table, uid: string): string =>
+  hasGroupUids ? uid : withoutSegments(uid, levelsBelowGroup)
+
+const withoutSegments = (uid: string, count: number) =>
+  uid.slice(0, Math.max(rootLength, uid.length - count * segmentLength))
 
 /** Names the hidden fields that a write sets. */
 function detailsOf(

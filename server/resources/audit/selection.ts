@@ -9,7 +9,7 @@ import type { Region } from '../../aip/region.ts'
 import { parentOf, rootLength, rootOf } from '../../aip/uid.ts'
 import type { RootSelection } from '../../store/events/find-entries.ts'
 import type { Sql } from '../../store/sql.ts'
-import { join, sql } from '../../store/sql.ts'
+import { join, raw, sql } from '../../store/sql.ts'
 
 export type EntryFilter = Message & {
   uidp?: UIDPFilter | undefined
@@ -23,8 +23,11 @@ export type EntryFilter = Message & {
   endTime?: Timestamp | undefined
 }
 
-/** The sequence number at the end of the uid of an entry. */
-export const sequenceIn = (uid: string): number => Number.parseInt(uid.slice(-16), 16)
+/** The sequence number at the end of the uid of an entry. Undefined for a number that no entry has. */
+export function sequenceIn(uid: string): number | undefined {
+  const sequence = Number.parseInt(uid.slice(-16), 16)
+  return Number.isSafeInteger(sequence) ? sequence : undefined
+}
 
 export const entryUid = (group: string, sequence: number) =>
   `${group}/${sequence.toString(16).padStart(16, '0')}`
@@ -56,7 +59,12 @@ export function rootsIn(regions: readonly Region[]): RootSelection[] {
 
 /** Undefined for the whole organization. */
 function conditionOf({ kind, uid }: Region, root: string): Sql | undefined {
-  if (kind === 'point') return sql`(group_uid = ${parentOf(uid)} and sequence = ${sequenceIn(uid)})`
+  if (kind === 'point') {
+    const sequence = sequenceIn(uid)
+    return sequence === undefined
+      ? raw('1 = 0')
+      : sql`(group_uid = ${parentOf(uid)} and sequence = ${sequence})`
+  }
   if (kind === 'children') return sql`group_uid = ${uid}`
   // `0` is the character after `/`, so `UID0` follows all uids below UID.
   return uid === root ? undefined : sql`(group_uid >= ${uid} and group_uid < ${`${uid}0`})`

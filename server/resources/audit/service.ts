@@ -64,7 +64,8 @@ export const auditService = defineService<typeof AuditEntriesService, AuditDepen
 function* readEntry({ audit }: AuditDependencies, { demand }: Call): Work<Reply> {
   yield* admitToRead(demand)
   const { scope: uid } = demand
-  const event = yield* readSealedEvent(rootOf(uid), sequenceIn(uid))
+  const sequence = sequenceIn(uid)
+  const event = sequence === undefined ? undefined : yield* readSealedEvent(rootOf(uid), sequence)
   if (event?.group !== parentOf(uid)) throw notFound(AuditEntrySchema.typeName, uid)
   const [entry] = yield* entriesOf([event], audit.messageOf)
   return messageReply(AuditEntrySchema, entry as AuditEntry) // there is one entry for each event
