@@ -264,7 +264,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.audit.v2beta1.AuditEntry.action": "`created`, `updated` or `deleted`, or another word, such as `accepted`, `signed-in`, `issued`, `pushed` or `refused`.",
   "platform.audit.v2beta1.AuditEntry.resource": "The resource that it happened to.",
   "platform.audit.v2beta1.AuditEntry.changes": "Fields of the resource that changed, at most 200. Changed secrets are listed without values.",
-  "platform.audit.v2beta1.AuditEntry.code": "Number of the status code: 0 for success; 7 (`PERMISSION_DENIED`), for example, for a refused call.",
+  "platform.audit.v2beta1.AuditEntry.code": "Status code as a number: 0 for success, otherwise that of the error, such as 7 (`PERMISSION_DENIED`) for a refused call.",
   "platform.audit.v2beta1.AuditEntry.details": "Further facts, such as the digest of pushed content or the number of refused calls that the entry stands for.",
   "platform.audit.v2beta1.AuditEntry.sequence": "Position in the log of the organization, starting at 1 without gaps.",
   "platform.audit.v2beta1.AuditEntry.hash": "Hash of this entry and of the one before it, in hexadecimal digits.",

@@ -85,7 +85,8 @@ export type AuditEntry = Message<"platform.audit.v2beta1.AuditEntry"> & {
   changes: AuditChange[];
 
   /**
-   * Number of the status code: 0 for success; 7 (`PERMISSION_DENIED`), for example, for a refused call.
+   * Status code as a number: 0 for success, otherwise that of the error, such as 7
+   * (`PERMISSION_DENIED`) for a refused call.
    *
    * @generated from field: int32 code = 9;
    */
@@ -177,7 +178,8 @@ export type AuditEntryJson = {
   changes?: AuditChangeJson[];
 
   /**
-   * Number of the status code: 0 for success; 7 (`PERMISSION_DENIED`), for example, for a refused call.
+   * Status code as a number: 0 for success, otherwise that of the error, such as 7
+   * (`PERMISSION_DENIED`) for a refused call.
    *
    * @generated from field: int32 code = 9;
    */
