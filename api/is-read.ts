@@ -7,7 +7,7 @@ import { bindingsOf } from './http-binding.ts'
 
 /**
  * Whether a method only reads: a GET, or a method that requires capabilities, all of which end with
- * `_LIST`. Requests of such a method can be longer than a URL, so they are sent with POST.
+ * `_LIST`. The latter is sent with POST, because its request can be longer than a URL.
  */
 export function isReadMethod(method: DescMethod): boolean {
   if (bindingsOf(method)[0]?.verb === 'GET') return true

@@ -45,7 +45,7 @@ function membersOf(text: string, start: number): Member[] {
 const findMember = (text: string, start: number, key: string): Member | undefined =>
   membersOf(text, start).findLast((member) => member.key === key)
 
-/** The indentation of the first line that has one; docker's own is a tab. */
+/** The indentation of the first indented line. If there is none, a tab, as docker writes. */
 const indentOf = (text: string): string => /\n([ \t]+)\S/.exec(text)?.[1] ?? '\t'
 
 /** Sets the value at a path of names, and creates the objects on the way. `text` is a JSON object. */

@@ -120,7 +120,7 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     noProblems()
   })
 
-  test('an index inside of an index is opened like other platforms, and all referrers are shown', async () => {
+  test('an index in an index can be opened like a platform, and all referrers are shown', async () => {
     const { page } = stage
     const client = ociClient(stage.platform.url, await stage.platform.tokenOf(stage.owner))
     const intel = await pushParts(client, 'acme/nested', '', { config: configOf('amd64'), layers: ['base'] })
@@ -195,7 +195,7 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     )
   })
 
-  test('retention rules are tried before they are saved', async () => {
+  test('retention rules can be previewed before they are saved', async () => {
     const { page } = stage
     const client = ociClient(stage.platform.url, await stage.platform.tokenOf(stage.owner))
     for (const tag of ['v1', 'nightly-1', 'nightly-2']) await client.pushImage('acme/kept', tag, tag)
@@ -218,7 +218,7 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     noProblems()
   })
 
-  test('a readme is drawn, and can neither run nor load anything', async () => {
+  test('a readme is rendered without running scripts or loading anything', async () => {
     const { page } = stage
     const repo = (await stage.call('POST', `/registry/v2beta1/repos/${organization}`, { name: 'documented' }))
       .uid as string

@@ -18,7 +18,7 @@ export type JudgePattern = (kind: PatternKind, pattern: string) => PatternVerdic
 
 const faultsByKind = { issuer: issuerPatternFault, audience: audiencePatternFault, other: patternFault }
 
-/** Compiles the pattern, so it must not run on the event loop. */
+/** Compiles the pattern, which is slow, so the server runs it in a thread (checks-thread.ts). */
 export const judgePattern: JudgePattern = (kind, pattern) => {
   const fault = faultsByKind[kind](pattern)
   return { fault, isUnrestricted: fault === undefined && isUnrestricted(pattern) }

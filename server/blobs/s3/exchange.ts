@@ -1,5 +1,5 @@
-// One HTTP request and its response. node:http rather than fetch, whose timeouts cannot tell a silent server from a
-// reader that takes its time.
+// One HTTP request and its response. Uses node:http instead of fetch, whose timeouts cannot
+// distinguish a silent server from a slow reader.
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import type { Readable } from 'node:stream'

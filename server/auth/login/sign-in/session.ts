@@ -27,9 +27,10 @@ export async function findContinuable(
   const { accountId: identity, acr: provider, amr: methods = [], uid: sessionUid } = interaction.session ?? {}
   if (!identity || !sessionUid || isLoginRequired(interaction)) return undefined
   const profile = await deps.findPerson(identity)
-  const isEnough = provider !== undefined || provesSecondFactor(methods)
-  const isLacking = !isEnough && (await deps.store.read(() => isFactorRequired(deps, interaction, identity)))
-  return profile && !isLacking ? { identity, profile, provider, methods, sessionUid } : undefined
+  const needsNoFactor = provider !== undefined || provesSecondFactor(methods)
+  const lacksFactor =
+    !needsNoFactor && (await deps.store.read(() => isFactorRequired(deps, interaction, identity)))
+  return profile && !lacksFactor ? { identity, profile, provider, methods, sessionUid } : undefined
 }
 
 /** Signs in with the existing session of this browser, after the person has confirmed it. */

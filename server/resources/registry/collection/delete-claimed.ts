@@ -8,7 +8,10 @@ const deletionsAtATime = 10
 
 export type Deletion = { blobs: number; bytes: number; failures: unknown[] }
 
-/** Deletes the bytes of claimed blobs, and then their rows: a crash leaves rows without bytes that nothing refers to. */
+/**
+ * Deletes the bytes of claimed blobs, and then their rows. A crash in between leaves rows without
+ * bytes, but nothing refers to these rows.
+ */
 export async function deleteClaimed(
   { store, storage, now }: { store: Store; storage: BlobStore; now(): number },
   { until, blobs }: Claim,
