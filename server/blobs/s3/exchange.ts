@@ -54,8 +54,8 @@ function send(
       resolve(received)
     })
     const onTimeout = () => {
-      // A paused response waits for its reader, not for the server. node:http reports only the first timeout.
-      if (response?.isPaused()) request.socket?.setTimeout(idleTimeoutMs, onTimeout)
+      // A response with unread bytes waits for its reader, not for the server. node:http reports only the first timeout.
+      if (response && response.readableLength > 0) request.socket?.setTimeout(idleTimeoutMs, onTimeout)
       else request.destroy(new Error(`no answer within ${idleTimeoutMs} ms`))
     }
     request.on('timeout', onTimeout)

@@ -297,6 +297,16 @@ describe('a blob store in S3', () => {
       await assert.rejects(sending, { code: 'interrupted' })
     }))
 
+  test('aborts responses that stall while they are read as text', () =>
+    withStore({ limits: { ...options.limits, idleTimeoutMs: 50 } }, async (blobs) => {
+      proxy.intercept = (_incoming, response) => {
+        response.writeHead(200, { 'content-length': '100' })
+        response.write('<?x')
+        return true
+      }
+      await assert.rejects(Array.fromAsync(blobs.list()), { code: 'unavailable' })
+    }))
+
   test('reports a bucket that does not exist, and wrong keys', async () => {
     for (const wrong of [
       { bucket: 'missing' },
