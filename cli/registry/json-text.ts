@@ -74,10 +74,14 @@ function insertMember(text: string, start: number, member: string, { unit, depth
   return `${text.slice(0, start + 1)}${line}\n${unit.repeat(depth - 1)}${text.slice(close)}`
 }
 
-/** Removes the member at a path of names. */
+/** Removes the member at a path of names, also if the last name is repeated. */
 export function removeAt(text: string, path: string[]): string {
   const [key = '', ...rest] = path
-  return removeIn(text, skip(spaces, text, 0), key, rest)
+  for (let previous = text; ; ) {
+    const removed = removeIn(previous, skip(spaces, previous, 0), key, rest)
+    if (removed === previous) return removed
+    previous = removed
+  }
 }
 
 function removeIn(text: string, start: number, key: string, rest: string[]): string {
