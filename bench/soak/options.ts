@@ -19,7 +19,7 @@ export type SoakOptions = {
 export const usage = `Usage: npm run soak -- [--seconds 600] [--attacks NAME,NAME] [--workers 1]
 Attacks: ${Object.keys(attacks).join(', ')}`
 
-/** Access tokens are valid for an hour, and the phases before the attack take part of it. */
+/** Access tokens are valid for an hour, and the phases before the attack use up some of it. */
 const maxSeconds = 3000
 
 export function parseOptions(args: string[]): SoakOptions {

@@ -1,7 +1,7 @@
 // Capabilities by name, for roles and questions about access.
 import { capabilityNames } from '@stemma/api/gen/capabilities/capability-names.ts'
 
-/** The name of a capability in the JSON of a role, such as `CAP_IAM_GROUPS_LIST`, as `groups.list`. */
+/** Converts the value in the JSON of a role, such as `CAP_IAM_GROUPS_LIST`, to `groups.list`. */
 export const capabilityName = (inJson: string) => capabilityNames[inJson] ?? inJson
 
 const inJsonByName = new Map(Object.entries(capabilityNames).map(([inJson, name]) => [name, inJson]))

@@ -71,7 +71,7 @@ onEachStore('a resource that is too large', (engine) => {
     )
   }
 
-  test('is neither created nor stored by an update, in v2 and v1', async () => {
+  test('is refused by create and update, in v2 and v1', async () => {
     const { organization, token } = platform.owner
     const association = { name: 'accounts', github: { appInstallations: tooLarge } }
     const { create: createV1, update: updateV1 } = GroupAccountAssociations.method

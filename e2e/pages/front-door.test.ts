@@ -14,7 +14,7 @@ const browserAccept = 'text/html,application/xhtml+xml,application/xml;q=0.9,ima
 const visit = (url: string, init: RequestInit = {}) =>
   fetch(url, { ...init, headers: { accept: browserAccept } })
 
-/** Browsers load nothing from other hosts, and run nothing that is in the page. */
+/** The policy must allow neither files of other hosts nor inline scripts. */
 function assertStrict({ headers }: Response): void {
   const policy = headers.get('content-security-policy') ?? ''
   assert.match(policy, /default-src 'none'/)

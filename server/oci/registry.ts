@@ -73,8 +73,8 @@ export function openRegistry(deps: RegistryDependencies): RegistryHandler {
       send({ request, response, headers }, errorAnswer(error, name, challenge))
     }
 
-    // For a request with a body, `request.complete` is right only after the parser's callback for the headers has
-    // returned, and `send` reads it.
+    // `send` reads `request.complete`. For a request with a body, its value is correct only after
+    // the parser's callback for the headers has returned.
     return recover(hasBody(request) ? () => Promise.resolve().then(answer) : answer, fail)
   }
 }

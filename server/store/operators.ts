@@ -16,7 +16,7 @@ export function* lockOperator(identity: string): Work<boolean> {
 const operatorRow = (identity: string) => sql`select 1 from operators o
   join accounts a on a.identity = o.identity where o.identity = ${identity} and a.is_vouched = 1`
 
-/** Returns whether the person was no operator before. */
+/** Returns false if the person was an operator already. */
 export function* insertOperator(identity: string, now: number): Work<boolean> {
   const rows = yield* all(sql`insert into operators (identity, create_time) values (${identity}, ${now})
     on conflict do nothing returning identity`)

@@ -16,7 +16,7 @@ const types = {
 
 const architectures = ['amd64', 'arm64']
 
-/** The files of a layer are random bytes, which cannot be compressed, so that layers have sizes worth comparing. */
+/** The files contain pseudorandom bytes, which do not compress, so the layers keep these sizes. */
 const layersOf = ({ name, version }: Image): readonly [path: string, kilobytes: number, step: string][] => [
   ['lib/base', 210, 'COPY base /'],
   [`usr/lib/${name}`, 90, `RUN install the libraries of ${name}`],

@@ -21,7 +21,7 @@ const jsonType = /^application\/json\s*(?:;|$)/i
 export function parseObject(text: string): JsonObject {
   const value = parse(text)
   if (!isObject(value)) throw malformed('the body must be a JSON object')
-  // I-JSON (RFC 7493 section 2.3). Otherwise a proxy could read another subject than this server.
+  // I-JSON (RFC 7493 section 2.3). Otherwise a proxy and this server could read different subjects.
   if (hasDuplicateMembers(text))
     throw malformed('the body contains an object with two members of the same name')
   return value

@@ -26,8 +26,8 @@ export type PenaltyOptions = {
 /** How many connections of a network may wait. Further ones are closed at once. */
 const maxWaiting = 100
 /**
- * How often the pause of a network can double. A client in the network of an attacker waits for one pause for each
- * waiting connection of the attacker, so the pause must stay short.
+ * How many times the pause of a network can double. A client in the network of an attacker waits
+ * for one pause for each waiting connection of the attacker, so the pause must stay short.
  */
 const maxDoublings = 4
 /** How many networks are remembered. */
@@ -38,14 +38,14 @@ const minAbusive = [64, 8, 1] as const
 
 type Penalty = {
   /**
-   * How many narrow networks have become abusive. The count restarts if the latest of them became
-   * abusive longer ago than a penalty lasts.
+   * How many narrow networks have become abusive. The count restarts if no further one has become
+   * abusive for the duration of a penalty.
    */
   abusive: number
   /** When the latest of them became abusive, in milliseconds. */
   latest: number
   until: number
-  /** How often the pause has doubled. */
+  /** How many times the pause has doubled. */
   doublings: number
   waiting: (() => void)[]
   timer: NodeJS.Timeout | undefined

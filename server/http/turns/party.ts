@@ -15,7 +15,10 @@ export type PartyOptions = {
   knownNetworks: KnownNetworks
 }
 
-/** Organizations and known networks get eight times the time of a network in which nobody has proven who they are. */
+/**
+ * Organizations, people and known networks get eight times the time of a network in which nobody
+ * has proven who they are.
+ */
 const knownWeight = 8
 
 export const partyOfCaller = (identity: string): Party => ({
@@ -25,8 +28,8 @@ export const partyOfCaller = (identity: string): Party => ({
 })
 
 /**
- * The organization of the caller if its token was verified in an earlier call. Otherwise the network: a client can
- * invent any number of tokens, but has few networks.
+ * The organization of the caller, or the person, if the token was verified in an earlier call.
+ * Otherwise the network: a client can invent any number of tokens, but has few networks.
  */
 export function partyOf(
   { addressOf, findCaller, knownNetworks }: PartyOptions,

@@ -34,8 +34,9 @@ export function openPullLog({ recorded, add, waiting }: PullLogOptions): PullLog
   if (recorded === 'none') return () => {}
   const mayRecordAnonymous = openMinuteCounter(maxAnonymous)
   /**
-   * Waiting pulls that can be counted up, by caller and `keyOf`. Never more than the events that
-   * wait. Two tokens of one identity are two callers, because they may come from different people.
+   * Waiting pulls whose count can increase, by caller and `keyOf`. There are at most as many as
+   * waiting events. Two tokens of one identity are two callers, because they may come from
+   * different people.
    */
   const counted = new Map<Demand['caller'], Map<string, WaitingPull>>()
   return (demand, pull) => {

@@ -8,8 +8,8 @@ import { requireRoomOrRelease } from '../release-reserved.ts'
 import type { StoredUpload } from './upload-rows.ts'
 
 /**
- * `wanted` is the size of the upload after the request if `isExact`. Otherwise, that size is not
- * known, but is at least `wanted`.
+ * `wanted` is the size that the upload will have after the request. If not `isExact`, the size is
+ * unknown, and `wanted` is its minimum.
  */
 export type Expected = { wanted: number; isExact: boolean; now: number }
 

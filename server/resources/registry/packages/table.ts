@@ -1,5 +1,5 @@
 // The versions of packages that the operator has imported, for the whole server. All versions of a package are stored in
-// the field `versions` of its message; those whose end of life has passed are separated when it is read.
+// the field `versions` of its message. Responses have those past their end of life in `eolVersions`.
 import { equals, fromBinary, toBinary } from '@bufbuild/protobuf'
 import type { PackageVersionMetadata } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { PackageVersionMetadataSchema } from '@stemma/api/gen/platform/registry/registry_pb.ts'

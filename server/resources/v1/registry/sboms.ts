@@ -1,4 +1,4 @@
-// SBOMs of images, which v2 does not have.
+// The calls for SBOMs of images. v2 has no such calls.
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type {
