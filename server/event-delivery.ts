@@ -37,10 +37,10 @@ export type DeliveryOptions = {
   overrides: DeliveryOverrides
 }
 
-/** Dependencies and limits that tests replace. */
+/** Dependencies that tests and `stemmad demo` replace. */
 export type DeliveryOverrides = {
   resolveSink?: (hostname: string) => Promise<LookupAddress[]>
-  /** If false, events are sent only when the test says so. */
+  /** If false, only `settle` sends events. */
   deliversInBackground?: boolean
 }
 
@@ -56,7 +56,7 @@ export function startDelivery(options: DeliveryOptions): Deliverer {
     ...{ store, keys, authUrl, now, random, clock, deliversInBackground },
     origin: new URL(baseUrl).hostname,
     send: openSend({ guardedSend, isLoopbackAllowed, clock }),
-    toCloudEvent: leavingOutFaulty(cloudEventsOf(config), log),
+    toCloudEvent: skippingFaultyEvents(cloudEventsOf(config), log),
     openSecret: (sealed) => openText(sealer, webhookSecretPurpose, sealed),
     recordHandshake: (uid, isAllowed) => recordHandshake(asUpkeep(deliveryAccess), uid, isAllowed),
     disable(uid, reason) {
@@ -82,7 +82,7 @@ export function startDelivery(options: DeliveryOptions): Deliverer {
 }
 
 /** An event that cannot be converted must not block those after it. It stays in the audit log. */
-const leavingOutFaulty =
+const skippingFaultyEvents =
   (toCloudEvent: ToCloudEvent, log: Log): ToCloudEvent =>
   (event) => {
     try {
@@ -143,12 +143,7 @@ export function deliveryMetrics(counts: DeliveryCounts): ScalarMetric[] {
     metric('events_recorded_total', 'counter', 'Entries of the audit log, counted every minute', recorded),
     metric('events_unsealed', 'gauge', 'Events that are not numbered yet, counted every minute', unsealed),
     metric('event_deliveries_total', 'counter', 'Events that sinks have accepted', delivered),
-    metric(
-      'event_failed_attempts_total',
-      'counter',
-      'Attempts to deliver an event that failed',
-      failedAttempts,
-    ),
+    metric('event_failed_attempts_total', 'counter', 'Failed attempts to deliver an event', failedAttempts),
     metric(
       'event_dead_letters_total',
       'counter',

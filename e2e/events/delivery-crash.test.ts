@@ -50,7 +50,7 @@ onEachStore('a server that is killed while it delivers', (engine) => {
     return { server, door: restDoor(url) }
   }
 
-  /** Ends the leases of the killed server, which would otherwise last up to a minute. */
+  /** Ends all leases. Those of the killed server would otherwise last up to a minute. */
   async function endLeases(): Promise<void> {
     const store = openStore(readConfig({}, settings).config)
     await store.write(function* () {

@@ -145,7 +145,7 @@ onEachStore('blobs of the registry', (engine) => {
     assert.equal((await client.send('HEAD', blobPath('acme/web', 'right'))).status, 404)
   })
 
-  test('leave no row for a digest that a client claimed but the upload does not have', async () => {
+  test('leave no row for a digest that no upload claims any longer', async () => {
     const claim = (location: string, claimed: string) => `${location}?digest=${digestOf(claimed)}`
     const rowsOf = async (...contents: string[]) => {
       const digests = contents.map((content) => digestOf(content))
@@ -155,7 +155,7 @@ onEachStore('blobs of the registry', (engine) => {
     const other = await client.begin('acme/web')
     const headers = { 'content-range': '5-9' }
     const outOfOrder = { body: 'later', headers }
-    // This refusal keeps the upload, so the claim of the upload stays as well.
+    // This refusal keeps the upload, and with it the digest that was claimed for it.
     assert.equal(await client.errorOf('PUT', claim(other, 'shared'), outOfOrder), '416 RANGE_INVALID')
     const location = await client.begin('acme/web')
     for (const claimed of ['first', 'shared', 'second'])

@@ -52,7 +52,7 @@ const tokenEvents = (...actions: string[]): OtherEvents =>
     ]),
   )
 
-/** The start or end of a sign-in. */
+/** A sign-in or sign-out. */
 function sessionEvent(type: string) {
   return ({ uid, details }: RecordedEvent): OtherEvent => ({
     type,

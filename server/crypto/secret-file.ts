@@ -4,7 +4,8 @@ import type { RandomBytes } from './random.ts'
 
 /** Reads the secret of the embedded store from its folder. Creates it on first use, readable by its owner only. */
 export function readSecretFile(folder: string, random: RandomBytes): string {
-  // Absolute, because Node never returns from this call for a relative path in a folder that was deleted.
+  // Absolute, because with a relative path Node never returns from this call if the current folder
+  // was deleted.
   mkdirSync(resolve(folder), { recursive: true, mode: 0o700 })
   const file = join(folder, 'secret.key')
   const draft = join(folder, `.secret.${process.pid}.${random(4).toString('hex')}`)

@@ -179,7 +179,7 @@ onEach(['SQLite', 'PostgreSQL'], 'members of external groups', (testStore) => {
       ignored.push(yield* replaceMemberships(otherSso, ada, 'sign-in', numbered.slice(0, 30), 100))
       ignored.push(yield* replaceMemberships(otherSso, ada, 'scim', numbered.slice(0, 30), neverExpires))
       ignored.push(yield* addMembers(sso, 'developers', [ada, grace]))
-      // She has been a member already.
+      // She is already a member.
       ignored.push(yield* addMembers(sso, 'group 0', [ada]))
       return ignored
     })

@@ -84,7 +84,9 @@ export default function Roles({ place }: PageProps) {
           ]}
         />
       </section>
-      {hasMore && <p class="quiet">The first 200 roles of the organization. Use the API to list all.</p>}
+      {hasMore && (
+        <p class="quiet">Only the first 200 roles of the organization were read. Use the API to list all.</p>
+      )}
       <PageCommands stemma="stemma roles list" curl={{ path: '/iam/v2beta1/roles?order_by=name' }} />
       {isDialogOpen(place, 'create') && <CreateRole place={place} roles={roles} />}
       {isDialogOpen(place, 'delete') && <DeleteRole place={place} name={about?.name ?? ''} />}

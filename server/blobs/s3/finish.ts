@@ -22,16 +22,17 @@ export async function finishInS3(
   const { objects, keys, limits } = storage
   const algorithm = algorithmOf(digest)
   const size = sizeOfState(state, limits.partBytes)
-  const known = size === 0 ? { algorithm, hash: createHash(algorithm) } : running
-  const isKnown = known?.algorithm === algorithm
-  if (isKnown) checkDigest(digest, known.hash.digest('hex'))
+  const computed = size === 0 ? { algorithm, hash: createHash(algorithm) } : running
+  const isDigestKnown = computed?.algorithm === algorithm
+  if (isDigestKnown) checkDigest(digest, computed.hash.digest('hex'))
   if (size === 0) {
     await objects.put(keys.blob(digest), '')
     return 0
   }
   try {
     const source = await gather(storage, id, state, size)
-    if (!isKnown) checkDigest(digest, await hashStream(await objects.get(source), algorithm, storage.pace))
+    if (!isDigestKnown)
+      checkDigest(digest, await hashStream(await objects.get(source), algorithm, storage.pace))
     await copyObject(storage, source, size, keys.blob(digest))
   } catch (error) {
     throw isMissingObject(error) ? uploadNotFound(id) : error
@@ -49,7 +50,8 @@ async function gather(storage: S3Storage, id: string, state: UploadState, size: 
   const { multipartId, tail } = state
   if (multipartId === undefined) return keys.tail(id, tail?.index ?? 0)
   await assemble(storage, id, multipartId, state).catch((error) => {
-    // The multipart upload is gone: an earlier finish assembled it and then failed, or its answer was lost.
+    // The multipart upload is gone: an earlier finish assembled it and then failed, or the answer
+    // of S3 was lost.
     if (!isMissingObject(error)) throw error
   })
   const assembled = await objects.size(keys.data(id))

@@ -24,7 +24,7 @@ export function rateFields(policy: Policy, remaining: number, seconds: number): 
 
 const ownerOf = { caller: 'this caller', organization: 'this organization', address: 'this address' }
 
-/** The error is constant, because a client that ignores it should cost little. */
+/** The error is marked `constant`, so that refusing a client that keeps calling costs little. */
 export function rateRefusal(policy: Policy, key: string, seconds: number): StatusError {
   const { costClass, scope, rate } = policy
   return constant(

@@ -20,6 +20,7 @@ describe('uidpFilter', () => {
       ...everything,
       ids: [first],
     })
+    // No resource is both at root level and in a group, so this filter matches nothing.
     const { inRoot, childrenOf, ids } = uidpFilter(uidp({ ids: [second] }), { id: first })
     assert.deepEqual([inRoot, Boolean(childrenOf), ids], [true, true, [first]])
   })
@@ -27,6 +28,7 @@ describe('uidpFilter', () => {
   test('matches the children of a parent or the root level only if uidp allows it', () => {
     assert.deepEqual(uidpFilter(undefined, { parent: first }), { ...everything, childrenOf: first })
     assert.deepEqual(uidpFilter(undefined, { parent: '/' }), { ...everything, inRoot: true })
+    // Matches nothing.
     assert.deepEqual(uidpFilter(uidp({ childrenOf: second }), { parent: first }), {
       inRoot: true,
       childrenOf: first,
