@@ -79,8 +79,9 @@ function requireUsualCapability({ name, access }: Method, { verb, resource }: St
 }
 
 /**
- * There is no capability to update an invite. Requests for access are managed with invites, external group role mappings
- * with identity providers, pull tokens with identities, and deliveries with subscriptions.
+ * There is no capability to update an invite. Some resources need the capabilities of another one:
+ * requests for access those of invites, external group role mappings those of identity providers,
+ * pull tokens those of identities, and deliveries those of subscriptions.
  */
 const unusualCapabilities: Record<string, string> = {
   'platform.audit.v2beta1.AuditEntriesService.GetAuditEntry': 'audit.entries.list',

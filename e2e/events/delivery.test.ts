@@ -670,7 +670,11 @@ onEachStore('the delivery of an event', (engine) => {
       `${url}/events/v2beta1/subscriptions`,
     ]) {
       const { attempts } = await deliverTo(sink)
-      assert.equal(attempts[0]?.error, 'the host has no public address, or only those of this server', sink)
+      assert.equal(
+        attempts[0]?.error,
+        'the host has no public address, or only addresses of this server',
+        sink,
+      )
     }
     internal.close()
     assert.equal(connections, 0)

@@ -21,8 +21,8 @@ import { violations } from '../contract/examples.ts'
 const { listDocuments, listVulnerabilityMetadata } = SecurityAdvisoryService.method
 
 /**
- * More than `maxCandidates` of search.ts and `maxTogether` of find-vulnerabilities.ts, so that both
- * search in the way for many advisories.
+ * More than `maxCandidates` of search.ts, so that it scans the list, and more than `maxTogether` of
+ * find-vulnerabilities.ts, so that it looks the ids up one by one.
  */
 const packageCount = 2100
 const common = 'CVE-2026-10001'

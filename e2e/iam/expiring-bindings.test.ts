@@ -100,7 +100,8 @@ examples(
       const error = await stage.fail(getGroup, request, robot.token)
       assert.match(error.message, /groups\.list denied/)
       assert.deepEqual(await validatedCapabilities(), [])
-      assert.equal((await listed(stage, {}, robot.token)).total, 0, 'a list reads the grants of all groups')
+      // A list reads the grants in all groups, and not only those for one resource.
+      assert.equal((await listed(stage, {}, robot.token)).total, 0)
     },
 
     async 'do not exist for any call once they have expired'(stage) {
@@ -226,7 +227,7 @@ examples(
       assert.equal((await fail(bindings.updateRoleBinding, own, robot.token)).code, 7)
     },
 
-    async 'once expired, neither protect their identity from changes nor allow binding a person'(stage) {
+    async 'once expired, neither protect their identity from changes nor let a person be bound again'(stage) {
       const { platform, owner, succeed, fail } = stage
       const group = await makeGroup(stage)
       const claimMatch = { issuer: 'https://issuer.test', subject: 'robot' }

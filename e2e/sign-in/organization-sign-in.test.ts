@@ -273,7 +273,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
       const refused = await visitor.open(testPath(internal))
       assert.equal(
         refused.alert,
-        'the host of the issuer has no public address, or only those of this server',
+        'the host of the issuer has no public address, or only addresses of this server',
       )
       assert.ok(!refused.text.includes('10.0.0.1'))
       const unreachable = await addProvider({ issuer: `${acme.issuer}/nowhere` })

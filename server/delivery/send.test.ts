@@ -31,7 +31,7 @@ describe('a request to a sink', () => {
     const send = openSend({ guardedSend, isLoopbackAllowed: true, clock: () => 0 })
     for (const _ of answers) {
       const { error } = await send('https://changing.test/', { method: 'POST' }, running)
-      assert.equal(error, 'the host has no public address, or only those of this server')
+      assert.equal(error, 'the host has no public address, or only addresses of this server')
     }
     assert.equal(asked, answers.length, 'the name is resolved once for each request')
   })

@@ -69,7 +69,10 @@ async function beginningOf(response: IncomingMessage): Promise<string> {
   return bytes.toString().replaceAll('\0', '')
 }
 
-/** By the code of the error. Other codes are not shown: their texts may contain addresses of the internal network. */
+/**
+ * By the code of the error. The messages of other errors are not shown, because they may contain
+ * addresses of the internal network.
+ */
 const failureTexts: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was reset',
@@ -86,7 +89,8 @@ const failureTexts: Readonly<Record<string, string>> = {
 }
 
 function failureText(error: unknown): string {
-  if (error instanceof NoAddressError) return 'the host has no public address, or only those of this server'
+  if (error instanceof NoAddressError)
+    return 'the host has no public address, or only addresses of this server'
   const { code, cause } = error as { code?: string; cause?: { code?: string } }
   return failureTexts[code ?? cause?.code ?? ''] ?? 'the sink cannot be reached'
 }

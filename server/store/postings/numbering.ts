@@ -1,8 +1,9 @@
 // The numbers of documents, segments and blocks. They are stored, so the way they are computed must not change.
 
 /**
- * The number of a document: 52 bits of the last segment of its uid, which a JavaScript number represents exactly. If
- * two documents have the same number, which is rare, a search finds both and tests them.
+ * The number of a document: the first 52 of the last 64 bits of its uid. A JavaScript number
+ * represents 52 bits exactly. If two documents have the same number, which is rare, a search finds
+ * both and tests them.
  */
 export const documentNumberOf = (uid: string) => Number.parseInt(uid.slice(-16, -3), 16)
 

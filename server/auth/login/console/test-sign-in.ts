@@ -97,7 +97,7 @@ function causesOf(error: StatusError): string[] {
   while (current && causes.length < maxCauses) {
     // Its message contains the addresses of the host, which would reveal the addresses of hosts in the internal network.
     if (current instanceof NoAddressError)
-      return ['the host of the issuer has no public address, or only those of this server']
+      return ['the host of the issuer has no public address, or only addresses of this server']
     const text = textOf(current)
     if (text !== '' && text !== wrapperMessage && !causes.some((cause) => cause.includes(text)))
       causes.push(text)

@@ -50,8 +50,9 @@ export function* protectBlob(_access: WriteAccess, upload: string, digest: strin
 }
 
 /**
- * Deletes the row that `protectBlob` made for an upload, if the upload does not have the digest any more and nothing else
- * has used the row. Otherwise a client could add any number of rows by naming digests that its uploads do not have.
+ * Deletes the row that `protectBlob` made for an upload that now names another digest or was
+ * cancelled, unless something else has used the row. Otherwise a client could add any number of rows
+ * by naming digests of content that it never uploads.
  */
 export function* dropProtected(_access: WriteAccess, digest: string): Work<void> {
   // Other uploads lock the row before they refer to it. The next statement sees those that got the

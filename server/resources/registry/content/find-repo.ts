@@ -88,7 +88,7 @@ export function* readLevels(
 export const readAllNamesakes: ReadNamesakes = (parent, name) =>
   parent === undefined ? readOrganizations(name) : readGroups(parent, name)
 
-/** A verified organization is the only one with its name that counts. */
+/** If a verified organization has the name, organizations that are not verified do not count. */
 function* readOrganizations(name: string): Work<string[]> {
   const rows = yield sql`select uid, domain from groups where parent is null and name = ${name}
     order by case when domain is null then 1 else 0 end, uid limit ${maxNamesakes}`

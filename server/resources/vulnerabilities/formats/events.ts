@@ -20,7 +20,10 @@ export const approvedEvent = (author: string, time: number, type: EventType): Ad
     type,
   })
 
-/** Most imported records have a detection, and all of these share this one object. That is safe, because the details of an event never change. */
+/**
+ * Most imported records have a detection, and all of these share this one object. That is safe,
+ * because the details of an event never change.
+ */
 export const manualDetection: EventType = {
   case: 'detection',
   value: create(AdvisoryEvent_DetectionSchema, { type: { case: 'manual', value: {} } }),

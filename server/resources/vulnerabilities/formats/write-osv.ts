@@ -78,7 +78,7 @@ function fixedVersionOf({ events }: Advisory): string {
 function newRecord(advisory: Advisory): object {
   const { advisoryId, aliases, createTime, updateTime, deleteTime } = advisory
   const severity = osvSeverities(advisory.severities)
-  // In records about packages of a distribution, ids of the vulnerability are in `upstream` and not in `aliases`.
+  // As in the records of distributions, ids of the vulnerability are in `upstream`, not in `aliases`.
   const upstream = [...new Set(aliases)].filter((alias) => alias !== advisoryId)
   return {
     schema_version: '1.7.5',
