@@ -99,12 +99,12 @@ describe('penalties', () => {
 
   test('end when their duration has passed since the last abuse', () => {
     const { penalties, admit } = open()
-    penalties.add('192.0.2.1')
-    pass(durationMs - 1)
-    penalties.add('192.0.2.1')
-    pass(durationMs - 1)
+    for (let times = 0; times < 3; times++) {
+      penalties.add('192.0.2.1')
+      pass(durationMs - 1)
+    }
     assert.ok(!admit('192.0.2.1').isStarted)
-    pass(2 * pauseMs)
+    pass(4 * pauseMs)
     assert.ok(admit('192.0.2.1').isStarted)
   })
 

@@ -38,8 +38,8 @@ const minAbusive = [64, 8, 1] as const
 
 type Penalty = {
   /**
-   * How many narrow networks have become abusive. The count restarts if no further one has become
-   * abusive for the duration of a penalty.
+   * How many narrow networks have become abusive. The count restarts if there is no penalty, and no
+   * further one has become abusive for the duration of a penalty.
    */
   abusive: number
   /** When the latest of them became abusive, in milliseconds. */
@@ -93,7 +93,7 @@ export function openPenalties({ mayPenalize, durationMs, pauseMs, now }: Penalty
       const isFirstAbuse = (penalties.get(networks[2])?.until ?? time) <= time
       for (const [at, network] of networks.entries()) {
         const penalty = penalties.getOrMake(network, noPenalty)
-        if (time - penalty.latest > durationMs) penalty.abusive = 0
+        if (time > Math.max(penalty.latest + durationMs, penalty.until)) penalty.abusive = 0
         if (isFirstAbuse) {
           penalty.abusive++
           penalty.latest = time
