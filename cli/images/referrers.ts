@@ -7,7 +7,11 @@ import type { Descriptor, RegistryClient } from './registry-client.ts'
 export type Referrer = { reference: string; kind: ImageKind; predicateType?: string }
 
 /** Older versions of cosign set no subject; they tag the signature of an image `sha256-<digest of the image>.sig`. */
-const tagKinds: Record<string, ImageKind> = { sig: 'signature', att: 'attestation', sbom: 'sbom' }
+const tagKinds = new Map<string, ImageKind>([
+  ['sig', 'signature'],
+  ['att', 'attestation'],
+  ['sbom', 'sbom'],
+])
 
 /** More than the number of `tagKinds`, because other tags may begin with the same digest. */
 const tagsToRead = 100
@@ -17,7 +21,7 @@ export async function referrersOf(client: RegistryClient, digest: string): Promi
   const prefix = digest.replace(':', '-')
   const tags = await client.tagsAfter(prefix, tagsToRead)
   const tagged = tags.flatMap((tag): Referrer[] => {
-    const kind = tag.startsWith(`${prefix}.`) ? tagKinds[tag.slice(prefix.length + 1)] : undefined
+    const kind = tag.startsWith(`${prefix}.`) ? tagKinds.get(tag.slice(prefix.length + 1)) : undefined
     return kind ? [{ reference: tag, kind }] : []
   })
   return [...found, ...tagged]

@@ -118,6 +118,15 @@ describe('stemma images tree', () => {
     assert.ok(stdout.includes(bytesText(index.length + 'cachedsteps'.length)), stdout)
   })
 
+  test('ignores other tags that begin with the digest of an image', async () => {
+    const digest = await registry.pushImage('acme/tagged', 'v1', 'tagged')
+    for (const end of ['constructor', 'toString', 'other'])
+      await registry.pushImage('acme/tagged', `${digest.replace(':', '-')}.${end}`, end)
+    const { code, stdout, stderr } = await tree(['acme/tagged:v1'])
+    assert.equal(code, 0, stderr)
+    assert.deepEqual(stdout.match(/(?<=── )\w+/g), ['config', 'layer'])
+  })
+
   test('shows only the levels up to --depth, in each output format', async () => {
     const { index, one } = await pushIndex('acme/formats')
     const uid = (
