@@ -170,6 +170,15 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     noProblems()
   })
 
+  test('a platform that does not exist shows the form of the first one', async () => {
+    const { page } = stage
+    for (const kind of ['unknown', 'constructor']) {
+      await page.goto(stage.at(`${paths.newIdentity(organization)}?kind=${kind}`))
+      await page.getByLabel('Repository').waitFor()
+    }
+    noProblems()
+  })
+
   test('a workload on AWS is set up with an IAM role and a role in the group', async () => {
     const { page } = stage
     await page.goto(stage.at(`${paths.newIdentity(organization)}?kind=aws`))

@@ -22,7 +22,7 @@ export const load = (place: Place) => [readRoles(place.group)]
 
 export default function NewIdentity({ place }: PageProps) {
   const kind = place.query.get('kind') ?? 'github'
-  const workload = workloads[kind] ?? (workloads.github as Workload)
+  const workload = (Object.hasOwn(workloads, kind) ? workloads[kind] : workloads.github) as Workload
   return (
     <>
       <PageHeader
