@@ -75,9 +75,10 @@ type Read = { node: ImageNode; sizes: Map<string, number> }
 type Known = { kind?: ImageKind; platform?: string; predicateType?: string }
 
 function knownOf({ platform, annotations }: Descriptor): Known {
-  // Buildkit puts attestations into the index of an image, with the platform unknown/unknown.
+  // Buildkit puts attestations into the index of an image.
   if (annotations?.['vnd.docker.reference.type'] === 'attestation-manifest') return { kind: 'attestation' }
-  return platform ? { platform: platformText(platform) } : {}
+  const name = platform && platformNameOf(platform)
+  return name === undefined ? {} : { platform: name }
 }
 
 function nodeOf(manifest: Manifest, { kind, predicateType }: Known): ImageNode {
@@ -127,17 +128,17 @@ const leafOf = ({ digest, mediaType, size }: Descriptor, kind: ImageKind): Image
 async function platformIn(client: RegistryClient, { content }: Manifest): Promise<string | undefined> {
   const [config] = descriptorsIn([content.config])
   if (!config || !imageConfigs.includes(config.mediaType) || config.size > maxConfigBytes) return undefined
-  return platformText(await client.blob(config.digest)) || undefined
+  return platformNameOf(await client.blob(config.digest))
 }
 
 const maxConfigBytes = 2 ** 20
 
-const platformText = ({
-  os,
-  architecture,
-  variant,
-}: {
-  os?: unknown
-  architecture?: unknown
-  variant?: unknown
-}) => [os, architecture, variant].filter((part) => typeof part === 'string' && part !== '').join('/')
+/** Build tools give this platform to manifests that are not images, such as SBOMs and attestations. */
+const noPlatform = 'unknown/unknown'
+
+type Platform = { os?: unknown; architecture?: unknown; variant?: unknown }
+
+function platformNameOf({ os, architecture, variant }: Platform): string | undefined {
+  const name = [os, architecture, variant].filter((part) => typeof part === 'string' && part !== '').join('/')
+  return name === '' || name === noPlatform ? undefined : name
+}

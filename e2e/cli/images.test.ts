@@ -127,6 +127,23 @@ describe('stemma images tree', () => {
     assert.deepEqual(stdout.match(/(?<=── )\w+/g), ['config', 'layer'])
   })
 
+  test('shows no platform for the attestations of buildkit', async () => {
+    const config = JSON.stringify({ os: 'unknown', architecture: 'unknown' })
+    for (const content of [config, 'statement']) await registry.pushBlob('acme/built', content)
+    const attestation = imageOf('statement', { config: descriptor(config, types.config) })
+    await registry.pushManifest('acme/built', digestOf(attestation), attestation)
+    const platform = { os: 'unknown', architecture: 'unknown' }
+    const annotations = { 'vnd.docker.reference.type': 'attestation-manifest' }
+    for (const fields of [{ platform, annotations }, { platform }]) {
+      const manifests = [{ ...descriptor(attestation, types.manifest), ...fields }]
+      const index = JSON.stringify({ schemaVersion: 2, mediaType: types.index, manifests })
+      await registry.pushManifest('acme/built', 'v1', index, types.index)
+      const { children } = JSON.parse((await tree(['acme/built:v1', '-o', 'json'])).stdout)
+      const kind = 'annotations' in fields ? 'attestation' : 'manifest'
+      assert.deepEqual([children[0].kind, children[0].platform], [kind, undefined])
+    }
+  })
+
   test('shows only the levels up to --depth, in each output format', async () => {
     const { index, one } = await pushIndex('acme/formats')
     const uid = (
