@@ -62,7 +62,20 @@ describe('a time', () => {
     assert.equal(parseTime('2026-01-31T12:00:00+01:00', now, true), '2026-01-31T11:00:00.000Z')
     assert.equal(parseTime('2h ago', now, false), '2026-01-31T10:00:00.000Z')
     assert.equal(parseTime('in 2h', now, true), '2026-01-31T14:00:00.000Z')
-    for (const wrong of ['', 'soon', '2026', '2026-13-01', '99999999999w'])
+    for (const wrong of ['', 'soon', '2026', '2026-13-01', '99999999999w', 'in 2h ago'])
+      assert.throws(() => parseTime(wrong, now, true), UsageError, wrong)
+  })
+
+  test('is on a day that exists', () => {
+    assert.equal(parseTime('2028-02-29', now, true), '2028-02-29T00:00:00.000Z')
+    assert.equal(parseTime('2026-02-28T23:30:00-05:00', now, true), '2026-03-01T04:30:00.000Z')
+    for (const wrong of [
+      '2026-02-29',
+      '2026-02-31',
+      '2026-04-31T12:00:00Z',
+      '2026-02-30 12:00',
+      '2026-01-00',
+    ])
       assert.throws(() => parseTime(wrong, now, true), UsageError, wrong)
   })
 })

@@ -26,13 +26,16 @@ function secondsOf(text: string): number {
  */
 export function parseTime(text: string, now: number, isPast: boolean): string {
   const [, future, length, past] = /^(in\s+)?(.*?)(\s+ago)?$/.exec(text.trim()) ?? []
-  if (length !== undefined && duration.test(length)) {
+  if (length !== undefined && duration.test(length) && !(future && past)) {
     const sign = future ? 1 : past || isPast ? -1 : 1
     return isoTime(now + sign * secondsOf(length) * 1000, text)
   }
   const isTime = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?$/.test(text)
-  return isoTime(isTime ? Date.parse(text) : Number.NaN, text)
+  return isoTime(isTime && isOnCalendar(text) ? Date.parse(text) : Number.NaN, text)
 }
+
+/** Whether the day of a time exists. `Date` reads 31 February as 3 March. */
+const isOnCalendar = (time: string) => new Date(time.slice(0, 10)).getUTCDate() === Number(time.slice(8, 10))
 
 function isoTime(milliseconds: number, text: string): string {
   const date = new Date(milliseconds)
