@@ -57,6 +57,30 @@ examples('calls about images', {
     assert.deepEqual(await succeed(v1.getManifestDigestCount, { parentId: organization }), { count: '3' })
   },
 
+  async 'find the image of an architecture in an index inside an index'(stage) {
+    const { repo, client } = await openRepo(stage)
+    const [amd64, arm64] = await Promise.all(
+      ['amd64', 'arm64'].map((name) =>
+        pushParts(client, repo, '', { config: configOf(name), layers: [`layer of ${name}`] }),
+      ),
+    )
+    const entryOf = (manifest = '', architecture = '', type = types.manifest) => ({
+      ...{ manifest, type, platform: { os: 'linux', architecture } },
+    })
+    const both = indexOf([entryOf(amd64, 'amd64'), entryOf(arm64, 'arm64')])
+    const armOnly = indexOf([entryOf(arm64, 'arm64')])
+    for (const inner of [both, armOnly]) {
+      await client.pushManifest(repo, digestOf(inner), inner, types.index)
+      const outer = indexOf([entryOf(inner, 'arm64', types.index)])
+      await client.pushManifest(repo, digestOf(outer), outer, types.index)
+      const request = { repoUid: repo, digest: digestOf(outer), architecture: 'arm64' }
+      assert.deepEqual(await stage.succeed(getSize, request), {
+        size: String(configOf('arm64').length + 'layer of arm64'.length),
+        architecture: 'arm64',
+      })
+    }
+  },
+
   async 'return the settings of an image, and leave out what has a wrong type'(stage) {
     const { repo, client } = await openRepo(stage)
     const settings = {

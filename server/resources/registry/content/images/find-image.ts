@@ -76,8 +76,11 @@ function* findIn(
   if (parsed.bytes > maxIndexBytes) throw indexTooLarge(image)
   const { manifests } = yield* readIndex(repo, image)
   const stated = manifests.find(({ platform }) => platform && isFor(platformNameOf(platform) ?? '', wanted))
-  // An entry with a platform is for that platform, whatever the configuration of the image says.
-  if (stated) return yield* findIn(repo, yield* readImage(repo, stated.digest), '', parsed)
+  if (stated) {
+    const entry = yield* readImage(repo, stated.digest)
+    // An image with a stated platform is for that platform, whatever its configuration says.
+    return isIndex(entry.mediaType) ? yield* findIn(repo, entry, wanted, parsed) : entry
+  }
   const unstated = manifests.filter(({ platform }) => !platform).map(({ digest }) => digest)
   const digest = yield* findByPlatform(repo, unstated, wanted)
   return digest === undefined
