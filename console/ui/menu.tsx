@@ -29,9 +29,12 @@ export function Menu({ label, items, icon, children, class: className }: MenuPro
   const id = useId()
   const menu = useRef<HTMLDivElement>(null)
   const button = useRef<HTMLSpanElement>(null)
-  const open = () => {
+  const toggle = (event: Event) => {
+    // The browser would toggle the menu after this handler, which needs the size of the open menu.
+    event.preventDefault()
     const [list, at] = [menu.current, button.current?.getBoundingClientRect()]
     if (!list || !at) return
+    if (list.matches(':popover-open')) return list.hidePopover()
     list.showPopover()
     const { width, height } = list.getBoundingClientRect()
     const top = at.bottom + height > innerHeight ? at.top - height - 4 : at.bottom + 4
@@ -48,12 +51,14 @@ export function Menu({ label, items, icon, children, class: className }: MenuPro
   return (
     <span class="menu-button" ref={button}>
       <Button
+        // With this, a press on the button is not a click elsewhere, which would close the menu before `toggle` runs.
+        popovertarget={id}
         aria-haspopup="menu"
         aria-controls={id}
         aria-label={label}
         title={label}
         class={className ?? (children ? '' : 'icon-only')}
-        onClick={open}
+        onClick={toggle}
         {...(icon && { icon })}
       >
         {children}

@@ -80,6 +80,19 @@ describe('navigation in the console', { timeout: 600_000, skip: noChromium ?? fa
     expectNoProblems()
   })
 
+  test('the button of a menu opens and closes it', async () => {
+    await page.goto(groups)
+    const button = page.getByRole('button', { name: /^Account of / })
+    const menu = page.getByRole('menu', { name: /^Account of / })
+    for (const toggle of [() => button.click(), () => button.press('Enter')]) {
+      await toggle()
+      await menu.waitFor()
+      await toggle()
+      assert.equal(await menu.isVisible(), false)
+    }
+    expectNoProblems()
+  })
+
   test('the focus returns to what opened a dialog', async () => {
     const { focused, chooseInPalette } = keyboardOf(page)
     await page.goto(groups)
