@@ -125,6 +125,9 @@ const ensure = (read: Read<unknown>) => queries.ensureQueryData(read)
  */
 const modules = new Map<Route, PageModule>()
 
+/** Session storage has the URL that was loaded anew because a module was missing, until a module is loaded. */
+const reloadedKey = 'stemma-reloaded'
+
 /** After an update of the server the files of the old version are gone: the page is then loaded anew, once. */
 async function loadModule({ route }: Place): Promise<PageModule> {
   const loaded = modules.get(route)
@@ -132,11 +135,11 @@ async function loadModule({ route }: Place): Promise<PageModule> {
   try {
     const module = await route.page()
     modules.set(route, module)
+    sessionStorage.removeItem(reloadedKey)
     return module
   } catch (error) {
-    const key = 'stemma-reloaded'
-    if (sessionStorage.getItem(key) === location.href) throw error
-    sessionStorage.setItem(key, location.href)
+    if (sessionStorage.getItem(reloadedKey) === location.href) throw error
+    sessionStorage.setItem(reloadedKey, location.href)
     location.reload()
     return new Promise<never>(() => {})
   }
