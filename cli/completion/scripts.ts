@@ -27,7 +27,8 @@ _stemma() {
   COMPREPLY=()
   while IFS= read -r line; do
     if [[ $line == :files ]]; then
-      mapfile -t COMPREPLY < <(compgen -f -- "\${COMP_WORDS[COMP_CWORD]}")
+      # Right after = or :, the last word of bash is this character.
+      mapfile -t COMPREPLY < <(compgen -f -- "\${COMP_WORDS[COMP_CWORD]#[=:]}")
       compopt -o filenames
       return
     fi

@@ -165,15 +165,27 @@ for candidate in "\${COMPREPLY[@]}"; do echo "$candidate"; done`
         `${client.home}/group.yaml`,
       ])
     })
+
+    test('completes files right after the = of a flag', { skip: noTerminalReason }, async () => {
+      const folder = join(client.home, 'one-file')
+      await mkdir(folder)
+      await writeFile(join(folder, 'only.yaml'), '')
+      const screen = await typeInBash('stemma groups create --file=\t\r', folder)
+      assert.match(screen, /stemma groups create --file=only\.yaml/)
+    })
   })
 
-  /** Runs bash in a pseudo-terminal, types `keys` at the first prompt and `exit` at the second, and returns the screen. */
-  async function typeInBash(keys: string): Promise<string> {
+  /**
+   * Runs bash in a folder, with a pseudo-terminal, types `keys` at the first prompt and `exit` at the second, and returns
+   * the screen.
+   */
+  async function typeInBash(keys: string, folder = process.cwd()): Promise<string> {
     const rc = join(client.home, 'rc')
     const settings = "PS1='ready> '; bind 'set enable-bracketed-paste off'; bind 'set bell-style none'"
     await writeFile(rc, `${settings}; source <(stemma completion bash)`)
     const line = `bash --noprofile --rcfile '${rc}' -i`
     const child = spawn('script', ['-qefc', line, '/dev/null'], {
+      cwd: folder,
       env: { ...env(), SHELL: '/bin/sh', TERM: 'dumb', COLUMNS: '200' },
       stdio: ['pipe', 'pipe', 'inherit'],
     })
