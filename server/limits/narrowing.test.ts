@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Groups } from '@stemma/api/gen/platform/iam/group_pb.ts'
+import { AccessService } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
 import { AccountService } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
 import { deadlineExceeded, noSuchPath } from '../aip/errors.ts'
 import { withNarrowingAdvice } from './narrowing.ts'
@@ -23,6 +25,24 @@ describe('the error of a call that took too long', () => {
     const { message } = withNarrowingAdvice(describeMethod(Groups.method.list), deadlineExceeded())
     assert.match(message, /ask for less: filter by .*uidp\.descendants_of/)
     assert.doesNotMatch(message, /page_size/)
+  })
+
+  test('does not mention page_size for a stream, which refuses it', () => {
+    for (const method of [
+      AdvisoriesService.method.exportAdvisoriesOsv,
+      AdvisoriesService.method.exportAdvisoriesOpenVex,
+    ]) {
+      const { message } = withNarrowingAdvice(describeMethod(method), deadlineExceeded())
+      assert.match(message, /ask for less: filter by .*advisory_ids/)
+      assert.doesNotMatch(message, /page_size/)
+    }
+  })
+
+  test('does not advise to filter by a field that every call has', () => {
+    const error = deadlineExceeded()
+    assert.equal(withNarrowingAdvice(describeMethod(AccessService.method.batchCheckAccess), error), error)
+    const { message } = withNarrowingAdvice(describeMethod(AccessService.method.listAccess), error)
+    assert.match(message, /ask for less: set a smaller page_size, or filter by capability or identity$/)
   })
 
   test('stays as it is for other calls, and so do other errors', () => {

@@ -1,6 +1,7 @@
 // Says how to ask for less, to a caller whose list took too long.
 import type { DescField } from '@bufbuild/protobuf'
 import type { Method } from '@stemma/api/method.ts'
+import { isRequired } from '@stemma/api/method.ts'
 import { Code } from '../aip/code.ts'
 import type { StatusError } from '../aip/errors.ts'
 import { deadlineExceeded } from '../aip/errors.ts'
@@ -14,20 +15,24 @@ const treeFilters = ['uidp.descendants_of', 'uidp.children_of']
 /** Adds advice to the error of a list that took too long. Returns other errors unchanged. */
 export function withNarrowingAdvice(method: Method, error: StatusError): StatusError {
   if (error.code !== Code.DEADLINE_EXCEEDED || costClassOf(method) !== 'list') return error
-  const advice = adviceFor(method.desc.input.fields)
+  const advice = adviceFor(method)
   return advice === undefined ? error : deadlineExceeded(advice)
 }
 
 /** Undefined if the request has neither pages nor filters. */
-function adviceFor(fields: readonly DescField[]): string | undefined {
-  const hasPages = fields.some(({ name }) => name === 'page_size')
-  const filters = fields.filter(({ name }) => !nonFilters.has(name)).flatMap(filterNames)
+function adviceFor({ desc: { input }, isStream }: Method): string | undefined {
+  // Some streams have the request of a list, but no pages.
+  const hasPages = !isStream && input.fields.some(({ name }) => name === 'page_size')
+  const filters = input.fields.filter(isFilter).flatMap(filterNames)
   const ways = [
     ...(hasPages ? ['set a smaller page_size'] : []),
     ...(filters.length > 0 ? [`filter by ${listed(filters)}`] : []),
   ]
   return ways.length > 0 ? `ask for less: ${ways.join(', or ')}` : undefined
 }
+
+/** Every call sets the required fields, so they are not filters. */
+const isFilter = (field: DescField) => !nonFilters.has(field.name) && !isRequired(field)
 
 const filterNames = ({ name }: DescField) => (name === 'uidp' ? treeFilters : [name])
 
