@@ -5,6 +5,7 @@ import { createHmac, KeyObject, sign } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
+import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { exportSPKI, importJWK } from 'jose'
 import { fetchJsonBy } from '../../server/auth/outbound/fetch-json.ts'
@@ -17,6 +18,7 @@ import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
 import { discoveryPath, keysPath, startIssuer } from '../sign-in/foreign-issuer.ts'
 
 const { exchange } = SecurityTokenService.method
+const { register } = Auth.method
 
 /** In seconds, the unit of times in tokens. */
 const minute = 60
@@ -180,6 +182,17 @@ onEachStore('hostile exchanges', (engine) => {
       for (const iss of alike) {
         const code = await codeOf(await issuer.sign({ iss }))
         assert.ok(code === 7 || code === 16, iss)
+      }
+    })
+
+    test('with NUL in the issuer, the subject or the audience', async () => {
+      const client = { aud: 'client' }
+      for (const claims of [{ iss: 'a\0b' }, { sub: 'a\0b' }, { aud: 'a\0b' }, { aud: ['client', '\0'] }]) {
+        const token = await issuer.sign({ ...client, ...claims })
+        // Without a requested identity, the providers whose client the token is for are read.
+        for (const uid of ['', identity]) assert.equal(await codeOf(token, uid), 16, JSON.stringify(claims))
+        for (const door of doors)
+          assert.equal((await door.call(register, {}, token)).error?.code, 16, JSON.stringify(claims))
       }
     })
 

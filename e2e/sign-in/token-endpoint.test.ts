@@ -85,6 +85,7 @@ onEachStore('the token endpoint', (engine) => {
 
   test('returns the error codes of RFC 6749 and RFC 8693', async () => {
     const good = { subject_token: await sign(), identity }
+    const clientToken = await issuer.sign({ aud: 'client' })
     for (const [parameters, error] of [
       [{ subject_token: '' }, 'invalid_request'],
       [{ subject_token: 'nonsense' }, 'invalid_request'],
@@ -92,6 +93,7 @@ onEachStore('the token endpoint', (engine) => {
       [{ requested_token_type: tokenType('refresh_token') }, 'invalid_request'],
       [{ actor_token: 'x' }, 'invalid_request'],
       [{ identity: '0'.repeat(40) }, 'invalid_request'],
+      [{ subject_token: clientToken, identity: '', identity_provider: 'a\0b' }, 'invalid_request'],
       [{ audience: 'https://evil.example' }, 'invalid_target'],
       [{ resource: 'https://evil.example' }, 'invalid_target'],
       [{ scope: 'everything' }, 'invalid_scope'],

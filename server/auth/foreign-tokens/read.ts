@@ -32,10 +32,13 @@ function readPart(part: string): Record<string, unknown> | undefined {
 /** Requires issuer, subject and audience. */
 export function requireClaims(payload: Record<string, unknown>): Claims {
   const { iss, sub, aud } = payload
-  if (typeof iss !== 'string' || iss === '') throw invalidForeign('the token names no issuer')
-  if (typeof sub !== 'string' || sub === '') throw invalidForeign('the token names no subject')
+  if (!isUsable(iss)) throw invalidForeign('the token names no issuer')
+  if (!isUsable(sub)) throw invalidForeign('the token names no subject')
   const audiences = Array.isArray(aud) ? aud : [aud]
-  if (audiences.length === 0 || !audiences.every((item) => typeof item === 'string' && item !== ''))
+  if (audiences.length === 0 || !audiences.every(isUsable))
     throw invalidForeign('the token names no audience')
   return payload as Claims // checked above
 }
+
+/** Issuer and audiences are compared with stored values before the token is verified, and PostgreSQL refuses text with NUL. */
+const isUsable = (claim: unknown) => typeof claim === 'string' && claim !== '' && !claim.includes('\0')

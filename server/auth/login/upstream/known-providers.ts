@@ -2,6 +2,7 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import type { IdentityProvider_OIDC } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { IdentityProviderSchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { isUid } from '../../../aip/uid.ts'
 import type { Store } from '../../../store/db.ts'
 import type { Row, Sql } from '../../../store/sql.ts'
 import { among, sql } from '../../../store/sql.ts'
@@ -67,15 +68,15 @@ function providerOf(row: Row): KnownProvider[] {
  * can create thousands of them, and the limit would leave out the right one. `uid` is the provider to use; empty for
  * any.
  */
-export function findProvidersOfClients(
+export async function findProvidersOfClients(
   store: Store,
   issuer: string,
   audiences: readonly string[],
   uid = '',
 ): Promise<KnownProvider[]> {
-  const clients = audiences.filter(isStorable).slice(0, maxAudiences)
-  const condition = sql`p.issuer = ${issuer} and p.client_id in ${among(clients)}`
-  return select(store, uid === '' ? condition : sql`${condition} and p.uid = ${uid}`)
+  const condition = sql`p.issuer = ${issuer} and p.client_id in ${among(audiences.slice(0, maxAudiences))}`
+  if (uid === '') return select(store, condition)
+  return isUid(uid) ? select(store, sql`${condition} and p.uid = ${uid}`) : []
 }
 
 /** PostgreSQL refuses text with NUL, and no stored value contains it. */
