@@ -51,6 +51,23 @@ test('a token must have an audience and both times, and must not be too old', ()
   assert.deepEqual(mismatches({ ...fitting, iat: now / 1000 - 25 * 3600 }), ['iat'])
 })
 
+test('clocks may differ by a minute, and a token must not be issued later than that', () => {
+  const staticKeys = { issuer: fitting.iss, subject: fitting.sub, audiences: [audience] }
+  const keyMismatches = (claims: object) =>
+    compareClaims({ staticKeys }, { ...fitting, ...claims }, [audience], now).filter(
+      ({ matches }) => !matches,
+    )
+  const soon = { iat: now / 1000 + 60 }
+  const later = { iat: now / 1000 + 61 }
+  assert.deepEqual(mismatches({ ...fitting, ...soon }), [])
+  assert.deepEqual(mismatches({ ...fitting, ...later }), ['iat'])
+  assert.deepEqual(keyMismatches(soon), [])
+  assert.deepEqual(
+    keyMismatches(later).map(({ claim }) => claim),
+    ['iat'],
+  )
+})
+
 test('a token matches static keys by any of their audiences, and may be a year old', () => {
   const staticKeys = { issuer: fitting.iss, subject: fitting.sub, audiences: ['first', 'second'] }
   const claims = { ...fitting, aud: 'second', iat: now / 1000 - 300 * 86_400 }

@@ -51,14 +51,25 @@ export function compareClaims(
       compare(name, claims[name], undefined, pattern),
     ),
     compareTime('exp', claims.exp, 'in the future', (time) => time > now),
-    // The age of tokens of static keys is not checked: the registry accepts them for a year.
     claimMatch
-      ? compareTime('iat', claims.iat, 'within the last 24 hours', (time) => now - time <= maxAgeMs)
-      : compareTime('iat', claims.iat, 'a time', () => true),
+      ? compareTime('iat', claims.iat, 'within the last 24 hours', wasIssuedWithin(dayMs, now))
+      : compareTime(
+          'iat',
+          claims.iat,
+          `within the last 24 hours, or ${maxPullTokenDays} days for the registry`,
+          wasIssuedWithin(maxPullTokenDays * dayMs, now),
+        ),
   ]
 }
 
-const maxAgeMs = 24 * 60 * 60_000
+const dayMs = 24 * 60 * 60_000
+/** The registry accepts tokens of static keys for this long. An exchange does not. */
+const maxPullTokenDays = 366
+/** Difference between the clocks of issuer and server that the server tolerates. */
+const clockToleranceMs = 60_000
+
+const wasIssuedWithin = (maxAgeMs: number, now: number) => (time: number) =>
+  now - time <= maxAgeMs && time - now <= clockToleranceMs
 
 /** The server requires both times. */
 function compareTime(
