@@ -6,9 +6,11 @@ import { Form } from './form.tsx'
 
 export type ConfirmDeleteProps = {
   place: Place
-  /** The kind and name of the thing, such as “group” and “platform”. */
+  /** The same verb as in the link or menu entry that opens the dialog. Default: Delete. */
+  verb?: 'Delete' | 'Remove' | 'Revoke'
+  /** The kind and name of the thing, such as “group” and “platform”. Things without a name have only a kind. */
   kind: string
-  name: string
+  name?: string
   isRunning: boolean
   error: unknown
   /** Whether the person must type the name, for things whose loss would be large. */
@@ -21,17 +23,18 @@ export type ConfirmDeleteProps = {
 
 export const ConfirmDelete = ({
   place,
+  verb = 'Delete',
   kind,
-  name,
+  name = '',
   mustTypeName,
   onConfirm,
   children,
   ...rest
 }: ConfirmDeleteProps) => (
-  <Dialog place={place} title={`Delete ${kind} ${name}?`}>
+  <Dialog place={place} title={`${verb} ${name ? `${kind} ${name}` : kind}?`}>
     <Form
       {...rest}
-      submit={`Delete ${kind}`}
+      submit={`${verb} ${kind}`}
       tone="danger"
       onSubmit={onConfirm}
       onCancel={() => void closeDialog(place)}

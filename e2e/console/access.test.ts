@@ -67,7 +67,7 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     await page.goto(stage.at(paths.access(organization)))
     await row.getByRole('button', { name: 'Actions for ci' }).click()
     await page.getByRole('menuitem', { name: 'Remove' }).click()
-    await page.getByRole('button', { name: 'Delete role binding' }).click()
+    await page.getByRole('button', { name: 'Remove role binding' }).click()
     await row.waitFor({ state: 'detached' })
     noProblems()
   })

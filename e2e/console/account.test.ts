@@ -40,7 +40,7 @@ describe('my account in the console', { timeout: 600_000, skip: noChromium ?? fa
     await page.getByRole('button', { name: 'Add passkey' }).click()
     await page.getByRole('button', { name: 'Actions for laptop' }).click()
     await page.getByRole('menuitem', { name: 'Remove' }).click()
-    await page.getByRole('button', { name: 'Delete passkey' }).click()
+    await page.getByRole('button', { name: 'Remove passkey' }).click()
     await page.getByRole('heading', { name: 'No passkeys' }).waitFor()
     noProblems()
   })

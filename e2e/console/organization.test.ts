@@ -163,7 +163,7 @@ describe('the settings of an organization in the console', {
     await map('auditors', 'acme')
     await page.getByRole('button', { name: 'Actions for developers' }).click()
     await page.getByRole('menuitem', { name: 'Remove' }).click()
-    await page.getByRole('button', { name: 'Delete mapping' }).click()
+    await page.getByRole('button', { name: 'Remove mapping' }).click()
     await page.getByRole('row', { name: /developers/ }).waitFor({ state: 'detached' })
     await page.getByRole('link', { name: 'Remove several' }).click()
     await page.getByLabel('operators: editor in acme').check()

@@ -294,7 +294,7 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Actions for cluster' }).click()
     await page.getByRole('menuitem', { name: 'Revoke' }).click()
-    await page.getByRole('button', { name: 'Delete pull token' }).click()
+    await page.getByRole('button', { name: 'Revoke pull token' }).click()
     await page.getByRole('heading', { name: 'No pull tokens' }).waitFor()
     noProblems()
   })

@@ -105,7 +105,7 @@ describe('the server in the console', { timeout: 600_000, skip: noChromium ?? fa
     await page.keyboard.press('Escape')
     await choose('bea@example.com', 'Remove')
     await page.getByLabel('Type bea@example.com to confirm').fill('bea@example.com')
-    await page.getByRole('button', { name: 'Delete person' }).click()
+    await page.getByRole('button', { name: 'Remove person' }).click()
     await page.getByText('Person removed').waitFor()
     await page.getByRole('row', { name: /bea@example\.com/ }).waitFor({ state: 'detached' })
     noProblems()

@@ -143,7 +143,7 @@ onEachStore('in the console', (engine) => {
     await row.waitFor()
     await chooseInMenu('robot', 'Remove')
     await page.getByText('robot loses this role here').waitFor()
-    await pressUntil('Tab', 'Delete role binding')
+    await pressUntil('Tab', 'Remove role binding')
     await page.keyboard.press('Enter')
     await toast('Access removed')
     await row.waitFor({ state: 'detached' })

@@ -14,6 +14,7 @@ export function RemoveBinding({ place, entry }: PageProps & { entry: AccessEntry
   return (
     <ConfirmDelete
       place={place}
+      verb="Remove"
       kind="role binding"
       name={role?.name ?? ''}
       isRunning={isRunning.value}

@@ -139,6 +139,7 @@ export function RemovePasskey({ place, passkeys }: PasskeysProps) {
   return (
     <ConfirmDelete
       place={place}
+      verb="Remove"
       kind="passkey"
       name={nameOfPasskey(passkeys, id)}
       isRunning={isRunning.value}

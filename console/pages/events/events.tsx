@@ -118,7 +118,6 @@ function DeleteSubscription({ place, sink }: PageProps & { sink: string }) {
     <ConfirmDelete
       place={place}
       kind="subscription"
-      name=""
       isRunning={isRunning.value}
       error={error.value}
       onConfirm={remove}

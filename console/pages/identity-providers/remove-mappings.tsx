@@ -17,6 +17,7 @@ export function RemoveMapping({ place, mapping }: RemoveMappingProps) {
   return (
     <ConfirmDelete
       place={place}
+      verb="Remove"
       kind="mapping"
       name={`of ${mapping.externalGroupId ?? ''}`}
       isRunning={isRunning.value}

@@ -13,8 +13,8 @@ export function RevokeInvite({ place }: PageProps) {
   return (
     <ConfirmDelete
       place={place}
+      verb="Revoke"
       kind="invite"
-      name=""
       isRunning={isRunning.value}
       error={error.value}
       onConfirm={revoke}

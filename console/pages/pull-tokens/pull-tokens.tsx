@@ -225,6 +225,7 @@ function RevokePullToken({ place, name }: PageProps & { name: string }) {
   return (
     <ConfirmDelete
       place={place}
+      verb="Revoke"
       kind="pull token"
       name={name}
       isRunning={isRunning.value}

@@ -153,6 +153,7 @@ function Remove({ place, person: { uid = '', name = '', roleBindings = 0, local 
   return (
     <ConfirmDelete
       {...{ place, name }}
+      verb="Remove"
       kind="person"
       mustTypeName
       isRunning={isRunning.value}
