@@ -70,6 +70,17 @@ describe('a blob store in a folder', () => {
     await assertIntact(blobs, contentDigest)
   })
 
+  test('is created in a relative folder whose name is one character long', async () => {
+    const program = `import { openFilesStore } from ${JSON.stringify(import.meta.resolve('./files-store.ts'))}
+      await openFilesStore({ folder: 'd/content' })`
+    const node = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', program]
+    const { status, stderr } = spawnSync(process.execPath, node, {
+      ...{ cwd: folder, encoding: 'utf8', timeout: 60_000 },
+    })
+    assert.deepEqual([status, stderr], [0, ''])
+    assert.ok((await stat(join(folder, 'd', 'content', 'blobs'))).isDirectory())
+  })
+
   test('gives back the space of an append that has filled the disk', async () => {
     const upload = await blobs.begin(newUploadId())
     const half = (await blobs.append(upload, Readable.from([content.subarray(0, 4)]))).upload

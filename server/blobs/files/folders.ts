@@ -1,6 +1,6 @@
 // The layout of the content folder: blobs/<algorithm>/<first 2 digits of the digest>/<all digits> and uploads/<id>.
 import { mkdir, open } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { isUploadId } from '../blob-store.ts'
 import { type Digest, placeOf } from '../digest.ts'
 
@@ -33,9 +33,11 @@ export function foldersIn(root: string): Folders {
 
 /** Creates a folder and those above it. A new folder is durable only when the folder that contains it is synced. */
 export async function makeFolder(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true, mode: folderMode })
+  // The parents of an absolute path become shorter, so the loop ends. Those of a relative path end with `.`.
+  const absolute = resolve(path)
+  const first = await mkdir(absolute, { recursive: true, mode: folderMode })
   if (first === undefined) return
-  for (let folder = path; folder.length >= first.length; folder = dirname(folder)) {
+  for (let folder = absolute; folder.length >= first.length; folder = dirname(folder)) {
     await syncFolder(dirname(folder))
   }
 }
