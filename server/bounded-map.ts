@@ -5,9 +5,12 @@
 export class BoundedMap<K, V> {
   readonly #entries = new Map<K, V>()
   readonly #maxEntries: number
+  readonly #onEvict: ((value: V) => void) | undefined
 
-  constructor(maxEntries: number) {
+  /** `onEvict` is called with each value that is evicted, but not with those that are replaced or deleted. */
+  constructor(maxEntries: number, onEvict?: (value: V) => void) {
     this.#maxEntries = maxEntries
+    this.#onEvict = onEvict
   }
 
   get size(): number {
@@ -26,8 +29,9 @@ export class BoundedMap<K, V> {
   set(key: K, value: V): void {
     this.#entries.delete(key)
     if (this.#entries.size >= this.#maxEntries) {
-      for (const oldest of this.#entries.keys()) {
+      for (const [oldest, evicted] of this.#entries) {
         this.#entries.delete(oldest)
+        this.#onEvict?.(evicted)
         break
       }
     }

@@ -49,4 +49,29 @@ onEachStore('refused writes', (engine) => {
     )
     assert.ok(others.length <= 40)
   })
+
+  test('of a caller are counted in the log, even if too many other callers follow within the minute', async () => {
+    const { store } = platform
+    const { organization } = await platform.addOrganization('crowded')
+    const now = () => 0
+    const fail = (error: unknown) => assert.fail(String(error))
+    const refused = openRefusedWrites({ store, now, onError: fail, onLost: fail })
+    const refuse = (actor: string, group: string) => {
+      const origin = { ...systemOrigin('rest', 'CreateGroup', { now, random: randomBytes }), actor }
+      refused.add({ group, kind: 'groups', uid: group, action: 'refused', code: 7, origin })
+    }
+    for (let at = 0; at < 70; at++) refuse('first', organization)
+    // Organizations that do not exist, so that nothing else is stored.
+    for (let other = 0; other < 10_000; other++) {
+      refuse('other', other.toString(16).padStart(40, '0'))
+      if (other % 1000 === 0) await refused.flush()
+    }
+    await refused.flush()
+    const rows = await store.query(
+      sql`select details from ${recordedEvents} where root = ${organization} and details is not null
+        and action = 'refused'`,
+    )
+    assert.deepEqual(rows.flat(), ['{"count":10}'])
+    await refused.stop()
+  })
 })

@@ -39,7 +39,7 @@ type Counted = { since: number; count: number; recorded: number; last: EventWith
 
 export function openRefusedWrites(options: RefusedWritesOptions): RefusedWrites {
   const { store, now, onError, onLost, delayMs = 500 } = options
-  const counts = new BoundedMap<string, Counted>(maxCounted)
+  const counts = new BoundedMap<string, Counted>(maxCounted, pushRest)
   /** By organization: the refusals of the present minute that are entries of their own. */
   const organizations = new BoundedMap<string, { since: number; recorded: number }>(maxCounted)
   let waiting: EventWithOrigin[] = []
