@@ -581,6 +581,28 @@ onEachStore('the delivery of an event', (engine) => {
     await moveTo(Date.now())
   })
 
+  test('happens again in a replay, even if an earlier event was sealed later', async () => {
+    const sink = await addSink()
+    await platform.app.deliverEvents() // seals the creation of the organization
+    const { uid } = await subscribe(sink.url, { eventTypes: ['dev.stemma.api.iam.group.'] })
+    const start = now()
+    await moveTo(start + 60_000)
+    const later = await addGroup(owner.organization, 'later')
+    await platform.app.deliverEvents()
+    await moveTo(start + 20_000)
+    await addGroup(owner.organization, 'earlier')
+    await platform.app.deliverEvents()
+    await moveTo(start + 90_000)
+    await addGroup(owner.organization, 'last')
+    await platform.app.deliverEvents()
+    const sentBefore = sink.events.length
+    assert.equal(sentBefore, 3)
+    await call(replaySubscription, { uid, since: new Date(start + 40_000).toISOString() })
+    await platform.app.deliverEvents()
+    assert.ok(subjectsOf(sink).slice(sentBefore).includes(later))
+    await moveTo(Date.now())
+  })
+
   test('continues after a pause with the events of the last 72 hours', async () => {
     const sink = await addSink()
     const { uid } = await subscribe(sink.url, { eventTypes: ['dev.stemma.api.iam.group.'] })

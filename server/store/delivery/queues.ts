@@ -30,11 +30,25 @@ export function* restartQueue(subscription: string, now: number, oldest: number)
     position = ${Math.max(position, expired)} where subscription = ${subscription}`
 }
 
-/** The sequence of the last event of an organization before a time; 0 if there is none. */
+/**
+ * An event may have a later time than one that was sealed after it: some events wait in memory for up to two minutes or
+ * are recorded by a long transaction, and the clocks of copies differ. Larger differences are not expected, unless a
+ * clock was set back.
+ */
+const maxDisorderMs = 5 * 60_000
+
+/**
+ * The sequence after which all events of an organization since a time were sealed, perhaps with some earlier ones among
+ * them; the last sequence if there are no events since then. The range of times and the index `events_by_time` limit how
+ * many rows are read. `+ 0` prevents a search for the minimum in the order of the primary key, which would read the log
+ * from its start.
+ */
 function* lastSequenceBefore(root: string, time: number): Work<number> {
-  const row = yield* first(sql`select sequence from events where root = ${root}
-    and time < ${time} order by time desc, sequence desc limit 1`)
-  return (row?.[0] as number | undefined) ?? 0
+  const row = yield* first(sql`select coalesce(
+    (select min(sequence + 0) - 1 from events where root = ${root} and time >= ${time} and time <= ${maxDisorderMs} +
+      (select time from events where root = ${root} and time >= ${time} order by time limit 1)),
+    (select sequence from event_chains where root = ${root}), 0)`)
+  return row?.[0] as number // coalesce returns one row with a number
 }
 
 /** The sink has changed: its past does not count, and the handshake is attempted again. */
