@@ -173,6 +173,25 @@ onEachStore('an organization that is created for somebody else', (engine) => {
     }
   })
 
+  test('no longer counts after its invite has expired, if the operator has created something in it', async () => {
+    const creator = await newPerson()
+    const [door] = doors as [Door]
+    const { organization } = await create(door, creator.token, { group: 'kept' })
+    await platform.addIdentity(organization)
+    clockOffsetMs = 3_700_000
+    try {
+      const token = await platform.tokenOf(creator.identity, now())
+      const next = await create(door, token, { group: 'next' })
+      assert.equal(await countOrganizations('kept'), 1)
+      const counted = await platform.store.query(
+        sql`select organization from unclaimed_organizations where creator = ${creator.identity}`,
+      )
+      assert.deepEqual(counted.flat(), [next.organization])
+    } finally {
+      clockOffsetMs = 0
+    }
+  })
+
   describe('while nobody may create organizations', () => {
     let closed: Platform
     before(async () => {

@@ -33,10 +33,16 @@ export function* requireFewUnclaimed(access: WriteAccess, creator: string, now: 
     )
 }
 
-/** Keeps an organization in which the operator has created something. */
+/**
+ * Keeps an organization in which the operator has created something. It no longer counts toward the limit of its
+ * creator, who could not make room otherwise.
+ */
 function* removeUnclaimed(access: WriteAccess, organization: string): Work<void> {
   const contents = yield* contentsOf(organization)
-  if (contents.some(({ kind }) => kind !== groupInvites.table.name)) return
+  if (contents.some(({ kind }) => kind !== groupInvites.table.name)) {
+    yield sql`delete from unclaimed_organizations where organization = ${organization}`
+    return
+  }
   const invites = yield* all(sql`select uid from group_invites where parent = ${organization}`)
   for (const [uid] of invites) yield* removeEntry(access, groupInvites, uid as string)
   yield* removeEntry(access, groups, organization)
