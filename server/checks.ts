@@ -48,7 +48,7 @@ export function openChecks(
   overrides: Partial<PoolOptions> = {},
 ): Checks & { match: RunMatch; close(): Promise<void> } {
   const checkPool = openPool({ ...limits, ...overrides })
-  // Anyone can have a token matched, without authorization. With a pool of its own, matching cannot fill the queue of
+  // Matching a token needs no authorization. With a pool of its own, it cannot fill the queue of
   // the checks that authorized callers need.
   const matchPool = openPool({ ...limits, ...overrides })
 

@@ -7,7 +7,7 @@ import { parentOf } from './uids.ts'
 
 const maxOptions = 20
 
-/** The group itself and the groups below it whose names contain the text. */
+/** Finds groups whose names contain the text: the root, and groups below it. */
 export function findGroups(root: string): (text: string) => Promise<Option[]> {
   const list = (uidp: { ids: string[] } | { descendantsOf: string }, nameContains?: string) =>
     queries.query(

@@ -78,7 +78,7 @@ onEachStore('an organization that configures the client of another organization'
       assert.deepEqual(scopesOf((await door.call(exchange, {}, token)).body?.token), [victim.organization])
   })
 
-  test('does not hide why the organization in which a person has a role refuses them', async () => {
+  test('does not hide the reason if a person is refused by an organization in which they have a role', async () => {
     const oidc = { issuer: issuer.issuer, clientId: 'client-of-both' }
     await addScimProvider(platform, await platform.addOrganization('older'), oidc)
     const own = await addScimProvider(platform, await platform.addOrganization('own'), oidc)

@@ -253,7 +253,7 @@ onEachStore('the token exchange', (engine) => {
     assert.equal((await door.call(exchange, { identity: uid }, await sign({}))).error?.code, 16)
   })
 
-  test('only static keys for signatures are used; if there are none, the error says so', async () => {
+  test('static keys that are not for signatures are ignored; if there are no others, the error says so', async () => {
     const offline = await startIssuer('ES256')
     const { jwk } = offline.key()
     await offline.close()

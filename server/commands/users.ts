@@ -40,7 +40,7 @@ the password in the file or on standard input (-) instead. reset, reset-second-f
 sessions and tokens of the person at once. reset-second-factors removes passkeys, authenticator app and recovery codes. A
 disabled person cannot sign in, neither with a password nor through a provider, until enable is run. remove deletes the
 person with all role bindings; a person who signs in through a provider can come back, without roles. list prints at
-most 1000 people: all, or those whose address or name contains TEXT; disabled does so with the people who are disabled.`,
+most 1000 people: all, or those whose address or name contains TEXT. disabled lists only people who are disabled.`,
   async run(args, context) {
     const { config, flags, positionals } = readConfig(context.env, args, {
       'password-file': { type: 'string' },

@@ -6,8 +6,9 @@ import type { Work } from '../store/work.ts'
 import type { Caller } from '../wire/caller.ts'
 
 /**
- * Whether the token of a caller can be used as that of an operator: it comes from a sign-in of the person themselves,
- * with the password of this server, and has no limits. It is not that of an identity that the person has assumed.
+ * Whether the token of a caller can be used as that of an operator: it comes from a sign-in of the
+ * person themselves, not through an identity provider, and has no limits. It is not that of an
+ * identity that the person has assumed.
  */
 const isOwnToken = ({ identity, limits, signIn }: Caller): boolean =>
   !limits && signIn !== undefined && signIn.person === identity && signIn.provider === undefined

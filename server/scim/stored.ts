@@ -32,7 +32,10 @@ export type StoredType = {
 export type ReferenceColumns = {
   own: 'group_uid' | 'user_uid'
   other: 'group_uid' | 'user_uid'
-  /** SQL for the JSON of the group whose name is shown (references.ts). Null for members, shown without a name. */
+  /**
+   * SQL for the JSON of the group whose name is shown (references.ts). Null for members, which are
+   * shown without a name.
+   */
   display: 'g.json' | 'null'
   /** The endpoint and the `type` of the references. */
   endpoint: string

@@ -15,8 +15,8 @@ export function* releaseBlobs(_access: WriteAccess, repo: string, manifest: stri
 const batchSize = 2000
 
 /**
- * Deletes a batch of the content of a repo that is about to be deleted. Returns whether there may
- * be more.
+ * Deletes a batch of the manifests, links to blobs, and uploads of a repo that is about to be
+ * deleted, and releases the blobs. Returns whether there may be more.
  */
 export function* releaseBatch(access: WriteAccess, repo: string, now: number): Work<boolean> {
   const digests = yield* nextManifests(repo)

@@ -1,5 +1,6 @@
-// How much content a repo has. The sizes are sums of stripes, as those of the tally are (server/store/tally.ts), so that
-// parallel pushes to one repo do not wait for each other. A sum is not stored, so SQL renders it into the response.
+// How much content a repo has. A size is the sum of several rows, its stripes, like a count of the
+// tally (server/store/tally.ts), so that parallel pushes to one repo rarely wait for each other.
+// The sum is not stored, so SQL renders it into the response.
 import { RepoSchema } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import type { Sql } from '../../store/sql.ts'
 import { raw, sql } from '../../store/sql.ts'
