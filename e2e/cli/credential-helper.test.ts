@@ -131,6 +131,7 @@ describe('docker-credential-stemma', () => {
       credentials('_token', await platform.tokenOf(identity, Date.now() - 3_700_000)),
     )
     assert.equal((await get(host)).stdout, notFound, 'it has expired')
+    await client.runHelper(['store'], credentials('_token', token))
     await login()
     assert.notEqual((await credentialsFor(host)).Secret, token)
   })

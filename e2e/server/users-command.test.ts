@@ -36,6 +36,8 @@ onEachStore('stemmad users and operators', (engine) => {
     for (const args of [[], ['bob_']])
       assert.match((await users('disabled', ...args)).stdout, new RegExp(`^${bob} .*\\n$`))
     assert.equal((await users('disabled', 'ada')).stdout, '')
+    const misused = await users('list', '--password-file', '-')
+    assert.deepEqual([misused.code, /only for add and reset/.test(misused.stderr)], [2, true])
   })
 
   test('removes a person with their roles, tokens and account', async () => {

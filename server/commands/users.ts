@@ -47,6 +47,8 @@ most 1000 people: all, or those whose address or name contains TEXT. disabled li
     })
     const [action = '', person = '', ...extra] = positionals
     if (extra.length > 0) throw usageOf(users)
+    if (flags['password-file'] !== undefined && action !== 'add' && action !== 'reset')
+      throw new UsageError('--password-file is only for add and reset')
     const query = queryOf(action, person)
     if (query) return withPreparedStore(config, context, ({ store }) => printPeople(store, query, context))
     const act = Object.hasOwn(actions, action) ? actions[action] : undefined
