@@ -106,13 +106,13 @@ function hasField(message: DescMessage, name: string): boolean {
   return message.fields.some((field) => field.name === name)
 }
 
-/** The path variable of the first http rule. Empty if it is the parent, which is another resource and has a flag. */
+/** The path variable of the first http rule. Empty if it is the parent, which has a flag. */
 function targetOf({ desc, bindings }: Method): DescField[] {
   const variable = /\{([^=}]+)/.exec(bindings[0]?.path ?? '')?.[1]
   return variable === undefined || variable === 'parent' ? [] : fieldsAt(desc.input, variable)
 }
 
-/** The resource that an argument names, by request field, if it is not that of the command. */
+/** Request fields that name a resource other than that of the command, with that resource. */
 const resourcesByTarget: Record<string, string> = {
   group_uid: 'groups',
   group: 'groups',

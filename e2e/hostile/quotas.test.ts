@@ -112,7 +112,7 @@ onEachStore('callers who try to exceed a limit', (engine) => {
     }
   })
 
-  test('batches that race for the last units are created whole or not at all', async () => {
+  test('concurrent batches that together exceed the limit are created whole or not at all', async () => {
     const owner = await platform.addOrganization('batch.example')
     const identities = await Promise.all(
       Array.from({ length: clients * 2 }, () => platform.addIdentity(owner.organization)),

@@ -62,9 +62,9 @@ export type BlobContent = {
   /** Number of bytes that will be sent: the range, cut at the end of the blob. */
   readonly length: number
   /**
-   * Writes the content and waits until it is written. Does not end the destination. Twice as fast as `stream`, because
-   * it uses one buffer again and again. The destination must have consumed a chunk when it calls back, as a response or
-   * a file does: a PassThrough does not.
+   * Writes the content and waits until it is written. Does not end the destination. Twice as fast
+   * as `stream`, because it reuses one buffer. So the destination may confirm a write only when it
+   * no longer needs the chunk, as a response or a file does. A PassThrough confirms earlier.
    */
   sendTo(destination: Writable, signal?: AbortSignal): Promise<void>
   stream(): Readable

@@ -11,7 +11,7 @@ const maxCallers = 100
 const maxScopesPerCaller = 20
 const maxGrants = 64
 
-/** Valid from `since` until before `until`, in milliseconds since 1970. */
+/** Valid from `since` (inclusive) to `until` (exclusive), in milliseconds since 1970. */
 type Remembered = { list: readonly Grant[]; since: number; until: number }
 
 /** The key is the object: calls with a token share one caller as long as the token is cached. */

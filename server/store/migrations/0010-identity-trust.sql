@@ -1,5 +1,5 @@
 -- An identity can accept tokens that this server issued to other identities. Identities that accept
--- them are found by `known_by`, or by these columns if their issuer or subject is a pattern.
+-- them are found by `known_by`, or by the two new columns if their issuer or subject is a pattern.
 -- `pattern_issuer` is the issuer, or `~` if the issuer is a pattern. `trusted_root` is the
 -- organization whose uid the subject or its pattern contains, other than the identity's own
 -- organization; null if there is none or several.

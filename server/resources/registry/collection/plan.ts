@@ -34,7 +34,7 @@ export async function planCollection(
   return totals
 }
 
-/** `oldestKept` is the time before which uploads are abandoned: they are deleted, and protect no blob. */
+/** Uploads last written before `oldestKept` are abandoned: they are deleted and protect no blob. */
 type PlanContext = PlanDependencies & { time: number; graceStart: number; oldestKept: number }
 
 /** SQL: whether a collection would keep the link. */
