@@ -88,7 +88,7 @@ export const errorResponses = {
   notFound: {
     status: 404,
     name: 'NotFound',
-    description: 'The resource does not exist, and the caller has the capability to read it (code 5).',
+    description: 'The resource does not exist, and the caller has the capability for the call (code 5).',
     examples: {
       'an unknown uid': bodyOf(5, 'NOT_FOUND', `Not found: no Group with uid ${groupUid}`, [
         {

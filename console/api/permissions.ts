@@ -47,7 +47,10 @@ const capabilities = [
 
 export type Capability = (typeof capabilities)[number]
 
-/** Loaded for every page of a group (main.tsx). The page of a resource also loads the permissions in its own group. */
+/**
+ * Loaded for the group of every page (main.tsx). The page of a resource also loads the permissions
+ * in the group that contains the resource.
+ */
 export const readPermissions = (group: string) =>
   read(api.access.batchCheckAccess, {
     questions: capabilities.map((capability) => ({ capability, resource: group })),

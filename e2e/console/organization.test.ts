@@ -85,7 +85,7 @@ describe('the settings of an organization in the console', {
     noProblems()
   })
 
-  test('a provider is created from a preset and shows what to register', async () => {
+  test('a provider is created from a preset, and its page shows the redirect URI to register', async () => {
     const { page } = stage
     await page.goto(stage.at(paths.identityProviders(organization)))
     await page.getByRole('heading', { name: 'No identity provider' }).waitFor()

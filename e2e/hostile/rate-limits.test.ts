@@ -15,7 +15,10 @@ import { onEachStore } from '../../server/testing/stores.ts'
 const { getGroup } = GroupsService.method
 const clock = () => 0
 
-/** How many of `count` reads over REST are answered with 200. Read `at` sends `forwardedFor(at)` as X-Forwarded-For. */
+/**
+ * How many of `count` reads over REST are answered with 200. The read with the index `at` sends
+ * `forwardedFor(at)` as X-Forwarded-For.
+ */
 async function answered(
   { url }: Platform,
   { token, organization }: TestIdentity,

@@ -70,7 +70,7 @@ onEachStore('manifests of the registry', (engine) => {
       assert.equal(await client.errorOf('GET', manifestPath('acme/moved', reference)), '404 MANIFEST_UNKNOWN')
   })
 
-  test('create and move tags of the API, with their history and other fields', async () => {
+  test('create and move tags of the API, and record their history', async () => {
     const digests = [
       await client.pushImage('acme/api', 'v1', 'a'),
       await client.pushImage('acme/api', 'v1', 'b'),

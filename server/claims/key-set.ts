@@ -1,5 +1,6 @@
-// JSON Web Key Sets (RFC 7517) that callers send. Published configurations contain placeholders in place of
-// key sets, so any text without a secret is stored. Only the keys that can verify signatures are used.
+// JSON Web Key Sets (RFC 7517) that callers send. Published Terraform configurations contain
+// placeholders in place of key sets, so any text without a secret is stored. Only the keys that can
+// verify signatures are used.
 import type { JsonWebKey } from 'node:crypto'
 import { createPublicKey } from 'node:crypto'
 
