@@ -93,11 +93,13 @@ async function readDocument(file: string, runtime: Runtime): Promise<Document> {
   return { content: await parseDocument(await readText(file, runtime), source), source }
 }
 
-const readText = (file: string, { stdin }: Runtime): Promise<string> =>
-  file === '-'
-    ? readAll(stdin)
-    : readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-        throw new UsageError(
-          `${file} cannot be read: ${error.code === 'ENOENT' ? 'there is no such file' : error.message}`,
-        )
-      })
+async function readText(file: string, { stdin }: Runtime): Promise<string> {
+  if (file !== '-')
+    return readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      throw new UsageError(
+        `${file} cannot be read: ${error.code === 'ENOENT' ? 'there is no such file' : error.message}`,
+      )
+    })
+  if (stdin.readableEnded) throw new UsageError('standard input (-) can be read only once')
+  return readAll(stdin)
+}

@@ -34,6 +34,13 @@ describe('the process of stemma', () => {
     assert.equal(JSON.parse(stdout).description, 'ü')
   })
 
+  test('reads standard input only once', async () => {
+    const args = ['groups', 'create', '--parent', 'acme', '--name', '@-', '--description', '@-']
+    const { code, stdout, stderr } = await client.run(args, 'from a pipe', env())
+    assert.deepEqual([code, stdout], [2, ''])
+    assert.match(stderr, /^stemma: --description: standard input \(-\) can be read only once/)
+  })
+
   test('prints errors to standard error and exits with their code', async () => {
     const { code, stdout, stderr } = await client.run(['groups', 'get', 'acme/none'], '', env())
     assert.deepEqual([code, stdout], [5, ''])
