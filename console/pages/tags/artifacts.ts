@@ -48,6 +48,9 @@ export function useArtifacts({ repo, opened, index, image }: DescribedImage) {
   }
 }
 
+/** More than the number of `tagKinds`, because a repo may have other tags that begin with the digest. */
+const maxTags = 100
+
 /** Where the next page of the referrers of a manifest begins. */
 type Cursor = { subject: string; last?: string }
 
@@ -56,7 +59,7 @@ async function getArtifacts(repo: string, cursors: readonly Cursor[], signal: Ab
     cursors.map(async ({ subject, last }) => {
       const [{ manifests, hasMore }, tags] = await Promise.all([
         getReferrers(repo, subject, last, signal),
-        last === undefined ? getTagsAfter(repo, tagPrefix(subject), tagKinds.length, signal) : [],
+        last === undefined ? getTagsAfter(repo, tagPrefix(subject), maxTags, signal) : [],
       ])
       return {
         artifacts: [...manifests.map(artifactOf), ...taggedArtifacts(tags, subject)],
