@@ -39,18 +39,20 @@ export async function checkContent(
   if (content.driver === 'files') return undefined
   const { isRefused } = await import('./blobs/s3/s3-failure.ts')
   const storage = contentStorage({ content })
+  const timer = new AbortController()
   try {
     const check = storage.open().then((blobs) => blobs.check())
     check.catch(() => {}) // it may fail after the time is over
     return await Promise.race([
       check,
-      pause(timeoutMs, `${placeOf(content)} has not answered for ${timeoutMs} ms`),
+      pause(timeoutMs, `${placeOf(content)} has not answered for ${timeoutMs} ms`, { signal: timer.signal }),
     ]).then((warning) => warning ?? undefined)
   } catch (error) {
     const { message } = error as Error
     if (isRefused(error)) throw new ConfigError([`${placeOf(content)} cannot be used: ${message}`])
     return `${placeOf(content)} cannot be reached: ${message}`
   } finally {
+    timer.abort() // it would delay the end of the process
     await storage.close().catch(() => {})
   }
 }

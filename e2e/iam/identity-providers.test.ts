@@ -78,10 +78,13 @@ examples('identity providers', {
         ...(updateMask ? { updateMask } : {}),
       })
     const { clientSecret: _, ...withoutSecret } = oidc
-    await update({ description: 'new' })
-    await update({ oidc: { clientId: 'another' } })
-    await update({ oidc: withoutSecret }, 'oidc')
-    await update({ name: 'sso', defaultRole, oidc: withoutSecret }, '*')
+    for (const updated of [
+      await update({ description: 'new' }),
+      await update({ oidc: { clientId: 'another' } }),
+      await update({ oidc: withoutSecret }, 'oidc'),
+      await update({ name: 'sso', defaultRole, oidc: withoutSecret }, '*'),
+    ])
+      assert.equal(updated.error, undefined)
     assert.equal(await encryptedSecretOf(stage, uid), before)
     const { error } = await update({ oidc: {} }, 'oidc.clientSecret')
     assert.match(error?.message ?? '', /pkce/, 'neither a secret nor PKCE would be left')

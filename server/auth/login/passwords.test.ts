@@ -31,5 +31,8 @@ describe('passwords', () => {
     assert.match(passwordFault('x'.repeat(257), 'ada@example.com') ?? '', /at most 256/)
     for (const password of ['aaaaaaaaaaaa', 'ADA@example.com'])
       assert.match(passwordFault(password, 'ada@example.com') ?? '', /harder to guess/)
+    for (const password of ['ada.lovelace1815!!', '--ada.lovelace--'])
+      assert.match(passwordFault(password, 'ada.lovelace1815@example.com') ?? '', /harder to guess/)
+    assert.equal(passwordFault('+-!?/&%$*#~^', '1815@example.com'), undefined)
   })
 })

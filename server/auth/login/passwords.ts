@@ -39,9 +39,9 @@ export function passwordFault(password: string, email: string): string | undefin
 /** Whether a password is the e-mail address or a part of the address, possibly surrounded by digits and symbols. */
 function isLikeAddress(password: string, email: string): boolean {
   const [name = '', domain = ''] = email.split('@')
-  return [email, name, domain, domain.split('.')[0]].some(
-    (part) => part && [password, coreOf(password)].includes(part),
-  )
+  const [host = ''] = domain.split('.')
+  const parts = [email, name, domain, host].flatMap((part) => [part, coreOf(part)]).filter(Boolean)
+  return parts.includes(password) || parts.includes(coreOf(password))
 }
 
 export type Passwords = {

@@ -51,10 +51,10 @@ function imagesIn(list: string): ChartContent['images'] {
   const images: ChartContent['images'] = []
   for (const line of list.split('\n')) {
     const [, dash, key, value = ''] = /^\s*(- )?\s*(name|image):\s*["']?([^"'\s]+)["']?\s*$/.exec(line) ?? []
+    if (dash && images.length === maxEntries) break
     if (dash) images.push({ name: '', image: '' })
     const image = images.at(-1)
     if (image && (key === 'name' || key === 'image')) image[key] = value
-    if (images.length > maxEntries) break
   }
   return images
 }
