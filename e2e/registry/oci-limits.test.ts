@@ -1,7 +1,7 @@
 // Limits of the registry: open uploads, running uploads, slow bodies, and refusals before the body.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
@@ -67,6 +67,26 @@ onEachStore('limits of the registry', (engine) => {
     await client.expect(202, 'PATCH', location, rest)
     const content = 'x'.repeat(30) + 'y'.repeat(970)
     await client.expect(201, 'PUT', `${location}?digest=${digestOf(content)}`)
+  })
+
+  test('a body that arrives slowly in many small chunks is ended', async () => {
+    const location = await client.begin('acme/web')
+    Object.assign(minimumUploadRate, { bytes: 64 * 1024, periodMs: 500 })
+    const raw = await sendHead('PATCH', location, ['transfer-encoding: chunked'])
+    let isAnswered = false
+    const answered = raw.response().finally(() => {
+      isAnswered = true
+    })
+    // Each time more than a batch of the storage, which holds 256 chunks: the server pauses the body when one is full.
+    while (!isAnswered) {
+      raw.send('1\r\nx\r\n'.repeat(300))
+      await pause(50)
+    }
+    Object.assign(minimumUploadRate, { bytes: 100, periodMs: 60_000 })
+    const { status, body } = await answered
+    assert.equal(status, 408)
+    assert.match(String(body), /BLOB_UPLOAD_INVALID.*fewer than 65536 bytes arrived/)
+    raw.close()
   })
 
   test('nothing is left of a push in one request whose client disconnects, because nobody can continue it', async () => {

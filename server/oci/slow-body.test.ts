@@ -1,41 +1,82 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
+import type { TestContext } from 'node:test'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { openRunningBodies } from './running-bodies.ts'
 import { watchBody } from './slow-body.ts'
 
 const rate = { bytes: 100, periodMs: 1000 }
 
-test('a body is ended when less than the minimum arrives in a period', async (t) => {
-  t.mock.timers.enable({ apis: ['setInterval'] })
+/** A body that is watched on a mocked clock, and not read yet. */
+function watchedBody({ mock }: TestContext) {
+  mock.timers.enable({ apis: ['setTimeout', 'Date'] })
   const body = new PassThrough()
-  const { signal, stop } = watchBody(body, rate)
-  body.resume()
-  const arrive = async (bytes: number) => {
-    body.write(Buffer.alloc(bytes))
-    await new Promise(setImmediate)
-    t.mock.timers.tick(1000)
+  const { signal, stop } = watchBody(body, rate, Date.now)
+  return {
+    ...{ body, signal, stop },
+    async resume() {
+      body.resume()
+      await nextTurn()
+    },
+    async arrive(bytes: number) {
+      body.write(Buffer.alloc(bytes))
+      await nextTurn()
+    },
+    pass: (milliseconds: number) => mock.timers.tick(milliseconds),
   }
-  await arrive(100)
-  await arrive(500)
+}
+
+test('a body is ended when less than the minimum arrives in a period', async (t) => {
+  const { signal, stop, resume, arrive, pass } = watchedBody(t)
+  await resume()
+  for (const bytes of [100, 500]) {
+    await arrive(bytes)
+    pass(1000)
+  }
   assert.equal(signal.aborted, false)
   await arrive(99)
+  pass(1000)
   assert.equal(signal.aborted, true)
   stop()
 })
 
-test('a body that the server has paused is not too slow', (t) => {
-  t.mock.timers.enable({ apis: ['setInterval'] })
-  const body = new PassThrough()
-  const { signal, stop } = watchBody(body, rate)
-  t.mock.timers.tick(1000)
-  body.resume()
+test('the time in which the server has paused a body does not count', async (t) => {
+  const { body, signal, stop, resume, pass } = watchedBody(t)
+  pass(5000)
+  await resume()
+  pass(600)
   body.pause()
-  body.resume()
-  t.mock.timers.tick(1000)
+  pass(5000)
+  await resume()
+  pass(399)
   assert.equal(signal.aborted, false)
-  t.mock.timers.tick(1000)
+  pass(1)
   assert.equal(signal.aborted, true)
+  stop()
+})
+
+test('a pause does not excuse a body of which too little has arrived while the server was reading', async (t) => {
+  const { body, signal, stop, resume, arrive, pass } = watchedBody(t)
+  await resume()
+  for (let part = 0; part < 10; part++) {
+    assert.equal(signal.aborted, false)
+    await arrive(1)
+    body.pause()
+    await resume()
+    pass(100)
+  }
+  assert.equal(signal.aborted, true)
+  stop()
+})
+
+test('a body that has arrived completely is not too slow, however long it takes to store it', async (t) => {
+  const { body, signal, stop, resume, pass } = watchedBody(t)
+  await resume()
+  body.end('x')
+  await nextTurn()
+  pass(5000)
+  assert.equal(signal.aborted, false)
   stop()
 })
 

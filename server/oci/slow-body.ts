@@ -1,7 +1,7 @@
 // Ends bodies that arrive too slowly, so that a client cannot keep an upload and a connection for ever.
 import type { Readable } from 'node:stream'
 
-/** At least this many bytes must arrive in each period, unless the body ends in it. */
+/** At least this many bytes must arrive in each period in which the server reads, unless the body ends in it. */
 export type MinimumRate = { bytes: number; periodMs: number }
 
 /** About 1 KB per second: slower than any connection over which images can be pushed. */
@@ -13,31 +13,53 @@ export type BodyWatch = {
   stop(): void
 }
 
-/** A period in which the server has paused the body, because it stores more slowly than the client sends, does not count. */
-export function watchBody(body: Readable, { bytes, periodMs }: MinimumRate): BodyWatch {
+/**
+ * Compares the bytes that arrive with the time in which the server reads. Time in which it has paused the body, because it
+ * stores more slowly than the client sends, does not count. `clock` is monotonic, in milliseconds.
+ */
+export function watchBody(
+  body: Readable,
+  { bytes, periodMs }: MinimumRate,
+  clock: () => number = () => performance.now(),
+): BodyWatch {
   const tooSlow = new AbortController()
   let received = 0
-  let wasPaused = false
+  /** How long the server has still to read until the period ends. */
+  let remainingMs = periodMs
+  let readingSince = 0
+  let timer: NodeJS.Timeout | undefined
   const onData = (chunk: Buffer) => {
     received += chunk.length
   }
-  const onPause = () => {
-    wasPaused = true
+  const onResume = () => {
+    // The stream emits `resume` with a delay, and can be paused again by then.
+    if (timer || body.isPaused()) return
+    readingSince = clock()
+    timer = setTimeout(onPeriodEnd, remainingMs).unref()
   }
-  const timer = setInterval(() => {
-    if (received < bytes && !wasPaused && !body.isPaused()) tooSlow.abort()
+  const onPause = () => {
+    if (!timer) return
+    clearTimeout(timer)
+    timer = undefined
+    remainingMs -= clock() - readingSince
+  }
+  const onPeriodEnd = () => {
+    timer = undefined
+    if (received < bytes) {
+      tooSlow.abort()
+      return
+    }
     received = 0
-    wasPaused = false
-  }, periodMs)
-  timer.unref()
-  body.on('data', onData).on('pause', onPause)
+    remainingMs = periodMs
+    onResume()
+  }
+  body.on('data', onData).on('resume', onResume).on('pause', onPause).on('end', onPause)
   body.pause() // `on('data')` has resumed the body, but its reader is not attached yet
-  wasPaused = false
   return {
     signal: tooSlow.signal,
     stop() {
-      clearInterval(timer)
-      body.off('data', onData).off('pause', onPause)
+      clearTimeout(timer)
+      body.off('data', onData).off('resume', onResume).off('pause', onPause).off('end', onPause)
     },
   }
 }
