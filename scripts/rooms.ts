@@ -88,7 +88,7 @@ export const mayImport: Record<string, string[]> = {
   ],
   'server/oci': ['api', 'server/aip', 'server/wire', 'server/blobs'],
   'server/scim': [
-    ...['api', 'server/aip', 'server/crypto', 'server/store'],
+    ...['api', 'server/aip', 'server/wire', 'server/crypto', 'server/store'],
     ...['server/auth', 'server/limits'],
   ],
   'server/operators': [

@@ -3,6 +3,7 @@ import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } fro
 import { create, fromBinary } from '@bufbuild/protobuf'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
 import { andThen } from '../wire/maybe-promise.ts'
+import { onClosed } from '../wire/on-closed.ts'
 import type { Exchange, RegistryDependencies } from './door-context.ts'
 
 /** `read` returns the request message. It is called after the client was authenticated. */
@@ -14,7 +15,7 @@ export function call<I extends DescMessage, O extends DescMessage>(
 ): MaybePromise<MessageShape<O>> {
   const readRequest = () => andThen(read(), (request) => create(method.input, request))
   return andThen(corridor(endpointOf(method), envelope, readRequest), (reply) => {
-    if (reply.onSent) response.once('close', reply.onSent)
+    if (reply.onSent) onClosed(response, reply.onSent)
     // The handler of this method made the message.
     if (reply.unencoded) return reply.unencoded.message as MessageShape<O>
     return fromBinary(method.output, reply.bytes())

@@ -1,5 +1,6 @@
 // Renders responses and sends them.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { onClosed } from '../wire/on-closed.ts'
 import type { ScimResponse } from './request.ts'
 
 /** Counts the bytes of a provider's responses that its client has not read. Throws if there would be too many. */
@@ -24,11 +25,8 @@ export function render(
 
 export function send(request: IncomingMessage, response: ServerResponse, rendered: RenderedResponse): void {
   const { status, headers, text, size, onSent } = rendered
-  if (response.destroyed) {
-    onSent()
-    return
-  }
-  response.once('close', onSent)
+  onClosed(response, onSent)
+  if (response.destroyed) return
   for (const [name, value] of Object.entries(headers ?? {})) response.setHeader(name, value)
   // The rest of a body that is too large is not read.
   if (status === 413) response.setHeader('connection', 'close')

@@ -6,6 +6,7 @@ import { create, fromBinary } from '@bufbuild/protobuf'
 import type { StatusError } from '../../aip/errors.ts'
 import { asStatusError, methodNotAllowed, textOf } from '../../aip/errors.ts'
 import type { Corridor } from '../../wire/envelope.ts'
+import { onClosed } from '../../wire/on-closed.ts'
 import type { Reply } from '../../wire/reply.ts'
 import { asJson } from '../../wire/reply.ts'
 import type { Mount } from '../dispatch.ts'
@@ -72,7 +73,7 @@ export function openAuthzen<E extends Endpoint>(options: AuthzenOptions<E>): Mou
         const envelope = envelopeOf(request, loggedId, options.addressOf, maxDurationOf(endpoint.method))
         const read = async () => create(method.input, make(await readObject(request, response)))
         reply = await options.corridor(endpoint, { ...envelope, door: 'authzen' }, read)
-        if (reply.onSent) response.once('close', reply.onSent)
+        if (reply.onSent) onClosed(response, reply.onSent)
         return fromBinary(method.output, reply.bytes())
       }
       try {

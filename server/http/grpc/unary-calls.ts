@@ -5,6 +5,7 @@ import { constants } from 'node:http2'
 import { asStatusError, replayedHeader } from '../../aip/errors.ts'
 import type { Corridor } from '../../wire/envelope.ts'
 import { andThen, recover } from '../../wire/maybe-promise.ts'
+import { onClosed } from '../../wire/on-closed.ts'
 import type { Reply } from '../../wire/reply.ts'
 import { formatWarnings, warningHeader } from '../../wire/warning.ts'
 import type { Endpoint } from '../door.ts'
@@ -57,13 +58,11 @@ const joined = (chunks: readonly Buffer[]) =>
   chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
 
 function sendReply(stream: InterceptedStream, reply: Reply): void {
-  if (!canRespond(stream)) {
-    reply.onSent?.()
-    return
-  }
+  if (reply.onSent) onClosed(stream, reply.onSent)
+  if (!canRespond(stream)) return
   const bytes = reply.bytes()
   countReply(stream, bytes.length, reply.onSent !== undefined)
-  if (reply.onSent) watchLargeReply(stream, reply.onSent)
+  if (reply.onSent) cancelIfUnread(stream)
   stream.respond(
     {
       ':status': 200,
@@ -78,9 +77,8 @@ function sendReply(stream: InterceptedStream, reply: Reply): void {
   stream.end(frameOf(bytes))
 }
 
-/** Calls `onSent` when the call ends. Cancels the call if its client reads nothing for a while. */
-function watchLargeReply(stream: InterceptedStream, onSent: () => void): void {
-  stream.once('close', onSent)
+/** Cancels the call if its client reads nothing for a while. */
+function cancelIfUnread(stream: InterceptedStream): void {
   stream.setTimeout(defaultTimeoutsMs.idle, () => stream.close(constants.NGHTTP2_CANCEL))
 }
 

@@ -4,6 +4,7 @@ import type { StatusError } from '../../aip/errors.ts'
 import { noSuchPath, replayedHeader } from '../../aip/errors.ts'
 import type { MaybePromise } from '../../wire/maybe-promise.ts'
 import { andThen, recover } from '../../wire/maybe-promise.ts'
+import { onClosed } from '../../wire/on-closed.ts'
 import type { Reply } from '../../wire/reply.ts'
 import { asJson } from '../../wire/reply.ts'
 import { formatWarnings, warningHeader } from '../../wire/warning.ts'
@@ -111,11 +112,6 @@ function headersOf({ etag, isReplayed, warnings, headers: others }: Reply, match
   if (warnings) headers.push(warningHeader, formatWarnings(warnings, fieldSpellingOf(match)))
   if (others) headers.push(...Object.entries(others).flat())
   return headers
-}
-
-function onClosed(response: ServerResponse, listener: () => void): void {
-  if (response.closed || response.destroyed) listener()
-  else response.once('close', listener)
 }
 
 function answerPreflight<E extends Endpoint>(
