@@ -10,6 +10,7 @@ import { cancelled } from '../aip/errors.ts'
 import { noLimits } from '../limits/rate/call-limits.ts'
 import type { ParseGrants } from '../policy/grants.ts'
 import { testEnvelope } from '../testing/envelope.ts'
+import type { OtherThreads } from '../wire/other-thread.ts'
 import type { Reply } from '../wire/reply.ts'
 import { asJson } from '../wire/reply.ts'
 import { openCorridor } from './corridor.ts'
@@ -21,7 +22,7 @@ const method = describeMethod(GroupsService.method.listGroups)
 const maxBytes = 200_000
 
 /** A corridor with a method that returns this reply. `hasRoomFor` tests the caller's budget of unsent bytes. */
-async function openTestCorridor(reply: Reply) {
+async function openTestCorridor(reply: Reply, otherThreads?: OtherThreads) {
   const unsent = openUnsentBudget({ perCaller: maxBytes, total: maxBytes })
   const reported: (StatusError | undefined)[] = []
   const corridor = openCorridor({
@@ -35,9 +36,10 @@ async function openTestCorridor(reply: Reply) {
     clock: () => 0,
     unsent,
     limits: noLimits,
+    otherThreads,
   })
-  const answer = async () =>
-    corridor({ method, handler: () => reply }, testEnvelope, () => create(ListGroupsRequestSchema))
+  const answer = async (envelope = testEnvelope) =>
+    corridor({ method, handler: () => reply }, envelope, () => create(ListGroupsRequestSchema))
   const hasRoomFor = (bytes: number) => {
     try {
       unsent.reserve(caller.identity, bytes)()
@@ -92,5 +94,19 @@ describe('a large reply', () => {
       [Code.CANCELLED],
     )
     assert.ok(hasRoomFor(maxBytes))
+  })
+
+  test('in parts is ended if another thread makes it after the deadline', async () => {
+    const { promise: reply, resolve } = Promise.withResolvers<Reply>()
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+    const { answer } = await openTestCorridor(inParts([]), { forMethod: () => () => reply, lane: undefined })
+    await assert.rejects(answer({ ...testEnvelope, timeout: 1 }), { code: Code.DEADLINE_EXCEEDED })
+    const unread = ['x', 'y']
+    resolve({
+      ...inParts([]),
+      parts: () => ({ wait: async () => {}, next: async () => unread.shift(), end: () => end() }),
+    })
+    await ended
+    assert.deepEqual(unread, ['y'], 'parts can be ended only after the first one is read')
   })
 })

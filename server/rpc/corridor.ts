@@ -125,7 +125,11 @@ export function openCorridor({
     function runIn(otherThread: CallOtherThread, request: Message): MaybePromise<Reply> {
       const remaining = { ...envelope, timeout: deadlines.msUntil(deadline) }
       const reply = otherThread(method, caller ?? anonymous, remaining, request)
-      return andThen(deadlines.enforce(reply, deadline), finish)
+      const answered = deadlines.enforce(reply, deadline).catch((error: unknown) => {
+        reply.then(endUnread).catch(() => {})
+        throw error
+      })
+      return andThen(answered, finish)
     }
 
     function finish(reply: Reply): Reply {
@@ -162,6 +166,13 @@ export function openCorridor({
 
 /** Responses up to this size do not count as unsent, because the concurrent calls of a connection are limited. */
 const maxUncountedBytes = 64 * 1024
+
+/** Ends a reply that comes after the deadline, because the other thread keeps its parts until they are read or ended. */
+async function endUnread({ parts }: Reply): Promise<void> {
+  const unread = parts?.()
+  await unread?.next()
+  unread?.end()
+}
 
 /** Counts each part as unsent until the next one is asked for, and reports the call when its response is complete. */
 function countedParts(

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { Code } from '../aip/code.ts'
 import { openFairQueue } from './fair-queue.ts'
 
-const notAbandoned = () => false
+const notLate = () => false
 
 /** A task that ends when `end` is called. */
 function controlledTask(name: string, started: string[]) {
@@ -20,7 +21,7 @@ describe('a fair queue', () => {
     const started: string[] = []
     const names = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']
     const tasks = names.map((name) => controlledTask(name, started))
-    const results = tasks.map(({ run }, at) => queue.run(names[at]?.[0] ?? '', run, notAbandoned))
+    const results = tasks.map(({ run }, at) => queue.run(names[at]?.[0] ?? '', run, notLate))
     assert.deepEqual(started, ['a1'])
     for (const task of tasks) task.end()
     await Promise.all(results)
@@ -30,11 +31,11 @@ describe('a fair queue', () => {
   test('refuses a task if its owner or the whole queue has too many waiting tasks', async () => {
     const queue = openFairQueue({ maxRunning: 1, maxWaitingPerOwner: 2, maxWaiting: 3 })
     const { run, end } = controlledTask('x', [])
-    const runAsA = () => queue.run('a', run, notAbandoned)
+    const runAsA = () => queue.run('a', run, notLate)
     const accepted = [runAsA(), runAsA(), runAsA()]
     await assert.rejects(runAsA(), /RESOURCE_EXHAUSTED|too many expensive calls/)
-    accepted.push(queue.run('b', run, notAbandoned))
-    await assert.rejects(queue.run('c', run, notAbandoned), /too many expensive calls/)
+    accepted.push(queue.run('b', run, notLate))
+    await assert.rejects(queue.run('c', run, notLate), /too many expensive calls/)
     end()
     assert.deepEqual(await Promise.all(accepted), ['x', 'x', 'x', 'x'])
     assert.equal(await runAsA(), 'x')
@@ -44,18 +45,18 @@ describe('a fair queue', () => {
     const queue = openFairQueue({ maxRunning: 1, maxWaitingPerOwner: 2, maxWaiting: 3 })
     const started: string[] = []
     const first = controlledTask('first', started)
-    const running = queue.run('a', first.run, notAbandoned)
+    const running = queue.run('a', first.run, notLate)
     const dropped = queue.run('a', controlledTask('dropped', started).run, () => true)
     first.end()
     await running
-    await assert.rejects(dropped)
+    await assert.rejects(dropped, { code: Code.DEADLINE_EXCEEDED })
     assert.deepEqual(started, ['first'])
   })
 
   test('goes on after a task has failed', async () => {
     const queue = openFairQueue({ maxRunning: 1, maxWaitingPerOwner: 2, maxWaiting: 3 })
-    const failed = queue.run('a', () => Promise.reject(new Error('broken')), notAbandoned)
-    const next = queue.run('a', async () => 'done', notAbandoned)
+    const failed = queue.run('a', () => Promise.reject(new Error('broken')), notLate)
+    const next = queue.run('a', async () => 'done', notLate)
     await assert.rejects(failed, /broken/)
     assert.equal(await next, 'done')
   })

@@ -1,5 +1,5 @@
 // A queue in which owners take turns, so that an owner with many tasks delays the others by one task at most.
-import { tooManyRequests } from '../aip/errors.ts'
+import { deadlineExceeded, tooManyRequests } from '../aip/errors.ts'
 
 export type FairQueueOptions = {
   maxRunning: number
@@ -10,11 +10,11 @@ export type FairQueueOptions = {
 }
 
 export type FairQueue = {
-  /** Runs the task when it is its turn. A task whose `isAbandoned` returns true by then is dropped. */
-  run<T>(owner: string, task: () => Promise<T>, isAbandoned: () => boolean): Promise<T>
+  /** Runs the task when it is its turn. Rejects it if its deadline has passed by then. */
+  run<T>(owner: string, task: () => Promise<T>, isLate: () => boolean): Promise<T>
 }
 
-type Entry = { start(): void; drop(): void; isAbandoned(): boolean }
+type Entry = { start(): void; drop(): void; isLate(): boolean }
 
 const retryAfterSeconds = 1
 
@@ -38,7 +38,7 @@ export function openFairQueue({ maxRunning, maxWaitingPerOwner, maxWaiting }: Fa
     while (running < maxRunning) {
       const entry = takeNext()
       if (!entry) return
-      if (entry.isAbandoned()) {
+      if (entry.isLate()) {
         entry.drop()
         continue
       }
@@ -61,7 +61,7 @@ export function openFairQueue({ maxRunning, maxWaitingPerOwner, maxWaiting }: Fa
   }
 
   return {
-    run: (owner, task, isAbandoned) =>
+    run: (owner, task, isLate) =>
       new Promise((resolve, reject) => {
         const start = () => {
           task()
@@ -71,7 +71,7 @@ export function openFairQueue({ maxRunning, maxWaitingPerOwner, maxWaiting }: Fa
               startNext()
             })
         }
-        add(owner, { start, drop: () => reject(new Error('the caller no longer waits')), isAbandoned })
+        add(owner, { start, drop: () => reject(deadlineExceeded()), isLate })
       }),
   }
 }

@@ -12,6 +12,8 @@ import { openFairQueue } from './fair-queue.ts'
 export type LaneOptions = {
   startThread(): Worker
   now(): number
+  /** The thread is ended if a call has not been answered after this time, in milliseconds. */
+  maxRunMs?: number
   /** The thread ends after this time without a call, in milliseconds. */
   idleMs?: number
 }
@@ -20,11 +22,18 @@ export type Lane = ExpensiveCalls & { close(): Promise<void> }
 
 /** A query on the embedded store occupies its thread, so one call runs at a time. */
 const limits = { maxRunning: 1, maxWaitingPerOwner: 64, maxWaiting: 512 }
+/** The longest deadline of a call, and how long a stream may take for a reply. */
+const defaultMaxRunMs = 60_000
 const defaultIdleMs = 60_000
 
 type Thread = { worker: Worker; client: CallClient }
 
-export function openLane({ startThread, now, idleMs = defaultIdleMs }: LaneOptions): Lane {
+export function openLane({
+  startThread,
+  now,
+  maxRunMs = defaultMaxRunMs,
+  idleMs = defaultIdleMs,
+}: LaneOptions): Lane {
   const queue = openFairQueue(limits)
   let thread: Thread | undefined
   let idleTimer: NodeJS.Timeout | undefined
@@ -41,24 +50,30 @@ export function openLane({ startThread, now, idleMs = defaultIdleMs }: LaneOptio
     return opened
   }
 
-  /** Ends the thread if the call has not been answered by its deadline: nothing else can interrupt a query. */
-  async function perform<T>(timeoutMs: number, task: (client: CallClient) => Promise<T>): Promise<T> {
+  /**
+   * Ends the thread if the call is not answered in time: nothing else can interrupt a query. The deadline of the call does
+   * not end it: clients choose their deadlines, and streams of other callers run in the same thread. The corridor answers
+   * the call at its deadline.
+   */
+  async function perform<T>(task: (client: CallClient) => Promise<T>): Promise<T> {
     clearTimeout(idleTimer)
     thread ??= openThread()
     const { worker, client } = thread
-    let isLate = false
+    const late = { ended: undefined as Promise<unknown> | undefined }
     const timer = setTimeout(() => {
-      isLate = true
-      void worker.terminate()
-    }, timeoutMs).unref()
+      late.ended = worker.terminate()
+    }, maxRunMs).unref()
     try {
-      return await task(client)
+      const answer = await task(client)
+      if (!late.ended) return answer
     } catch (error) {
-      throw isLate ? deadlineExceeded() : error
+      if (!late.ended) throw error
     } finally {
       clearTimeout(timer)
+      await late.ended // an answer can arrive before the thread has ended, but the next call needs another thread
       endWhenIdle()
     }
+    throw deadlineExceeded()
   }
 
   function endWhenIdle(): void {
@@ -85,7 +100,7 @@ export function openLane({ startThread, now, idleMs = defaultIdleMs }: LaneOptio
     const deadline = now() + envelope.timeout
     const run = () => {
       const timeout = Math.max(0, deadline - now())
-      return perform(timeout, (client) => task(client, { ...envelope, timeout }))
+      return perform((client) => task(client, { ...envelope, timeout }))
     }
     return queue.run(identity, run, () => now() > deadline)
   }
