@@ -1,5 +1,4 @@
 // Starts the workers of a server, replaces those that end, and stops all of them.
-import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
 import type { Log } from '../log.ts'
 import { collectSeries } from './collect-series.ts'
@@ -79,8 +78,11 @@ export async function startWorkers(options: SupervisorOptions): Promise<Supervis
     if (writer) await stopWorker(writer, isUrgent)
   }
 
+  /** Resolves when the worker has ended, even if it fails. */
   async function stopWorker(worker: Worker, isUrgent: boolean): Promise<void> {
-    const exit = once(worker, 'exit')
+    if (!running.has(worker)) return
+    // Not `once` of node:events, which rejects if the worker emits `error` before `exit`.
+    const exit = new Promise((resolve) => worker.once('exit', resolve))
     if (ready.has(worker)) worker.postMessage({ kind: 'stop', isUrgent } satisfies ToWorker)
     else void worker.terminate()
     await exit
