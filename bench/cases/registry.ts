@@ -67,17 +67,17 @@ async function compareWithDistribution(
   const server = await startDistribution(program)
   const theirs: Side = { ...ours, server }
   const load = startProcess('load-core', 'bench/load/http-load.ts')
-  const label = `against distribution ${version}`
+  const baseline = `distribution ${version}`
   try {
     await pushTo(theirs)
     const lines: Line[] = []
-    for (const { label: what, request, minRatio } of cases) {
+    for (const { label, request, minRatio } of cases) {
       const task = { request: requestOf(ours, request), inFlight: 32, seconds }
       const comparison = { load, server: ours.server, bare: server, task }
-      lines.push(await ratioLine(`${what}, ${label}`, comparison, minRatio))
+      lines.push(await ratioLine(`${label}, against ${baseline}`, comparison, minRatio))
     }
-    for (const { label: what, kind, minRatio } of transfers)
-      lines.push(await transferLine(`${what}, ${label}`, kind, ours, theirs, minRatio))
+    for (const { label, kind, minRatio } of transfers)
+      lines.push(await transferLine(`${label}, against ${baseline}`, kind, ours, theirs, minRatio))
     return lines
   } finally {
     await Promise.all([load.stop(), server.stop()])

@@ -15,12 +15,12 @@ Without docker-credential-stemma on the PATH, as with npx:
 
   npx @stemma/cli registry login
 
-A login for other machines, such as a cluster, which only pulls from the repos of a group and works for up to a year:
+A login for other machines, such as a cluster. It can only pull from the repos of a group, and works for up to a year:
 
   stemma registry configure-docker --pull-token --parent acme/platform --name cluster --ttl 90d
 
 Flags of configure-docker:
-  --pull-token     Create a pull token, and print its docker login. stemma pull-tokens list shows all of them.
+  --pull-token     Create a pull token and print its docker login command. stemma pull-tokens list shows all of them.
   --parent GROUP   The token can pull from all repos in and below this group.
   --name TEXT      Name of the pull token. Default: pull-token- and the date.
   --ttl DURATION   Time until the pull token expires. Default: 30 days.

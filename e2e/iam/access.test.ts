@@ -1,4 +1,4 @@
-// The access matrix through both doors on both stores, and rules that apply whatever role the caller has.
+// The access matrix through both doors on both stores, and rules that the matrix does not cover.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'

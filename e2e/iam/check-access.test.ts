@@ -42,7 +42,7 @@ const limitedToken = ({ keys, config }: Platform, identity: string, limits: Toke
   )
 
 examples('CheckAccess', {
-  async 'answers about others by the roles in the group and above it'(stage) {
+  async 'answers about other identities according to their roles in the group and above it'(stage) {
     const { platform, owner, succeed } = stage
     const team = await makeTeam(stage)
     const viewer = await platform.addIdentity(owner.organization, 'viewer', team)
@@ -152,7 +152,7 @@ examples('CheckAccess', {
     const batch = await succeed(batchCheckAccess, { questions: [question] })
     assert.deepEqual(batch.decisions, [limited])
     await platform.bind(member.identity, 'editor', organization)
-    assert.deepEqual(await succeed(checkAccess, question), allowed, 'the role of their own does not end')
+    assert.deepEqual(await succeed(checkAccess, question), allowed, 'their own role does not end')
     await platform.unbind(member.identity)
     await join(Date.now() - 1)
     assert.deepEqual(await succeed(checkAccess, question), refused)

@@ -318,13 +318,14 @@ onEachStore('a second factor', (engine) => {
         const refused = await guest.submitTo(asked, '/second-factor', { code: '000000' })
         assert.deepEqual([refused.status, refused.alert], [401, wrongCode])
         assert.equal(await count(), accounts)
-        // The same form in another tab must not get past the second factor of the first.
-        const otherTab = new Visitor(platform.url)
+        // The same form in another browser must not bypass the second factor set up in the first.
+        const otherBrowser = new Visitor(platform.url)
         const alsoStarted = await begin(party, { invite: await invite() })
-        const alsoAsked = await otherTab.submitTo(await otherTab.open(alsoStarted.url), '/account', chosen)
+        const alsoForm = await otherBrowser.open(alsoStarted.url)
+        const alsoAsked = await otherBrowser.submitTo(alsoForm, '/account', chosen)
         const claims = (await redeem(party, started, await setUp(guest, refused))).claims()
         assert.equal(await count(), accounts + 1)
-        const late = await setUp(otherTab, alsoAsked)
+        const late = await setUp(otherBrowser, alsoAsked)
         assert.equal(late.status, 409)
         assert.match(late.alert ?? '', /second factor was added to the account in the meantime; sign in/)
         assert.deepEqual(await groupsOf(String(claims?.sub)), [[organization]])

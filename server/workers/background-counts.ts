@@ -1,5 +1,6 @@
-// The metrics of garbage collection, of retention and of the event log. One thread does the work
-// and counts, and the thread that serves /metrics reads the counts.
+// The metrics of garbage collection, of retention and of the event log. Every worker counts
+// the events that it dropped; the first worker counts everything else. The thread that serves
+// /metrics reads the counts.
 
 const collection = ['runs', 'errors', 'blobs', 'bytes', 'uploads', 'seconds', 'lastSuccess'] as const
 const retention = ['retentionRepos', 'retentionErrors', 'retentionTags', 'retentionManifests'] as const

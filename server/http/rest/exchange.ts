@@ -28,7 +28,10 @@ export type RestContext<E extends Endpoint> = DoorOptions & {
 /** The part that is needed to write responses. */
 export type ResponseContext = Omit<RestContext<Endpoint>, 'corridor' | 'streams' | 'routes'>
 
-/** A request and its response. `match` is set when the call is passed to the corridor, which reports later errors. */
+/**
+ * A request and its response. `match` is undefined until the call is passed to the corridor, which
+ * logs the errors from then on.
+ */
 export type Exchange = {
   request: IncomingMessage
   response: ServerResponse

@@ -5,7 +5,8 @@ alter table role_bindings add column expire_time bigint not null default 2534023
 -- once.
 create index role_bindings_granting on role_bindings (identity, parent, role, expire_time);
 
--- Contain only bindings that expire: the first for their deletion, the second for totals.
+-- Both indexes contain only bindings that expire: the first for their deletion, the second for
+-- totals.
 create index role_bindings_by_expire_time on role_bindings (expire_time, uid) where expire_time < 253402300799000;
 create index role_bindings_by_root_expire_time on role_bindings (root, expire_time, uid)
   where expire_time < 253402300799000;

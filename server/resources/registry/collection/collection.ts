@@ -21,7 +21,7 @@ export type CollectionDependencies = {
 export type CollectionTotals = {
   /** Uploads that were not finished. */
   uploads: number
-  /** Blobs that were taken away from a repo. */
+  /** Blobs that were removed from a repo. */
   links: number
   /** Blobs that were deleted from the storage, and their bytes. */
   blobs: number
