@@ -59,7 +59,7 @@ onEachStore('calls about images', (engine) => {
     )
   }
 
-  test('parse little in one turn of the event loop, and an index only once if it is named often', async () => {
+  test('parse little in one turn of the event loop, and each index once, however often a request names it', async () => {
     const client = ociClient(platform.url, platform.owner.token)
     const config = '{"os":"linux","architecture":"amd64"}'
     const image = await pushParts(client, 'acme/meta', 'latest', { config, layers: ['a'] })

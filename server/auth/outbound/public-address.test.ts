@@ -15,7 +15,7 @@ test('accepts addresses of the public internet', () => {
     assert.ok(isPublic(address), address)
 })
 
-test('refuses loopback, private, link-local and reserved addresses', () => {
+test('refuses loopback, private, link-local and reserved addresses, IPv6 forms of IPv4, and other text', () => {
   const local = [
     '127.0.0.1',
     '127.255.0.1',

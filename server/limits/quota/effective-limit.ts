@@ -16,8 +16,8 @@ export type DefaultLimits = ReadonlyMap<string, number>
 
 /**
  * The limits on a kind, from the organization down to the group. `path` are the uids from the organization to the
- * group, `usage` is what the tally has for them. `counted` is subtracted from the tally: the amount
- * to be checked, if the tally already contains it.
+ * group, `usage` is what the tally has for them. If the tally already contains the amount to be
+ * checked, `counted` is this amount, and is subtracted.
  */
 export function limitsOnPath(
   kind: string,

@@ -27,7 +27,7 @@ export function openCallers({ callers, organizations, maxRunning }: CallersOptio
     ),
   )
 
-  /** The string object that is the key of the meter: look-ups with it compare no characters. */
+  /** Returns the string object that is the key of the meter, so look-ups compare no characters. */
   function rootOf(identity: string): string {
     const root = organizationOf(identity)
     return root === '' ? '' : organizations.meters.of(root).key

@@ -36,7 +36,7 @@ describe('a pattern of tags', () => {
     }
   })
 
-  test('is the first of a list that matches the name', () => {
+  test('is chosen from a list: the first one that matches the name', () => {
     assert.equal(patternFor('v1', ['latest', 'v*', '*']), 'v*')
     assert.equal(patternFor('v1', []), undefined)
   })

@@ -9,7 +9,7 @@ import { readUntagged } from './untagged-manifests.ts'
 export type DoomedManifest = UntaggedManifest & { reason: string }
 
 export const maxDoomed = 10_000
-/** An index may have 2000 manifests. */
+/** Few, because each may be an index of 2000 manifests. */
 const digestsPerRead = 10
 const dependentsPerRead = 100
 /** Bounds the memory that a search takes. */
