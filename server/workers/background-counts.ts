@@ -7,22 +7,26 @@ const retention = ['retentionRepos', 'retentionErrors', 'retentionTags', 'retent
 const events = ['eventsDropped', 'eventsExpired'] as const
 const names = [...collection, ...retention, ...events]
 
-export type BackgroundCounts = Float64Array<SharedArrayBuffer>
+type Name = (typeof names)[number]
+
+/** In thousandths: times have fractions of a second, and atomic operations need integers. */
+export type BackgroundCounts = BigInt64Array<SharedArrayBuffer>
+
+const thousandths = (value: number) => BigInt(Math.round(value * 1000))
 
 export const makeBackgroundCounts = (): BackgroundCounts =>
-  new Float64Array(new SharedArrayBuffer(names.length * Float64Array.BYTES_PER_ELEMENT))
+  new BigInt64Array(new SharedArrayBuffer(names.length * BigInt64Array.BYTES_PER_ELEMENT))
 
-export function addCounts(
-  counts: BackgroundCounts,
-  added: Partial<Record<(typeof names)[number], number>>,
-): void {
-  for (const [at, name] of names.entries()) counts[at] = (counts[at] ?? 0) + (added[name] ?? 0)
+export function addCounts(counts: BackgroundCounts, added: Partial<Record<Name, number>>): void {
+  for (const [at, name] of names.entries()) Atomics.add(counts, at, thousandths(added[name] ?? 0))
 }
 
 export function setLastSuccess(counts: BackgroundCounts, seconds: number): void {
-  counts[names.indexOf('lastSuccess')] = seconds
+  Atomics.store(counts, names.indexOf('lastSuccess'), thousandths(seconds))
 }
 
 export const readCounts = (counts: BackgroundCounts) =>
-  // The array has an element for each name.
-  Object.fromEntries(names.map((name, at) => [name, counts[at]])) as Record<(typeof names)[number], number>
+  Object.fromEntries(names.map((name, at) => [name, Number(Atomics.load(counts, at)) / 1000])) as Record<
+    Name,
+    number
+  >
