@@ -224,7 +224,7 @@ onEachStore('stemma', (engine) => {
     await succeed('identities delete --yes', here.uid, there.uid)
   })
 
-  test('roles are mapped to groups of an identity provider by names', async () => {
+  test('a mapping of an external group to a role can be created with names instead of uids', async () => {
     await succeed(
       'identity-providers create --parent acme --name groups --default-role viewer --oidc.pkce-enabled --oidc.issuer https://login.example.com --oidc.client-id x',
     )

@@ -40,7 +40,7 @@ onEachStore('access to the registry', (engine) => {
       assert.deepEqual(await statusOf(wrong), [401, `${challenge},error="invalid_token"`], wrong)
   })
 
-  test('to pull does not include pushes and deletes', async () => {
+  test('with the role registry.pull does not include pushes and deletes', async () => {
     const { client } = await memberWith('registry.pull')
     await client.expect(200, 'GET', '/v2/acme/web/manifests/latest')
     await client.expect(200, 'GET', `/v2/acme/web/blobs/${digestOf('layer')}`)
@@ -61,13 +61,13 @@ onEachStore('access to the registry', (engine) => {
       )
   })
 
-  test('to push includes new repos and tags', async () => {
+  test('with the role registry.push includes new repos and tags', async () => {
     const { client } = await memberWith('registry.push')
     await client.pushImage('acme/pushed', 'latest', 'pushed')
     await client.expect(202, 'DELETE', '/v2/acme/pushed/manifests/latest')
   })
 
-  test('to create tags does not include moving existing ones', async () => {
+  test('with the capability to create tags does not include moving existing ones', async () => {
     const capabilities = ['CAP_MANIFEST_CREATE', 'CAP_TAG_CREATE'] as const
     const { token } = await platform.addIdentityWith(platform.owner.organization, [...capabilities])
     const client = ociClient(platform.url, token)
@@ -84,7 +84,7 @@ onEachStore('access to the registry', (engine) => {
     assert.equal(await client.errorOf('GET', '/v2/acme/web/manifests/latest'), '403 DENIED')
   })
 
-  test('to the content of a blob is not given by its digest', async () => {
+  test('does not follow from knowing the digest of a blob', async () => {
     const digest = digestOf('layer')
     const { token } = await platform.addOrganization('other')
     const stranger = ociClient(platform.url, token)
@@ -105,7 +105,7 @@ onEachStore('access to the registry', (engine) => {
     assert.equal(await stranger.errorOf('GET', `/v2/acme/web/blobs/${digest}`, range), '403 DENIED')
   })
 
-  test('to an upload is possible only through its repo', async () => {
+  test('in one repo does not include the uploads of another', async () => {
     const { token } = await platform.addOrganization('third')
     const stranger = ociClient(platform.url, token)
     await stranger.pushBlob('third/web', 'own')

@@ -1,4 +1,5 @@
-// The content of an Sql value. Other rooms see only the opaque type; the import table keeps them out of this folder.
+// The content of an Sql value. Other rooms see only the opaque type: they must not import this
+// folder (scripts/rooms.ts).
 import type { Template } from './template.ts'
 import { placeholderCount } from './template.ts'
 

@@ -1,7 +1,7 @@
 import { endOneSignIn, signOutEverywhere } from '../../sign-outs.ts'
 import { cookieNamesOf, readCookie, setCookie } from '../cookies.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
-import { forgetSession } from '../provider/sign-in-descriptions.ts'
+import { forgetSession } from '../provider/record-sign-ins.ts'
 import { requireOwnRequest } from './own-request.ts'
 import type { ConsoleDependencies } from './session.ts'
 import { findConsoleSession, forgetConsoleSession } from './session.ts'

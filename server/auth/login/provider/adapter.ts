@@ -15,8 +15,8 @@ import type { PageRequest } from '../page-request.ts'
 import type { SealedStates } from '../sealed-states.ts'
 import { isSealedKind } from '../sealed-states.ts'
 import { identityOf, loginOf, providerOf } from '../state-identity.ts'
+import { forgetSession, recordSignIn } from './record-sign-ins.ts'
 import { findRefreshToken, refreshTokenKind } from './refresh-tokens.ts'
-import { describeSignIn, forgetSession } from './sign-in-descriptions.ts'
 
 /** For states that oidc-provider stores without a lifetime: the lifetime of refresh tokens, which is the longest. */
 const defaultLifetimeSeconds = 30 * 24 * 60 * 60
@@ -61,7 +61,7 @@ export function adapterOf(deps: AdapterDependencies): AdapterFactory {
         await store
           .write(function* () {
             yield* states.put(kind, id, state, seconds, keys)
-            yield* describeSignIn(kind, payload, seconds, { page, now: deps.now() })
+            yield* recordSignIn(kind, payload, seconds, { page, now: deps.now() })
           })
           .catch((error: unknown) => throwForClient(error, currentPage()))
         removeSealed(id)

@@ -11,7 +11,7 @@ import { mintToken, tokenLifetimeSeconds } from '../../tokens/mint.ts'
 import { requestedLimits } from '../../tokens/token-limits.ts'
 import type { PageRequest } from '../page-request.ts'
 import { publishedClient } from '../provider/clients.ts'
-import { clientOf } from '../provider/sign-in-descriptions.ts'
+import { clientOf } from '../provider/record-sign-ins.ts'
 import type { ClientRequest } from './client-request.ts'
 import type { PublishedDependencies } from './dependencies.ts'
 

@@ -62,7 +62,7 @@ function* listResources(
     : yield* readGrantsOf(identity, grants.time, undefined, demand.parseGrants)
   const { capabilities, isAbove } = searchNeedOf(request)
   const held = grantedRegions({ ...grants, list }, capabilities)
-  // Otherwise a search would show that resources exist which the caller may not see.
+  // Without this restriction, a search would return resources that the caller may not see.
   const visible = grantedRegions(
     grants,
     isSelf ? listCapabilities : [...askCapabilities, ...listCapabilities],

@@ -24,7 +24,7 @@ export const clientOf = ({ address, request }: PageRequest) => ({
  * Stores or updates the record of the sign-in whose state oidc-provider stores. States other
  * than sessions, grants and refresh tokens are ignored.
  */
-export function* describeSignIn(
+export function* recordSignIn(
   kind: string,
   payload: AdapterPayload,
   seconds: number,
@@ -37,7 +37,7 @@ export function* describeSignIn(
       ...{ id: browserSessionId(uid), identity: accountId, isBrowser: true, client: '', ...clientOf(page) },
       ...{ ...times, expireTime: now + seconds * 1000 },
     })
-  // Tokens of published clients are issued by the server itself, which describes them (published/tokens.ts).
+  // Sign-ins of published clients are recorded where their tokens are issued (published/tokens.ts).
   if (kind === 'Grant' && accountId !== undefined && clientId !== publishedClient)
     yield* putSignInRecord({
       ...{ id: signInIdOf(payload.jti ?? ''), identity: accountId, isBrowser: false, client: clientId },
