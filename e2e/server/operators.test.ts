@@ -372,7 +372,11 @@ onEachStore('the services for operators', (engine) => {
     ])
     await succeed(rotateKeys, { validateOnly: true })
     assert.deepEqual(await keys(), before)
-    await succeed(rotateKeys, {}, grpc)
+    const rotated = await Promise.all([rest, grpc, rest].map((door) => door.call(rotateKeys, {}, token)))
+    assert.deepEqual(
+      rotated.flatMap(({ error }) => (error ? [reasonOf(error)] : [])),
+      ['ROTATION_PENDING', 'ROTATION_PENDING'],
+    )
     const states = (await keys()).map(({ state }) => state).sort()
     assert.deepEqual(states, [...Array(2).fill('KEY_STATE_ACTIVE'), ...Array(2).fill('KEY_STATE_PENDING')])
     assert.equal(reasonOf((await rest.call(rotateKeys, {}, token)).error), 'ROTATION_PENDING')

@@ -59,14 +59,17 @@ async function rotate(deps: OperatorDependencies, { demand, request, deadline }:
   const { store, now, random, operating, validatesOnly } = deps
   const { revoke: revoked } = request
   // Making keys takes long, so the caller is authorized before that, and again in the transaction that stores them.
-  await store.write(function* () {
+  function* admitToRotate(): Work<true> {
     yield* admit(deps, demand)
     if (!revoked) yield* requireNonePending(now())
-  }, deadline)
+    return true
+  }
+  await store.write(admitToRotate, deadline)
   if (!validatesOnly) {
-    await rotateKeys({ store, now, random, ...operating }, revoked, function* () {
+    const record = function* () {
       yield* recordRotation(yield* admit(deps, demand), revoked)
-    })
+    }
+    await rotateKeys({ store, now, random, ...operating }, revoked, record, admitToRotate)
     await operating.keys.reload()
   }
   return messageReply(EmptySchema, create(EmptySchema))

@@ -21,6 +21,7 @@ test('refuses any other line with a BackupError', () => {
       '{"stemma":1,"migrations":[]}',
     ],
     ...['{"stemma":"backup","edition":1,"migrations":[1]}', '{"end":"1"}', '{"end":null}'],
+    ...['{"stemma":"x","table":"a","columns":[]}', '{"stemma":"backup","edition":2,"migrations":[],"end":0}'],
     ...['{"table":1,"columns":[]}', '{"table":"groups"}', '{"table":"groups","columns":[1]}'],
     // Names that would become part of a statement.
     ...[
