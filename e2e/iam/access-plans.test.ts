@@ -78,7 +78,7 @@ onEachStore('query plans of access lists', (engine) => {
   const assertNoSort = (plans: string) =>
     assert.doesNotMatch(plans, /(?<!^SCAN s\n)USE TEMP B-TREE|\bSort\b(?! Key:)/m, plans)
 
-  test('a page is read in the order of an index, with and without a role', async () => {
+  test('a page is read in the order of an index, with and without a filter by role', async () => {
     const time = Date.now()
     for (const roles of [undefined, [builtInRole('viewer').uid, builtInRole('owner').uid]]) {
       const page = await run(() => readSourcesAt({ levels, roles, time }, undefined, 11))

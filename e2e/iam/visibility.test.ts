@@ -323,9 +323,8 @@ onEachStore('what callers see of a random tree', (engine) => {
         assert.equal(faults.length, 0, faults.join('\n'))
       },
     )
-    // A run makes about 2 lists and 8 Gets of each kind: in total, 50 lists and 200 Gets. More
-    // callers of the same tree would test little else: the tree and the filters decide
-    // which rules apply.
+    // A run makes about 2 lists and 8 Gets of each kind. More callers of the same tree would test
+    // little else: the tree and the filters decide which rules apply.
     // Unbiased, because fast-check otherwise prefers small values, and there are few runs.
     await fc.assert(property, { numRuns: 20, unbiased: true })
   })

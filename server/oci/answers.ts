@@ -95,8 +95,8 @@ export function errorAnswer(
 
 /**
  * Whether the rules of the repo forbid the request, such as moving an immutable tag. Harbor also
- * answers 412: clients do not repeat the request and do not take it for a lack of access, and those
- * that show no messages show the status.
+ * answers 412. Clients then neither repeat the request nor report a lack of access; a client that
+ * does not show the message shows at least the status.
  */
 const isRefusal = (error: StatusError) =>
   error.code === Code.FAILED_PRECONDITION && registryCodeOf(error) === undefined

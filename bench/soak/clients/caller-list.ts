@@ -21,7 +21,8 @@ export async function callersOf(
     const call = exchanges[at]
     if (call) callers.push({ name: `exchange, ${door}`, perSecond: rates.exchange, call })
   }
-  const newcomer = { ...restCalls.get(await addTenant('newcomer')), opensConnectionPerCall: true }
+  const get = restCalls.get(await addTenant('get-on-new-connections'))
+  const call = { ...get, opensConnectionPerCall: true }
   const perSecond = rates.getOnNewConnection
-  return [...callers, { name: 'get, REST, new connections', perSecond, call: newcomer }]
+  return [...callers, { name: 'get, REST, new connections', perSecond, call }]
 }

@@ -49,7 +49,7 @@ export class WrongSecretError extends Error {
   readonly code = 'WRONG_SECRET'
 }
 
-/** All keys, oldest first, which is the order in which they are used. */
+/** All keys, oldest first. The oldest one of a purpose that is not retired is in use. */
 export async function readKeys({ store, secret }: KeyDependencies): Promise<StoredKey[]> {
   const rows = await store.query(
     sql`select kid, purpose, wrapped, retire_time from keys order by create_time, kid`,

@@ -70,7 +70,7 @@ describe('an error body', () => {
 describe('the error renderer of a door', () => {
   const render = openErrorRenderer(domain, 'https://stemma.test')
 
-  test('renders an error that does not depend on the request only once', () => {
+  test('renders a constant error only once', () => {
     const first = render(noSuchPath())
     assert.equal(first.body.text, errorBody(noSuchPath(), domain))
     assert.equal(render(noSuchPath()), first)

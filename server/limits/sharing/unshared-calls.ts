@@ -4,7 +4,7 @@ import type { Rate } from '../rate/rate.ts'
 
 /** Cost classes are passed as their index. */
 export type UnsharedCalls = {
-  /** Whether this copy may admit another call before the others have learned of the last ones. */
+  /** Whether this copy may admit another call before it sends its unshared calls to the others. */
   hasRoom(meter: Meter, costClass: number, rate: Rate, now: number): boolean
   add(meter: Meter, costClass: number): void
   /** Undoes `add`. The last call stays, because a meter in `pending` must have unshared calls. */
@@ -26,7 +26,7 @@ const overshoot = 0.9
  */
 const minShared = (perSecond: number, copies: number) => Math.max(1, perSecond / copies)
 
-/** For each scope. Further keys are sent the next time. */
+/** How many keys of a scope are sent at a time. Further keys are sent the next time. */
 const maxSharedKeys = 1000
 
 export function openUnsharedCalls(rates: readonly (Rate | undefined)[], maxMeters: number): UnsharedCalls {

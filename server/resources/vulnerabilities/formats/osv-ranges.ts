@@ -29,7 +29,10 @@ export function fixesOf({ entries }: AffectedPackage): string[] {
   return [...(versions.size > 0 ? versions : commits)]
 }
 
-/** The highest fixed version, which is the last one: a range lists its events in order of version. */
+/**
+ * The last fixed version in the list. It is the highest one if the events are sorted, which OSV
+ * recommends but does not require.
+ */
 function lastFix(range: Fields, path: string): string | undefined {
   let fix: string | undefined
   listIn(range, 'events', path).forEach((item, at) => {
