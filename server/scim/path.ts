@@ -5,7 +5,7 @@ export const scimPath = '/scim/v2'
 
 export const isScimPath = (path: string) => path.startsWith(`${scimPath}/`)
 
-/** `endpoint` are the segments after the uid, such as `['Users', '0123456789abcdef']`. */
+/** `endpoint` has the segments after the uid, such as `['Users', '0123456789abcdef']`. */
 export type ScimTarget = { provider: string; endpoint: string[] }
 
 const targetPattern = /^\/scim\/v2\/([0-9a-f]{40}(?:(?:\/|%2F)[0-9a-f]{16}){1,64})((?:\/.*)?)$/i

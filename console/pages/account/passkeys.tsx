@@ -85,7 +85,7 @@ export function AddPasskey({ place }: PageProps) {
           label="Name"
           name="name"
           required
-          hint="So that you recognise it, such as the name of the device."
+          hint="A name that you will recognise, such as that of the device."
           problem={violationOf(register.error.value, 'name')}
         />
       </Form>

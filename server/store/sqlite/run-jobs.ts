@@ -71,8 +71,9 @@ export function runJobs(
 }
 
 /**
- * Inserts the events of all jobs, sealed: no other transaction can record events meanwhile. An event takes 22 µs of CPU
- * time; to seal it in a second transaction would add an update and a sync.
+ * Inserts the events of all jobs and commits. The events are sealed at once, which is safe because
+ * no other transaction can record events meanwhile. An event takes 22 µs of CPU time. Sealing it in
+ * a second transaction would add an update and a sync.
  */
 function commit(writer: Connection): void {
   // Without a transaction, each statement of `insertSealed` would be committed by itself.

@@ -3,8 +3,9 @@ import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import { noRepo } from './content-errors.ts'
 
-// If a client names a repo that does not exist, these functions get the uid of the group in which it would be, so that
-// access is checked before existence. They throw, because no repo has the uid of a group.
+// If a client names a repo that does not exist, these functions are called with the uid of the group
+// in which the repo would be, so that access is checked before existence. Then the functions throw,
+// because no repo has the uid of a group.
 
 /** Throws if there is no repo with this uid. Nobody can delete the repo before the current transaction ends. */
 export function* lockRepo(uid: string): Work<string> {

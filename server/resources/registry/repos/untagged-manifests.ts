@@ -21,7 +21,7 @@ export const hasSubject = sql`m.subject is not null and exists (select 1 from ma
   where s.repo = m.repo and s.digest = m.subject)`
 
 /**
- * Reads the next page of manifests that have been untagged since `cutoff` or longer. Of these,
+ * Reads the next page of manifests that have been untagged since `cutoff` or earlier. Of these,
  * `manifests` are those to delete. `last` is the last manifest of the page; undefined if there are
  * no more pages.
  */
