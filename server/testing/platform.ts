@@ -53,7 +53,10 @@ export async function startPlatform(
     log ?? openLog(config.logLevel),
     { passwordCost, loadBundle: bundleOnce, ...overrides },
     role,
-  )
+  ).catch(async (error: unknown) => {
+    await temporary.remove()
+    throw error
+  })
   const store = openStore(config, undefined, { commits: role.shared.commits })
   const { keys, secret } = await prepareStore(config, store)
   const identities = openTestIdentities({ store, config, keys, now: overrides.now ?? Date.now })

@@ -61,6 +61,7 @@ export function AddPasskey({ place }: PageProps) {
   const refused = useSignal<Error | undefined>(undefined)
   const add = async (values: FormData) => {
     refused.value = undefined
+    register.error.value = undefined
     const options = await begin.run({})
     if (!options) return
     try {

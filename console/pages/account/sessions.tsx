@@ -16,11 +16,19 @@ export function Sessions() {
   const end = useWrite(api.account.endSession, { done: 'Session ended' })
   const endAll = useWrite(api.account.endSessions, { done: 'All sessions ended' })
   const error = end.error.value ?? endAll.error.value
+  const endOne = (id: string) => {
+    endAll.error.value = undefined
+    void end.run({ id })
+  }
+  const endEverywhere = () => {
+    end.error.value = undefined
+    void endAll.run({})
+  }
   return (
     <section class="panel flush">
       <div class="panel-header inset">
         <h2>Where you are signed in</h2>
-        <Button isBusy={endAll.isRunning.value} onClick={() => void endAll.run({})}>
+        <Button isBusy={endAll.isRunning.value} onClick={endEverywhere}>
           Sign out everywhere
         </Button>
       </div>
@@ -46,9 +54,7 @@ export function Sessions() {
             cell: ({ lastUseTime, createTime }) => <Time at={lastUseTime ?? createTime} />,
           },
         ]}
-        actions={({ id = '' }) => [
-          { label: 'End this session', onSelect: () => void end.run({ id }), isDanger: true },
-        ]}
+        actions={({ id = '' }) => [{ label: 'End this session', onSelect: () => endOne(id), isDanger: true }]}
       />
     </section>
   )

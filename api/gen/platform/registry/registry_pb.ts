@@ -1190,8 +1190,8 @@ export type Tag = Message<"platform.registry.Tag"> & {
   id: string;
 
   /**
-   * Name of the tag, such as `latest`: at most 128 letters, digits and `.`, `_`, `-`. Unique among the tags of a
-   * repo.
+   * Name of the tag, such as `latest`: at most 128 letters, digits and `.`, `_`, `-`; the first is
+   * not `.` or `-`. Unique among the tags of a repo.
    *
    * @generated from field: string name = 2;
    */
@@ -1242,8 +1242,8 @@ export type TagJson = {
   id?: string;
 
   /**
-   * Name of the tag, such as `latest`: at most 128 letters, digits and `.`, `_`, `-`. Unique among the tags of a
-   * repo.
+   * Name of the tag, such as `latest`: at most 128 letters, digits and `.`, `_`, `-`; the first is
+   * not `.` or `-`. Unique among the tags of a repo.
    *
    * @generated from field: string name = 2;
    */

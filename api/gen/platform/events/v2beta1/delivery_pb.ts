@@ -621,8 +621,8 @@ export const DeliveryStateSchema: GenEnum<DeliveryState, DeliveryStateJson> = /*
  */
 export const DeliveriesService: GenService<{
   /**
-   * Lists the deliveries of a subscription, the newest first. An event gets its delivery when it is
-   * about to be sent. Events that are still queued, for example because the sink cannot be reached,
+   * Lists the deliveries of a subscription, the newest first. A delivery is created when its event
+   * is about to be sent. Events that are still queued, for example because the sink cannot be reached,
    * are not in this list.
    *
    * @generated from rpc platform.events.v2beta1.DeliveriesService.ListDeliveries

@@ -186,8 +186,8 @@ export type IdentityProvider_SCIM = Message<"platform.iam.v2beta1.IdentityProvid
   endpointUrl: string;
 
   /**
-   * Time at which the token stops working. Absent if there is no token, or if it does not expire. For a revoked token,
-   * the time of the revocation.
+   * Time at which the token stops working: when it expires or was revoked, whichever is earlier.
+   * Absent if there is no token, or if it does not expire and was not revoked.
    *
    * @generated from field: google.protobuf.Timestamp token_expire_time = 4;
    */
@@ -237,8 +237,8 @@ export type IdentityProvider_SCIMJson = {
   endpointUrl?: string;
 
   /**
-   * Time at which the token stops working. Absent if there is no token, or if it does not expire. For a revoked token,
-   * the time of the revocation.
+   * Time at which the token stops working: when it expires or was revoked, whichever is earlier.
+   * Absent if there is no token, or if it does not expire and was not revoked.
    *
    * @generated from field: google.protobuf.Timestamp token_expire_time = 4;
    */
@@ -371,7 +371,7 @@ export type IdentityProvider_OIDC = Message<"platform.iam.v2beta1.IdentityProvid
   clientSecret: string;
 
   /**
-   * Scopes to request in addition to `openid`.
+   * Scopes to request in addition to `openid`, `email` and `profile`.
    *
    * @generated from field: repeated string additional_scopes = 4;
    */
@@ -429,7 +429,7 @@ export type IdentityProvider_OIDCJson = {
   clientSecret?: string;
 
   /**
-   * Scopes to request in addition to `openid`.
+   * Scopes to request in addition to `openid`, `email` and `profile`.
    *
    * @generated from field: repeated string additional_scopes = 4;
    */

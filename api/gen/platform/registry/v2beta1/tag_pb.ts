@@ -35,8 +35,8 @@ export type Tag = Message<"platform.registry.v2beta1.Tag"> & {
   uid: string;
 
   /**
-   * Name of the tag, such as `latest`: at most 128 letters, digits and `.`, `_`, `-`. Unique among the tags of a
-   * repo.
+   * Name of the tag, such as `latest`: at most 128 letters, digits and `.`, `_`, `-`; the first is
+   * not `.` or `-`. Unique among the tags of a repo.
    *
    * @generated from field: string name = 2;
    */
@@ -120,8 +120,8 @@ export type TagJson = {
   uid?: string;
 
   /**
-   * Name of the tag, such as `latest`: at most 128 letters, digits and `.`, `_`, `-`. Unique among the tags of a
-   * repo.
+   * Name of the tag, such as `latest`: at most 128 letters, digits and `.`, `_`, `-`; the first is
+   * not `.` or `-`. Unique among the tags of a repo.
    *
    * @generated from field: string name = 2;
    */
