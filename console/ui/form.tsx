@@ -13,7 +13,10 @@ export type FormProps = {
   children: ComponentChildren
 }
 
-/** A form whose fields keep their own values: `onSubmit` gets them by name. An error of the server is shown above the buttons. */
+/**
+ * A form with uncontrolled fields: `onSubmit` gets their values. An error of the server is shown
+ * above the buttons.
+ */
 export function Form({
   submit,
   tone = 'primary',

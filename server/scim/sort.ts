@@ -8,7 +8,7 @@ import { holderOf, resolvePath } from './schema/schema.ts'
 
 export type Order = { by: string; isDescending: boolean }
 
-/** The values by which resources are compared. */
+/** The value by which a resource is compared with others. */
 export type SortKey = ReturnType<typeof keyOf>
 
 export type Sorting = {

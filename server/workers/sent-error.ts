@@ -5,7 +5,7 @@ import { asStatusError, StatusError, textOf } from '../aip/errors.ts'
 export type SentError = Pick<StatusError, 'code' | 'details' | 'metadata' | 'http' | 'headers'> & {
   text: string
   violations: FieldViolation[]
-  /** The stack of the cause, which callers never see, but the log does. */
+  /** The stack of the cause, for the log. Callers never see it. */
   cause: string | undefined
 }
 

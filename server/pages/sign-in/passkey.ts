@@ -4,7 +4,7 @@ import { html } from '../html.ts'
 import type { SignInContext } from './context.ts'
 
 export type PasskeyOffer = {
-  /** Options of the browser call as JSON. */
+  /** Options for `navigator.credentials.get`, as JSON. */
   options: string
   /** The path of the script. */
   script: string

@@ -29,7 +29,7 @@ describe('stored numbers', () => {
     assert.deepEqual([...unpack(pack([]))], [])
   })
 
-  test('the number of a document is in the last segment of its uid', () => {
+  test('the number of a document is the first 52 of the last 64 bits of its uid', () => {
     assert.equal(documentNumberOf(`${'f'.repeat(40)}/0000000000123abc`), 0x123)
   })
 

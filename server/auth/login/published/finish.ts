@@ -35,8 +35,8 @@ export async function finishPublished(deps: PublishedDependencies, page: PageReq
 }
 
 /**
- * With `provider`, the event is in the group of the provider. It is left out if the person assumes
- * a workload, so that the event is in the group of the workload.
+ * An event with a `provider` is in the group of the provider. If the person assumes a workload,
+ * `provider` is left out, so that the event is in the group of the workload.
  */
 const issuedEvent = (identity: string, { person, provider }: SignIn): PageEvent => ({
   ...{ method: 'oauth/finish', action: 'issued', identity, details: { client: publishedClient, person } },

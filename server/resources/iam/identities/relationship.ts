@@ -40,8 +40,9 @@ export function requireValidRelationship(identity: Identity, rules: Relationship
 }
 
 /**
- * The faults of an identity's patterns. A stored pattern has a fault if it is older than a rule that it breaks. It is
- * still matched like any other pattern, but may match more issuers than its author meant, or none.
+ * The faults of an identity's patterns. A stored pattern has a fault if it is older than a rule
+ * that it breaks. It is still matched like any other pattern, but may match more values than its
+ * author meant, or none.
  */
 export const patternFaultsOf = (identity: Identity): FieldViolation[] =>
   relationshipFaults(identity, {
