@@ -385,7 +385,7 @@ examples('charts of Helm', {
       ].map((image) => ({ ...image, requirement: 'REQUIREMENT_UNSPECIFIED' })),
       ...{ raw: 'name: web\n', values: 'replicas: 2\n', changelog: '# 1.2.3\n' },
     })
-    // Archives that cannot be read, or are too large unpacked, have no texts.
+    // If the archive cannot be read or is too large unpacked, the texts from it are empty.
     const archives = [
       Buffer.from('no archive'),
       gzipSync(Buffer.alloc(32 * 2 ** 20)),

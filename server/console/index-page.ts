@@ -23,14 +23,18 @@ export type PageAddresses = {
   issuer: string
 }
 
-export const indexPage = ({ entry }: Bundle, { prefix, issuer }: PageAddresses, frameFile: string): string =>
+export const indexPage = (
+  { entry }: Bundle,
+  { prefix, issuer }: PageAddresses,
+  frameStyleFile: string,
+): string =>
   html`<!doctype html>
 <html lang="en" data-prefix="${prefix}" data-issuer="${issuer}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Stemma</title>
-<link rel="stylesheet" href="${prefix}/console/assets/${frameFile}">
+<link rel="stylesheet" href="${prefix}/console/assets/${frameStyleFile}">
 <link rel="stylesheet" href="${prefix}/console/assets/${entry.style}">
 ${entry.preload.map((name) => html`<link rel="modulepreload" href="${prefix}/console/assets/${name}">\n`)}<script type="module" src="${prefix}/console/assets/${entry.script}"></script>
 <link rel="icon" href="${prefix}/favicon.svg" type="image/svg+xml">

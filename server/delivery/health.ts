@@ -24,9 +24,9 @@ export function healthAfter(
 }
 
 /**
- * Until when the sink gets no requests; 0 if it may get some now. A wait that the sink asks for
- * replaces the pause that grows with the failures; for a failing sink, the pause after one failure
- * is the minimum.
+ * Until when the sink gets no requests; 0 if it may get some now. The pause of a failing sink grows
+ * with its failures. If the sink asks for a wait, that wait applies instead; if it is failing, the
+ * pause after one failure is the minimum.
  */
 export function pauseUntilOf({ failures }: Health, results: readonly Result[], now: number): number {
   const waitMs = Math.max(0, ...results.map((result) => result.waitMs))

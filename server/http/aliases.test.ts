@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { canonicalSegments, serviceNames } from './aliases.ts'
 
 describe('service names', () => {
-  test('are the v2beta1 and v2 name, alone and with each vendor prefix', () => {
+  test('are the v2beta1 name and the v2 name, alone and with each vendor prefix', () => {
     assert.deepEqual(serviceNames('platform.iam.v2beta1.GroupsService', ['a.', 'b.c.']), [
       'platform.iam.v2beta1.GroupsService',
       'platform.iam.v2.GroupsService',

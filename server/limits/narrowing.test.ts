@@ -38,7 +38,7 @@ describe('the error of a call that took too long', () => {
     }
   })
 
-  test('does not advise to filter by a field that every call has', () => {
+  test('does not advise filtering by a required field', () => {
     const error = deadlineExceeded()
     assert.equal(withNarrowingAdvice(describeMethod(AccessService.method.batchCheckAccess), error), error)
     const { message } = withNarrowingAdvice(describeMethod(AccessService.method.listAccess), error)

@@ -145,7 +145,7 @@ function usePreset(place: Place): readonly Option[] | undefined {
   return isPending ? undefined : [{ value: uid, label: data?.name ?? uid, detail: 'workload' }]
 }
 
-/** Shows the list of the chosen group: the list of a group above it does not contain its roles. */
+/** Shows the list of the chosen group: the list of a group above it does not show the new access. */
 const showResult = (place: Place, group = place.group) =>
   group === place.group ? closeDialog(place) : navigate(paths.access(group), { replace: true })
 

@@ -1,6 +1,6 @@
-// Actions of operators on the people of a server, for `stemmad users` and for the API (server/operators/people.ts). Every
-// function is work of a transaction, and leaves an entry in the log of the person. Nothing here returns or records a
-// password.
+// Actions of operators on the people of a server, for `stemmad users` and for the API
+// (server/operators/people.ts). Every function runs in the transaction of its caller, and leaves an
+// entry in the log of the person. Nothing here returns or records a password.
 import type { RandomBytes } from '../../crypto/random.ts'
 import type { Recording } from '../../store/events/record.ts'
 import { recordEvent } from '../../store/events/record.ts'
@@ -27,7 +27,7 @@ export type Administration = {
   enable(access: Recording, person: string): Work<string>
   /** Removes passkeys, authenticator app and recovery codes, and signs the person out everywhere. */
   resetSecondFactors(access: Recording, person: string): Work<string>
-  /** Ends the password and all sign-ins. The person chooses another password at the link, once. */
+  /** Removes the password and ends all sign-ins. At the link, the person can choose a password once. */
   resetPassword(access: Recording, person: string): Work<{ identity: string; link: string }>
   /**
    * Deletes a person with their account and all their role bindings. A person who signs in through a provider can come
