@@ -128,7 +128,10 @@ export type Core = Pick<Authentication, 'states'> & {
   close(): Promise<void>
 }
 
-/** Deadlines follow the system clock even in tests that replace `now`: the store reads it too. */
+/**
+ * Deadlines follow the system clock even in tests that replace `now`, because the store compares
+ * them with that clock.
+ */
 const systemNow = Date.now
 const monotonicNow = () => performance.now()
 

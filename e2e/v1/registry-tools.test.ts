@@ -42,7 +42,8 @@ examples('a repo with a sync configuration', {
     const id = created.id as string
     assert.deepEqual(await readOne(stage, v1.listRepos, id), created)
 
-    // If the configuration has no expiration, the tool sends that of its state, in whole seconds.
+    // If the configuration of the tool sets no expiration, the tool sends the one that it has
+    // saved, in whole seconds.
     const sentExpiration = (expiration as string).replace('.000Z', 'Z')
     const resent = await succeed(v1.updateRepo, {
       ...{ id, ...repo },

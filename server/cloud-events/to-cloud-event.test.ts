@@ -162,7 +162,7 @@ describe('the body of an event', () => {
     assert.doesNotMatch(event?.data ?? '', /hunter2|clientSecret/)
   })
 
-  test('has published names and no fields that Stemma added if the type prefix is a published one', () => {
+  test('has the names of the vendor and no fields that Stemma added if the type prefix is that of a vendor', () => {
     // The media type is a field that Stemma has added.
     const after = stored(TagSchema, {
       uid: `${team}/1`,
@@ -229,7 +229,7 @@ describe('the CloudEvent of a method with its own event type', () => {
   const kind = 'identity_providers'
   const method = 'platform.iam.IdentityProviders.GenerateScimToken'
 
-  test('has the type of the v2 response as its body type if its body is that response', () => {
+  test('names the v2 response as the type of its body if the body is that response', () => {
     const details = JSON.stringify({
       identityProviderUid: team,
       endpointUrl: 'https://api.test/scim',
@@ -241,7 +241,7 @@ describe('the CloudEvent of a method with its own event type', () => {
     assert.deepEqual(event.data.body, JSON.parse(details))
   })
 
-  test('has no body type if its body is not that response', () => {
+  test('names no type if the body is not that response', () => {
     const event = eventOf({ kind, method, action: 'scim-token-generated', details: '{"issuer":"x"}' })
     assert.equal(event.bodytype, undefined)
   })

@@ -48,7 +48,7 @@ export type Config = {
   tokenAlgorithm: 'RS256' | 'ES256'
   /** Whether a push to a repo that does not exist creates it. */
   repoCreation: 'push' | 'api'
-  /** When content of the registry to which nothing refers is deleted. An interval of 0 means never. */
+  /** When unreferenced content of the registry is deleted. An interval of 0 means never. */
   garbageCollection: { intervalMs: number; graceMs: number }
   /** Whether everybody can pull from repos that are public. */
   publicRepos: boolean

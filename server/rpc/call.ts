@@ -9,8 +9,8 @@ export type Call<Request extends Message = Message> = {
   method: Method
   request: Request
   /**
-   * The form in which the reply is needed: JSON for REST, unless the call has an idempotency key
-   * or only validates; otherwise bytes.
+   * The form in which the reply is needed: JSON for REST calls, except those that have an
+   * idempotency key or only validate; bytes for all others.
    */
   form: 'json' | 'bytes'
   /** The capabilities that the call requires. The handler checks them first, in the transaction that reads the data. */

@@ -78,7 +78,7 @@ export const searchActions: AnswerRequest = async (call, names) => {
   )
 }
 
-/** A search that has no results. */
+/** A request that finds nothing. */
 const nothing = {}
 
 /** The page comes first, so that clients know the number of results before they read them. */

@@ -10,7 +10,7 @@ export type EventRow = {
   root: string
   /** The uid of the group in which it happened. */
   group: string
-  /** The table of the resource, such as `role_bindings`; other words for what has no table. */
+  /** The table of the resource, such as `role_bindings`; another word if there is no table. */
   kind: string
   /** The uid of the resource. */
   uid: string

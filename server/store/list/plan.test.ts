@@ -41,7 +41,7 @@ function planOf(wanted: Listing, tally?: Row[], plan: typeof planList = planList
 }
 
 describe('the plan of a list', () => {
-  test('joins rows to one text for JSON of one region in the order of an index', () => {
+  test('joins the rows into one text if the list is JSON, of one region, and in the order of an index', () => {
     for (const order of [byUid, byName])
       for (const region of [below(root), children(team)])
         assert.equal(planOf(listing([region], { order })).kind, 'joined')

@@ -73,8 +73,8 @@ function pullTokensMethods(deps: Dependencies) {
         const uid = call.demand.scope
         const { updateTime } = yield* readIdentity(uid)
         requireMatch(call.ifMatch, updateTime)
-        // At most 1000, see iam/binding.ts. Only the deleted identity has access through them, so the caller needs no
-        // capability in the groups of these role bindings.
+        // An identity has at most 1000 role bindings (iam/binding.ts). Only the deleted identity
+        // has access through them, so the caller needs no capability in their groups.
         const bindings = yield* all(sql`select uid from role_bindings where identity = ${uid}`)
         for (const [binding] of bindings) yield* removeEntry(access, roleBindings, binding as string)
         yield* removeEntry(access, identities, uid)

@@ -114,7 +114,7 @@ export function* withdrawAdvisory({ access, now }: WriteContext, uid: string): W
   ])
 }
 
-/** New events get a uid below that of the advisory, and the current time. */
+/** New events get a uid below that of the advisory, and the current time if they have none. */
 function completeEvents(advisory: Advisory, now: number, random: WriteContext['random']): void {
   for (const event of advisory.events) {
     event.uid ||= newChildUid(advisory.uid, now, random)
