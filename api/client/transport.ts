@@ -167,7 +167,8 @@ function headersOf(
   options: CallOptions,
   token: string | undefined,
 ): Headers {
-  const headers = new Headers({ ...connection.headers, ...options.headers })
+  const headers = new Headers(connection.headers)
+  for (const [name, value] of Object.entries(options.headers ?? {})) headers.set(name, value)
   if (body) headers.set('content-type', 'application/json')
   if (isCreate && !headers.has(keyHeader)) headers.set(keyHeader, `"${connection.newIdempotencyKey()}"`)
   if (token !== undefined) headers.set('authorization', `Bearer ${checkToken(token)}`)

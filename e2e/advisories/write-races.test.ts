@@ -116,6 +116,24 @@ onEachStore('writes of advisories', (engine) => {
     await assertTally()
   })
 
+  test('the id of an advisory cannot be used again while the advisory is being withdrawn', async () => {
+    for (const letter of 'cfghjmpq') {
+      const advisoryId = `CGA-2222-3333-444${letter}`
+      const { id } = await make({ advisoryId })
+      const request = { parentId: platform.owner.organization, advisory: { ...advisory, advisoryId } }
+      const [withdrawn, ...creates] = await Promise.all([
+        call(withdraw, { id }, 0),
+        ...callNumbers.map((callNumber) => call(create, request, callNumber)),
+      ])
+      assert.equal(withdrawn.error, undefined)
+      assert.deepEqual(
+        creates.map(({ error }) => error?.code),
+        callNumbers.map(() => 6),
+      )
+    }
+    await assertTally()
+  })
+
   test('many advisories can be withdrawn at the same time', async () => {
     const made = await Promise.all(
       callNumbers.map((callNumber) => make({ aliases: ['CVE-2026-888'] }, callNumber)),

@@ -50,11 +50,12 @@ export function* createAdvisory(
   sortEvents(advisory)
   const { columns, hashes } = searchColumnsOf(advisory, origin)
   const conflict = `advisory ${advisory.advisoryId} already exists`
+  yield* createIn(access, group, advisories, advisory, { uid, now: time, columns }, conflict)
+  // Only now: the insert has waited for a transaction that withdraws an advisory with this id.
   const withdrawn = yield* first(
     sql`select uid from withdrawn_advisories where name = ${advisory.advisoryId}`,
   )
   if (withdrawn) throw alreadyExists(conflict)
-  yield* createIn(access, group, advisories, advisory, { uid, now: time, columns }, conflict)
   yield* changePostings(advisoryIndex, columns.segment, documentNumberOf(uid), new Set(), hashes)
   return uid
 }
