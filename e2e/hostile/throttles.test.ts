@@ -132,7 +132,7 @@ onEachStore('an attacker who guesses a password from many networks', (engine) =>
     await signIn(platform, 'ada@example.com', {}, owner)
   })
 
-  test('blocks the account if the networks are all over the world, but no other account at the address of its owner', async () => {
+  test('blocks the account if the networks are unrelated, but not sign-ins to other accounts from the address of its owner', async () => {
     for (const email of ['bob@example.com', 'eve@example.com']) await addAccount(platform, email)
     const addresses = Array.from({ length: 101 }, (_, at) => `10.${at}.0.1`)
     assert.deepEqual(await guess('bob@example.com', addresses), [...Array(100).fill(401), 429])

@@ -1,4 +1,4 @@
-// How a name leads to a repo, and who learns what about names that lead nowhere.
+// How a registry name is resolved to a repo, and which errors callers get if there is no such repo.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../../server/store/sql.ts'
@@ -70,7 +70,7 @@ onEachStore('names of the registry', (engine) => {
     assert.deepEqual(await repoHolding('many parts'), deep.slice(0, 1))
   })
 
-  test('lead to the same images after the owner of a subgroup has renamed it', async () => {
+  test('cannot be taken over by renaming a subgroup', async () => {
     const good = await client.pushImage('acme/lib/static', 'v1', 'good')
     const group = await makeGroup(platform.owner.organization, 'x')
     const { token } = await platform.addIdentity(group, 'owner')
@@ -80,7 +80,7 @@ onEachStore('names of the registry', (engine) => {
     assert.equal(pulled.headers.get('docker-content-digest'), good)
   })
 
-  test('of missing repos become new repos by a push, in the deepest group', async () => {
+  test('of missing repos: a push creates the repo in the deepest group that exists', async () => {
     const group = await makeGroup(platform.owner.organization, 'new')
     await client.pushBlob('acme/new/a/b', 'created')
     const { repos } = await rest('GET', `/registry/v2beta1/repos?uidp.childrenOf=${group}`)
@@ -94,7 +94,7 @@ onEachStore('names of the registry', (engine) => {
     assert.equal(await client.errorOf('POST', '/v2/acme/blobs/uploads/'), '404 NAME_UNKNOWN')
   })
 
-  test('do not become repos if the operator does not want that', async () => {
+  test('of missing repos: a push creates nothing if the operator has turned that off', async () => {
     const other = await startPlatform(engine, ['--repo-creation', 'api'])
     try {
       const pusher = ociClient(other.url, other.owner.token)
@@ -115,7 +115,7 @@ onEachStore('names of the registry', (engine) => {
       }
     })
 
-  test('that several organizations have mean the verified one, or else the one to which the caller has access', async () => {
+  test('shared by several organizations refer to the verified one, or else to the one that the caller has access to', async () => {
     const [first, second] = [await platform.addOrganization('twin'), await platform.addOrganization('twin')]
     await copyGroup(second.organization, 30)
     const pusher = ociClient(platform.url, first.token)
@@ -141,7 +141,7 @@ onEachStore('names of the registry', (engine) => {
     await ociClient(platform.url, second.token).expect(200, 'GET', '/v2/twin/web/tags/list')
   })
 
-  test('of several groups are ambiguous for callers who have access to several of them', async () => {
+  test('shared by several groups are ambiguous for callers who have access to more than one of them', async () => {
     const group = await makeGroup(platform.owner.organization, 'double')
     await client.pushImage('acme/double/app', 'v1', 'app')
     await copyGroup(group, 30)

@@ -23,7 +23,7 @@ import { until } from '../server/stemmad.ts'
 import { numbers } from './inserted-manifests.ts'
 import { descriptor, digestOf, imageOf, ociClient, types } from './oci-client.ts'
 
-/** An artifact: unlike for an image, a push does not read a platform from its configuration. */
+/** An artifact, not an image: a push does not read a platform from its configuration. */
 const artifact = (layer: string) => imageOf(layer, { config: descriptor('{}', 'application/x') })
 
 /** Waits until another transaction of the database waits for a lock of this one. */
@@ -32,7 +32,7 @@ const untilAnotherWaits = `do $$ begin
       and pg_backend_pid() = any (pg_blocking_pids(pid))) loop
     perform pg_stat_clear_snapshot(), pg_sleep(0.01);
   end loop; end $$`
-const rowsLockedByUpdates = `select 1 from pg_locks
+const writeLocksOnTags = `select 1 from pg_locks
   where relation = 'tags'::regclass and mode = 'RowExclusiveLock' and database =
     (select oid from pg_database where datname = current_database())`
 
@@ -109,7 +109,7 @@ onEachStore('concurrent pushes', (engine) => {
     }
   })
 
-  test('create a tag whose name another call has just changed, and leave the renamed one as it is', {
+  test('create a new tag if the existing one is renamed at the same time, and leave the renamed one as it is', {
     skip: engine === 'sqlite' && 'SQLite runs one write after another',
   }, async () => {
     const { call } = restDoor(platform.url)
@@ -126,7 +126,7 @@ onEachStore('concurrent pushes', (engine) => {
       yield sql`update tags set name = 'v1', proto = ${renamedTag} where uid = ${uid}`
       yield raw(untilAnotherWaits)
     })
-    await until(async () => (await platform.store.query(raw(rowsLockedByUpdates))).length > 0)
+    await until(async () => (await platform.store.query(raw(writeLocksOnTags))).length > 0)
     const created = createTag('b')
     await renamed
     assert.equal((await created).error, undefined)

@@ -9,7 +9,7 @@ import type { Work } from './work.ts'
 /** `quota` is undefined if the group has no limit for the kind. */
 export type Usage = { kind: string; group: string; used: number; quota: number | undefined }
 
-/** Maximum number of quotas of an organization that `quotasBetween` returns. If there are more, the list is incomplete. */
+/** A list of `quotasBetween` with more quotas than this may be incomplete. */
 const maxListedQuotas = 20
 
 /**

@@ -55,7 +55,7 @@ const ruleFields = [
   ['audiencePattern', 'Audience pattern', ''],
 ] as const
 
-/** Fields that are left empty are unset: of a rule and its pattern, only one may be set. */
+/** Empty fields become unset, because only one of a value and its pattern may be set. */
 function rulesOf(text: (name: string) => string) {
   return Object.fromEntries(ruleFields.map(([name]) => [name, text(name) || undefined]))
 }

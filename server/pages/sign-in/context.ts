@@ -15,7 +15,7 @@ export type SignInContext = {
   headlessCode: string
   /** Whether this sign-in also accepts an invite. */
   isInvited: boolean
-  /** The organization of the invite, and the groups below it; empty if no invite is found. */
+  /** The names from the organization down to the group of the invite; empty if no invite is found. */
   invitedTo: string
 }
 

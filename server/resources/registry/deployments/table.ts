@@ -1,4 +1,4 @@
-// The deployment of a repo. A repo without a stored deployment has one without charts.
+// The deployment of a repo. If none is stored, it is read as a deployment without charts.
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import type { Deployment } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { DeploymentSchema } from '@stemma/api/gen/platform/registry/registry_pb.ts'
@@ -24,7 +24,7 @@ export function* readDeployment(repo: string): Work<StoredDeployment | undefined
   return { deployment: fromBinary(DeploymentSchema, proto), updateTime }
 }
 
-/** A foreign key refuses a deployment of a repo that does not exist, a unique index a second one of the same repo. */
+/** The foreign key fails if the repo does not exist; the primary key, if it has a deployment. */
 export function* insertDeployment(
   access: WriteAccess,
   deployment: Deployment,
@@ -44,7 +44,7 @@ const record = (access: WriteAccess, deployment: Deployment, action: string): Wo
     details: JSON.parse(writeJson(DeploymentSchema, deployment)) as EventDetails,
   })
 
-/** Replaces the deployment; without charts, deletes it. */
+/** Replaces the deployment, or deletes it if the new one has no charts. */
 export function* replaceDeployment(
   access: WriteAccess,
   deployment: Deployment,
