@@ -49,6 +49,7 @@ test('a token must have an audience and both times, and must not be too old', ()
   assert.deepEqual(mismatches({ ...fitting, aud: [audience, ''] }), ['aud'])
   assert.deepEqual(mismatches({ ...fitting, exp: undefined, iat: undefined }), ['exp', 'iat'])
   assert.deepEqual(mismatches({ ...fitting, iat: now / 1000 - 25 * 3600 }), ['iat'])
+  assert.deepEqual(mismatches({ ...fitting, exp: 9_999_999_999_999 }), [])
 })
 
 test('a token may be issued up to a minute in the future, because clocks differ', () => {

@@ -80,7 +80,9 @@ function compareTime(
 ): ClaimResult {
   if (typeof value !== 'number') return { claim, actual: textOf(value), expected, matches: false }
   const time = value * 1000
-  return { claim, actual: new Date(time).toISOString(), expected, matches: isAccepted(time) }
+  // Some issuers state a time that is beyond those of `Date`, for tokens that do not expire.
+  const actual = Number.isNaN(new Date(time).getTime()) ? textOf(value) : new Date(time).toISOString()
+  return { claim, actual, expected, matches: isAccepted(time) }
 }
 
 function compare(claim: string, value: unknown, exact: string | undefined, pattern?: string): ClaimResult {
