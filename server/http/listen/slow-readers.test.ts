@@ -22,9 +22,10 @@ class Connection extends EventEmitter implements ReadingSocket {
     this.writableLength -= bytes
   }
 
+  /** Like a real socket, it emits the event later. */
   destroy() {
     this.isClosed = true
-    this.emit('close')
+    queueMicrotask(() => this.emit('close'))
   }
 }
 
@@ -90,5 +91,16 @@ describe('connections of slow readers', () => {
       connections.map(({ isClosed }) => isClosed),
       [false, false, true, true],
     )
+  })
+
+  test('do not count towards the maximum once they are closed', () => {
+    const { connections, pass } = open(2, 1000)
+    const [slow, fast] = connections
+    slow.write(400)
+    pass(0)
+    pass(graceMs + 4000)
+    fast?.write(700)
+    pass(1)
+    assert.deepEqual([slow.isClosed, fast?.isClosed], [true, false])
   })
 })

@@ -1,7 +1,6 @@
 // Closes HTTP/1.1 connections whose clients read so slowly that their responses stay in memory. The
-// idle timeout (idle-connections.ts) does not close all of them, because it restarts whenever the
-// server writes or receives bytes. Connections are checked at intervals, so that sending a response
-// takes no extra work.
+// idle timeout (idle-connections.ts) does not apply to connections with unsent bytes. Connections are
+// checked at intervals, so that sending a response takes no extra work.
 import type { Socket } from 'node:net'
 
 export type SlowReaderOptions = {
@@ -47,6 +46,12 @@ export function openSlowReaders(options: SlowReaderOptions): SlowReaders {
     return false
   }
 
+  /** The event `close` comes later, and until then the connection would count towards `maxUnsentBytes`. */
+  function close(socket: ReadingSocket): void {
+    connections.delete(socket)
+    socket.destroy()
+  }
+
   /** Enforces `maxUnsentBytes`. A client that is slow through no fault of its own has few unsent bytes. */
   function closeLargest(): void {
     let unsent = 0
@@ -56,7 +61,7 @@ export function openSlowReaders(options: SlowReaderOptions): SlowReaders {
     for (const socket of bySize) {
       if (unsent <= maxUnsentBytes) return
       unsent -= socket.writableLength
-      socket.destroy()
+      close(socket)
     }
   }
 
@@ -66,7 +71,7 @@ export function openSlowReaders(options: SlowReaderOptions): SlowReaders {
       socket.once('close', () => connections.delete(socket))
     },
     check() {
-      for (const [socket, goal] of connections) if (isTooSlow(socket, goal)) socket.destroy()
+      for (const [socket, goal] of connections) if (isTooSlow(socket, goal)) close(socket)
       closeLargest()
     },
   }
