@@ -1,5 +1,6 @@
 // Closes HTTP/1.1 connections without traffic. Connections are checked at intervals: the idle timeouts
-// of node:http, which are turned off, would start and stop two timers for each request.
+// of node:http, which are turned off, would start and stop two timers for each request. A connection
+// with unsent bytes is never idle: slow-readers.ts closes it if its client reads too slowly.
 import type { Socket } from 'node:net'
 
 export type IdleConnectionOptions = {
@@ -17,12 +18,12 @@ export type IdleConnections<S extends WatchedSocket> = {
 }
 
 /** The part of a socket that is needed here. */
-export type WatchedSocket = Pick<Socket, 'bytesRead' | 'bytesWritten'> & {
+export type WatchedSocket = Pick<Socket, 'bytesRead' | 'bytesWritten' | 'writableLength'> & {
   once(event: 'close', listener: () => void): unknown
   destroy(): unknown
 }
 
-/** `bytes` is the traffic in both directions until `since`; there was none after it. */
+/** `bytes` is the traffic in both directions until `since`; there was none after it, and nothing was unsent. */
 type Traffic = { bytes: number; since: number }
 
 /** `isAnswering` tells whether a connection has a request whose response is not complete. */
@@ -34,7 +35,8 @@ export function openIdleConnections<S extends WatchedSocket>(
 
   function checkOne(socket: S, traffic: Traffic): void {
     const bytes = bytesOf(socket)
-    if (bytes !== traffic.bytes) {
+    // `bytesWritten` includes unsent bytes, so it does not change while a client reads one large response.
+    if (bytes !== traffic.bytes || socket.writableLength > 0) {
       traffic.bytes = bytes
       traffic.since = now()
     } else if (now() - traffic.since >= (isAnswering(socket) ? idleMs : keepAliveMs)) socket.destroy()

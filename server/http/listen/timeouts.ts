@@ -10,7 +10,10 @@ export type TimeoutsMs = {
   request: number
   /** To send the next request on an open connection. */
   keepAlive: number
-  /** How long a connection may be without any traffic. Must be longer than the longest call that is not a stream. */
+  /**
+   * How long a connection may be without any traffic while nothing is unsent, and how much longer than at the minimum
+   * rate a client may take to read a response. Must be longer than the longest call that is not a stream.
+   */
   idle: number
   /** How long a client may go on sending after its request was rejected, so that it can read the error. */
   linger: number
