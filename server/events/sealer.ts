@@ -7,6 +7,7 @@
 // - server/store/events/seal.ts: `FanOut` gets the events that `sealBatch` seals, in its transaction.
 // - server/store/events/read-sealed.ts: reads sealed events of an organization after a sequence number.
 // - server/store/events/event-row.ts: the row.
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Store } from '../store/db.ts'
 import type { FanOut } from '../store/events/seal.ts'
 import { hasUnsealed, sealBatch } from '../store/events/seal.ts'
@@ -30,34 +31,45 @@ export type Sealer = {
    * if another process is sealing each time.
    */
   catchUp(): Promise<void>
-  /** Seals once more, and then never again. */
+  /** Seals as `catchUp` does, and then never again. Errors are passed to `onError`. */
   stop(): Promise<void>
 }
 
 export function openSealer(options: SealerOptions): Sealer {
   const { store, fanOut, onSealed = () => {}, onError, delayMs = 100 } = options
   let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> | undefined
+  let running: Promise<boolean> | undefined
   let isStopped = false
 
   /** SQLite seals events when it inserts them. So there is mostly nothing to do, and an idle server should not write. */
   const isAllSealed = async () => store.engine === 'sqlite' && (await store.query(hasUnsealed)).length === 0
-  const sealAll = async () => {
-    if (await isAllSealed()) return onSealed(0)
+  /** False if another process is sealing. */
+  const sealAll = async (): Promise<boolean> => {
+    if (await isAllSealed()) {
+      onSealed(0)
+      return true
+    }
     for (let hasMore = true; hasMore; ) {
       const sealed = await store.write(() => sealBatch(fanOut))
-      if (sealed === 'busy') return wake()
+      if (sealed === 'busy') return false
       onSealed(sealed.count)
       hasMore = sealed.hasMore
     }
+    return true
   }
-  const run = (): Promise<void> => {
+  const attempt = (): Promise<boolean> => {
     running ??= sealAll()
-      .catch(onError)
+      .catch((error: unknown) => {
+        onError(error)
+        return true
+      })
       .finally(() => {
         running = undefined
       })
     return running
+  }
+  const run = async (): Promise<void> => {
+    if (!(await attempt())) wake()
   }
   const wake = (): void => {
     if (timer || isStopped) return
@@ -67,15 +79,18 @@ export function openSealer(options: SealerOptions): Sealer {
     }, delayMs).unref()
   }
   const catchUp = async () => {
-    // The first run may have begun before the last commit.
-    for (let round = 0; round < 3 && (await store.query(hasUnsealed)).length > 0; round++) await run()
+    // The first attempt may have begun before the last commit, and so may that of another process.
+    for (let round = 0; round < 3 && (await store.query(hasUnsealed)).length > 0; round++)
+      if (!(await attempt())) await sleep(delayMs)
   }
   return {
     ...{ wake, run, catchUp },
     async stop() {
       isStopped = true
       clearTimeout(timer)
-      await run()
+      // Awaited even if it leaves nothing to seal, because the store may be closed next.
+      await running
+      await catchUp().catch(onError)
     },
   }
 }
