@@ -12,6 +12,8 @@ const sortable = new Map([
   ['createTime', 'create_time'],
   ['created_at', 'create_time'],
   ['update_time', 'update_time'],
+  ['expiration_time', 'expire_time'],
+  ['expirationTime', 'expire_time'],
 ])
 const fallback: OrderTerm[] = [{ column: 'uid', descending: false }]
 const parse = (text: string, otherwise = fallback) => parseOrderBy(text, sortable, otherwise)
@@ -69,6 +71,7 @@ describe('order_by', () => {
   test('is rejected for a field that is not sortable; the error lists the sortable ones', () => {
     for (const text of [
       'description',
+      'expire_time',
       'Name',
       'name.first',
       'constructor',
@@ -76,7 +79,7 @@ describe('order_by', () => {
       'toString',
       'uid;',
     ]) {
-      assertRejected(text, /the fields are uid, name, create_time, update_time$/)
+      assertRejected(text, /the fields are uid, name, create_time, update_time, expiration_time$/)
     }
   })
 

@@ -28,8 +28,10 @@ export function parseOrderBy(
   return endWithUid(terms)
 }
 
+/** Names the first spelling of each field. */
 function hint(sortable: ReadonlyMap<string, string>): string {
-  const fields = [...new Set(sortable.values())].join(', ')
+  const spellings = Map.groupBy(sortable.keys(), (spelling) => sortable.get(spelling))
+  const fields = [...spellings.values()].map(([first]) => first).join(', ')
   return `must be fields separated by commas, each optionally followed by asc or desc; the fields are ${fields}`
 }
 
