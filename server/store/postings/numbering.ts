@@ -8,8 +8,8 @@
 export const documentNumberOf = (uid: string) => Number.parseInt(uid.slice(-16, -3), 16)
 
 /**
- * The maximum number of packs that a term can have in a segment. They are numbered upwards from the number of the
- * segment.
+ * How many pack numbers a segment has, from the number of the segment on. In the first segment of a block, the first of
+ * them is the pack of terms that are rare in the block.
  */
 export const packsPerSegment = 32
 

@@ -84,12 +84,56 @@ onEach(['SQLite', 'PostgreSQL'], 'a search index', (testStore) => {
     await add(segment + 32, range(15, 1000), [term])
     assert.deepEqual(await rowsOf(term), [
       [-1, 265],
-      [segment, 120],
       [segment + 1, 120],
-      [segment + 2, 10],
-      [segment + 32, 15],
+      [segment + 2, 120],
+      [segment + 3, 10],
+      [segment + 33, 15],
     ])
     assert.deepEqual(await find([term]), [...range(250), ...range(15, 1000)])
+  })
+
+  test('keeps packs small if a term is common in the first segment of a block and rare in the others', async () => {
+    const [term, segment] = [newTerm(), newSegment()]
+    await add(segment, range(120), [term])
+    for (const at of range(7, 1)) await add(segment + at * 32, range(14, at * 1000), [term])
+    assert.deepEqual(await rowsOf(term), [
+      [-1, 120],
+      [segment, 98],
+      [segment + 1, 120],
+    ])
+  })
+
+  test('keeps packs small if documents get the same term one by one, and removes it from each', async () => {
+    const [term, segment] = [newTerm(), newSegment()]
+    const changeAll = (at: number, numbers: number[], before: number[], after: number[]) =>
+      store.write(function* () {
+        for (const number of numbers)
+          yield* changePostings(index, at, number, new Set(before), new Set(after))
+      })
+    const [first, second] = [range(130), range(130, 1000)]
+    await changeAll(segment, first, [], [term])
+    await changeAll(segment + 32, second, [], [term])
+    assert.deepEqual(await rowsOf(term), [
+      [segment, 120],
+      [segment + 1, 10],
+      [segment + 33, 120],
+      [segment + 34, 10],
+    ])
+    assert.deepEqual(await find([term]), [...first, ...second])
+    await changeAll(segment + 32, second, [term], [])
+    assert.deepEqual(await find([term]), first)
+    await changeAll(segment, first, [term], [])
+    assert.deepEqual(await rowsOf(term), [])
+  })
+
+  test('removes terms from packs that an earlier version numbered from the segment on', async () => {
+    const [term, segment] = [newTerm(), newSegment() + 32]
+    await store.write(function* () {
+      yield sql`insert into advisory_postings (term, segment, count, advisories)
+        values (${term}, ${segment}, 2, ${pack([1, 2])})`
+      yield* changePostings(index, segment, 1, new Set([term]), new Set())
+    })
+    assert.deepEqual(await find([term]), [2])
   })
 
   test('finds documents that have any of the terms, limited to candidates if these are given', async () => {

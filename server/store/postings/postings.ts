@@ -37,6 +37,12 @@ const postingsPerPack = 120
 /** A term with fewer postings than this in a segment is rare there. Its postings in a whole block fit into one pack. */
 const rarePostings = postingsPerPack / segmentsPerBlock
 
+/**
+ * The numbers, relative to the segment, of the packs of terms that are not rare in it. Earlier versions also used 0, which
+ * in the first segment of a block is the pack of the block.
+ */
+const ownPacks = Array.from({ length: packsPerSegment - 1 }, (_, at) => at + 1)
+
 /** Adds documents to a segment. */
 export function* addPostings(
   index: PostingIndex,
@@ -60,8 +66,8 @@ export function* addPostings(
 function rowsOf(term: number, segment: number, numbers: readonly number[]): Value[][] {
   const count = numbers.length
   if (count < rarePostings) return [[term, blockOf(segment), count, pack(numbers)]]
-  const packSize = Math.max(postingsPerPack, Math.ceil(count / packsPerSegment))
-  const packs = chunks(numbers, packSize).map((part, at) => [term, segment + at, part.length, pack(part)])
+  const packSize = Math.max(postingsPerPack, Math.ceil(count / ownPacks.length))
+  const packs = chunks(numbers, packSize).map((part, at) => [term, segment + at + 1, part.length, pack(part)])
   return [[term, totalSegment, count, pack([])], ...packs]
 }
 
@@ -96,9 +102,29 @@ export function* changePostings(
   const rows = yield* all(sql`select term, segment, ${raw(index.numbersColumn)} from ${raw(index.table)}
     where term in ${among(terms)} and segment >= ${block} and segment < ${segment + packsPerSegment}
     and (segment = ${block} or segment >= ${segment}) order by term, segment /*pg for update */`)
-  for (const [term, packSegment, bytes] of rows as [number, number, Uint8Array][])
-    if (removed.has(term)) yield* removePosting(index, term, packSegment, unpack(bytes), number)
-  yield* addPostings(index, segment, [{ number, hashes: added }])
+  const packs = Map.groupBy(rows as StoredPack[], ([term]) => term)
+  const addedRows: Value[][] = []
+  for (const term of terms) {
+    const packsOfTerm = packs.get(term) ?? []
+    if (added.has(term)) addedRows.push([term, packWithRoom(segment, packsOfTerm), 1, pack([number])])
+    else
+      for (const [, packSegment, bytes] of packsOfTerm)
+        yield* removePosting(index, term, packSegment, unpack(bytes), number)
+  }
+  if (addedRows.length > 0) yield appendRows(index, addedRows)
+}
+
+type StoredPack = [term: number, segment: number, bytes: Uint8Array]
+
+/**
+ * The pack of the block, or if it is full the first pack of the segment that is not. A batch of an import has fewer
+ * documents than the packs of a segment can hold, so one of them has room.
+ */
+function packWithRoom(segment: number, packs: readonly StoredPack[]): number {
+  const block = blockOf(segment)
+  const full = packs.filter(([, , bytes]) => unpack(bytes).length >= postingsPerPack)
+  const fullNumbers = new Set(full.map(([, packNumber]) => packNumber))
+  return [block, ...ownPacks.map((at) => segment + at)].find((at) => !fullNumbers.has(at)) ?? block
 }
 
 /** Removes only one occurrence of the number, because two documents may have the same number. */
