@@ -157,6 +157,15 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     assert.match(headers, /^authorization: Bearer …$/m)
     assert.match(headers, new RegExp(`^ce-subject: ${subscription}$`, 'm'))
     await checkShown(page, 'a delivery')
+    noProblems()
+    await page.route('**/events:tail*', (route) =>
+      route.fulfill({ status: 503, json: { code: 14, message: 'Unavailable: starting' } }),
+    )
+    await page.reload()
+    await page.getByRole('alert').getByText('The server does not answer').waitFor()
+    await page.getByRole('heading', { name: 'Answers' }).waitFor()
+    await page.unroute('**/events:tail*')
+    stage.problems.splice(0)
     await page.reload()
     await page.getByLabel('event', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Close' }).click()

@@ -95,7 +95,11 @@ function Sent({ delivery, sink, denied }: SentProps) {
   const { uid = '', sequence = '0', requestHeaders = {} } = delivery
   const headers = Object.entries(requestHeaders).toSorted(([a], [b]) => (a < b ? -1 : 1))
   const group = uid.split('/').slice(0, -2).join('/')
-  const { data: event, isPending } = useQuery({
+  const {
+    data: event,
+    error,
+    isPending,
+  } = useQuery({
     queryKey: ['events', group, sequence],
     queryFn: ({ signal }) => readEvent(group, sequence, signal),
     enabled: sequence !== '0' && denied === undefined,
@@ -115,6 +119,7 @@ function Sent({ delivery, sink, denied }: SentProps) {
       {sequence === '0' && <p class="quiet">A test event: it says only that it is a test.</p>}
       {sequence !== '0' && denied !== undefined && <p class="quiet">{denied}</p>}
       {sequence !== '0' && denied === undefined && isPending && <Skeleton />}
+      {error && <Problem error={error} />}
       {event && <CodeBlock label="event" code={JSON.stringify(event, undefined, 2)} />}
       {event === null && <p class="quiet">The event is no longer kept.</p>}
     </>
