@@ -1,5 +1,6 @@
 // The services for operators of the server: who may call them, and what they change.
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
 import { AccessService } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
@@ -15,6 +16,8 @@ import { ServerService } from '@stemma/api/gen/platform/server/v2beta1/server_pb
 import { describeMethod } from '@stemma/api/method.ts'
 import { Code } from '../../server/aip/code.ts'
 import { addOperator, removeOperator } from '../../server/auth/administration/operators.ts'
+import { claimAddress } from '../../server/auth/login/claimed-accounts.ts'
+import { peopleOf } from '../../server/authentication.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { operatorAccess } from '../../server/policy/system-access.ts'
 import { serverLog } from '../../server/store/events/event-row.ts'
@@ -35,6 +38,11 @@ const { getHealth, listKeys, rotateKeys } = ServerService.method
 const { createIdentityProvider } = IdentityProvidersService.method
 const { createExternalGroupRoleMapping } = ExternalGroupRoleMappingsService.method
 const { checkAccess } = AccessService.method
+
+const claimDependencies = {
+  people: peopleOf({ access: operatorAccess, now: Date.now, random: randomBytes }),
+  random: randomBytes,
+}
 
 const operatorMethods: DescMethod[] = [PeopleService, OrganizationsService, ServerService].flatMap(
   ({ methods }) => methods,
@@ -188,6 +196,28 @@ onEachStore('the services for operators', (engine) => {
     for (const search of ['x'.repeat(201), 'a\u0000b'])
       for (const door of [rest, grpc])
         assert.equal((await door.call(listPeople, { search }, token)).error?.code, Code.INVALID_ARGUMENT)
+  })
+
+  test('show whether the address of a person is verified', async () => {
+    const vouched = await add('vouched')
+    const claim = { issuer: platform.config.authUrl, email: 'claimed@example.com', passwordHash: 'x' }
+    const claimed = await platform.store.write(() => claimAddress(claimDependencies, claim))
+    const legacyEmail = 'legacy@example.com'
+    const legacy = await platform.store.write(function* () {
+      const uid = yield* claimAddress(claimDependencies, { ...claim, email: legacyEmail })
+      // Earlier versions stored the accounts of invited people in this table.
+      yield sql`delete from claimed_accounts where identity = ${uid}`
+      yield sql`insert into accounts (email, identity, password, is_vouched) values (${legacyEmail}, ${uid}, 'x', 0)`
+      return uid
+    })
+    for (const [uid, email, emailVerified] of [
+      [vouched, 'vouched@example.com', true],
+      [claimed, claim.email, false],
+      [legacy, legacyEmail, false],
+    ] as const)
+      assert.partialDeepStrictEqual(await succeed(getPerson, { uid }), {
+        ...{ email, emailVerified, local: true, hasPassword: true },
+      })
   })
 
   test('do not treat external groups of identity providers as people', async () => {

@@ -53,7 +53,7 @@ export type PeopleQuery = PeopleFilter & {
 /** The columns that `listPeople` selects. */
 type Columns = [
   ...[identity: string, proto: Uint8Array, createTime: number, disabledSecond: number | null],
-  ...[vouchedEmail: string | null, vouchedPassword: string | null],
+  ...[isVouched: number | null, accountEmail: string | null, accountPassword: string | null],
   ...[claimedEmail: string | null, claimedPassword: string | null],
   ...[passkeys: number, apps: number, bindings: number, operator: string | null],
 ]
@@ -99,7 +99,7 @@ function searchCondition(search: string): Sql {
 export function* listPeople({ limit, skip = 0, after, ...filter }: PeopleQuery): Work<ListedPerson[]> {
   const follows = after ? sql`(name, uid) > (${after.name}, ${after.identity})` : raw('1 = 1')
   const rows = yield* all(sql`select i.uid, i.proto, i.create_time, o.disabled_second,
-    a.email, a.password, c.email, c.password,
+    a.is_vouched, a.email, a.password, c.email, c.password,
     (select count(*) from passkeys k where k.identity = i.uid),
     (select count(*) from authenticator_apps t where t.identity = i.uid and t.confirm_time is not null),
     (select count(*) from role_bindings b where b.identity = i.uid), p.identity
@@ -125,16 +125,16 @@ function* countWhere(condition: Sql): Work<number> {
 }
 
 function personOf([identity, proto, createTime, disabledSecond, ...accounts]: Columns): ListedPerson {
-  const [vouchedEmail, vouchedPassword, claimedEmail, claimedPassword, passkeys, apps, bindings, operator] =
-    accounts
+  const [isVouched, accountEmail, accountPassword, claimedEmail, claimedPassword, ...counts] = accounts
+  const [passkeys, apps, bindings, operator] = counts
   const { name, email, emailUnverified, lastSeenTime } = fromBinary(IdentitySchema, proto)
-  const verified = vouchedEmail ?? email
-  const unverified = claimedEmail ?? emailUnverified
+  const verified = (isVouched === 1 ? accountEmail : undefined) ?? email
+  const unverified = accountEmail ?? claimedEmail ?? emailUnverified
   return {
     ...{ identity, name, email: verified ?? unverified, createTime },
     isUnverified: !verified && unverified !== undefined,
-    hasLocalAccount: vouchedEmail !== null || claimedEmail !== null,
-    hasPassword: Boolean(vouchedPassword || claimedPassword),
+    hasLocalAccount: accountEmail !== null || claimedEmail !== null,
+    hasPassword: Boolean(accountPassword || claimedPassword),
     ...{ passkeys: Number(passkeys), hasAuthenticatorApp: Number(apps) > 0 },
     ...{ roleBindings: Number(bindings), isOperator: operator !== null },
     lastSeenTime: lastSeenTime && timestampMs(lastSeenTime),
