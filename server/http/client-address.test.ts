@@ -55,7 +55,7 @@ test('entries before one that is not an address are ignored, because they may be
 
 test('X-Forwarded-For is ignored if the address of the peer is unknown', () => {
   const reported: string[] = []
-  for (const trusted of [['10.0.0.0/8'], ['0.0.0.0/0', '::/0']]) {
+  for (const trusted of [[], ['10.0.0.0/8'], ['0.0.0.0/0', '::/0']]) {
     const addressOf = clientAddress(trusted, (peer) => reported.push(peer))
     assert.equal(addressOf(undefined, '203.0.113.7'), '')
     assert.equal(addressOf('', '203.0.113.7, 10.9.9.9'), '')

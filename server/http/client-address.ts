@@ -14,8 +14,8 @@ export function proxyTest(trustedProxies: readonly string[]): (address: string) 
 
 /**
  * `trustedProxies` are addresses and networks such as 10.0.0.0/8. `onUntrusted` is called once, with the first peer
- * that sends X-Forwarded-For but is not a trusted proxy. If that peer is in fact a proxy of the operator, all of its
- * clients seem to have the same address, so the operator should know.
+ * that has a known address and sends X-Forwarded-For but is not a trusted proxy. If that peer is in fact a proxy of the
+ * operator, all of its clients seem to have the same address, so the operator should know.
  */
 export function clientAddress(
   trustedProxies: readonly string[],
@@ -28,7 +28,7 @@ export function clientAddress(
   }
   if (trustedProxies.length === 0)
     return (peer = '', forwardedFor = '') => {
-      if (forwardedFor !== '' && !hasReported) report(peer)
+      if (forwardedFor !== '' && !hasReported && isIP(bareAddress(peer))) report(peer)
       return peer.startsWith('::ffff:') ? bareAddress(peer) : peer
     }
   const isProxy = proxyTest(trustedProxies)
