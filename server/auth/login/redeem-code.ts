@@ -1,5 +1,6 @@
 // Redeems the authorization codes of our own clients, without a request to the token endpoint.
 import type { Provider } from 'oidc-provider'
+import { errors } from 'oidc-provider'
 import { Code } from '../../aip/code.ts'
 import { StatusError } from '../../aip/errors.ts'
 import { digestOf } from '../../crypto/digest.ts'
@@ -26,8 +27,8 @@ export async function redeemCode(
   const code = await provider.AuthorizationCode.find(query.get('code') ?? '')
   const isOfThisSignIn = code?.clientId === client && code.codeChallenge === digestOf(verifier)
   if (!code?.accountId || !isOfThisSignIn || !code.isValid) throw expiredSignIn()
-  await code.consume().catch(() => {
-    throw expiredSignIn()
+  await code.consume().catch((error: unknown) => {
+    throw error instanceof errors.InvalidGrant ? expiredSignIn() : error
   })
   const grant = code.grantId ?? ''
   // If the time of the sign-in is unknown, 0 is used. The token is then not valid if the person has ever
