@@ -64,6 +64,8 @@ describe('a record of versions', () => {
       ],
       [{ package: 'a', versions: [{ version: '1', releaseDate: 7 }] }, /releaseDate must be a date .*is 7$/],
       [{ package: 'a', versions: [{ version: '1', exists: 'yes' }] }, /exists must be true or false/],
+      [{ package: 'a', versions: [{ version: '1', exists: null }] }, /exists must be true .*is null$/],
+      [{ package: 'a', versions: [{ version: '1', lts: null }] }, /lts must be true .*is null$/],
       [
         { package: 'a', versions, gracePeriodMonths: 121 },
         /^gracePeriodMonths must be a whole number from 0 to 120/,

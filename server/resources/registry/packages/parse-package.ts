@@ -119,7 +119,7 @@ function isDay(text: string): boolean {
 }
 
 function flag(fields: Fields, name: string, whenMissing: boolean, path: string): boolean {
-  const value = fields[name] ?? whenMissing
+  const value = fields[name] === undefined ? whenMissing : fields[name]
   if (typeof value !== 'boolean')
     throw new PackageError(`${fieldPath(path, name)} must be true or false, but is ${shown(value)}`)
   return value
