@@ -91,8 +91,8 @@ onEachStore('after a sign-in was ended', (engine) => {
     ])
     const codes = (await Promise.all(calls)).map(({ error }) => error?.code ?? 0)
     const v1 = await fetch(`${platform.url}/iam/v1/groups`, { headers: { authorization: `Bearer ${token}` } })
-    await v1.arrayBuffer()
-    return [...new Set([...codes, v1.status === 401 ? Code.UNAUTHENTICATED : 0])]
+    const v1Code = v1.ok ? 0 : ((await v1.json()) as { code: number }).code
+    return [...new Set([...codes, v1Code])]
   }
 
   async function exchanged(token: string, identity: string): Promise<string> {
