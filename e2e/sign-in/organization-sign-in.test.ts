@@ -256,7 +256,12 @@ onEachStore("sign-in by an organization's provider", (engine) => {
       const gus = userUid(acme.issuer, 'gus-at-acme')
       assert.deepEqual(await identityOf(gus), {})
       assert.deepEqual(await rolesOf(gus), [])
-      assert.ok((await visitor.open('/sign-in/nothing')).status >= 400)
+      const states = await platform.store.query(sql`select 1 from sign_in_states where identity = ${gus}`)
+      assert.deepEqual(states, [])
+      const next = await visitor.open((await begin(party)).url)
+      assert.equal(next.title, 'Continue?')
+      assert.match(next.text, /owner@test\.example/)
+      assert.doesNotMatch(next.text, /gus/i)
       // The result is shown once, and only in the browser that began the test.
       assert.equal((await newVisitor().open(end.url)).status, 400)
       assert.equal((await visitor.open(end.url)).title, 'The sign-in does not work')
