@@ -33,12 +33,30 @@ const allowedNames = new Set<string>([
   ...Object.keys(devDependencies),
 ])
 
-/** Matches commands that install a missing package from the registry. The groups are the flags and the package name. */
-const installers =
-  /\b(?:npx|npm (?:exec|install|i|add|create|init)|pnpm (?:dlx|add)|yarn (?:dlx|add)|bunx)((?: +-[^\s`]+)*)((?: +@?[\w.-]+(?:\/[\w.-]+)?)?)/g
+const name = String.raw`@?[\w.][\w.-]*(?:\/[\w.-]+)?`
+const version = '(?:@[^\\s`]+)?'
+const flag = '-[^\\s`]+'
 
-const namesIn = (text: string) =>
-  [...text.matchAll(installers)].map(([, , name = '']) => name.trim()).filter((name) => name !== '')
+/** Matches commands that run a package, which they download if it is missing. The group is the name of the package. */
+const runners = new RegExp(
+  String.raw`\b(?:npx|npm (?:exec|create|init)|pnpm dlx|yarn dlx|bunx)(?: +${flag})* +(${name})`,
+  'g',
+)
+
+/** Matches commands that install packages. The group contains their names, and flags. */
+const installers = new RegExp(
+  String.raw`\b(?:npm (?:install|i|add)|pnpm add|yarn add)((?: +(?:${flag}|${name}${version}))+)`,
+  'g',
+)
+
+function namesIn(text: string): string[] {
+  const run = [...text.matchAll(runners)].map(([, found = '']) => found)
+  const installed = [...text.matchAll(installers)].flatMap(([, found = '']) => found.trim().split(/ +/))
+  const packages = installed.filter((word) => !word.startsWith('-'))
+  return [...run, ...packages.map((word) => word.replace(/(?<=.)@.*/, ''))]
+}
+
+const foreignNamesIn = (text: string) => namesIn(text).filter((found) => !allowedNames.has(found))
 
 test('every package that a recommended command installs is ours, a pinned dependency or one that we checked', () => {
   const uses = [...textFiles(root)].flatMap((file) =>
@@ -58,6 +76,10 @@ test('the names of our packages are in one scope', () => {
 test('an unscoped name and one of another scope are recognised as foreign', () => {
   const text =
     'npx stemma auth login; npx --yes stemmad; npm install -g stemma; npx @stemma/cli; npx @evil/cli'
-  const foreign = namesIn(text).filter((name) => !allowedNames.has(name))
-  assert.deepEqual(foreign, ['stemma', 'stemmad', 'stemma', '@evil/cli'])
+  assert.deepEqual(foreignNamesIn(text), ['stemma', 'stemmad', '@evil/cli', 'stemma'])
+})
+
+test('every package of a command that installs several is checked', () => {
+  const text = 'npm install jose@6 evil; npm i -D jose --save-exact @evil/tool; `yarn add jose bad` and more'
+  assert.deepEqual(foreignNamesIn(text), ['evil', '@evil/tool', 'bad'])
 })
