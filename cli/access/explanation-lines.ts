@@ -84,7 +84,7 @@ const rules: Record<string, string> = {
   ACCESS_RULE_ROLES_ANYWHERE: 'The capabilities may come from a role in any group.',
   ACCESS_RULE_NO_CAPABILITY: 'The method needs no capability.',
   ACCESS_RULE_ORGANIZATION_CREATION: 'A setting of the server decides who may create organizations.',
-  ACCESS_RULE_OPERATOR: 'Only the operator of the server may do this.',
+  ACCESS_RULE_OPERATOR: 'Only operators of the server may do this.',
 }
 
 const states: Record<string, string> = {

@@ -267,7 +267,7 @@ describe('a server', () => {
     }
   })
 
-  /** The example has the default rate, which a test would reach only after 5000 calls. */
+  /** Reaches a low rate, and replaces it in the error by the default rate, which the example has. */
   async function reachRate(): Promise<CallResult> {
     const slow = await startPlatform('sqlite', ['--rate-list', 'caller=1'])
     const slowDoor = restDoor(slow.url)

@@ -30,7 +30,7 @@ describe('the recipe for a resource', () => {
     const biome = 'node_modules/@biomejs/biome/bin/biome'
     await copy.run(biome, 'check', '--write', 'server/resource-list.ts')
     await Promise.all([
-      // Several threads would check the types that they share several times.
+      // With several threads, tsc would check shared types once in each thread.
       copy.run('node_modules/typescript/bin/tsc', '--noEmit', '--singleThreaded', '-p', 'tsconfig.json'),
       copy.run(biome, 'ci', 'server/resources/iam/labels', 'server/resource-list.ts'),
       copy.run('scripts/check-imports.ts'),

@@ -81,7 +81,7 @@ examples('the metadata of an identity', {
     assert.equal((await patch(masked)).body.jobTitle, 'CTO')
   },
 
-  async 'is bounded, and some of it is not stored'(stage) {
+  async 'is validated, and some fields are not stored'(stage) {
     const { token } = await stage.platform.addUser('eve@acme.example')
     const refuse = async (identityMetadata: JsonObject) =>
       violations(await stage.fail(updateIdentityMetadata, { identityMetadata }, token))

@@ -90,7 +90,7 @@ export const unsupportedEncoding = (encoding: string) =>
     { http: 415, headers: { 'accept-encoding': 'identity' } },
   )
 
-/** gRPC defines this code for a call whose number of messages differs from that of its method. */
+/** gRPC defines this code for a call with more or fewer messages than its method takes. */
 export const notOneMessage = () =>
   new StatusError(Code.UNIMPLEMENTED, 'the request must be exactly one message')
 
@@ -212,7 +212,8 @@ export const withoutDetails = (error: StatusError) =>
 export const alreadyExists = (text: string) => new StatusError(Code.ALREADY_EXISTS, text)
 
 /**
- * Thrown before the work of a call begins if it would block the thread for long. Another thread then performs the call.
+ * Thrown before the first reply of a call that would block the thread for long. Another thread then
+ * performs the whole call.
  */
 export class TooExpensive extends StatusError {
   constructor() {

@@ -121,7 +121,7 @@ export const settings = {
   collectionInterval: setting(
     'STEMMA_REGISTRY_GC_INTERVAL',
     '60',
-    'minutes between collections of content of the registry to which nothing refers; 0 for none',
+    'minutes between garbage collections of the registry, which delete content to which nothing refers; 0 for none',
   ),
   collectionGrace: setting(
     'STEMMA_REGISTRY_GC_GRACE',

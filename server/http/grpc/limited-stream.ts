@@ -59,7 +59,7 @@ const noOwners: readonly string[] = []
 
 /** Must be called before the call starts. `method` is undefined for the standard services of gRPC. */
 export function limitStream(
-  watched: InterceptedStream,
+  intercepted: InterceptedStream,
   method: Method | undefined,
   path: string,
   { authorization, 'grpc-encoding': encoding = 'identity' }: RequestHeaders,
@@ -81,11 +81,11 @@ export function limitStream(
     bytes: 0,
     reserved: 0,
     owners: noOwners,
-    originalOn: watched.on as LimitedStream['on'], // `on` returns the stream
+    originalOn: intercepted.on as LimitedStream['on'], // `on` returns the stream
     receive: undefined,
     end: undefined,
   }
-  const stream: LimitedStream = Object.assign(watched, { request })
+  const stream: LimitedStream = Object.assign(intercepted, { request })
   stream.on = onEvent as typeof stream.on // `on` has an overload for each event
 }
 

@@ -54,7 +54,7 @@ const checks: readonly Check[] = [
     },
   },
   {
-    fault: 'has deliveries that are pending without a next attempt, or ended with one',
+    fault: 'has pending deliveries without a time for the next attempt, or ended deliveries with one',
     select: sql`select distinct subscription from deliveries where (state = ${pending}) <> (next_time is not null)`,
     *repair(subscription, now) {
       yield sql`update deliveries set next_time = case when state = ${pending} then cast(${now} as bigint) end
