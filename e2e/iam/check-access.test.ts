@@ -7,6 +7,7 @@ import { Identities as EventIdentities } from '@stemma/api/gen/platform/events/i
 import { GroupInvites as V1GroupInvites } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
 import { Groups as V1Groups } from '@stemma/api/gen/platform/iam/group_pb.ts'
 import { AccessService } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
+import { AccountService } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
@@ -80,6 +81,12 @@ examples('CheckAccess', {
     assert.equal((await fail(createWithGroup, { group: 'acme' }, editor.token)).code, 7)
     assert.deepEqual(await ask(deleteAccount, editor.token), refused)
     assert.deepEqual(await ask(deleteAccount, person.token), allowed)
+    for (const method of [deleteAccount, updateIdentityMetadata, AccountService.method.changePassword]) {
+      const aboutOther = {
+        ...{ identity: editor.identity, method: nameOf(method), resource: owner.organization },
+      }
+      assert.deepEqual(await succeed(checkAccess, aboutOther), refused)
+    }
     await succeed(deleteAccount, { id: person.identity }, person.token)
   },
 

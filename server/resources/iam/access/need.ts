@@ -31,7 +31,7 @@ export type Need =
   | { kind: 'operators' }
   /**
    * The answer is always no: nobody may call the method at this resource, or the question is
-   * whether an identity other than the caller is an operator.
+   * whether an identity other than the caller is an operator or may change its own account.
    */
   | { kind: 'never' }
   | Wrong
@@ -96,7 +96,7 @@ function methodNeed({ method: name, resource }: Omit<Question, 'identity'>, self
     if (metadataUpdates.has(name)) return { kind: 'self', isForPeople: false }
     if (name === getPackage) return { kind: 'anywhere', bits }
     if (name === createWithGroup) return { kind: 'organizations', bits }
-  }
+  } else if (isOwnAccount(method) || metadataUpdates.has(name)) return { kind: 'never' }
   if (resource === '') {
     if (self === undefined) return resourceIsRequiredForOthers
     if (groupCreations.has(name)) return { kind: 'organizations', bits: [] }
