@@ -111,7 +111,7 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
     assert.ok((await oidc.pollDeviceAuthorizationGrant(party, { ...device, interval: 0.1 })).access_token)
   }
 
-  test('at one address does not hinder others behind that address, and leaves a bounded number of rows', async () => {
+  test('at one address does not end unfinished sign-ins of others there, and leaves a bounded number of rows', async () => {
     const address = '198.51.100.1'
     const unfinished = await beginAt(address)
     const rowsBefore = await anonymousRows()

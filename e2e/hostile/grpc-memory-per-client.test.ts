@@ -1,6 +1,7 @@
-// Clients that try to use up the memory that the gRPC door has for large and compressed requests, so that calls of others
-// are refused. Each network and each identity may use only a part (server/http/grpc/request-bytes.ts): of 64 MiB for
-// requests with a verified token, and of 32 MiB for others. Assertions compare numbers of calls, never durations.
+// Clients that try to use up the memory that the gRPC door has for large and compressed requests,
+// so that calls of others are refused. The memory is 64 MiB for requests with a verified token, and
+// 32 MiB for others. Each network and each identity may use only a part of it
+// (server/http/grpc/request-bytes.ts). Assertions compare numbers of calls, never durations.
 import assert from 'node:assert/strict'
 import type {
   ClientHttp2Session,

@@ -21,8 +21,8 @@ export type HeldUpload = {
   readonly identity: string
   upload: Upload
   /**
-   * `reserved` bytes count against limits of groups for this upload. It may have `maxSize` bytes;
-   * 0 for no limit.
+   * `reserved` bytes count against limits of groups for this upload. More must be reserved before
+   * the upload exceeds `maxSize` bytes. If `maxSize` is 0, this is not necessary.
    */
   reservation: Reservation
   /** False when the upload is saved or has ended. */
@@ -81,8 +81,8 @@ async function endUpload(
 
 /**
  * Lets `use` work on the upload. If it fails, what has arrived is stored, and the next request can
- * use the upload. If a quota is exceeded, or the client does not know the upload (not
- * `isResumable`), the upload ends.
+ * use the upload. If a quota is exceeded, or the client has no URL with which it could continue the
+ * upload (not `isResumable`), the upload ends.
  */
 export async function whileHeld(
   deps: RegistryDependencies,
@@ -98,7 +98,7 @@ export async function whileHeld(
     const { repo, lease, upload } = held
     if (held.isHeld && (!isResumable || isQuotaExceeded(error)))
       await endUpload(deps, exchange, { repo, id: upload.id, lease })
-    // The corridor reports a failure to save. The lease expires then.
+    // If this fails, the corridor reports it, and the upload is free when its lease expires.
     else if (held.isHeld) await saveUpload(deps, exchange, held).catch(() => {})
     throw error
   } finally {

@@ -12,7 +12,10 @@ const readNames = () =>
 /** The name of the last migration that this program has. */
 export const latestMigration = (): string => readNames().at(-1) ?? ''
 
-/** All migrations of this program, in the order of their names. Read synchronously, which takes a third of the time. */
+/**
+ * All migrations of this program, in the order of their names. They are read synchronously, because
+ * asynchronous reads take three times as long.
+ */
 export function loadMigrations(): Migration[] {
   return readNames().map((name) => ({
     name,

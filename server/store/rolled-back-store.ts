@@ -11,7 +11,7 @@ class RolledBack extends Error {
   }
 }
 
-/** The store, whose writes return their result but change nothing: each of them is rolled back. */
+/** A store whose writes return their result but change nothing: each of them is rolled back. */
 export const rolledBackStore = (store: Store): Store => ({
   ...store,
   async write<T>(work: () => Work<T>, deadline?: number): Promise<T> {

@@ -470,7 +470,7 @@ describe('drain', () => {
     await drained
   })
 
-  test('asks the client of a new connection to close it', async () => {
+  test('asks a client that has sent nothing yet to close its connection', async () => {
     const door = await openDoor()
     const client = await rawClient(door.port)
     closers.push(() => client.close())

@@ -84,7 +84,7 @@ const randomQuery = fc.record({
   skipLater: fc.nat({ max: 3 }),
 })
 
-onEach(['SQLite', 'PostgreSQL', 'PostgreSQL in English order'], 'lists', (testStore) => {
+onEach(['SQLite', 'PostgreSQL', 'PostgreSQL in English order'], 'a list', (testStore) => {
   let store: Store
   const sqlTexts = new Set<string>()
   before(async () => {
