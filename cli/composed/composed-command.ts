@@ -8,7 +8,10 @@ import type { Format } from '../output/format.ts'
 import type { Screen } from '../output/screen.ts'
 import type { Runtime } from '../runtime.ts'
 
-/** The words that complete an argument or the value of a flag: names of a resource, or fixed words. */
+/**
+ * Completes an argument or the value of a flag with fixed words, or with the names of all resources
+ * of a kind, such as `groups`.
+ */
 export type Completion = { names: string } | { words: () => string[] }
 
 export type ComposedFlag = {

@@ -198,7 +198,7 @@ onEachStore('limits on content', (engine) => {
     await counted()
   })
 
-  test('reserve at most 64 MiB of an announced length at a time, if there is room for all of it', async () => {
+  test('refuse a body whose declared length exceeds them, and otherwise reserve at most 64 MiB of it at a time', async () => {
     await setLimit(100)
     const announce = async (mebibytes: number) => {
       const location = await client.begin(`${name}/web`)

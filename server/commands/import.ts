@@ -64,5 +64,5 @@ const number = (count: number) => count.toLocaleString('en')
 function describe(summary: Summary): string {
   const { records, empty, broken } = summary
   const advisories = `${number(summary.new)} new, ${number(summary.changed)} changed, ${number(summary.same)} the same, ${number(summary.withdrawn)} withdrawn`
-  return `${number(records)} ${records === 1 ? 'record' : 'records'}: advisories ${advisories}; ${number(empty)} records name no package, ${number(broken)} are broken.`
+  return `${number(records)} ${records === 1 ? 'record' : 'records'}: advisories ${advisories}; records without a package: ${number(empty)}, broken: ${number(broken)}.`
 }

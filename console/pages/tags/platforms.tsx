@@ -10,7 +10,7 @@ import { SizeBar } from '../../ui/size-bar.tsx'
 import { sizeText } from '../repos/size.ts'
 import { isIndex, platformText } from './image.ts'
 
-/** Indexes of more images exist, but nobody reads such a list. */
+/** Some indexes contain more images, but nobody reads such a long list. */
 const maxPlatforms = 50
 
 /** The digests chosen by the URL: of nested indexes, outermost first, and then of an image. */

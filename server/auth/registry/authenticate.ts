@@ -18,7 +18,10 @@ import type { KnownCaller } from './known-caller.ts'
 import type { RegistryToken } from './registry-token.ts'
 import { registryTokenType } from './registry-token.ts'
 
-/** Verifies access tokens. Their audience is the URL of the API, or its host name if they are only for the registry. */
+/**
+ * Verifies access tokens. Their audience is the URL of the API, or its host and port if they are
+ * only for the registry.
+ */
 export const openAccessTokens = (
   keys: KeyRing,
   { authUrl, baseUrl }: { authUrl: string; baseUrl: string },

@@ -60,8 +60,7 @@ export function makePartWriter(
     async loadTail() {
       if (!before.tail) return
       const { index, size } = before.tail
-      // The previous object is not needed any more: the caller has stored the state that names
-      // this one.
+      // The previous tail object is not needed any more: the stored state names the current one.
       const removed = index > 1 ? objects.remove(keys.tail(id, index - 1)).catch(() => {}) : undefined
       for await (const chunk of await objects.get(keys.tail(id, index))) await fill([chunk])
       if (filled !== size) throw new Error(`the tail of the upload has ${filled} bytes instead of ${size}`)

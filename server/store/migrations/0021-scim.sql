@@ -1,7 +1,8 @@
 -- Provisioning by SCIM: an identity provider creates, changes and deactivates people and groups.
 
--- The token is stored as a digest. `token_digest` is null before the first token, `token_expire_time` for a token that
--- does not expire. The previous token works until `previous_expire_time`. The counts limit the size of a provider.
+-- The token is stored as a digest. `token_digest` is null before the first token.
+-- `token_expire_time` is null if the token does not expire. The previous token works until
+-- `previous_expire_time`. The counts limit the size of a provider.
 create table scim_settings (
   provider text /*pg collate "C" */ primary key references identity_providers (uid) on delete cascade,
   is_enabled bigint not null,
