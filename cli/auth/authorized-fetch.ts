@@ -42,7 +42,7 @@ function reasonOf({ message, cause }: Error): string {
 
 function parseError(text: string): { code?: number; message?: string } {
   try {
-    return JSON.parse(text)
+    return JSON.parse(text) ?? {}
   } catch {
     return {}
   }

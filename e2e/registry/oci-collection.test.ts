@@ -465,7 +465,9 @@ onEachStore('a garbage collection', (engine) => {
     const put = client.errorOf('PUT', '/v2/acme/web/manifests/latest', {
       ...{ body: imageOf('raced'), headers: { 'content-type': types.manifest } },
     })
-    const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    // In a transaction, PostgreSQL reads the list of activities only once, unless it is told to forget it.
+    const waits = `select 1 from pg_stat_clear_snapshot(), pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`
     while ((await platform.store.query(sql`select 1`)) && (await other.query(waits)).rowCount === 0);
     await other.query(`delete from ${link}; commit`)
     assert.equal(await put, '404 MANIFEST_BLOB_UNKNOWN')
