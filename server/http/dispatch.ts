@@ -19,7 +19,7 @@ export type Handle = (request: IncomingMessage, response: ServerResponse) => unk
 /** A part of the server that has its own paths and writes its own responses. */
 export type Mount = {
   isFor(path: string, request: IncomingMessage): boolean
-  /** Whether it sends 100 Continue itself, for instance when the client is authenticated. */
+  /** Whether it sends 100 Continue itself, for instance after it has authenticated the client. */
   sendsContinue?: boolean
   /** Whether it writes `MountTarget.headers` itself, which is faster than setting them one by one. */
   writesHeaders?: boolean

@@ -5,8 +5,9 @@ import type { Sources } from './origin.ts'
 import { expiryOrigin, systemOrigin } from './origin.ts'
 
 /**
- * For the commands of `stemmad`, which run with access to the store itself. `command` is what the operator typed;
- * `sources` replace the clock and the source of randomness.
+ * For the commands of `stemmad`, which run with access to the store itself. `command` is the name
+ * of the command, such as `stemmad keys rotate`; `sources` replace the clock and the source of
+ * randomness.
  */
 export const operatorAccessFor = (command: string, sources?: Sources): WriteAccess =>
   ({ origin: systemOrigin('operator', command, sources) }) as WriteAccess // a proof has no further content

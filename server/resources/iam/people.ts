@@ -50,7 +50,7 @@ function* updateEmail(access: WriteAccess, person: Person, stored: Identity, upd
   const addresses = email === undefined ? { emailUnverified: storedEmail ?? emailUnverified } : { email }
   const changed = create(IdentitySchema, {
     ...otherFields,
-    ...(addresses as { email: string }), // or `emailUnverified`, the other field of the oneof
+    ...(addresses as { email: string }), // or `emailUnverified`: only one of the two is set
     updateTime: timestampFromMs(updateTime),
   })
   yield* replaceResource(access, identities, changed, { uid: stored.uid, updateTime })

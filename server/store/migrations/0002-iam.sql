@@ -1,6 +1,6 @@
--- The other kinds of IAM. The columns `binding_…` and `invite_…` of a group, identity or role store
--- the field in which role bindings and invites show it, already rendered. A row with an empty
--- `shape` is rendered again, with all its columns, at the next start of the server.
+-- The other kinds of IAM. The columns `binding_…` contain the row, rendered as a field of a role
+-- binding, and the columns `invite_…` as a field of an invite. A row with an empty `shape` is
+-- rendered again, with all its columns, at the next start of the server.
 
 /*pg create domain blob as bytea; */
 

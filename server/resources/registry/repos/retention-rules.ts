@@ -20,7 +20,7 @@ export function openTagRules({ rules, immutableTags }: Rules, now: number): (tag
   const judges = rules.map((rule, at) => openRule(rule, at + 1, now))
   return ({ name, pushTime, isNamedAfterManifest }) => {
     if (isNamedAfterManifest) return kept('named after a manifest of the repo')
-    // Every rule sees every other tag, because a rule that keeps the most recent ones counts them.
+    // Every rule sees all remaining tags, also immutable ones: `keepMostRecent` counts them.
     const reasons = judges.map((judge) => judge(name, pushTime)).filter((reason) => reason !== undefined)
     const pattern = patternFor(name, immutableTags)
     if (pattern !== undefined) return kept(`immutable by ${pattern}`)
