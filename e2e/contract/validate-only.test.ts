@@ -303,6 +303,11 @@ onEachStore('a call that only validates', (engine) => {
     const v1 = `/iam/v1/groups/${here}`
     assert.equal((await send('POST', `${v1}?validateOnly=true`, { name: 'new' })).status, 400)
     assert.equal((await send('PUT', v1, { name: 'new', validate_only: true })).status, 400)
+    const metadata = '/iam/v2beta1/identities:updateIdentityMetadata'
+    const company = { identityMetadata: { company: 'x' }, updateMask: 'company' }
+    assert.equal((await send('PATCH', metadata, { ...company, validateonly: true })).status, 400)
+    const nested = { ...company, identityMetadata: { company: 'x', validateOnly: true } }
+    assert.equal((await send('PATCH', metadata, nested)).status, 400)
     assert.deepEqual(differences(contents, await contentsOf(platform)), [])
     const created = await doors[1].call(Groups.method.create, { parent: here, group: { name: 'new' } }, token)
     assert.ok(created.body)

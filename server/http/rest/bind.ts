@@ -138,7 +138,11 @@ function readUpdate(request: ReflectMessage, json: JsonValue, spelling: CallerSp
   readJson(request, json, {
     onProtoName: () => markProtoNames(spelling),
     onPath: (path) => paths.push(path),
-    onUnknown: (path) => unknown.push(path),
+    onUnknown(path) {
+      if (meansValidateOnly(path.split('.').at(-1) ?? ''))
+        throw invalidField(path, 'is not a field here; the request has the field validate_only')
+      unknown.push(path)
+    },
   })
   if (hasMask(request)) return
   const [misspelt] = unknown
