@@ -49,9 +49,9 @@ export const defaultRetry: RetryOptions = {
 }
 
 /**
- * Calls `attempt`, at most `maxAttempts` times. Retries a `StemmaError` with the code `UNAVAILABLE`
- * if `mayRepeat` returns true, and one that says that the server has refused the call for now, and
- * after which delay to retry it.
+ * Calls `attempt`, at most `maxAttempts` times. Retries after a `StemmaError` with the code
+ * `UNAVAILABLE` if `mayRepeat` returns true, and always after one by which the server refuses the
+ * call for now and says when to repeat it.
  *
  * @example
  * ```ts
@@ -87,8 +87,8 @@ export async function withRetries<T>(
 }
 
 /**
- * Whether the server has not executed the call, and says when to repeat it: a limit is reached, or the first attempt with
- * the same idempotency key is still running.
+ * Whether the server refused the call without executing it, and said when to repeat it: a limit is
+ * reached, or the first attempt with the same idempotency key is still running.
  */
 const wasRefusedForNow = ({ code, status, retryDelayMs }: StemmaError) =>
   retryDelayMs !== undefined &&

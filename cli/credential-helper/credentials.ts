@@ -8,7 +8,7 @@ import { expiryOf, readTokens } from '../token-store.ts'
 import type { Login } from './stored-logins.ts'
 import { readLogins } from './stored-logins.ts'
 
-/** As the protocol of docker spells them. */
+/** The field names are those of Docker's protocol for credential helpers. */
 export type Credentials = { ServerURL: string; Username: string; Secret: string }
 
 /**

@@ -93,5 +93,5 @@ function settingsHelp(): string {
   return `Settings, as environment variables or flags (defaults in parentheses):\n${rows.join('\n')}`
 }
 
-/** Fits the names of all settings but the longest. */
+/** Fits the names of most settings. The descriptions of the others are not aligned. */
 const settingWidth = 52

@@ -1,7 +1,7 @@
 // The members of external groups, which are groups of people that an identity provider knows. A membership comes from a
 // sign-in, whose id token named the group, or from SCIM, by which the provider sends its groups. Members have the roles
-// to which the external group is bound; see server/policy/read-grants.ts. Their number is bounded; see
-// membership-limits.ts.
+// to which the external group is bound; see server/policy/read-grants.ts. The number of memberships
+// is limited; see membership-limits.ts.
 import { createHash } from 'node:crypto'
 import { neverExpires } from './expiry.ts'
 import { countMemberships, isMapped, mappedAmong, maxMemberships, withinLimit } from './membership-limits.ts'
@@ -62,9 +62,10 @@ export function* replaceMemberships(
 }
 
 /**
- * Ends the memberships through other providers, if the person would exceed the limit as a member of these groups as
- * well. For a sign-in in the browser: a provider that has used up the limit must not keep the person from the groups of
- * the provider that they choose. Must be followed by `replaceMemberships` with the same groups.
+ * Ends the memberships through other providers if the person, with these groups added, would have
+ * more memberships than the limit. For a sign-in in the browser: a provider that has used up the
+ * limit must not keep the person from the groups of the provider that they choose. Must be followed
+ * by `replaceMemberships` with the same groups.
  */
 export function* makeRoom(
   provider: string,
@@ -177,9 +178,9 @@ function* batches(uids: readonly string[]): Generator<string[], void, void> {
 }
 
 /**
- * Locks the identities whose memberships change, in one order, so that concurrent changes of an identity run one after
- * the other: otherwise `updateExpiry` could overlook the memberships that the other transaction has not committed.
- * Returns those that exist.
+ * Locks the identities whose memberships change, so that concurrent changes of an identity run one
+ * after the other: otherwise `updateExpiry` could overlook the memberships that the other transaction
+ * has not committed. Locks in the order of the uids, to avoid deadlocks. Returns those that exist.
  */
 function* lockIdentities(uids: readonly string[]): Work<string[]> {
   const existing: string[] = []

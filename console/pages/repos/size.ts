@@ -1,6 +1,6 @@
 const units = ['B', 'kB', 'MB', 'GB', 'TB']
 
-/** A number of bytes for people, such as “12.3 MB”. */
+/** A number of bytes for people, such as “1.2 MB” or “12 MB”. */
 export function sizeText(bytes: string | number | undefined): string {
   let value = Number(bytes ?? 0)
   let unit = 0

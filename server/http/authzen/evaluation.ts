@@ -47,7 +47,7 @@ async function decide(
   return prepared.map((one) => (isQuestion(one) ? decisionOf(one, remaining.shift()) : one))
 }
 
-/** The question to the API, or the decision if the evaluation needs none. */
+/** The question to the API, or the decision if the evaluation can be decided without the API. */
 function questionOrDecision(names: Names, evaluation: Evaluation): CheckInit | Decision {
   if (isFault(evaluation)) return failed(evaluation)
   const check = checkOf(names, evaluation)

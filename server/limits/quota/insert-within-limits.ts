@@ -77,7 +77,10 @@ export function* hasRoom({ quotas }: WriteAccess, kind: string, ancestors: reado
 /** Room for `count` resources of a kind, or bytes. `isCounted` if the tally contains them already. */
 type Need = { kind: string; ancestors: readonly string[]; count: number; isCounted: boolean }
 
-/** Undefined if only a further statement can tell. Most creates get false, and need no further statement. */
+/**
+ * Whether limits apply, as far as `QuotaAccess` shows; undefined if the store must be asked. For most
+ * creates the result is false, so they need no further SQL statement.
+ */
 function isLimited(
   { defaults, quotasInOrganization }: QuotaAccess,
   { kind, ancestors }: Need,

@@ -107,7 +107,9 @@ export async function readmeFault(content: string): Promise<string | undefined> 
     return `must not become more than ${maxHtmlLength} characters of HTML; it becomes ${html.length}`
   if (nestingOf(html) > maxDepth) return `must not nest HTML deeper than ${maxDepth} levels`
   const isSafe = sanitize(html, policy) === sanitize(html, unrestricted)
-  return isSafe ? undefined : 'must not contain unsafe HTML: scripts, styles, forms, frames or event handlers'
+  return isSafe
+    ? undefined
+    : 'must not contain unsafe HTML, such as scripts, styles, forms, frames or event handlers; only common formatting, and http, https and mailto URLs, are allowed'
 }
 
 /** Makes the parser throw `TooManyElements` as soon as it has read too many. */
