@@ -13,7 +13,7 @@ describe('JSON lines', () => {
     assert.deepEqual(await read('{"a":1}\n{"b"', ':"é"}\n'), [{ a: 1 }, { b: 'é' }])
   })
 
-  test('that are cut off, not JSON or not UTF-8 fail with DATA_LOSS', async () => {
+  test('that are cut off, not JSON objects or not UTF-8 fail with DATA_LOSS', async () => {
     for (const invalid of ['{"a":1}', '[]\n', 'x\n', Buffer.from('{"a":"\xff"}\n', 'latin1')])
       await assert.rejects(
         read('{"a":1}\n', invalid),

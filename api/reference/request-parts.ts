@@ -99,7 +99,7 @@ export function bodyOf(
   }
 }
 
-/** A POST without a JSON body has its parameters in a form or in the query. */
+/** For a POST whose binding names no body: its parameters are sent in a form or in the query. */
 export function formOf(message: DescMessage): Body {
   const type = 'application/x-www-form-urlencoded'
   const description = 'The fields can also be sent in the query.'

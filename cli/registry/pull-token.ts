@@ -40,7 +40,7 @@ export async function configurePullToken(
     runtime.stdout.write(`docker login ${JSON.stringify(host)} --username "${user}" --password "${secret}"\n`)
   report(
     runtime,
-    singleLine(`It expires at ${expirationTime}. To revoke it: stemma pull-tokens delete ${uid}`),
+    singleLine(`The pull token expires at ${expirationTime}. To revoke it: stemma pull-tokens delete ${uid}`),
   )
 }
 

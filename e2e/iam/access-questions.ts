@@ -104,8 +104,8 @@ function drawMethodCall(
 }
 
 /**
- * Every identity without limits, and about half of them also with limits. These are few callers, so
- * that each asks for many decisions at a time.
+ * Every identity without limits, and about half of them also with limits. Few callers, so that the
+ * questions of each fill large batches.
  */
 function drawCallers(draw: Draw, { groups, users, workloads }: World): Caller[] {
   const issuedAt = Math.floor(Date.now() / 1000)

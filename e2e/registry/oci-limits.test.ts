@@ -77,7 +77,7 @@ onEachStore('limits of the registry', (engine) => {
     const answered = raw.response().finally(() => {
       isAnswered = true
     })
-    // Each time more than a batch of the storage, which holds 256 chunks: the server pauses the body when one is full.
+    // More chunks than a batch of the storage holds (256), so that the server pauses the body.
     while (!isAnswered) {
       raw.send('1\r\nx\r\n'.repeat(300))
       await pause(50)
@@ -89,7 +89,7 @@ onEachStore('limits of the registry', (engine) => {
     raw.close()
   })
 
-  test('nothing is left of a push in one request whose client disconnects, because nobody can continue it', async () => {
+  test('a push in one request leaves nothing if its client disconnects, because nobody can continue it', async () => {
     await cancelAll()
     const uploads = async () => (await platform.store.query(sql`select id from uploads`)).length
     const path = `/v2/acme/web/blobs/uploads/?digest=${digestOf('never')}`

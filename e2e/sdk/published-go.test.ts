@@ -110,7 +110,7 @@ onEachStore('the published Go SDK', (engine) => {
   })
 })
 
-test('verifies access tokens that are signed with ES256', { skip }, async (context) => {
+test('the published Go SDK verifies access tokens that are signed with ES256', { skip }, async (context) => {
   assert.ok(program)
   const { platform, stop } = await startSdkPlatform('sqlite', ['--token-algorithm', 'ES256'])
   context.after(stop)

@@ -22,9 +22,9 @@ export const bootstrap: Command = {
   usage: 'bootstrap --org NAME [--owner EMAIL] [--json]',
   summary: 'Creates an organization with an owner and prints an access token.',
   details: `With --owner, the owner is the person with this e-mail address, and the command prints a link to choose a password,
-unless the person already has a password. The owner of the first organization is also an operator of the server (stemmad
-operators). Without --owner, the owner is a new identity in the organization. The command
-can be repeated for further organizations. --json prints JSON.`,
+unless the person already has a password. If it is the first organization, this person also becomes an operator of the
+server (stemmad operators). Without --owner, the owner is a new identity in the organization. The command can be repeated
+for further organizations. --json prints JSON.`,
   async run(args, context) {
     const { config, flags } = readConfig(context.env, args, flagTypes)
     const { org, owner } = checkedFlags(flags)

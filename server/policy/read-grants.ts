@@ -40,8 +40,8 @@ export function* readGrants(
 }
 
 /**
- * The grants of any identity: those of a call with a new token that has no limits. None if the identity does not exist.
- * `scope` as for `readGrants`.
+ * The grants that any identity would have with a new token without limits. None if the identity
+ * does not exist. `scope` as for `readGrants`.
  */
 export function* readGrantsOf(
   identity: string,

@@ -1,4 +1,4 @@
-// Invites that nobody has accepted yet, and requests of people who want access.
+// Invites, and requests of people who want access.
 import { api } from '../../api/api.ts'
 import { useDenial, useDenialIn } from '../../api/permissions.ts'
 import { read, useData } from '../../api/read.ts'

@@ -39,7 +39,7 @@ export function useArtifacts({ repo, opened, index, image }: DescribedImage) {
   })
   const all = data && [
     ...data.pages.flatMap(({ artifacts }) => artifacts),
-    ...attestationsIn(index ?? {}, image).map((entry) => ({ ...artifactOf(entry), ...buildAttestation })),
+    ...attestationsIn(index ?? {}, image).map((entry) => ({ ...artifactOf(entry), ...attestationFields })),
   ]
   return {
     error: error ?? undefined,
@@ -70,7 +70,7 @@ async function getArtifacts(repo: string, cursors: readonly Cursor[], signal: Ab
   return { artifacts: pages.flatMap((page) => page.artifacts), next: pages.flatMap((page) => page.next) }
 }
 
-const buildAttestation = { kind: 'Attestation', mayContainSbom: true } as const
+const attestationFields = { kind: 'Attestation', mayContainSbom: true } as const
 
 const artifactOf = (descriptor: Descriptor): Artifact => ({
   kind: artifactKindOf(descriptor),

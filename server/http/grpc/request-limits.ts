@@ -109,7 +109,8 @@ export function openRequestLimits(
     else if (method && !method.access?.open && request.trustLevel === 'anonymous') {
       if (!request.isCheckingToken) checkToken(stream)
     }
-    // Health checks are smaller, so they are answered even if other requests have reached the limits.
+    // Health checks are smaller than `uncheckedBytes`, so they are answered even if other requests
+    // have reached the limits.
     else if (bytes > uncheckedBytes || isCompressed) reserve(stream)
   }
 

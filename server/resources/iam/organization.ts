@@ -18,8 +18,9 @@ import { bindRole } from './binding.ts'
 import { groups } from './groups/table.ts'
 
 /**
- * People, and workloads that the operator has made founders, may create organizations. With the setting `anyone`,
- * workloads that own an organization may do so, too. A token that is limited to groups or capabilities cannot be used for
+ * Unless the setting is `nobody`, people may create organizations, and so may the founders: the
+ * owners that `stemmad bootstrap` creates. With the setting `anyone`, workloads that own an
+ * organization may do so, too. A token that is limited to groups or capabilities cannot be used for
  * it. `grants` are all grants of the caller.
  */
 export function* requireMayCreateOrganizations(

@@ -47,7 +47,7 @@ const columns = [
 ]
 const selected = raw(columns.join(', '))
 
-/** When the next attempt can be made: not before the sink gets requests again; null if the subscription is not active. */
+/** Time of the next attempt, not before `wake_after`. Null if the subscription is not active. */
 const nextAttempt = `(select case when q.wake_after > next_time then q.wake_after else next_time end
   from delivery_queues q where q.subscription = deliveries.subscription and q.is_active = 1)`
 
@@ -101,7 +101,7 @@ export type DeliverySelection = { subscription: string; state: number }
 
 export type DeliveryPage = { after: Position | undefined; descending: boolean; skip: number; limit: number }
 
-/** The deliveries of a subscription by the time at which they were made. */
+/** The deliveries of a subscription, ordered by create time. */
 export function* listDeliveries(
   selection: DeliverySelection,
   { after, descending, skip, limit }: DeliveryPage,
