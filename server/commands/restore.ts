@@ -36,8 +36,7 @@ export const restore: Command = {
         lines: decompressedLines(path === '-' ? context.stdin : createReadStream(path)),
         now: context.now,
         onProgress: (rows) => progress.update(rows, undefined),
-      })
-      progress.end()
+      }).finally(progress.end)
       await prepareStore(config, store, context)
       const access = operatorAccessFor('stemmad restore')
       await store.write(() => recordCommand(access, 'store', 'restored', { rows: restored }))

@@ -4,7 +4,8 @@ const units = ['B', 'kB', 'MB', 'GB', 'TB']
 export function sizeText(bytes: string | number | undefined): string {
   let value = Number(bytes ?? 0)
   let unit = 0
-  while (value >= 1000 && unit < units.length - 1) {
+  // 999.5 kB would be rounded to 1000 kB.
+  while (value >= (unit === 0 ? 1000 : 999.5) && unit < units.length - 1) {
     value /= 1000
     unit++
   }
