@@ -508,6 +508,52 @@ onEachStore('the delivery of an event', (engine) => {
     await moveTo(Date.now())
   })
 
+  test('goes to a new sink at once, whatever the old one answers after the change', async () => {
+    for (const [status, headers] of [
+      [410, {}],
+      [429, { 'retry-after': '3600' }],
+      [200, {}],
+    ] as const) {
+      const held: ServerResponse[] = []
+      const old = await addSink((response) => held.push(response))
+      const { uid } = await subscribe(old.url)
+      const deliveries = [await sendTest(uid), await sendTest(uid)]
+      const settled = platform.app.deliverEvents()
+      await old.until(1)
+      const sink = await addSink()
+      await call(updateSubscription, { subscription: { uid, sink: sink.url }, updateMask: 'sink' })
+      for (const response of held) response.writeHead(status, headers).end()
+      await settled
+      const { state, handshake } = await call(getSubscription, { uid })
+      assert.deepEqual([state, handshake], ['SUBSCRIPTION_STATE_ACTIVE', 'HANDSHAKE_NOT_ALLOWED'])
+      assert.deepEqual([sink.handshakes.length, sink.events.length, old.events.length], [1, 2, 1])
+      for (const delivery of deliveries) {
+        const { state, attempts } = await read(delivery)
+        assert.deepEqual(
+          [state, attempts.map(({ statusCode }) => statusCode)],
+          ['DELIVERY_STATE_DELIVERED', [204]],
+        )
+      }
+    }
+  })
+
+  test('is not affected by the handshake of a sink that was replaced meanwhile', async () => {
+    const old = await addSink()
+    const asked = new Promise<ServerResponse>((resolve) => {
+      old.answerHandshake = resolve
+    })
+    const { uid } = await subscribe(old.url)
+    const settled = platform.app.deliverEvents()
+    const response = await asked
+    const sink = await addSink()
+    await call(updateSubscription, { subscription: { uid, sink: sink.url }, updateMask: 'sink' })
+    for (let at = 0; at < 3; at++) await sendTest(uid)
+    response.writeHead(204, { 'webhook-allowed-origin': '*', 'webhook-allowed-rate': '1' }).end()
+    await settled
+    assert.equal((await call(getSubscription, { uid })).handshake, 'HANDSHAKE_NOT_ALLOWED')
+    assert.deepEqual([sink.handshakes.length, sink.events.length, old.events.length], [1, 3, 0])
+  })
+
   test('stops while the subscription is paused, and after it was deleted', async () => {
     const sink = await addSink(answerWith(500))
     const { uid } = await subscribe(sink.url)

@@ -17,6 +17,8 @@ export type Sink = {
   handshakes: Received[]
   /** `WebHook-Allowed-Rate` in the answer to a handshake. */
   allowedRate?: string
+  /** Replaces the usual answer to a handshake. */
+  answerHandshake?: Answer
   answer: Answer
   /** Resolves when this many events have arrived. */
   until(count: number): Promise<void>
@@ -37,8 +39,9 @@ export async function openSink(answer: Answer = answerWith(204), isHttps = false
     const received = { method, headers, body: Buffer.concat(chunks).toString() }
     if (method === 'OPTIONS') {
       sink.handshakes.push(received)
-      const { allowedRate } = sink
-      response.writeHead(204, allowedRate ? { 'webhook-allowed-rate': allowedRate } : {}).end()
+      const { allowedRate, answerHandshake } = sink
+      if (answerHandshake) answerHandshake(response, received)
+      else response.writeHead(204, allowedRate ? { 'webhook-allowed-rate': allowedRate } : {}).end()
       return
     }
     sink.events.push(received)

@@ -27,19 +27,20 @@ export type DeliverDependencies = RequestDependencies & {
   stopped: AbortSignal
 }
 
-export type Destination = { subscription: Subscription; queue: LeasedQueue }
+/** `token` is that of the lease of the queue. */
+export type Destination = { subscription: Subscription; queue: LeasedQueue; token: string }
 
 /** Undefined if the server stops before the sink responds, or if the event cannot be sent any more. */
 export async function deliver(
   deps: DeliverDependencies,
-  { subscription, queue }: Destination,
+  { subscription, queue, token }: Destination,
   delivery: StoredDelivery,
 ): Promise<Judgement | undefined> {
   const { store, send, now, random, stopped } = deps
   const time = now()
   const event = await eventOf(deps, queue.root, delivery)
   if (!event) {
-    await fail(store, delivery.uid, time)
+    await fail(store, delivery.uid, token, time)
     return undefined
   }
   const request = await requestOf(deps, event, {
@@ -56,7 +57,7 @@ export async function deliver(
   const attempt: StoredAttempt = {
     ...{ time, latencyMs: Math.round(latencyMs), status, response, error, headers },
   }
-  await store.write(() => recordAttempt(delivery.uid, attempt, judgement.outcome, now()))
+  await store.write(() => recordAttempt(delivery.uid, token, attempt, judgement.outcome, now()))
   deps.onAttempt(judgement)
   return judgement
 }
@@ -71,10 +72,10 @@ async function eventOf(
   return event && toCloudEvent(event)
 }
 
-async function fail(store: Store, uid: string, time: number): Promise<void> {
+async function fail(store: Store, uid: string, token: string, time: number): Promise<void> {
   const error = 'the event is no longer stored, or cannot be converted'
   const attempt = { time, latencyMs: 0, status: 0, response: '', error }
-  await store.write(() => recordAttempt(uid, attempt, { kind: 'failed' }, time))
+  await store.write(() => recordAttempt(uid, token, attempt, { kind: 'failed' }, time))
 }
 
 /** The newest first. */

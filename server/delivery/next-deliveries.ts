@@ -13,13 +13,12 @@ const maxParts = 10
 /** Deliveries that are due; if these are fewer than wanted, also new ones for events of the log. */
 export async function nextDeliveries(
   deps: Pick<DeliverDependencies, 'store' | 'now' | 'random' | 'toCloudEvent'>,
-  { subscription, queue }: Destination,
-  token: string,
+  { subscription, queue, token }: Destination,
   wanted: number,
 ): Promise<StoredDelivery[]> {
   const { store, now, random, toCloudEvent } = deps
   const { uid } = subscription
-  const readDue = () => store.read(() => readDueDeliveries(uid, now(), wanted))
+  const readDue = () => store.read(() => readDueDeliveries(uid, token, now(), wanted))
   let due = await readDue()
   let hasMore = due.length < wanted && (await store.read(() => isBehind(uid)))
   for (let part = 0; hasMore && due.length < wanted && part < maxParts; part++) {

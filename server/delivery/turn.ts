@@ -2,7 +2,6 @@
 // sent. Turns of different subscriptions are independent, so a slow sink delays only its own
 // deliveries.
 import { fromBinary } from '@bufbuild/protobuf'
-import type { Subscription } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import { SubscriptionSchema } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import type { Health } from '../store/delivery/queues.ts'
 import { endHandshake, readLeasedQueue, releaseQueue } from '../store/delivery/queues.ts'
@@ -35,27 +34,27 @@ const maxConcurrent = 4
 export async function takeTurn(deps: TurnDependencies, { subscription: uid, token }: Turn): Promise<void> {
   const queue = await deps.store.read(() => readLeasedQueue(uid, token))
   if (!queue) return
-  const destination = { subscription: fromBinary(SubscriptionSchema, queue.proto), queue }
-  const rate = queue.wantsHandshake
-    ? await performHandshake(deps, destination.subscription)
-    : queue.allowedRate
-  const { health, wakeAfter, reason } = await sendSome(deps, destination, token, rate)
+  const destination = { subscription: fromBinary(SubscriptionSchema, queue.proto), queue, token }
+  const rate = queue.wantsHandshake ? await performHandshake(deps, destination) : queue.allowedRate
+  const { health, wakeAfter, reason } = await sendSome(deps, destination, rate)
   await deps.store.write(function* () {
     const now = deps.now()
     const why =
       reason ?? (hasFailedTooLong(health, now) ? 'no delivery has succeeded for five days' : undefined)
-    if (why !== undefined) yield* deps.disable(uid, why)
-    yield* releaseQueue(uid, token, { ...health, wakeAfter }, now)
+    const isReleased = yield* releaseQueue(uid, token, { ...health, wakeAfter }, now)
+    if (isReleased && why !== undefined) yield* deps.disable(uid, why)
   })
 }
 
 /** Returns the rate that the sink allows. */
-async function performHandshake(deps: TurnDependencies, { uid, sink }: Subscription): Promise<number | null> {
+async function performHandshake(
+  deps: TurnDependencies,
+  { subscription: { uid, sink }, token }: Destination,
+): Promise<number | null> {
   const { isAllowed, rate } = await shakeHands(deps.send, sink, deps.origin, deps.stopped)
   if (deps.stopped.aborted) return rate
   await deps.store.write(function* () {
-    yield* endHandshake(uid, rate)
-    yield* deps.recordHandshake(uid, isAllowed)
+    if (yield* endHandshake(uid, token, rate)) yield* deps.recordHandshake(uid, isAllowed)
   })
   return rate
 }
@@ -72,7 +71,6 @@ const minuteMs = 60_000
 async function sendSome(
   deps: TurnDependencies,
   destination: Destination,
-  token: string,
   rate: number | null,
 ): Promise<Result> {
   const { clock, now, stopped } = deps
@@ -84,7 +82,7 @@ async function sendSome(
   const begin = now()
   while (sent < most && pauseUntil === 0 && clock() < end && !stopped.aborted) {
     const wanted = Math.min(most - sent, health.isProven ? maxConcurrent : 1)
-    const due = await nextDeliveries(deps, destination, token, wanted)
+    const due = await nextDeliveries(deps, destination, wanted)
     if (due.length === 0) break
     const judgements = await Promise.all(due.map((delivery) => deliver(deps, destination, delivery)))
     const results = judgements.filter((judgement) => judgement !== undefined)

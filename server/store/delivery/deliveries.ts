@@ -88,9 +88,20 @@ export function* readDelivery(uid: string): Work<StoredDelivery | undefined> {
   return row && deliveryOf(row)
 }
 
-export function* readDueDeliveries(subscription: string, now: number, limit: number): Work<StoredDelivery[]> {
+/** Whether the queue of the delivery still has the lease with this token. */
+const isLeased = (token: string): Sql => sql`exists (select 1 from delivery_queues q
+  where q.subscription = deliveries.subscription and q.lease = ${token})`
+
+/** `token` is that of the lease. None if the lease was lost. */
+export function* readDueDeliveries(
+  subscription: string,
+  token: string,
+  now: number,
+  limit: number,
+): Work<StoredDelivery[]> {
   const rows = yield* all(sql`select ${selected} from deliveries
-    where subscription = ${subscription} and next_time <= ${now} order by next_time, uid limit ${limit}`)
+    where subscription = ${subscription} and next_time <= ${now} and ${isLeased(token)}
+    order by next_time, uid limit ${limit}`)
   return rows.map(deliveryOf)
 }
 
@@ -132,14 +143,20 @@ const maxStoredAttempts = 20
 
 export type Outcome = { kind: 'delivered' } | { kind: 'retry'; nextTime: number } | { kind: 'failed' }
 
-/** Stores an attempt, and what follows from it. Nothing happens if the delivery was deleted. */
+/**
+ * Stores an attempt, and what follows from it. Nothing happens if the delivery was deleted or the lease was lost: another
+ * turn sends the delivery then, perhaps to another sink.
+ */
 export function* recordAttempt(
   uid: string,
+  token: string,
   attempt: StoredAttempt,
   outcome: Outcome,
   now: number,
 ): Work<void> {
-  const row = yield* first(sql`select attempts from deliveries where uid = ${uid} /*pg for update */`)
+  const row = yield* first(
+    sql`select attempts from deliveries where uid = ${uid} and ${isLeased(token)} /*pg for update */`,
+  )
   if (!row) return
   const earlier = (JSON.parse(row[0] as string) as StoredAttempt[]).map(({ headers, ...rest }) => rest)
   const attempts = [...earlier, attempt].slice(-maxStoredAttempts)

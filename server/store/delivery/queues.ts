@@ -51,9 +51,13 @@ function* lastSequenceBefore(root: string, time: number): Work<number> {
   return row?.[0] as number // coalesce returns one row with a number
 }
 
-/** The sink has changed: its past does not count, and the handshake is attempted again. */
+/**
+ * The sink has changed: its past does not count, and the handshake is attempted again. A running turn loses its lease, so
+ * that the results of the old sink are not stored for the new one.
+ */
 export function* resetSink(subscription: string, now: number): Work<void> {
   yield sql`update delivery_queues set is_proven = 0, failures = 0, failing_since = null, wake_after = 0, wants_handshake = 1,
+    lease = null, lease_until = 0,
     due_time = case when is_active = 1 then cast(${now} as bigint) end where subscription = ${subscription}`
 }
 
@@ -194,23 +198,24 @@ export type Health = { isProven: boolean; failures: number; failingSince: number
 
 /**
  * Ends the work on a queue. It is due again when its next delivery is due or when there is a new
- * event, but not before `wakeAfter`.
+ * event, but not before `wakeAfter`. Returns false, and changes nothing, if the lease was lost.
  */
 export function* releaseQueue(
   subscription: string,
   token: string,
   { isProven, failures, failingSince, wakeAfter }: Health & { wakeAfter: number },
   now: number,
-): Work<void> {
+): Work<boolean> {
   const row = yield* first(sql`select is_active, position, replay_position, root from delivery_queues
     where subscription = ${subscription} and lease = ${token} /*pg for update */`)
-  if (!row) return
+  if (!row) return false
   const [isActive, position, replayPosition, root] = row as [number, number, number | null, string]
   const due = isActive === 1 ? yield* dueTimeOf(subscription, { position, replayPosition, root, now }) : null
   yield sql`update delivery_queues set lease = null, lease_until = 0, is_proven = ${isProven ? 1 : 0},
     failures = ${failures}, failing_since = ${failingSince},
     due_time = ${due === null ? null : Math.max(due, wakeAfter)}, wake_after = ${wakeAfter}
     where subscription = ${subscription}`
+  return true
 }
 
 type Positions = { position: number; replayPosition: number | null; root: string; now: number }
@@ -228,10 +233,14 @@ function* dueTimeOf(
   return (next?.[0] as number | undefined) ?? null
 }
 
-/** `rate` is how many requests in a minute the sink allows; null if it set no limit. */
-export function* endHandshake(subscription: string, rate: number | null): Work<void> {
-  yield sql`update delivery_queues set wants_handshake = 0, allowed_rate = ${rate}
-    where subscription = ${subscription}`
+/**
+ * `rate` is how many requests in a minute the sink allows; null if it set no limit. Returns false, and changes nothing, if
+ * the lease was lost.
+ */
+export function* endHandshake(subscription: string, token: string, rate: number | null): Work<boolean> {
+  const rows = yield sql`update delivery_queues set wants_handshake = 0, allowed_rate = ${rate}
+    where subscription = ${subscription} and lease = ${token} returning 1`
+  return rows.length > 0
 }
 
 /**
