@@ -70,12 +70,15 @@ async function printPages(
   progress: Progress,
 ): Promise<number> {
   let count = 0
-  for await (const { rows, totalCount } of pages) {
-    await printer.printPage(rows)
-    count += rows.length
-    progress.update(count, totalCount)
+  try {
+    for await (const { rows, totalCount } of pages) {
+      await printer.printPage(rows)
+      count += rows.length
+      progress.update(count, totalCount)
+    }
+  } finally {
+    progress.clear()
   }
-  progress.clear()
   await printer.end()
   return count
 }

@@ -9,10 +9,13 @@ export async function runStream(invocation: Invocation): Promise<void> {
   const request = await readRequest(invocation, undefined)
   const progress = progressIfRedirected(invocation)
   let count = 0
-  for await (const document of connection.stream(command.method.desc, request)) {
-    await screen.write(`${toJson(document, 0)}\n`)
-    count += 1
-    progress.update(count)
+  try {
+    for await (const document of connection.stream(command.method.desc, request)) {
+      await screen.write(`${toJson(document, 0)}\n`)
+      count += 1
+      progress.update(count)
+    }
+  } finally {
+    progress.clear()
   }
-  progress.clear()
 }

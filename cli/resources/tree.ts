@@ -49,12 +49,15 @@ async function readTree(
   }
   let count = 0
   const request = { ...(root !== undefined && { uidp: { descendantsOf: root } }), orderBy: 'uid' }
-  for await (const { rows, totalCount } of listPages(connection, commandOf('groups', 'list'), request)) {
-    for (const { uid, name } of rows) add(String(uid), String(name))
-    count += rows.length
-    progress.update(count, totalCount)
+  try {
+    for await (const { rows, totalCount } of listPages(connection, commandOf('groups', 'list'), request)) {
+      for (const { uid, name } of rows) add(String(uid), String(name))
+      count += rows.length
+      progress.update(count, totalCount)
+    }
+  } finally {
+    progress.clear()
   }
-  progress.clear()
   return linkNodes(nodes)
 }
 
