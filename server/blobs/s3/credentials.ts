@@ -8,6 +8,8 @@ export type GetCredentials = () => Promise<StaticCredentials>
 
 /** Credentials are replaced this long before they expire, so that those of a running request do not expire. */
 const marginMs = 5 * 60_000
+/** The time between a failed exchange and the next one, as long as the old credentials are valid. */
+const retryDelayMs = 30_000
 const idleTimeoutMs = 10_000
 
 /** Exchanges the token in a file at STS. Keeps the credentials until shortly before they expire. */
@@ -18,14 +20,17 @@ export function webIdentityCredentials(
   now: () => number,
 ): GetCredentials {
   let current: { credentials: StaticCredentials; expiresAt: number } | undefined
+  let refreshTime = 0
   let refreshing: Promise<StaticCredentials> | undefined
 
   async function refresh(): Promise<StaticCredentials> {
     try {
       current = await assumeRole(identity, region, exchange)
+      refreshTime = current.expiresAt - marginMs
     } catch (error) {
       // The old credentials are good for some minutes more.
       if (current === undefined || current.expiresAt <= now()) throw error
+      refreshTime = now() + retryDelayMs
     } finally {
       refreshing = undefined
     }
@@ -33,7 +38,7 @@ export function webIdentityCredentials(
   }
 
   return async () => {
-    if (current && current.expiresAt - marginMs > now()) return current.credentials
+    if (current && now() < Math.min(refreshTime, current.expiresAt)) return current.credentials
     refreshing ??= refresh()
     return refreshing
   }

@@ -391,12 +391,30 @@ describe('a blob store in S3', () => {
       const blobs = await openS3Store({ ...options, credentials: identity }, () => now)
       await blobs.check()
       status = 403
-      now += hour - 60_000
+      now += hour - 10_000
       await blobs.check()
-      now += 2 * 60_000
+      now += 10_000
       await assert.rejects(blobs.check(), { code: 'unavailable' })
       status = 200
       await blobs.check()
+      await blobs.close()
+    })
+
+    test('attempts a failed exchange again after 30 seconds, not with every request', async () => {
+      const blobs = await openS3Store({ ...options, credentials: identity }, () => now)
+      await blobs.check()
+      status = 403
+      now += hour - 4 * 60_000
+      exchanges.length = 0
+      for (let at = 0; at < 3; at++) await blobs.check()
+      assert.equal(exchanges.length, 1)
+      now += 30_000
+      await blobs.check()
+      assert.equal(exchanges.length, 2)
+      status = 200
+      now += 30_000
+      for (let at = 0; at < 3; at++) await blobs.check()
+      assert.equal(exchanges.length, 3)
       await blobs.close()
     })
   })
