@@ -264,6 +264,34 @@ examples('retention of manifests', {
     await client.expect(200, 'GET', `/v2/${repo}/manifests/latest`)
   },
 
+  async 'keeps a new referrer in an index if its subject is deleted before the index, as previewed'(stage) {
+    const { succeed, platform } = stage
+    const { store } = platform
+    const client = ociClient(platform.url, stage.owner.token)
+    const repo = await makeRepo(stage, { retention: { deleteUntaggedAfter: '3600s' } })
+    for (const blob of ['{}', 'first', 'second']) await client.pushBlob(repo, blob)
+    const expected: string[] = []
+    for (const name of ['first', 'second']) {
+      const subject = imageOf(name)
+      const referrer = referrerOf(subject, 'a/sig')
+      const list = index(referrer)
+      await pushAll(client, repo, [subject, referrer, list])
+      const [older, newer] = name === 'first' ? [subject, list] : [list, subject]
+      for (const [at, content] of [older, newer].entries())
+        await execute(
+          store,
+          sql`update manifests set untagged_since = ${at + 1} where repo = ${repo} and digest = ${digestOf(content)}`,
+        )
+      // A referrer is deleted with its subject, unless it is in an index at that time.
+      expected.push(digestOf(subject), digestOf(list), ...(name === 'first' ? [] : [digestOf(referrer)]))
+    }
+    const preview = await succeed(previewRetention, { uid: repo })
+    const previewed = (preview.decisions as { digest: string }[]).map((decision) => decision.digest)
+    assert.deepEqual(previewed.sort(), expected.sort())
+    assert.deepEqual(await apply(store, repo), { tags: 0, manifests: expected.length })
+    assert.deepEqual(await manifestsOf(store, repo), [digestOf(referrerOf(imageOf('first'), 'a/sig'))])
+  },
+
   async 'restarts the period when a manifest is pushed or loses a tag, so it can be tagged again'(stage) {
     const { platform } = stage
     const { store } = platform

@@ -26,9 +26,9 @@ type Search = {
 
 /**
  * Returns at most `maxDoomed`. The users of a manifest are the indexes that contain it, and its
- * subject. A manifest is deleted when all of its users are; without a subject, it must also have
- * been untagged since `cutoff`. The users are counted once, when the manifest is found; each user
- * that is deleted then decreases the count.
+ * subject. A manifest is deleted when all of its users are; if the last of them is not its subject,
+ * it must also have been untagged since `cutoff`. The users are counted once, when the manifest is
+ * found; each user that is deleted then decreases the count.
  */
 export async function doomedManifests(
   store: Store,
@@ -49,7 +49,7 @@ export async function doomedManifests(
     )
     while (next.length > 0 && !isFull()) {
       const unused = await readUnused(search, next.slice(0, digestsPerRead))
-      const isDue = ({ untaggedSince, isReferrer }: Dependent) => isReferrer || untaggedSince <= cutoff
+      const isDue = ({ untaggedSince, isWithSubject }: Unused) => isWithSubject || untaggedSince <= cutoff
       next = [...next.slice(digestsPerRead), ...add(doomed, unused.filter(isDue).map(doomedDependent))]
     }
     last = page.last
@@ -64,32 +64,36 @@ function add(doomed: Search['doomed'], manifests: readonly DoomedManifest[]): st
   return added.map(({ digest }) => digest)
 }
 
-/** A referrer is deleted with its subject, whatever its age. */
-const doomedDependent = ({ digest, untaggedSince, isReferrer }: Dependent): DoomedManifest => ({
+/** `isWithSubject` if the last user was the subject: it is deleted with its subject, whatever its age. */
+type Unused = UntaggedManifest & { isWithSubject: boolean }
+
+const doomedDependent = ({ digest, untaggedSince, isWithSubject }: Unused): DoomedManifest => ({
   ...{ digest, untaggedSince },
-  reason: isReferrer ? 'refers to a deleted manifest' : 'part of a deleted index',
+  reason: isWithSubject ? 'refers to a deleted manifest' : 'part of a deleted index',
 })
 
-/** The manifests that have no users left once `users` are deleted. */
-async function readUnused({ store, repo, pause, dependents }: Search, users: string[]): Promise<Dependent[]> {
+/** The manifests that have no users left once `users` are deleted, in this order. */
+async function readUnused({ store, repo, pause, dependents }: Search, users: string[]): Promise<Unused[]> {
   const found = await store.read(() => readChildren(repo, users))
   await pause()
   let after = ''
   do {
     const page = await store.read(() => readReferrers(repo, users, after))
     await pause()
-    found.push(...page.digests)
+    found.push(...page.uses)
     after = page.last
   } while (after !== '' && dependents.size + found.length < maxDependents)
-  const unknown = [...new Set(found)].filter((digest) => !dependents.has(digest))
+  const unknown = [...new Set(found.map(({ digest }) => digest))].filter((digest) => !dependents.has(digest))
   for (let at = 0; at < unknown.length; at += dependentsPerRead) {
     const part = unknown.slice(at, at + dependentsPerRead)
     for (const dependent of await store.read(() => readDependents(repo, part)))
       dependents.set(dependent.digest, dependent)
     await pause()
   }
-  return found.flatMap((digest) => {
+  found.sort((a, b) => users.indexOf(a.user) - users.indexOf(b.user))
+  return found.flatMap(({ user, digest }) => {
     const dependent = dependents.get(digest)
-    return dependent && --dependent.users === 0 ? dependent : []
+    if (!dependent || --dependent.users !== 0) return []
+    return { digest, untaggedSince: dependent.untaggedSince, isWithSubject: user === dependent.subject }
   })
 }

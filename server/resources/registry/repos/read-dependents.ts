@@ -6,16 +6,20 @@ import { hasSubject, hasTag } from './untagged-manifests.ts'
 export type Dependent = {
   digest: string
   untaggedSince: number
-  isReferrer: boolean
+  /** Undefined if the manifest has none, or the repo does not have it. */
+  subject: string | undefined
   /** The number of indexes that contain the manifest, plus one if it has a subject. Infinite if it has a tag. */
   users: number
 }
 
+/** A manifest and one of its users: an index that contains it, or its subject. */
+export type Use = { user: string; digest: string }
+
 /** The manifests of indexes, once for each index. */
-export function* readChildren(repo: string, indexes: readonly string[]): Work<string[]> {
-  const rows = yield sql`select digest from manifest_references
+export function* readChildren(repo: string, indexes: readonly string[]): Work<Use[]> {
+  const rows = yield sql`select manifest, digest from manifest_references
     where repo = ${repo} and manifest in ${among(indexes)} and kind = 'manifest'`
-  return rows.map(([digest]) => digest as string)
+  return rows.map(([user, digest]) => ({ user, digest }) as Use)
 }
 
 const referrersPerRead = 500
@@ -25,24 +29,24 @@ export function* readReferrers(
   repo: string,
   subjects: readonly string[],
   after: string,
-): Work<{ digests: string[]; last: string }> {
-  const rows = yield sql`select digest from manifests
+): Work<{ uses: Use[]; last: string }> {
+  const rows = yield sql`select subject, digest from manifests
     where repo = ${repo} and subject in ${among(subjects)} and digest > ${after}
     order by digest limit ${referrersPerRead}`
-  const digests = rows.map(([digest]) => digest as string)
-  return { digests, last: digests.length < referrersPerRead ? '' : (digests.at(-1) ?? '') }
+  const uses = rows.map(([user, digest]) => ({ user, digest }) as Use)
+  return { uses, last: uses.length < referrersPerRead ? '' : (uses.at(-1)?.digest ?? '') }
 }
 
 export function* readDependents(repo: string, digests: readonly string[]): Work<Dependent[]> {
   const rows = yield sql`select m.digest, m.untagged_since,
-      case when ${hasSubject} then 1 else 0 end, case when ${hasTag} then 1 else 0 end,
+      case when ${hasSubject} then m.subject end, case when ${hasTag} then 1 else 0 end,
       (select count(*) from manifest_references r
         where r.repo = m.repo and r.digest = m.digest and r.kind = 'manifest')
     from manifests m where m.repo = ${repo} and m.digest in ${among(digests)}`
-  return (rows as [string, number, number, number, number][]).map(
-    ([digest, untaggedSince, subjects, isTagged, indexes]) => ({
-      ...{ digest, untaggedSince, isReferrer: subjects === 1 },
-      users: isTagged === 1 ? Number.POSITIVE_INFINITY : subjects + indexes,
+  return (rows as [string, number, string | null, number, number][]).map(
+    ([digest, untaggedSince, subject, isTagged, indexes]) => ({
+      ...{ digest, untaggedSince, subject: subject ?? undefined },
+      users: isTagged === 1 ? Number.POSITIVE_INFINITY : indexes + (subject === null ? 0 : 1),
     }),
   )
 }
