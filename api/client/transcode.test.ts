@@ -49,6 +49,18 @@ describe('transcode', () => {
       )
   })
 
+  test('sends the query of a read as a form if it is too long for a URL', () => {
+    const request = { uidp: { ids: Array<string>(300).fill('a/b') }, pageSize: 200 }
+    assert.deepEqual(transcode(listGroups, request), {
+      verb: 'POST',
+      target: '/iam/v2beta1/groups',
+      body: undefined,
+      form: `${'uidp.ids=a%2Fb&'.repeat(300)}pageSize=200`,
+    })
+    const update = { group: { uid: 'a/b' }, updateMask: 'name,'.repeat(1000) }
+    assert.equal(transcode(updateGroup, update).form, undefined)
+  })
+
   test('sends an empty body if the body field is not set', () => {
     assert.deepEqual(transcode(updateGroup, {}).body, {})
     assert.deepEqual(transcode(RoleBindings.createBatch, { parent: 'a' }).body, [])

@@ -3,7 +3,7 @@ import type { Route } from './route.ts'
 import { invalidArgument } from './stemma-error.ts'
 
 /**
- * An HTTP request, with or without a JSON body.
+ * An HTTP request with a JSON body, a form or no body.
  *
  * @example
  * ```ts
@@ -15,7 +15,15 @@ export type HttpRequest = {
   /** Path and query. */
   target: string
   body: JsonValue | undefined
+  /** The query of a read that is too long for a URL. Sent with POST and the header `X-HTTP-Method-Override: GET`. */
+  form?: string
 }
+
+/**
+ * Maximum length of path and query. The server accepts 8 KiB, but proxies may accept less, and the path of the base URL
+ * is added.
+ */
+const maxTargetLength = 4000
 
 /**
  * Splits a request into path variables, body and query parameters as its route defines. The server does the
@@ -38,6 +46,8 @@ export function transcode({ verb, path, body, isListBody }: Route, request: Json
   if (body === '*') return { verb, target, body: remainingFields }
   const content = body === undefined ? undefined : (remove(remainingFields, body) ?? (isListBody ? [] : {}))
   const query = parametersOf(remainingFields).join('&')
+  if (verb === 'GET' && target.length + query.length > maxTargetLength)
+    return { verb: 'POST', target, body: undefined, form: query }
   return { verb, target: query === '' ? target : `${target}?${query}`, body: content }
 }
 

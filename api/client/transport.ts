@@ -116,11 +116,11 @@ async function send<T>(
     method: httpRequest.verb,
     // All attempts have the same idempotency key.
     headers: headersOf(connection, route, httpRequest, options, token),
-    ...(httpRequest.body && { body: JSON.stringify(httpRequest.body) }),
+    ...bodyOf(httpRequest),
     signal,
     redirect: 'error' as const,
   }
-  const isIdempotent = options.isIdempotent ?? (httpRequest.verb === 'GET' || route.isCreate === true)
+  const isIdempotent = options.isIdempotent ?? (route.verb === 'GET' || route.isCreate === true)
   return withRetries(
     connection.retry,
     signal,
@@ -160,16 +160,25 @@ function invalidateIfRejected(
   if (isRejected && token !== undefined && typeof source === 'function') source.invalidate?.(token)
 }
 
+function bodyOf({ body, form }: HttpRequest): { body?: string } {
+  if (form !== undefined) return { body: form }
+  return body ? { body: JSON.stringify(body) } : {}
+}
+
 function headersOf(
   connection: ResolvedOptions,
   { isCreate }: Route,
-  { body }: HttpRequest,
+  { body, form }: HttpRequest,
   options: CallOptions,
   token: string | undefined,
 ): Headers {
   const headers = new Headers(connection.headers)
   for (const [name, value] of Object.entries(options.headers ?? {})) headers.set(name, value)
   if (body) headers.set('content-type', 'application/json')
+  if (form !== undefined) {
+    headers.set('content-type', 'application/x-www-form-urlencoded')
+    headers.set('x-http-method-override', 'GET')
+  }
   if (isCreate && !headers.has(keyHeader)) headers.set(keyHeader, `"${connection.newIdempotencyKey()}"`)
   if (token !== undefined) headers.set('authorization', `Bearer ${checkToken(token)}`)
   return headers

@@ -87,9 +87,15 @@ for (const [name, { makeClient, requestOf }] of Object.entries(entryPoints)) {
 /** The request as the server reads it. */
 async function readSent(method: DescMethod, request: Request): Promise<JsonValue> {
   const { pathname, search } = new URL(request.url)
-  const match = routes.match(request.method, splitPath(pathname))
+  const isForm = request.headers.get('content-type') === 'application/x-www-form-urlencoded'
+  const verb = isForm ? (request.headers.get('x-http-method-override') ?? '') : request.method
+  const match = routes.match(verb, splitPath(pathname))
   assert.equal(match?.route.endpoint.method.desc, method)
-  return toJson(method.input, bindRequest(match, search.slice(1), await request.text()))
+  const text = await request.text()
+  return toJson(
+    method.input,
+    isForm ? bindRequest(match, text, '') : bindRequest(match, search.slice(1), text),
+  )
 }
 
 /** Path variables are uids. Updates have a mask, since the server would otherwise derive the mask from the body. */

@@ -100,6 +100,15 @@ onEachStore('the SDK', (engine) => {
     assert.equal(requests, 2)
   })
 
+  test('lists with a filter that is too long for a URL', async () => {
+    const ids = [...Array<string>(300).fill(`${parent}/0123456789abcdef`), parent]
+    const found = await groups.listGroups({ uidp: { ids } })
+    assert.deepEqual(
+      found.groups.map(({ uid }) => uid),
+      [parent],
+    )
+  })
+
   test('throws typed errors', async () => {
     const wrong = await failure(groups.createGroup({ parent, group: { name: 'No Capitals' } }))
     assert.deepEqual([wrong.code, wrong.status, wrong.reason], [3, 400, 'INVALID_ARGUMENT'])

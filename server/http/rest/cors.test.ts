@@ -27,7 +27,7 @@ describe('CORS headers', () => {
 
   test('list methods and request headers in a preflight', () => {
     const headers = headersFor(allowed[0] ?? '', true)
-    const ours = ['authorization', 'content-type', 'if-match', 'x-request-id']
+    const ours = ['authorization', 'content-type', 'if-match', 'x-http-method-override', 'x-request-id']
     const theirs = ['cgclientid', 'cgrequestid', 'user-agent', 'traceparent', 'tracestate', 'baggage']
     for (const name of [...ours, ...theirs]) {
       assert.ok(headers.get('access-control-allow-headers')?.split(', ').includes(name), name)

@@ -9,6 +9,7 @@ const requestHeaders = [
     'if-match',
     'idempotency-key',
     'user-agent',
+    'x-http-method-override',
     'x-request-id',
     'cgclientid',
     'cgrequestid',
