@@ -100,6 +100,18 @@ onEachStore('an invite by link', (engine) => {
     assert.equal((await visitor.submit(page, {})).status, 410)
   })
 
+  test('marks the form for a new account if no account could be made with it', async () => {
+    const { url } = await invite({ ttl: '60s' })
+    const visitor = new Visitor(platform.url)
+    const form = await visitor.submit(await visitor.open(url), {})
+    now += 61_000
+    const refused = await visitor.submitTo(form, '/account', { email: 'late@example.com', password })
+    assert.match(refused.alert ?? '', /ask for another invite/)
+    const fieldOf = (id: string) => refused.text.match(new RegExp(`<input id="${id}"[^>]*>`))?.[0] ?? ''
+    assert.match(fieldOf('new-email'), /autofocus aria-invalid="true" aria-describedby="problem"/)
+    assert.doesNotMatch(fieldOf('email'), /autofocus|aria-invalid/)
+  })
+
   test('cannot be accepted by a form of another site', async () => {
     const { code } = await invite()
     const answer = await fetch(`${platform.url}/invite`, {

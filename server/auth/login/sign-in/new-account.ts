@@ -30,7 +30,7 @@ export async function signInWithNewAccount(
     if (verified.person) return await finishPasswordSignIn(deps, request, interaction, verified.person)
     return await finishNewAccount(deps, request, interaction, { email, passwordHash: verified.claimHash })
   } catch (error) {
-    return showLoginError(deps, interaction, error, 'email', { email })
+    return showLoginError(deps, interaction, error, 'new-email', { email })
   }
 }
 
