@@ -12,7 +12,10 @@ export type Change = { op: 'add' | 'remove' | 'replace'; target: Target; value: 
 
 /** Modifies `resource` itself. */
 export function applyChange(resource: Resource, change: Change): void {
-  const { extension } = change.target
+  const { op, value, target } = change
+  // RFC 7644 section 3.5.2.1.
+  if (op === 'add' && value === undefined) throw invalidValue(`${target.path} needs a value`)
+  const { extension } = target
   const holder = extension === undefined ? resource : ((resource[extension] ?? {}) as Resource) // extensions are objects
   changeAttribute(holder, change)
   if (extension !== undefined)
@@ -31,7 +34,6 @@ function changeAttribute(holder: Resource, change: Change): void {
 function changeSingle(holder: Resource, { op, target: { attribute, path }, value }: Change): void {
   const { name, type } = attribute
   const normalized = op === 'remove' ? undefined : normalizeValue(attribute, value, path)
-  if (op === 'add' && value === undefined) throw invalidValue(`${path} needs a value`)
   // The sub-attributes that are sent replace those of a complex attribute, and the others are kept.
   if (normalized !== undefined)
     holder[name] =
