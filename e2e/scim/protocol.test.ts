@@ -215,6 +215,23 @@ onEachStore('SCIM', (engine) => {
       assert.deepEqual(emails, [{ value: '0@acme.example' }])
     })
 
+    test('selects and excludes sub-attributes of an extension', async () => {
+      const urn = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User'
+      const other = await addScimProvider(platform, await platform.addOrganization('selected'))
+      const manager = { value: 'abc', displayName: 'Ada' }
+      const { id } = await other.expect(201, 'POST', '/Users', {
+        ...{ schemas: [urn], userName: 'bob', [urn]: { department: 'Engines', manager } },
+      })
+      const shown = async (query: string) => (await other.expect(200, 'GET', `/Users/${id}?${query}`))[urn]
+      assert.deepEqual(await shown(`attributes=${urn}:manager.value`), { manager: { value: 'abc' } })
+      assert.deepEqual(await shown(`attributes=${urn}:manager.value,${urn}:manager`), { manager })
+      assert.deepEqual(await shown(`attributes=${urn}:department`), { department: 'Engines' })
+      assert.deepEqual(await shown(`excludedAttributes=${urn}:manager.displayName`), {
+        ...{ department: 'Engines', manager: { value: 'abc' } },
+      })
+      assert.deepEqual(await shown(`excludedAttributes=${urn}:manager`), { department: 'Engines' })
+    })
+
     test('can be requested by POST, of one type or of all', async () => {
       await list.expect(201, 'POST', '/Groups', { displayName: 'user group', members: [{ value: ids[0] }] })
       const body = {

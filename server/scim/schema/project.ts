@@ -38,6 +38,10 @@ const pathsOf = (type: ResourceType, names: readonly string[]): AttributePath[] 
 const urnsOf = ({ extensions }: ResourceType, names: readonly string[]): string[] =>
   extensions.flatMap(({ id }) => (names.some((name) => name.toLowerCase() === id.toLowerCase()) ? [id] : []))
 
+/** The paths of an extension, relative to its object. */
+const pathsIn = (paths: readonly AttributePath[], urn: string): AttributePath[] =>
+  paths.filter(({ extension }) => extension === urn).map((path) => ({ ...path, extension: undefined }))
+
 /** Attributes that every response has. */
 const isAlwaysReturned = (name: string) => name === 'schemas' || name === 'id'
 
@@ -49,7 +53,7 @@ function onlySelected(
   const result: Resource = {}
   for (const [name, value] of Object.entries(resource)) {
     const named = paths.filter((path) => path.extension === undefined && path.attribute.name === name)
-    const below = paths.filter(({ extension }) => extension === name)
+    const below = pathsIn(paths, name)
     if (isAlwaysReturned(name) || urns.includes(name) || named.some(({ sub }) => !sub)) result[name] = value
     else if (named.length > 0)
       result[name] = mapValues(value, (one) =>
@@ -58,11 +62,7 @@ function onlySelected(
           named.flatMap(({ sub }) => sub?.name ?? []),
         ),
       )
-    else if (below.length > 0)
-      result[name] = pick(
-        value,
-        below.map(({ attribute }) => attribute.name),
-      )
+    else if (below.length > 0) result[name] = onlySelected(value as Resource, below, []) // extensions are objects
   }
   return result
 }
@@ -75,14 +75,14 @@ function withoutSelected(
   const result: Resource = {}
   for (const [name, value] of Object.entries(resource)) {
     const named = paths.filter((path) => path.extension === undefined && path.attribute.name === name)
-    const below = paths.filter(({ extension }) => extension === name)
+    const below = pathsIn(paths, name)
     const isExcluded = urns.includes(name) || named.some(({ sub }) => !sub)
     if (isExcluded && !isAlwaysReturned(name)) continue
-    const omitted = [
-      ...named.flatMap(({ sub }) => sub?.name ?? []),
-      ...below.map(({ attribute }) => attribute.name),
-    ]
-    result[name] = omitted.length > 0 ? mapValues(value, (one) => omit(one, omitted)) : value
+    const omitted = named.flatMap(({ sub }) => sub?.name ?? [])
+    if (omitted.length > 0) result[name] = mapValues(value, (one) => omit(one, omitted))
+    else if (below.length > 0)
+      result[name] = withoutSelected(value as Resource, below, []) // extensions are objects
+    else result[name] = value
   }
   return result
 }
