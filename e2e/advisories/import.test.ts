@@ -162,6 +162,52 @@ onEachStore('an import of advisories', (engine) => {
     assert.equal((await runImport(file, second)).same, 1)
   })
 
+  test('keeps the taken CGA id of a record as an alias when the record changes', async () => {
+    const { put, runImport, list } = setUp
+    const id = 'CGA-2222-3333-5555'
+    const file = await put('renamed.json', osv(81, { id }))
+    await runImport(file, await addOwner())
+    const owner = await addOwner()
+    await runImport(file, owner)
+    await put('renamed.json', osv(81, { id, aliases: ['CVE-2026-81'], modified: '2026-03-01T00:00:00Z' }))
+    assert.equal((await runImport(file, owner)).changed, 1)
+    const [advisory] = await list(owner)
+    assert.deepEqual(advisory?.aliases, [id, 'CVE-2026-81'])
+  })
+
+  test('skips and reports records that a taken CGA id makes invalid, and imports the others', async () => {
+    const { folder, put, runImport, list } = setUp
+    // The id that is taken becomes an alias, and an advisory has at most 200 aliases.
+    const named = (letter: string, aliases: number, modified = '2026-02-03T04:05:06Z') =>
+      osv(82, {
+        id: `CGA-2222-3333-666${letter}`,
+        aliases: Array.from({ length: aliases }, (_, at) => `CVE-2026-${10_000 + at}`),
+        modified,
+      })
+    await put('full/a.json', named('f', 200))
+    await put('full/b.json', named('g', 199))
+    assert.equal((await runImport(join(folder, 'full'), await addOwner())).new, 2)
+    const owner = await addOwner()
+    const first = await runImport(join(folder, 'full'), owner)
+    assert.deepEqual([first.new, first.broken], [1, 1])
+    assert.match(first.warnings[0] ?? '', /CGA-2222-3333-666f.*aliases/)
+    await put('full/b.json', named('g', 200, '2026-03-01T00:00:00Z'))
+    await put('full/c.json', osv(83))
+    for (const expected of [
+      { new: 1, same: 0, changed: 0, broken: 2 },
+      { new: 0, same: 1, changed: 0, broken: 2 },
+    ]) {
+      const { warnings, records, empty, withdrawn, ...counts } = await runImport(join(folder, 'full'), owner)
+      assert.deepEqual(counts, expected)
+      assert.match(warnings.join('\n'), /CGA-2222-3333-666g.*aliases/)
+    }
+    const [kept] = await list(owner, { aliases: ['CGA-2222-3333-666g'] })
+    assert.equal((kept?.aliases as string[]).length, 200)
+    await put('full/b.json', named('g', 1, '2026-04-01T00:00:00Z'))
+    const last = await runImport(join(folder, 'full'), owner)
+    assert.deepEqual([last.changed, last.broken], [1, 1])
+  })
+
   test('that was killed and run again leaves the same store as an uninterrupted one', async () => {
     const { platform, folder, storeFlags, put, runImport } = setUp
     const snapshot = async (organization: string) => {

@@ -2,7 +2,7 @@
 // that are already stored are skipped.
 import { setTimeout } from 'node:timers/promises'
 import { operatorAccessFor } from '../../policy/system-access.ts'
-import type { Outcome } from '../../resources/vulnerabilities/advisories/import-batch.ts'
+import type { BrokenItem, Outcome } from '../../resources/vulnerabilities/advisories/import-batch.ts'
 import { importBatch, tuneStoreForImport } from '../../resources/vulnerabilities/advisories/import-batch.ts'
 import type { ImportRows } from '../../resources/vulnerabilities/advisories/import-rows.ts'
 import type { Store } from '../../store/db.ts'
@@ -37,15 +37,16 @@ export async function importAdvisories(
   const progress = openProgress('records')
   const summary: Summary = { records: 0, empty: 0, broken: 0, new: 0, changed: 0, same: 0, withdrawn: 0 }
   const batch = openBatch()
-  const writeBatch = openWriter(store, group, summary)
+  const reportBroken = (name: string, reason: string) => {
+    summary.broken++
+    if (summary.broken <= maxReportedErrors) report(`${name}: ${reason}`)
+    else if (summary.broken === maxReportedErrors + 1)
+      report('further broken records are counted, but not listed')
+  }
+  const writeBatch = openWriter(store, group, summary, ({ source, reason }) => reportBroken(source, reason))
 
   for await (const chunk of convertRecords({ group, path, time: now() })) {
-    for (const { file, reason } of chunk.broken) {
-      summary.broken++
-      if (summary.broken <= maxReportedErrors) report(`${file}: ${reason}`)
-      else if (summary.broken === maxReportedErrors + 1)
-        report('further broken records are counted, but not listed')
-    }
+    for (const { file, reason } of chunk.broken) reportBroken(file, reason)
     for (const item of chunk.items) {
       if (batch.isClosedTo(item)) await writeBatch(batch.drain())
       batch.add(item)
@@ -59,7 +60,7 @@ export async function importAdvisories(
   return summary
 }
 
-function openWriter(store: Store, group: string, summary: Summary) {
+function openWriter(store: Store, group: string, summary: Summary, onBroken: (item: BrokenItem) => void) {
   const access = operatorAccessFor('stemmad import advisories')
   const nextSegment = openSegments()
   // Almost nothing of a batch is still referenced after it, but by default V8 lets the heap grow by a hundred megabytes.
@@ -68,8 +69,9 @@ function openWriter(store: Store, group: string, summary: Summary) {
     const [first] = items
     if (!first) return
     const segment = nextSegment(first.entry.uid)
-    for (const outcome of await store.write(() => importBatch(access, group, items, segment)))
-      summary[outcome]++
+    const { outcomes, broken } = await store.write(() => importBatch(access, group, items, segment))
+    for (const outcome of outcomes) summary[outcome]++
+    broken.forEach(onBroken)
     collectGarbage()
     await setTimeout(pauseMs)
   }

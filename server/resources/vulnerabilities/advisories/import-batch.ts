@@ -1,6 +1,8 @@
 // Writes a batch of imported advisories in one transaction.
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { Code } from '../../../aip/code.ts'
+import { StatusError } from '../../../aip/errors.ts'
 import { lineage } from '../../../aip/uid.ts'
 import { documentNumberOf } from '../../../store/postings/numbering.ts'
 import { addPostings } from '../../../store/postings/postings.ts'
@@ -17,6 +19,15 @@ import { advisoryIndex } from './terms.ts'
 import { reviseAdvisory, withdrawAdvisory } from './write.ts'
 
 export type Outcome = 'new' | 'changed' | 'same' | 'withdrawn'
+
+/** An item that is skipped, because the advisory would be invalid. */
+export type BrokenItem = { source: string; reason: string }
+
+export type BatchResult = {
+  /** The outcome of each item that is not broken. */
+  outcomes: Outcome[]
+  broken: BrokenItem[]
+}
 
 /** A record that was imported before. */
 type Imported = {
@@ -36,32 +47,42 @@ export function* tuneStoreForImport(): Work<void> {
   yield raw('/*pg select 1 -- */ pragma wal_autocheckpoint = 50000')
 }
 
-/**
- * Returns the outcome of each item, in the same order. No two items may have the same source. `segment` is the
- * segment of the search index that new advisories are added to.
- */
+/** No two items may have the same source. `segment` is the segment of the search index that new advisories are added to. */
 export function* importBatch(
   access: WriteAccess,
   group: string,
   items: readonly ImportRows[],
   segment: number,
-): Work<Outcome[]> {
+): Work<BatchResult> {
   const importedBefore = yield* findImported(items)
   const added: ImportRows[] = []
   const outcomes: Outcome[] = []
+  const broken: BrokenItem[] = []
   for (const item of items) {
     const before = importedBefore.get(item.source)
     if (before?.digest === item.digest) outcomes.push('same')
-    else if (before) outcomes.push(yield* change(access, item, before))
+    else if (before)
+      try {
+        outcomes.push(yield* change(access, item, before))
+      } catch (error) {
+        broken.push(brokenItem(item, error))
+      }
     // Records that are already withdrawn when they are first seen are not stored.
     else if (item.withdrawTime !== undefined) outcomes.push('withdrawn')
-    else {
-      added.push(item)
-      outcomes.push('new')
-    }
+    else added.push(item)
   }
-  yield* insertAll(access, group, yield* withFreeIds(group, added), segment)
-  return outcomes
+  const renamed = yield* withFreeIds(group, added)
+  yield* insertAll(access, group, renamed.items, segment)
+  return {
+    outcomes: [...outcomes, ...renamed.items.map(() => 'new' as const)],
+    broken: [...broken, ...renamed.broken],
+  }
+}
+
+/** Rethrows all errors except those of an invalid advisory, which are thrown before anything is written for the item. */
+function brokenItem({ source }: ImportRows, error: unknown): BrokenItem {
+  if (!(error instanceof StatusError) || error.code !== Code.INVALID_ARGUMENT) throw error
+  return { source, reason: error.message }
 }
 
 /** The maximum number of values in the `in (…)` of one statement. */
@@ -83,7 +104,10 @@ function* findImported(items: readonly ImportRows[]): Work<Map<string, Imported>
  * Replaces advisory ids that are taken, because ids are unique on a server. Another organization may have taken the id
  * of a record, or even a generated id, because everybody can compute generated ids.
  */
-function* withFreeIds(group: string, items: readonly ImportRows[]): Work<ImportRows[]> {
+function* withFreeIds(
+  group: string,
+  items: readonly ImportRows[],
+): Work<{ items: ImportRows[]; broken: BrokenItem[] }> {
   const ids = items.map(advisoryIdOf)
   const used = new Set<string>()
   // `add` leaves the size unchanged if the set already contains the id.
@@ -91,6 +115,7 @@ function* withFreeIds(group: string, items: readonly ImportRows[]): Work<ImportR
   const taken = yield* findTaken(ids)
   const isFree = (item: ImportRows) => !taken.has(advisoryIdOf(item)) && !repeated.has(advisoryIdOf(item))
   const result = items.filter(isFree)
+  const broken: BrokenItem[] = []
   let unresolved = items.filter((item) => !isFree(item))
   // Tries the candidates 1, then 2 and 3, then 4 to 7 and so on, so that few SQL statements are enough even if
   // somebody has taken many of them.
@@ -103,11 +128,15 @@ function* withFreeIds(group: string, items: readonly ImportRows[]): Work<ImportR
         ?.find((candidate) => !takenCandidates.has(candidate) && !used.has(candidate))
       if (id === undefined) return true
       used.add(id)
-      result.push(withOtherId(group, item, id))
+      try {
+        result.push(withOtherId(group, item, id))
+      } catch (error) {
+        broken.push(brokenItem(item, error))
+      }
       return false
     })
   }
-  return result
+  return { items: result, broken }
 }
 
 /** Returns the ids that other advisories have, or had before they were withdrawn. */
@@ -152,33 +181,50 @@ const sourceRow = ({ sourceHash, source, entry, digest, format, record, updateTi
   ...[digest, format, record, updateTime],
 ]
 
-/** Applies a changed record to its advisory. A withdrawn advisory stays withdrawn. */
+/**
+ * Applies a changed record to its advisory. A withdrawn advisory stays withdrawn. If the changed advisory would be
+ * invalid, `reviseAdvisory` throws before anything is written, so the record is tried again in the next import.
+ */
 function* change(access: WriteAccess, item: ImportRows, { uid, isListed }: Imported): Work<Outcome> {
-  const { sourceHash, source, digest, record, updateTime, withdrawTime } = item
-  yield sql`update advisory_sources set digest = ${digest}, record = ${record}
-    where hash = ${sourceHash} and source = ${source}`
-  if (!isListed) return 'same'
+  const { source, updateTime, withdrawTime } = item
   const random = seededBytes(`${uid}\0${source}\0${updateTime}`)
+  if (!isListed) {
+    yield* updateSource(item)
+    return 'same'
+  }
   if (withdrawTime !== undefined) {
     yield* withdrawAdvisory({ access, now: () => withdrawTime, random }, uid)
+    yield* updateSource(item)
     return 'withdrawn'
   }
-  const draft = messageOf(advisories, item.entry.proto)
   const revised = yield* reviseAdvisory(
     { access, now: () => updateTime, random },
     uid,
-    (advisory) => merge(advisory, draft),
+    (advisory) => merge(advisory, item),
     item.origin,
   )
+  yield* updateSource(item)
   const changedTime = revised.updateTime ? timestampMs(revised.updateTime) : updateTime
   yield sql`update advisory_sources set update_time = ${changedTime}
-    where hash = ${sourceHash} and source = ${source}`
+    where hash = ${item.sourceHash} and source = ${source}`
   return 'changed'
 }
 
+function* updateSource({ sourceHash, source, digest, record }: ImportRows): Work<void> {
+  yield sql`update advisory_sources set digest = ${digest}, record = ${record}
+    where hash = ${sourceHash} and source = ${source}`
+}
+
 /** Takes the aliases, the severities and the author's events from the record. Events of other authors stay. */
-function merge(advisory: Advisory, { author, aliases, severities, events }: Advisory): void {
+function merge(advisory: Advisory, { entry, hasOwnId }: ImportRows): void {
+  const { advisoryId, author, aliases, severities, events } = messageOf(advisories, entry.proto)
   const otherEvents = advisory.events.filter((event) => event.author !== author)
   const newEvents = events.map((event) => ({ ...event, uid: '' }))
-  Object.assign(advisory, { aliases, severities, events: [...otherEvents, ...newEvents] })
+  Object.assign(advisory, {
+    // As in `withOtherId`, the id of the record is an alias if the advisory has another id.
+    aliases:
+      hasOwnId && advisoryId !== advisory.advisoryId ? [...new Set([advisoryId, ...aliases])] : aliases,
+    severities,
+    events: [...otherEvents, ...newEvents],
+  })
 }
