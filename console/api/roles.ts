@@ -2,27 +2,34 @@
 import type { RoleJson } from '@stemma/api/json/platform/iam/v2beta1/role'
 import { api } from './api.ts'
 import type { Read } from './read.ts'
-import { isInGroup, parentOf } from './uids.ts'
+import { isInGroup, parentOf, uidsOnPath } from './uids.ts'
 
-/** The most that the API returns at once. Organizations have few roles of their own. */
+/** The most that the API returns at once. Groups have few roles of their own. */
 const maxRoles = 200
 
 /**
- * The built-in roles and those of a group's organization. `hasMore`: the organization has further
- * roles, which are not returned.
+ * The built-in roles, and those of a group, of the groups above it and of the groups below it. `hasMore`: there are
+ * further roles, which are not returned. The groups on the path have a list each, so that the many roles of other groups
+ * cannot displace the roles that can be bound in the group.
  */
 export function readRoles(group: string): Read<{ roles: RoleJson[]; hasMore: boolean }> {
-  const [organization = ''] = group.split('/')
-  const list = (uidp: { inRoot: true } | { descendantsOf: string }, signal: AbortSignal) =>
-    api.roles.listRoles({ uidp, orderBy: 'name', pageSize: maxRoles }, { signal })
   return {
-    queryKey: ['roles', 'of', organization],
+    queryKey: ['roles', 'of', group],
     queryFn: async ({ signal }) => {
-      const [builtIn, own] = await Promise.all([
-        list({ inRoot: true }, signal),
-        list({ descendantsOf: organization }, signal),
-      ])
-      return { roles: [...(builtIn.roles ?? []), ...(own.roles ?? [])], hasMore: !!own.nextPageToken }
+      const regions = [
+        { inRoot: true } as const,
+        ...uidsOnPath(group).map((childrenOf) => ({ childrenOf })),
+        { descendantsOf: group },
+      ]
+      const lists = await Promise.all(
+        regions.map((uidp) => api.roles.listRoles({ uidp, orderBy: 'name', pageSize: maxRoles }, { signal })),
+      )
+      // The roles of the group itself are in two lists.
+      const byUid = new Map(lists.flatMap(({ roles = [] }) => roles.map((role) => [role.uid, role])))
+      return {
+        roles: [...byUid.values()].sort((a, b) => ((a.name ?? '') < (b.name ?? '') ? -1 : 1)),
+        hasMore: lists.some(({ nextPageToken }) => !!nextPageToken),
+      }
     },
   }
 }

@@ -5,3 +5,7 @@ export const isUid = (text: string) => /^[0-9a-f]{40}(\/[0-9a-f]{16})*$/.test(te
 
 /** Whether a uid is the group itself or below it. */
 export const isInGroup = (uid: string, group: string) => `${uid}/`.startsWith(`${group}/`)
+
+/** The uids of a group and of all groups above it, from the organization on. */
+export const uidsOnPath = (group: string) =>
+  group.split('/').map((_, at, segments) => segments.slice(0, at + 1).join('/'))

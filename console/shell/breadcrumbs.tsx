@@ -1,9 +1,10 @@
 import { useRead } from '../api/read.ts'
+import { uidsOnPath } from '../api/uids.ts'
 import { paths } from '../paths.ts'
 import { Link } from '../router/link.tsx'
 import type { Place } from '../router/route.ts'
 import { Menu } from '../ui/menu.tsx'
-import { readPath, uidsOnPath } from './group-path.ts'
+import { readPath } from './group-path.ts'
 
 /**
  * If there are more groups, only the organization and the last two are shown, so that there is room

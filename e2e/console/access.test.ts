@@ -153,6 +153,20 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     noProblems()
   })
 
+  test('a group shows its own roles even if the organization has very many', async () => {
+    const { uid: large } = await stage.call('POST', '/iam/v2beta1/groups', { name: 'many roles' })
+    const { uid: below } = await stage.call('POST', `/iam/v2beta1/groups/${large}`, { name: 'below' })
+    const add = (group: unknown, name: string) =>
+      stage.call('POST', `/iam/v2beta1/roles/${group}`, { name, capabilities: ['CAP_IAM_GROUPS_LIST'] })
+    for (let at = 0; at < 201; at++) await add(large, `a-${at}`)
+    await add(below, 'zookeeper')
+    const { page } = stage
+    await page.goto(stage.at(paths.roles(below as string)))
+    await page.getByRole('link', { name: 'zookeeper' }).waitFor()
+    await page.getByText('Only the first 200 roles').waitFor()
+    noProblems()
+  })
+
   test('a workload is set up, and its token is tested in the browser', async () => {
     const { page } = stage
     await checkPage(stage, paths.newIdentity(organization), 'New workload')

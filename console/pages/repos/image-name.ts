@@ -1,8 +1,8 @@
 // The name of a repo for registry clients: the host of the server, and the names of its groups and of the repo.
 import type { RepoJson } from '@stemma/api/json/platform/registry/v2beta1/repo'
 import { useRead } from '../../api/read.ts'
-import { parentOf } from '../../api/uids.ts'
-import { readPath, uidsOnPath } from '../../shell/group-path.ts'
+import { parentOf, uidsOnPath } from '../../api/uids.ts'
+import { readPath } from '../../shell/group-path.ts'
 
 /** A path segment that registry clients accept. Group names may contain spaces and not match. */
 const segmentPattern = /^[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*$/
