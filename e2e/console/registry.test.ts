@@ -299,6 +299,29 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     noProblems()
   })
 
+  test('pull tokens can be created and revoked only by a person who may also change role bindings', async () => {
+    await stage.call('POST', `/registry/v2beta1/pullTokens/${organization}`, { name: 'kept', ttl: '3600s' })
+    const role = await stage.call('POST', `/iam/v2beta1/roles/${organization}`, {
+      name: 'identity-keeper',
+      capabilities: ['CREATE', 'LIST', 'DELETE'].map((action) => `CAP_IAM_IDENTITY_${action}`),
+    })
+    const { identity } = await stage.platform.addUser('keeper@example.com')
+    await stage.platform.bind(identity, 'console_viewer', organization)
+    await stage.call('POST', `/iam/v2beta1/roleBindings/${organization}`, {
+      ...{ identityUid: identity, roleUid: role.uid as string },
+    })
+    const page = await stage.openPage(identity)
+    await page.goto(stage.at(paths.pullTokens(organization)))
+    const create = page.getByRole('button', { name: 'New pull token', disabled: true })
+    const reason = /^You need the capability role_bindings\.(create|delete)/
+    assert.match((await create.getAttribute('title')) ?? '', reason)
+    await page.getByRole('button', { name: 'Actions for kept' }).click()
+    const revoke = page.getByRole('menuitem', { name: 'Revoke', disabled: true })
+    assert.match((await revoke.getAttribute('title')) ?? '', reason)
+    await page.context().close()
+    noProblems()
+  })
+
   test('an advisory has a timeline, and is exported alone and with all others', async () => {
     const { page } = stage
     const add = (artifactName: string, advisoryId: string, events: object[]) =>

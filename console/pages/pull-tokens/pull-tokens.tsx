@@ -35,7 +35,7 @@ export default function PullTokens({ place }: PageProps) {
   const denialIn = useDenialIn(
     place.group,
     pullTokens.map(({ uid = '' }) => parentOf(uid)),
-    ['identity.delete'],
+    ['identity.delete', 'role_bindings.delete'],
   )
   const about = pullTokens.find(({ uid }) => uid === place.query.get('about'))
   return (
@@ -48,7 +48,7 @@ export default function PullTokens({ place }: PageProps) {
             to={dialogPath(place, 'create')}
             tone="primary"
             icon="plus"
-            disabledReason={denial('identity.create')}
+            disabledReason={denial('identity.create') ?? denial('role_bindings.create')}
           >
             New pull token
           </ButtonLink>
@@ -88,7 +88,9 @@ export default function PullTokens({ place }: PageProps) {
               {
                 label: 'Revoke',
                 to: dialogPath(place, 'revoke', uid),
-                disabledReason: denialIn(parentOf(uid), 'identity.delete'),
+                disabledReason:
+                  denialIn(parentOf(uid), 'identity.delete') ??
+                  denialIn(parentOf(uid), 'role_bindings.delete'),
                 isDanger: true,
               },
             ]}
