@@ -23,7 +23,36 @@ describe('a request to a sink', () => {
     assert.deepEqual([status, error], [0, 'no answer within 0.02 seconds'])
   })
 
-  test('resolves the host name once, so that it connects only to an address that was checked', async () => {
+  test('resolves the host name once, and connects to the address that was checked', async (context) => {
+    const server = createServer((_, response) => response.writeHead(204).end()).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    context.after(() => {
+      server.close()
+      server.closeAllConnections()
+    })
+    const resolved: string[] = []
+    const checked: string[] = []
+    const inner = openGuardedSend({
+      // Only the first answer leads to the server. No other resolver knows a name below `test` (RFC 6761).
+      async resolve(hostname) {
+        resolved.push(hostname)
+        return [{ address: resolved.length === 1 ? '127.0.0.1' : '127.0.0.2', family: 4 }]
+      },
+      isRefused(_, address) {
+        checked.push(address)
+        return false
+      },
+    })
+    // Every host is trusted, because the server of the test has no public address and no certificate.
+    const guardedSend: typeof inner = (url, _, request, signal) => inner(url, true, request, signal)
+    const send = openSend({ guardedSend, isLoopbackAllowed: true, clock: () => 0 })
+    const { port } = server.address() as AddressInfo // it listens on TCP
+    const { status, error } = await send(`http://changing.test:${port}/`, { method: 'POST' }, running)
+    assert.deepEqual([status, error], [204, ''])
+    assert.deepEqual([resolved, checked], [['changing.test'], ['127.0.0.1']])
+  })
+
+  test('is not sent if the host name has only private addresses, whatever the previous answer was', async () => {
     const answers = ['10.0.0.1', '203.0.113.1', '127.0.0.1']
     let asked = 0
     const resolve = async () => [{ address: answers[asked++] ?? '', family: 4 }]
