@@ -266,7 +266,7 @@ function tailOf(config: Config, sealSignal: SealSignal, heartbeatMs = 15_000): E
       const made = toCloudEvent(event)
       return made && structuredJson(made)
     },
-    wait: () => sealSignal.wait(Math.min(tailPollMs, heartbeatMs)),
+    wait: (maxMs) => sealSignal.wait(Math.min(tailPollMs, heartbeatMs, maxMs)),
     isClosed: sealSignal.isClosed,
     heartbeatMs,
     now: systemNow,

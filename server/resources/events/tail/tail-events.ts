@@ -23,8 +23,8 @@ import type { Dependencies } from '../../dependencies.ts'
 export type EventTail = {
   /** The event as a CloudEvent in JSON format. Undefined for a row that is not sent, such as a refused call. */
   toJson(event: SealedEvent): string | undefined
-  /** Resolves when there may be new events, or the server stops, or after at most `heartbeatMs`. */
-  wait(): Promise<void>
+  /** Resolves when there may be new events, or the server stops, or after at most `heartbeatMs` and at most `maxMs`. */
+  wait(maxMs: number): Promise<void>
   /** Whether the server stops. */
   isClosed(): boolean
   /** How often a stream without events sends something. */
@@ -67,8 +67,9 @@ export async function* tailEvents(
       sentAt = tail.now()
     }
     hasCaughtUp ||= isComplete
-    if ((hasCaughtUp && !follow) || tail.isClosed() || call.deadline - tail.now() < endBeforeMs) return
-    if (isComplete) await tail.wait()
+    const remainingMs = call.deadline - endBeforeMs - tail.now()
+    if ((hasCaughtUp && !follow) || tail.isClosed() || remainingMs <= 0) return
+    if (isComplete) await tail.wait(remainingMs)
     // The embedded store answers synchronously; this lets other calls run.
     else await nextTurn()
   }

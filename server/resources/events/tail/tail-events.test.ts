@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import type { TailEventsRequest } from '@stemma/api/gen/platform/events/v2beta1/event_pb.ts'
+import { EventsService, TailEventsRequestSchema } from '@stemma/api/gen/platform/events/v2beta1/event_pb.ts'
+import { describeMethod } from '@stemma/api/method.ts'
+import { parseGrants } from '../../../policy/grants.ts'
+import type { Call } from '../../../rpc/call.ts'
+import { demandOf } from '../../../rpc/demand.ts'
+import type { Platform } from '../../../testing/platform.ts'
+import { startPlatform } from '../../../testing/platform.ts'
+import { onEachStore } from '../../../testing/stores.ts'
+import type { Envelope } from '../../../wire/envelope.ts'
+import { tailEvents } from './tail-events.ts'
+
+onEachStore('a stream of events', (engine) => {
+  let platform: Platform
+  before(async () => {
+    platform = await startPlatform(engine)
+  })
+  after(() => platform.stop())
+
+  /** A call of the owner. The event stream reads no other fields of a call. */
+  function callUntil(deadline: number): Call<TailEventsRequest> {
+    const { identity, organization } = platform.owner
+    const request = create(TailEventsRequestSchema, { group: organization, follow: true })
+    const caller = { identity, issuedAt: Math.floor(Date.now() / 1000) }
+    const options = { parseGrants, now: Date.now, random: randomBytes, defaultLimits: new Map() }
+    const method = describeMethod(EventsService.method.tailEvents)
+    const demand = demandOf(method, request, caller, {} as Envelope, options)
+    return { request, demand, deadline } as Call<TailEventsRequest>
+  }
+
+  test('ends a second before its deadline, even if it could wait longer for events', async () => {
+    for (const deadline of [1001, 1999, 2000, 2001, 5500]) {
+      let now = 0
+      const tail = {
+        ...{ toJson: () => undefined, isClosed: () => false, heartbeatMs: 15_000, now: () => now },
+        async wait(maxMs: number) {
+          now += Math.min(maxMs, 1000)
+        },
+      }
+      for await (const _ of tailEvents({ store: platform.store, tail }, callUntil(deadline)));
+      assert.equal(deadline - now, 1000)
+    }
+  })
+})
