@@ -90,8 +90,9 @@ async function readUnused({ store, repo, pause, dependents }: Search, users: str
       dependents.set(dependent.digest, dependent)
     await pause()
   }
-  found.sort((a, b) => users.indexOf(a.user) - users.indexOf(b.user))
-  return found.flatMap(({ user, digest }) => {
+  const byUser = Map.groupBy(found, ({ user }) => user)
+  const inOrder = users.flatMap((user) => byUser.get(user) ?? [])
+  return inOrder.flatMap(({ user, digest }) => {
     const dependent = dependents.get(digest)
     if (!dependent || --dependent.users !== 0) return []
     return { digest, untaggedSince: dependent.untaggedSince, isWithSubject: user === dependent.subject }
