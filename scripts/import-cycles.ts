@@ -1,4 +1,7 @@
-/** Finds cycles in a graph of files. A cycle is a path that ends at the file it starts with; each is returned once. */
+/**
+ * Finds cycles in a graph of files: at least one if there are any, and none twice. A cycle is a
+ * path that ends at the file it starts with.
+ */
 export function findCycles(edges: { file: string; target: string }[]): string[][] {
   // A file may import another one twice, with `import` and with `import type`.
   const targetsByFile = new Map<string, Set<string>>()

@@ -109,7 +109,7 @@ onEachStore('a store whose rows were changed', (engine) => {
     rmSync(dirname(file), { recursive: true })
   })
 
-  test('is corrected by stemmad check --repair, except for the audit log', async () => {
+  test('has its role bindings and delivery queues corrected by stemmad check --repair', async () => {
     const damages = {
       'the role binding \\S+ does not expire at the time that the API shows': sql`update role_bindings set expire_time = 1`,
       'the subscription \\S+ has no queue': sql`delete from delivery_queues`,

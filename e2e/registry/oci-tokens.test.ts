@@ -378,7 +378,7 @@ onEachStore('tokens of the registry', (engine) => {
     assert.equal(many.body.scope.split(' ').length, 20)
   })
 
-  test('are refused with 429 after many wrong passwords, but not for the right one', async () => {
+  test('are refused with 429 after many wrong passwords, but are issued for the right one', async () => {
     const { uid } = await exchangePlatform.createIdentity()
     const form = { grant_type: 'password', username: uid, password: 'a.b.c' }
     const statuses = new Set<number>()
@@ -395,7 +395,7 @@ onEachStore('tokens of the registry', (engine) => {
     assert.equal((await withChallenge(url, 'GET', '/v2/', ownerBasic)).status, 200)
     const mount = `/v2/acme/docker/blobs/uploads/?mount=${digestOf('layer')}&from=acme/web`
     assert.equal((await withChallenge(url, 'POST', mount, ownerBasic)).status, 201)
-    // containerd: POST first. It stops if the challenge of a second refusal contains an error.
+    // containerd: POST first. It gives up if the challenge to a repeated request contains an error.
     const form = { grant_type: 'password', client_id: 'containerd-client', service: 'stemma.test' }
     const password = platform.owner.token
     const scope = 'repository:acme/web:pull'

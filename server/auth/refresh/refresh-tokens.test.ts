@@ -177,8 +177,8 @@ onEachStore('refresh tokens', (engine) => {
       })
       assert.equal((await use(rest, token)).code, 16)
       const content = JSON.parse(Buffer.from(successor, 'base64').toString())
-      const random = Buffer.from(JSON.stringify({ ...content, secret })).toString('base64')
-      assert.equal((await use(rest, random)).code, 0)
+      const withRandomSecret = Buffer.from(JSON.stringify({ ...content, secret })).toString('base64')
+      assert.equal((await use(rest, withRandomSecret)).code, 0)
     })
   })
 

@@ -1,5 +1,5 @@
-// Checkpoints the write-ahead log (WAL) in a thread: copies the pages that it contains into the database file, so that
-// the log starts again. On the event loop, SQLite would block all calls for as long as 64 MB take to write.
+// Checkpoints the write-ahead log (WAL) in a thread: copies its pages into the database file and
+// truncates it. On the event loop, SQLite would block all calls for as long as 64 MB take to write.
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 

@@ -20,7 +20,10 @@ import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { pageSizeOf } from '../../list.ts'
 
-/** The columns are named as the fields by which a list can be ordered. `uid` stands for both parts of the key. */
+/**
+ * The fields by which a list can be ordered have the names that they have in `order_by`. `uid`
+ * contains both parts of the key, and every order ends with it.
+ */
 type Acceptance = { uid: string; org_uid: string; doc_id: string; create_time: number; acceptedBy: string }
 
 const sortable = new Map([

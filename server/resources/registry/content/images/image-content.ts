@@ -17,7 +17,7 @@ import { readConfig } from './read-config.ts'
 import type { SbomSource } from './read-image-sboms.ts'
 import { findSbomSource, readSbomOf } from './read-image-sboms.ts'
 
-/** The scope of the demand is the repo. `architecture` may be empty. */
+/** An image in the repo that is the scope of the demand. `architecture` may be empty. */
 export type WantedImage = { digest: string; architecture: string }
 
 export async function readImageConfig(
@@ -40,8 +40,9 @@ export async function readImageConfig(
 }
 
 /**
- * For each image its digest, and the function that reads its SBOM. An image that is named twice is found once. To find
- * one, up to 2 MiB of manifests are parsed, so other calls run between two images.
+ * For each image its digest, and the function that reads its SBOM. An image that is named twice is
+ * returned once. To find one, up to 2 MiB of manifests are parsed, so other calls can run between
+ * two images.
  */
 export async function findSboms(
   deps: Dependencies,
