@@ -41,9 +41,9 @@ export function openCheckpoints(file: string, walLimit: number): Checkpoints {
 
 /** If it fails, SQLite itself checkpoints when the log reaches 256 MB (see connection.ts). */
 function checkpointInThread(file: string): Promise<void> {
-  return new Promise((resolve) => {
+  return new Promise<void>((resolve) => {
     const thread = new Worker(program, { workerData: file })
     thread.once('error', () => resolve())
     thread.once('exit', () => resolve())
-  })
+  }).catch(() => {}) // the constructor throws if no thread can be created
 }

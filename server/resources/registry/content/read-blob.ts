@@ -1,4 +1,5 @@
 // Reads whole blobs into memory. The caller has checked that the repo has the blob.
+import type { Readable } from 'node:stream'
 import { unavailable } from '../../../aip/errors.ts'
 import { BlobError } from '../../../blobs/blob-error.ts'
 import type { BlobStore } from '../../../blobs/blob-store.ts'
@@ -18,12 +19,21 @@ export async function readBlob(
       await blob.close()
       return undefined
     }
-    const chunks: Buffer[] = []
-    for await (const chunk of blob.stream()) chunks.push(chunk as Buffer) // a stream of bytes
-    return Buffer.concat(chunks)
+    return await readStream(blob.stream())
   } catch (error) {
     if (!(error instanceof BlobError)) throw error
     if (error.code === 'not-found') return undefined
     throw unavailable('the content cannot be read at the moment', error)
+  }
+}
+
+async function readStream(stream: Readable): Promise<Buffer> {
+  try {
+    const chunks: Buffer[] = []
+    for await (const chunk of stream) chunks.push(chunk as Buffer) // a stream of bytes
+    return Buffer.concat(chunks)
+  } catch (cause) {
+    // The storage, such as S3, has stopped in the middle of the blob.
+    throw new BlobError('unavailable', 'the content could not be read to its end', cause)
   }
 }
