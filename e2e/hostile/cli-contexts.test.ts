@@ -125,8 +125,11 @@ onEachStore('contexts of stemma', (engine) => {
     await mkdir(outside)
     await cp(contextFolder('work'), outside, { recursive: true })
     const file = join(client.home, 'config', 'stemma', 'config.json')
-    const contexts = { '../../../outside': { api: platform.url, issuer: platform.url } }
-    await writeFile(file, JSON.stringify({ current: '../../../outside', contexts }))
+    // The name follows `context-`, so its first `..` would not be a segment of its own.
+    const name = '../../../../../outside'
+    assert.equal(join(client.tokenFolder(platform.url), `context-${name}`), outside)
+    const contexts = { [name]: { api: platform.url, issuer: platform.url } }
+    await writeFile(file, JSON.stringify({ current: name, contexts }))
     assert.equal((await auth('token')).code, 3)
   })
 })
