@@ -18,7 +18,14 @@ const { getAccount, renameAccount, listSessions, endSession, endSessions, change
   AccountService.method
 const newPassword = 'seven green bicycles in the rain'
 
-type Session = { id: string; browser?: boolean; client?: string; current?: boolean; address?: string }
+type Session = {
+  id: string
+  browser?: boolean
+  client?: string
+  current?: boolean
+  address?: string
+  expireTime?: string
+}
 
 onEachStore('the account of a person', (engine) => {
   let platform: Platform
@@ -95,13 +102,17 @@ onEachStore('the account of a person', (engine) => {
     })
     const email = 'dan@example.com'
     const end = await visitor.submit(await visitor.open(`/oauth?${query}`), { email, password })
-    const published = new URL(end.url).searchParams.get('token') ?? ''
+    const answer = new URL(end.url).searchParams
+    const published = answer.get('token') ?? ''
     const sessions = await sessionsOf(token)
     const names = sessions.map(({ browser, client }) => (browser ? 'browser' : client)).sort()
     const line = 'Stemma command line'
     assert.deepEqual(names, ['Client of this API', line, line, 'browser', 'browser', 'browser'])
     assert.ok(sessions.every(({ address }) => /127\.0\.0\.1|::1/.test(address ?? '')))
     assert.equal(sessions.filter(({ current }) => current).length, 1)
+    const { exp } = JSON.parse(Buffer.from(answer.get('refresh_token') ?? '', 'base64').toString())
+    const { expireTime = '' } = sessions.find(({ client }) => client === 'Client of this API') ?? {}
+    assert.equal(Date.parse(expireTime), exp * 1000, 'the session expires with its refresh token')
     assert.doesNotMatch(JSON.stringify(sessions), new RegExp(own.tokens.refresh_token ?? 'none'))
 
     // Nobody else can end them, nor find out whether they exist.

@@ -5,7 +5,6 @@ import { principalsOf } from '../../../store/external-groups.ts'
 import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import type { SignIn } from '../../../wire/caller.ts'
-import { refreshTokenLifetimeMs } from '../../refresh/refresh-tokens.ts'
 import { putSignInRecord } from '../../sign-in-records.ts'
 import { mintToken, tokenLifetimeSeconds } from '../../tokens/mint.ts'
 import { requestedLimits } from '../../tokens/token-limits.ts'
@@ -39,24 +38,22 @@ export async function issueTokens(
     audiences,
     limits,
   })
-  const lifetimeMs = hasRefreshToken ? refreshTokenLifetimeMs : undefined
-  await store.write(() => addToSessionList(deps, signIn, page, lifetimeMs))
-  if (!hasRefreshToken) return { token, refreshToken: undefined }
-  const refresh = await refreshTokens.issue(signIn, audiences[0] ?? baseUrl)
-  return { token, refreshToken: refresh.token }
+  const refresh = hasRefreshToken ? await refreshTokens.issue(signIn, audiences[0] ?? baseUrl) : undefined
+  await store.write(() => addToSessionList(deps, signIn, page, refresh?.expiry))
+  return { token, refreshToken: refresh?.token }
 }
 
-/** Adds a sign-in to the person's list of sessions. */
+/** Adds a sign-in to the person's list of sessions. By default it expires with its access token. */
 export function* addToSessionList(
   { now }: Pick<PublishedDependencies, 'now'>,
   { id, person }: SignIn,
   page: PageRequest,
-  lifetimeMs = tokenLifetimeSeconds * 1000,
+  expireTime = now() + tokenLifetimeSeconds * 1000,
 ): Work<void> {
   const time = now()
   yield* putSignInRecord({
     ...{ id, identity: person, isBrowser: false, client: publishedClient, ...clientOf(page) },
-    ...{ createTime: time, useTime: time, expireTime: time + lifetimeMs },
+    ...{ createTime: time, useTime: time, expireTime },
   })
 }
 
