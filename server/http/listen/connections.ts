@@ -35,7 +35,7 @@ export type Connections = {
   knownNetworks: KnownNetworks
   /** Every open connection. */
   open: Set<Socket>
-  /** Connections whose protocol is not known yet. */
+  /** Connections whose protocol is not known yet. Under TLS also those whose handshake has not ended. */
   undetected: Set<Socket>
 }
 
@@ -54,6 +54,9 @@ export function createSecureServer(connections: Connections, tls: Tls): Server {
     minVersion: 'TLSv1.2',
     handshakeTimeout: connections.firstBytesMs,
   })
+  const { undetected } = connections
+  // A TLS socket does not give access to the socket that was passed to `tlsServer`, but has the same addresses.
+  const inHandshake = new Map<string, Socket>()
   tlsServer.on('tlsClientError', (_, socket) => socket.destroy())
   tlsServer.on('secureConnection', (socket) => {
     socket.on('error', () => socket.destroy())
@@ -61,6 +64,8 @@ export function createSecureServer(connections: Connections, tls: Tls): Server {
       socket.destroy()
       return
     }
+    const accepted = inHandshake.get(addressesOf(socket))
+    if (accepted) undetected.delete(accepted)
     if (socket.alpnProtocol === 'h2') passToHttp2(connections, socket)
     // HTTP/2 without ALPN is not allowed under TLS (RFC 9113 section 3.2), so it is rejected as malformed HTTP/1.1.
     else detectProtocol(connections, socket, passToHttp1)
@@ -69,11 +74,17 @@ export function createSecureServer(connections: Connections, tls: Tls): Server {
   // handshake.
   return createServer((socket) => {
     accept(connections, socket, () => {
-      connections.undetected.delete(socket)
+      const addresses = addressesOf(socket)
+      inHandshake.set(addresses, socket)
+      socket.on('close', () => inHandshake.delete(addresses))
       startInTurn(connections, socket, () => tlsServer.emit('connection', socket))
     })
   })
 }
+
+/** The addresses and ports of both ends, which no other open connection has. */
+const addressesOf = ({ remoteAddress, remotePort, localAddress, localPort }: Socket) =>
+  [remoteAddress, remotePort, localAddress, localPort].join(' ')
 
 /** Calls `start` when the connection may be served. Refuses the connection if too many are open. */
 function accept(connections: Connections, socket: Socket, start: () => void): void {

@@ -606,6 +606,25 @@ describe('drain', () => {
     await drained
   })
 
+  test('closes TLS connections whose handshake has not ended, and those that have sent nothing since', {
+    timeout: 60_000,
+  }, async () => {
+    const door = await openDoor({
+      isTls: true,
+      timeoutsMs: { firstBytes: 2 ** 31 - 1, firstBytesAtStop: 50 },
+    })
+    const [unfinished, silent, secure] = await Promise.all([
+      connect(door),
+      connect(door),
+      connect(door, true),
+    ])
+    // The header of a TLS record (RFC 8446 section 5.1), without its content.
+    unfinished.send(Buffer.from([22, 3, 1, 2, 0]))
+    const drained = door.drain()
+    for (const client of [unfinished, silent, secure]) assert.equal((await client.remainingBytes()).length, 0)
+    await drained
+  })
+
   test('still answers a connection that was just opened', async () => {
     const door = await openDoor()
     const client = await connect(door)
