@@ -23,6 +23,8 @@ export type TableProps<Row> = {
   columns: readonly Column<Row>[]
   /** The uid of a row. If `hasUids` is false, any text that is unique among the rows. */
   uidOf(row: Row): string
+  /** Text that is unique among the rows, if several rows have the same uid. */
+  keyOf?(row: Row, at: number): string
   /** Entries of the menu of a row, before “Copy uid”. */
   actions?: (row: Row) => readonly MenuItem[]
   /** The name of a row, for the label of its menu. */
@@ -36,6 +38,7 @@ export function Table<Row>({
   rows,
   columns,
   uidOf,
+  keyOf = uidOf,
   nameOf,
   actions,
   hasUids = true,
@@ -60,8 +63,8 @@ export function Table<Row>({
           </tr>
         </thead>
         <tbody role="rowgroup">
-          {rows.map((row) => (
-            <tr key={uidOf(row)} role="row">
+          {rows.map((row, at) => (
+            <tr key={keyOf(row, at)} role="row">
               {columns.map(({ title, cell, isSecondary, isNumber }) => (
                 <td
                   key={title}

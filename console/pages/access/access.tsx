@@ -92,6 +92,8 @@ export default function Access({ place }: PageProps) {
             label="Access"
             rows={entries}
             uidOf={({ roleBindingUid = '', identity }) => `${roleBindingUid || identity?.uid}`}
+            // All members of an external group have the same role binding, and hidden entries have none.
+            keyOf={({ roleBindingUid, identity }, at) => `${roleBindingUid || at} ${identity?.uid}`}
             nameOf={nameOf}
             columns={[
               { title: 'Who', cell: (entry) => <Who entry={entry} group={place.group} /> },
