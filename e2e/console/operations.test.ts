@@ -7,8 +7,10 @@ import { verifyOrganization } from '@stemma/server/commands/verify.ts'
 import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import { deliveryAccess } from '@stemma/server/policy/system-access.ts'
 import { disableSubscription } from '@stemma/server/resources/events/subscriptions/after-delivery.ts'
+import type { Page } from 'playwright-core'
 import { until } from '../server/stemmad.ts'
 import { noChromium } from '../sign-in/chromium.ts'
+import { addAccount } from '../sign-in/sign-in.ts'
 import { checkShown } from './check-page.ts'
 import type { Stage } from './stage.ts'
 import { openStage, ownerEmail } from './stage.ts'
@@ -312,6 +314,45 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('row', { name: /^repos 0.*20 this group/ }).waitFor()
     await checkShown(page, 'usage')
+    noProblems()
+  })
+
+  test('the dialog of a limit shows the limit of the group, even if one above is reached first', async () => {
+    const { page } = stage
+    const makeGroup = async (parent: string, name: string) =>
+      (await stage.call('POST', `/iam/v2beta1/groups/${parent}`, { name })).uid as string
+    const upper = await makeGroup(organization, 'upper')
+    const lower = await makeGroup(upper, 'lower')
+    const setLimit = (group: string, groups: number) =>
+      stage.call('POST', `/iam/v2beta1/groups/${group}:setLimits`, { resourceLimits: { groups } })
+    await setLimit(upper, 4)
+    await setLimit(lower, 3)
+    for (const name of ['a', 'b']) await makeGroup(upper, name)
+    await page.goto(stage.at(paths.usage(lower)))
+    await page.getByRole('row', { name: /^groups 0.*4 a group above/ }).waitFor()
+    await page.goto(stage.at(`${paths.usage(lower)}?dialog=limit&about=groups`))
+    assert.equal(await page.getByLabel('At most').inputValue(), '3')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Limit changed').waitFor()
+    const { resourceLimits } = await stage.call('GET', `/iam/v2beta1/groups/${lower}`)
+    assert.deepEqual(resourceLimits, { groups: 3 })
+    noProblems()
+  })
+
+  test('a limit can be set only by those whom the server allows', async () => {
+    const person = await addAccount(stage.platform, 'team@example.com')
+    await stage.platform.bind(person, 'owner', team)
+    const { uid } = await stage.call('POST', `/iam/v2beta1/groups/${team}`, { name: 'below' })
+    const page = await stage.openPage(person)
+    const reasonIn = async (opened: Page, group: string) => {
+      await opened.goto(stage.at(paths.usage(group)))
+      await opened.getByRole('button', { name: 'Actions for repos' }).click()
+      return opened.getByRole('menuitem', { name: 'Set a limit' }).getAttribute('title')
+    }
+    assert.match((await reasonIn(page, team)) ?? '', /need the capability groups\.update in the group above/)
+    assert.equal(await reasonIn(page, String(uid)), null)
+    assert.match((await reasonIn(stage.page, organization)) ?? '', /Only operators of the server/)
+    await page.context().close()
     noProblems()
   })
 })

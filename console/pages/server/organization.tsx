@@ -1,4 +1,5 @@
 // Usage and limits of an organization, for operators of the server.
+import type { KindUsageJson } from '@stemma/api/json/platform/iam/v2beta1/group'
 import { api } from '../../api/api.ts'
 import { read, useData } from '../../api/read.ts'
 import { paths } from '../../paths.ts'
@@ -17,6 +18,14 @@ const uidOf = ({ uids }: Place) => uids.organization ?? ''
 const readOrganization = (place: Place) => read(api.organizations.getOrganization, { uid: uidOf(place) })
 
 export const load = (place: Place) => [readOrganization(place)]
+
+/** No group is above an organization, so a limit is its own or the default of the server. */
+const ownLimitsOf = (kinds: readonly KindUsageJson[]) =>
+  Object.fromEntries(
+    kinds.flatMap(({ kind = '', limit, defaultLimit }) =>
+      limit === undefined || defaultLimit ? [] : [[kind, limit]],
+    ),
+  )
 
 export default function Organization({ place }: PageProps) {
   const { name, description, verified, createTime, kinds = [] } = useData(readOrganization(place))
@@ -39,6 +48,7 @@ export default function Organization({ place }: PageProps) {
       </section>
       <UsageTable
         {...{ place, kinds }}
+        ownLimits={ownLimitsOf(kinds)}
         title="Usage and limits"
         group={uid}
         setLimits={api.organizations.setOrganizationLimits}

@@ -18,6 +18,8 @@ export type UsageTableProps<Response> = PageProps & {
   /** The uid of the group. */
   group: string
   kinds: readonly KindUsageJson[]
+  /** The limits of the group itself, by kind. `kinds` has the limits that are reached first, which may be of groups above. */
+  ownLimits: { [kind: string]: number }
   /** The heading of the table, for a page with several headings. */
   title?: string
   /** The call that sets limits. */
@@ -30,6 +32,7 @@ export function UsageTable<Response>({
   place,
   group,
   kinds,
+  ownLimits,
   title,
   setLimits,
   disabledReason,
@@ -64,6 +67,7 @@ export function UsageTable<Response>({
         <SetLimit
           {...{ place, group, setLimits, disabledReason }}
           usage={kinds.find(({ kind }) => kind === about)}
+          ownLimit={ownLimits[about]}
         />
       )}
     </>
@@ -88,11 +92,19 @@ function Bar({ entry: { used = '0', limit, kind } }: { entry: KindUsageJson }) {
   )
 }
 
-type SetLimitProps<Response> = Omit<UsageTableProps<Response>, 'kinds' | 'title'> & {
+type SetLimitProps<Response> = Omit<UsageTableProps<Response>, 'kinds' | 'ownLimits' | 'title'> & {
   usage: KindUsageJson | undefined
+  ownLimit: number | undefined
 }
 
-function SetLimit<Response>({ place, group, usage, setLimits, disabledReason }: SetLimitProps<Response>) {
+function SetLimit<Response>({
+  place,
+  group,
+  usage,
+  ownLimit,
+  setLimits,
+  disabledReason,
+}: SetLimitProps<Response>) {
   const kind = usage?.kind ?? ''
   const { run, isRunning, error } = useWrite(setLimits, { done: 'Limit changed' })
   const change = async (values: FormData) => {
@@ -100,7 +112,6 @@ function SetLimit<Response>({ place, group, usage, setLimits, disabledReason }: 
     const request = text === '' ? { remove: [kind] } : { resourceLimits: { [kind]: Number(text) } }
     if (await run({ uid: group, ...request })) await closeDialog(place)
   }
-  const isOwn = usage?.limitGroupUid === group && !usage.defaultLimit
   return (
     <Dialog place={place} title={`Limit of ${titleOf(kind)}`}>
       <Form
@@ -117,7 +128,7 @@ function SetLimit<Response>({ place, group, usage, setLimits, disabledReason }: 
           type="number"
           min="0"
           max="2147483647"
-          defaultValue={isOwn ? String(usage?.limit ?? '') : ''}
+          defaultValue={String(ownLimit ?? '')}
           hint={`If empty, the group has no limit of its own. ${Number(usage?.used ?? 0).toLocaleString('en')} are used now.`}
           problem={violationOf(error.value, 'resource_limits')}
         />
