@@ -19,7 +19,7 @@ export type Explanation = {
   rule?: string
   capabilities?: { capability: string; state: string; expireTime?: string }[]
   path?: { group?: { uid?: string; name?: string }; sources?: Source[]; hidden?: boolean }[]
-  limits?: { scopes?: string[]; capabilities?: string[] }
+  limits?: { scopes?: string[]; capabilities?: string[]; allowsNothing?: boolean }
   sufficientRoles?: string[]
   grantors?: { uid?: string; name?: string; email?: string }[]
   hidden?: boolean
@@ -103,8 +103,10 @@ function stateLines({ rule = '', capabilities = [] }: Explanation, screen: Scree
   return ruleText === undefined ? lines : [ruleText, ...lines]
 }
 
-function limitLines({ limits: { scopes = [], capabilities = [] } = {} }: Explanation): string[] {
+function limitLines({ limits = {} }: Explanation): string[] {
+  const { scopes = [], capabilities = [], allowsNothing } = limits
   return [
+    ...(allowsNothing ? ['The limits of your token allow nothing.'] : []),
     ...(scopes.length > 0 ? [`Your token is limited to the groups ${scopes.join(', ')}.`] : []),
     ...(capabilities.length > 0 ? [`Your token is limited to ${capabilities.join(', ')}.`] : []),
   ]

@@ -5,6 +5,7 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import { AccessService } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
 import { Code } from '../../server/aip/code.ts'
 import { mintToken } from '../../server/auth/tokens/mint.ts'
@@ -163,7 +164,7 @@ examples('ExplainAccess', {
         limits: { scopes: [team], capabilities: ['groups.list'] },
       },
     )
-    const limits = { scopes: [team], capabilities: ['groups.list'] }
+    const limits = { scopes: [team], capabilities: ['groups.list'], allowsNothing: false }
     for (const [capability, resource, state] of [
       ['groups.list', team, 'HELD'],
       ['groups.list', organization, 'OUTSIDE_TOKEN'],
@@ -173,6 +174,24 @@ examples('ExplainAccess', {
       assert.deepEqual(statesOf(explained), [`CAPABILITY_STATE_${state}`])
       assert.deepEqual([explained.limits, explained.grantors], [limits, []])
       assert.equal(explained.path[0]?.sources[0]?.role.name, 'owner')
+    }
+  },
+
+  async 'says if the limits of the token allow nothing'(stage) {
+    const { door, owner, platform, succeed } = stage
+    const [team, other] = [await makeTeam(stage), await makeTeam(stage)]
+    const { token } = await platform.addIdentity(owner.organization, 'viewer')
+    const exchanged = async (request: JsonObject, bearer: string) =>
+      (await door.call(SecurityTokenService.method.exchange, request, bearer)).body?.token as string
+    const limited = await exchanged({ scopes: [team], cap: ['groups.list'] }, token)
+    const limits = { scopes: [], capabilities: [], allowsNothing: true }
+    for (const request of [{ scopes: [other] }, { cap: ['roles.list'] }]) {
+      const useless = await exchanged(request, limited)
+      const explained = await explain(stage, { capability: 'groups.list', resource: team }, useless)
+      assert.deepEqual(statesOf(explained), ['CAPABILITY_STATE_OUTSIDE_TOKEN'])
+      assert.deepEqual(explained.limits, limits)
+      const reach = await succeed(AccessService.method.listReach, {}, useless)
+      assert.deepEqual([reach.entries, reach.limits], [[], limits])
     }
   },
 

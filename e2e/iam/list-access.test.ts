@@ -233,7 +233,7 @@ examples('ListAccess', {
     assert.deepEqual(await reachOf({ group: team }, puller.token), ['editor'])
     assert.deepEqual(await reachOf({}, toCreate), ['editor'])
     const { limits } = await readPage(stage, listReach, { identity }, toCreate)
-    assert.deepEqual(limits, { scopes: [], capabilities: ['repo.create'] })
+    assert.deepEqual(limits, { scopes: [], capabilities: ['repo.create'], allowsNothing: false })
   },
 
   async 'continues where a page ended, even if role bindings are deleted between pages'(stage) {

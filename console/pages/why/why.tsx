@@ -156,9 +156,13 @@ function Answer({ explanation, who, capability, where }: AnswerProps) {
         ))}
       </ol>
       {isOutsideToken && <p>A role has it, but your token is limited and excludes it.</p>}
-      {limits && (limits.scopes?.length || limits.capabilities?.length) ? (
-        <p class="quiet">The token is limited to some groups or capabilities.</p>
-      ) : null}
+      {limits && (
+        <p class="quiet">
+          {limits.allowsNothing
+            ? 'The limits of the token allow nothing.'
+            : 'The token is limited to some groups or capabilities.'}
+        </p>
+      )}
       {!allowed && sufficientRoles.length > 0 && (
         <p>
           Any of these roles would be enough: <strong>{sufficientRoles.join(', ')}</strong>.

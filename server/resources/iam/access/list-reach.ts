@@ -1,5 +1,6 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
-import type { ListReachRequest } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
+import type { AccessLimitsSchema, ListReachRequest } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
 import { ListReachResponseSchema } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
 import { invalidArgument } from '../../../aip/errors.ts'
 import { fingerprintOf } from '../../../aip/page-token.ts'
@@ -81,7 +82,8 @@ function* withCapabilities(
   })
 }
 
-export const limitsOf = ({ scopes = [], capabilities = [] }: TokenLimits) => ({
-  scopes: [...scopes],
-  capabilities: [...capabilities],
-})
+/** A token with an empty list allows nothing. In the response, an empty list means that there is no such limit. */
+export function limitsOf({ scopes, capabilities }: TokenLimits): MessageInitShape<typeof AccessLimitsSchema> {
+  if (scopes?.length === 0 || capabilities?.length === 0) return { allowsNothing: true }
+  return { scopes: [...(scopes ?? [])], capabilities: [...(capabilities ?? [])] }
+}
