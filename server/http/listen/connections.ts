@@ -66,6 +66,7 @@ export function createSecureServer(connections: Connections, tls: Tls): Server {
     }
     const accepted = inHandshake.get(addressesOf(socket))
     if (accepted) undetected.delete(accepted)
+    inHandshake.delete(addressesOf(socket))
     if (socket.alpnProtocol === 'h2') passToHttp2(connections, socket)
     // HTTP/2 without ALPN is not allowed under TLS (RFC 9113 section 3.2), so it is rejected as malformed HTTP/1.1.
     else detectProtocol(connections, socket, passToHttp1)
@@ -76,7 +77,10 @@ export function createSecureServer(connections: Connections, tls: Tls): Server {
     accept(connections, socket, () => {
       const addresses = addressesOf(socket)
       inHandshake.set(addresses, socket)
-      socket.on('close', () => inHandshake.delete(addresses))
+      socket.on('close', () => {
+        // The client may have used its port for a new connection already.
+        if (inHandshake.get(addresses) === socket) inHandshake.delete(addresses)
+      })
       startInTurn(connections, socket, () => tlsServer.emit('connection', socket))
     })
   })
