@@ -52,7 +52,7 @@ export type Config = {
   garbageCollection: { intervalMs: number; graceMs: number }
   /** Whether everybody can pull from repos that are public. */
   publicRepos: boolean
-  /** How many uploads may have been begun and not finished; 0 for any number. */
+  /** How many unfinished uploads may exist; 0 for any number. */
   maxUploads: { caller: number; organization: number }
   /** How many uploads may arrive at a time at one worker; 0 for any number. */
   maxUploadBodies: { caller: number; total: number }

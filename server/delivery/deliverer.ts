@@ -1,4 +1,5 @@
-// Takes turns at the delivery queues that are due, several at a time. docs/internals/delivery.md explains turns.
+// Leases the delivery queues that are due and runs a turn of each, several at a time. docs/internals/delivery.md
+// explains turns.
 import type { DueQueue } from '../store/delivery/queues.ts'
 import { findDueQueues, leaseQueues, wakeOverlooked } from '../store/delivery/queues.ts'
 import type { TurnDependencies } from './turn.ts'

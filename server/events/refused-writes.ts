@@ -1,7 +1,7 @@
 // Writes and sign-ins that were refused, for the event log. They have no transaction, so they wait in memory and are
-// inserted together. So that nobody can fill the log of an organization, it gets at most 60 entries per minute from one
-// caller, and at most 600 from all callers together. The other refusals of a caller in the minute become one entry with
-// their number.
+// inserted together. So that nobody can fill the log of an organization, at most 60 refusals per minute of one caller,
+// and at most 600 of all callers together, get entries of their own. The other refusals of a caller in the minute
+// become one more entry with their count.
 import { BoundedMap } from '../bounded-map.ts'
 import type { Store } from '../store/db.ts'
 import type { EventWithOrigin } from '../store/events/record.ts'
@@ -40,8 +40,8 @@ type Counted = { since: number; count: number; recorded: number; last: EventWith
 export function openRefusedWrites(options: RefusedWritesOptions): RefusedWrites {
   const { store, now, onError, onLost, delayMs = 500 } = options
   const counts = new BoundedMap<string, Counted>(maxCounted, pushRest)
-  /** By organization: the refusals of the present minute that are entries of their own. */
-  const organizations = new BoundedMap<string, { since: number; recorded: number }>(maxCounted)
+  /** By organization: how often an entry was requested in the minute that began at `since`. */
+  const organizations = new BoundedMap<string, { since: number; requested: number }>(maxCounted)
   let waiting: EventWithOrigin[] = []
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
@@ -74,14 +74,14 @@ export function openRefusedWrites(options: RefusedWritesOptions): RefusedWrites 
     counted.recorded++
     push(event)
   }
-  /** Whether the organization may get another entry in this minute. */
+  /** Counts a request for an entry. Returns whether the organization may get another entry in this minute. */
   function admitTo(root: string, time: number): boolean {
     let organization = organizations.get(root)
     if (!organization || time - organization.since >= windowMs) {
-      organization = { since: time, recorded: 0 }
+      organization = { since: time, requested: 0 }
       organizations.set(root, organization)
     }
-    return ++organization.recorded <= maxPerOrganization
+    return ++organization.requested <= maxPerOrganization
   }
   /** The refusals that were not recorded one by one. */
   function pushRest({ count, recorded, last }: Counted): void {

@@ -12,7 +12,7 @@ export const makeRsaKey: MakeRsaKey = () =>
     )
   })
 
-/** Begins to make a key at once, and returns it at the first call. Further calls make further keys. */
+/** Begins to make a key at once. The first call of the returned function returns it; further calls make new ones. */
 export function makeRsaKeyEarly(make = makeRsaKey): MakeRsaKey {
   let early: Promise<JWK> | undefined = make()
   early.catch(() => {}) // the first call reports the error

@@ -23,7 +23,7 @@ export type EntryFilter = Message & {
   endTime?: Timestamp | undefined
 }
 
-/** The sequence number at the end of the uid of an entry. Undefined for a number that no entry has. */
+/** The sequence number at the end of the uid of an entry. Undefined if it is not a safe integer. */
 export function sequenceIn(uid: string): number | undefined {
   const sequence = Number.parseInt(uid.slice(-16), 16)
   return Number.isSafeInteger(sequence) ? sequence : undefined
@@ -35,10 +35,7 @@ export const entryUid = (group: string, sequence: number) =>
 /** More organizations at a time would make a page expensive, because each has its own index range. */
 const maxOrganizations = 50
 
-/**
- * The organizations of the regions, each with the condition that selects its entries in the regions.
- * An entry is directly below its group.
- */
+/** The organizations of the regions, each with the condition that selects its entries in the regions. */
 export function rootsIn(regions: readonly Region[]): RootSelection[] {
   const byRoot = new Map<string, (Sql | undefined)[]>()
   for (const region of regions) {
@@ -57,7 +54,7 @@ export function rootsIn(regions: readonly Region[]): RootSelection[] {
   }))
 }
 
-/** Undefined for the whole organization. */
+/** Undefined for the whole organization. The uid of an entry is directly below that of its group. */
 function conditionOf({ kind, uid }: Region, root: string): Sql | undefined {
   if (kind === 'point') {
     const sequence = sequenceIn(uid)

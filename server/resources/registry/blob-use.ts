@@ -6,7 +6,7 @@ import { raw } from '../../store/sql.ts'
  * half of the grace period, if that is shorter) before a collection may remove the blob. So a client that is told that
  * the repo has a blob has at least that long to push the manifest.
  */
-export const oldestUse = (now: number, graceMs: number): number =>
+export const lastUseCutoff = (now: number, graceMs: number): number =>
   now - graceMs + Math.min(3_600_000, graceMs / 2)
 
 /** SQL: whether a manifest of the repo refers to the blob of a row of `repo_blobs`. */

@@ -54,10 +54,10 @@ export function* refreshTag(
   { resource, updateTime }: { resource: Tag; updateTime: number },
   content: TagContent,
 ): Work<void> {
-  if (isShown(resource, content)) return
+  if (hasContent(resource, content)) return
   setTagContent(resource, content)
   yield* replaceResource(asUpkeep(access), tags, resource, { uid: resource.uid, updateTime })
 }
 
-const isShown = (tag: Tag, { size, mediaType, platforms }: TagContent) =>
+const hasContent = (tag: Tag, { size, mediaType, platforms }: TagContent) =>
   tag.size === size && tag.mediaType === mediaType && tag.platforms.join() === platforms.join()

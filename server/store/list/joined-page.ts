@@ -1,5 +1,5 @@
-// Pages that one statement reads: rows, total and next cursor. The rows arrive as one text, because reading one value
-// takes less time than reading a value for each row.
+// Pages that one statement reads: rows, total and next cursor. The engine joins the rows into one text, because
+// reading one value takes less time than reading a value for each row.
 import type { Row, Sql } from '../sql.ts'
 import { raw, sql } from '../sql.ts'
 import { preparedByKeys } from '../statement/prepared.ts'
@@ -14,8 +14,8 @@ import { expiredCondition, scanCondition } from './region-sql.ts'
 import type { GroupRegion } from './scan-region.ts'
 
 /**
- * Returns up to three rows: one with the text, its length in bytes and the total, one with the keys of the last row of
- * the page, and one with the keys of the row after it.
+ * A statement that returns up to three rows: one with the text, its length in bytes and the total, one with the keys of
+ * the last row of the page, and one with the keys of the row after it.
  */
 export function selectJoined(table: Table, listing: Listing, plan: JoinedPlan): Sql {
   const { form, order, size } = listing

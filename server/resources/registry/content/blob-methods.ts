@@ -19,7 +19,7 @@ import type { Caller } from '../../../wire/caller.ts'
 import { messageReply, unencodedReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { emptyReply } from '../../reply.ts'
-import { hasManifest, oldestUse } from '../blob-use.ts'
+import { hasManifest, lastUseCutoff } from '../blob-use.ts'
 import { recordDeletion } from '../record-deletion.ts'
 import { pullRow } from './admit-to-pull.ts'
 import { blobRow, linkBlob, lockBlob, readBlobSize, unlinkBlob } from './blob-rows.ts'
@@ -32,8 +32,8 @@ const maxBlobReplyBytes = 200
 
 export const blobMethods = (deps: Dependencies) => ({
   getBlob({ demand, request: { repo, digest } }: Call<GetBlobRequest>) {
-    const oldest = oldestUse(deps.now(), deps.settings.contentGraceMs)
-    return pullRow(deps, demand, blobRow(repo, digest, oldest), {
+    const cutoff = lastUseCutoff(deps.now(), deps.settings.contentGraceMs)
+    return pullRow(deps, demand, blobRow(repo, digest, cutoff), {
       reply: ([size]) =>
         unencodedReply(
           BlobSchema,
@@ -51,9 +51,9 @@ export const blobMethods = (deps: Dependencies) => ({
       const { digest, source } = call.request
       const repo = yield* lockRepo(call.request.repo)
       const time = deps.now()
-      const oldest = oldestUse(time, deps.settings.contentGraceMs)
+      const cutoff = lastUseCutoff(time, deps.settings.contentGraceMs)
       const mounted =
-        (yield* mayReadBlob(access.caller, { time, oldest }, source, digest)) && (yield* lockBlob(digest))
+        (yield* mayReadBlob(access.caller, { time, cutoff }, source, digest)) && (yield* lockBlob(digest))
       if (mounted) {
         yield* linkBlob(access, repo, digest, time)
         yield* recordBlobPush(access, call.demand, digest)
@@ -92,21 +92,21 @@ const maxRegions = 100
  */
 function* mayReadBlob(
   caller: Caller,
-  { time, oldest }: { time: number; oldest: number },
+  { time, cutoff }: { time: number; cutoff: number },
   source: string,
   digest: string,
 ): Work<boolean> {
   if (source !== '') {
     if (!isUid(source)) return false
     const grants = yield* readGrants(caller, time, source)
-    return holds(grants, capabilities, source) && (yield* readBlobSize(source, digest, oldest)) !== undefined
+    return holds(grants, capabilities, source) && (yield* readBlobSize(source, digest, cutoff)) !== undefined
   }
   const regions = grantedRegions(yield* readGrants(caller, time, undefined), capabilities)
   for (const { uid } of regions.slice(0, maxRegions)) {
     // The repo is at or below the uid of the region: `0` is the character after `/`.
     const row = yield* first(sql`select 1 from repo_blobs where digest = ${digest}
       and (repo = ${uid} or (repo > ${`${uid}/`} and repo < ${`${uid}0`}))
-      and (unused_since is null or unused_since > ${oldest} or ${hasManifest}) limit 1`)
+      and (unused_since is null or unused_since > ${cutoff} or ${hasManifest}) limit 1`)
     if (row) return true
   }
   return false

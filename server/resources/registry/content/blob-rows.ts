@@ -20,19 +20,19 @@ import { adjustRepoSize } from '../repo-size.ts'
 
 /**
  * Selects the size of a blob that the repo has; no row for a blob that no manifest uses and that
- * has been unused since `oldest` or earlier.
+ * has been unused since `cutoff` or earlier.
  */
-export const blobRow = (repo: string, digest: string, oldest: number): RowQuery =>
-  rowQuery(selectBlob, [], [repo, digest, oldest])
+export const blobRow = (repo: string, digest: string, cutoff: number): RowQuery =>
+  rowQuery(selectBlob, [], [repo, digest, cutoff])
 
 /** Not a join, see manifest-row.ts. */
-const selectBlob = ([repo, digest, oldest]: Placeholders<[string, string, number]>) =>
+const selectBlob = ([repo, digest, cutoff]: Placeholders<[string, string, number]>) =>
   sql`select (select size from blobs b where b.digest = repo_blobs.digest) as size from repo_blobs
     where repo = ${repo} and digest = ${digest}
-    and (unused_since is null or unused_since > ${oldest} or ${hasManifest})`
+    and (unused_since is null or unused_since > ${cutoff} or ${hasManifest})`
 
-export function* readBlobSize(repo: string, digest: string, oldest: number): Work<number | undefined> {
-  const row = yield* first(selectRow(blobRow(repo, digest, oldest)))
+export function* readBlobSize(repo: string, digest: string, cutoff: number): Work<number | undefined> {
+  const row = yield* first(selectRow(blobRow(repo, digest, cutoff)))
   return row?.[0] as number | undefined
 }
 

@@ -15,7 +15,7 @@ import type { FieldRename } from '../error-fields.ts'
 import { renameErrorFields } from '../error-fields.ts'
 
 /** Applied one after the other. */
-const names: FieldRename[] = [
+const renames: FieldRename[] = [
   [/^company$/, 'company_name'],
   [/^updates_opt_in$/, 'updatesOptIn'],
   // In v1, all fields that callers set are in onboarding_questions, except updatesOptIn.
@@ -28,7 +28,7 @@ export const eventIdentitiesV1 = defineService({
     updateMetadata(call: Call<V1Metadata>) {
       const identityMetadata = metadataFromV1(call.request)
       const reply = callV2(call, IdentitiesService.method.updateIdentityMetadata, { identityMetadata })
-      return convertReply(renameErrorFields(names, reply), V1MetadataSchema, metadataToV1)
+      return convertReply(renameErrorFields(renames, reply), V1MetadataSchema, metadataToV1)
     },
   }),
 })

@@ -22,7 +22,7 @@ import { uidpFieldRenames, uidpFilter } from '../uidp-filter.ts'
 
 const v2 = SubscriptionsService.method
 
-const names: FieldRename[] = [
+const renames: FieldRename[] = [
   [/^uid$/, 'id'],
   [/^parent$/, 'parent_id'],
 ]
@@ -38,7 +38,7 @@ function methods(deps: V1Dependencies) {
         parent: parentId,
         ...(subscription && { subscription: { sink: subscription.sink } }),
       })
-      return convertReply(renameErrorFields(names, reply), V1SubscriptionSchema, subscriptionToV1)
+      return convertReply(renameErrorFields(renames, reply), V1SubscriptionSchema, subscriptionToV1)
     },
 
     list(call: Call<SubscriptionFilter>) {
@@ -54,7 +54,7 @@ function methods(deps: V1Dependencies) {
 
     delete(call: Call<DeleteSubscriptionRequest>) {
       const reply = callV2(call, v2.deleteSubscription, { uid: call.request.id })
-      return deleteReply(renameErrorFields(names, reply))
+      return deleteReply(renameErrorFields(renames, reply))
     },
   }
 }

@@ -23,7 +23,7 @@ import type { FieldRename } from '../error-fields.ts'
 import { renameErrorFields } from '../error-fields.ts'
 
 const v2 = ImagesService.method
-const names: FieldRename[] = [
+const renames: FieldRename[] = [
   [/^repo_uid$/, 'repo_id'],
   [/^architecture$/, 'arch'],
 ]
@@ -31,7 +31,7 @@ const names: FieldRename[] = [
 export const imageMethods = ({ callV2, images }: V1Dependencies) => ({
   getArchs(call: Call<ArchRequest>) {
     const { repoId: repoUid, digest } = call.request
-    const reply = renameErrorFields(names, callV2(call, v2.getArchitectures, { repoUid, digest }))
+    const reply = renameErrorFields(renames, callV2(call, v2.getArchitectures, { repoUid, digest }))
     return convertReply(reply, ArchsSchema, ({ architectures }) =>
       create(ArchsSchema, { archs: architectures }),
     )
@@ -39,7 +39,7 @@ export const imageMethods = ({ callV2, images }: V1Dependencies) => ({
 
   getSize(call: Call<SizeRequest>) {
     const { repoId: repoUid, digest, arch: architecture } = call.request
-    const reply = renameErrorFields(names, callV2(call, v2.getSize, { repoUid, digest, architecture }))
+    const reply = renameErrorFields(renames, callV2(call, v2.getSize, { repoUid, digest, architecture }))
     return convertReply(reply, SizeSchema, ({ size, architecture: arch }) =>
       create(SizeSchema, { size, arch }),
     )

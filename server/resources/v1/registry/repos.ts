@@ -34,7 +34,7 @@ import { nonEmptyV1FieldsOf, repoFromV1, repoToV1, v1FieldsOf } from './conversi
 
 const v2 = ReposService.method
 
-const names: FieldRename[] = [
+const renames: FieldRename[] = [
   [/^parent$/, 'parent_id'],
   [/^uid$/, 'id'],
   [/^content$/, 'readme'],
@@ -50,13 +50,13 @@ export function repoMethods(deps: V1Dependencies) {
       const callWithFields = callV2WithRepoFields(nonEmptyV1FieldsOf(repo))
       const reply = callWithFields(call, v2.createRepo, { parent: parentId, repo: repoFromV1(repo) })
       try {
-        const renamed = renameErrorFields(names, reply)
+        const renamed = renameErrorFields(renames, reply)
         return await convertReply(renamed, V1RepoSchema, (created) => repoToV1(created, repo.readme))
       } catch (error) {
         if (preventExisting || !isConflict(error)) throw error
         const existing = await findRepo(callV2, call, repo.name)
         if (!existing) throw error
-        return await renameErrorFields(names, updateSetFields(deps, call, existing, repo))
+        return await renameErrorFields(renames, updateSetFields(deps, call, existing, repo))
       }
     },
 
@@ -65,7 +65,7 @@ export function repoMethods(deps: V1Dependencies) {
       const repo = { uid: id, ...repoFromV1(call.request) }
       const callWithFields = callV2WithRepoFields(v1FieldsOf(call.request))
       const reply = callWithFields(call, v2.updateRepo, { repo, updateMask: { paths: ['*'] } })
-      return convertReply(renameErrorFields(names, reply), V1RepoSchema, (updated) =>
+      return convertReply(renameErrorFields(renames, reply), V1RepoSchema, (updated) =>
         repoToV1(updated, readme),
       )
     },
@@ -93,7 +93,7 @@ export function repoMethods(deps: V1Dependencies) {
 
     deleteRepo(call: Call<DeleteRepoRequest>) {
       const reply = callV2(call, v2.deleteRepo, { uid: call.request.id })
-      return deleteReply(renameErrorFields(names, reply))
+      return deleteReply(renameErrorFields(renames, reply))
     },
   }
 }

@@ -20,7 +20,7 @@ import { tagFromV1, tagToV1 } from './conversion.ts'
 
 const v2 = TagsService.method
 
-const names: FieldRename[] = [
+const renames: FieldRename[] = [
   [/^uid$/, 'id'],
   [/^parent$/, 'repo_id'],
 ]
@@ -31,14 +31,14 @@ export function tagMethods(deps: V1Dependencies) {
     createTag(call: Call<CreateTagRequest>) {
       const { repoId, tag = create(V1TagSchema) } = call.request
       const reply = callV2WithOptionalDigest(call, v2.createTag, { parent: repoId, tag: tagFromV1(tag) })
-      return convertReply(renameErrorFields(names, reply), V1TagSchema, tagToV1)
+      return convertReply(renameErrorFields(renames, reply), V1TagSchema, tagToV1)
     },
 
     updateTag: (call: Call<V1Tag>) => replaceTag(callV2, call, call.request.id, call.request),
 
     deleteTag(call: Call<DeleteTagRequest>) {
       const reply = callV2(call, v2.deleteTag, { uid: call.request.id })
-      return deleteReply(renameErrorFields(names, reply))
+      return deleteReply(renameErrorFields(renames, reply))
     },
 
     listTags(call: Call<TagFilter>) {
@@ -65,5 +65,5 @@ export function tagMethods(deps: V1Dependencies) {
 function replaceTag(callV2: CallV2, call: Call, uid: string, tag: V1Tag): Promise<Reply> {
   const paths = ['name', 'deprecated', 'bundles', ...(tag.digest === '' ? [] : ['digest'])]
   const reply = callV2(call, v2.updateTag, { tag: { uid, ...tagFromV1(tag) }, updateMask: { paths } })
-  return convertReply(renameErrorFields(names, reply), V1TagSchema, tagToV1)
+  return convertReply(renameErrorFields(renames, reply), V1TagSchema, tagToV1)
 }

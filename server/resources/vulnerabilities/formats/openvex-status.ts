@@ -26,8 +26,11 @@ const justifications = new Map<FalsePositive, string>([
 
 export const reasons = new Map([...justifications].map(([type, name]) => [name, type]))
 
-/** `versions` are the versions that the statement is about; if empty, it is about all. `text` has its other fields. */
-type StatementContent = { status: Status; versions: string[]; text: Record<string, string> }
+/**
+ * `versions` are the versions that the statement is about; if empty, it is about all. `otherFields` are further fields
+ * of the statement.
+ */
+type StatementContent = { status: Status; versions: string[]; otherFields: Record<string, string> }
 
 /** The status of an advisory. `event` is its `latestDecision`, if it has one. */
 export function statusOf(event: AdvisoryEvent | undefined): StatementContent {
@@ -36,21 +39,24 @@ export function statusOf(event: AdvisoryEvent | undefined): StatementContent {
     case undefined:
     case 'componentLocationChanged':
     case 'detection':
-      return { status: 'under_investigation', versions: [], text: {} }
+      return { status: 'under_investigation', versions: [], otherFields: {} }
     case 'fixed':
-      return { status: 'fixed', versions: [type.value.fixedVersion], text: notes(type.value.note) }
+      return { status: 'fixed', versions: [type.value.fixedVersion], otherFields: notes(type.value.note) }
     case 'patched':
-      return { status: 'fixed', versions: type.value.patchedVersions, text: notes(type.value.note) }
+      return { status: 'fixed', versions: type.value.patchedVersions, otherFields: notes(type.value.note) }
     case 'falsePositiveDetermination': {
       const { type: reason, note } = type.value
       const justification = justifications.get(reason)
       const impact = note || (justification ? '' : 'The artifact is not affected.')
-      const text = { ...(justification && { justification }), ...(impact && { impact_statement: impact }) }
-      return { status: 'not_affected', versions: [], text }
+      const otherFields = {
+        ...(justification && { justification }),
+        ...(impact && { impact_statement: impact }),
+      }
+      return { status: 'not_affected', versions: [], otherFields }
     }
     default: {
       const action = type.value.note || actions[type.case]
-      return { status: 'affected', versions: [], text: { action_statement: action } }
+      return { status: 'affected', versions: [], otherFields: { action_statement: action } }
     }
   }
 }

@@ -24,12 +24,12 @@ export function writeOpenVex(advisories: readonly Advisory[], head: DocumentHead
 function statementsOf(advisory: Advisory): object[] {
   const { advisoryId, aliases } = advisory
   const event = latestDecision(advisory)
-  const { status, versions, text } = statusOf(event)
+  const { status, versions, otherFields } = statusOf(event)
   const content = {
     timestamp: formatTime(millisecondsOf(event?.createTime ?? advisory.updateTime)),
     products: productsOf(advisory, versions),
     status,
-    ...text,
+    ...otherFields,
   }
   const names = [...new Set(aliases)].filter((alias) => alias !== advisoryId)
   if (names.length === 0) return [{ vulnerability: { name: advisoryId }, ...content }]

@@ -26,7 +26,7 @@ import { associationFromV1, associationToV1 } from './conversion.ts'
 
 const v2 = AccountAssociationsService.method
 
-const names: FieldRename[] = [
+const renames: FieldRename[] = [
   [/^(uid|parent)$/, 'group'],
   [/^provider_type$/, 'account_type'],
 ]
@@ -42,7 +42,7 @@ function methods(deps: V1Dependencies) {
         parent: call.request.group,
         accountAssociation,
       })
-      return convertReply(renameErrorFields(names, reply), AccountAssociationsSchema, associationToV1)
+      return convertReply(renameErrorFields(renames, reply), AccountAssociationsSchema, associationToV1)
     },
 
     update(call: Call<AccountAssociations>) {
@@ -51,7 +51,7 @@ function methods(deps: V1Dependencies) {
         accountAssociation,
         updateMask: { paths: ['*'] },
       })
-      return convertReply(renameErrorFields(names, reply), AccountAssociationsSchema, associationToV1)
+      return convertReply(renameErrorFields(renames, reply), AccountAssociationsSchema, associationToV1)
     },
 
     list(call: Call<AccountAssociationsFilter>) {
@@ -67,7 +67,7 @@ function methods(deps: V1Dependencies) {
 
     delete(call: Call<DeleteAccountAssociationsRequest>) {
       const reply = callV2(call, v2.deleteAccountAssociation, { uid: call.request.group })
-      return deleteReply(renameErrorFields(names, reply))
+      return deleteReply(renameErrorFields(renames, reply))
     },
 
     /** The enums of both versions have the same numbers. */
@@ -78,7 +78,7 @@ function methods(deps: V1Dependencies) {
         providerType: accountType as number as AccountProviderType,
       })
       return convertReply(
-        renameErrorFields(names, reply),
+        renameErrorFields(renames, reply),
         AccountAssociationsStatusSchema,
         ({ status, reason, message }) =>
           create(AccountAssociationsStatusSchema, {

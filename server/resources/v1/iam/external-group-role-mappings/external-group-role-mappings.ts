@@ -25,14 +25,14 @@ import { mappingFromV1, mappingToV1 } from './conversion.ts'
 
 const v2 = ExternalGroupRoleMappingsService.method
 
-const names: FieldRename[] = [
+const renames: FieldRename[] = [
   [/^parent$/, 'parent_id'],
   [/^external_group_role_mapping$/, 'mapping'],
   [/^role_uid$/, 'role_uidp'],
   [/^identity_provider_uid$/, 'identity_provider_uidp'],
   [/^names\b/, 'ids'],
 ]
-const namesInDelete: FieldRename[] = [[/^uid$/, 'id']]
+const renamesInDelete: FieldRename[] = [[/^uid$/, 'id']]
 
 export const externalGroupRoleMappingsV1 = defineService({ service: ExternalGroupRoleMappings, methods })
 
@@ -45,7 +45,7 @@ function methods(deps: V1Dependencies) {
         parent,
         ...(mapping && { externalGroupRoleMapping: mappingFromV1(mapping) }),
       })
-      return convertReply(renameErrorFields(names, reply), V1MappingSchema, mappingToV1)
+      return convertReply(renameErrorFields(renames, reply), V1MappingSchema, mappingToV1)
     },
 
     get(call: Call<GetExternalGroupRoleMappingRequest>) {
@@ -61,19 +61,19 @@ function methods(deps: V1Dependencies) {
         list: ExternalGroupRoleMappingListSchema,
         items: ({ externalGroupRoleMappings }) => externalGroupRoleMappings.map(mappingToV1),
       })
-      return renameErrorFields(names, listing)
+      return renameErrorFields(renames, listing)
     },
 
     delete(call: Call<DeleteExternalGroupRoleMappingRequest>) {
       const reply = callV2(call, v2.deleteExternalGroupRoleMapping, { uid: call.request.id })
-      return deleteReply(renameErrorFields(namesInDelete, reply))
+      return deleteReply(renameErrorFields(renamesInDelete, reply))
     },
 
     batchDelete(call: Call<BatchDeleteExternalGroupRoleMappingsRequest>) {
       const { parentId, ids } = call.request
       const reply = callV2(call, v2.batchDeleteExternalGroupRoleMappings, { parent: parentId, names: ids })
       return convertReply(
-        renameErrorFields(names, reply),
+        renameErrorFields(renames, reply),
         BatchDeleteResponseSchema,
         ({ parent, externalGroupRoleMappings }) =>
           create(BatchDeleteResponseSchema, {

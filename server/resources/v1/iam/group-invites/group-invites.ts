@@ -24,7 +24,7 @@ import { inviteFromV1, inviteToV1, storedInviteToV1 } from './conversion.ts'
 
 const v2 = GroupInvitesService.method
 
-const names: FieldRename[] = [
+const renames: FieldRename[] = [
   [/^uid$/, 'id'],
   [/^parent$/, 'group'],
   [/^role_uid$/, 'role'],
@@ -41,7 +41,7 @@ function methods(deps: V1Dependencies) {
         parent: group,
         groupInvite: inviteFromV1(call.request),
       })
-      return convertReply(renameErrorFields(names, reply), V1InviteSchema, inviteToV1)
+      return convertReply(renameErrorFields(renames, reply), V1InviteSchema, inviteToV1)
     },
 
     /** v2 has no such call, so this one is not converted. */
@@ -68,7 +68,7 @@ function methods(deps: V1Dependencies) {
 
     delete(call: Call<DeleteGroupInviteRequest>) {
       const reply = callV2(call, v2.deleteGroupInvite, { uid: call.request.id })
-      return deleteReply(renameErrorFields(names, reply))
+      return deleteReply(renameErrorFields(renames, reply))
     },
   }
 }

@@ -30,7 +30,7 @@ import { groupFromV1, groupToV1 } from './conversion.ts'
 
 const v2 = GroupsService.method
 
-const names: FieldRename[] = [
+const renames: FieldRename[] = [
   [/^uid$/, 'id'],
   [/^group_uid$/, 'group_id'],
 ]
@@ -50,7 +50,7 @@ function methods(deps: V1Dependencies) {
     update(call: Call<V1Group>) {
       const group = { uid: call.request.id, ...groupFromV1(call.request) }
       const reply = callV2(call, v2.updateGroup, { group, updateMask: { paths: ['*'] } })
-      return convertReply(renameErrorFields(names, reply), V1GroupSchema, groupToV1)
+      return convertReply(renameErrorFields(renames, reply), V1GroupSchema, groupToV1)
     },
 
     list(call: Call<GroupFilter>) {
@@ -66,7 +66,7 @@ function methods(deps: V1Dependencies) {
 
     delete(call: Call<DeleteGroupRequest>) {
       const reply = callV2(call, v2.deleteGroup, { uid: call.request.id })
-      return deleteReply(renameErrorFields(names, reply))
+      return deleteReply(renameErrorFields(renames, reply))
     },
 
     lookupGroup: (call: Call) =>
@@ -76,7 +76,7 @@ function methods(deps: V1Dependencies) {
 
     requestGroupAccess(call: Call<RequestGroupAccessRequest>) {
       const reply = callV2(call, v2.requestGroupAccess, { groupUid: call.request.groupId })
-      return convertReply(renameErrorFields(names, reply), RequestGroupAccessResponseSchema, () =>
+      return convertReply(renameErrorFields(renames, reply), RequestGroupAccessResponseSchema, () =>
         create(RequestGroupAccessResponseSchema),
       )
     },

@@ -27,7 +27,7 @@ import { findIdentity } from './lookup.ts'
 
 const v2 = IdentitiesService.method
 
-const names: FieldRename[] = [
+const renames: FieldRename[] = [
   [/^uid$/, 'id'],
   [/^parent$/, 'parent_id'],
   [/^static_keys\b/, 'static'],
@@ -45,13 +45,13 @@ function methods(deps: V1Dependencies) {
         parent: parentId,
         ...(identity && { identity: identityFromV1(identity) }),
       })
-      return convertReply(renameErrorFields(names, reply), V1IdentitySchema, identityToV1)
+      return convertReply(renameErrorFields(renames, reply), V1IdentitySchema, identityToV1)
     },
 
     update(call: Call<V1Identity>) {
       const identity = identityFromV1(call.request, call.request.id)
       const reply = callV2(call, v2.updateIdentity, { identity, updateMask: { paths: updatePaths } })
-      return convertReply(renameErrorFields(names, reply), V1IdentitySchema, identityToV1)
+      return convertReply(renameErrorFields(renames, reply), V1IdentitySchema, identityToV1)
     },
 
     list(call: Call<IdentityFilter>) {
@@ -76,7 +76,7 @@ function methods(deps: V1Dependencies) {
 
     delete(call: Call<DeleteIdentityRequest>) {
       const reply = callV2(call, v2.deleteIdentity, { uid: call.request.id })
-      return deleteReply(renameErrorFields(names, reply))
+      return deleteReply(renameErrorFields(renames, reply))
     },
   }
 }

@@ -24,7 +24,7 @@ import { scimMethodsV1 } from './scim-methods.ts'
 
 const v2 = IdentityProvidersService.method
 
-const names: FieldRename[] = [
+const renames: FieldRename[] = [
   [/^uid$/, 'id'],
   [/^parent$/, 'parent_id'],
 ]
@@ -46,7 +46,7 @@ function methods(deps: V1Dependencies) {
         parent: parentId,
         ...(identityProvider && { identityProvider: providerFromV1(identityProvider) }),
       })
-      return convertReply(renameErrorFields(names, reply), V1ProviderSchema, providerToV1)
+      return convertReply(renameErrorFields(renames, reply), V1ProviderSchema, providerToV1)
     },
 
     update(call: Call<V1Provider>) {
@@ -55,7 +55,7 @@ function methods(deps: V1Dependencies) {
         identityProvider,
         updateMask: { paths: ['*'] },
       })
-      return convertReply(renameErrorFields(names, reply), V1ProviderSchema, providerToV1)
+      return convertReply(renameErrorFields(renames, reply), V1ProviderSchema, providerToV1)
     },
 
     list(call: Call<IdentityProviderFilter>) {
@@ -73,7 +73,7 @@ function methods(deps: V1Dependencies) {
 
     delete(call: Call<DeleteIdentityProviderRequest>) {
       const reply = callV2(call, v2.deleteIdentityProvider, { uid: call.request.id })
-      return deleteReply(renameErrorFields(names, reply))
+      return deleteReply(renameErrorFields(renames, reply))
     },
   }
 }

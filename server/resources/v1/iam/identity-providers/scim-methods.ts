@@ -21,7 +21,7 @@ import { renameErrorFields } from '../../error-fields.ts'
 import { scimResponseToV1 } from './conversion.ts'
 
 const v2 = IdentityProvidersService.method
-const names: FieldRename[] = [[/^identity_provider_uid$/, 'identity_provider_id']]
+const renames: FieldRename[] = [[/^identity_provider_uid$/, 'identity_provider_id']]
 
 export const scimMethodsV1 = ({ callV2 }: V1Dependencies) => ({
   generateScimToken(call: Call<GenerateScimTokenRequest>) {
@@ -30,7 +30,7 @@ export const scimMethodsV1 = ({ callV2 }: V1Dependencies) => ({
       ...{ identityProviderUid: identityProviderId, neverExpires },
       ...(expireTime && { expireTime }),
     })
-    return convertReply(renameErrorFields(names, reply), GenerateScimTokenResponseSchema, (response) =>
+    return convertReply(renameErrorFields(renames, reply), GenerateScimTokenResponseSchema, (response) =>
       create(GenerateScimTokenResponseSchema, scimResponseToV1(response)),
     )
   },
@@ -42,14 +42,14 @@ export const scimMethodsV1 = ({ callV2 }: V1Dependencies) => ({
       ...(overlap && { overlap }),
       ...(expireTime && { expireTime }),
     })
-    return convertReply(renameErrorFields(names, reply), RegenerateScimTokenResponseSchema, (response) =>
+    return convertReply(renameErrorFields(renames, reply), RegenerateScimTokenResponseSchema, (response) =>
       create(RegenerateScimTokenResponseSchema, scimResponseToV1(response)),
     )
   },
 
   revokeScimToken(call: Call<RevokeScimTokenRequest>) {
     const reply = callV2(call, v2.revokeScimToken, { identityProviderUid: call.request.identityProviderId })
-    return convertReply(renameErrorFields(names, reply), RevokeScimTokenResponseSchema, (response) =>
+    return convertReply(renameErrorFields(renames, reply), RevokeScimTokenResponseSchema, (response) =>
       create(RevokeScimTokenResponseSchema, scimResponseToV1(response)),
     )
   },
@@ -57,7 +57,7 @@ export const scimMethodsV1 = ({ callV2 }: V1Dependencies) => ({
   setScimEnabled(call: Call<SetScimEnabledRequest>) {
     const { identityProviderId, enabled, etag } = call.request
     const reply = callV2(call, v2.setScimEnabled, { identityProviderUid: identityProviderId, enabled, etag })
-    return convertReply(renameErrorFields(names, reply), SetScimEnabledResponseSchema, (response) =>
+    return convertReply(renameErrorFields(renames, reply), SetScimEnabledResponseSchema, (response) =>
       create(SetScimEnabledResponseSchema, scimResponseToV1(response)),
     )
   },

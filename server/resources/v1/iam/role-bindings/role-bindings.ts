@@ -25,14 +25,14 @@ import { bindingFromV1, bindingToV1, listedBindingToV1 } from './conversion.ts'
 
 const v2 = RoleBindingsService.method
 
-const names: FieldRename[] = [
+const renames: FieldRename[] = [
   [/^uid$/, 'id'],
   [/\b(identity|role)_uid$/, '$1'],
 ]
-const namesInBatch: FieldRename[] = [
+const renamesInBatch: FieldRename[] = [
   [/^requests$/, 'role_bindings'],
   [/\brequests\[(\d+)\]\.role_binding\b/, 'role_bindings[$1]'],
-  ...names,
+  ...renames,
 ]
 
 export const roleBindingsV1 = defineService({ service: RoleBindings, methods })
@@ -46,14 +46,14 @@ function methods(deps: V1Dependencies) {
         parent,
         ...(roleBinding && { roleBinding: bindingFromV1(roleBinding) }),
       })
-      return convertReply(renameErrorFields(names, reply), V1BindingSchema, bindingToV1)
+      return convertReply(renameErrorFields(renames, reply), V1BindingSchema, bindingToV1)
     },
 
     createBatch(call: Call<CreateRoleBindingBatchRequest>) {
       const { parent, roleBindings } = call.request
       const requests = roleBindings.map((binding) => ({ roleBinding: bindingFromV1(binding) }))
       const reply = callV2(call, v2.batchCreateRoleBindings, { parent, requests })
-      return convertReply(renameErrorFields(namesInBatch, reply), RoleBindingBatchSchema, (batch) =>
+      return convertReply(renameErrorFields(renamesInBatch, reply), RoleBindingBatchSchema, (batch) =>
         create(RoleBindingBatchSchema, { roleBindings: batch.roleBindings.map(bindingToV1) }),
       )
     },
@@ -61,7 +61,7 @@ function methods(deps: V1Dependencies) {
     update(call: Call<V1Binding>) {
       const roleBinding = { uid: call.request.id, ...bindingFromV1(call.request) }
       const reply = callV2(call, v2.updateRoleBinding, { roleBinding, updateMask: { paths: ['*'] } })
-      return convertReply(renameErrorFields(names, reply), V1BindingSchema, bindingToV1)
+      return convertReply(renameErrorFields(renames, reply), V1BindingSchema, bindingToV1)
     },
 
     list(call: Call<RoleBindingFilter>) {
@@ -77,7 +77,7 @@ function methods(deps: V1Dependencies) {
 
     delete(call: Call<DeleteRoleBindingRequest>) {
       const reply = callV2(call, v2.deleteRoleBinding, { uid: call.request.id })
-      return deleteReply(renameErrorFields(names, reply))
+      return deleteReply(renameErrorFields(renames, reply))
     },
   }
 }

@@ -20,7 +20,7 @@ import { roleFromV1, roleToV1 } from './conversion.ts'
 
 const v2 = RolesService.method
 
-const names: FieldRename[] = [
+const renames: FieldRename[] = [
   [/^uid$/, 'id'],
   [/^parent$/, 'parent_id'],
 ]
@@ -36,14 +36,14 @@ function methods(deps: V1Dependencies) {
         parent: parentId,
         ...(role && { role: roleFromV1(role) }),
       })
-      const reply = nameUnknownCapability(role, renameErrorFields(names, v2Reply))
+      const reply = nameUnknownCapability(role, renameErrorFields(renames, v2Reply))
       return convertReply(reply, V1RoleSchema, roleToV1)
     },
 
     update(call: Call<V1Role>) {
       const role = { uid: call.request.id, ...roleFromV1(call.request) }
       const v2Reply = callV2(call, v2.updateRole, { role, updateMask: { paths: ['*'] } })
-      const reply = nameUnknownCapability(call.request, renameErrorFields(names, v2Reply))
+      const reply = nameUnknownCapability(call.request, renameErrorFields(renames, v2Reply))
       return convertReply(reply, V1RoleSchema, roleToV1)
     },
 
@@ -60,7 +60,7 @@ function methods(deps: V1Dependencies) {
 
     delete(call: Call<DeleteRoleRequest>) {
       const reply = callV2(call, v2.deleteRole, { uid: call.request.id })
-      return deleteReply(renameErrorFields(names, reply))
+      return deleteReply(renameErrorFields(renames, reply))
     },
   }
 }
