@@ -28,7 +28,7 @@ export function stringCheck(rules: FieldRules): StringCheck {
   }
 }
 
-const freeText = /^(?:[^\x00-\x08\x0b-\x1f\x7f]|\r\n)*$/
+const freeText = /^(?:[^\x00-\x08\x0b-\x1f\x7f-\x9f]|\r\n)*$/
 
 /** C0 and C1 controls, and the line separators of Unicode. */
 const controlCharacter = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/

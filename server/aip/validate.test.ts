@@ -80,6 +80,7 @@ describe('a description', () => {
       '\u0001',
       'a\u001b[31m',
       'x\u007f',
+      'a\u009b31m',
       'lone\rreturn',
       '\r',
       '\r\r\n',
