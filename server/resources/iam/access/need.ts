@@ -1,4 +1,4 @@
-// The access that a question asks for: a capability, or the access that the handler of a method
+// The access that a question is about: a capability, or the access that the handler of a method
 // checks first. Most handlers check what the options of the method say; the exceptions are listed
 // here.
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
