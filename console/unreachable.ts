@@ -2,7 +2,6 @@
 // for a method that is neither called nor listed here, and for a line that is no longer needed.
 
 export const unreachable: Record<string, string> = {
-  'access.checkAccess': 'Pages ask several questions at once, with BatchCheckAccess.',
   'externalGroupRoleMappings.getExternalGroupRoleMapping':
     'The page of the provider shows all fields of its mappings.',
   'ping.ping': 'It is for programs that monitor the server.',
