@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { frameStyle } from '@stemma/api/look/frame-style.ts'
 import { lazily } from '../lazily.ts'
+import { prefixOf } from '../pages/url-prefix.ts'
 import { contentSecurityPolicy, indexPage } from './index-page.ts'
 import type { Asset, Bundle } from './load-bundle.ts'
 
@@ -41,7 +42,6 @@ export function openConsole(options: ConsoleOptions): { isFor(path: string): boo
   }
 }
 
-const prefixOf = (baseUrl: string) => new URL(baseUrl).pathname.replace(/\/$/, '')
 const homeOf = ({ baseUrl }: ConsoleOptions) => `${prefixOf(baseUrl)}${home}`
 
 type Files = { assets: Map<string, Asset>; page: Asset; pageTag: string }

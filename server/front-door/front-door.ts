@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { contentSecurityPolicy, renderPage } from '../pages/frame.ts'
 import { frontDoorPage, notFoundPage, unavailablePage } from '../pages/front-door.ts'
+import { prefixOf } from '../pages/url-prefix.ts'
 import type { Store } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 
@@ -13,8 +14,7 @@ export type FrontDoorDependencies = {
 }
 
 export function openFrontDoor({ store, baseUrl, prefersHtml }: FrontDoorDependencies) {
-  const { host, pathname } = new URL(baseUrl)
-  const server = { host, prefix: pathname.replace(/\/$/, '') }
+  const server = { host: new URL(baseUrl).host, prefix: prefixOf(baseUrl) }
   return {
     /** For browsers at a path that does not exist. */
     notFound: { body: renderPage(notFoundPage(server)), policy: contentSecurityPolicy },

@@ -1,5 +1,6 @@
 // All pages at /docs. Loaded at the first request of a page.
 import { describeServices } from '@stemma/api/reference/operations.ts'
+import { prefixOf } from '../pages/url-prefix.ts'
 import { guidePage } from './guide-page.ts'
 import type { GuideSection } from './guides.ts'
 import { pictures } from './guides.ts'
@@ -13,7 +14,7 @@ export function openSite(baseUrl: string, sections: GuideSection[]) {
   const guides = sections.flatMap((section) => section.guides)
   const site: Site = {
     ...{ baseUrl, sections, services },
-    prefix: new URL(baseUrl).pathname.replace(/\/$/, ''),
+    prefix: prefixOf(baseUrl),
     slugs: new Set([...guides, ...services].map(({ slug }) => slug)),
     pictures: new Set(pictures().map(([path]) => path)),
   }
