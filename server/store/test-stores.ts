@@ -148,3 +148,13 @@ async function createEnglishDatabase() {
 
 export const isStoreError = (kind: string) => (error: unknown) =>
   error instanceof StoreError && error.kind === kind
+
+/** Performs the work, and adds its statements to the list. */
+export function* recordStatements<T>(work: Work<T>, statements: Sql[]): Work<T> {
+  let step = work.next()
+  while (!step.done) {
+    statements.push(step.value)
+    step = work.next(yield step.value)
+  }
+  return step.value
+}

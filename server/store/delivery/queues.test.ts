@@ -3,7 +3,7 @@ import { before, test } from 'node:test'
 import type { Store } from '../db.ts'
 import type { Sql } from '../sql.ts'
 import { raw, sql } from '../sql.ts'
-import { onEach, openMigrated } from '../test-stores.ts'
+import { onEach, openMigrated, recordStatements } from '../test-stores.ts'
 import type { Work } from '../work.ts'
 import { all, first } from '../work.ts'
 import { beginReplay, openQueue, restartQueue } from './queues.ts'
@@ -84,15 +84,6 @@ onEach(['SQLite', 'PostgreSQL'], 'the position of a queue', (testStore) => {
     }
   })
 })
-
-function* recordStatements<T>(work: Work<T>, statements: Sql[]): Work<T> {
-  let step = work.next()
-  while (!step.done) {
-    statements.push(step.value)
-    step = work.next(yield step.value)
-  }
-  return step.value
-}
 
 function* insertEvents(): Work<void> {
   yield sql`with recursive numbers(sequence) as

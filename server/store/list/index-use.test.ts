@@ -8,7 +8,7 @@ import type { Sql, Value } from '../sql.ts'
 import { raw, sql } from '../sql.ts'
 import type { Table } from '../table.ts'
 import { insertEntry, storedForm } from '../table.ts'
-import { onEach, openMigrated } from '../test-stores.ts'
+import { onEach, openMigrated, recordStatements } from '../test-stores.ts'
 import type { Work } from '../work.ts'
 import { all } from '../work.ts'
 import type { Listing, Region, Term } from './listing.ts'
@@ -185,15 +185,6 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
     }
   })
 })
-
-function* recordStatements<T>(work: Work<T>, statements: Sql[]): Work<T> {
-  let step = work.next()
-  while (!step.done) {
-    statements.push(step.value)
-    step = work.next(yield step.value)
-  }
-  return step.value
-}
 
 /** Two organizations; one of them has a large group and a small one. */
 function* insertTree(): Work<void> {
