@@ -27,7 +27,7 @@ export async function* verifyChains(store: Store): AsyncGenerator<ChainVerdict, 
     yield await verifyChain(store, root)
 }
 
-/** The next organization that has a chain, or events without a chain. */
+/** The next organization, person or server that has a chain, or events without a chain. */
 async function nextRoot(store: Store, after: string): Promise<string | undefined> {
   const [chain] = await store.query(
     sql`select root from event_chains where root > ${after} order by root limit 1`,
