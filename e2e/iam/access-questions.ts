@@ -41,7 +41,7 @@ export const demanded = [
   ]),
 ]
 
-/** Questions for CheckAccess. The call is allowed if the answer to each of them is yes. */
+/** The needs of a call, as requests to CheckAccess. The call is allowed if all needs are. */
 export const needsOf = ({ uid: resource, call }: Question) =>
   call.kind === 'method'
     ? [{ method: call.method.name, resource }]

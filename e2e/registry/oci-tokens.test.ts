@@ -299,7 +299,7 @@ onEachStore('tokens of the registry', (engine) => {
     assert.equal(await ociClient(url, forOthers).errorOf('GET', '/v2/'), '403 DENIED')
   })
 
-  test('are issued for the uid of an identity with a token of its issuer', async () => {
+  test('are issued if the user name is the uid of an identity and the password a token of its issuer', async () => {
     const { uid } = await exchangePlatform.createIdentity()
     await platform.bind(uid, 'registry.push', platform.owner.organization)
     const password = await exchangePlatform.issuer.sign()
@@ -395,7 +395,8 @@ onEachStore('tokens of the registry', (engine) => {
     assert.equal((await withChallenge(url, 'GET', '/v2/', ownerBasic)).status, 200)
     const mount = `/v2/acme/docker/blobs/uploads/?mount=${digestOf('layer')}&from=acme/web`
     assert.equal((await withChallenge(url, 'POST', mount, ownerBasic)).status, 201)
-    // containerd: POST first. It gives up if the challenge to a repeated request contains an error.
+    // containerd: POST first. It gives up if the challenge to a repeated request contains an error,
+    // but not if the challenge to a new request does.
     const form = { grant_type: 'password', client_id: 'containerd-client', service: 'stemma.test' }
     const password = platform.owner.token
     const scope = 'repository:acme/web:pull'

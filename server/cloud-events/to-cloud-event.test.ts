@@ -162,7 +162,7 @@ describe('the body of an event', () => {
     assert.doesNotMatch(event?.data ?? '', /hunter2|clientSecret/)
   })
 
-  test('has the names of the vendor and no fields that Stemma added if the type prefix is that of a vendor', () => {
+  test('has the type names of the vendor, and no fields that Stemma added, if the type prefix is that of a vendor', () => {
     // The media type is a field that Stemma has added.
     const after = stored(TagSchema, {
       uid: `${team}/1`,

@@ -4,7 +4,7 @@ import { useRead } from '../../api/read.ts'
 import { parentOf, uidsOnPath } from '../../api/uids.ts'
 import { readPath } from '../../shell/group-path.ts'
 
-/** A path segment that registry clients accept. Group names may contain spaces and not match. */
+/** A path segment that registry clients accept. Group names with spaces do not match. */
 const segmentPattern = /^[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*$/
 
 /** Contains the uid, not names, until the groups are read, or if a name is hidden or not valid. */

@@ -167,7 +167,7 @@ onEachStore('keys of the server', (engine) => {
       assert.deepEqual(algorithmsOf(rs256), new Set(['RS256']), 'all tokens of the ES256 key have expired')
     })
 
-    test('get a successor from a copy that uses them if another copy has rotated or revoked them', async () => {
+    test('get a successor from a copy that uses them, after a copy with another setting has rotated or revoked them', async () => {
       const ring = await openKeyRing(depsAt(Date.now, 'ES256'))
       const old = ring.signing().kid
       for (const isRevoked of [false, true]) {

@@ -13,7 +13,7 @@ export type Party = { group: string; member: string; weight: number }
 
 export type WaitingCalls<Call> = {
   count(): number
-  /** How many calls of the group of a party wait. */
+  /** The number of waiting calls of the party's group. */
   countOf(party: Party): number
   add(party: Party, call: Call): void
   /** Removes the next call. `charge` must be called before the next `take`. */

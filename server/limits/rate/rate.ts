@@ -18,7 +18,7 @@ export function rateOf(perSecond: number): Rate | undefined {
   if (perSecond === 0) return undefined
   const costMs = 1000 / perSecond
   const burst = Math.max(1, Math.floor(perSecond * burstSeconds))
-  // A thousandth of a call makes up for rounding errors, which would otherwise cost the last call of a burst.
+  // Because of rounding errors, the last call of a burst could be refused without the thousandth.
   return { perSecond, burst, costMs, burstMs: (burst + 0.001) * costMs }
 }
 
