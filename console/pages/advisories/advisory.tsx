@@ -168,7 +168,7 @@ function Vulnerability({
   )
 }
 
-/** `fix` of `TYPE_FIX`. */
+/** Converts `TYPE_FIX` to `fix`. */
 const kindOfLink = (type = '') => type.replace('TYPE_', '').replace('UNSPECIFIED', '').toLowerCase()
 
 /** A vulnerability of a library often concerns many packages. */

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { daysOf, durationOf, retentionTexts } from './retention-text.ts'
 
 describe('retention rules', () => {
-  test('are sentences', () => {
+  test('are described in sentences', () => {
     const rules = [{ tags: ['v*'] }, { keepMostRecent: 3, keepPushedWithin: '86400s' }]
     assert.deepEqual(retentionTexts({ rules, deleteUntaggedAfter: '86400s' }), [
       'All tags like v* are kept.',

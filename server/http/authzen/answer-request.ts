@@ -5,7 +5,7 @@ import type { JsonObject } from './read-object.ts'
 
 /**
  * Calls a method of the API as the client. `make` creates the request of the method from the body
- * that the client sent; it is called once the client is authenticated.
+ * that the client sent; it is called after the client was authenticated.
  */
 export type CallApi = <I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,

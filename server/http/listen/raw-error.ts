@@ -9,7 +9,7 @@ import { STATUS_CODES } from '../node-http.ts'
 import { errorBody } from '../rest/error-body.ts'
 
 export type RawErrorOptions = Omit<DoorOptions, 'addressOf'> & {
-  /** How long a client that is still sending has to read the error before it is disconnected. */
+  /** A client that is still sending is disconnected this long after the error was sent. */
   lingerMs: number
 }
 

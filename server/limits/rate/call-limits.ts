@@ -1,5 +1,5 @@
 // Limits the calls of each caller, organization and network: their rate, by cost class, and how many calls of a caller
-// run at a time. A call costs a few look-ups and no allocation.
+// run at a time. The check of a call takes a few look-ups and no allocation.
 import type { Method } from '@stemma/api/method.ts'
 import type { StatusError } from '../../aip/errors.ts'
 import { withNarrowingAdvice } from '../narrowing.ts'

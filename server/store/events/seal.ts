@@ -22,7 +22,7 @@ const batchBytes = 4 * 1024 * 1024
 /** `hasMore` if there may be further rows. */
 export type Sealed = { count: number; hasMore: boolean }
 
-/** Seals the oldest rows. Returns `busy` if another transaction seals at the moment. */
+/** Seals the oldest rows. Returns `busy` if another transaction is sealing. */
 export function* sealBatch(fanOut: FanOut): Work<Sealed | 'busy'> {
   const lock = yield takeLock
   if (lock.length === 0) return 'busy'

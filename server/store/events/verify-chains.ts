@@ -21,7 +21,7 @@ export type ChainVerdict = { head: ChainHead; fault: ChainFault | undefined }
 
 const rowsPerRead = 200
 
-/** Yields a verdict for each organization. */
+/** Yields a verdict for each chain. */
 export async function* verifyChains(store: Store): AsyncGenerator<ChainVerdict, void, void> {
   for (let root = await nextRoot(store, ''); root !== undefined; root = await nextRoot(store, root))
     yield await verifyChain(store, root)
@@ -75,7 +75,7 @@ async function verifyChain(store: Store, root: string): Promise<ChainVerdict> {
   }
 }
 
-/** `deleted`: retention has deleted the entry and the one after it, so they cannot be compared. */
+/** `deleted`: retention has deleted the entry and the one after it, so its hash is not known. */
 export type HeadVerdict = 'same' | 'replaced' | 'deleted'
 
 /** Compares a chain with the head that it had earlier. */

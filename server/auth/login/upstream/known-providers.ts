@@ -64,9 +64,9 @@ function providerOf(row: Row): KnownProvider[] {
 }
 
 /**
- * The providers of this issuer whose client id is an audience of the token. Others of the issuer are not read: anyone
- * can create thousands of them, and the limit would leave out the right one. `uid` is the provider to use; empty for
- * any.
+ * The providers of this issuer whose client id is an audience of the token. Other providers of the
+ * issuer are not read: anyone can create thousands of them, and the limit would leave out the right
+ * one. `uid` is the provider to use; empty for any.
  */
 export async function findProvidersOfClients(
   store: Store,

@@ -205,8 +205,8 @@ function requireEtag(sent: string, current: ScimSettings): void {
 }
 
 /**
- * Provisioning can deactivate people, so an organization with one owner could be left without any. An external group is
- * no owner: provisioning decides who its members are.
+ * Provisioning can deactivate people, so an organization with one owner could be left without any.
+ * An external group with the role does not count: provisioning decides who its members are.
  */
 function* requireTwoOwners(provider: string): Work<void> {
   const owners = yield sql`select distinct identity from role_bindings

@@ -27,8 +27,8 @@ type Search = {
 /**
  * Returns at most `maxDoomed`. The users of a manifest are the indexes that contain it, and its
  * subject. A manifest is deleted when all of its users are; if the last of them is not its subject,
- * it must also have been untagged since `cutoff`. The users are counted once, when the manifest is
- * found; each user that is deleted then decreases the count.
+ * it must also have been untagged since `cutoff` or earlier. The users are counted once, when the
+ * manifest is found; each user that is deleted then decreases the count.
  */
 export async function doomedManifests(
   store: Store,
@@ -72,7 +72,7 @@ const doomedDependent = ({ digest, untaggedSince, isWithSubject }: Unused): Doom
   reason: isWithSubject ? 'refers to a deleted manifest' : 'part of a deleted index',
 })
 
-/** The manifests that have no users left once `users` are deleted, in this order. */
+/** The manifests that lose their last user when `users` are deleted one after the other. */
 async function readUnused({ store, repo, pause, dependents }: Search, users: string[]): Promise<Unused[]> {
   const found = await store.read(() => readChildren(repo, users))
   await pause()
