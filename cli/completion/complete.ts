@@ -113,7 +113,7 @@ async function flagValues(words: string[], valuesOf: ValuesOf): Promise<Candidat
   return values === fileNames ? fileNames : values.map((each) => ({ ...each, word: `${flag}=${each.word}` }))
 }
 
-/** Undefined if the word is not a flag that every command has, or has no value. */
+/** Undefined unless the word is a flag that every command has and that takes a value. */
 function commonFlagValues(word: string): Candidate[] | undefined {
   if (word === '--output' || word === '-o') return plain(formats)
   return contextFlags.includes(word) ? [] : undefined

@@ -26,7 +26,7 @@ const now = () => Math.floor(Date.now() / 1000)
 const encode = (value: unknown) =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 
-onEachStore('hostile exchanges', (engine) => {
+onEachStore('the exchange', (engine) => {
   let setUp: ExchangePlatform
   let issuer: ForeignIssuer
   let doors: Door[]
@@ -189,7 +189,7 @@ onEachStore('hostile exchanges', (engine) => {
       const client = { aud: 'client' }
       for (const claims of [{ iss: 'a\0b' }, { sub: 'a\0b' }, { aud: 'a\0b' }, { aud: ['client', '\0'] }]) {
         const token = await issuer.sign({ ...client, ...claims })
-        // Without a requested identity, the providers whose client the token is for are read.
+        // Without a requested identity, the server looks up providers by issuer and audience.
         for (const uid of ['', identity]) assert.equal(await codeOf(token, uid), 16, JSON.stringify(claims))
         for (const door of doors)
           assert.equal((await door.call(register, {}, token)).error?.code, 16, JSON.stringify(claims))

@@ -183,7 +183,7 @@ examples('an administrator of identities in a team', {
     await stage.succeed(createIdentity, { parent: team, identity })
   },
 
-  async 'cannot hide an identity that trusts an identity of the team among many that do not'(stage) {
+  async 'cannot take over an identity that trusts an identity of the team, even among many decoys'(stage) {
     const { platform, owner } = stage
     const { robot, admin } = await makeTeam(stage)
     const stranger = await platform.addOrganization('stranger')
