@@ -184,7 +184,7 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     noProblems()
   })
 
-  test('a platform that does not exist shows the form of the first one', async () => {
+  test('a URL with an unknown platform shows the form of the first platform', async () => {
     const { page } = stage
     for (const kind of ['unknown', 'constructor']) {
       await page.goto(stage.at(`${paths.newIdentity(organization)}?kind=${kind}`))

@@ -162,7 +162,7 @@ function attack(engine: Engine, algorithm: TokenAlgorithm): void {
       'HS256 with an empty secret': hmacToken(''),
       'the key of a stranger': foreignToken({}),
       'the key of a stranger in the header': foreignToken({ jwk }),
-      'the key of a stranger at an address': foreignToken({
+      'the key of a stranger at a URL': foreignToken({
         jku: 'http://127.0.0.1:1/keys',
         x5u: 'file:///etc/passwd',
       }),

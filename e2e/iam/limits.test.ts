@@ -242,7 +242,7 @@ examples('limits of groups', {
     assert.deepEqual((items as JsonObject[])[0]?.resourceLimits, { groups: 3, idps: 1, repositories: 2 })
   },
 
-  async 'a call of version 1 is limited like that of version 2'(stage) {
+  async 'a call of version 1 is limited like one of version 2'(stage) {
     const { fail, owner, platform } = stage
     await setLimits(platform.store, owner.organization, { groups: 0 })
     const error = await fail(Groups.method.create, { parent: owner.organization, group: { name: 'a' } })

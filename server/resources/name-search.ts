@@ -44,7 +44,7 @@ export function nameSearch(
   return { search }
 }
 
-/** The lane reads the names of large organizations, so that other calls do not wait. */
+/** Throws if there are more names than `maxRows`. The lane then runs the list. */
 function* requireFewer(table: string, organizations: readonly string[], maxRows: number): Work<void> {
   const counts = yield* readTally(table, [...organizations])
   const names = [...counts.values()].reduce((sum, { subtree }) => sum + subtree, 0)

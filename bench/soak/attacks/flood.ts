@@ -20,7 +20,7 @@ export const flood = (requestFor: (target: Target) => string): Attack => ({
 
 let lastMember = 0
 
-/** A Get of the tenant's group, each time by its next member. */
+/** A Get of the tenant's group, with the token of the next member each time. */
 export function getOfTenant({ tenant }: Target): string {
   const member = tenant.members[++lastMember % tenant.members.length]
   return httpGet(`/iam/v2beta1/groups/${tenant.group}`, `Authorization: ${member}`)

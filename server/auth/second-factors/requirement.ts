@@ -30,8 +30,8 @@ export const provesSecondFactor = (methods: readonly string[] = []) =>
 /**
  * Whether a sign-in has not proven a second factor although an organization requires one: it took
  * place before one was required of the person, or before the person had one. Such a sign-in is not
- * renewed; at the next one, the person is asked for the second factor, or sets it up. Always false
- * for a sign-in through an identity provider.
+ * renewed; at the next sign-in, the person is asked for the second factor, or sets it up. Always
+ * false for a sign-in through an identity provider.
  */
 export function* lacksRequiredFactor(
   { person, provider, hasSecondFactor: isProven }: Pick<SignIn, 'person' | 'provider' | 'hasSecondFactor'>,

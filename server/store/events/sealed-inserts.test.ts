@@ -102,7 +102,7 @@ onEach(['SQLite'], 'sealed inserts', (testStore) => {
   })
 })
 
-test('the hash of an event never changes, whatever its text contains', () => {
+test('an event has the same hash in every version of the server, also if its text is not ASCII', () => {
   const event: EventRow = {
     ...{
       id: '0123',
