@@ -15,7 +15,7 @@ const pages: Record<string, (made: Made) => [path: string, heading: string]> = {
   home: () => [paths.home(), 'Organizations'],
   overview: ({ organization }) => [paths.group(organization), 'acme'],
   groups: ({ organization }) => [paths.groups(organization), 'Groups'],
-  'found groups': ({ organization }) => [`${paths.groups(organization)}?name=plat`, 'Groups'],
+  'groups found by name': ({ organization }) => [`${paths.groups(organization)}?name=plat`, 'Groups'],
   'new group': ({ organization }) => [`${paths.groups(organization)}?dialog=create`, 'Groups'],
   identities: ({ organization }) => [paths.identities(organization), 'Identities'],
   identity: ({ organization, identity }) => [paths.identity(organization, identity), 'ci'],

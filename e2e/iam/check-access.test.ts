@@ -144,7 +144,7 @@ examples('CheckAccess', {
     }
   },
 
-  async 'counts roles of external groups, and says when the membership ends'(stage) {
+  async 'includes roles of external groups, and says when the membership ends'(stage) {
     const { platform, owner, succeed } = stage
     const { organization } = owner
     const provider = await addExternalGroup(stage, organization, 'editor')

@@ -1,5 +1,6 @@
-// Copies of the server on one database share their rate limits. The clock stands still unless a test moves it, and
-// copies tell each other how many calls they have counted only when the test calls `share`.
+// Copies of the server on one database share their rate limits. The clock stands still unless a
+// test moves it. Unless a test calls `share`, copies do not tell each other how many calls they
+// have counted.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { App } from '../../server/app.ts'

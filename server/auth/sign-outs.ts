@@ -76,7 +76,7 @@ function* lastSignOut(identity: string, provider: string | undefined): Work<numb
 }
 
 /** How far the clock of another issuer may be behind ours, in seconds. */
-export const issuerDelay = 5
+export const issuerClockLag = 5
 
 /**
  * Requires that a token of another issuer was issued after the last sign-out of the person: whoever has stolen a token
@@ -87,7 +87,7 @@ export function* requireIssuedAfterSignOut(
   issuedAt: number,
   provider?: string,
 ): Work<void> {
-  if (issuedAt + issuerDelay > (yield* lastSignOut(identity, provider))) return
+  if (issuedAt + issuerClockLag > (yield* lastSignOut(identity, provider))) return
   throw unauthenticated(
     'the token was issued before this person was last signed out; get a new token from its issuer',
     'error="invalid_token"',

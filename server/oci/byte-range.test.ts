@@ -20,7 +20,7 @@ test('a range without a byte of the content cannot be satisfied', () => {
   assert.equal(requestedRange('bytes=0-', 0), 'unsatisfiable')
 })
 
-test('headers that a server may ignore ask for everything', () => {
+test('a header that a server may ignore requests the whole content', () => {
   for (const header of [
     undefined,
     '',

@@ -82,8 +82,8 @@ function Rotate({ place }: PageProps) {
         onCancel={() => void closeDialog(place)}
       >
         <p>
-          New keys come into use in ten minutes. Tokens that were signed with the old keys stay valid until
-          they expire.
+          Without the option below, new keys come into use in ten minutes, and tokens that were signed with
+          the old keys stay valid until they expire.
         </p>
         <Checkbox
           name="revoke"

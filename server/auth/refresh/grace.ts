@@ -2,7 +2,7 @@
  * For this long after its first use, in milliseconds, a refresh token yields the same successor
  * again. Programs that share a token may use it at the same time, and a client that got no response
  * repeats the call; published clients give up within a minute. A thief gains little: thief and
- * owner get the same successor, and a use of it after its grace period ends the sign-in.
+ * owner get the same successor, and the sign-in ends if one of them uses it after its grace period.
  */
 const gracePeriodMs = 60_000
 

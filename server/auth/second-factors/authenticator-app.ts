@@ -12,7 +12,7 @@ export type AuthenticatorAppDependencies = { secret: Secret; now(): number; rand
 
 const purposeOf = (identity: string) => `authenticator app of ${identity}`
 
-/** Makes the secret of an app that is not confirmed yet, in place of an earlier one that is not confirmed. */
+/** Makes the secret of a new, unconfirmed app. It replaces that of an earlier unconfirmed app. */
 export function* beginAuthenticatorApp(
   { secret, now, random }: AuthenticatorAppDependencies,
   identity: string,

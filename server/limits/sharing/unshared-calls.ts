@@ -7,7 +7,7 @@ export type UnsharedCalls = {
   /** Whether this copy may admit another call before it sends its unshared calls to the others. */
   hasRoom(meter: Meter, costClass: number, rate: Rate, now: number): boolean
   add(meter: Meter, costClass: number): void
-  /** Undoes `add`. The last call stays, because a meter in `pending` must have unshared calls. */
+  /** Undoes `add`, but leaves one call, because a meter in `pending` must have unshared calls. */
   remove(meter: Meter, costClass: number): void
   take(now: number): [costClass: number, key: string, calls: number][]
   setCopies(count: number): void

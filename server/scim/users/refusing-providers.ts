@@ -1,4 +1,4 @@
-import { issuerDelay } from '../../auth/sign-outs.ts'
+import { issuerClockLag } from '../../auth/sign-outs.ts'
 import { among, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { all } from '../../store/work.ts'
@@ -24,6 +24,6 @@ export function* refusingProviders(
     where p.uid in ${among(providers)}`)
   // While the provider has deactivated the person, `second` is `endOfTime`.
   return (rows as [string, number | null, number][])
-    .filter(([, second, isRefused]) => isRefused === 1 || (second ?? -1) >= issuedAt + issuerDelay)
+    .filter(([, second, isRefused]) => isRefused === 1 || (second ?? -1) >= issuedAt + issuerClockLag)
     .map(([uid]) => uid)
 }

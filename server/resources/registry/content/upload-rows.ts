@@ -97,7 +97,7 @@ export function* removeUpload(
   return row ? { reserved: row[0], namedDigest: row[1] } : yield* throwLost(repo, id)
 }
 
-/** For an upload that another request has ended, has now, or has used since the lease expired. */
+/** For an upload that another request has ended, is using, or has used since the lease expired. */
 function* throwLost(repo: string, id: string): Work<never> {
   yield* readUpload(repo, id)
   throw busyUpload()

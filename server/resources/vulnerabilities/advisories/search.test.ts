@@ -238,7 +238,7 @@ onEachStore('a search of advisories', (engine) => {
     )
   })
 
-  test('is refused if many values match too many advisories, and the error names the filter with the most values', async () => {
+  test('is refused if filters with many values match too many advisories, and the error names the filter with the most values', async () => {
     const { organization } = await platform.addOrganization('broad')
     const drafts = Array.from({ length: 5 }, (_, at) => ({
       author: 'ada',
