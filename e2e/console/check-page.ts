@@ -1,4 +1,5 @@
-// Checks that every page of the console must pass: accessibility, layout, and no problem in the browser.
+// The checks that every page of the console must pass: accessibility, layout, and no problem in the
+// browser.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'

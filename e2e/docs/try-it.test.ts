@@ -28,7 +28,7 @@ describe('the documentation', { timeout: 600_000, skip: noChromium ?? false }, (
     return article.locator('form')
   }
 
-  /** The requests to the server other than for pages and their files. */
+  /** Collects the requests of the page from now on, except for those to the documentation itself. */
   function watchCalls(): string[] {
     const calls: string[] = []
     page.on('request', (request: Request) => {

@@ -125,7 +125,7 @@ onEachStore('contexts of stemma', (engine) => {
     await mkdir(outside)
     await cp(contextFolder('work'), outside, { recursive: true })
     const file = join(client.home, 'config', 'stemma', 'config.json')
-    // The name follows `context-`, so its first `..` would not be a segment of its own.
+    // The folder is `context-` and the name, so the first `..` is not a segment of its own.
     const name = '../../../../../outside'
     assert.equal(join(client.tokenFolder(platform.url), `context-${name}`), outside)
     const contexts = { [name]: { api: platform.url, issuer: platform.url } }

@@ -1,5 +1,5 @@
-// A hostile organization configures the issuer and the client id of another organization. Its
-// identity provider then also applies to the tokens of that organization's people.
+// A hostile organization creates an identity provider with the issuer and the client id of another
+// organization. The identity provider then also applies to the tokens of that organization's people.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
@@ -22,7 +22,7 @@ import { addIdentityProvider, callRest } from '../sign-in/organizations.ts'
 const { register } = Auth.method
 const { exchange } = SecurityTokenService.method
 
-onEachStore('an organization that configures the client of another organization', (engine) => {
+onEachStore('an organization that uses the client id of another organization', (engine) => {
   let issuer: ForeignIssuer
   let platform: Platform
   let doors: [Door, Door]

@@ -1,5 +1,5 @@
-// Limits on failed attempts. An attacker must not be able to lock out others by exceeding them, even others with the
-// same address.
+// Limits on failed attempts. An attacker who exceeds them must not lock out others, even at the same
+// address. The exception: guesses from many unrelated networks block the account that is guessed.
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { after, before, test } from 'node:test'

@@ -100,7 +100,7 @@ onEachStore('an invite by link', (engine) => {
     assert.equal((await visitor.submit(page, {})).status, 410)
   })
 
-  test('marks the form for a new account if no account could be made with it', async () => {
+  test('marks the form for a new account, not the sign-in form, if the invite expires before it is sent', async () => {
     const { url } = await invite({ ttl: '60s' })
     const visitor = new Visitor(platform.url)
     const form = await visitor.submit(await visitor.open(url), {})

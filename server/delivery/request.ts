@@ -42,7 +42,10 @@ export async function requestOf(
   }
 }
 
-/** The headers of a request as people see them: whoever had the token or the signature could send the request again. */
+/**
+ * The headers of a request as people see them. The token and the signature are hidden, because
+ * anyone who has one of them could send the request again.
+ */
 export const withoutSecrets = ({ headers = {} }: OutboundRequest): Record<string, string> => ({
   ...headers,
   ...('authorization' in headers && { authorization: 'Bearer …' }),

@@ -46,7 +46,7 @@ export function openSlowReaders(options: SlowReaderOptions): SlowReaders {
     return false
   }
 
-  /** The event `close` comes later, and until then the connection would count towards `maxUnsentBytes`. */
+  /** Stops counting the connection at once, without waiting for the event `close`. */
   function close(socket: ReadingSocket): void {
     connections.delete(socket)
     socket.destroy()

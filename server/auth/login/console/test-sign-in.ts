@@ -58,7 +58,7 @@ export async function finishTestSignIn(
   }
 }
 
-/** Claims that are shown; a token has a few dozen at most. */
+/** How many claims are shown. A token has a few dozen at most. */
 const maxClaims = 100
 const maxLength = 500
 
