@@ -1,5 +1,6 @@
-// A page of ListReach over gRPC: of an identity with 1000 role bindings, against one whose role bindings fit on the page.
-// The total is exact, so a page costs more with more role bindings, but it should not cost much more.
+// Compares a page of ListReach over gRPC for an identity with 1000 role bindings and for one whose
+// role bindings fit on the page. The total is exact, so a page costs more with more role bindings,
+// but it should not cost much more.
 import { AccessService } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
 import { measure } from '../load/load.ts'
 import { startProcess } from '../load/processes.ts'

@@ -73,7 +73,7 @@ onEachStore('requests', (engine) => {
   const distinctTexts = (count: number, length = 20) =>
     Array.from({ length: count }, (_, at) => String(at).padStart(length, 'x'))
 
-  test('to list advisories may have many values, in one filter or in all filters', async () => {
+  test('to list advisories may have many values, in one filter or in several', async () => {
     assert.equal((await list({ advisoryIds: distinctTexts(1000) })).body?.totalCount, '0')
     const filters = ['advisoryIds', 'legacyAdvisoryIds', 'artifactNames', 'artifactTypes', 'aliases']
     const { body } = await list(Object.fromEntries(filters.map((name) => [name, distinctTexts(1000)])))

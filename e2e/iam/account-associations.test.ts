@@ -1,4 +1,4 @@
-// Account associations: one for each group, under the group's own uid.
+// Account associations: at most one for each group, under the group's own uid.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { AuditEntriesService } from '@stemma/api/gen/platform/audit/v2beta1/audit_entry_pb.ts'

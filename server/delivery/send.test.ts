@@ -33,7 +33,8 @@ describe('a request to a sink', () => {
     const resolved: string[] = []
     const checked: string[] = []
     const inner = openGuardedSend({
-      // Only the first answer leads to the server. No other resolver knows a name below `test` (RFC 6761).
+      // Only the first answer is the address of the server. A look-up by the system would find
+      // nothing, because names that end with `.test` are reserved (RFC 6761).
       async resolve(hostname) {
         resolved.push(hostname)
         return [{ address: resolved.length === 1 ? '127.0.0.1' : '127.0.0.2', family: 4 }]
@@ -52,7 +53,7 @@ describe('a request to a sink', () => {
     assert.deepEqual([resolved, checked], [['changing.test'], ['127.0.0.1']])
   })
 
-  test('is not sent if the host name has only private addresses, whatever the previous answer was', async () => {
+  test('resolves the host name again, and is not sent if the name has no public address', async () => {
     const answers = ['10.0.0.1', '203.0.113.1', '127.0.0.1']
     let asked = 0
     const resolve = async () => [{ address: answers[asked++] ?? '', family: 4 }]

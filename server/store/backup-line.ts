@@ -22,8 +22,8 @@ const damaged = () => new BackupError('this is not a backup of Stemma, or it is 
 
 export function readBackupLine(text: string): BackupLine {
   const line = parse(text)
-  const isOther = Array.isArray(line) ? line.every(isValue) : isTable(line) || isEnd(line)
-  if (isOther && !(isObject(line) && 'stemma' in line)) return line as BackupLine
+  const isTableRowOrEnd = Array.isArray(line) ? line.every(isValue) : isTable(line) || isEnd(line)
+  if (isTableRowOrEnd && !(isObject(line) && 'stemma' in line)) return line as BackupLine
   if (!isHeader(line)) throw damaged()
   if (line.edition !== backupEdition)
     throw new BackupError('this is not a backup of Stemma, or it has another format version')

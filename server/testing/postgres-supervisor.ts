@@ -14,7 +14,7 @@ export type Report = { url: string } | { failure: string }
 
 const startAttempts = 5
 const stopTimeoutMs = 10_000
-/** Whether data must survive a crash of the machine, as in production. */
+/** Whether PostgreSQL syncs each commit, as in production. */
 const isDurable = process.argv.includes('--fsync')
 const fastSettings = {
   ...{ fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', autovacuum: 'off' },

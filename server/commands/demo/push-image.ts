@@ -1,5 +1,5 @@
-// Pushes an image as a build would: an index of two platforms, each with layers of which the lowest is shared by all
-// images, and the list of its packages (SBOM) attached to the index.
+// Pushes an image as a build would: an index of two platforms with three layers each, and the list
+// of its packages (SBOM), attached to the index. All images share the lowest layer of a platform.
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { Actors } from './actors.ts'

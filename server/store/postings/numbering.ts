@@ -8,8 +8,9 @@
 export const documentNumberOf = (uid: string) => Number.parseInt(uid.slice(-16, -3), 16)
 
 /**
- * How many pack numbers a segment has, from the number of the segment on. In the first segment of a block, the first of
- * them is the pack of terms that are rare in the block.
+ * A segment has this many pack numbers, of which the first is the number of the segment. In the
+ * first segment of a block, packs with the first number belong to the block: they contain the
+ * postings of rare terms.
  */
 export const packsPerSegment = 32
 

@@ -15,14 +15,14 @@ import { accessEndWithoutPlace, askBits, askCapabilities } from './answer.ts'
 import type { Need, Question } from './need.ts'
 import { needOf, placeOf } from './need.ts'
 
-/** Grants of more identities than this are read by another thread, if there is one. */
+/** If there is a lane (`maxListRows` is set), it reads the grants of more identities than this. */
 const maxIdentities = 20
 
 export type AnswerAllOptions = { settings: AnswerSettings; maxListRows: number | undefined }
 
 /**
- * Returns when each access ends (see policy/decide.ts), in the order of the questions. Throws if the
- * caller may not ask one of them, or if one is invalid.
+ * Returns for each question the time at which the access ends, or `noAccess` (policy/decide.ts).
+ * Throws if the caller may not ask one of the questions, or if one is invalid.
  */
 export function* answerAll(
   { settings, maxListRows }: AnswerAllOptions,
@@ -35,7 +35,7 @@ export function* answerAll(
   const others = otherIdentities(questions, caller.identity)
   requireMayAsk(grants, decideForCaller, questions, demand.fault !== undefined)
   if (demand.fault) throw demand.fault
-  const needs = questions.map((question, at) => requiredNeed(question, at, caller.identity))
+  const needs = questions.map((question, at) => validNeedOf(question, at, caller.identity))
   if (maxListRows !== undefined && others.length > maxIdentities) throw new TooExpensive()
   const lists = yield* readGrantsOfAll(others, grants.time, demand.parseGrants)
   const decisions = new Map(others.map((uid) => [uid, openDecisions(lists.get(uid) ?? [])]))
@@ -79,7 +79,7 @@ function requireMayAsk(
   }
 }
 
-function requiredNeed(asked: Question, at: number, self: string): Need {
+function validNeedOf(asked: Question, at: number, self: string): Need {
   const need = needOf(asked, asked.identity === '' || asked.identity === self ? self : undefined)
   if (need.kind !== 'wrong') return need
   const { violation } = need

@@ -87,7 +87,10 @@ export function eventToV1(event: AdvisoryEvent): V1Event {
   return v1Event
 }
 
-/** Copies the event's type as bytes: the oneof has the same field names, and its messages the same numbers, in both versions. */
+/**
+ * Copies the type of an event as bytes. In both versions, the fields of the oneof have the same
+ * names, and the fields of its messages have the same numbers.
+ */
 function copyType(from: ReflectMessage, to: ReflectMessage): void {
   const source = from.fields.find((field) => field.oneof && from.isSet(field))
   const target = to.fields.find(({ name }) => name === source?.name)
