@@ -16,7 +16,7 @@ function textAt(message: DescMessage, row: JsonObject, [first, ...rest]: string[
   const field = message.fields.find(({ jsonName }) => jsonName === first)
   const value = field && row[field.jsonName]
   if (!field || value === undefined || value === null) return ''
-  // Of a list, the last element, such as the newest attempt.
+  // A path into a list leads to its last element, such as the newest attempt.
   const inner = Array.isArray(value) ? value.at(-1) : value
   if (rest.length > 0 && field.message)
     return inner ? textAt(field.message, inner as JsonObject, rest, now) : ''

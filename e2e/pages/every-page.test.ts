@@ -117,7 +117,7 @@ describe('every page outside of the console', { timeout: 600_000, skip: noChromi
   test('the set-up of a server with a long name', async () => {
     const temporary = await temporaryStore('sqlite')
     const port = await freePort()
-    // Browsers find every name below localhost on this machine.
+    // Browsers resolve every name below localhost to this machine.
     const host = `${longName}.localhost:${port}`
     const url = `http://${host}`
     const settings = [...temporary.settings, '--port', String(port), '--base-url', url]

@@ -13,8 +13,8 @@ export function isBranch(field: DescField): field is DescField & { fieldKind: 'm
 }
 
 /**
- * `localName` is the name in camelCase. ProtoJSON uses it in masks, even if the field declares
- * another JSON name.
+ * Finds a field by its name in the proto, in JSON or in camelCase (`localName`). ProtoJSON uses
+ * camelCase in masks, even if the field declares another JSON name.
  */
 export function findField(desc: DescMessage, name: string): DescField | undefined {
   return desc.fields.find(

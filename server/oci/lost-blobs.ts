@@ -1,4 +1,4 @@
-// Blobs that repos have and the storage lacks: data was lost, or the storage is another one than before.
+// Blobs that repos have and the storage lacks: data was lost, or the storage was replaced.
 
 import { BlobError } from '../blobs/blob-error.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'

@@ -1,5 +1,5 @@
-// Gets every HTTP/2 stream first, gives it a deadline and a request id, and starts its call in its turn: in
-// unary-calls.ts, or in grpc-js.
+// Receives every HTTP/2 stream before grpc-js, gives it a deadline and a request id, and starts its
+// call when it is its turn. unary-calls.ts answers our own unary calls, and grpc-js all others.
 import type { Http2Server, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
 import type { Server } from '@grpc/grpc-js'

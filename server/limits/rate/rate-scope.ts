@@ -1,4 +1,4 @@
-// A rate scope has the rate limits of either all callers, all organizations or all networks.
+// The rate limits of one scope: of each caller, of each organization, or of each network.
 
 import type { UnsharedCalls } from '../sharing/unshared-calls.ts'
 import { openUnsharedCalls } from '../sharing/unshared-calls.ts'
@@ -10,7 +10,7 @@ import { after, callsLeft, hasRoom, rateOf, secondsUntilFull, secondsUntilRoom, 
 import type { Policy, ScopeName } from './rate-refusal.ts'
 import { rateFields, rateRefusal } from './rate-refusal.ts'
 
-/** Cost classes are passed as their index in `costClasses`, times are those of the clock, in milliseconds. */
+/** Cost classes are passed as an index in `costClasses`. Times are in milliseconds of the clock. */
 export type RateScope = {
   meters: Meters
   /** Throws if the meter has no room for a call. */

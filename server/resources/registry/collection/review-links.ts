@@ -10,14 +10,15 @@ const linksPerTransaction = 100
 export type ReviewedLinks = { reviewed: number; removed: number }
 
 /**
- * Reviews blobs of repos that may have been unused since `graceStart` or longer. Reviews none if there are no more, or
- * if other transactions have locked all of them.
+ * Reviews blobs of repos that may have been unused since `graceStart` or earlier. Reviews none if
+ * there are no more, or if other transactions have locked all of them.
  */
 export function* reviewLinks(access: WriteAccess, graceStart: number): Work<ReviewedLinks> {
-  // A manifest that is being stored has locked the links to its parts, so these are skipped.
-  // Manifests that are stored later wait for this transaction. The statements below see every
-  // manifest that was stored before it. Blobs are locked too: otherwise another collection, which
-  // still sees the links that are deleted here, would mark their blobs as used (claim-blobs.ts).
+  // A transaction that stores a manifest locks the links to its parts. If it has locked them
+  // already, they are skipped here; if not yet, it waits for this transaction. The statements below
+  // see every manifest that was stored before this lock. Blobs are locked too: otherwise another
+  // collection, which still sees the links that are deleted here, would mark their blobs as used
+  // (claim-blobs.ts).
   const rows = yield sql`select r.repo, r.digest from repo_blobs r join blobs b on b.digest = r.digest
     where r.unused_since <= ${graceStart}
     order by r.unused_since, r.repo, r.digest limit ${linksPerTransaction} /*pg for update skip locked */`

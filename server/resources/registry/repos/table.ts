@@ -24,8 +24,9 @@ export const repos = kindOf(RepoSchema, 'repos', {
 })
 
 /**
- * Fields that only v1 can set: v2 has a call of its own for the readme, and the others are output-only there. Fields that
- * are left out keep their values, or get their defaults in a new repo.
+ * Fields that a create or update can set only in v1: v2 has a call of its own for the readme, and
+ * the others are output-only there. Fields that are left out keep their values, or get their
+ * defaults in a new repo.
  */
 export type V1RepoFields = {
   readme?: string

@@ -31,7 +31,7 @@ describe('the version of a tag', () => {
       assert.equal(versionOfTag(tag, versions)?.version, expected, tag)
   })
 
-  test('belongs to a package that is named like the last part of the repo', () => {
+  test('belongs to a package that is named like the last part of the repo, with or without -fips', () => {
     assert.deepEqual(packageNamesOf('python'), ['python'])
     assert.deepEqual(packageNamesOf('tools/python-fips'), ['python-fips', 'python'])
   })
