@@ -317,7 +317,7 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     noProblems()
   })
 
-  test('the dialog of a limit shows the limit of the group, even if one above is reached first', async () => {
+  test('the dialog of a limit shows the limit of the group, even if the limit of a group above is reached first', async () => {
     const { page } = stage
     const makeGroup = async (parent: string, name: string) =>
       (await stage.call('POST', `/iam/v2beta1/groups/${parent}`, { name })).uid as string

@@ -77,7 +77,7 @@ onEachStore('pull tokens', (engine) => {
     }
   }
 
-  test('are a user name and a password with which clients pull, and nothing else', async () => {
+  test('are a user name and a password with which clients can pull but not push', async () => {
     for (const door of doors) {
       const created = await make({ description: 'builds' }, door)
       const { uid, username, password, expirationTime, expired, description } = created
@@ -114,7 +114,7 @@ onEachStore('pull tokens', (engine) => {
     assert.equal(shown?.expired, true)
   })
 
-  test('that published clients sign themselves expire with the keys of their identity', async () => {
+  test('expire with the keys of their identity if a published client has signed them', async () => {
     const { privateKey, publicKey } = await generateKeyPair('RS256')
     const issuer = 'https://issuer.example.com'
     const keys = [{ ...(await exportJWK(publicKey)), kid: 'one' }]

@@ -57,7 +57,7 @@ function keysOf(value: unknown): JsonWebKey[] | undefined {
 
 const secretMember = new RegExp(`["'](?:${privateMembers.join('|')})["']\\s*:`)
 
-/** Whether a text that is not JSON looks like a private key: PEM, or JSON that was cut off. */
+/** Whether text looks like a private key: PEM, or JSON, even if the JSON was cut off. */
 const hasSecretText = (text: string) => text.includes('PRIVATE KEY') || secretMember.test(text)
 
 /** At any depth, since somebody may send a single key, or a key set in an envelope. */

@@ -25,8 +25,8 @@ export function healthAfter(
 
 /**
  * Until when the sink gets no requests; 0 if it may get some now. The pause of a failing sink grows
- * with its failures. If the sink asks for a wait, that wait applies instead; if it is failing, the
- * pause after one failure is the minimum.
+ * with its failures. If the sink asks for a wait, that wait applies instead, but a failing sink is
+ * paused at least as long as after its first failure.
  */
 export function pauseUntilOf({ failures }: Health, results: readonly Result[], now: number): number {
   const waitMs = Math.max(0, ...results.map((result) => result.waitMs))

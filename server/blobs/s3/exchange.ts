@@ -38,7 +38,7 @@ export function makeExchange(): Exchange {
 }
 
 function send(
-  open: typeof requestHttp,
+  startRequest: typeof requestHttp,
   agent: HttpAgent,
   { method, url, headers, body, idleTimeoutMs }: ExchangeRequest,
 ): Promise<IncomingMessage> {
@@ -47,7 +47,7 @@ function send(
     const withLength = length > 0 || method === 'PUT' || method === 'POST'
     const sent = withLength ? { ...headers, 'content-length': String(length) } : headers
     const source = typeof body === 'object' ? body.open() : undefined
-    const request = open(url, { method, headers: sent, agent, timeout: idleTimeoutMs })
+    const request = startRequest(url, { method, headers: sent, agent, timeout: idleTimeoutMs })
     let response: IncomingMessage | undefined
     request.on('response', (received) => {
       response = received

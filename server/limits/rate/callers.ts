@@ -27,7 +27,7 @@ export function openCallers({ callers, organizations, maxRunning }: CallersOptio
     ),
   )
 
-  /** Returns the string object that is the key of the meter, so look-ups compare no characters. */
+  /** Returns the key of the meter, not an equal string, so look-ups compare no characters. */
   function rootOf(identity: string): string {
     const root = organizationOf(identity)
     return root === '' ? '' : organizations.meters.of(root).key

@@ -2,7 +2,7 @@
 import { among, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 
-/** The parts of a manifest that the repo has, by digest. `size` excludes the parts of a part. */
+/** The parts of a manifest that the repo has, by digest. `size` is that of the part alone. */
 export type Parts = ReadonlyMap<string, Part>
 export type Part = { kind: 'blob' | 'manifest'; size: number; platforms: readonly string[] }
 

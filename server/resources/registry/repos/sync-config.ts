@@ -56,8 +56,9 @@ function setV1Fields(config: SyncConfig, fields: NonNullable<V1RepoFields['syncC
 }
 
 /**
- * A source is a repo that the caller may list, so that nobody copies images from a repo that they cannot read; or an
- * image of any registry. `acme/static` means the repo `static` of the organization `acme`, if the new repo is in it.
+ * A source is a repo that the caller may list, so that nobody copies images from a repo that they
+ * cannot read; or an image of any registry. `acme/static` means the repo `static` of the
+ * organization `acme`, if the repo with this configuration is in `acme` as well.
  */
 function* resolveSource(source: string, { uid, caller, time }: SyncContext): Work<string> {
   if (isUid(source)) {
