@@ -87,8 +87,8 @@ export function bulkInsert(into: Sql, rows: readonly (readonly Value[])[], suffi
 /**
  * Inserts rows that no other statement of the transaction reads, so the engine may insert them
  * later: SQLite before the commit, PostgreSQL with the next statement. `rows` are the values, or an
- * expression `values (…)`, whose subqueries see the store as it is before the next statement. Use
- * it only for the event log: SQLite inserts all deferred rows into that table.
+ * expression `values (…)`, whose subqueries do not see the changes of later statements. Use it only
+ * for the event log: SQLite inserts all deferred rows into that table.
  */
 export function deferrable(into: Sql, rows: readonly (readonly Value[])[] | Sql): Sql {
   if (!isSql(rows)) return withDeferral(bulkInsert(into, rows), {})

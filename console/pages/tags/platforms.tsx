@@ -19,7 +19,10 @@ export const chosenDigests = ({ query }: Place) => query.get('platform')?.split(
 type PlatformsProps = PageProps & {
   repo: string
   images: readonly Descriptor[]
-  /** The digests of the indexes that lead to these images. The URL omits the first, the tag's. */
+  /**
+   * The digests of the indexes that lead to these images. The URL omits the first, because it is
+   * the digest of the tag.
+   */
   opened: readonly string[]
   chosen: string
 }

@@ -34,8 +34,8 @@ const matchNothing = (group: string) => ({ inRoot: true, childrenOf: group })
 const anyUid = '0'.repeat(40)
 
 /**
- * Renames `uidp` fields in v2 errors to these v1 fields. With the name '', the field is not renamed:
- * the v1 request has set it in its own `uidp`.
+ * Renames `uidp` fields in v2 errors to these v1 fields. If a name is empty, the field keeps its
+ * name, because its value is from the `uidp` of the v1 request.
  */
 export const uidpFieldRenames = (idName: string, parentName = ''): FieldRename[] => [
   ...(idName === '' ? [] : [[/^uidp\.ids\[0\]$/, idName] as const]),

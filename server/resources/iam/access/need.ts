@@ -31,7 +31,8 @@ export type Need =
   | { kind: 'operators' }
   /**
    * The answer is always no: nobody may call the method at this resource, or the question is
-   * whether an identity other than the caller is an operator or may change its own account.
+   * whether an identity other than the caller is an operator, or may change its own account or
+   * metadata.
    */
   | { kind: 'never' }
   | Wrong
