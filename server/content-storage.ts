@@ -30,7 +30,8 @@ export function contentStorage({ content }: Pick<Config, 'content'>): ContentSto
 
 /**
  * Asks S3 whether the bucket can be used. Throws a ConfigError if S3 refuses, because then a setting is wrong. Returns a
- * warning if S3 does not answer in time: the server starts without it, since most calls do not need the content.
+ * warning if S3 cannot be reached: the server starts anyway, since most calls do not need
+ * the content.
  */
 export async function checkContent(
   { content }: Pick<Config, 'content'>,
@@ -52,7 +53,7 @@ export async function checkContent(
     if (isRefused(error)) throw new ConfigError([`${placeOf(content)} cannot be used: ${message}`])
     return `${placeOf(content)} cannot be reached: ${message}`
   } finally {
-    timer.abort() // it would delay the end of the process
+    timer.abort() // a running timer would delay the end of the process
     await storage.close().catch(() => {})
   }
 }

@@ -26,7 +26,7 @@ export function scheduleEventRetention(options: EventRetentionOptions): () => Pr
   const stopped = new AbortController()
   let running: Promise<void> | undefined
   const run = () => {
-    running ??= deleteAllOld(options, stopped.signal)
+    running ??= deleteAllOldEvents(options, stopped.signal)
       .catch((err: unknown) => {
         options.log.warn({ err }, 'old entries of the audit log could not be deleted; the server tries again')
       })
@@ -44,7 +44,7 @@ export function scheduleEventRetention(options: EventRetentionOptions): () => Pr
 
 const dayMs = 24 * 60 * 60_000
 
-export async function deleteAllOld(
+export async function deleteAllOldEvents(
   { config, store, now, counts }: Omit<EventRetentionOptions, 'log'>,
   signal?: AbortSignal,
 ): Promise<void> {

@@ -97,7 +97,10 @@ async function readFlag(
   })
 }
 
-/** Methods may be given without their package. Commands of the operator, such as `stemmad users`, are kept as they are. */
+/**
+ * Methods of v2beta1 may be given without their package. Other texts are kept as they are: full
+ * names of methods, and commands of the operator such as `stemmad users`.
+ */
 function fullMethodName(text: string): string {
   const names = services.flatMap(({ typeName, methods }) => methods.map(({ name }) => `${typeName}.${name}`))
   return names.find((name) => name.endsWith(`.${text}`)) ?? text

@@ -17,11 +17,11 @@ export async function refusalLines(
   // operator may change. The check also ensures that the printed command contains nothing from the
   // server that a shell would interpret.
   if (!/^[a-z0-9_]+(?:\.[a-z0-9_]+)+$/.test(permission) || !looksLikeUid(resource)) return []
-  const server = [context && ` --context ${context}`, api && ` --api '${new URL(api).href}'`]
+  const serverFlags = [context && ` --context ${context}`, api && ` --api '${new URL(api).href}'`]
   return [
     `  missing capability: ${permission}`,
     `  place: ${await placeText(connection, resource)}`,
-    `  to see why: stemma access explain ${permission} ${resource}${server.filter(Boolean).join('')}`,
+    `  to see why: stemma access explain ${permission} ${resource}${serverFlags.filter(Boolean).join('')}`,
   ]
 }
 

@@ -7,7 +7,7 @@ const filters = {
   ...{ state: '', disabled: false, query: undefined },
 }
 
-test('a command has a flag for each filter, and its values are single words of the shell', () => {
+test('a command has a flag for each filter, with the value quoted for the shell', () => {
   assert.equal(
     commandOf('stemma people list', filters),
     `stemma people list --order-by name --name-contains 'it'\\''s; ls' --is-operator`,

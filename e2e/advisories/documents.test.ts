@@ -271,7 +271,7 @@ const emptyScan = {
 }
 const noScanner = { scannerVersion: '', grypeDbBuilt: '', grypeDbChecksum: '' }
 
-/** The handwritten events as documents show them; `prefix` is that of enum values. */
+/** The handwritten events as documents show them. Every enum value begins with `prefix`. */
 const documentEvents = (prefix: string) => [
   { detection: { scanv1: { ...emptyScan, ...scan } } },
   { fixed: { ...noScanner, fixedVersion: '1', scannerVersion: '2' } },

@@ -110,7 +110,7 @@ describe('passkeys', { timeout: 300_000, skip: noChromium ?? false }, () => {
       assert.deepEqual([account?.uid, passkey?.id], [identity, id])
       assert.ok(passkey?.lastUseTime)
 
-      // Also after the password, where the page asks for this passkey.
+      // The passkey also works as the second factor, after the password.
       await context.clearCookies()
       await openSignIn()
       await page.getByLabel('E-mail address').fill('ada@example.com')

@@ -39,7 +39,7 @@ function callerDetail(
   return detail
 }
 
-/** The origin of what no caller requested. `method` names the command or the task. */
+/** The origin of a write that no caller requested. `method` names the command or the task. */
 export const systemOrigin = (
   door: string,
   method: string,

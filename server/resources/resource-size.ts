@@ -3,9 +3,10 @@ import type { DescMessage } from '@bufbuild/protobuf'
 import { invalidField } from '../aip/errors.ts'
 
 /**
- * The maximum size of the JSON of a resource, in bytes. Lists end a page at 4 MiB (server/store/list/large-rows.ts), so
- * every resource fits into a page. The body of a REST request has the same limit, but a gRPC request can be larger, and
- * the JSON of a resource can be six times as long as its message.
+ * The maximum size of the JSON of a resource, in bytes. Lists end a page at 4 MiB
+ * (server/store/list/large-rows.ts), so every resource fits into a page. The body of a REST request
+ * is also limited to 1 MiB, but a gRPC request can be larger, and the JSON of a resource can be six
+ * times as long as its message.
  */
 export const maxResourceBytes = 1024 * 1024
 

@@ -104,7 +104,7 @@ export default function Repos({ place }: PageProps) {
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={repos.length} />
       {repos.length > 0 && (
         <section class="panel">
-          <h2>Sign docker in</h2>
+          <h2>Sign in with docker</h2>
           <CodeBlock label="login command" code={loginCommand()} />
         </section>
       )}

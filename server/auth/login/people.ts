@@ -35,8 +35,9 @@ export type People = {
    */
   ensureProvided(person: ProvidedPerson): Work<string>
   /**
-   * The uids of the providers that refuse a token of the person: `ensureProvided` would throw, or they have signed the
-   * person out since `issuedAt`, in seconds since 1970. All candidates must be the same person.
+   * The uids of the providers that refuse a token of the person that was issued at `issuedAt` (in
+   * seconds since 1970): `ensureProvided` would throw, or the provider has signed the person out
+   * since then. All candidates must be the same person.
    */
   refusingProviders(candidates: readonly ProvidedPerson[], issuedAt: number): Work<string[]>
   /**
