@@ -30,7 +30,7 @@ describe('the check of S3 at the start', () => {
     }
   })
 
-  test('warns if S3 does not answer, and does not wait for it', async () => {
+  test('warns if S3 does not answer within the timeout', async () => {
     // Nothing listens on this port.
     const config = configWith('--s3-endpoint=http://127.0.0.1:1')
     assert.match(

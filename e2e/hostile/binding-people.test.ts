@@ -126,7 +126,8 @@ examples('a caller who computes the uid of a person', {
         binder.token,
       ),
     ]
-    // The order of a list by uid differs from run to run here, so it is not compared between the doors.
+    // This list is sorted by uid, so its order differs from run to run. `door.call` keeps it out of
+    // the comparison of the doors.
     const { body: v1 } = await stage.door.call(RoleBindings.method.list, {}, binder.token)
     assert.equal((v1?.items as JsonObject[]).length, 5)
     for (const body of [...seen, v1]) assertRevealsNothing(body)

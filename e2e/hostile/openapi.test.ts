@@ -59,8 +59,8 @@ function requiredPartOf(example: JsonValue, schema: Schema): JsonValue {
   }
   if (Array.isArray(example)) return example.map((element) => requiredPartOf(element, items ?? {}))
   if (typeof example !== 'object' || example === null) return example
-  const choices = (not?.anyOf ?? []).flatMap(({ not: none }) =>
-    (none?.anyOf ?? [])
+  const choices = (not?.anyOf ?? []).flatMap(({ not: oneof }) =>
+    (oneof?.anyOf ?? [])
       .flatMap((choice) => choice.required)
       .filter((name) => name in example)
       .slice(0, 1),

@@ -50,7 +50,7 @@ onEachStore('refused writes', (engine) => {
     assert.ok(others.length <= 40)
   })
 
-  test('of a caller are counted in the log, even if too many other callers follow within the minute', async () => {
+  test('of a caller are counted in the log, even if refusals in too many other organizations follow', async () => {
     const { store } = platform
     const { organization } = await platform.addOrganization('crowded')
     const now = () => 0

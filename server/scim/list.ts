@@ -66,7 +66,7 @@ async function readPage(
   return { total: (total?.[0] as number | undefined) ?? 0, page: withinPage(rows) }
 }
 
-/** Cuts the page off before it has more than `maxPageLength`, but never before the first resource. */
+/** Cuts the page off before it exceeds `maxPageLength`, but keeps at least one resource. */
 function withinPage(rows: readonly Row[]): Stored[] {
   let length = 0
   const end = rows.findIndex((row, at) => {

@@ -26,7 +26,7 @@ export type Pool = {
 export function openPool(options: PoolOptions): Pool {
   const { maxThreads, maxWaiting, maxPerOwner, idleMs } = options
   const waiting: Job[] = []
-  /** The timers end the threads. */
+  /** Threads without a task, each with the timer that ends it. */
   const idle = new Map<Thread, NodeJS.Timeout>()
   const threads = new Set<Thread>()
   const countByOwner = new Map<string, number>()

@@ -54,7 +54,10 @@ const variantsOf = (text: string) => [
 const withLetters = (text: string) =>
   text.replace(/[013457@$!]/g, (character) => substitutes[character] ?? '')
 
-/** The text without digits and symbols at both ends. A loop: the pattern `[^a-z]+$` would take quadratic time. */
+/**
+ * The text without digits and symbols at both ends. A loop: the pattern `\P{L}+$` would take
+ * quadratic time.
+ */
 export function coreOf(text: string): string {
   const isLetter = (at: number) => /\p{L}/u.test(text[at] ?? '')
   let [start, end] = [0, text.length]

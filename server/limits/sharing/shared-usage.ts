@@ -8,9 +8,10 @@ import type { RateScope } from '../rate/rate-scope.ts'
 export type Usage = [scope: ScopeName, costClass: CostClass, key: string, calls: number]
 
 /**
- * Each copy counts in its own buckets the calls that it admits, and those that other copies have admitted as soon as it
- * learns of them. So in the long run, all copies together admit what one would. In between, a copy admits at most a
- * share of each bucket (unshared-calls.ts), so that a burst on all copies at once is at most twice what it should be.
+ * Each copy counts in its own buckets the calls that it admits, and those that other copies have
+ * admitted as soon as it learns of them. So in the long run, all copies together admit what one
+ * would. Between two exchanges, a copy admits at most a share of each bucket (unshared-calls.ts),
+ * so that a burst on all copies at once is at most twice what it should be.
  */
 export type SharedLimits = {
   /** The calls that the other copies should learn of. Each call is returned once. */

@@ -92,7 +92,7 @@ export function* readDelivery(uid: string): Work<StoredDelivery | undefined> {
 const isLeased = (token: string): Sql => sql`exists (select 1 from delivery_queues q
   where q.subscription = deliveries.subscription and q.lease = ${token})`
 
-/** `token` is that of the lease. None if the lease was lost. */
+/** `token` is that of the lease. Returns no deliveries if the lease was lost. */
 export function* readDueDeliveries(
   subscription: string,
   token: string,

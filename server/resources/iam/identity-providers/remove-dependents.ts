@@ -13,9 +13,10 @@ export function* removeDependents(access: WriteAccess, provider: string, now: nu
     (yield* removeMappingsOf(access, provider)) ||
     (yield* removeMembersOf(provider)) ||
     (yield* removeScimBatch(provider))
-  // Until the last batch is deleted, the token is revoked, so that SCIM adds nothing. Provisioning
-  // is enabled, even if it was paused, so that people without a SCIM user cannot sign in: such a
-  // person may have been deactivated, and their SCIM user deleted by a batch.
+  // The provider exists until the last batch is deleted. Its token is revoked now, so that SCIM
+  // adds nothing. Provisioning is enabled, even if it was paused, so that people without a SCIM
+  // user cannot sign in: such a person may have been deactivated, and their SCIM user deleted by a
+  // batch.
   if (
     hasMore &&
     settings &&
