@@ -19,7 +19,10 @@ export function pin(cores: Cores, command: string[]): string[] {
   return coreNumbers ? ['taskset', '-c', coreNumbers[cores], ...command] : command
 }
 
-/** The command that runs a program on these cores with a lower priority (`nice`). */
+/**
+ * The command that runs a program on these cores with a lower priority (`nice`). If nothing is
+ * pinned, the priority is not lowered either.
+ */
 export function pinInBackground(cores: Cores, command: string[]): string[] {
   return coreNumbers ? ['nice', '-n', '10', ...pin(cores, command)] : command
 }

@@ -86,7 +86,7 @@ onEachStore('manifests of the registry', (engine) => {
     assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
   })
 
-  test('get several tags at once, and sha512 digests', async () => {
+  test('can get several tags in one push, and can be pushed by a sha512 digest', async () => {
     await client.pushImage('acme/many', 'one', 'many')
     const manifest = imageOf('many')
     const digest = digestOf(manifest, 'sha512')

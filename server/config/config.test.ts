@@ -437,7 +437,7 @@ describe('the values of settings', () => {
       assertRejected('STEMMA_EVENT_TYPE_PREFIX', prefix, /must be a prefix of types that ends in a dot/)
   })
 
-  test('STEMMA_RATE_READ and other rates are 0, or calls per second for scopes of their default', () => {
+  test('STEMMA_RATE_READ and other rates are 0, or calls per second for scopes that their default contains', () => {
     const texts = [
       '100',
       'caller',

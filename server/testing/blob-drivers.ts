@@ -56,7 +56,7 @@ async function filesPlace(): Promise<Place> {
   }
 }
 
-/** With STEMMA_TEST_S3, the options of a bucket as JSON, the tests run on that bucket. */
+/** If STEMMA_TEST_S3 contains the options of a bucket as JSON, the tests run on that bucket. */
 async function s3Place(): Promise<Place> {
   const given = process.env.STEMMA_TEST_S3
   if (given !== undefined) {

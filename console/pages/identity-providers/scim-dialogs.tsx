@@ -97,8 +97,8 @@ export function RevokeScimToken({ place, provider }: ScimProps) {
         onCancel={() => void closeDialog(place)}
       >
         <p>
-          The next request of the provider is refused, also with the previous token. People and groups stay as
-          they are until you create another token.
+          Requests of the provider are then refused, also those with the previous token. People and groups
+          stay as they are until you create another token.
         </p>
       </Form>
     </Dialog>

@@ -38,8 +38,8 @@ const minAbusive = [64, 8, 1] as const
 
 type Penalty = {
   /**
-   * How many narrow networks have become abusive. The count restarts if there is no penalty, and no
-   * further one has become abusive for the duration of a penalty.
+   * How many narrow networks have become abusive. The count restarts if the network has no penalty
+   * and no narrow network has become abusive for `durationMs`.
    */
   abusive: number
   /** When the latest of them became abusive, in milliseconds. */

@@ -51,7 +51,10 @@ export type AdvisoryWrites = {
  */
 export type WantedImage = { digest: string; architecture: string }
 
-/** Reads of images, which v2 has no calls for. The scope of the demand is the repo; to count, it may be a group. */
+/**
+ * Reads of images, which v2 has no calls for. The scope of the demand is the repo; for
+ * `countManifests`, it may also be a group.
+ */
 export type ImageReads = {
   readConfig(demand: Demand, image: WantedImage): Promise<ImageConfig>
   /** Calls `images` for a permitted caller only. Returns the SBOM of each image, which is read on demand. */

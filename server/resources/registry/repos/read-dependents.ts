@@ -6,7 +6,7 @@ import { hasSubject, hasTag } from './untagged-manifests.ts'
 export type Dependent = {
   digest: string
   untaggedSince: number
-  /** Undefined if the manifest has none, or the repo does not have it. */
+  /** Undefined if the manifest has no subject, or its subject is not in the repo. */
   subject: string | undefined
   /** The number of indexes that contain the manifest, plus one if it has a subject. Infinite if it has a tag. */
   users: number
