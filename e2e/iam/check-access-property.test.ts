@@ -31,7 +31,7 @@ const decisionsPerWorld = 1000
 /** How many calls run at a time. */
 const inFlight = 20
 
-/** The most questions of a BatchCheckAccess. */
+/** The maximum number of questions in a BatchCheckAccess. */
 const maxBatch = 1000
 
 const { checkAccess, batchCheckAccess } = AccessService.method

@@ -117,8 +117,8 @@ onEachStore('the services for operators', (engine) => {
     for (const attacker of attackers)
       for (const method of operatorMethods)
         for (const request of [{}, { uid: operator }, { uid: '0'.repeat(40) }]) {
-          const isWrong = 'uid' in request && !method.input.field.uid
-          if (isWrong) continue
+          const hasUnknownField = 'uid' in request && !method.input.field.uid
+          if (hasUnknownField) continue
           const { error } = await grpc.call(method, request, attacker)
           assert.equal(error?.code, Code.PERMISSION_DENIED, `${method.name} ${error?.message}`)
           assert.match(error?.message ?? '', /only operators of this server/)

@@ -4,7 +4,7 @@ import { reflect } from '@bufbuild/protobuf/reflect'
 import type { Call } from '../rpc/call.ts'
 import type { Kind } from './kind.ts'
 
-/** The resource in a request, in the field that the method's options name; an empty one if it is not set. */
+/** The resource in a request (its field `method.resource`); an empty one if it is not set. */
 export function resourceIn<D extends DescMessage>(
   { desc }: Kind<D>,
   { method, request }: Call,

@@ -2,7 +2,7 @@
 // only to such addresses: never to this machine, its network, or the metadata service of a cloud.
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
-/** The special-purpose address registry of IANA, and multicast. */
+/** The special-purpose ranges of IANA that are not on the public internet, and multicast. */
 const reserved4 = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
   ...['192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15'],

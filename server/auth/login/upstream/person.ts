@@ -16,7 +16,10 @@ export function personOf({ configuration, domain }: KnownProvider, claims: IdTok
 
 const oidPrefix = 'oid:'
 
-/** The claim by which a provider correlates people: it is the `externalId` of their SCIM users. */
+/**
+ * The value of the claim that identifies the person (`correlationRule`). The SCIM user of the
+ * person has the same value as its `externalId`.
+ */
 export const externalIdOf = ({ configuration }: KnownProvider, { subject }: Person) =>
   configuration.correlationRule === CorrelationRule.OID_EQUALS_EXTERNAL_ID
     ? subject.slice(oidPrefix.length)

@@ -23,9 +23,12 @@ import type { Dependencies } from '../../dependencies.ts'
 export type EventTail = {
   /** The event as a CloudEvent in JSON format. Undefined for a row that is not sent, such as a refused call. */
   toJson(event: SealedEvent): string | undefined
-  /** Resolves when there may be new events, or the server stops, or after at most `heartbeatMs` and at most `maxMs`. */
+  /**
+   * Resolves when there may be new events or the server stops, at the latest after the shorter of
+   * `heartbeatMs` and `maxMs`.
+   */
   wait(maxMs: number): Promise<void>
-  /** Whether the server stops. */
+  /** Whether the server is stopping. */
   isClosed(): boolean
   /** How often a stream without events sends something. */
   heartbeatMs: number

@@ -69,7 +69,7 @@ function* readDescriptions(repo: string, image: string): Work<Description[]> {
 const isAmong = (digests: readonly string[]) =>
   digests.length === 0 ? raw('1 = 0') : sql`digest in ${among(digests)}`
 
-/** The first manifests, as many as have at most `maxParsedBytes` together. */
+/** The digests of the first manifests, up to a total size of `maxParsedBytes`. */
 function withinBytes(manifests: readonly [digest: string, size: number][]): string[] {
   let bytes = 0
   return manifests.flatMap(([digest, size]) => {
