@@ -106,13 +106,13 @@ function hasField(message: DescMessage, name: string): boolean {
   return message.fields.some((field) => field.name === name)
 }
 
-/** The path variable of the first http rule. Empty if it is the parent, which has a flag. */
+/** The path variable of the first http rule. Empty if it is the parent, which `--parent` sets. */
 function targetOf({ desc, bindings }: Method): DescField[] {
   const variable = /\{([^=}]+)/.exec(bindings[0]?.path ?? '')?.[1]
   return variable === undefined || variable === 'parent' ? [] : fieldsAt(desc.input, variable)
 }
 
-/** Request fields that name a resource other than that of the command, with that resource. */
+/** Request fields that name a resource of another kind than the command, with that kind. */
 const resourcesByTarget: Record<string, string> = {
   group_uid: 'groups',
   group: 'groups',

@@ -55,7 +55,7 @@ export type RegistryClient = {
   isAllowed(caller: Caller, request: RegistryRequest, repo: string): Promise<boolean>
 }
 
-const answered = [200, 202, 400, 404]
+const allowedStatuses = [200, 202, 400, 404]
 
 export function openRegistryClient({ keys, config, url }: Platform): RegistryClient {
   const signer = { keys, authUrl: config.authUrl, now: Date.now, random: randomBytes }
@@ -77,7 +77,7 @@ export function openRegistryClient({ keys, config, url }: Platform): RegistryCli
       })
       const text = await response.text()
       if (response.status === 403) return false
-      if (answered.includes(response.status)) return true
+      if (allowedStatuses.includes(response.status)) return true
       throw new Error(`${method} ${path} of ${repo} is answered with ${response.status}: ${text}`)
     },
   }

@@ -114,7 +114,7 @@ examples('rules of repos', {
     await succeed(updateRepo, { repo: { uid, name: 'moved-away', immutableTags: ['w*'] } })
   },
 
-  async 'hold for the full name of a repo, which callers who only push cannot give to another repo'(stage) {
+  async 'protect the full name of a repo: callers who only push cannot give it to another repo'(stage) {
     const { succeed, fail, platform, owner } = stage
     const { organization } = owner
     const { token } = await platform.addIdentity(organization, 'registry.push')

@@ -390,7 +390,7 @@ onEachStore('SCIM', (engine) => {
     assert.equal(asJson.status, 201)
   })
 
-  test('serves the provider of a group below the organization, at its whole uid', async () => {
+  test('serves the provider of a group below the organization: the URL contains its full uid', async () => {
     const { organization, token } = platform.owner
     const { uid } = await callRest('POST', `${platform.url}/iam/v2beta1/groups/${organization}`, token, {
       name: 'below',

@@ -24,7 +24,7 @@ export async function callRest(
   return text === '' ? {} : JSON.parse(text)
 }
 
-/** A new organization that is verified to own the domain; the identity is its owner. */
+/** Adds an organization that is verified to own the domain, and returns its owner. */
 export async function addVerifiedOrganization(platform: Platform, domain: string): Promise<TestIdentity> {
   const owner = await platform.addOrganization(domain)
   await verifyOrganization(platform.store, owner.organization, { isVerified: true, now: Date.now() })

@@ -240,7 +240,7 @@ const retryNames = ['retry-after', 'ratelimit-policy', 'ratelimit']
 export const retryHeaders = ({ headers }: StatusError): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => retryNames.includes(name)))
 
-/** For a rate limit that is reached. `subject` is whose limit it is, `description` the limit. */
+/** For a rate limit that is reached. `subject` says whose limit it is, `description` what it is. */
 export const rateLimited = ({
   text,
   subject,

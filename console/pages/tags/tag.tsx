@@ -1,4 +1,5 @@
-// One tag: how to pull its image, its platforms and layers, its configuration, its history, and everything that describes it.
+// One tag: how to pull its image, its history, and the platforms, layers, configuration, referrers
+// and packages of the image.
 import type { TagJson } from '@stemma/api/json/platform/registry/v2beta1/tag'
 import { api } from '../../api/api.ts'
 import { readPermissions, useDenial } from '../../api/permissions.ts'

@@ -33,7 +33,7 @@ export function* describeVulnerabilities(
   maxSize: number,
 ): Work<{ metadata: VulnerabilityMetadata[]; size: number }> {
   const sources = yield* readSources(found)
-  const { choices, size } = thatFit(
+  const { choices, size } = choicesThatFit(
     found.map((vulnerability) => choose(vulnerability, sources)),
     maxSize,
   )
@@ -57,7 +57,7 @@ function choose({ id, uids }: Vulnerability, sources: ReadonlyMap<string, Source
 }
 
 /** `size` includes the first choice that does not fit. */
-function thatFit(all: readonly Choice[], maxSize: number): { choices: Choice[]; size: number } {
+function choicesThatFit(all: readonly Choice[], maxSize: number): { choices: Choice[]; size: number } {
   const choices: Choice[] = []
   let size = 0
   for (const choice of all) {
