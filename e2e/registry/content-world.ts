@@ -8,7 +8,7 @@ import { descriptor, digestOf, types } from './oci-client.ts'
 
 type StoredManifest = { content: string; subject: string | undefined; blobs: string[] }
 
-/** Digests by tag, and manifests and blobs by digest. A tag can name a digest without manifest. */
+/** Digests by tag, and manifests and blobs by digest. A tag can name a digest with no manifest. */
 export type RepoContent = {
   tags: Map<string, string>
   manifests: Map<string, StoredManifest>

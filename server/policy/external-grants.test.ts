@@ -181,7 +181,8 @@ onEachStore('the grants of members of external groups', (engine) => {
         renderedRow(groups.table, at, groups.forms.json, time),
       )
       const rows = await store.query(statement)
-      if (example.blocked.includes(true)) assert.equal(rows.length, 0, 'no row: grants are read separately')
+      // For a deactivated person, this returns no row, and the grants are read by other statements.
+      if (example.blocked.includes(true)) assert.equal(rows.length, 0, 'grantsWithRow returned a row')
       else assertSame(splitGrantsAndRow(caller, time, lineage(at), rows).grants, inScope)
     })
     await fc.assert(property, { numRuns: 25 })

@@ -1,4 +1,4 @@
-// Everything that is known about one entry of the audit log.
+// The details of one entry of the audit log: changed fields, actor, request and hash.
 import type { AuditChangeJson, AuditEntryJson } from '@stemma/api/json/platform/audit/v2beta1/audit_entry'
 import { Uid } from '../../ui/copy.tsx'
 import { Properties } from '../../ui/properties.tsx'

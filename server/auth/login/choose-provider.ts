@@ -11,13 +11,13 @@ import type { People, ProvidedPerson } from './people.ts'
 export const uidOf = ({ person }: Pick<ProvidedPerson, 'person'>) => userUid(person.issuer, person.subject)
 
 /**
- * Each candidate is a provider, and the person whom the token names by the settings of that
- * provider. A provider that verifies the address of the person is preferred, then one whose
- * organization the person belongs to, then the first of the list. Providers that refuse the person
- * are left out: otherwise an organization could keep the people of another one out by configuring
- * the same client. If all refuse, the result is the preferred one, and signing in there fails with
- * its reason. `issuedAt` is the time of the token in seconds since 1970, `time` the current time in
- * milliseconds.
+ * Each candidate is a provider with the person whom the token names: the settings of the provider
+ * determine which claim identifies people. A provider that verifies the address of the person is
+ * preferred, then one whose organization the person belongs to, then the first of the list.
+ * Providers that refuse the person are left out: otherwise an organization could keep the people of
+ * another one out by configuring the same client. If all refuse, the result is the preferred one,
+ * and signing in there fails with its reason. `issuedAt` is the time of the token in seconds since
+ * 1970, `time` the current time in milliseconds.
  */
 export function* chooseProvider(
   people: Pick<People, 'refusingProviders'>,

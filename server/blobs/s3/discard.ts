@@ -2,8 +2,8 @@ import type { S3Storage } from './storage.ts'
 import type { UploadState } from './upload-state.ts'
 
 /**
- * Deletes the objects of a finished upload. A small upload has one or two objects, which follow
- * from its state. An upload with parts can have more objects; `discardAll` lists them.
+ * Deletes the objects of a finished upload. A small upload has one or two objects, and its state
+ * tells their keys. An upload with parts can have more objects; `discardAll` lists them.
  */
 export async function discardKnown(storage: S3Storage, id: string, state: UploadState): Promise<void> {
   const { objects, keys } = storage

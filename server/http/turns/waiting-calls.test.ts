@@ -38,16 +38,16 @@ describe('waiting calls', () => {
 
   test('of a group that was idle come next, but the group gets no credit for its idle time', () => {
     const waiting = openWaitingCalls<string>()
-    const takeAll = (count: number) =>
+    const takeMany = (count: number) =>
       Array.from({ length: count }, () => {
         const call = waiting.take()
         waiting.charge(1)
         return call
       })
     for (let at = 0; at < 100; at++) waiting.add(member('flood'), 'flood')
-    takeAll(50)
+    takeMany(50)
     for (let at = 0; at < 10; at++) waiting.add(member('late'), 'late')
-    const next = takeAll(6)
+    const next = takeMany(6)
     assert.ok(next.slice(0, 2).includes('late'), next.join())
     assert.equal(next.filter((name) => name === 'late').length, 3)
   })

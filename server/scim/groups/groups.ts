@@ -87,7 +87,10 @@ function* changeGroup(context: ChangeContext, id: string, change: GroupChange): 
   return { stored: { uid, createTime, updateTime, version, resource }, isChanged: true }
 }
 
-/** Deletes a batch of members and, with the last batch, the group. Returns whether it was last. */
+/**
+ * Deletes a batch of members and, with the last batch, the group. Returns whether this was the last
+ * batch.
+ */
 export function* deleteGroup(context: ChangeContext, id: string): Work<boolean> {
   const { provider, ifMatch } = context
   const { uid, version, resource } = yield* lockGroup(context, id)

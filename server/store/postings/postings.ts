@@ -22,7 +22,10 @@ import { all } from '../work.ts'
 import { blockOf, packsPerSegment, segmentsPerBlock, totalSegment } from './numbering.ts'
 import { pack, unpack } from './pack.ts'
 
-/** The names of an index's table and of its column with packed numbers. Other columns: `term`, `segment`, `count`. */
+/**
+ * The names of an index's table and of its column with packed numbers. Other columns: `term`,
+ * `segment` (the number of the pack, see `packsPerSegment`) and `count`.
+ */
 export type PostingIndex = { table: string; numbersColumn: string }
 
 /** A document with the hashes of its terms. */
@@ -38,8 +41,9 @@ const postingsPerPack = 120
 const rarePostings = postingsPerPack / segmentsPerBlock
 
 /**
- * The numbers, relative to the segment, of the packs of terms that are not rare in it. Earlier versions also used 0, which
- * in the first segment of a block is the pack of the block.
+ * The numbers of the packs for terms that are not rare in a segment, minus the number of the
+ * segment. Earlier versions also used 0; in the first segment of a block, that is the pack of the
+ * block.
  */
 const ownPacks = Array.from({ length: packsPerSegment - 1 }, (_, at) => at + 1)
 
@@ -108,13 +112,13 @@ export function* changePostings(
     const packsOfTerm = packs.get(term) ?? []
     if (added.has(term)) addedRows.push([term, packWithRoom(segment, packsOfTerm), 1, pack([number])])
     else
-      for (const [, packSegment, bytes] of packsOfTerm)
-        yield* removePosting(index, term, packSegment, unpack(bytes), number)
+      for (const [, packNumber, bytes] of packsOfTerm)
+        yield* removePosting(index, term, packNumber, unpack(bytes), number)
   }
   if (addedRows.length > 0) yield appendRows(index, addedRows)
 }
 
-type StoredPack = [term: number, segment: number, bytes: Uint8Array]
+type StoredPack = [term: number, packNumber: number, bytes: Uint8Array]
 
 /**
  * The pack of the block, or if it is full the first pack of the segment that is not. A batch of an import has fewer
@@ -131,14 +135,14 @@ function packWithRoom(segment: number, packs: readonly StoredPack[]): number {
 function* removePosting(
   { table, numbersColumn: column }: PostingIndex,
   term: number,
-  segment: number,
+  packNumber: number,
   numbers: Float64Array,
   number: number,
 ): Work<void> {
   const at = numbers.indexOf(number)
   if (at < 0) return
   const others = [...numbers].toSpliced(at, 1)
-  const where = sql`where term = ${term} and segment = ${segment}`
+  const where = sql`where term = ${term} and segment = ${packNumber}`
   if (others.length === 0) yield sql`delete from ${raw(table)} ${where}`
   else yield sql`update ${raw(table)} set count = ${others.length}, ${raw(column)} = ${pack(others)} ${where}`
 }
