@@ -1,5 +1,6 @@
-// JSON Schemas (2020-12, the dialect of OpenAPI 3.1) of messages. A message has up to four schemas: one for responses,
-// and one each for the bodies of create, update and batch calls. They differ in which fields exist and are required.
+// JSON Schemas (2020-12, the dialect of OpenAPI 3.1) of messages. A message has up to four schemas:
+// for responses, for the bodies of create and of update calls, and for the elements of a batch. They
+// differ in which fields exist and are required.
 import type { DescEnum, DescField, DescMessage, DescOneof } from '@bufbuild/protobuf'
 import { getOption, ScalarType } from '@bufbuild/protobuf'
 import { exactly_one } from '../gen/platform/common/rules_pb.ts'

@@ -125,7 +125,10 @@ const ensure = (read: Read<unknown>) => queries.ensureQueryData(read)
  */
 const modules = new Map<Route, PageModule>()
 
-/** Session storage has the URL that was loaded anew because a module was missing, until a module is loaded. */
+/**
+ * The key in session storage for the URL that was reloaded because a module was missing. Removed when
+ * a module is loaded.
+ */
 const reloadedKey = 'stemma-reloaded'
 
 /** After an update of the server the files of the old version are gone: the page is then loaded anew, once. */

@@ -98,7 +98,7 @@ function normalizeText(value: unknown, path: string): string {
   if (typeof value !== 'string') throw invalidValue(`${path} must be a string`)
   if (value.length > maxTextLength)
     throw invalidValue(`${path} must have at most ${maxTextLength} characters`)
-  // PostgreSQL stores no NUL, and JSON in UTF-8 no lone surrogates.
+  // PostgreSQL cannot store NUL, and UTF-8 cannot encode lone surrogates.
   if (value.includes('\0') || !value.isWellFormed())
     throw invalidValue(`${path} must be well-formed text without NUL`)
   return value

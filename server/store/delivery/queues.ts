@@ -38,10 +38,10 @@ export function* restartQueue(subscription: string, now: number, oldest: number)
 const maxDisorderMs = 5 * 60_000
 
 /**
- * The sequence after which all events of an organization since a time were sealed, perhaps with some earlier ones among
- * them; the last sequence if there are no events since then. The range of times and the index `events_by_time` limit how
- * many rows are read. `+ 0` prevents a search for the minimum in the order of the primary key, which would read the log
- * from its start.
+ * All events of the organization since `time` have a greater sequence than the returned one, but so
+ * may some earlier events. Returns the last sequence if there are no events since `time`. The range
+ * of times and the index `events_by_time` limit how many rows are read. `+ 0` prevents a search for
+ * the minimum in the order of the primary key, which would read the log from its start.
  */
 function* lastSequenceBefore(root: string, time: number): Work<number> {
   const row = yield* first(sql`select coalesce(

@@ -64,8 +64,8 @@ function visibleTo(grants: Grants): (entry: Reached) => boolean {
 
 /**
  * The entries whose roles have all needed capabilities within the limits of a token. If no
- * capability is needed, the roles must have at least one within the limits; without limits, all
- * entries match.
+ * capability is needed, the roles must have at least one within the limits. If there are no limits
+ * either, all entries match.
  */
 function* withCapabilities(
   reached: readonly Reached[],
