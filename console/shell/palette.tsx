@@ -71,7 +71,7 @@ function OpenPalette({ place }: { place: Place | undefined }) {
       ref={dialog}
       class="palette"
       aria-label="Search or go to"
-      // The event arrives later: this dialog may be removed by then, and another palette opened.
+      // The event is asynchronous: by then this dialog may be removed and another palette open.
       onClose={() => dialog.current && close()}
       onPointerDown={(event) => event.target === dialog.current && close()}
     >

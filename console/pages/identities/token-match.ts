@@ -71,7 +71,7 @@ const clockToleranceMs = 60_000
 const wasIssuedWithin = (maxAgeMs: number, now: number) => (time: number) =>
   now - time <= maxAgeMs && time - now <= clockToleranceMs
 
-/** The server requires both times. */
+/** Compares `exp` or `iat`. The server requires both. */
 function compareTime(
   claim: string,
   value: unknown,

@@ -33,7 +33,8 @@ export function foldersIn(root: string): Folders {
 
 /** Creates a folder and those above it. A new folder is durable only when the folder that contains it is synced. */
 export async function makeFolder(path: string): Promise<void> {
-  // The parents of an absolute path become shorter, so the loop ends. Those of a relative path end with `.`.
+  // Each parent of an absolute path is shorter, so the loop ends. With a relative path it might
+  // not: the parent of `.` is `.`.
   const absolute = resolve(path)
   const first = await mkdir(absolute, { recursive: true, mode: folderMode })
   if (first === undefined) return

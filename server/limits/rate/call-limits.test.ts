@@ -134,7 +134,7 @@ describe('rate limits', () => {
     assert.equal(admitted(limits, 200), 100)
   })
 
-  test('take nothing from the organization if the limit of the caller refuses a call, and vice versa', () => {
+  test('do not count a call for the organization if the limit of the caller refuses it, and vice versa', () => {
     const prepared = prepareLimits({ read: { caller: 1, organization: 2 } })
     const limits = prepared.open()
     assert.equal(admitted(limits, 500), 10)
@@ -144,7 +144,7 @@ describe('rate limits', () => {
     assert.equal(admitted(limits, 50, { identity: identityOf(organization, 3) }), 10)
   })
 
-  test('take nothing from the address if the caller is refused, so that other callers there are admitted', () => {
+  test('do not count a call for the address if the limit of the caller refuses it', () => {
     const limits = prepareLimits({ read: { caller: 1, address: 10 } }).open()
     assert.equal(admitted(limits, 10_000), 10)
     assert.equal(admitted(limits, 90, { identity: identityOf(other, 1) }), 10)

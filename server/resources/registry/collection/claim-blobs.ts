@@ -1,5 +1,6 @@
 // Claims blobs that no repo and no upload refers to, so that their bytes can be deleted. A claim is a lease: if the
-// process that has it is killed, another collection claims the blob again, or an upload ends the claim.
+// process that has it is killed, the claim ends after `claimMs`. Then another collection can claim
+// the blob, or an upload can use it.
 import { among, join, raw, sql, tuple } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 
