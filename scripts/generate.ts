@@ -31,7 +31,7 @@ run(join(import.meta.dirname, 'generate-routes.ts'), output)
 run(join(import.meta.dirname, 'generate-capability-names.ts'), output)
 run(join(import.meta.dirname, 'generate-docs.ts'), output)
 
-/** A file with an internal service contains nothing else, so that its messages are left out with it. */
+/** A file with an internal service is left out with its messages, so it contains nothing else. */
 function isInternal({ options }: ServiceDescriptorProto): boolean {
   return options !== undefined && getExtension(options, internal)
 }

@@ -1,5 +1,6 @@
-// Responses that are streams. Each reply is written when the client has read the previous one, so no replies collect in
-// memory for a slow client. When the client disconnects, the call is aborted.
+// Responses that are streams. Each reply is written when the client has read the previous one, so
+// no replies collect in memory for a slow client. If the client disconnects, the call is aborted at
+// its next reply at the latest.
 import type { StatusError } from '../aip/errors.ts'
 import { asStatusError, cancelled, deadlineExceeded, unavailable } from '../aip/errors.ts'
 import type { StreamCorridor } from '../wire/envelope.ts'

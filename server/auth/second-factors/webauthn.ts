@@ -64,7 +64,7 @@ export async function verifyRegistration(
 
 export type Assertion = { credentialId: string; response: AuthenticationResponseJSON }
 
-/** Undefined if the text is no response of a browser. */
+/** Undefined if the text is not the response of a browser. */
 export function readAssertion(responseJson: string): Assertion | undefined {
   try {
     const response = parseResponse(responseJson) as AuthenticationResponseJSON

@@ -56,7 +56,7 @@ const meansValidateOnly = (name: string) => name.replaceAll('_', '').toLowerCase
 
 function refuseValidateOnly(path: string): void {
   if (meansValidateOnly(path))
-    throw invalidField(path, 'is not a field of this call, which does not support validate_only')
+    throw invalidField(path, 'is not a field of this call; calls that can be validated have validate_only')
 }
 
 function markProtoNames(spelling: CallerSpelling): void {

@@ -4,9 +4,10 @@ import type { Sql } from '../../store/sql.ts'
 import { raw } from '../../store/sql.ts'
 
 /**
- * SQL for a field with the number in a column, which must be positive and below 2^56. A varint has seven bits of the
- * number in each byte, the lowest first; the highest bit of a byte says whether another one follows. This one always has
- * eight bytes, which is legal. `substr` takes each byte from a literal of its possible values.
+ * SQL for a field whose value is in a column: a positive number below 2^56. A varint has seven bits
+ * of the number in each byte, the lowest first; the highest bit of a byte says whether another one
+ * follows. This one always has eight bytes, which is legal. `substr` takes each byte from a literal
+ * of its possible values.
  */
 export const varintField = (fieldNumber: number, column: string): Sql => {
   const tag = bytesLiteral(new BinaryWriter().tag(fieldNumber, WireType.Varint).finish())

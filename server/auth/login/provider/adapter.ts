@@ -130,7 +130,7 @@ function* useOnce({ states, now }: AdapterDependencies, kind: string, id: string
   return false
 }
 
-/** Undefined if the person was signed out since this sign-in (`ExpiringState.signedOutAt`). */
+/** Undefined if the person has been signed out since this sign-in (`ExpiringState.signedOutAt`). */
 function payloadOf(state: ExpiringState | undefined): AdapterPayload | undefined {
   if (!state) return undefined
   const { useTime, signedOutAt } = state

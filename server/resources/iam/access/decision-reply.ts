@@ -1,5 +1,5 @@
-// Replies with decisions. Most decisions are one of two, which are made and encoded once: making and encoding a message
-// takes longer than a decision.
+// Replies with decisions. Most are `allowed`, without an expiry, or `denied`. These two messages
+// are made and encoded once, because making and encoding a message takes longer than a decision.
 import { create, toBinary } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { AccessDecision } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'

@@ -56,8 +56,9 @@ const lastIdentity = '~'
 type BindingRow = [uid: string, identity: string, role: string, expireTime: number, isExternal: number]
 
 /**
- * The bindings of a level from a uid on, including this one: at least the first `count + 1`, if there are as many. With
- * few roles, there is a scan for each role; with many, one scan skips the bindings of other roles.
+ * The bindings of a level from the uid `from` on, including `from` itself: at least `count + 1`, or
+ * all if there are fewer. With few roles, there is a scan for each role; with many, one scan skips
+ * the bindings of other roles.
  */
 function selectBindings(query: SourcesQuery, level: number, from: string, count: number): Sql {
   const { levels, roles, time } = query

@@ -80,9 +80,8 @@ function externalGroupRoleMappingsMethods(deps: Dependencies) {
 
 /**
  * Deletes the memberships in external groups whose last mapping was deleted, in separate
- * transactions, because there may be many. If the call is interrupted, some remain. Until the
- * provider is deleted or the group is mapped again, they give no role, but count towards the
- * membership limit of each identity.
+ * transactions, because there may be many. If the call is interrupted, some remain. They give no
+ * role unless the group is mapped again, but count towards the membership limit of each identity.
  */
 async function removeMemberships(
   { store }: Dependencies,
