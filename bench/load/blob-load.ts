@@ -1,4 +1,4 @@
-// Pushes or pulls a large blob, as registry clients do. A push begins with a POST, and one PUT has the content.
+// Pushes or pulls a large blob, as registry clients do. A push is a POST and one PUT with content.
 import { once } from 'node:events'
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import { Agent, request } from 'node:http'

@@ -16,7 +16,8 @@ export async function login(args: string[], runtime: Runtime): Promise<void> {
   if (helper === 'stemma')
     return report(runtime, `${file} names docker-credential-stemma for ${host} already: no login is needed.`)
   await storePassword({ host, file, helper, username: tokenUser, secret }, runtime)
-  report(runtime, `Stored a token for ${host} in ${file}. ${expiryText(secret, runtime)}`)
+  const place = helper === undefined ? file : `docker-credential-${helper}`
+  report(runtime, `Stored a token for ${host} in ${place}. ${expiryText(secret, runtime)}`)
   report(runtime, 'With stemma registry configure-docker instead, docker gets new tokens by itself.')
 }
 

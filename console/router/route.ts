@@ -15,7 +15,7 @@ export type Route = {
   nav?: { section: string; icon: IconName; key?: string }
 }
 
-/** The module of a page. The default export draws it, once everything that `load` names is there. */
+/** The module of a page. The default export draws it after the reads of `load` have succeeded. */
 export type PageModule = { default: ComponentType<PageProps>; load?: (place: Place) => Read<unknown>[] }
 
 export type PageProps = { place: Place }

@@ -108,7 +108,7 @@ onEachStore('blobs of the registry', (engine) => {
   test('are resumed after the client was disconnected', async () => {
     const content = 'resumed '.repeat(2 ** 17)
     const location = await client.begin('acme/web')
-    const uploaded = async () => {
+    const lastPosition = async () => {
       const { headers } = await client.expect(204, 'GET', location)
       return Number(headers.get('range')?.split('-')[1])
     }
@@ -118,11 +118,11 @@ onEachStore('blobs of the registry', (engine) => {
       `PATCH ${location} HTTP/1.1\r\nhost: x\r\n${authorization}\r\ncontent-length: ${content.length}\r\n\r\n`,
     )
     raw.send(content.slice(0, -10))
-    while ((await uploaded()) === 0) await nextTurn()
+    while ((await lastPosition()) === 0) await nextTurn()
     raw.close()
     // The server refuses further chunks until it has stored the bytes that it received.
     for (let status = 0; status !== 202; await nextTurn()) {
-      const first = (await uploaded()) + 1
+      const first = (await lastPosition()) + 1
       const headers = { 'content-range': `${first}-${content.length - 1}` }
       status = (await client.send('PATCH', location, { body: content.slice(first), headers })).status
     }

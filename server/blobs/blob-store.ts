@@ -28,8 +28,9 @@ export type BlobStore = {
    * changed: `not-found`, `busy`, `offset-mismatch`, `small-chunks`, or a failure of the storage
    * before the first byte.
    *
-   * `busy` covers the calls of one driver. If several threads or copies use the same storage, the caller must make sure
-   * that only one of them appends to an upload or finishes it at a time.
+   * Only concurrent calls of one driver throw `busy`. If several threads or copies use the same
+   * storage, the caller must make sure that only one of them appends to an upload or finishes it at
+   * a time.
    */
   append(upload: Upload, body: Readable, options?: AppendOptions): Promise<Appended>
   /** The number of bytes received. It can exceed `upload.size` if the process was killed during an append. */
@@ -93,7 +94,7 @@ export type AppendOptions = {
    * new `maxBytes`; if that is less than `bytes`, the append fails with `too-large`.
    */
   extend?: ((bytes: number) => Promise<number>) | undefined
-  /** Whether the driver may free the memory of chunks that it has stored: nobody else may read them then. */
+  /** Whether the driver may free the memory of stored chunks. Only if nothing else reads them. */
   releasesChunks?: boolean | undefined
 }
 

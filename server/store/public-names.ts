@@ -1,7 +1,8 @@
-// Since when a repo has been public under its name: the column `public_since` of repos. If somebody without access
-// pulls by a name that repos of several organizations have, they get the repo that has been public under it for
-// longest; repos of verified organizations come first. So nobody can take over the pulls of others, or stop them, by
-// publishing a repo with the same name.
+// The column `public_since` of repos: the time since which a repo has been public under its name.
+// If somebody without access pulls by a name that repos of several organizations have, they get the
+// repo that has been public under it for the longest time; repos of verified organizations come
+// first. So nobody can take over the pulls of others, or stop them, by publishing a repo with the
+// same name.
 import { sql } from './sql.ts'
 import type { Work } from './work.ts'
 import type { WriteAccess } from './write-access.ts'

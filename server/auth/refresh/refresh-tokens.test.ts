@@ -148,7 +148,7 @@ onEachStore('refresh tokens', (engine) => {
       assert.equal(second?.refreshToken.token, first?.refreshToken.token)
     })
 
-    test('are refused if the person was signed out or disabled, or the family was revoked, meanwhile', async () => {
+    test('are refused if meanwhile the person was signed out, disabled or deleted, or the family was revoked', async () => {
       const [rest] = doors as [Door]
       const endings: ((identity: string, successor: string) => Promise<unknown>)[] = [
         (identity) => platform.store.write(() => signOutEverywhere(identity, now())),

@@ -34,7 +34,7 @@ export type RequestState = {
    * compressed.
    */
   reserved: number
-  /** The networks and the identity for which the bytes are counted (request-bytes.ts); empty before they are. */
+  /** Networks and identity for which the bytes are counted (request-bytes.ts). Empty at first. */
   owners: readonly string[]
   originalOn: LimitedStream['on']
   /** The listeners of the reader for chunks and for the end. */

@@ -43,10 +43,7 @@ export function ecsOf(entry: JsonObject): JsonObject {
   }
 }
 
-/**
- * An object with one field that has this name. Its value is the string, or the objects merged into
- * one. If there is no value, the object is empty.
- */
+/** `{ [name]: value }`: the value is a string, or objects merged into one. `{}` if it is empty. */
 function optional(name: string, ...values: (string | JsonObject | undefined)[]): JsonObject {
   const [first] = values
   if (typeof first === 'string') return first === '' ? {} : { [name]: first }
