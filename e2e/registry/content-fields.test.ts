@@ -100,7 +100,7 @@ examples('tags of pushed images', {
     })
   },
 
-  async 'that named an image before it was pushed show it afterwards, and keep their update time'(stage) {
+  async 'show an image that is pushed after the tag was created, and keep their update time'(stage) {
     const { repo, client } = await openRepo(stage)
     const manifest = imageOf('a', { config: descriptor(amd64, types.config) })
     const named = { name: 'early', digest: digestOf(manifest) }
@@ -112,7 +112,7 @@ examples('tags of pushed images', {
     assert.deepEqual([tag?.platforms, tag?.updateTime], [['linux/amd64'], updateTime])
   },
 
-  async 'beyond the 1000 that a push refreshes show their image once they are updated or pushed'(stage) {
+  async 'up to 1000 are refreshed when an image is pushed, others when they are updated or pushed'(stage) {
     const { repo, client } = await openRepo(stage)
     const manifest = imageOf('a', { config: descriptor(amd64, types.config) })
     const digest = digestOf(manifest)

@@ -130,7 +130,7 @@ function* replace(
   const isReused = isUsed && !isInGracePeriod(useTime, deps.now())
   if (isReused || expires <= deps.now() || signedInAt <= signedOutAt) {
     yield* endFamily(family, deps.now())
-    return isReused ? 'it was used before' : 'it has expired, or its identity was signed out everywhere'
+    return isReused ? 'it was used before' : 'it has expired, or its identity was signed out'
   }
   const signIn: SignIn = {
     ...{ person: identity, signedInAt, id: family, hasSecondFactor: stored.hasSecondFactor },

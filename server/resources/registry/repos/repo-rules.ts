@@ -12,7 +12,7 @@ import { holds } from '../../../policy/grants.ts'
 import { among, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 
-/** A public repo gives everybody the access of a pull. Nobody can give what they do not have. */
+/** Everybody can pull from a public repo. Nobody can give access that they do not have. */
 const toPublish = [
   Capability.CAP_IAM_ROLE_BINDINGS_CREATE,
   Capability.CAP_MANIFEST_LIST,

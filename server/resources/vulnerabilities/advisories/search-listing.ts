@@ -12,7 +12,7 @@ import { search } from './search.ts'
 export const searchListing = ({ request }: Call<ListAdvisoriesRequest>): ListOptions => ({
   *search(organizations, maxRows) {
     requireKnownEnums(request)
-    return yield* search(request, organizations, { maxRows })
+    return yield* search(request, organizations, { maxPostings: maxRows })
   },
 })
 

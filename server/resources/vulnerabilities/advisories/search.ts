@@ -49,7 +49,7 @@ export type SearchLimits = {
   /**
    * The maximum number of postings to read. If more would have to be read, the search throws a StoreError `expensive`.
    */
-  maxRows?: number | undefined
+  maxPostings?: number | undefined
   candidateLimit?: number | undefined
   comparisonLimit?: number | undefined
 }
@@ -60,7 +60,7 @@ export type SearchLimits = {
 export function* search(
   request: ListAdvisoriesRequest,
   roots: readonly string[],
-  { maxRows, candidateLimit, comparisonLimit = maxComparisons }: SearchLimits = {},
+  { maxPostings, candidateLimit, comparisonLimit = maxComparisons }: SearchLimits = {},
 ): Work<SearchResult> {
   const maxFound = candidateLimit ?? candidateLimitFor(totalValues(request))
   const filters: Sql[] = request.excludeEventAuthors.map(
@@ -69,14 +69,14 @@ export function* search(
   let candidates: Candidates
   for (const requirement of requirementsOf(request)) {
     candidates = yield* narrow(candidates, maxFound, (current) =>
-      findRequirement(roots, requirement, { candidates: current, maxPostings: maxRows }),
+      findRequirement(roots, requirement, { candidates: current, maxPostings }),
     )
     filters.push(hasAnyTerm(requirement))
   }
   const query = foldCase(request.query)
   if (query !== '') {
     candidates = yield* narrow(candidates, maxFound, (current) =>
-      findQuery(roots, query, { candidates: current, maxPostings: maxRows }),
+      findQuery(roots, query, { candidates: current, maxPostings }),
     )
     filters.push(contains('texts', query))
   }
