@@ -7,7 +7,10 @@ import { openOutcomes, percentile } from './outcomes.ts'
 import { pace, realClock } from './pacing.ts'
 
 export type ClientCommand = { start: { port: number; callers: Caller[] } } | 'progress' | 'finish'
-/** Describes the calls since the previous `progress` command. `p99` is in milliseconds. */
+/**
+ * Covers the time since the previous `progress` command. `calls` is the number of successful calls,
+ * and `p99` their latency in milliseconds.
+ */
 export type ClientProgress = { calls: number; errors: number; p99: number }
 export type ClientResult = Record<string, Summary>
 

@@ -57,7 +57,7 @@ export function ChangeInvite({ place }: PageProps) {
           <Select
             label="Valid for"
             name="ttl"
-            options={[{ value: '', label: 'As long as before' }, ...lifetimes]}
+            options={[{ value: '', label: 'Unchanged' }, ...lifetimes]}
             problem={violationOf(error.value, 'ttl')}
           />
           <Checkbox label="Can be used only once" name="single-use" defaultChecked={invite.singleUse} />

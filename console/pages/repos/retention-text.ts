@@ -16,7 +16,10 @@ export const minDays = daysOf('3600s')
 export const durationOf = (days: string) =>
   Number(days) > 0 ? `${Math.round(Number(days) * daySeconds)}s` : undefined
 
-/** One sentence for each rule. A rule without conditions keeps all tags that match. */
+/**
+ * One sentence for each rule, and one for the deletion of images without a tag. A rule without
+ * conditions keeps all tags that match.
+ */
 export function retentionTexts({ rules = [], deleteUntaggedAfter }: RetentionJson): string[] {
   return [
     ...rules.map(ruleText),

@@ -169,7 +169,7 @@ for (const [what, headers, isSlowedDown] of [
   ['a page of a sibling host', 'Sec-Fetch-Site: same-site\r\n', false],
 ] as const) {
   const outcome = isSlowedDown ? 'is slowed down' : 'is not slowed down'
-  test(`after 1000 refused requests, the first of them from ${what}, the network ${outcome}`, async () => {
+  test(`after 1000 refused requests, one of them from ${what}, the network ${outcome}`, async () => {
     const door = await openDoor({ timeoutsMs: { penaltyPause: 3_600_000 } })
     const client = await connect(door)
     client.send(`GET /nowhere HTTP/1.1\r\nHost: a\r\n${headers}\r\n${get('/nowhere').repeat(1000)}`)

@@ -11,11 +11,15 @@ export type TimeoutsMs = {
   /** To send the next request on an open connection. */
   keepAlive: number
   /**
-   * How long a connection may be without any traffic while nothing is unsent, and how much longer than at the minimum
-   * rate a client may take to read a response. Must be longer than the longest call that is not a stream.
+   * How long a connection may have no traffic while a request is being answered and nothing is
+   * unsent. Also the grace for slow readers, in addition to the time that unsent bytes take at the
+   * minimum rate. Must be longer than the longest call that is not a stream.
    */
   idle: number
-  /** How long a client may go on sending after its request was rejected, so that it can read the error. */
+  /**
+   * How long a connection stays open after a rejection while its client is still sending. If it
+   * were closed at once, the client could not read the error.
+   */
   linger: number
   /** The interval at which the times for headers, requests, unread responses and idle connections are checked. */
   checkInterval: number
