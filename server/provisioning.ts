@@ -21,7 +21,7 @@ export type ProvisioningDependencies = {
   /** A monotonic clock in milliseconds, for the rate limits. */
   clock(): number
   now(): number
-  /** The system clock, with which the store compares deadlines. */
+  /** The system clock, even in tests that replace `now`: the store compares deadlines with it. */
   systemNow(): number
   random: RandomBytes
 }

@@ -50,8 +50,8 @@ export const defaultRetry: RetryOptions = {
 
 /**
  * Calls `attempt`, at most `maxAttempts` times. Retries after a `StemmaError` with the code
- * `UNAVAILABLE` if `mayRepeat` returns true, and always after one by which the server refuses the
- * call for now and says when to repeat it.
+ * `UNAVAILABLE` if `mayRepeat` returns true. If the server refused the call for now and said when
+ * to repeat it, retries without asking `mayRepeat`.
  *
  * @example
  * ```ts

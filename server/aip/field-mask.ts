@@ -13,9 +13,10 @@ const maxPaths = 200
 const firstOwnNumber = 1000
 
 /**
- * Returns each path of a mask as a list of fields: `claim_match.issuer` as the fields `claim_match` and `issuer`. `*`
- * means all fields, except those that the published API does not have and `sent` does not set: published clients do not
- * know them, and must not clear them.
+ * Returns each path of a mask as a list of fields: `claim_match.issuer` as the fields
+ * `claim_match` and `issuer`. `*` means all fields, except those that are neither in the published
+ * API nor set in `sent`: published clients do not know them, and must not clear them. Without
+ * `sent`, there is no exception.
  */
 export function parseMask(desc: DescMessage, paths: readonly string[], sent?: ReflectMessage): DescField[][] {
   if (paths.length > maxPaths) throw invalidField('update_mask', `must have at most ${maxPaths} paths`)

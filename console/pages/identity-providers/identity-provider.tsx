@@ -61,7 +61,7 @@ export default function IdentityProvider({ place }: PageProps) {
       />
       <section class="panel">
         <h2>At the provider</h2>
-        <p>Register this redirect URI for the client of this server:</p>
+        <p>Register this redirect URI for the client that this server uses:</p>
         <CodeBlock label="redirect URI" code={`${issuer}/oauth/callback/${uid}`} />
         <p>People sign in with this link; it can be the start page of the application at the provider:</p>
         <CodeBlock label="sign-in link" code={location.origin + prefix + paths.signInThrough(uid)} />

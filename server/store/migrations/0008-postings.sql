@@ -1,5 +1,5 @@
--- The search index of advisories. A row has a hash of an organization and a term, a segment, and
--- the `number` of every advisory of this segment that has the term, eight bytes each. A segment
+-- The search index of advisories. `term` is a hash of an organization and a term. `advisories` has
+-- the `number` of every advisory of the segment that has the term, eight bytes each. A segment
 -- contains the advisories that were written together: thousands by an import, or a single one.
 -- Three consecutive characters of a text are also a term, so text is searched here too. Hashes may
 -- collide, so a search also tests the advisories that it finds.

@@ -1,7 +1,7 @@
 -- Where people are signed in, to be shown to them. `id` is the id of the sign-in in its access
 -- tokens or, for the session of a browser at the sign-in pages, the digest of its uid; `is_browser`
--- is 1 for the latter. Only descriptions: whether a sign-in is valid is decided by the tables of
--- states, tokens and sign-outs.
+-- is 1 for the latter. The rows do not decide whether a sign-in is valid: the tables of states,
+-- tokens and sign-outs do.
 
 create table sign_ins (
   id text /*pg collate "C" */ primary key,

@@ -1,10 +1,10 @@
-// Applies the retention rules of a repo, in small transactions. Several copies of the server may do so at once: each
-// transaction decides again.
+// Applies the retention rules of a repo, in small transactions. Several copies of the server may do
+// so at once: each transaction checks again what it may delete.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { durationMs } from '@bufbuild/protobuf/wkt'
 import type { Store } from '../../../store/db.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
-import type { Batch } from './delete-unkept-tags.ts'
+import type { RetentionRun } from './delete-unkept-tags.ts'
 import { deleteTags } from './delete-unkept-tags.ts'
 import { judgedTags } from './judged-tags.ts'
 import type { RepoRules } from './read-retention.ts'
@@ -17,7 +17,7 @@ export type RetentionDependencies = {
   store: Store
   access: WriteAccess
   now(): number
-  /** Ends the work after the current transaction. */
+  /** Stops after the current transaction. */
   signal?: AbortSignal
   /**
    * Called after each transaction that has deleted something, with the names of the deleted tags or
@@ -35,29 +35,29 @@ export async function applyRetention(deps: RetentionDependencies, repo: string):
   const deletions: Deletions = { tags: 0, manifests: 0 }
   const rules = await deps.store.read(() => readRules(repo))
   if (!rules) return deletions
-  const batch = { repo, retention: rules.retention, now: deps.now() }
-  if (await removeTags(deps, batch, rules, deletions)) await removeManifests(deps, batch, deletions)
+  const run = { repo, retention: rules.retention, now: deps.now() }
+  if (await removeTags(deps, run, rules, deletions)) await removeManifests(deps, run, deletions)
   return deletions
 }
 
-/** Returns false if the rules have changed, or the work was ended. */
+/** Returns false if the rules have changed, or `signal` was aborted. */
 async function removeTags(
   { store, access, signal, onDeleted }: RetentionDependencies,
-  batch: Batch,
+  run: RetentionRun,
   { retention: { rules }, immutableTags }: RepoRules,
   deletions: Deletions,
 ): Promise<boolean> {
   if (rules.length === 0) return true
-  const judge = openTagRules({ rules, immutableTags }, batch.now)
-  for await (const page of judgedTags(store, batch.repo, judge, nextTurn)) {
+  const judge = openTagRules({ rules, immutableTags }, run.now)
+  for await (const page of judgedTags(store, run.repo, judge, nextTurn)) {
     const doomed = page.filter(({ isKept }) => !isKept)
     for (let at = 0; at < doomed.length; at += tagsPerWrite) {
       if (signal?.aborted) return false
       const part = doomed.slice(at, at + tagsPerWrite)
-      const deleted = await store.write(() => deleteTags(access, batch, part))
+      const deleted = await store.write(() => deleteTags(access, run, part))
       if (!deleted) return false
       deletions.tags += deleted.length
-      if (deleted.length > 0) onDeleted?.(batch.repo, { tags: deleted })
+      if (deleted.length > 0) onDeleted?.(run.repo, { tags: deleted })
     }
   }
   return true
@@ -66,10 +66,10 @@ async function removeTags(
 /** The manifests of a deleted index are found in the next pass. Each pass but the last deletes something. */
 async function removeManifests(
   { store, access, signal, onDeleted }: RetentionDependencies,
-  batch: Batch,
+  run: RetentionRun,
   deletions: Deletions,
 ): Promise<void> {
-  const { repo, retention, now } = batch
+  const { repo, retention, now } = run
   if (!retention.deleteUntaggedAfter) return
   const cutoff = now - durationMs(retention.deleteUntaggedAfter)
   for (let countBefore = -1; countBefore < deletions.manifests; ) {
@@ -80,7 +80,7 @@ async function removeManifests(
       await nextTurn()
       for (let rest = page.manifests; rest.length > 0; ) {
         if (signal?.aborted) return
-        const deleted = await store.write(() => deleteUntagged(access, batch, cutoff, rest))
+        const deleted = await store.write(() => deleteUntagged(access, run, cutoff, rest))
         if (!deleted) return
         deletions.manifests += deleted.length
         if (deleted.length > 0) onDeleted?.(repo, { manifests: deleted })

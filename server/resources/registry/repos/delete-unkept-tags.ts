@@ -10,7 +10,7 @@ import { noteUntagged } from '../untagged.ts'
 import type { JudgedTag } from './judged-tags.ts'
 import { lockRules } from './read-retention.ts'
 
-export type Batch = { repo: string; retention: Retention; now: number }
+export type RetentionRun = { repo: string; retention: Retention; now: number }
 
 /**
  * Deletes tags that the rules do not keep, except those that were moved, pushed again, renamed or
@@ -19,7 +19,7 @@ export type Batch = { repo: string; retention: Retention; now: number }
  */
 export function* deleteTags(
   access: WriteAccess,
-  { repo, retention, now }: Batch,
+  { repo, retention, now }: RetentionRun,
   judged: readonly JudgedTag[],
 ): Work<string[] | undefined> {
   const rules = yield* lockRules(repo, retention)

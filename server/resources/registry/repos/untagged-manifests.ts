@@ -6,7 +6,7 @@ import { first } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
 import { releaseBlobs } from '../release-content.ts'
 import { removeManifest } from '../remove-manifest.ts'
-import type { Batch } from './delete-unkept-tags.ts'
+import type { RetentionRun } from './delete-unkept-tags.ts'
 import { lockRules } from './read-retention.ts'
 
 export const manifestsPerRead = 500
@@ -61,7 +61,7 @@ const isFull = ({ deleted, references }: Progress) =>
  */
 export function* deleteUntagged(
   access: WriteAccess,
-  { repo, retention, now }: Batch,
+  { repo, retention, now }: RetentionRun,
   cutoff: number,
   manifests: readonly UntaggedManifest[],
 ): Work<string[] | undefined> {
