@@ -189,7 +189,7 @@ onEachStore('a person whom an organization has deactivated', (engine) => {
     assert.deepEqual(rows, [[0]])
   })
 
-  test('does not lose roles in other organizations, however many deactivate them', async () => {
+  test('does not lose roles in other organizations', async () => {
     const token = await tokenOf('gus')
     const gus = userUid(issuer.issuer, 'gus')
     await platform.bind(gus, 'owner', acme.organization)

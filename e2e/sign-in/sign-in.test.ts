@@ -184,7 +184,7 @@ onEachStore('sign-in with a password', (engine) => {
       })
     })
 
-    test('is refused within the minute if the person was signed out, or the sign-in was revoked, meanwhile', async () => {
+    test('is refused even during that minute if the person was signed out or the sign-in was revoked', async () => {
       const endings = [
         () => platform.store.write(() => signOutEverywhere(identity, Date.now())),
         (successor: string) => oidc.tokenRevocation(party, successor),

@@ -139,7 +139,7 @@ const getBase: EndpointHandler = (deps, exchange) =>
     (): RegistryResponse => ({ status: 200, headers: { 'content-type': 'application/json' }, body: '{}' }),
   )
 
-/** An extension that some clients use; not a part of OCI Distribution. */
+/** The catalog is an extension that some clients use; it is not a part of OCI Distribution. */
 const noCatalog = registryError(
   'UNSUPPORTED',
   Code.UNIMPLEMENTED,
