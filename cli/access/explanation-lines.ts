@@ -1,4 +1,5 @@
-// An explanation of access as text: the answer, the way from the organization to the resource, and what is missing.
+// An explanation of access as text: the answer, the path from the organization to the resource, and
+// what is missing.
 import { ageOf } from '../output/cells.ts'
 import type { Screen } from '../output/screen.ts'
 import { singleLine } from '../single-line.ts'
@@ -54,7 +55,7 @@ function headline({ allowed, expireTime }: Explanation, { who, action, resource 
   return `${screen.bold(allowed ? 'yes' : 'no')}: ${text}`
 }
 
-/** The groups on the way, each with the roles of the identity there. */
+/** The groups on the path, each with the roles of the identity there. */
 function pathLines({ path = [], capabilities = [] }: Explanation, isWide: boolean, screen: Screen): string[] {
   const needed = capabilities.map(({ capability }) => capability)
   return path.map(({ group: { uid = '', name = '' } = {}, sources = [], hidden }, depth) => {
@@ -89,7 +90,7 @@ const rules: Record<string, string> = {
 
 const states: Record<string, string> = {
   CAPABILITY_STATE_HELD: 'held',
-  CAPABILITY_STATE_MISSING: 'missing: no role on the way has it',
+  CAPABILITY_STATE_MISSING: 'missing: no role on this path has it',
   CAPABILITY_STATE_OUTSIDE_TOKEN: 'missing: the limits of your token exclude it',
   CAPABILITY_STATE_SUSPENDED: 'missing: an identity provider has deactivated the person',
 }

@@ -1,4 +1,4 @@
-// Calls the credential helper that docker is configured with, such as that of the keychain of macOS.
+// Calls a credential helper of docker other than Stemma's, such as that of the macOS keychain.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
@@ -18,7 +18,7 @@ export async function callHelper(
     throw new Failure(`${JSON.stringify(name)} is not the name of a credential helper`)
   const program = `docker-credential-${name}`
   const child = spawn(program, [command], { stdio: ['pipe', 'pipe', 'inherit'], env, timeout: timeoutMs })
-  // A program that cannot be started, or does not read its input, is reported below.
+  // Errors of stdin are ignored: a program that cannot be started, or that fails, is reported below.
   child.stdin.on('error', () => undefined).end(input)
   const [output, code] = await Promise.all([text(child.stdout), once(child, 'exit')]).then(
     ([output, [code]]) => [output, code],

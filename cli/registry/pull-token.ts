@@ -26,16 +26,17 @@ export async function configurePullToken(
     )
   // An invalid file is reported before a pull token is created.
   const helper = helperOf(await readDockerConfig(file), host)
+  const place = helper === undefined ? file : `docker-credential-${helper}`
   if (flags['dry-run'])
     return report(
       runtime,
-      `Would create a pull token in ${flags.parent}${flags.save ? `, and store it in ${file}` : ''}.`,
+      `Would create a pull token in ${flags.parent}${flags.save ? `, and store it in ${place}` : ''}.`,
     )
   const { uid, username, password, expirationTime } = await createPullToken(flags, runtime)
   const [user, secret] = [String(username), String(password)]
   if (flags.save) {
     await storePassword({ host, file, helper, username: user, secret }, runtime)
-    report(runtime, `Stored a pull token for ${host} in ${file}.`)
+    report(runtime, `Stored a pull token for ${host} in ${place}.`)
   } else
     runtime.stdout.write(`docker login ${JSON.stringify(host)} --username "${user}" --password "${secret}"\n`)
   report(

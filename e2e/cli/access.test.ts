@@ -159,7 +159,7 @@ onEachStore('stemma access', (engine) => {
     const missing = await succeed('access explain repo.create acme/platform --identity ci')
     assert.match(missing, /^no: ci may not do repo\.create at acme\/platform\n\nacme\n/)
     assert.match(missing, /\n└── platform {2}viewer \(lacks repo\.create\)\n/)
-    assert.match(missing, /\nrepo\.create: missing: no role on the way has it\n/)
+    assert.match(missing, /\nrepo\.create: missing: no role on this path has it\n/)
     assert.match(missing, new RegExp(`\\nWho could grant one: owner \\(${platform.owner.identity}\\)\\n`))
     const { path } = JSON.parse(await succeed('access explain repo.create acme/platform -o json'))
     assert.equal(path.length, 2)

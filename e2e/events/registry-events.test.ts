@@ -1,4 +1,4 @@
-// Events of pushes to the registry and of pulls from it.
+// Events of pushes, pulls and deletions in the registry.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'

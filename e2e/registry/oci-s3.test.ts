@@ -46,7 +46,7 @@ onEachStore('the registry with its content in S3', (engine) => {
     await client.expect(416, 'GET', path, { ...withoutFollowing, headers: { range: 'bytes=100-' } })
   })
 
-  test('does not redirect requests of its own pages, whose policy allows no other origin', async () => {
+  test('does not redirect requests of pages of this server, since their Content-Security-Policy forbids it', async () => {
     const headers = { 'sec-fetch-site': 'same-origin' }
     const response = await client.expect(200, 'GET', path, { ...withoutFollowing, headers })
     assert.equal(await response.text(), layer)

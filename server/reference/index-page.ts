@@ -1,4 +1,4 @@
-// The first page: a search over all pages, the guides and the services, and the rules of every call.
+// The first page: a search, the lists of guides and of services, and the rules of every call.
 import { errorResponses } from '@stemma/api/reference/error-responses.ts'
 import { introduction } from '@stemma/api/reference/introduction.ts'
 import type { Operation, Service } from '@stemma/api/reference/operations.ts'

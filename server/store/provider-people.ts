@@ -7,9 +7,10 @@ import type { Work } from './work.ts'
 /**
  * Separates people from a provider whose issuer changes, because the new issuer may give their ids to other people:
  * somebody could change the issuer, sign in as others, change it back and keep their roles. Sign-ins through the
- * provider end at `second` (seconds since 1970), SCIM users wait for a new sign-in, and all lose the roles of external
- * groups. A person who has neither a SCIM user nor a session nor a refresh token is not found here:
- * their access token stays valid until it expires, for an hour at most.
+ * provider end at `second` (seconds since 1970), SCIM users have no identity until the next sign-in,
+ * and all lose the roles of external groups. A person who has neither a SCIM user nor a session nor
+ * a refresh token is not found here: their access token stays valid until it expires, for an hour at
+ * most.
  */
 export function* separatePeople(provider: string, second: number): Work<void> {
   yield sql`insert into provider_sign_outs (identity, provider, second)

@@ -5,7 +5,7 @@ import { first } from '../work.ts'
 import type { SealedEvent } from './event-row.ts'
 import { sealedColumns, sealedEventOf } from './event-row.ts'
 
-/** The first and the last sequence number of an organization that are kept. */
+/** The sequence numbers of the first and the last event that are stored for an organization. */
 export type ChainEnds = { first: number; last: number }
 
 /** An organization without events has the ends 1 and 0. */
