@@ -1,4 +1,4 @@
-// Capabilities by name, for roles and questions about access.
+// The names of capabilities, for the pages about roles and access.
 import { capabilityNames } from '@stemma/api/gen/capabilities/capability-names.ts'
 
 /** Converts the value in the JSON of a role, such as `CAP_IAM_GROUPS_LIST`, to `groups.list`. */

@@ -156,11 +156,11 @@ describe('registry clients', () => {
       const env = {
         ...{ XDG_CACHE_HOME: join(client.home, 'cache'), XDG_CONFIG_HOME: join(client.home, 'config') },
       }
-      const docker = await foreignClient('crane', client.home, { programs, env })
-      await docker.run(['push', layout.folder, `${host}/acme/helper:v1`])
-      assert.equal(await docker.run(['digest', `${host}/acme/helper:v1`]), layout.index)
+      const withHelper = await foreignClient('crane', client.home, { programs, env })
+      await withHelper.run(['push', layout.folder, `${host}/acme/helper:v1`])
+      assert.equal(await withHelper.run(['digest', `${host}/acme/helper:v1`]), layout.index)
       assert.equal((await client.run(['registry', 'logout'])).code, 0)
-      await assert.rejects(docker.run(['digest', image]), /UNAUTHORIZED|DENIED/)
+      await assert.rejects(withHelper.run(['digest', image]), /UNAUTHORIZED|DENIED/)
     } finally {
       await client.remove()
     }

@@ -117,7 +117,10 @@ export type Settings = {
   /** How many uploads of blobs may be begun and not finished; 0 for any number. */
   maxUploads: { caller: number; organization: number }
   terms: readonly TermsDocument[]
-  /** People who change owners must have signed in at most this long ago. */
+  /**
+   * The maximum age of the sign-in of people who change owners, and of operators who change people
+   * or keys.
+   */
   freshSignInMs: number
   /** How long content of the registry to which nothing refers is kept, in milliseconds. */
   contentGraceMs: number

@@ -1,6 +1,6 @@
 -- Retention of tags and manifests. `push_time` is the time of the last push of a tag, even if that
--- push did not move it. `untagged_since` is the time since which a manifest without a tag has had
--- none: the later of its last push and the last time that a tag was moved away from it or deleted.
+-- push did not move it. `untagged_since` is used only for manifests without a tag: the later of the
+-- last push of the manifest and the last time that a tag was moved away from it or deleted.
 -- `retention_time` is the time at which the rules of a repo are applied next, and 0 if it has none.
 
 alter table tags add column push_time bigint not null default 0;

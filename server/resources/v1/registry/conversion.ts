@@ -48,7 +48,10 @@ const syncConfigFromV1 = ({ source, google, amazon, azure }: V1SyncConfig) => ({
   ...{ source, google, amazon, azure },
 })
 
-/** The fields that only v1 can set. For an update, which replaces all of them. */
+/**
+ * The fields that a create or update can set only in v1. For an update, which replaces them, except
+ * an omitted `expiration`, which is kept.
+ */
 export const v1FieldsOf = ({ readme, syncConfig }: V1Repo): V1RepoFields => ({
   readme,
   ...(syncConfig && { syncConfig }),
