@@ -220,7 +220,7 @@ onEachStore('a garbage collection', (engine) => {
     assert.deepEqual(await collect({ withUnknownBlobs: true }), nothing)
     await ageRows(platform.store)
     await client.pushImage('acme/web', 'latest', 'pushed')
-    // A collection that was not killed but only slow begins no deletion after its claim has
+    // A collection that was slow, and not killed, begins no deletion after its claim has
     // expired, and does not remove the rows of blobs that have been claimed again.
     const late = { ...killed, blobs: killed.blobs.filter(({ digest }) => digest === digestOf('published')) }
     await deleteClaimed({ store: platform.store, storage, now: () => killed.until }, killed)
@@ -394,7 +394,7 @@ onEachStore('a garbage collection', (engine) => {
     )
     const { stdout } = await check('--digests')
     assert.ok(stdout.startsWith(`${totals}${lines.sort().join('')}${size}: 3 cannot be used.`), stdout)
-    // As the output says: deleted and pushed again, a blob has its content back.
+    // As the output says: a blob that is deleted and pushed again has its content back.
     const lost = digestOf(imageOf('lost'))
     await client.expect(202, 'DELETE', `/v2/acme/web/manifests/${lost}`)
     await client.expect(202, 'DELETE', blobPath('acme/web', 'lost'))
@@ -431,7 +431,7 @@ onEachStore('a garbage collection', (engine) => {
     assert.deepEqual(rows.flat(), ['linux/arm64', 'linux/arm64'])
   })
 
-  test('skips a blob while another one reviews it', { skip: engine === 'sqlite' }, async () => {
+  test('skips a blob while another collection reviews it', { skip: engine === 'sqlite' }, async () => {
     await client.pushBlob('acme/web', 'both')
     await age()
     const other = new pg.Client(platform.config.databaseUrl)
@@ -440,7 +440,7 @@ onEachStore('a garbage collection', (engine) => {
     await other.query(`begin; select 1 from blobs ${blob} for update`)
     const review = () => platform.store.write(() => reviewLinks(collectionAccess, Date.now() - dayMs))
     assert.deepEqual(await review(), { reviewed: 0, removed: 0 })
-    // The other one sees the link of the repo, so it marks the blob as used.
+    // The other collection sees the link of the repo, so it marks the blob as used.
     await other.query(`update blobs set unused_since = null ${blob}; commit`)
     await other.end()
     assert.deepEqual(await collect(), { ...nothing, links: 1, blobs: 1, bytes: 'both'.length })

@@ -126,7 +126,7 @@ export const operations = {
       if (begun.status !== 202) return begun
       await begun.text()
       const location = begun.headers.get('location') ?? ''
-      return client.send('PUT', `${location}?digest=${digestOf(blob)}`, { body: 'another content' })
+      return client.send('PUT', `${location}?digest=${digestOf(blob)}`, { body: 'other content' })
     },
     answer: () => ({ status: 400 }),
     isBlind: () => true,

@@ -197,7 +197,7 @@ export const settings = {
   eventTypePrefix: setting(
     'STEMMA_EVENT_TYPE_PREFIX',
     'dev.stemma.',
-    'a prefix of the types of events; with dev.chainguard., and chainguard. in STEMMA_VENDOR_PREFIXES, existing receivers of the public platform understand them',
+    'a prefix of the types of events; existing receivers of the public platform need dev.chainguard. here, and chainguard. in STEMMA_VENDOR_PREFIXES',
   ),
   maxConnections: setting(
     'STEMMA_MAX_CONNECTIONS',

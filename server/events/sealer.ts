@@ -98,7 +98,7 @@ export function openSealer(options: SealerOptions): Sealer {
 /** How often to seal rows that other processes, such as operator commands, have left unsealed. */
 const intervalMs = 2000
 
-/** Returns the function that ends this. Reads first, because an idle server should not write. */
+/** Reads first, because an idle server should not write. Returns the function that stops it. */
 export function sealRegularly(
   { run }: Sealer,
   store: Store,

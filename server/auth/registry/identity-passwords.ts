@@ -1,6 +1,6 @@
 // Credentials of an identity: the user name is its uid, and the password is a token that the
-// identity accepts, such as the token of a CI job or a pull token. The code of the token exchange
-// verifies them, and the limits on exchanges apply.
+// identity accepts, such as the token of a CI job or a pull token. They are verified as in a
+// token exchange, and the limits on exchanges apply.
 import { Code } from '../../aip/code.ts'
 import { StatusError, unauthenticated } from '../../aip/errors.ts'
 import { isUid } from '../../aip/uid.ts'

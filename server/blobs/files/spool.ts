@@ -77,7 +77,7 @@ async function receive(
     for await (const batch of gatherBatches(body, signal)) {
       if (size + batch.bytes > limit) limit = (await extend?.(size + batch.bytes)) ?? limit
       if (size + batch.bytes > limit) throw tooLarge(limit)
-      // The batch before is being written meanwhile.
+      // Meanwhile, the previous batch is being written.
       await hash(batch)
       failure = await written
       if (failure) break

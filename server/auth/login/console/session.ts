@@ -27,7 +27,7 @@ export type ConsoleDependencies = MintDependencies & {
 }
 
 const kind = 'ConsoleSession'
-/** As long as a session at the sign-in pages. */
+/** The same lifetime as that of a session at the sign-in pages. */
 export const sessionLifetimeSeconds = 24 * 60 * 60
 
 /** Begins a session with a new id, in place of any session that the browser has: an id from outside is never used. */
