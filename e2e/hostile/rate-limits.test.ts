@@ -1,4 +1,5 @@
-// Attempts to get around the rate limits, or to use them against others. The clock of the limits stands still.
+// Attempts to get around the rate limits, or to use them against others. The clock of the limits
+// stands still, so a limit of 1 call per second admits a burst of 10 calls and then none.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
@@ -117,7 +118,7 @@ onEachStore('X-Forwarded-For', (engine) => {
     }
   })
 
-  test('of a trusted proxy names the limited address: the last one that is no proxy, or its IPv6 /64', async () => {
+  test('of a trusted proxy names the limited address: the last that is not a proxy, for IPv6 its /64', async () => {
     const platform = await startPlatform(engine, [...rates, '--trusted-proxies', '127.0.0.0/8,10.0.0.0/8'], {
       clock,
     })

@@ -37,13 +37,13 @@ onEachStore('a create whose response is lost', (engine) => {
     withProxy(2, async ({ url }) => {
       const { token, organization: parent } = platform.owner
       const groups = createClient(GroupsService, { baseUrl: url, token })
-      let isReplayed: string | null = null
+      let replayedHeader: string | null = null
       const onHeaders = (headers: Headers) => {
-        isReplayed = headers.get('idempotent-replayed')
+        replayedHeader = headers.get('idempotent-replayed')
       }
       const { uid } = await groups.createGroup({ parent, group: { name: 'by-sdk' } }, { onHeaders })
       assert.deepEqual(await uidsOfGroups('by-sdk'), [uid])
-      assert.equal(isReplayed, 'true')
+      assert.equal(replayedHeader, 'true')
     }))
 
   test('happens once with the JSON client, where the repeated call would otherwise conflict', () =>

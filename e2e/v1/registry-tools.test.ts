@@ -100,7 +100,7 @@ examples('a repo with a sync configuration', {
     assert.deepEqual(await makeRepo(stage, { name: 'nginx' }), again)
   },
 
-  async 'is refused with values that are empty, too long or contain control characters'(stage) {
+  async 'is refused with a value that is empty, is too long or contains control characters'(stage) {
     const { owner, fail } = stage
     for (const [field, value] of [
       ['apkoOverlay', 'x'.repeat(65_537)],
@@ -194,7 +194,7 @@ examples('a deployment', {
     assert.deepEqual(created, { id, charts: [podinfo] })
     assert.deepEqual(await succeed(v1.getDeployment, { repoId: id }), created)
 
-    // A tool that finds a deployment updates it instead.
+    // A second create fails. A tool then updates the deployment instead.
     assert.equal((await fail(v1.createDeployment, { parentId: id, charts: [kyverno] })).code, 6)
     for (const charts of [
       [kyverno, podinfo],
@@ -252,7 +252,7 @@ examples('a deployment', {
   async 'has an entity tag while it exists, so that a change of another caller is not overwritten'(stage) {
     const { platform, owner } = stage
     const id = (await makeRepo(stage)).id as string
-    // Over REST only: the door of the tests sends no headers.
+    // With `fetch`, because `succeed` and `fail` cannot send headers.
     const put = async (charts: JsonObject[], ifMatch?: string) => {
       const response = await fetch(`${platform.url}/registry/v1/repos/${id}/deployment`, {
         method: 'PUT',

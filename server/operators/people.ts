@@ -97,7 +97,7 @@ function* readPeople(deps: OperatorDependencies, call: Call<ListPeopleRequest>):
   yield* admitToRead(call.demand)
   const { search, disabled: isDisabled, operators: isOperator } = call.request
   const filter = { search, isDisabled, isOperator }
-  // Counted first: it decides whether another thread reads the list.
+  // Called first: if the count is expensive, it throws, and another thread runs the whole call.
   const totalCount = BigInt(yield* countPeople(filter, deps.maxListRows))
   const keyOf = ({ name, identity }: ListedPerson) => ({ name, uid: identity })
   const page = yield* readPage(deps, call, keyOf, ({ after, ...rest }) =>

@@ -40,7 +40,7 @@ export function* readGrants(
 }
 
 /**
- * The grants that any identity would have with a new token without limits. None if the identity
+ * The grants that an identity would have with a new token without limits. None if the identity
  * does not exist. `scope` as for `readGrants`.
  */
 export function* readGrantsOf(
@@ -83,7 +83,10 @@ export function* lockGrantsAndQuotas(
 const noSql = raw('')
 const lockBindings = raw('/*pg for share of b */')
 
-/** Selects the identity and each of its grants as a row. The only way to read grants of which some are suspended. */
+/**
+ * Selects the identity and each of its grants as a row. Also used without a lock, if some grants
+ * are suspended: `selectGrants` then returns no row.
+ */
 function* selectEach(
   caller: Caller,
   time: number,
@@ -118,7 +121,7 @@ export function* lockGrants(
   return (yield* lockGrantsAndQuotas(caller, time, scope)).grants
 }
 
-/** Memberships are locked as well as bindings: either may be deleted meanwhile. */
+/** Memberships are locked as well as bindings: otherwise either could be deleted meanwhile. */
 const lockMembers = raw('/*pg for share of m, b */')
 
 function* selectExternal(
@@ -170,8 +173,8 @@ const valuesOf = ({ person, signedInAt, id, provider }: SignIn): SignInValues =>
 
 /**
  * Returns no row if grants of the caller are suspended (see store/suspensions.ts): for other
- * callers, this costs only the comparison of one column. Returns no row either if the sign-in of
- * the caller was ended.
+ * callers, this costs only the comparison of one column. Also returns no row if the sign-in of the
+ * caller was ended.
  */
 function selectGrants(
   { identity, signIn }: Caller,
@@ -315,12 +318,12 @@ export function grantsWithRow(
   return preparedByKeys(
     [grantsWithRow, condition, groups.length, ...query.keys],
     signIn ? [...ownValues, ...valuesOf(signIn)] : ownValues,
-    (placeholders) => grantsAndRow(placeholders, groups.length, query, condition),
+    (placeholders) => buildGrantsWithRow(placeholders, groups.length, query, condition),
   )
 }
 
 /** The values: the groups, a time, their organization, two times, the values of the query, the identity, the sign-in. */
-function grantsAndRow(
+function buildGrantsWithRow(
   values: readonly Placeholder[],
   groupCount: number,
   query: RowQuery,
@@ -343,7 +346,7 @@ function grantsAndRow(
 /** The row is undefined if it does not exist. */
 export type GrantsAndRow = { grants: Grants; row: Row | undefined }
 
-/** How many columns of `grantsAndRow` precede those of the row. */
+/** How many columns of `grantsWithRow` precede those of the row. */
 const grantColumns = 3
 
 export function splitGrantsAndRow(

@@ -22,7 +22,7 @@ export type Lane = ExpensiveCalls & { close(): Promise<void> }
 
 /** A query on the embedded store occupies its thread, so one call runs at a time. */
 const limits = { maxRunning: 1, maxWaitingPerOwner: 64, maxWaiting: 512 }
-/** The longest deadline of a call, and how long a stream may take for a reply. */
+/** The longest deadline of a call. For a stream, the time limit for its first reply. */
 const defaultMaxRunMs = 60_000
 const defaultIdleMs = 60_000
 

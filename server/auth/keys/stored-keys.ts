@@ -49,7 +49,7 @@ export class WrongSecretError extends Error {
   readonly code = 'WRONG_SECRET'
 }
 
-/** All keys, oldest first. The oldest one of a purpose that is not retired is in use. */
+/** All keys, oldest first. For each purpose, the oldest key that is not retired is in use. */
 export async function readKeys({ store, secret }: KeyDependencies): Promise<StoredKey[]> {
   const rows = await store.query(
     sql`select kid, purpose, wrapped, retire_time from keys order by create_time, kid`,
@@ -73,7 +73,10 @@ function unwrap(secret: Secret, kid: string, wrapped: Uint8Array): Buffer {
   }
 }
 
-/** Makes keys for purposes that have none. If several copies of the server do this together, only one key is stored. */
+/**
+ * Makes keys for purposes that have none. If several copies of the server do this at the same time,
+ * only one key for each purpose is stored.
+ */
 export async function insertMissingKeys(
   deps: KeyDependencies,
   purposes: readonly KeyPurpose[],

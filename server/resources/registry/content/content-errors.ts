@@ -1,4 +1,4 @@
-// The errors of content.
+// Errors about the content of repos: manifests, blobs and uploads.
 import { Code } from '../../../aip/code.ts'
 import type { StatusError } from '../../../aip/errors.ts'
 import { registryError } from '../../../aip/registry-error.ts'
@@ -40,7 +40,7 @@ export const invalidManifest = (text: string) =>
 
 const maxNamed = 10
 
-/** `digests` is what the manifest refers to and the repo does not have. */
+/** `digests` are those of content that the manifest refers to and the repo does not have. */
 export function missingContent(digests: readonly string[]): StatusError {
   const named = digests.slice(0, maxNamed).join(', ')
   const others = digests.length > maxNamed ? ` and ${digests.length - maxNamed} others` : ''

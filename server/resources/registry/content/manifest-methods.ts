@@ -59,7 +59,10 @@ export const manifestMethods = (deps: Dependencies) => ({
 
   putManifest: putManifestWith({ ...deps, knownPlatforms: new BoundedMap(maxKnownPlatforms) }),
 
-  /** A manifest can have any number of tags. If the call is interrupted between two batches, it can be repeated. */
+  /**
+   * A manifest can have any number of tags, so they are deleted in batches. If the call is
+   * interrupted between two batches, it can be repeated.
+   */
   async deleteManifest(call: Call<DeleteManifestRequest>) {
     let isDone = false
     while (!isDone) isDone = await deps.store.write(() => deleteOrUntag(deps, call), call.deadline)

@@ -71,11 +71,11 @@ export function* importBatch(
     else if (item.withdrawTime !== undefined) outcomes.push('withdrawn')
     else added.push(item)
   }
-  const renamed = yield* withFreeIds(group, added)
-  yield* insertAll(access, group, renamed.items, segment)
+  const { items: newItems, broken: brokenNewItems } = yield* withFreeIds(group, added)
+  yield* insertAll(access, group, newItems, segment)
   return {
-    outcomes: [...outcomes, ...renamed.items.map(() => 'new' as const)],
-    broken: [...broken, ...renamed.broken],
+    outcomes: [...outcomes, ...newItems.map(() => 'new' as const)],
+    broken: [...broken, ...brokenNewItems],
   }
 }
 
@@ -101,8 +101,9 @@ function* findImported(items: readonly ImportRows[]): Work<Map<string, Imported>
 }
 
 /**
- * Replaces advisory ids that are taken, because ids are unique on a server. Another organization may have taken the id
- * of a record, or even a generated id, because everybody can compute generated ids.
+ * Gives other advisory ids to items whose ids are taken, because ids are unique on a server.
+ * Returns all items except those that become invalid. Another organization may have taken the id of
+ * a record, or even a generated id, because everybody can compute generated ids.
  */
 function* withFreeIds(
   group: string,
