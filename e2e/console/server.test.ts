@@ -96,7 +96,7 @@ describe('the server in the console', { timeout: 600_000, skip: noChromium ?? fa
     noProblems()
   })
 
-  test('removes a person after their name was typed, and never the operator', async () => {
+  test('removes a person after their name was typed, but never the account of this operator', async () => {
     const { page } = stage
     await page.goto(stage.at(paths.serverPeople()))
     await page.getByRole('button', { name: 'Actions for owner@example.com' }).click()

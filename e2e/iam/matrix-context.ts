@@ -81,7 +81,7 @@ export async function createIn(context: MatrixContext, name: string): Promise<st
   return body.uid as string
 }
 
-/** Returns the uid of a parent for a new resource: the group itself, or a new repo for a tag. */
+/** Returns the uid of a parent for a new resource: the group or, for example, a new repo. */
 export function parentFor(context: MatrixContext, name: string): Promise<string> {
   const message = resourceMessages.get(name)
   return createIn(context, message ? (resourceOptions(message).parent.split('.').at(-1) ?? '') : 'Group')

@@ -6,8 +6,9 @@ import { recordWithOrigins } from '../store/events/record.ts'
 
 export type EventBuffer = {
   /**
-   * Never waits and never throws. `make` is called when the event is inserted. Until then it stays in memory, so it
-   * should refer to little data. Returns false if too many events wait: then this one is lost.
+   * Never waits and never throws. `make` is called when the event is inserted. Until then `make`
+   * stays in memory, so it should refer to little data. Returns false if too many events wait: then
+   * this one is lost.
    */
   add(make: () => EventWithOrigin): boolean
   /** How many events wait to be inserted. */

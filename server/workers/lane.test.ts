@@ -86,7 +86,7 @@ function openTestLane({ mock }: TestContext) {
   return { lane, workers, call, callSlowly, pass: (milliseconds: number) => mock.timers.tick(milliseconds) }
 }
 
-test('a call that passes its deadline does not end the streams of other callers', async (t) => {
+test('a call past its deadline ends the streams of other callers only when it reaches maxRunMs', async (t) => {
   const { lane, workers, callSlowly, pass } = openTestLane(t)
   const stream = lane.stream(method, { identity: 'a/d', issuedAt: 7 }, envelope, request)
   await stream.next()

@@ -21,8 +21,8 @@ export async function deleteClaimed(
   const failures: unknown[] = []
   const deleteBytes = async ({ digest, size }: ClaimedBlob) => {
     try {
-      // The size in the row is 0 if the push of the blob was interrupted. The casts are safe:
-      // `digest` was read from a column that contains only digests.
+      // The size in the row is 0 if it is not known: the push was interrupted, or the storage had a
+      // blob without a row. The casts are safe: the column contains only digests.
       const stored = size > 0 ? size : await storage.size(digest as Digest)
       if (stored !== undefined) await storage.delete(digest as Digest)
       deleted.push({ digest, size: stored })

@@ -43,7 +43,7 @@ const valuesOf = ({ values }: DescEnum, prefix = '') =>
   values.slice(1).map(({ name, number }) => [number, name.replace(prefix, '')])
 
 describe('wire format of v1', () => {
-  test('has the field numbers of published clients where v2 has others', () => {
+  test('has the field numbers of published clients, in messages whose numbers differ in v2', () => {
     const { kind, status } = numbersOf(V1GroupSchema)
     assert.deepEqual([kind, status], [6, 7])
     assert.deepEqual(numbersOf(V1IdentitySchema), {
